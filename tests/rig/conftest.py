@@ -1,0 +1,60 @@
+"""Fixtures that give tests real guests. All last for the session: booting is dear."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import NoReturn
+
+import pytest
+
+from tests.rig.errors import Missing
+from tests.rig.guests import GuestFactory
+from tests.rig.hypervisor import Hypervisor, running_hypervisor
+from tests.rig.l1 import L1, bring_up
+from tests.rig.process import require
+
+
+def not_run(reason: str) -> NoReturn:
+    """End a test that this machine cannot run. In CI nothing is left out unnoticed."""
+    text = f"not run, because {reason}"
+    if os.environ.get("CI") == "true":
+        pytest.fail(text)
+    pytest.skip(text)
+
+
+@contextmanager
+def _missing_is_not_run() -> Iterator[None]:
+    try:
+        yield
+    except Missing as error:
+        not_run(str(error))
+
+
+@pytest.fixture(scope="session")
+def hypervisor() -> Iterator[Hypervisor]:
+    """A real libvirtd on this machine, with a bridge for guests."""
+    with _missing_is_not_run(), running_hypervisor() as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def x86_guest(hypervisor: Hypervisor) -> GuestFactory:
+    """Makes x86_64 guests: `with x86_guest(Nic("e1000"), machine="q35") as guest: ...`."""
+    with _missing_is_not_run():
+        require("qemu-system-x86_64")
+        return GuestFactory(hypervisor, "x86_64", "pc")
+
+
+@pytest.fixture(scope="session")
+def s390x_guest(hypervisor: Hypervisor) -> GuestFactory:
+    """Makes s390x guests: `with s390x_guest(Nic("virtio")) as guest: ...`."""
+    with _missing_is_not_run():
+        require("qemu-system-s390x")
+        return GuestFactory(hypervisor, "s390x", "s390-ccw-virtio")
+
+
+@pytest.fixture(scope="session")
+def l1(hypervisor: Hypervisor) -> L1:
+    """A hypervisor in a guest, with real vhost; its libvirt runs the guests of L2_GUESTS."""
+    with _missing_is_not_run():
+        return bring_up(hypervisor)

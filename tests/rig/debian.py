@@ -1,0 +1,104 @@
+"""Debian packages of any architecture, fetched without touching this machine's own apt.
+
+Each `Archive` is a private apt root: its own lists, its own (empty) record of installed
+packages, one architecture. No foreign architecture is added to the machine.
+"""
+
+import os
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from tests.rig.errors import Missing, RigError
+from tests.rig.process import run
+
+SUITE = "trixie"
+KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
+
+
+def mirror() -> str:
+    """Address of the Debian archive: VNICAUDIT_RIG_MIRROR, or from this machine's apt sources."""
+    if chosen := os.environ.get("VNICAUDIT_RIG_MIRROR"):
+        return chosen
+    form = "$(ORIGIN) $(CODENAME) $(COMPONENT) $(REPO_URI)"
+    for line in run("apt-get", "indextargets", "--format", form, "Identifier: Packages").split("\n"):
+        # updates and security have codenames with a hyphen; security is an archive of its own
+        if found := re.fullmatch(r"Debian [a-z]+ main (\S+)", line):
+            return found[1]
+    raise Missing(
+        "apt has no list of a Debian archive: run apt-get update, or set VNICAUDIT_RIG_MIRROR"
+    )
+
+
+class Archive:
+    """The Debian archive as seen by one Debian architecture (amd64, s390x)."""
+
+    def __init__(self, architecture: str, root: Path) -> None:
+        if not KEYRING.exists():
+            raise Missing(f"{KEYRING} does not exist; see scripts/rig-packages.txt")
+        self._root = root
+        for name in ("state/lists/partial", "cache/archives/partial", "parts"):
+            (root / name).mkdir(parents=True)
+        (root / "status").touch()
+        (root / "sources.list").write_text(f"deb [signed-by={KEYRING}] {mirror()} {SUITE} main\n")
+        (root / "apt.conf").write_text(_proxy_settings() + _private_settings(architecture, root))
+        try:
+            self._apt("apt-get", "update", "--error-on=any")
+        except RigError as error:
+            raise Missing(f"the Debian archive cannot be read: {error}") from error
+
+    def newest(self, meta_package: str) -> str:
+        """The one package that a meta package (linux-image-amd64) stands for."""
+        shown = self._apt("apt-cache", "show", "--no-all-versions", meta_package)
+        depends = re.search(r"^Depends: (\S+)", shown, re.MULTILINE)
+        if depends is None:
+            raise RigError(f"{meta_package} depends on nothing")
+        return depends[1]
+
+    def unpack(self, package: str, into: Path) -> None:
+        """Unpack one package, without what it depends on."""
+        self._apt("apt-get", "download", package, cwd=self._root)
+        _extract(self._root.glob("*.deb"), into)
+
+    def unpack_with_dependencies(self, packages: Iterable[str], into: Path) -> None:
+        """Unpack packages and all they depend on; no package script is run."""
+        self._apt("apt-get", "install", "--yes", "--download-only", *packages)
+        _extract((self._root / "cache/archives").glob("*.deb"), into)
+
+    def _apt(self, *argv: str, cwd: Path | None = None) -> str:
+        environment = {**os.environ, "APT_CONFIG": str(self._root / "apt.conf"), "LC_ALL": "C"}
+        return run(*argv, env=environment, cwd=cwd)
+
+
+def _extract(packages: Iterable[Path], into: Path) -> None:
+    for package in sorted(packages):
+        run("dpkg-deb", "--extract", package, into)
+        package.unlink()
+
+
+def _proxy_settings() -> str:
+    """How this machine's apt reaches the network."""
+    return "".join(
+        f"{line}\n"
+        for line in run("apt-config", "dump").splitlines()
+        if line.startswith(("Acquire::http", "Acquire::Retries"))
+    )
+
+
+def _private_settings(architecture: str, root: Path) -> str:
+    # The machine's own configuration is left out: its hooks act on the machine's own apt.
+    return f"""\
+APT::Architecture "{architecture}";
+APT::Architectures {{ "{architecture}"; }};
+APT::Install-Recommends "false";
+APT::Sandbox::User "root";
+Acquire::Languages "none";
+Dir::Etc::Main "{root}/none";
+Dir::Etc::Parts "{root}/parts";
+Dir::Etc::PreferencesParts "{root}/parts";
+Dir::Etc::SourceList "{root}/sources.list";
+Dir::Etc::SourceParts "{root}/parts";
+Dir::State "{root}/state";
+Dir::State::status "{root}/status";
+Dir::Cache "{root}/cache";
+"""

@@ -1,0 +1,13 @@
+"""What can go wrong in the rig.
+
+RigError        a build, a boot or a command failed
+└── Missing     this machine lacks something; the tests that need it are not run
+"""
+
+
+class RigError(Exception):
+    """A build, a boot or a command of the rig failed."""
+
+
+class Missing(RigError):
+    """This machine lacks something the rig needs; the message says what."""

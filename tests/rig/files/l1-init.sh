@@ -1,0 +1,28 @@
+#!/bin/bash
+# First program of L1: what systemd would do, as far as libvirt, KVM and vhost need it.
+export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin HOME=/root
+mount -t proc proc /proc
+mount -t sysfs sysfs /sys
+mount -t tmpfs run /run
+mount -t tmpfs tmp /tmp
+mkdir -p /dev/pts /dev/shm /run/lock /run/libvirt
+mount -t devpts devpts /dev/pts
+mount -t tmpfs shm /dev/shm
+mount -t cgroup2 cgroup /sys/fs/cgroup
+
+hostname l1
+modprobe --all bridge tun kvm_amd vhost_net
+ip link set lo up
+ip link add br0 type bridge
+ip link set br0 up
+
+virtlogd --daemon
+libvirtd --daemon
+
+until name=$(grep -l org.qemu.guest_agent.0 /sys/class/virtio-ports/*/name); do sleep 0.1; done
+port=$(basename "$(dirname "$name")")
+echo "L1 is up, agent on $port"
+while :; do
+    qemu-ga --method=virtio-serial --path="/dev/$port" --statedir=/run
+    sleep 1
+done

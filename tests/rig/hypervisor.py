@@ -1,0 +1,114 @@
+"""A real libvirtd on this machine, with a bridge of the rig's own.
+
+Everything made here carries the id of the test process in its name, so that sessions do
+not meet, and what a killed session left behind is known and removed by the next one.
+"""
+
+import importlib
+import os
+import re
+import shutil
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tests.rig import cache
+from tests.rig.errors import Missing, RigError
+from tests.rig.process import log, require, run, wait_for
+
+URI = "qemu:///system"
+_SOCKETS = {"virtlogd": "/run/libvirt/virtlogd-sock", "libvirtd": "/run/libvirt/libvirt-sock"}
+# Daemons that the rig starts end by themselves when nobody has used them for this long.
+_IDLE_SECONDS = "3600"
+
+
+@dataclass(frozen=True)
+class Hypervisor:
+    """An open connection, a bridge to put guests on and a folder for their files."""
+
+    connection: Any
+    bridge: str
+    prefix: str
+    folder: Path
+
+
+@contextmanager
+def running_hypervisor() -> Iterator[Hypervisor]:
+    """A running libvirtd; when it is left, all domains, the bridge and the files are removed."""
+    if os.geteuid():
+        raise Missing("libvirt guests with tap devices need root")
+    require("ip", "libvirtd", "virtlogd")
+    connection = _connect()
+    own = str(os.getpid())
+    for process in _leftovers(connection):
+        log(f"removing what test process {process} left behind")
+        _remove(connection, process)
+    folder = _session_folder(own)
+    folder.mkdir()
+    bridge = f"vnab{own}"
+    try:
+        _add_bridge(bridge)
+        yield Hypervisor(connection, bridge, f"vnicaudit-{own}-", folder)
+    finally:
+        _remove(connection, own)
+        connection.close()
+
+
+def _connect() -> Any:
+    """A connection to the system's libvirtd, which is started when it does not run."""
+    try:
+        libvirt: Any = importlib.import_module("libvirt")
+    except ImportError as error:
+        raise Missing(f"libvirt for Python cannot be imported ({error})") from error
+    # libvirt prints every error on stderr unless told otherwise; waiting makes many.
+    libvirt.registerErrorHandler(lambda _context, _error: None, None)
+    for daemon, path in _SOCKETS.items():
+        if not _listens(path):
+            run(daemon, "--daemon", "--timeout", _IDLE_SECONDS)
+            wait_for(lambda path=path: _listens(path), f"{daemon} listens", seconds=60)
+    try:
+        return libvirt.open(URI)
+    except libvirt.libvirtError as error:
+        raise RigError(f"{URI}: {error}") from error
+
+
+def _listens(path: str) -> bool:
+    with socket.socket(socket.AF_UNIX) as client:
+        return client.connect_ex(path) == 0
+
+
+def _add_bridge(name: str) -> None:
+    try:
+        run("ip", "link", "add", name, "type", "bridge")
+    except RigError as error:
+        raise Missing(f"this kernel makes no bridge ({error})") from error
+    run("ip", "link", "set", name, "up")
+
+
+def _session_folder(process: str) -> Path:
+    return cache.folder() / f"session-{process}"
+
+
+def _leftovers(connection: Any) -> set[str]:
+    """Ids of test processes that are gone and whose domains, bridges or folders are not."""
+    names = [domain.name() for domain in connection.listAllDomains()]
+    names += [path.name for path in Path("/sys/class/net").iterdir()]
+    names += [path.name for path in cache.folder().iterdir()]
+    owners = (re.match(r"(?:vnicaudit-|vnab|session-)(\d+)\b", name) for name in names)
+    return {owner[1] for owner in owners if owner and not Path("/proc", owner[1]).exists()}
+
+
+def _remove(connection: Any, process: str) -> None:
+    """Remove all that belongs to one test process; what is gone already is fine."""
+    for domain in connection.listAllDomains():
+        if domain.name().startswith(f"vnicaudit-{process}-"):
+            if domain.isActive():
+                domain.destroy()
+            if domain.isPersistent():
+                domain.undefine()
+    if Path("/sys/class/net", f"vnab{process}").exists():
+        run("ip", "link", "delete", f"vnab{process}")
+    shutil.rmtree(_session_folder(process), ignore_errors=True)

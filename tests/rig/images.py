@@ -1,0 +1,47 @@
+"""What guests boot from. Built on first use, kept in the cache folder (see cache.py)."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.rig import initramfs, l1_image as l1_recipe
+from tests.rig.cache import cached, digest
+from tests.rig.errors import Missing
+from tests.rig.kernel import Kernel
+from tests.rig.process import require
+
+
+@dataclass(frozen=True)
+class GuestImage:
+    """Kernel and initramfs of a guest; L1 has a disk too, which is never written to."""
+
+    kernel: Path
+    initrd: Path
+    disk: Path | None = None
+
+
+def guest_image(arch: str) -> GuestImage:
+    """The small guest (2 s to boot, guest agent inside) for x86_64 or s390x."""
+    folder = _guest_folder(arch)
+    return GuestImage(Kernel(folder / "kernel").image, folder / "initrd")
+
+
+def l1_image() -> GuestImage:
+    """L1: a hypervisor in a guest. Its loader is the small guest."""
+    require("debootstrap", "mkfs.ext4", "unshare")
+    guest = _guest_folder("x86_64")
+    kernel = Kernel(guest / "kernel")
+    folder = cached(
+        "l1",
+        digest(guest.name, *l1_recipe.sources()),
+        lambda part: l1_recipe.build(kernel, guest / "initrd", part),
+    )
+    return GuestImage(kernel.image, guest / "initrd", folder / "disk.img")
+
+
+def _guest_folder(arch: str) -> Path:
+    if os.geteuid():
+        raise Missing("images can be built by root only")
+    require("apt-get", "bash", "cpio", "depmod", "dpkg-deb", "gzip")
+    key = digest(*initramfs.sources(arch))
+    return cached(f"guest-{arch}", key, lambda part: initramfs.build(arch, part))

@@ -1,0 +1,68 @@
+"""A Debian kernel that is unpacked, never installed: its image and chosen modules."""
+
+import lzma
+import shutil
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.rig.debian import Archive
+from tests.rig.errors import RigError
+from tests.rig.process import run
+
+MODULES = "usr/lib/modules"
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """An unpacked kernel package, in the folder `tree`."""
+
+    tree: Path
+
+    @property
+    def image(self) -> Path:
+        return next((self.tree / "boot").glob("vmlinuz-*"))
+
+    @property
+    def modules(self) -> Path:
+        return next((self.tree / MODULES).iterdir())
+
+    def copy_modules(self, names: Iterable[str], root: Path) -> None:
+        """Put modules and those they need, uncompressed, under `root` as modprobe wants them.
+
+        A name that is built into the kernel is left out.
+        """
+        target = root / MODULES / self.modules.name
+        for path in self._with_dependencies(names):
+            copy = (target / path).with_suffix("")
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            copy.write_bytes(lzma.decompress((self.modules / path).read_bytes()))
+        for listing in ("modules.order", "modules.builtin", "modules.builtin.modinfo"):
+            shutil.copy(self.modules / listing, target)
+        run("depmod", "--basedir", root / "usr", self.modules.name)
+
+    def _with_dependencies(self, names: Iterable[str]) -> set[str]:
+        lines = (self.modules / "modules.dep").read_text().splitlines()
+        needs = {path: rest.split() for path, _, rest in (line.partition(":") for line in lines)}
+        paths = {_module_name(path): path for path in needs}
+        built_in = {
+            _module_name(path) for path in (self.modules / "modules.builtin").read_text().split()
+        }
+        chosen: set[str] = set()
+        for name in set(names) - built_in:
+            if name not in paths:
+                raise RigError(f"kernel {self.modules.name} has no module {name}")
+            chosen.update([paths[name], *needs[paths[name]]])
+        return chosen
+
+
+def unpack_kernel(archive: Archive, meta_package: str, tree: Path) -> Kernel:
+    """Unpack the kernel that a meta package such as linux-image-amd64 stands for."""
+    archive.unpack(archive.newest(meta_package), tree)
+    kernel = Kernel(tree)
+    run("depmod", "--basedir", tree / "usr", kernel.modules.name)
+    return kernel
+
+
+def _module_name(path: str) -> str:
+    return Path(path).name.split(".")[0].replace("-", "_")

@@ -1,0 +1,1 @@
+"""vnicaudit: audits every virtual NIC, says what it really is, and what is wrong with it."""

@@ -1,0 +1,21 @@
+"""Entry point of the ``vnicaudit`` script and of ``python -m vnicaudit``."""
+
+from __future__ import annotations
+
+import sys
+
+
+def main() -> None:
+    """Run the command line; ``--version`` is answered before anything heavy is imported."""
+    if sys.argv[1:] == ["--version"]:
+        from vnicaudit.cli.version import print_version
+
+        print_version()
+        return
+    from vnicaudit.cli.main import run
+
+    sys.exit(run())
+
+
+if __name__ == "__main__":
+    main()

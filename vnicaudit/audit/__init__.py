@@ -1,0 +1,1 @@
+"""Rules x NICs -> report: resolving what is declared into what is effective, judging, filtering."""

@@ -1,0 +1,250 @@
+"""Rules x NICs: judge one domain (or host) and say what was found, skipped and crashed.
+
+A rule's verdict depends on nothing but its subject, so it is remembered: a fleet has many NICs
+and few kinds of them. What is remembered is bounded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from hashlib import blake2b
+from typing import NamedTuple
+
+from vnicaudit.audit.catalogue import LoadedRule, load
+from vnicaudit.audit.effective import QEMU_DOMAINS, resolve
+from vnicaudit.audit.facts import FACTS
+from vnicaudit.audit.fixes import fix_text
+from vnicaudit.model.domain import Domain
+from vnicaudit.model.effective import Effective
+from vnicaudit.model.finding import Crashed, Finding, NicRef, Skipped
+from vnicaudit.model.host import Host, HostConfig
+from vnicaudit.model.location import Location
+from vnicaudit.model.nic import Nic
+from vnicaudit.model.report import Audited
+from vnicaudit.model.rule import DomainSubject, HostSubject, Problem, Subject
+from vnicaudit.platforms.domain_xml.fields import XPATH
+
+_REMEMBERED = 8192
+FOREIGN = "*"
+"""The ``rule`` of the one Skipped entry of a domain that is not QEMU's: all rules."""
+
+
+class Judgement(NamedTuple):
+    """What one rule said of one subject: problems, or what it needs, or how it crashed."""
+
+    rule: LoadedRule
+    problems: tuple[Problem, ...] = ()
+    needs: str = ""
+    error: str = ""
+
+
+class Engine:
+    """Judges with a fixed set of rules. Not shared between threads."""
+
+    def __init__(self, rule_ids: Iterable[str]) -> None:
+        rules = [load(rule_id) for rule_id in rule_ids]
+        self._nic_rules = [rule for rule in rules if rule.scope == "nic"]
+        self._domain_rules = [rule for rule in rules if rule.scope == "domain"]
+        self._host_rules = [rule for rule in rules if rule.scope == "host"]
+        self._verdicts: dict[Subject, tuple[Judgement, ...]] = {}
+        self._domain_verdicts: dict[DomainSubject, tuple[Judgement, ...]] = {}
+        self._effective: dict[tuple[object, ...], Effective] = {}
+
+    def audit_domain(self, domain: Domain, host: HostConfig, target: str) -> Audited:
+        """Judge every NIC of a domain, then the domain."""
+        owner = domain.declared.owner
+        findings: list[Finding] = []
+        skipped: list[Skipped] = []
+        crashed: list[Crashed] = []
+        if domain.declared.type not in QEMU_DOMAINS:
+            if domain.nics:
+                reason = f"a QEMU or KVM domain (this one is type='{domain.declared.type}')"
+                skipped.append(Skipped(FOREIGN, _domain_ref(domain), reason))
+            return self._audited(domain, target, findings, skipped, crashed)
+        subjects = self.subjects(domain, host)
+        for nic, subject in zip(domain.nics, subjects, strict=True):
+            ref = NicRef(domain.name, domain.uuid, nic.mac, nic.index, nic.target_dev)
+            for verdict in self._judge_nic(subject):
+                place = nic.location
+                for problem in verdict.problems:
+                    mark = _fingerprint(verdict.rule.id, domain, nic)
+                    where = _point(nic, problem.field, place)
+                    findings.append(_finding(verdict.rule, problem, ref, where, owner, mark))
+                if verdict.needs:
+                    skipped.append(Skipped(verdict.rule.id, ref, verdict.needs))
+                if verdict.error:
+                    crashed.append(Crashed(verdict.rule.id, ref, verdict.error))
+        if self._domain_rules and subjects:
+            ref = _domain_ref(domain)
+            for verdict in self._judge_domain(DomainSubject(
+                subjects, domain.declared, host, domain.state
+            )):  # fmt: skip
+                for problem in verdict.problems:
+                    mark = _fingerprint(verdict.rule.id, domain, None)
+                    findings.append(
+                        _finding(verdict.rule, problem, ref, domain.location, owner, mark)
+                    )
+                if verdict.needs:
+                    skipped.append(Skipped(verdict.rule.id, ref, verdict.needs))
+                if verdict.error:
+                    crashed.append(Crashed(verdict.rule.id, ref, verdict.error))
+        return self._audited(domain, target, findings, skipped, crashed)
+
+    def audit_host(self, host: Host, uses: frozenset[str], target: str) -> Audited:
+        """Judge a host by itself. ``uses``: see :class:`HostSubject`."""
+        findings: list[Finding] = []
+        skipped: list[Skipped] = []
+        crashed: list[Crashed] = []
+        ref = NicRef()
+        for verdict in _ask(self._host_rules, HostSubject(host.declared, uses)):
+            for problem in verdict.problems:
+                mark = _digest(verdict.rule.id, host.name, "")
+                where = Location(target)
+                findings.append(_finding(verdict.rule, problem, ref, where, "host", mark))
+            if verdict.needs:
+                skipped.append(Skipped(verdict.rule.id, ref, verdict.needs))
+            if verdict.error:
+                crashed.append(Crashed(verdict.rule.id, ref, verdict.error))
+        return Audited(
+            target=target,
+            subject=host.name,
+            owner="host",
+            scope="host",
+            findings=tuple(findings),
+            skipped=tuple(skipped),
+            crashed=tuple(crashed),
+        )
+
+    def subjects(self, domain: Domain, host: HostConfig) -> tuple[Subject, ...]:
+        """The domain's NICs as rules see them, in order."""
+        staged = {change.mac: change for change in domain.staged}
+        return tuple(
+            Subject(
+                nic.declared,
+                self.effective(nic, domain, host),
+                domain.declared,
+                host,
+                nic.running,
+                domain.state,
+                staged.get(nic.mac) if staged else None,
+            )
+            for nic in domain.nics
+        )
+
+    def effective(self, nic: Nic, domain: Domain, host: HostConfig) -> Effective:
+        """What the guest gets of this NIC; remembered by what it depends on."""
+        key = (nic.declared, domain.declared, host, nic.running)
+        found = self._effective.get(key)
+        if found is None:
+            if len(self._effective) >= _REMEMBERED:
+                self._effective.clear()
+            found = self._effective[key] = resolve(
+                nic.declared, domain.declared, host, nic.running
+            )
+        return found
+
+    def _judge_nic(self, subject: Subject) -> tuple[Judgement, ...]:
+        verdicts = self._verdicts.get(subject)
+        if verdicts is None:
+            if len(self._verdicts) >= _REMEMBERED:
+                self._verdicts.clear()
+            verdicts = self._verdicts[subject] = _ask(self._nic_rules, subject)
+        return verdicts
+
+    def _judge_domain(self, subject: DomainSubject) -> tuple[Judgement, ...]:
+        verdicts = self._domain_verdicts.get(subject)
+        if verdicts is None:
+            if len(self._domain_verdicts) >= _REMEMBERED:
+                self._domain_verdicts.clear()
+            verdicts = self._domain_verdicts[subject] = _ask(self._domain_rules, subject)
+        return verdicts
+
+    @staticmethod
+    def _audited(
+        domain: Domain,
+        target: str,
+        findings: list[Finding],
+        skipped: list[Skipped],
+        crashed: list[Crashed],
+    ) -> Audited:
+        return Audited(
+            target,
+            domain.name,
+            domain.uuid,
+            domain.declared.owner,
+            "domain",
+            len(domain.nics),
+            tuple(findings),
+            tuple(skipped),
+            tuple(crashed),
+        )
+
+
+def _ask(
+    rules: list[LoadedRule], subject: Subject | DomainSubject | HostSubject
+) -> tuple[Judgement, ...]:
+    """Every rule's answer, silent ones left out."""
+    verdicts = []
+    for rule in rules:
+        try:
+            if not rule.applies(subject):
+                continue
+            missing = [need for need in rule.needs if not FACTS[need].known(subject)]
+            if missing:
+                tell = "; ".join(dict.fromkeys(FACTS[need].tell for need in missing))
+                verdicts.append(Judgement(rule, needs=tell))
+            elif problems := tuple(rule.check(subject)):
+                verdicts.append(Judgement(rule, problems))
+        except Exception as error:  # an edge: a rule's crash is reported, never a pass
+            verdicts.append(Judgement(rule, error=f"{type(error).__name__}: {error}"))
+    return tuple(verdicts)
+
+
+def _finding(
+    rule: LoadedRule, problem: Problem, ref: NicRef, where: Location, owner: str, mark: str
+) -> Finding:
+    return Finding(
+        rule.id,
+        rule.name,
+        problem.severity or rule.severity,
+        problem.confidence,
+        problem.message,
+        ref,
+        where,
+        owner,
+        problem.change,
+        mark,
+        fix_text(problem.change, owner, problem.fix),
+    )
+
+
+def _point(nic: Nic, field: str | None, place: Location) -> Location:
+    """The NIC's place, narrowed to the child element a field stands in, where it stands there."""
+    path = XPATH.get(field or "")
+    if path is None or place.xpath is None:
+        return place
+    child = path.partition("/")[0]
+    for name, line in nic.lines:
+        if name == child:
+            return Location(
+                place.target, place.file, line if place.file else None, f"{place.xpath}/{path}"
+            )
+    return place
+
+
+def _domain_ref(domain: Domain) -> NicRef:
+    return NicRef(domain=domain.name, uuid=domain.uuid)
+
+
+def _fingerprint(rule: str, domain: Domain, nic: Nic | None) -> str:
+    if domain.uuid is not None and (nic is None or nic.mac is not None):
+        mac = "" if nic is None else nic.mac or ""
+        if nic is not None and sum(other.mac == mac for other in domain.nics) > 1:
+            mac = f"{mac}#{nic.index}"  # two NICs with one MAC are two findings
+        return _digest(rule, domain.uuid, mac)
+    place = domain.location if nic is None else nic.location
+    return _digest(rule, place.file or f"{place.target}#{domain.name}", place.xpath or "")
+
+
+def _digest(rule: str, owner: str, part: str) -> str:
+    return blake2b(f"{rule}\0{owner}\0{part}".encode(), digest_size=12).hexdigest()

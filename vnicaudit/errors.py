@@ -1,0 +1,53 @@
+"""The error tree. One place (``cli/main.py``) turns it into a message and an exit code.
+
+    VnicauditError
+    ├── UsageError            exit 2   the command line or the configuration is wrong
+    │   └── MissingExtraError exit 2   an optional package is needed and not installed
+    └── TargetError           exit 4   a target, or a part of it, could not be read
+"""
+
+from __future__ import annotations
+
+
+class VnicauditError(Exception):
+    """Base of everything this program raises on purpose."""
+
+    exit_code = 3
+
+
+class UsageError(VnicauditError):
+    """The command line or a configuration file is wrong; nothing was audited."""
+
+    exit_code = 2
+
+
+class MissingExtraError(UsageError):
+    """An optional dependency is missing.
+
+    The message names the extra to install, for example ``pip install 'vnicaudit[libvirt]'``.
+    """
+
+    def __init__(self, what: str, extra: str) -> None:
+        super().__init__(f"{what} needs an optional package: pip install 'vnicaudit[{extra}]'")
+        self.extra = extra
+
+
+class TargetError(VnicauditError):
+    """A target, or one file of it, could not be read. The rest of the run goes on.
+
+    ``file`` and ``line`` say where (``line`` is 1-based, None when there is none).
+    """
+
+    exit_code = 4
+
+    def __init__(self, message: str, *, file: str | None = None, line: int | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.file = file
+        self.line = line
+
+    def __str__(self) -> str:
+        if self.file is None:
+            return self.message
+        place = self.file if self.line is None else f"{self.file}:{self.line}"
+        return f"{place}: {self.message}"

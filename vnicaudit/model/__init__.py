@@ -1,0 +1,1 @@
+"""The nouns: frozen records, no I/O, no library but msgspec. Imported by everything else."""

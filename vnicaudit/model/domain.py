@@ -1,0 +1,82 @@
+"""One domain (virtual machine) as a description declares it."""
+
+from __future__ import annotations
+
+import msgspec
+
+from vnicaudit.model.location import Location
+from vnicaudit.model.nic import Nic
+from vnicaudit.model.version import Version
+
+
+class DomainConfig(msgspec.Struct, frozen=True, cache_hash=True):
+    """What a description sets for the whole domain, as far as it bears on its NICs."""
+
+    type: str = "qemu"
+    """``<domain type=…>``: kvm, qemu, test, xen, …"""
+    arch: str | None = None
+    machine: str | None = None
+    vcpus: int | None = None
+    """vCPUs at boot (``<vcpu current=…>`` or, without it, the maximum)."""
+    vcpus_max: int | None = None
+    owner: str = "libvirt"
+    """Who regenerates this definition: libvirt (a user or a script), nova, kubevirt, ovirt, …"""
+    form: str = "raw"
+    """``raw`` (written by hand or a tool, defaults not filled in), ``dump`` (written by libvirt:
+    what it dropped is gone), ``live`` (the running definition) or ``qemu`` (a command line)."""
+    os_id: str | None = None
+    """libosinfo id in the metadata, e.g. ``http://ubuntu.com/ubuntu/22.04``."""
+    windows_hint: bool = False
+    """Hyper-V enlightenments or a clock in local time: probably Windows (weak evidence)."""
+    readiness: str = "unknown"
+    """Can this guest drive virtio? ready, ready-transitional, needs-driver, unknown or
+    not-supported. See :mod:`vnicaudit.platforms.domain_xml.readiness`."""
+    shared_memory: bool | None = None
+    """Guest memory is shared with another process, as vhost-user needs."""
+    launch_security: str | None = None
+    session: bool = False
+    """Belongs to an unprivileged session daemon (``qemu:///session``)."""
+    nics: int = 0
+    """How many NICs the domain has, assigned devices included."""
+
+
+class DomainState(msgspec.Struct, frozen=True):
+    """What only a live libvirt knows of a domain. None: not asked, or no answer."""
+
+    active: bool | None = None
+    persistent: bool | None = None
+    managed_save: bool | None = None
+    snapshots: int | None = None
+    memory_snapshots: int | None = None
+    autostart: bool | None = None
+    agent: bool | None = None
+    """The guest agent answered."""
+    guest_os: str | None = None
+    """``guest-get-osinfo`` id and version, e.g. ``debian 12``, as the agent says."""
+    guest_kernel: str | None = None
+
+
+class StagedNic(msgspec.Struct, frozen=True):
+    """A NIC whose persistent definition differs from the running one."""
+
+    mac: str | None
+    fields: tuple[tuple[str, str, str], ...]
+    """``(field, running, persistent)``, as text."""
+
+
+class Domain(msgspec.Struct, frozen=True):
+    """One domain with its NICs."""
+
+    name: str
+    declared: DomainConfig
+    location: Location
+    nics: tuple[Nic, ...] = ()
+    uuid: str | None = None
+    state: DomainState | None = None
+    staged: tuple[StagedNic, ...] = ()
+    suppressions: tuple[str, ...] = ()
+    """Raw JSON of ``<vnicaudit:suppress>`` entries in the domain's own metadata."""
+    qemu_version: Version | None = None
+    """Of the QEMU that runs it, where known."""
+    libvirt_version: Version | None = None
+    """Of the libvirt that started it, where known."""

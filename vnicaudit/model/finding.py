@@ -1,0 +1,76 @@
+"""A judgement on one NIC, domain or host, and the edit it proposes."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from vnicaudit.model.location import Location
+
+Severity = Literal["info", "low", "medium", "high", "error"]
+SEVERITIES: tuple[Severity, ...] = ("info", "low", "medium", "high", "error")
+"""Lowest first. ``error``: will not start, or is insecure."""
+
+Confidence = Literal["low", "medium", "high"]
+"""How good the evidence is: ``high`` read from what runs or follows from the definition alone,
+``medium`` inferred, ``low`` a hint."""
+
+
+class Change(msgspec.Struct, frozen=True):
+    """A proposed edit in model terms, never in XML or YAML. ``old`` None: not set before;
+    ``new`` None: to be removed. ``reason`` says why the edit is safe or unsafe."""
+
+    field: str
+    old: str | None
+    new: str | None
+    safe: bool
+    reason: str = ""
+
+
+class NicRef(msgspec.Struct, frozen=True):
+    """Which NIC a finding is about. A finding about a whole domain has no index and no MAC;
+    a finding about a host has no domain either."""
+
+    domain: str | None = None
+    uuid: str | None = None
+    mac: str | None = None
+    index: int | None = None
+    target_dev: str | None = None
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """One instance of one rule.
+
+    ``fix`` is worded for ``owner``: the place where the definition is kept.
+    ``fingerprint`` identifies the finding across audits (rule, domain UUID, MAC; file and xpath
+    where there are none), never by line number.
+    """
+
+    rule: str
+    name: str
+    severity: Severity
+    confidence: Confidence
+    message: str
+    nic: NicRef
+    location: Location
+    owner: str
+    change: Change | None
+    fingerprint: str
+    fix: str = ""
+
+
+class Skipped(msgspec.Struct, frozen=True):
+    """A rule that could not be judged. ``needs`` says what was missing and what would tell."""
+
+    rule: str
+    nic: NicRef
+    needs: str
+
+
+class Crashed(msgspec.Struct, frozen=True):
+    """A rule that failed. Never a pass: the run ends with exit code 3."""
+
+    rule: str
+    nic: NicRef
+    error: str

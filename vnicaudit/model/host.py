@@ -1,0 +1,45 @@
+"""The hypervisor host, as far as it bears on NICs. ``None``: nobody asked, or it cannot be told."""
+
+from __future__ import annotations
+
+import msgspec
+
+from vnicaudit.model.version import Version
+
+
+class Network(msgspec.Struct, frozen=True):
+    """A libvirt network: ``forward`` is its forward mode (None for isolated), ``actual_type`` what
+    an interface on it becomes: bridge, direct or hostdev."""
+
+    name: str
+    actual_type: str
+    forward: str | None = None
+    bridge: str | None = None
+    active: bool | None = None
+
+
+class HostConfig(msgspec.Struct, frozen=True, cache_hash=True):
+    """Facts of one host. Rules see this record; identity stays outside of it."""
+
+    libvirt_version: Version | None = None
+    qemu_version: Version | None = None
+    assumed: bool = False
+    """The versions were given by ``--assume-qemu`` or ``--assume-libvirt``."""
+    arch: str | None = None
+    kernel: str | None = None
+    kvm: bool | None = None
+    """``/dev/kvm`` can be used."""
+    vhost_net: bool | None = None
+    """``/dev/vhost-net`` exists or its module can be loaded (it loads itself on open)."""
+    zerocopy_tx: bool | None = None
+    """``vhost_net.experimental_zcopytx`` is on."""
+    vhost_paths: tuple[tuple[str, bool], ...] = ()
+    """Device paths that were looked at (vhost and vDPA devices) and whether they exist."""
+
+
+class Host(msgspec.Struct, frozen=True):
+    """One host: its name, facts and networks."""
+
+    name: str
+    declared: HostConfig = HostConfig()
+    networks: tuple[Network, ...] = ()

@@ -1,0 +1,115 @@
+"""One virtual NIC as a description declares it, and as QEMU runs it.
+
+A :class:`Nic` is *who and where* (index, MAC, location); :class:`NicConfig` is *what is set*.
+They are apart because rules judge only what is set: two NICs set alike get one verdict.
+
+``None`` always means *this source does not say*, never *off*.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from vnicaudit.model.effective import Effective
+from vnicaudit.model.location import Location
+
+
+class NicConfig(msgspec.Struct, frozen=True, cache_hash=True):
+    """What a description sets for one NIC, in libvirt's terms.
+
+    Names follow the libvirt attribute they come from. Numbers are numbers; a value libvirt would
+    refuse is left None and listed in ``invalid`` as ``(field, text)``.
+    """
+
+    type: str = "user"
+    """``<interface type=…>``; libvirt's default is ``user``. ``hostdev`` for assigned devices."""
+    origin: str = "interface"
+    """``interface``, ``hostdev`` (an assigned device in ``<hostdev>``), ``commandline``
+    (``<qemu:commandline>`` behind libvirt's back) or ``qemu`` (read from a QEMU command line)."""
+    actual_type: str | None = None
+    """What ``type='network'`` resolves to (``bridge``, ``direct``, ``hostdev``…); else ``type``.
+    None when it cannot be told without the network's definition."""
+    model: str | None = None
+    device: str | None = None
+    """``/dev/vhost-vdpa-N`` of a vDPA NIC."""
+    source_mode: str | None = None
+    """macvtap mode, or vhost-user ``client``/``server``."""
+    backend_type: str | None = None
+    backend_vhost: str | None = None
+    backend_tap: str | None = None
+    driver_name: str | None = None
+    queues: int | None = None
+    rx_queue_size: int | None = None
+    tx_queue_size: int | None = None
+    txmode: str | None = None
+    ioeventfd: str | None = None
+    event_idx: str | None = None
+    rss: str | None = None
+    rss_hash_report: str | None = None
+    iommu: str | None = None
+    ats: str | None = None
+    packed: str | None = None
+    page_per_vq: str | None = None
+    host_off: tuple[str, ...] = ()
+    """Names of ``<driver><host>`` offloads set to ``off``."""
+    guest_off: tuple[str, ...] = ()
+    """Names of ``<driver><guest>`` offloads set to ``off``."""
+    mtu: int | None = None
+    link_state: str | None = None
+    address_type: str | None = None
+    address_bus: int | None = None
+    virtualport: str | None = None
+    filterref: str | None = None
+    isolated: str | None = None
+    teaming: str | None = None
+    trust_guest_rx_filters: str | None = None
+    boot_order: int | None = None
+    rom_bar: str | None = None
+    vlan: bool = False
+    bandwidth: bool = False
+    invalid: tuple[tuple[str, str], ...] = ()
+
+
+class RunningNic(msgspec.Struct, frozen=True):
+    """One NIC of a running (or last started) QEMU, from its command line and ``/proc``.
+
+    ``driver`` is QEMU's device name (``virtio-net-pci``), ``model`` libvirt's word for it.
+    ``vhost`` is True/False only when the source proves it. Ring sizes are what was passed, or
+    QEMU's default where nothing was; None for models without virtio rings.
+    """
+
+    driver: str
+    model: str
+    backend: str | None = None
+    """``-netdev`` type: tap, user, vhost-user, vhost-vdpa, socket, stream, dgram, …"""
+    mac: str | None = None
+    id: str | None = None
+    vhost: bool | None = None
+    queues: int | None = None
+    rx_queue_size: int | None = None
+    tx_queue_size: int | None = None
+    mq: bool | None = None
+    packed: bool | None = None
+    mtu: int | None = None
+    evidence: str = "command line"
+    """What proves ``vhost``: ``command line``, ``descriptors``…"""
+
+
+class Nic(msgspec.Struct, frozen=True):
+    """One virtual NIC of a domain: identity, place, declaration, and what runs."""
+
+    index: int
+    """0-based place among the domain's NICs, in document order."""
+    declared: NicConfig
+    location: Location
+    mac: str | None = None
+    """Lower case, colons."""
+    source: str | None = None
+    """Bridge, network, device or socket path, by type."""
+    target_dev: str | None = None
+    alias: str | None = None
+    lines: tuple[tuple[str, int], ...] = ()
+    """Child element -> line, so that a fact inside the NIC can be pointed at."""
+    running: RunningNic | None = None
+    effective: Effective | None = None
+    """Filled in by :mod:`vnicaudit.audit.effective`; None before."""

@@ -1,0 +1,161 @@
+"""What an audit says: the records behind ``vnicaudit.report/1`` and ``vnicaudit.nics/1``."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from vnicaudit.model.effective import Resolved
+from vnicaudit.model.finding import Crashed, Finding, NicRef, Severity, Skipped
+from vnicaudit.model.location import Location
+
+REPORT_SCHEMA = "vnicaudit.report/1"
+NICS_SCHEMA = "vnicaudit.nics/1"
+
+
+class Tool(msgspec.Struct, frozen=True):
+    """Who wrote the report."""
+
+    name: str
+    version: str
+
+
+class ReadError(msgspec.Struct, frozen=True):
+    """One thing that could not be read: what, where."""
+
+    message: str
+    file: str | None = None
+    line: int | None = None
+
+
+class TargetResult(msgspec.Struct, frozen=True):
+    """How reading one target went. ``error`` is the first of ``errors``, as text;
+    ``unread`` counts all of them (``errors`` keeps the first thousand)."""
+
+    target: str
+    status: Literal["ok", "partial", "failed"]
+    error: str | None = None
+    domains: int = 0
+    nics: int = 0
+    errors: tuple[ReadError, ...] = ()
+    unread: int = 0
+
+
+class Suppressed(msgspec.Struct, frozen=True):
+    """A finding that somebody accepted, and why."""
+
+    finding: Finding
+    reason: str
+    source: str
+    """Where the suppression stands: a configuration file, the domain's metadata, a baseline."""
+
+
+class Audited(msgspec.Struct, frozen=True):
+    """The judgement of one domain (or, with ``domain`` None, of one host or of a configuration
+    file): one unit of the stream between the engine and the report writers."""
+
+    target: str
+    subject: str
+    """The domain's or host's name, or the file."""
+    uuid: str | None = None
+    owner: str = "libvirt"
+    scope: Literal["domain", "host", "config"] = "domain"
+    nics: int = 0
+    findings: tuple[Finding, ...] = ()
+    skipped: tuple[Skipped, ...] = ()
+    crashed: tuple[Crashed, ...] = ()
+    suppressed: tuple[Suppressed, ...] = ()
+
+
+class RuleInfo(msgspec.Struct, frozen=True):
+    """One rule, for catalogues and for SARIF."""
+
+    id: str
+    name: str
+    severity: Severity
+    scope: str
+    summary: str
+    manual: str
+
+
+class RunInfo(msgspec.Struct, frozen=True):
+    """What is known when an audit begins."""
+
+    tool: Tool
+    started: str
+    """UTC, RFC 3339."""
+    rules: tuple[RuleInfo, ...]
+
+
+class Summary(msgspec.Struct, frozen=True):
+    """Totals, known when an audit ends. Maps are ordered by key."""
+
+    domains: int = 0
+    nics: int = 0
+    findings: int = 0
+    by_severity: dict[str, int] = {}
+    by_rule: dict[str, int] = {}
+    skipped: dict[str, int] = {}
+    """Rule -> how many NICs, domains or hosts it could not be judged for."""
+    crashed: int = 0
+    suppressed: int = 0
+    baselined: int = 0
+
+
+class RunEnd(msgspec.Struct, frozen=True):
+    """What is known when an audit ends."""
+
+    finished: str
+    targets: tuple[TargetResult, ...]
+    summary: Summary
+
+
+class Report(msgspec.Struct, frozen=True, kw_only=True):
+    """``vnicaudit.report/1``: one audit, whole."""
+
+    schema: str = REPORT_SCHEMA
+    tool: Tool
+    started: str
+    finished: str
+    targets: tuple[TargetResult, ...]
+    findings: tuple[Finding, ...]
+    skipped: tuple[Skipped, ...]
+    crashed: tuple[Crashed, ...]
+    suppressed: tuple[Suppressed, ...] = ()
+    summary: Summary = Summary()
+
+
+class NicRow(msgspec.Struct, frozen=True, kw_only=True):
+    """One NIC in ``vnicaudit.nics/1``."""
+
+    domain: str
+    uuid: str | None
+    index: int
+    mac: str | None
+    type: str
+    actual_type: str | None
+    origin: str
+    owner: str
+    arch: str | None
+    machine: str | None
+    vcpus: int | None
+    active: bool | None
+    target_dev: str | None
+    model: Resolved[str]
+    vhost: Resolved[bool]
+    queues: Resolved[int]
+    rx_queue_size: Resolved[int]
+    tx_queue_size: Resolved[int]
+    starts: bool
+    location: Location
+
+
+class NicsReport(msgspec.Struct, frozen=True, kw_only=True):
+    """``vnicaudit.nics/1``."""
+
+    schema: str = NICS_SCHEMA
+    nics: tuple[NicRow, ...]
+
+
+__all__ = ["Audited", "NicRef", "NicRow", "NicsReport", "Report", "RunEnd", "RunInfo", "Summary"]

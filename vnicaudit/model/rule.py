@@ -1,0 +1,121 @@
+"""What a rule is given, what it answers, and what a rule module must offer.
+
+A rule is a module in :mod:`vnicaudit.rules` named after its id (``vnic001.py``); its docstring is
+its manual page. It is pure: it sees these records and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal, Protocol
+
+import msgspec
+
+from vnicaudit.model.domain import DomainConfig, DomainState, StagedNic
+from vnicaudit.model.effective import Effective
+from vnicaudit.model.finding import Change, Confidence, Severity
+from vnicaudit.model.host import HostConfig
+from vnicaudit.model.nic import NicConfig, RunningNic
+
+Scope = Literal["nic", "domain", "host"]
+
+
+class Subject(msgspec.Struct, frozen=True):
+    """One NIC as a rule sees it: what is set, what it really is, and what surrounds it.
+
+    No name, MAC, UUID or file: two NICs set alike get the same answer, and the engine may
+    answer the second from memory.
+    """
+
+    nic: NicConfig
+    effective: Effective
+    domain: DomainConfig
+    host: HostConfig
+    running: RunningNic | None = None
+    state: DomainState | None = None
+    staged: StagedNic | None = None
+
+    @property
+    def model(self) -> str:
+        """The effective model; ``""`` when unknown or none, so that it can be compared."""
+        return self.effective.model.effective or ""
+
+    @property
+    def backend(self) -> str | None:
+        """The actual interface type: bridge, ethernet, direct, vhostuser…; None when unknown."""
+        return self.nic.actual_type
+
+
+class DomainSubject(msgspec.Struct, frozen=True):
+    """A whole domain as a domain rule sees it."""
+
+    nics: tuple[Subject, ...]
+    domain: DomainConfig
+    host: HostConfig
+    state: DomainState | None = None
+
+
+class HostSubject(msgspec.Struct, frozen=True):
+    """A host as a host rule sees it. ``uses`` lists the traits of its domains' NICs that bear on
+    the host: actual types, plus ``kvm-tap`` when a KVM domain has a virtio NIC on a tap."""
+
+    host: HostConfig
+    uses: frozenset[str] = frozenset()
+
+
+class Problem(msgspec.Struct, frozen=True):
+    """One thing a rule found. The engine adds which NIC, where, and the fingerprint.
+
+    ``field`` is the declared field it hangs on (points the finding at its line);
+    ``severity`` None means the rule's own; ``fix`` is used where no ``change`` can be made, and is
+    worded so that it holds for every owner.
+    """
+
+    message: str
+    field: str | None = None
+    severity: Severity | None = None
+    confidence: Confidence = "high"
+    change: Change | None = None
+    fix: str = ""
+
+
+class Rule(Protocol):
+    """The shape of a rule module. ``NEEDS`` names facts (see ``vnicaudit/audit/facts.py``)
+    without which the rule is skipped, and reported as skipped."""
+
+    __doc__: str | None
+    NAME: str
+    """Short kebab-case name, unique."""
+    SEVERITY: Severity
+    SCOPE: Scope
+    NEEDS: tuple[str, ...]
+
+
+class NicRule(Rule, Protocol):
+    """A rule judged once per NIC."""
+
+    def applies(self, subject: Subject) -> bool:
+        """Whether this rule has anything to say about this NIC; asked before ``NEEDS``."""
+
+    def check(self, subject: Subject) -> Iterator[Problem]:
+        """The problems of this NIC."""
+
+
+class DomainRule(Rule, Protocol):
+    """A rule judged once per domain."""
+
+    def applies(self, subject: DomainSubject) -> bool:
+        """Whether this rule has anything to say about this domain."""
+
+    def check(self, subject: DomainSubject) -> Iterator[Problem]:
+        """The problems of this domain."""
+
+
+class HostRule(Rule, Protocol):
+    """A rule judged once per host."""
+
+    def applies(self, subject: HostSubject) -> bool:
+        """Whether this rule has anything to say about this host."""
+
+    def check(self, subject: HostSubject) -> Iterator[Problem]:
+        """The problems of this host."""

@@ -1,0 +1,39 @@
+"""A QEMU process (or the last start of one) as its arguments and ``/proc`` show it."""
+
+from __future__ import annotations
+
+import msgspec
+
+from vnicaudit.model.location import Location
+from vnicaudit.model.nic import RunningNic
+from vnicaudit.model.version import Version
+
+
+class RunningQemu(msgspec.Struct, frozen=True):
+    """One QEMU: who it runs, on what, and the NICs on its command line.
+
+    ``type`` is libvirt's word for the accelerator: ``kvm`` or ``qemu`` (TCG); None when the
+    command line does not say. NICs hot-plugged later are not on the command line.
+    """
+
+    location: Location
+    name: str | None = None
+    uuid: str | None = None
+    pid: int | None = None
+    arch: str | None = None
+    machine: str | None = None
+    type: str | None = None
+    vcpus: int | None = None
+    vcpus_max: int | None = None
+    shared_memory: bool | None = None
+    virtio_disk: bool = False
+    windows_hint: bool = False
+    nics: tuple[RunningNic, ...] = ()
+    qemu_version: Version | None = None
+    libvirt_version: Version | None = None
+    vhost_fds: int | None = None
+    """Open descriptors on /dev/vhost-net; None when /proc was not looked at (or not allowed)."""
+    vhost_threads: int | None = None
+    """Threads named ``vhost-<pid>`` in the process (Linux 6.4 and later)."""
+    warnings: tuple[str, ...] = ()
+    """Lines of the log that bear on NICs, e.g. ``Unable to open vhost-net``."""

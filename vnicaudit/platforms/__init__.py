@@ -1,0 +1,1 @@
+"""Places that describe NICs. Each folder reads its description into the model."""

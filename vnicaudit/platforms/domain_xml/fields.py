@@ -1,0 +1,82 @@
+"""The table of NIC attributes: one row per fact, used for reading and (later) for writing.
+
+A row says which field of :class:`~vnicaudit.model.nic.NicConfig` stands in which attribute of
+which child of ``<interface>``, and how its text is read. Names and types follow libvirt 11.3
+``virDomainNetDefParseXML``. Like libvirt, the first of several equal children wins.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+Kind = Literal["text", "word", "count", "flag", "hex"]
+"""``text`` as is; ``word`` an enumeration value; ``count`` a non-negative decimal number
+(``virXMLPropUInt``, base 10); ``flag`` presence of the element; ``hex`` a number in any base."""
+
+
+class Field(NamedTuple):
+    """One row: ``name`` in the record, ``path`` (``child`` or ``child/grandchild``),
+    ``attribute`` (None: the element itself), ``kind``."""
+
+    name: str
+    path: str
+    attribute: str | None
+    kind: Kind
+
+    @property
+    def xpath(self) -> str:
+        """The place relative to ``<interface>``, e.g. ``driver/@queues``."""
+        return self.path if self.attribute is None else f"{self.path}/@{self.attribute}"
+
+
+FIELDS: tuple[Field, ...] = (
+    Field("model", "model", "type", "text"),
+    Field("source_mode", "source", "mode", "word"),
+    Field("backend_type", "backend", "type", "word"),
+    Field("backend_vhost", "backend", "vhost", "text"),
+    Field("backend_tap", "backend", "tap", "text"),
+    Field("driver_name", "driver", "name", "word"),
+    Field("queues", "driver", "queues", "count"),
+    Field("rx_queue_size", "driver", "rx_queue_size", "count"),
+    Field("tx_queue_size", "driver", "tx_queue_size", "count"),
+    Field("txmode", "driver", "txmode", "word"),
+    Field("ioeventfd", "driver", "ioeventfd", "word"),
+    Field("event_idx", "driver", "event_idx", "word"),
+    Field("rss", "driver", "rss", "word"),
+    Field("rss_hash_report", "driver", "rss_hash_report", "word"),
+    Field("iommu", "driver", "iommu", "word"),
+    Field("ats", "driver", "ats", "word"),
+    Field("packed", "driver", "packed", "word"),
+    Field("page_per_vq", "driver", "page_per_vq", "word"),
+    Field("mtu", "mtu", "size", "count"),
+    Field("link_state", "link", "state", "word"),
+    Field("address_type", "address", "type", "word"),
+    Field("address_bus", "address", "bus", "hex"),
+    Field("virtualport", "virtualport", "type", "word"),
+    Field("filterref", "filterref", "filter", "text"),
+    Field("isolated", "port", "isolated", "word"),
+    Field("teaming", "teaming", "type", "word"),
+    Field("boot_order", "boot", "order", "count"),
+    Field("rom_bar", "rom", "bar", "word"),
+    Field("vlan", "vlan", None, "flag"),
+    Field("bandwidth", "bandwidth", None, "flag"),
+)
+
+BY_NAME: dict[str, Field] = {field.name: field for field in FIELDS}
+
+XPATH: dict[str, str] = {field.name: field.xpath for field in FIELDS} | {
+    "type": "@type",
+    "mac": "mac/@address",
+    "trust_guest_rx_filters": "@trustGuestRxFilters",
+    "source": "source",
+    "device": "source/@dev",
+    "host_off": "driver/host",
+    "guest_off": "driver/guest",
+}
+"""Every field a finding may hang on -> its place relative to ``<interface>``."""
+
+CHILDREN: dict[str, tuple[Field, ...]] = {
+    path: tuple(field for field in FIELDS if field.path == path)
+    for path in dict.fromkeys(field.path for field in FIELDS)
+}
+"""Child element -> its rows."""

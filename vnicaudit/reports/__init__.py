@@ -1,0 +1,1 @@
+"""Report in, text out: one file per output format. Nothing here prints."""
