@@ -56,8 +56,8 @@ class Agent:
     def run(self, argv: Sequence[str], *, timeout: float = 60) -> Ran:
         """Run a program to its end; one that takes longer than `timeout` seconds is killed."""
         program, *rest = argv
-        arguments = {"path": program, "arg": rest, "capture-output": True}
-        pid = self.call("guest-exec", **arguments)["pid"]
+        started = self.call("guest-exec", path=program, arg=rest, **{"capture-output": True})
+        pid = started["pid"]
         end = time.monotonic() + timeout
         while not (status := self.call("guest-exec-status", pid=pid))["exited"]:
             if time.monotonic() > end:

@@ -21,7 +21,8 @@ def mirror() -> str:
     if chosen := os.environ.get("VNICAUDIT_RIG_MIRROR"):
         return chosen
     form = "$(ORIGIN) $(CODENAME) $(COMPONENT) $(REPO_URI)"
-    for line in run("apt-get", "indextargets", "--format", form, "Identifier: Packages").split("\n"):
+    targets = run("apt-get", "indextargets", "--format", form, "Identifier: Packages")
+    for line in targets.splitlines():
         # updates and security have codenames with a hyphen; security is an archive of its own
         if found := re.fullmatch(r"Debian [a-z]+ main (\S+)", line):
             return found[1]

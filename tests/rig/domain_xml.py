@@ -61,7 +61,7 @@ class Definition:
     def xml(self) -> str:
         """The domain element, ready to define. No <emulator>: libvirt knows its own."""
         nics = "".join(nic.xml(self.bridge) for nic in self.nics)
-        disks = "".join(disk.xml(letter) for disk, letter in zip(self.disks, "abcdef"))
+        disks = "".join(disk.xml("abcd"[place]) for place, disk in enumerate(self.disks))
         # s390x has no ACPI, and its default CPU is the best that TCG can do
         x86 = "<features><acpi/><apic/></features><cpu mode='maximum'/>"
         return f"""\

@@ -7,6 +7,7 @@ not meet, and what a killed session left behind is known and removed by the next
 import importlib
 import os
 import re
+import shlex
 import shutil
 import socket
 from collections.abc import Iterator
@@ -20,9 +21,9 @@ from tests.rig.errors import Missing, RigError
 from tests.rig.process import log, require, run, wait_for
 
 URI = "qemu:///system"
-_SOCKETS = {"virtlogd": "/run/libvirt/virtlogd-sock", "libvirtd": "/run/libvirt/libvirt-sock"}
+QEMU_CONF = Path(__file__).parent / "files/qemu.conf"
 # Daemons that the rig starts end by themselves when nobody has used them for this long.
-_IDLE_SECONDS = "3600"
+_IDLE_SECONDS = 3600
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ def running_hypervisor() -> Iterator[Hypervisor]:
     """A running libvirtd; when it is left, all domains, the bridge and the files are removed."""
     if os.geteuid():
         raise Missing("libvirt guests with tap devices need root")
-    require("ip", "libvirtd", "virtlogd")
+    require("ip", "libvirtd", "unshare", "virtlogd")
     connection = _connect()
     own = str(os.getpid())
     for process in _leftovers(connection):
@@ -65,14 +66,28 @@ def _connect() -> Any:
         raise Missing(f"libvirt for Python cannot be imported ({error})") from error
     # libvirt prints every error on stderr unless told otherwise; waiting makes many.
     libvirt.registerErrorHandler(lambda _context, _error: None, None)
-    for daemon, path in _SOCKETS.items():
-        if not _listens(path):
-            run(daemon, "--daemon", "--timeout", _IDLE_SECONDS)
-            wait_for(lambda path=path: _listens(path), f"{daemon} listens", seconds=60)
+    _start("virtlogd", "/run/libvirt/virtlogd-sock")
+    _start("libvirtd", "/run/libvirt/libvirt-sock")
     try:
         return libvirt.open(URI)
     except libvirt.libvirtError as error:
         raise RigError(f"{URI}: {error}") from error
+
+
+def _start(daemon: str, path: str) -> None:
+    """Start a daemon that does not run, with the rig's qemu.conf in place of the machine's.
+
+    Only the daemon sees that file. Without it libvirt's QEMU is not root and cannot open a
+    /dev/kvm that root alone can; libvirt's own look at QEMU can. The two never agree, and
+    libvirt looks again, for a minute, whenever a guest is started.
+    """
+    if _listens(path):
+        return
+    log(f"starting {daemon}")
+    place = "mount --bind " + shlex.join([str(QEMU_CONF), "/etc/libvirt/qemu.conf"])
+    script = f"{place} && exec {daemon} --daemon --timeout {_IDLE_SECONDS}"
+    run("unshare", "--mount", "--propagation", "slave", "sh", "-c", script)
+    wait_for(lambda: _listens(path), f"{daemon} listens", seconds=60)
 
 
 def _listens(path: str) -> bool:

@@ -4,7 +4,8 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.rig import initramfs, l1_image as l1_recipe
+from tests.rig import initramfs
+from tests.rig import l1_image as l1_recipe
 from tests.rig.cache import cached, digest
 from tests.rig.errors import Missing
 from tests.rig.kernel import Kernel

@@ -28,7 +28,7 @@ PACKAGES = (
 MODULES = ("bridge", "kvm_amd", "macvtap", "tun", "vduse", "vhost_net", "vhost_vdpa")
 FILES_IN_PLACE = {
     "l1-init.sh": "usr/local/sbin/rig-init",
-    "l1-qemu.conf": "etc/libvirt/qemu.conf",
+    "qemu.conf": "etc/libvirt/qemu.conf",
 }
 _DPKG = """\
 force-unsafe-io

@@ -29,6 +29,6 @@ def default_model(arch: str, machine: str | None) -> str:
         return "virtio"
     if arch in _ARM:
         if machine == "versatilepb":
-            return "smc91c111"
+            return "scm91c111"  # libvirt's own spelling of the SMC chip, which it hands to QEMU
         return "virtio" if virt and arch != "armv7b" else "lan9118"
     return "rtl8139"

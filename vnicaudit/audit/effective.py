@@ -10,7 +10,7 @@ from vnicaudit.audit.default_model import default_model
 from vnicaudit.model.domain import DomainConfig
 from vnicaudit.model.effective import KNOWN, NONE, UNKNOWN, Effective, Resolved
 from vnicaudit.model.host import HostConfig
-from vnicaudit.model.models import QEMU_MODELS, VIRTIO
+from vnicaudit.model.models import QEMU_MODELS, VIRTIO, model_of_driver
 from vnicaudit.model.nic import NicConfig, RunningNic
 from vnicaudit.model.version import Version
 
@@ -35,7 +35,7 @@ def resolve(
     nic: NicConfig, domain: DomainConfig, host: HostConfig, running: RunningNic | None = None
 ) -> Effective:
     """What the guest gets for one NIC. Pure; depends on nothing but its arguments."""
-    if nic.type == "hostdev" or nic.actual_type == "hostdev":
+    if _assigned(nic):
         return _passthrough(nic)
     if domain.type not in QEMU_DOMAINS:
         return _foreign(nic, domain)
@@ -51,6 +51,14 @@ def resolve(
     )
 
 
+def _assigned(nic: NicConfig) -> bool:
+    """A host device. The transient half of a teaming pair is one also where the network is not
+    known: libvirt starts it as nothing else (qemuDomainValidateActualNetDef)."""
+    if nic.type == "network" and nic.actual_type is None:
+        return nic.teaming == "transient"
+    return "hostdev" in (nic.type, nic.actual_type)
+
+
 def tuning_counts(nic: NicConfig) -> bool:
     """Whether libvirt reads ``<driver queues= rx_queue_size= …>`` of this NIC at all: only when
     the model is *written down* as virtio (virDomainNetDefParseXMLDriver runs before the default
@@ -58,12 +66,11 @@ def tuning_counts(nic: NicConfig) -> bool:
     return nic.model in VIRTIO
 
 
-def tx_limit(nic: NicConfig) -> int | None:
+def tx_limit(nic: NicConfig) -> int:
     """The largest TX ring of the NIC's backend (``virtio_net_max_tx_queue_size``), in
-    descriptors; None while the backend of ``type='network'`` is not known."""
-    if nic.actual_type in ("vhostuser", "vdpa"):
-        return MAX_RING
-    return None if nic.actual_type is None else DEFAULT_RING
+    descriptors. ``type='network'`` becomes a bridge, a macvtap or a host device, never vhost-user
+    or vDPA (virDomainActualNetDefParseXML), so a ring on it is on a tap."""
+    return MAX_RING if nic.actual_type in ("vhostuser", "vdpa") else DEFAULT_RING
 
 
 def valid_ring(size: int) -> bool:
@@ -108,7 +115,7 @@ def _model(
     if running is not None:
         return Resolved(nic.model, running.model, f"QEMU runs -device {running.driver}")
     if nic.model is not None:
-        return Resolved(nic.model, nic.model, "as declared")
+        return _declared_model(nic.model)
     if nic.type in ("vdpa", "vhostuser"):
         since = "6.9" if nic.type == "vdpa" else "11.1"
         return Resolved(
@@ -128,6 +135,13 @@ def _model(
     return Resolved(None, name, reason)
 
 
+def _declared_model(model: str) -> Resolved[str]:
+    name = model_of_driver(model)
+    if name == model:
+        return Resolved(model, model, "as declared")
+    return Resolved(model, name, f"libvirt hands it to QEMU as it is: -device {model}")
+
+
 def _vhost(
     nic: NicConfig,
     domain: DomainConfig,
@@ -143,22 +157,13 @@ def _vhost(
         return Resolved(declared, running.vhost, f"seen in QEMU's {running.evidence}")
     if model is None:
         return Resolved(declared, None, "depends on the model, which is not known", UNKNOWN)
-    if model not in VIRTIO:
-        return Resolved(declared, False, f"{model} is emulated by QEMU; only virtio has vhost")
+    if (reason := _vhost_impossible(nic, domain, model)) is not None:
+        return Resolved(declared, False, reason)
     if nic.actual_type is None:
         return Resolved(
             declared, None, f"type='{nic.type}': the network's definition would tell what it is "
             "connected to", UNKNOWN,
         )  # fmt: skip
-    if nic.actual_type not in TAP_TYPES:
-        return Resolved(declared, False, f"type='{nic.actual_type}' never uses vhost-net")
-    if domain.type not in ("kvm", "test"):
-        return Resolved(
-            declared, False, f"domain type='{domain.type}': libvirt opens vhost-net for KVM only, "
-            "and says nothing when name='vhost' asks for it",
-        )  # fmt: skip
-    if nic.driver_name == "qemu" and tuning_counts(nic):
-        return Resolved(declared, False, "switched off by <driver name='qemu'/>")
     if host.vhost_net is None:
         return Resolved(
             declared, None, "the definition never proves it; QEMU's command line or its open "
@@ -167,6 +172,25 @@ def _vhost(
     if host.vhost_net:
         return Resolved(declared, True, "the host has /dev/vhost-net; libvirt uses it for KVM")
     return Resolved(declared, False, "the host has no /dev/vhost-net: QEMU copies every packet")
+
+
+def _vhost_impossible(nic: NicConfig, domain: DomainConfig, model: str) -> str | None:
+    """Why libvirt does not open vhost-net for this NIC on any host; None when it may. The order
+    is that of qemuInterfaceOpenVhostNet, as far as the network is known."""
+    if model not in VIRTIO:
+        return f"{model} is emulated by QEMU; only virtio has vhost"
+    if nic.model is not None and not tuning_counts(nic):
+        return f"libvirt opens vhost-net for its own virtio models, not for {nic.model}"
+    if nic.actual_type is not None and nic.actual_type not in TAP_TYPES:
+        return f"type='{nic.actual_type}' never uses vhost-net"
+    if domain.type not in ("kvm", "test"):
+        return (
+            f"domain type='{domain.type}': libvirt opens vhost-net for KVM only, "
+            "and says nothing when name='vhost' asks for it"
+        )
+    if nic.driver_name == "qemu" and tuning_counts(nic):
+        return "switched off by <driver name='qemu'/>"
+    return None
 
 
 def _queues(
@@ -227,7 +251,7 @@ def _ring(
     if running is not None and not host.assumed:
         size = running.rx_queue_size if receive else running.tx_queue_size
         if size is not None:
-            return Resolved(declared, size, "from QEMU's arguments")
+            return _running_ring(declared, size, MAX_RING if receive else tx_limit(nic))
     if model is None:
         return Resolved(declared, None, "depends on the model, which is not known", UNKNOWN)
     if model not in VIRTIO:
@@ -249,19 +273,23 @@ def _ring(
     return _capped_tx(nic, host, declared)
 
 
+def _running_ring(declared: int | None, size: int, limit: int) -> Resolved[int]:
+    """The ring of a QEMU that runs: one that was passed too large a TX ring, and yet started, is
+    older than 8.1 and has cut it down."""
+    if size <= limit:
+        return Resolved(declared, size, "from QEMU's arguments")
+    return Resolved(declared, limit, f"QEMU was given {size} and cuts it down silently")
+
+
 def _capped_tx(nic: NicConfig, host: HostConfig, declared: int) -> Resolved[int]:
     limit = tx_limit(nic)
-    if limit is None:
-        return Resolved(
-            declared, None, "256 on a tap, as declared on vhost-user; the network's definition "
-            "would tell", UNKNOWN,
-        )  # fmt: skip
     if declared <= limit:
         return Resolved(declared, declared, "as declared")
     version = host.qemu_version
     if version is None:
+        kind = nic.actual_type or nic.type
         return Resolved(
-            declared, limit, f"{nic.actual_type} has {limit} at most: QEMU before 8.1 cuts it "
+            declared, limit, f"type='{kind}' has {limit} at most: QEMU before 8.1 cuts it "
             "down silently, later ones do not start",
         )  # fmt: skip
     if version < STRICT_TX_QEMU:
@@ -289,8 +317,7 @@ def _starts(
     limit = tx_limit(nic)
     version = host.qemu_version
     if (
-        limit is not None
-        and version is not None
+        version is not None
         and (nic.tx_queue_size or 0) > limit
         and version >= STRICT_TX_QEMU
     ):

@@ -7,21 +7,24 @@ and few kinds of them. What is remembered is bounded.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from hashlib import blake2b
 from typing import NamedTuple
+
+from msgspec.structs import replace
 
 from vnicaudit.audit.catalogue import LoadedRule, load
 from vnicaudit.audit.effective import QEMU_DOMAINS, resolve
 from vnicaudit.audit.facts import FACTS
-from vnicaudit.audit.fixes import fix_text
+from vnicaudit.audit.fingerprint import digest
+from vnicaudit.audit.fixes import COMMANDLINE, fix_text
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.effective import Effective
 from vnicaudit.model.finding import Crashed, Finding, NicRef, Skipped
 from vnicaudit.model.host import Host, HostConfig
 from vnicaudit.model.location import Location
 from vnicaudit.model.nic import Nic
+from vnicaudit.model.nova import NovaConfig
 from vnicaudit.model.report import Audited
-from vnicaudit.model.rule import DomainSubject, HostSubject, Problem, Subject
+from vnicaudit.model.rule import ConfigSubject, DomainSubject, HostSubject, Problem, Subject
 from vnicaudit.platforms.domain_xml.fields import XPATH
 
 _REMEMBERED = 8192
@@ -46,6 +49,7 @@ class Engine:
         self._nic_rules = [rule for rule in rules if rule.scope == "nic"]
         self._domain_rules = [rule for rule in rules if rule.scope == "domain"]
         self._host_rules = [rule for rule in rules if rule.scope == "host"]
+        self._config_rules = [rule for rule in rules if rule.scope == "config"]
         self._verdicts: dict[Subject, tuple[Judgement, ...]] = {}
         self._domain_verdicts: dict[DomainSubject, tuple[Judgement, ...]] = {}
         self._effective: dict[tuple[object, ...], Effective] = {}
@@ -69,7 +73,8 @@ class Engine:
                 for problem in verdict.problems:
                     mark = _fingerprint(verdict.rule.id, domain, nic)
                     where = _point(nic, problem.field, place)
-                    findings.append(_finding(verdict.rule, problem, ref, where, owner, mark))
+                    finding = _finding(verdict.rule, problem, ref, where, owner, mark)
+                    findings.append(_reworded(finding, problem, nic))
                 if verdict.needs:
                     skipped.append(Skipped(verdict.rule.id, ref, verdict.needs))
                 if verdict.error:
@@ -98,7 +103,7 @@ class Engine:
         ref = NicRef()
         for verdict in _ask(self._host_rules, HostSubject(host.declared, uses)):
             for problem in verdict.problems:
-                mark = _digest(verdict.rule.id, host.name, "")
+                mark = digest(verdict.rule.id, host.name, "")
                 where = Location(target)
                 findings.append(_finding(verdict.rule, problem, ref, where, "host", mark))
             if verdict.needs:
@@ -110,6 +115,31 @@ class Engine:
             subject=host.name,
             owner="host",
             scope="host",
+            findings=tuple(findings),
+            skipped=tuple(skipped),
+            crashed=tuple(crashed),
+        )
+
+    def audit_config(self, config: NovaConfig, target: str) -> Audited:
+        """Judge one of Nova's configuration files."""
+        findings: list[Finding] = []
+        skipped: list[Skipped] = []
+        crashed: list[Crashed] = []
+        ref = NicRef()
+        for verdict in _ask(self._config_rules, ConfigSubject(config)):
+            for problem in verdict.problems:
+                mark = digest(verdict.rule.id, config.file, problem.field or "")
+                where = config.place(problem.field)
+                findings.append(_finding(verdict.rule, problem, ref, where, "nova", mark))
+            if verdict.needs:
+                skipped.append(Skipped(verdict.rule.id, ref, verdict.needs))
+            if verdict.error:
+                crashed.append(Crashed(verdict.rule.id, ref, verdict.error))
+        return Audited(
+            target=target,
+            subject=config.file,
+            owner="nova",
+            scope="config",
             findings=tuple(findings),
             skipped=tuple(skipped),
             crashed=tuple(crashed),
@@ -181,7 +211,7 @@ class Engine:
 
 
 def _ask(
-    rules: list[LoadedRule], subject: Subject | DomainSubject | HostSubject
+    rules: list[LoadedRule], subject: Subject | DomainSubject | HostSubject | ConfigSubject
 ) -> tuple[Judgement, ...]:
     """Every rule's answer, silent ones left out."""
     verdicts = []
@@ -214,8 +244,15 @@ def _finding(
         owner,
         problem.change,
         mark,
-        fix_text(problem.change, owner, problem.fix),
+        problem.fix if rule.scope == "config" else fix_text(problem.change, owner, problem.fix),
     )
+
+
+def _reworded(finding: Finding, problem: Problem, nic: Nic) -> Finding:
+    """A NIC that ``<qemu:commandline>`` adds is changed there, not in an ``<interface>``."""
+    if nic.declared.origin != "commandline" or problem.change is None:
+        return finding
+    return replace(finding, fix=fix_text(problem.change, COMMANDLINE, problem.fix))
 
 
 def _point(nic: Nic, field: str | None, place: Location) -> Location:
@@ -241,10 +278,6 @@ def _fingerprint(rule: str, domain: Domain, nic: Nic | None) -> str:
         mac = "" if nic is None else nic.mac or ""
         if nic is not None and sum(other.mac == mac for other in domain.nics) > 1:
             mac = f"{mac}#{nic.index}"  # two NICs with one MAC are two findings
-        return _digest(rule, domain.uuid, mac)
+        return digest(rule, domain.uuid, mac)
     place = domain.location if nic is None else nic.location
-    return _digest(rule, place.file or f"{place.target}#{domain.name}", place.xpath or "")
-
-
-def _digest(rule: str, owner: str, part: str) -> str:
-    return blake2b(f"{rule}\0{owner}\0{part}".encode(), digest_size=12).hexdigest()
+    return digest(rule, place.file or f"{place.target}#{domain.name}", place.xpath or "")

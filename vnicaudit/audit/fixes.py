@@ -1,6 +1,6 @@
 """A change in model terms -> a sentence for the one who keeps the definition.
 
-A Nova or KubeVirt guest is never told to edit XML: its owner would write it anew.
+A Nova, KubeVirt or oVirt guest is never told to edit XML: its owner would write it anew.
 """
 
 from __future__ import annotations
@@ -9,54 +9,118 @@ from collections.abc import Callable
 
 from vnicaudit.model.finding import Change
 
+COMMANDLINE = "qemu:commandline"
+"""Stands for the owner of a NIC that ``<qemu:commandline>`` adds behind libvirt's back."""
+
+_CYCLE = "then power the guest off and on."
+
 _XML = {
     "model": "<model type='{new}'/>",
+    "address_type": "<address type='{new}'/>",
+    "backend_vhost": "vhost='{new}' in <backend>",
     "driver_name": "<driver name='{new}'/>",
-    "packed": "packed='{new}' in <driver>",
 }
+"""Field -> its markup; anything else is an attribute of ``<driver>``."""
+
+_XML_GONE = {
+    "model": "<model>",
+    "address_type": "<address>",
+    "backend_vhost": "vhost= from <backend>",
+    "driver_name": "name= from <driver>",
+    "host_off": "the off switches from <driver><host>",
+    "guest_off": "the off switches from <driver><guest>",
+}
+
+_NOVA_MODELS = frozenset({
+    "virtio", "ne2k_pci", "pcnet", "rtl8139", "e1000", "e1000e", "spapr-vlan", "vmxnet3", "igb",
+})  # fmt: skip
+"""``hw_vif_model`` for KVM: nova/virt/libvirt/vif.py SUPPORTED_VIF_MODELS."""
+
 _NOVA_PROPERTY = {
     "model": "hw_vif_model",
     "queues": "hw_vif_multiqueue_enabled",
     "packed": "hw_virtio_packed_ring",
 }
+_NOVA_OPTION = ("rx_queue_size", "tx_queue_size")
+
+_QEMU_DEVICE = {
+    "rx_queue_size": "rx_queue_size={new} in -device",
+    "tx_queue_size": "tx_queue_size={new} in -device",
+    "packed": "packed={new} in -device",
+    "iommu": "iommu_platform={new} in -device",
+    "driver_name": "vhost=on in -netdev",
+}
+_QEMU_DRIVER = {"virtio": "virtio-net-pci (virtio-net-ccw on s390x)"}
 
 
 def fix_text(change: Change | None, owner: str, hint: str) -> str:
-    """What to do, in one or two sentences. ``hint`` is the rule's own words, used where no
-    change can be made in model terms, and added where one can."""
+    """What to do, in a few sentences, ending with why the change is unsafe where it is.
+
+    ``hint`` is the rule's own words: the whole text where no change can be made in model terms,
+    added to it where one can.
+    """
     if change is None:
         return hint
-    text = _OWNERS.get(owner, _libvirt)(change)
-    return f"{text} {hint}".strip()
+    parts = [_OWNERS.get(owner, _libvirt)(change), hint]
+    if not change.safe and change.reason:
+        parts.append(f"Unsafe: {change.reason}.")
+    return " ".join(part for part in parts if part)
 
 
 def _libvirt(change: Change) -> str:
     if change.new is None:
-        return f"Remove {_attribute(change.field)} (virsh edit), then power the guest off and on."
-    return f"Set {_markup(change)} (virsh edit), then power the guest off and on."
+        gone = _XML_GONE.get(change.field, f"{change.field}= from <driver>")
+        return f"Remove {gone} (virsh edit), {_CYCLE}"
+    markup = _XML.get(change.field, "{field}='{new}' in <driver>")
+    return f"Set {markup.format(field=change.field, new=change.new)} (virsh edit), {_CYCLE}"
 
 
 def _nova(change: Change) -> str:
-    name = _NOVA_PROPERTY.get(change.field)
-    if name is None:
+    if change.field in _NOVA_OPTION:
+        return _nova_option(change)
+    if change.field == "queues" and not _grows(change):
         return (
-            "The definition is Nova's: change the image, flavor or nova.conf it comes from, "
-            "then hard-reboot the server."
+            "The definition is Nova's: lower [libvirt] max_queues in nova.conf of the compute "
+            "node, then hard-reboot the server."
         )
-    value = "true" if change.field == "queues" else change.new
-    if change.new is None:
-        return f"Remove {name} from the image; the definition is Nova's and is written anew."
+    name = _NOVA_PROPERTY.get(change.field)
+    if name is None or (change.field == "model" and change.new not in _NOVA_MODELS):
+        return (
+            "The definition is Nova's, and it has no setting for this: change the image, flavor "
+            "or nova.conf it comes from, then hard-reboot the server."
+        )
+    value = _nova_value(change)
     return (
         f"openstack image set --property {name}={value} IMAGE for new servers; for this one: "
         f"stop it, nova-manage image_property set UUID --property {name}={value}, start it."
     )
 
 
+def _nova_value(change: Change) -> str:
+    """nova-manage can set a property and not remove one, so off is ``false``."""
+    if change.field == "model":
+        return change.new or ""
+    return "true" if change.field == "queues" or change.new == "on" else "false"
+
+
+def _nova_option(change: Change) -> str:
+    if change.new is None:
+        what = f"remove {change.field} from [libvirt]"
+    else:
+        what = f"set [libvirt] {change.field} = {change.new}"
+    return (
+        f"The definition is Nova's: {what} in nova.conf of the compute nodes, then hard-reboot "
+        "the server."
+    )
+
+
 def _kubevirt(change: Change) -> str:
     devices = "spec.template.spec.domain.devices"
-    if change.field == "model":
+    if change.field == "model" and change.new == "virtio-transitional":
+        return f"Set {devices}.useVirtioTransitional: true and run virtctl restart."
+    if change.field == "model" and change.new is not None:
         return f"Set {devices}.interfaces[].model: {change.new} and run virtctl restart."
-    if change.field == "queues":
+    if change.field == "queues" and _grows(change):
         return f"Set {devices}.networkInterfaceMultiqueue: true and run virtctl restart."
     return (
         "The definition is KubeVirt's: change the VirtualMachine, its instance type or "
@@ -69,17 +133,35 @@ def _ovirt(change: Change) -> str:
     return f"The definition is oVirt's: change {what} in the engine with the VM down."
 
 
-def _attribute(field: str) -> str:
-    return f"{field}= from <driver>" if field not in ("model", "address_type") else f"<{field}>"
+def _qemu(change: Change) -> str:
+    return f"{_argument(change)} on QEMU's command line, then start it anew."
 
 
-def _markup(change: Change) -> str:
-    pattern = _XML.get(change.field, "{field}='{new}' in <driver>")
-    return pattern.format(field=change.field, new=change.new)
+def _commandline(change: Change) -> str:
+    return f"{_argument(change)} in <qemu:commandline> (virsh edit), {_CYCLE}"
+
+
+def _argument(change: Change) -> str:
+    if change.new is None:
+        return f"Remove {change.field} of this NIC"
+    if change.field == "queues":
+        vectors = 2 * int(change.new) + 2
+        return f"Set queues={change.new} in -netdev and mq=on,vectors={vectors} in -device"
+    if change.field == "model":
+        return f"Use -device {_QEMU_DRIVER.get(change.new, change.new)}"
+    pattern = _QEMU_DEVICE.get(change.field, "{field}={new}")
+    return f"Set {pattern.format(field=change.field, new=change.new)}"
+
+
+def _grows(change: Change) -> bool:
+    """Whether a change of queues asks for more of them."""
+    return change.new is not None and int(change.old or 1) < int(change.new)
 
 
 _OWNERS: dict[str, Callable[[Change], str]] = {
     "nova": _nova,
     "kubevirt": _kubevirt,
     "ovirt": _ovirt,
+    "qemu": _qemu,
+    COMMANDLINE: _commandline,
 }

@@ -36,6 +36,9 @@ class DomainConfig(msgspec.Struct, frozen=True, cache_hash=True):
     launch_security: str | None = None
     session: bool = False
     """Belongs to an unprivileged session daemon (``qemu:///session``)."""
+    pcie_ports: tuple[int, ...] | None = None
+    """Indexes of the PCI Express port controllers (the ``bus`` of a device behind one). Read only
+    where the guest is ready-transitional: nothing else depends on it."""
     nics: int = 0
     """How many NICs the domain has, assigned devices included."""
 

@@ -28,13 +28,16 @@ class HostConfig(msgspec.Struct, frozen=True, cache_hash=True):
     arch: str | None = None
     kernel: str | None = None
     kvm: bool | None = None
-    """``/dev/kvm`` can be used."""
+    """``/dev/kvm`` can be used, with hardware virtualization behind it."""
     vhost_net: bool | None = None
-    """``/dev/vhost-net`` exists or its module can be loaded (it loads itself on open)."""
+    """``/dev/vhost-net`` can be opened (its module loads itself); False: neither the device nor a
+    module for it exists; None also where only one of them does."""
     zerocopy_tx: bool | None = None
     """``vhost_net.experimental_zcopytx`` is on."""
     vhost_paths: tuple[tuple[str, bool], ...] = ()
     """Device paths that were looked at (vhost and vDPA devices) and whether they exist."""
+    vdpa_drivers: tuple[tuple[str, str], ...] = ()
+    """vDPA devices on their bus and the driver each is bound to, ``""`` for none."""
 
 
 class Host(msgspec.Struct, frozen=True):

@@ -62,3 +62,10 @@ def normal_model(text: str) -> str:
     written. ``VirtIO`` -> ``virtio``, ``NotANic`` -> ``NotANic``."""
     lower = text.lower()
     return lower if lower in LIBVIRT_MODELS else text
+
+
+def shown_model(model: str) -> str:
+    """A model for a message: names of QEMU and libvirt as they are; anything else is text from
+    outside, quoted and cut to 40 characters."""
+    known = model in QEMU_MODELS or model.lower() in LIBVIRT_MODELS
+    return model if known else repr(model[:40])

@@ -67,6 +67,10 @@ class NicConfig(msgspec.Struct, frozen=True, cache_hash=True):
     rom_bar: str | None = None
     vlan: bool = False
     bandwidth: bool = False
+    ovs_socket: bool = False
+    """The vhost-user socket is where Open vSwitch or Neutron put theirs."""
+    reconnect: str | None = None
+    """``<source><reconnect enabled=…>`` of a vhost-user NIC."""
     invalid: tuple[tuple[str, str], ...] = ()
 
 
@@ -93,6 +97,9 @@ class RunningNic(msgspec.Struct, frozen=True):
     mtu: int | None = None
     evidence: str = "command line"
     """What proves ``vhost``: ``command line``, ``descriptors``…"""
+    log_warning: str | None = None
+    """libvirt's ``Unable to open vhost-net…`` of this start; empty: the log was read and has none;
+    None: it was not read."""
 
 
 class Nic(msgspec.Struct, frozen=True):

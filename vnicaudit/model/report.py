@@ -10,8 +10,10 @@ from vnicaudit.model.effective import Resolved
 from vnicaudit.model.finding import Crashed, Finding, NicRef, Severity, Skipped
 from vnicaudit.model.location import Location
 
-REPORT_SCHEMA = "vnicaudit.report/1"
-NICS_SCHEMA = "vnicaudit.nics/1"
+REPORT_SCHEMA: Literal["vnicaudit.report/1"] = "vnicaudit.report/1"
+NICS_SCHEMA: Literal["vnicaudit.nics/1"] = "vnicaudit.nics/1"
+EXPLAIN_SCHEMA: Literal["vnicaudit.explain/1"] = "vnicaudit.explain/1"
+RULES_SCHEMA: Literal["vnicaudit.rules/1"] = "vnicaudit.rules/1"
 
 
 class Tool(msgspec.Struct, frozen=True):
@@ -66,6 +68,8 @@ class Audited(msgspec.Struct, frozen=True):
     skipped: tuple[Skipped, ...] = ()
     crashed: tuple[Crashed, ...] = ()
     suppressed: tuple[Suppressed, ...] = ()
+    baselined: tuple[str, ...] = ()
+    """Fingerprints of findings that the baseline already knows: not reported."""
 
 
 class RuleInfo(msgspec.Struct, frozen=True):
@@ -101,6 +105,8 @@ class Summary(msgspec.Struct, frozen=True):
     crashed: int = 0
     suppressed: int = 0
     baselined: int = 0
+    baseline_gone: int = 0
+    """Findings of the baseline that did not come up: it can shrink."""
 
 
 class RunEnd(msgspec.Struct, frozen=True):
@@ -114,7 +120,7 @@ class RunEnd(msgspec.Struct, frozen=True):
 class Report(msgspec.Struct, frozen=True, kw_only=True):
     """``vnicaudit.report/1``: one audit, whole."""
 
-    schema: str = REPORT_SCHEMA
+    schema: Literal["vnicaudit.report/1"] = REPORT_SCHEMA
     tool: Tool
     started: str
     finished: str
@@ -154,8 +160,50 @@ class NicRow(msgspec.Struct, frozen=True, kw_only=True):
 class NicsReport(msgspec.Struct, frozen=True, kw_only=True):
     """``vnicaudit.nics/1``."""
 
-    schema: str = NICS_SCHEMA
+    schema: Literal["vnicaudit.nics/1"] = NICS_SCHEMA
     nics: tuple[NicRow, ...]
+
+
+class LayerFact(msgspec.Struct, frozen=True):
+    """What one layer says of one fact. ``wins``: it decides what the guest gets; ``note`` says
+    why, or why not."""
+
+    fact: str
+    value: str
+    wins: bool = False
+    note: str = ""
+
+
+class Layer(msgspec.Struct, frozen=True):
+    """One place that describes a NIC: a definition, a network, a QEMU command line, a host.
+
+    ``missing`` says why nothing is known of this layer, and what would tell; empty where the
+    layer was read (it may still have nothing to say).
+    """
+
+    name: str
+    place: str | None = None
+    facts: tuple[LayerFact, ...] = ()
+    missing: str = ""
+
+
+class Explanation(msgspec.Struct, frozen=True, kw_only=True):
+    """``vnicaudit.explain/1``: one NIC, layer by layer, and what is wrong with it."""
+
+    schema: Literal["vnicaudit.explain/1"] = EXPLAIN_SCHEMA
+    nic: NicRow
+    layers: tuple[Layer, ...]
+    findings: tuple[Finding, ...] = ()
+    suppressed: tuple[Suppressed, ...] = ()
+    skipped: tuple[Skipped, ...] = ()
+    crashed: tuple[Crashed, ...] = ()
+
+
+class RulesReport(msgspec.Struct, frozen=True, kw_only=True):
+    """``vnicaudit.rules/1``: the catalogue."""
+
+    schema: Literal["vnicaudit.rules/1"] = RULES_SCHEMA
+    rules: tuple[RuleInfo, ...]
 
 
 __all__ = ["Audited", "NicRef", "NicRow", "NicsReport", "Report", "RunEnd", "RunInfo", "Summary"]

@@ -12,12 +12,14 @@ from typing import Literal, Protocol
 import msgspec
 
 from vnicaudit.model.domain import DomainConfig, DomainState, StagedNic
-from vnicaudit.model.effective import Effective
+from vnicaudit.model.effective import NONE, Effective
 from vnicaudit.model.finding import Change, Confidence, Severity
 from vnicaudit.model.host import HostConfig
+from vnicaudit.model.models import VIRTIO
 from vnicaudit.model.nic import NicConfig, RunningNic
+from vnicaudit.model.nova import NovaConfig
 
-Scope = Literal["nic", "domain", "host"]
+Scope = Literal["nic", "domain", "host", "config"]
 
 
 class Subject(msgspec.Struct, frozen=True):
@@ -45,6 +47,23 @@ class Subject(msgspec.Struct, frozen=True):
         """The actual interface type: bridge, ethernet, direct, vhostuser…; None when unknown."""
         return self.nic.actual_type
 
+    @property
+    def arch(self) -> str | None:
+        """The guest's architecture; the host's where the definition names none."""
+        return self.domain.arch or self.host.arch
+
+    @property
+    def tuned(self) -> bool:
+        """Whether libvirt reads ``<driver queues= rx_queue_size= …>`` of this NIC at all: only
+        when the model is *written down* as virtio (``virDomainNetDefParseXMLDriver`` runs before
+        the default model is filled in), and never on an assigned device."""
+        return self.nic.model in VIRTIO and self.effective.model.state != NONE
+
+    @property
+    def proven(self) -> bool:
+        """Whether a running QEMU proves that this NIC starts, on the versions judged for."""
+        return self.running is not None and not self.host.assumed
+
 
 class DomainSubject(msgspec.Struct, frozen=True):
     """A whole domain as a domain rule sees it."""
@@ -61,6 +80,16 @@ class HostSubject(msgspec.Struct, frozen=True):
 
     host: HostConfig
     uses: frozenset[str] = frozenset()
+
+
+class ConfigSubject(msgspec.Struct, frozen=True):
+    """One configuration file of a control plane, as a config rule sees it.
+
+    A rule asks ``nova`` for options; it points a problem at one with ``field``,
+    ``section/name``. A change of such a rule names the option; its ``fix`` says the whole of it.
+    """
+
+    nova: NovaConfig
 
 
 class Problem(msgspec.Struct, frozen=True):
@@ -119,3 +148,13 @@ class HostRule(Rule, Protocol):
 
     def check(self, subject: HostSubject) -> Iterator[Problem]:
         """The problems of this host."""
+
+
+class ConfigRule(Rule, Protocol):
+    """A rule judged once per configuration file."""
+
+    def applies(self, subject: ConfigSubject) -> bool:
+        """Whether this rule has anything to say about this configuration."""
+
+    def check(self, subject: ConfigSubject) -> Iterator[Problem]:
+        """The problems of this configuration."""

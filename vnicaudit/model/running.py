@@ -36,4 +36,10 @@ class RunningQemu(msgspec.Struct, frozen=True):
     vhost_threads: int | None = None
     """Threads named ``vhost-<pid>`` in the process (Linux 6.4 and later)."""
     warnings: tuple[str, ...] = ()
-    """Lines of the log that bear on NICs, e.g. ``Unable to open vhost-net``."""
+    """Lines of the log that bear on NICs, e.g. ``Unable to open vhost-net``, and what of the
+    arguments could not be understood."""
+    stopped: bool | None = None
+    """The log says that this QEMU has ended; None when no log was read."""
+    owner: str = "qemu"
+    """Who keeps the definition, by marks in the arguments: nova, kubevirt, ovirt, libvirt; or
+    ``qemu``: a script, a service unit, a person."""

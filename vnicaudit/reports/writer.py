@@ -1,11 +1,12 @@
 """The contract of a report writer: an audit is a stream, and so is its report.
 
-A format is a module in this folder that has ``FORMAT`` (its name on the command line),
-``SUMMARY`` (one line for ``--help``) and ``writer(options)``. A file in the folder is registered.
+A format is a module in :mod:`vnicaudit.reports.formats` that has ``FORMAT`` (its name on the
+command line and its file's name), ``SUMMARY`` (one line for ``--help``) and ``writer(options)``.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Protocol
 
 import msgspec
@@ -23,7 +24,10 @@ class Options(msgspec.Struct, frozen=True):
 
 
 class Writer(Protocol):
-    """Turns the events of one audit into text, piece by piece, in bounded memory."""
+    """Turns the events of one audit into text, piece by piece, in bounded memory.
+
+    All text can be encoded as UTF-8, whatever bytes file names were made of.
+    """
 
     def start(self, run: RunInfo) -> str:
         """The beginning; nothing has been audited yet."""
@@ -31,5 +35,16 @@ class Writer(Protocol):
     def add(self, audited: Audited) -> str:
         """What to write for one domain or host; may be empty."""
 
-    def finish(self, end: RunEnd) -> str:
-        """The end, with totals and the fate of each target."""
+    def finish(self, end: RunEnd) -> Iterator[str]:
+        """The end, in pieces, with totals and the fate of each target. Whatever had to wait
+        for its place in the document comes out here. Called once."""
+
+
+class Format(Protocol):
+    """What a module in the folder offers."""
+
+    FORMAT: str
+    SUMMARY: str
+
+    def writer(self, options: Options) -> Writer:
+        """A fresh writer for one report."""

@@ -165,8 +165,8 @@ def _parse(data: bytes, file: str, line_base: int) -> etree._Element:
 def _save_image_xml(data: bytes, file: str) -> bytes:
     """The definition at the start of a libvirt save image (``virsh save``, managed save)."""
     for order in ("little", "big"):
-        version = int.from_bytes(data[16:20], order)  # type: ignore[arg-type]
-        length = int.from_bytes(data[20:24], order)  # type: ignore[arg-type]
+        version = int.from_bytes(data[16:20], order)
+        length = int.from_bytes(data[20:24], order)
         if 0 < version < 16 and 0 < length <= len(data) - _SAVE_HEADER:
             # the XML and then, from version 2 on, a cookie; both end with a NUL
             return data[_SAVE_HEADER : _SAVE_HEADER + length].split(b"\0", 1)[0]

@@ -30,7 +30,7 @@ def interface_nic(element: etree._Element, index: int, location: Location, base:
     seen: set[str] = set()
     kind = element.get("type", "user")
     for child in element.iterchildren("*"):
-        tag = child.tag
+        tag: Any = child.tag  # str: only elements are iterated over
         if tag in seen:
             continue  # libvirt reads the first
         seen.add(tag)
@@ -44,6 +44,8 @@ def interface_nic(element: etree._Element, index: int, location: Location, base:
                 device = source
             if (mode := attributes.get("mode")) is not None:
                 raw.append(("source", (("mode", mode),)))
+            if kind == "vhostuser":
+                raw.extend(_vhostuser(child, source))
         elif tag == "target":
             target_dev = child.get("dev")
         elif tag == "alias":
@@ -52,7 +54,7 @@ def interface_nic(element: etree._Element, index: int, location: Location, base:
             raw.append((tag, tuple(child.items())))
             if tag == "driver" and len(child):
                 raw.extend(
-                    (f"driver/{part.tag}", tuple(part.items()))
+                    (f"driver/{part.tag!s}", tuple(part.items()))
                     for part in child.iterchildren("host", "guest")
                 )
     trust = element.get("trustGuestRxFilters")
@@ -72,6 +74,27 @@ def interface_nic(element: etree._Element, index: int, location: Location, base:
         alias=alias,
         lines=tuple(lines),
     )
+
+
+_OVS_FOLDERS = ("/run/openvswitch/", "/var/run/openvswitch/", "/usr/local/var/run/openvswitch/")
+"""Where Open vSwitch keeps its sockets (its ``--prefix`` /usr or /usr/local), and Neutron's
+``vhostuser_socket_dir`` by default."""
+
+
+def _vhostuser(source: etree._Element, path: str | None) -> _Raw:
+    """What a vhost-user ``<source>`` says beside its mode. The path is identity, and stays out;
+    that it is Open vSwitch's is a fact. Neutron names sockets ``vhu`` and 11 characters of the
+    port's UUID."""
+    found: list[tuple[str, tuple[tuple[str, str], ...]]] = []
+    if path is not None:
+        name = path.rpartition("/")[2]
+        neutron = len(name) == 14 and name.startswith("vhu")
+        if neutron or path.startswith(_OVS_FOLDERS):
+            found.append(("source/ovs", ()))
+    reconnect = source.find("reconnect")
+    if reconnect is not None:
+        found.append(("source/reconnect", (("enabled", reconnect.get("enabled", "")),)))
+    return tuple(found)
 
 
 _HOSTDEV = NicConfig(type="hostdev", origin="hostdev", actual_type="hostdev")
@@ -121,6 +144,10 @@ def _config(kind: str, device: str | None, raw: _Raw) -> NicConfig:
         elif path in ("driver/host", "driver/guest"):
             off = tuple(name for name, text in attributes if text == "off")
             values[f"{path[7:]}_off"] = off
+        elif path == "source/ovs":
+            values["ovs_socket"] = True
+        elif path == "source/reconnect":
+            values["reconnect"] = given.get("enabled")
         for field in CHILDREN.get(path, ()):
             for name, value in _values(field, given, invalid):
                 values[name] = value
@@ -141,8 +168,12 @@ def _values(
     value = _CONVERT[field.kind](text)
     if value is None:
         invalid.append((field.name, text))
-    else:
-        yield field.name, normal_model(value) if field.name == "model" else value
+    elif field.name != "model":
+        yield field.name, value
+    elif value.lower() not in ("", "unknown"):
+        # libvirt's virXPathString gives nothing for "", and "unknown" is no model of its list:
+        # either is as if none had been written
+        yield field.name, normal_model(value)
 
 
 def _count(text: str) -> int | None:

@@ -7,17 +7,23 @@ from collections.abc import Iterator
 from typing import Any
 
 from lxml import etree
+from msgspec.structs import replace
 
 from vnicaudit.model.domain import Domain, DomainConfig
 from vnicaudit.model.location import Location
 from vnicaudit.model.nic import Nic
+from vnicaudit.platforms.domain_xml.commandline import TAG as _COMMANDLINE
+from vnicaudit.platforms.domain_xml.commandline import commandline_nics
 from vnicaudit.platforms.domain_xml.documents import ROOTS, Document, documents
 from vnicaudit.platforms.domain_xml.nics import hostdev_nic, interface_nic
 from vnicaudit.platforms.domain_xml.owner import owner_of
-from vnicaudit.platforms.domain_xml.readiness import readiness_of
+from vnicaudit.platforms.domain_xml.readiness import TRANSITIONAL, readiness_of
 
 SUPPRESS_NAMESPACE = "https://vnicaudit.org/xmlns/1"
 """Namespace of ``<vnicaudit:suppress>`` in a domain's ``<metadata>``."""
+
+_SESSION = "/.config/libvirt/qemu/"
+"""Where an unprivileged libvirt keeps its definitions (``$XDG_CONFIG_HOME``, by default)."""
 
 _OSINFO = "{http://libosinfo.org/xmlns/libvirt/domain/1.0}"
 _AUTO_GENERATED = b"AUTO-GENERATED FILE"
@@ -69,7 +75,7 @@ def domain_of(root: etree._Element, place: Location, base: int, *, form: str) ->
     facts = _Facts()
     devices = None
     for child in root.iterchildren(*_INTERESTING):
-        tag = child.tag
+        tag: Any = child.tag  # str: only elements are iterated over
         if tag == "name":
             name = name or child.text
         elif tag == "uuid":
@@ -81,7 +87,13 @@ def domain_of(root: etree._Element, place: Location, base: int, *, form: str) ->
     nics: tuple[Nic, ...] = ()
     if devices is not None:
         nics = _nics(root, devices, facts, place, base)
+    if facts.commandline is not None:
+        nics += tuple(commandline_nics(facts.commandline, len(nics), place, base))
     config = _config(root.get("type", "qemu"), facts, nics, form)
+    if config.readiness == TRANSITIONAL and devices is not None:
+        config = replace(config, pcie_ports=_pcie_ports(devices))
+    if place.file is not None and _SESSION in place.file:
+        config = replace(config, session=True)
     return Domain(
         name=(name or "").strip() or "(no name)",
         uuid=uuid.strip().lower() if uuid else None,
@@ -99,12 +111,13 @@ class _Facts:
     """What the walk over a domain gathers before the record is made."""
 
     __slots__ = (
-        "arch", "machine", "memory_shared", "namespaces", "numa", "numa_shared", "os_id",
+        "arch", "cells", "commandline", "machine", "memory_shared", "namespaces", "os_id",
         "product", "security", "suppressions", "vcpus", "vcpus_max", "virtio_disk", "windows",
     )  # fmt: skip
 
     def __init__(self) -> None:
         self.arch: str | None = None
+        self.commandline: etree._Element | None = None
         self.machine: str | None = None
         self.vcpus: str | None = None
         self.vcpus_max: str | None = None
@@ -114,8 +127,7 @@ class _Facts:
         self.windows = False
         self.virtio_disk = False
         self.memory_shared = False
-        self.numa = False
-        self.numa_shared = False
+        self.cells: tuple[str | None, ...] = ()
         self.security: str | None = None
         self.suppressions: list[str] = []
 
@@ -135,7 +147,7 @@ def _read_os(facts: _Facts, element: etree._Element) -> None:
 def _read_metadata(facts: _Facts, element: etree._Element) -> None:
     namespaces = []
     for child in element.iterchildren("*"):
-        tag = child.tag
+        tag: Any = child.tag
         if not tag.startswith("{"):
             continue
         namespace = tag[1 : tag.index("}")]
@@ -148,7 +160,7 @@ def _read_metadata(facts: _Facts, element: etree._Element) -> None:
             facts.suppressions.extend(
                 json.dumps(dict(entry.items()))
                 for entry in entries
-                if entry.tag.endswith("}suppress")
+                if entry.tag == f"{{{SUPPRESS_NAMESPACE}}}suppress"
             )
     facts.namespaces = tuple(namespaces)
 
@@ -173,19 +185,19 @@ def _read_memory(facts: _Facts, element: etree._Element) -> None:
 
 
 def _read_cpu(facts: _Facts, element: etree._Element) -> None:
-    cells = element.findall("numa/cell")
-    facts.numa = bool(cells)
-    facts.numa_shared = bool(cells) and all(
-        cell.get("memAccess", "shared" if facts.memory_shared else "") == "shared"
-        for cell in cells
-    )
+    facts.cells = tuple(cell.get("memAccess") for cell in element.iterfind("numa/cell"))
 
 
 def _read_security(facts: _Facts, element: etree._Element) -> None:
     facts.security = element.get("type")
 
 
+def _read_commandline(facts: _Facts, element: etree._Element) -> None:
+    facts.commandline = element
+
+
 _READERS = {
+    _COMMANDLINE: _read_commandline,
     "vcpu": _read_vcpu,
     "os": _read_os,
     "metadata": _read_metadata,
@@ -198,6 +210,7 @@ _READERS = {
 }
 _INTERESTING = ("name", "uuid", "devices", *_READERS)
 _DEVICES = ("disk", "interface", "hostdev")
+_PORTS = ("pcie-root-port", "pcie-switch-downstream-port")
 
 
 def _nics(
@@ -217,10 +230,30 @@ def _nics(
             nics.append(interface_nic(element, len(nics), where, base))
         else:
             hostdevs += 1
-            if element.get("type") == "pci":
+            if element.get("type") == "pci" and not _kept_back(element):
                 where = _place(place, f"hostdev[{hostdevs}]", element, base)
                 nics.append(hostdev_nic(element, len(nics), where))
     return tuple(nics)
+
+
+def _kept_back(element: etree._Element) -> bool:
+    """A device taken from the host but not given to the guest."""
+    address = element.find("address")
+    return address is not None and address.get("type") == "unassigned"
+
+
+def _pcie_ports(devices: etree._Element) -> tuple[int, ...] | None:
+    """Indexes of the controllers that are PCI Express ports; None when the definition shows no
+    PCI controller (libvirt adds them when it is defined)."""
+    controllers = [
+        element for element in devices.iterchildren("controller") if element.get("type") == "pci"
+    ]
+    if not controllers:
+        return None
+    indexes = (
+        _number(element.get("index")) for element in controllers if element.get("model") in _PORTS
+    )
+    return tuple(index for index in indexes if index is not None)
 
 
 def _place(place: Location, step: str, element: etree._Element, base: int) -> Location:
@@ -231,10 +264,10 @@ def _place(place: Location, step: str, element: etree._Element, base: int) -> Lo
 def _config(kind: str, facts: _Facts, nics: tuple[Nic, ...], form: str) -> DomainConfig:
     virtio_nic = any((nic.declared.model or "").startswith("virtio") for nic in nics)
     owner = owner_of(facts.namespaces, facts.product)
+    shared = _shared_memory(facts)
     key = (
         kind, facts.arch, facts.machine, facts.vcpus, facts.vcpus_max, owner, form, facts.os_id,
-        facts.windows, facts.virtio_disk, virtio_nic, facts.memory_shared, facts.numa,
-        facts.numa_shared, facts.security, len(nics),
+        facts.windows, facts.virtio_disk, virtio_nic, shared, facts.security, len(nics),
     )  # fmt: skip
     config = _configs.get(key)
     if config is None:
@@ -256,11 +289,23 @@ def _config(kind: str, facts: _Facts, nics: tuple[Nic, ...], form: str) -> Domai
                 virtio_disk=facts.virtio_disk,
                 windows_hint=facts.windows,
             ),
-            shared_memory=facts.numa_shared if facts.numa else facts.memory_shared,
+            shared_memory=shared,
             launch_security=facts.security,
             nics=len(nics),
         )
     return config
+
+
+def _shared_memory(facts: _Facts) -> bool | None:
+    """Whether all guest memory is shared (``qemuValidateDomainDefVhostUserRequireSharedMemory``):
+    a NUMA cell that says nothing follows the domain. None: QEMU gets memory of its own making by
+    ``<qemu:commandline>``."""
+    default = "shared" if facts.memory_shared else None
+    if all((access or default) == "shared" for access in facts.cells or (None,)):
+        return True
+    given = () if facts.commandline is None else facts.commandline.iterchildren("*")
+    own = any("memory-backend" in argument.get("value", "") for argument in given)
+    return None if own else False
 
 
 def _number(text: str | None) -> int | None:

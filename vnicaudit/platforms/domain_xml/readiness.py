@@ -1,6 +1,34 @@
-"""Can this guest drive virtio-net? Judged from its definition alone."""
+"""Can this guest drive virtio-net? Judged from its definition alone.
+
+What an operating system can drive comes from ``readiness.json``, made from osinfo-db by
+``scripts/generate_readiness.py``: virtio-net *anywhere* in the system's device list counts, not
+only in the first place.
+"""
 
 from __future__ import annotations
+
+import pkgutil
+from functools import cache
+
+import msgspec
+
+from vnicaudit.errors import VnicauditError
+
+READY = "ready"
+TRANSITIONAL = "ready-transitional"
+NEEDS_DRIVER = "needs-driver"
+UNKNOWN = "unknown"
+NOT_SUPPORTED = "not-supported"
+
+_MICROSOFT = "http://microsoft.com/"
+
+
+class _Table(msgspec.Struct, frozen=True):
+    """``readiness.json``: verdict -> id up to the last slash -> last parts, by spaces."""
+
+    source: str
+    version: str
+    verdicts: dict[str, dict[str, str]]
 
 
 def readiness_of(
@@ -8,14 +36,39 @@ def readiness_of(
 ) -> str:
     """ready, ready-transitional, needs-driver, unknown or not-supported.
 
-    A virtio NIC beside the one in question is proof; a virtio disk is proof except on Windows,
-    where NetKVM is a driver of its own.
+    A system known to have no driver for virtio 1.0 stays ``ready-transitional`` whatever else the
+    domain has: it needs a device that speaks virtio 0.9 too. A virtio NIC beside the one in
+    question is proof; a virtio disk is proof except on Windows, where NetKVM is a driver of its
+    own. The hint (Hyper-V enlightenments, a clock in local time) counts only where the metadata
+    do not name a known system.
     """
-    windows = windows_hint or (os_id or "").startswith("http://microsoft.com/")
-    if virtio_nic:
-        return "ready"
+    listed = None if os_id is None else _listed().get(os_id)
+    windows = _windows(os_id, listed, windows_hint)
+    if listed == TRANSITIONAL:
+        return listed
+    if virtio_nic or (virtio_disk and not windows):
+        return READY
     if windows:
-        return "needs-driver"
-    if virtio_disk:
-        return "ready"
-    return "unknown"
+        return NOT_SUPPORTED if listed == NOT_SUPPORTED else NEEDS_DRIVER
+    return listed or UNKNOWN
+
+
+def _windows(os_id: str | None, listed: str | None, hint: bool) -> bool:
+    if os_id is not None and os_id.startswith(_MICROSOFT):
+        return True
+    return hint and listed is None
+
+
+@cache
+def _listed() -> dict[str, str]:
+    """Id of an operating system -> verdict, read when the first id is met."""
+    data = pkgutil.get_data(__package__, "readiness.json")
+    if data is None:
+        raise VnicauditError("readiness.json is missing from the installation: reinstall vnicaudit")
+    table = msgspec.json.decode(data, type=_Table)
+    return {
+        f"{vendor}{version}": verdict
+        for verdict, vendors in table.verdicts.items()
+        for vendor, versions in vendors.items()
+        for version in versions.split(" ")
+    }

@@ -1,0 +1,20 @@
+#!/bin/sh
+# The demonstration: audits a sample host (libvirt's in-process test driver) and a sample nova.conf.
+# It makes a virtual environment in .venv-demo and installs the packages it names before.
+# A second run installs nothing.
+. "$(dirname "$0")/setup.sh"
+
+cd "$ROOT"
+packages demo
+environment "$ROOT/.venv-demo" -e "$ROOT[libvirt]"
+vnicaudit="$ROOT/.venv-demo/bin/vnicaudit"
+host="test://$ROOT/templates/demo/host.xml"
+
+say "vnicaudit nics $host"
+"$vnicaudit" nics "$host"
+
+say "vnicaudit audit $host templates/demo/nova.conf"
+code=0
+"$vnicaudit" audit "$host" templates/demo/nova.conf || code=$?
+say "exit code $code: $([ "$code" = 1 ] && echo 'findings, as there should be' || echo 'unexpected')"
+[ "$code" = 1 ]

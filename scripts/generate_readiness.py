@@ -1,0 +1,134 @@
+#!/usr/bin/env python3
+"""Write vnicaudit/platforms/domain_xml/readiness.json from an osinfo-db tree.
+
+    python scripts/generate_readiness.py [/usr/share/osinfo]
+
+An operating system's device list is its own plus those of what it ``derives-from`` or
+``clones``, recursively, which is what libosinfo's ``osinfo_os_get_all_device_links`` does.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from lxml import etree
+
+OUTPUT = Path(__file__).parents[1] / "vnicaudit/platforms/domain_xml/readiness.json"
+
+TRANSITIONAL = "http://pcisig.com/pci/1af4/1000"
+MODERN = "http://pcisig.com/pci/1af4/1041"
+WINDOWS = ("winnt", "win9x", "win16")
+FIRST_VIRTIO = "2008-04-17"
+"""Release of Linux 2.6.25, the first that the rest of the project counts on for virtio-net. A
+line of releases whose support ended before has no driver."""
+
+
+class Os(NamedTuple):
+    """One ``<os>``: what decides its verdict."""
+
+    family: str
+    end_of_life: str | None
+    devices: frozenset[str]
+    parents: tuple[str, ...]
+
+
+def read_tree(root: Path) -> dict[str, Os]:
+    """Every operating system of an osinfo-db tree by its id."""
+    found: dict[str, Os] = {}
+    for path in sorted((root / "os").rglob("*.xml")):
+        for element in etree.parse(path, etree.XMLParser(resolve_entities=False)).iter("os"):
+            found[element.get("id", "")] = _read_os(element)
+    return found
+
+
+def _read_os(element: etree._Element) -> Os:
+    return Os(
+        family=element.findtext("family", ""),
+        end_of_life=element.findtext("eol-date"),
+        devices=frozenset(
+            device.get("id", "")
+            for device in element.iterfind("devices/device")
+            if device.get("supported") != "false"
+        ),
+        parents=tuple(
+            parent.get("id", "") for parent in element.iterchildren("derives-from", "clones")
+        ),
+    )
+
+
+def verdicts(systems: dict[str, Os]) -> dict[str, str]:
+    """Id -> ready, ready-transitional, needs-driver, not-supported or unknown."""
+    lines = _ends(systems)
+    return {name: _verdict(name, systems, lines) for name in sorted(systems)}
+
+
+def _verdict(name: str, systems: dict[str, Os], lines: dict[str, str | None]) -> str:
+    """Windows drives virtio only with a driver of its own, whatever its list says."""
+    windows = systems[name].family in WINDOWS
+    devices = frozenset(_devices(name, systems, set()))
+    if MODERN in devices and not windows:
+        return "ready"
+    if TRANSITIONAL in devices and not windows:
+        return "ready-transitional"
+    end = lines[_line(name)]
+    if end is not None and end < FIRST_VIRTIO:
+        return "not-supported"
+    return "needs-driver" if windows else "unknown"
+
+
+def _devices(name: str, systems: dict[str, Os], seen: set[str]) -> Iterator[str]:
+    if name in seen or name not in systems:
+        return
+    seen.add(name)
+    yield from systems[name].devices
+    for parent in systems[name].parents:
+        yield from _devices(parent, systems, seen)
+
+
+def _line(name: str) -> str:
+    """The line of releases an id belongs to: ``…/rhel/5.4`` -> ``…/rhel/5``. A guest may have
+    been updated within it without anybody touching its metadata."""
+    vendor, _, version = name.rpartition("/")
+    return f"{vendor}/{version.partition('.')[0]}"
+
+
+def _ends(systems: dict[str, Os]) -> dict[str, str | None]:
+    """Line -> the day support of its last release ended; None when one has no such day."""
+    ends: dict[str, str | None] = {}
+    for name, system in systems.items():
+        line = _line(name)
+        last = ends.get(line, "")
+        end = system.end_of_life
+        ends[line] = None if last is None or end is None else max(last, end)
+    return ends
+
+
+def table(found: dict[str, str], version: str) -> dict[str, object]:
+    """The shipped form: verdict -> id up to the last slash -> last parts, separated by spaces."""
+    grouped: dict[str, dict[str, list[str]]] = {}
+    for name, verdict in found.items():
+        vendor, slash, last = name.rpartition("/")
+        grouped.setdefault(verdict, {}).setdefault(vendor + slash, []).append(last)
+    return {
+        "source": "osinfo-db",
+        "version": version,
+        "verdicts": {
+            verdict: {vendor: " ".join(parts) for vendor, parts in sorted(vendors.items())}
+            for verdict, vendors in sorted(grouped.items())
+        },
+    }
+
+
+def main(root: Path, output: Path) -> None:
+    """Write ``output`` anew from the tree at ``root``."""
+    version = (root / "VERSION").read_text().strip()
+    text = json.dumps(table(verdicts(read_tree(root)), version), indent=1)
+    output.write_text(text + "\n")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1] if len(sys.argv) > 1 else "/usr/share/osinfo"), OUTPUT)

@@ -1,0 +1,78 @@
+# Sourced by demo.sh and test.sh: finds a Python, installs operating system packages.
+# It says what it is about to install; what is there already is left alone.
+
+set -eu
+ROOT=$(cd "$(dirname "$0")/.." && pwd)
+
+say() { printf '%s\n' "== $*"; }
+
+die() { printf '%s\n' "Error: $*" >&2; exit 1; }
+
+as_root() {
+    if [ "$(id -u)" = 0 ]; then "$@"
+    elif command -v sudo >/dev/null 2>&1; then sudo "$@"
+    else die "installing packages needs root: run this as root or install sudo"
+    fi
+}
+
+# family: which package manager there is
+family() {
+    if command -v apt-get >/dev/null 2>&1; then echo apt
+    elif command -v dnf >/dev/null 2>&1; then echo dnf
+    else die "neither apt-get nor dnf here: install the packages of scripts/packages/ by hand"
+    fi
+}
+
+installed() { # installed PACKAGE
+    case $(family) in
+        apt) dpkg-query -W -f '${Status}' "$1" 2>/dev/null | grep -q '^install ok installed$' ;;
+        dnf) rpm -q --whatprovides "$1" >/dev/null 2>&1 ;;
+    esac
+}
+
+# packages FILE: install what scripts/packages/FILE.apt or FILE.dnf lists and is missing
+packages() {
+    list="$ROOT/scripts/packages/$1.$(family)"
+    [ -f "$list" ] || die "no list of packages for this system: $list"
+    missing=
+    for package in $(sed 's/#.*//' "$list"); do
+        installed "$package" || missing="$missing $package"
+    done
+    [ -n "$missing" ] || return 0
+    say "about to install with $(family):$missing"
+    case $(family) in
+        apt)
+            as_root apt-get -o DPkg::Lock::Timeout=600 update -qq
+            as_root env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=600 \
+                install -y -qq --no-install-recommends $missing >/dev/null
+            ;;
+        dnf) as_root dnf install -y -q --setopt=install_weak_deps=False $missing ;;
+    esac
+}
+
+# python: a Python that is new enough, can make virtual environments and has headers
+python() {
+    for candidate in python3 python3.14 python3.13 python3.12 python3.11 python3.10; do
+        command -v "$candidate" >/dev/null 2>&1 || continue
+        "$candidate" - <<'CHECK' >/dev/null 2>&1 && { command -v "$candidate"; return 0; }
+import ensurepip, os, sys, sysconfig, venv
+header = os.path.join(sysconfig.get_paths()["include"], "Python.h")
+sys.exit(0 if sys.version_info >= (3, 10) and os.path.exists(header) else 1)
+CHECK
+    done
+    die "no Python 3.10 or later with venv and headers was found"
+}
+
+# environment DIR WHAT...: a virtual environment with WHAT installed; made once, then reused
+# until what it is made of changes
+environment() {
+    dir=$1; shift
+    stamp=$(cat "$ROOT/setup.cfg" "$ROOT/pyproject.toml" | cksum; printf '%s\n' "$@")
+    if [ ! -x "$dir/bin/python" ] || [ "$(cat "$dir/.stamp" 2>/dev/null)" != "$stamp" ]; then
+        say "making the virtual environment $dir with: $*"
+        rm -rf "$dir"
+        "$(python)" -m venv "$dir"
+        "$dir/bin/python" -m pip install --quiet --disable-pip-version-check "$@"
+        printf '%s\n' "$stamp" > "$dir/.stamp"
+    fi
+}

@@ -1,0 +1,209 @@
+"""Files: recognised by content, hostile ones named and survived."""
+
+from __future__ import annotations
+
+import io
+import os
+import struct
+import threading
+from pathlib import Path
+
+import pytest
+
+from vnicaudit.audit.files import MAX_BYTES, read_file, read_stream
+from vnicaudit.model.domain import Domain
+from vnicaudit.model.report import ReadError
+
+DOMAIN = """<domain type='kvm'><name>{name}</name>
+<os><type arch='x86_64' machine='pc'>hvm</type></os>
+<devices>
+<interface type='bridge'><source bridge='br0'/>
+<model type='e1000'/></interface>
+</devices></domain>
+"""
+
+
+def read(path: Path, *, explicit: bool = True) -> list[object]:
+    return list(read_file(str(path), "target", explicit=explicit))
+
+
+def names(items: list[object]) -> list[str]:
+    return [item.name for item in items if isinstance(item, Domain)]
+
+
+def one_error(items: list[object]) -> ReadError:
+    errors = [item for item in items if isinstance(item, ReadError)]
+    assert len(errors) == 1, items
+    return errors[0]
+
+
+def write(tmp_path: Path, data: bytes, name: str = "file") -> Path:
+    path = tmp_path / name
+    path.write_bytes(data)
+    return path
+
+
+def test_one_domain_with_its_line_and_xpath(tmp_path: Path) -> None:
+    path = write(tmp_path, DOMAIN.format(name="a").encode())
+    (domain,) = read(path)
+    assert isinstance(domain, Domain)
+    nic = domain.nics[0]
+    assert (nic.location.line, nic.location.xpath) == (4, "/domain/devices/interface[1]")
+    assert dict(nic.lines)["model"] == 5
+
+
+def test_several_documents_in_one_file(tmp_path: Path) -> None:
+    text = "".join(DOMAIN.format(name=name) for name in ("a", "b", "c"))
+    items = read(write(tmp_path, text.encode()))
+    assert names(items) == ["a", "b", "c"]
+    third = items[2]
+    assert isinstance(third, Domain)
+    assert third.nics[0].location.line == 4 + 12
+    assert third.nics[0].location.xpath == "/domain[3]/devices/interface[1]"
+
+
+def test_log_lines_before_and_after_the_document(tmp_path: Path) -> None:
+    text = (
+        "2026-11-21 01:02:03.4+0000: 123: info : libvirt version: 9.0.0\n"
+        "<?xml version='1.0' encoding='utf-8'?>\n" + DOMAIN.format(name="ä") + "\n$ \n"
+    )
+    items = read(write(tmp_path, text.encode()))
+    assert names(items) == ["ä"]
+    assert isinstance(items[0], Domain)
+    assert items[0].nics[0].location.line == 6
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "iso-8859-1", "utf-8-sig"])
+def test_any_encoding_xml_allows(tmp_path: Path, encoding: str) -> None:
+    declared = encoding.removesuffix("-sig")
+    text = f"<?xml version='1.0' encoding='{declared}'?>\n" + DOMAIN.format(name="grün")
+    assert names(read(write(tmp_path, text.encode(encoding)))) == ["grün"]
+
+
+def test_status_snapshot_and_checkpoint_documents(tmp_path: Path) -> None:
+    domain = DOMAIN.format(name="a")
+    for root, form in (("domstatus", "live"), ("domainsnapshot", "dump")):
+        text = f"<{root} state='running'>\n{domain}</{root}>"
+        (found,) = read(write(tmp_path, text.encode()))
+        assert isinstance(found, Domain)
+        assert found.declared.form == form
+        assert found.nics[0].location.xpath == f"/{root}/domain/devices/interface[1]"
+
+
+def test_a_save_image_is_read_for_its_definition(tmp_path: Path) -> None:
+    xml = DOMAIN.format(name="saved").encode() + b"\0"
+    header = b"LibvirtQemudSave" + struct.pack("<5I", 2, len(xml), 1, 0, 0) + bytes(56)
+    assert names(read(write(tmp_path, header + xml + os.urandom(300_000)))) == ["saved"]
+
+
+def test_a_cut_save_image_is_named(tmp_path: Path) -> None:
+    header = b"LibvirtQemudSave" + struct.pack("<5I", 2, 99999, 1, 0, 0) + bytes(56)
+    error = one_error(read(write(tmp_path, header + b"<domain>")))
+    assert error.message == "a libvirt save image that is truncated or of an unknown version"
+
+
+def test_truncated_xml_is_named_with_its_line(tmp_path: Path) -> None:
+    text = DOMAIN.format(name="a")
+    items = read(write(tmp_path, text[:-30].encode()))
+    error = one_error(items)
+    assert error.message.startswith("not well-formed XML: ")
+    assert error.line == 5
+    assert not names(items)
+
+
+def test_documents_before_a_broken_one_are_kept(tmp_path: Path) -> None:
+    text = DOMAIN.format(name="a") + DOMAIN.format(name="b")[:-40]
+    items = read(write(tmp_path, text.encode()))
+    assert names(items) == ["a"]
+    assert (one_error(items).line or 0) > 7
+
+
+def test_entities_are_not_expanded_and_nothing_is_fetched(tmp_path: Path) -> None:
+    secret = write(tmp_path, b"secret", "secret")
+    text = (
+        f"<?xml version='1.0'?>\n<!DOCTYPE domain [<!ENTITY x SYSTEM 'file://{secret}'>]>\n"
+        "<domain type='kvm'><name>&x;</name></domain>"
+    )
+    error = one_error(read(write(tmp_path, text.encode(), "evil.xml")))
+    assert error.message.startswith("has a document type declaration")
+    assert error.line == 2
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+def test_an_entity_bomb_is_refused(tmp_path: Path, encoding: str) -> None:
+    levels = "".join(f"<!ENTITY e{n} '{f'&e{n - 1};' * 10}'>" for n in range(1, 12))
+    text = (
+        f"<!DOCTYPE domain [<!ENTITY e0 'lol'>{levels}]>"
+        "<domain type='&e11;'><name>&e11;</name></domain>"
+    )
+    error = one_error(read(write(tmp_path, text.encode(encoding))))
+    assert error.message.startswith(("has a document type", "not well-formed XML"))
+
+
+def test_a_gigabyte_of_text_is_not_read(tmp_path: Path) -> None:
+    path = tmp_path / "big.xml"
+    with open(path, "wb") as file:
+        file.write(b"<domain type='kvm'>\n")
+        file.truncate(1 << 30)
+    error = one_error(read(path))
+    assert error.message == f"larger than {MAX_BYTES >> 20} MiB (1024 MiB): not read"
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"", "empty: nothing to read"),
+        (b"\x7fELF\x02\x01\x01" + bytes(100), "not recognised: no libvirt domain XML"),
+        (b"hello\n", "not recognised: no libvirt domain XML"),
+        (b"<network><name>n</name></network>", "a libvirt <network> document: it describes no NIC"),
+        (b"<html></html>", "XML with the root <html>: not a libvirt domain"),
+    ],
+)
+def test_other_content_is_an_error_when_named_and_passed_over_in_a_folder(
+    tmp_path: Path, data: bytes, message: str
+) -> None:
+    path = write(tmp_path, data)
+    assert one_error(read(path)).message.startswith(message)
+    assert read(path, explicit=False) == []
+
+
+def test_ten_thousand_nics_in_one_domain(tmp_path: Path) -> None:
+    nic = "<interface type='bridge'>\n<source bridge='b'/>\n<model type='virtio'/></interface>\n"
+    text = f"<domain type='kvm'><name>x</name><devices>\n{nic * 10_000}</devices></domain>"
+    (domain,) = read(write(tmp_path, text.encode()))
+    assert isinstance(domain, Domain)
+    assert len(domain.nics) == 10_000
+    assert domain.nics[-1].location.line == 2 + 9999 * 3
+
+
+def test_an_unreadable_file_is_named(tmp_path: Path) -> None:
+    assert one_error(read(tmp_path / "none")).message == "No such file or directory"
+    assert one_error(read(tmp_path)).message == "not a regular file"
+
+
+def test_a_pipe_with_a_writer_is_read_to_its_end() -> None:
+    reading, writing = os.pipe()
+
+    def feed() -> None:
+        with open(writing, "wb") as file:
+            for line in DOMAIN.format(name="piped").splitlines(keepends=True):
+                file.write(line.encode())
+                file.flush()
+
+    thread = threading.Thread(target=feed)
+    thread.start()
+    items = read(Path(f"/dev/fd/{reading}"))
+    thread.join()
+    os.close(reading)
+    assert names(items) == ["piped"]
+
+
+def test_a_pipe_nobody_writes_to_ends_at_once(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    assert one_error(read(pipe)).message == "empty: nothing to read"
+
+
+def test_standard_input_is_recognised_by_content() -> None:
+    items = list(read_stream(io.BytesIO(DOMAIN.format(name="in").encode()), "-"))
+    assert names(list(items)) == ["in"]

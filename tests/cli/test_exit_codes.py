@@ -1,0 +1,164 @@
+"""Each exit code of the contract, by running the installed command."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from tests.cli.command import SCRIPT, vnicaudit
+
+DOMAIN = """<domain type='kvm'><name>{name}</name><vcpu>1</vcpu>
+<os><type arch='x86_64' machine='q35'>hvm</type></os>
+<devices>
+<disk type='file' device='disk'><source file='/a'/><target dev='vda' bus='virtio'/></disk>
+<interface type='bridge'>
+<mac address='52:54:00:00:00:01'/><source bridge='br0'/><model type='{model}'/>
+</interface></devices></domain>
+"""
+
+
+@pytest.fixture
+def clean(tmp_path: Path) -> Path:
+    path = tmp_path / "clean.xml"
+    path.write_text(DOMAIN.format(name="clean", model="virtio"))
+    return path
+
+
+@pytest.fixture
+def slow(tmp_path: Path) -> Path:
+    path = tmp_path / "slow.xml"
+    path.write_text(DOMAIN.format(name="slow", model="rtl8139"))
+    return path
+
+
+def test_0_when_nothing_is_found(clean: Path) -> None:
+    result = vnicaudit("audit", clean)
+    assert (result.returncode, result.stderr) == (0, "")
+
+
+def test_1_when_something_is_found(slow: Path) -> None:
+    result = vnicaudit("audit", slow)
+    assert result.returncode == 1
+    assert "VNIC001" in result.stdout
+    assert f"{slow}:6" in result.stdout
+
+
+@pytest.mark.parametrize(("threshold", "code"), [("high", 1), ("error", 0), ("never", 0)])
+def test_fail_on_sets_the_threshold(slow: Path, threshold: str, code: int) -> None:
+    result = vnicaudit("audit", slow, "--fail-on", threshold)
+    assert result.returncode == code
+    assert "VNIC001" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), "Missing argument 'TARGET...'"),
+        (("x.xml", "--no-such-option"), "No such option"),
+        (("x.xml", "--select", "VNIC999"), "no rule begins with 'VNIC999'"),
+        (("x.xml", "--assume-qemu", "new"), "not a version: 'new'"),
+        (("x.xml", "--format", "json", "--format", "text"), "two formats would be written to"),
+        (("x.xml", "-o", "a", "-o", "b"), "more --output than --format"),
+        (("openstack:cloud",), "targets of this kind are not read yet"),
+        (("x.xml", "--baseline", "none.json"), "none.json: No such file or directory"),
+        (("x.xml", "--config", "none.toml"), "none.toml"),
+    ],
+)
+def test_2_when_the_command_line_is_wrong(
+    tmp_path: Path, arguments: tuple[str, ...], message: str
+) -> None:
+    result = vnicaudit("audit", *arguments, cwd=tmp_path)
+    assert result.returncode == 2
+    assert message in result.stderr
+    assert result.stdout == ""
+
+
+def test_3_when_a_rule_crashes(slow: Path, tmp_path: Path) -> None:
+    """A rule that fails on its own is named, and is not a pass."""
+    program = textwrap.dedent(
+        """
+        import sys
+        import vnicaudit.rules.vnic001 as rule
+        def broken(subject):
+            raise RuntimeError("boom")
+        rule.check = broken
+        from vnicaudit.cli.main import run
+        sys.exit(run(sys.argv[1:]))
+        """
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", program, "audit", str(slow)],
+        capture_output=True, text=True, check=False, cwd=tmp_path,
+    )  # fmt: skip
+    assert result.returncode == 3
+    assert "VNIC001" in result.stdout + result.stderr
+    assert "RuntimeError: boom" in result.stdout + result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_4_when_a_target_cannot_be_read_and_the_rest_is_reported(
+    clean: Path, slow: Path, tmp_path: Path
+) -> None:
+    broken = tmp_path / "broken.xml"
+    broken.write_text(DOMAIN.format(name="x", model="e1000")[:-40])
+    result = vnicaudit("audit", broken, slow, clean, tmp_path / "missing.xml")
+    assert result.returncode == 4
+    output = " ".join((result.stdout + result.stderr).split())
+    assert "VNIC001" in output
+    assert "broken.xml:" in output
+    assert "not well-formed XML" in output
+    assert "missing.xml" in output
+    assert "No such file or directory" in output
+    assert "Traceback" not in output
+
+
+def test_nics_too_names_what_it_cannot_read(clean: Path, tmp_path: Path) -> None:
+    result = vnicaudit("nics", clean, tmp_path / "missing.xml")
+    assert result.returncode == 4
+    assert "52:54:00:00:00:01" in result.stdout
+    assert "missing.xml: No such file or directory" in result.stderr
+
+
+def test_130_when_interrupted() -> None:
+    reading, writing = os.pipe()
+    process = subprocess.Popen(
+        [sys.executable, str(SCRIPT), "audit", f"/dev/fd/{reading}"],
+        pass_fds=(reading,), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    os.write(writing, b"<domain")
+    # wait for the fact that it reads: what was written has been taken out of the pipe
+    import fcntl
+    import struct
+    import termios
+
+    while struct.unpack("i", fcntl.ioctl(reading, termios.FIONREAD, b"\0" * 4))[0]:
+        assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    os.close(writing)
+    os.close(reading)
+    assert process.returncode == 130
+    assert errors.strip() == "Interrupted."
+
+
+def test_a_reader_that_goes_away_is_no_error(slow: Path) -> None:
+    with subprocess.Popen(
+        [sys.executable, str(SCRIPT), "audit", str(slow), "--format", "sarif"],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    ) as process:  # fmt: skip
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == b""
+
+
+def test_standard_input(slow: Path) -> None:
+    result = vnicaudit("audit", "-", stdin=slow.read_bytes())
+    assert result.returncode == 1
+    assert "VNIC001" in result.stdout

@@ -1,0 +1,24 @@
+"""A definition that an unprivileged libvirt keeps, told by where its file is."""
+
+from __future__ import annotations
+
+import pytest
+
+from vnicaudit.platforms.domain_xml.read import read_bytes
+
+_XML = b"<domain type='kvm'><name>guest</name><devices><interface type='user'/></devices></domain>"
+
+
+@pytest.mark.parametrize(
+    ("file", "session"),
+    [
+        ("/home/ada/.config/libvirt/qemu/guest.xml", True),
+        ("/home/ada/.config/libvirt/qemu/snapshot/guest/first.xml", True),
+        ("/etc/libvirt/qemu/guest.xml", False),
+        ("guest.xml", False),
+        (None, False),
+    ],
+)
+def test_session(file: str | None, session: bool) -> None:
+    (domain,) = read_bytes(_XML, target="home", file=file)
+    assert domain.declared.session is session

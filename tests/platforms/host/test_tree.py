@@ -1,0 +1,55 @@
+"""Files below a root, and what cannot be told."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+from vnicaudit.platforms.host.tree import Tree
+
+
+def test_text_is_read_below_the_root(tmp_path: Path) -> None:
+    (tmp_path / "proc").mkdir()
+    (tmp_path / "proc/cpuinfo").write_text("flags : vmx\n")
+    assert Tree(str(tmp_path)).text("/proc/cpuinfo") == "flags : vmx\n"
+
+
+def test_packed_text_is_unpacked(tmp_path: Path) -> None:
+    (tmp_path / "config.gz").write_bytes(gzip.compress(b"CONFIG_VHOST_NET=m\n"))
+    assert Tree(str(tmp_path)).text("/config.gz") == "CONFIG_VHOST_NET=m\n"
+
+
+def test_damaged_packed_text_cannot_be_told(tmp_path: Path) -> None:
+    (tmp_path / "short.gz").write_bytes(gzip.compress(b"CONFIG_VHOST_NET=m\n")[:-9])
+    (tmp_path / "other.gz").write_bytes(b"CONFIG_VHOST_NET=m\n")
+    damaged = bytearray(gzip.compress(bytes(range(256)) * 64))
+    damaged[20:40] = b"\xff" * 20
+    (tmp_path / "damaged.gz").write_bytes(damaged)
+    tree = Tree(str(tmp_path))
+    assert [tree.text(f"/{name}.gz") for name in ("short", "other", "damaged")] == [None] * 3
+
+
+def test_a_file_that_is_too_large_cannot_be_told(tmp_path: Path) -> None:
+    with (tmp_path / "huge").open("wb") as file:
+        file.truncate(17 * 1024 * 1024)
+    assert Tree(str(tmp_path)).text("/huge") is None
+
+
+def test_missing_is_not_unknown(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    (tmp_path / "circle").symlink_to("circle")
+    tree = Tree(str(tmp_path))
+    assert tree.exists("/file") is True
+    assert tree.exists("/missing") is False
+    assert tree.exists("/file/below") is False
+    assert tree.exists("/circle") is None
+
+
+def test_names_and_links(tmp_path: Path) -> None:
+    (tmp_path / "b").mkdir()
+    (tmp_path / "a").symlink_to("../../bus/vdpa/drivers/vhost_vdpa")
+    tree = Tree(str(tmp_path))
+    assert tree.names("/") == ("a", "b")
+    assert tree.names("/missing") == ()
+    assert tree.link_name("/a") == "vhost_vdpa"
+    assert tree.link_name("/b") is None

@@ -1,0 +1,28 @@
+"""The module parameter, as the kernel prints it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.platforms.host.trees import write
+from vnicaudit.platforms.host.tree import Tree
+from vnicaudit.platforms.host.zerocopy import parse, read_zerocopy
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("0\n", False), ("1\n", True), ("N\n", False), ("Y\n", True), ("", None), ("what\n", None)],
+)
+def test_parse(text: str, value: bool | None) -> None:
+    assert parse(text) is value
+
+
+def test_read(tmp_path: Path) -> None:
+    path = "sys/module/vhost_net/parameters/experimental_zcopytx"
+    assert read_zerocopy(Tree(write(tmp_path, {path: "1\n"}))) is True
+
+
+def test_module_not_loaded(tmp_path: Path) -> None:
+    assert read_zerocopy(Tree(str(tmp_path))) is None

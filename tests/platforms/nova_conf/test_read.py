@@ -1,0 +1,152 @@
+"""One nova.conf file -> options with the line of each, as oslo.config reads them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from vnicaudit.errors import TargetError
+from vnicaudit.model.nova import NovaOption, as_bool
+from vnicaudit.platforms.nova_conf import read as nova_read
+from vnicaudit.platforms.nova_conf.read import options_of, read_bytes
+
+
+def options(text: str) -> list[tuple[str, str, str, int, bool]]:
+    """Section, name, value, line and certainty of each option in a text."""
+    found = options_of(text.encode(), "nova.conf")
+    return [(o.section, o.name, o.value, o.line, o.certain) for o in found]
+
+
+def test_option_knows_section_file_and_line() -> None:
+    text = "# head\n[DEFAULT]\n\n; note\nmy_ip = 192.0.2.1\n[libvirt]\nvirt_type=kvm\n"
+    assert options_of(text.encode(), "etc/nova.conf") == (
+        NovaOption("DEFAULT", "my_ip", "192.0.2.1", "etc/nova.conf", 5),
+        NovaOption("libvirt", "virt_type", "kvm", "etc/nova.conf", 7),
+    )
+
+
+def test_sections_are_compared_in_lower_case_but_for_default() -> None:
+    text = "[LibVirt]\na = 1\n[default]\nb = 2\n[DEFAULT]\nc = 3\n"
+    assert [found[:2] for found in options(text)] == [
+        ("libvirt", "a"),
+        ("default", "b"),
+        ("DEFAULT", "c"),
+    ]
+
+
+def test_value_over_several_lines_has_the_line_it_begins_in() -> None:
+    text = "[DEFAULT]\nlist = a,\n  b,\n\tc\nnext = 1\n"
+    assert options(text) == [
+        ("DEFAULT", "list", "a,\nb,\nc", 2, True),
+        ("DEFAULT", "next", "1", 5, True),
+    ]
+
+
+def test_quotes_are_taken_off_and_colons_assign() -> None:
+    text = "[DEFAULT]\na = \"x y\"\nb: 'z'\nc = it's\n"
+    assert [found[2] for found in options(text)] == ["x y", "z", "it's"]
+
+
+def test_windows_line_ends_and_byte_order_mark() -> None:
+    assert options("\ufeff[libvirt]\r\nvirt_type = kvm\r\n") == [
+        ("libvirt", "virt_type", "kvm", 2, True)
+    ]
+
+
+def test_value_that_refers_to_another_option_is_uncertain() -> None:
+    assert options("[DEFAULT]\na = $my_ip\nb = ${x.y}\nc = 1\n") == [
+        ("DEFAULT", "a", "$my_ip", 2, False),
+        ("DEFAULT", "b", "${x.y}", 3, False),
+        ("DEFAULT", "c", "1", 4, True),
+    ]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "transport_url",
+        "connection",
+        "admin_password",
+        "memcache_secret_key",
+        "auth_token",
+        "passwd",
+    ],
+)
+def test_credentials_are_not_kept(name: str) -> None:
+    text = f"[database]\n{name} = hunter2\nmax_retries = 1\n"
+    assert [found[1:4] for found in options(text)] == [("max_retries", "1", 3)]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "[libvirt]\nno assignment here secret\n",
+            "nova.conf:2: No ':' or '=' found in assignment",
+        ),
+        ("[libvirt\nx = 1\n", "nova.conf:1: Invalid section (must end with ])"),
+        ("[]\n", "nova.conf:1: Empty section name"),
+        ("\n = 1\n", "nova.conf:2: Unexpected continuation line"),
+        ("[libvirt]\n= 1\n", "nova.conf:2: Key cannot be empty"),
+        ("x = 1\n[libvirt]\n", "nova.conf:1: Section must be started before assignment"),
+    ],
+)
+def test_what_nova_refuses_is_an_error_with_its_line(text: str, message: str) -> None:
+    with pytest.raises(TargetError) as raised:
+        options_of(text.encode(), "nova.conf")
+    assert str(raised.value) == f"{message}: Nova would not start with it"
+
+
+def test_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(nova_read, "MAX_BYTES", 1024 * 1024)
+    with pytest.raises(TargetError, match=r"^big\.conf: larger than 1 MiB: not read$"):
+        options_of(b"#" * (1024 * 1024 + 1), "big.conf")
+
+
+def test_without_a_file_the_target_is_the_place() -> None:
+    config = read_bytes(b"[libvirt]\nvirt_type = kvm\n", target="-", file=None)
+    assert str(config.place("libvirt/virt_type")) == "-:2"
+    assert str(config.place("libvirt/cpu_mode")) == "-"
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("true", True), ("TRUE", True), ("1", True), ("On", True), ("yes", True),
+        ("false", False), ("False", False), ("0", False), ("off", False), ("NO", False),
+        ("", None), ("maybe", None), ("2", None), ("true ", None),
+    ],
+)  # fmt: skip
+def test_booleans_are_those_of_oslo_config(text: str, value: bool | None) -> None:
+    assert as_bool(text) is value
+
+
+def test_reading_does_not_load_the_heavy_part_of_oslo_config() -> None:
+    code = (
+        "import sys, vnicaudit.platforms.nova_conf.siblings;"
+        "sys.exit('oslo_config.cfg' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+_PIECES = st.sampled_from([
+    "[libvirt]", "[", "]", "use_virtio_for_bridges", "=", ":", "false", "\n", " ", "\t", "#", "{%",
+    "%}", "{{", "}}", "{#", "#}", "<%", "%>", " if x ", " endif ", " else ", " include 'x' ",
+    " set ", "\r\n", "\ufffc", "$x", "-", "[DEFAULT]\n", "x = 1\n",
+])  # fmt: skip
+
+
+@settings(deadline=None)
+@given(st.lists(_PIECES, max_size=60).map("".join) | st.text(max_size=200))
+def test_any_text_is_read_or_refused_with_a_line(text: str) -> None:
+    lines = text.count("\n") + 1
+    try:
+        found = options_of(text.encode("utf-8", "surrogatepass"), "nova.conf")
+        places = [option.line for option in found]
+    except TargetError as error:
+        places = [error.line or 0]
+    assert all(1 <= line <= lines for line in places)

@@ -1,0 +1,67 @@
+"""One option's value."""
+
+from __future__ import annotations
+
+import pytest
+
+from vnicaudit.platforms.qemu.options import BrokenOption, lenient, number, options, truth
+
+
+@pytest.mark.parametrize(
+    ("text", "first", "expected"),
+    [
+        ("tap,id=n0,vhost=on", "type", {"type": "tap", "id": "n0", "vhost": "on"}),
+        ("type=tap,id=n0", "type", {"type": "tap", "id": "n0"}),
+        ("guest=a,, b,debug-threads=on", "guest", {"guest": "a, b", "debug-threads": "on"}),
+        ("a,,,id=1", "file", {"file": "a,", "id": "1"}),
+        ("socket,server,nowait", "type", {"type": "socket", "server": "on", "nowait": "on",
+                                          "wait": "off"}),
+        ("id=1,id=2", "", {"id": "2"}),
+        ("k=a=b", "", {"k": "a=b"}),
+        ("", "type", {"type": ""}),
+        ('{"type":"tap","fd":"9","vhost":true}', "type", {"type": "tap", "fd": "9",
+                                                          "vhost": "on"}),
+        ('{"driver":"virtio-net-pci","mq":false,"vectors":6}', "driver",
+         {"driver": "virtio-net-pci", "mq": "off", "vectors": "6"}),
+        ('{"type":"stream","addr":{"type":"unix","path":"/s"}}', "type",
+         {"type": "stream", "addr.type": "unix", "addr.path": "/s"}),
+    ],
+)  # fmt: skip
+def test_syntax(text: str, first: str, expected: dict[str, str]) -> None:
+    assert options(text, first) == expected
+
+
+@pytest.mark.parametrize(
+    "text", ['{"driver":"virt', "{", '{"a":1}x', "{" * 100_000, '{"a":' * 5000, "{1}"]
+)
+def test_json_that_is_cut_is_not_guessed_at(text: str) -> None:
+    with pytest.raises(BrokenOption, match="JSON"):
+        options(text)
+    assert lenient(text) == {}
+
+
+def test_a_value_of_a_mebibyte_is_not_looked_into() -> None:
+    with pytest.raises(BrokenOption, match="mebibyte"):
+        options("a" * (1 << 20) + "b")
+
+
+def test_the_number_of_keys_is_bounded() -> None:
+    assert len(options(",".join(f"k{i}=1" for i in range(9000)))) == 4096
+
+
+@pytest.mark.parametrize(
+    ("word", "value"),
+    [("on", True), ("YES", True), ("true", True), ("off", False), ("no", False), ("n", False),
+     ("auto", None), ("", None), (None, None)],
+)  # fmt: skip
+def test_truth(word: str | None, value: bool | None) -> None:
+    assert truth(word) is value
+
+
+@pytest.mark.parametrize(
+    ("word", "value"),
+    [("8", 8), (" 8 ", 8), ("0x10", 16), ("-1", None), ("1e3", None), ("4294967296", None),
+     ("9" * 5000, None), ("٣", None), (None, None)],
+)  # fmt: skip
+def test_number(word: str | None, value: int | None) -> None:
+    assert number(word) == value

@@ -1,0 +1,51 @@
+"""Shell text -> words."""
+
+from __future__ import annotations
+
+import pytest
+
+from vnicaudit.platforms.qemu.words import shell_words
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("a 'b c' \"d e\" f\\ g", ["a", "b c", "d e", "f g"]),
+        ("a \\\n b\\\nc", ["a", "bc"]),
+        ("'it'\\''s' x", ["it's", "x"]),
+        ('"a\\"b\\$c\\d"', ['a"b$c\\d']),
+        ("a # comment", ["a"]),
+        ("a#b #c", ["a#b"]),
+        ("a > log 2>&1", ["a"]),
+        ("a; b", ["a"]),
+        ("a | b", ["a"]),
+        ("a\nb", ["a"]),
+        ("'a\nb' c", ["a\nb", "c"]),
+        ("a '' b", ["a", "", "b"]),
+        ("a \\\r\n b\r\nc", ["a", "b"]),
+        ("", []),
+    ],
+)
+def test_splits_as_a_shell(text: str, words: list[str]) -> None:
+    found = shell_words(text, 0)
+    assert (found.words, found.problem) == (words, None)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("a 'b", "a quotation mark ' is not closed"),
+        ('a "b', 'a quotation mark " is not closed'),
+        ("a \\", "ends in a continued line"),
+        ("a \\\n", "ends in a continued line"),
+        ("a" * (5 << 20), "a command line of more than 4 MiB"),
+    ],
+)
+def test_says_when_it_is_not_complete(text: str, problem: str) -> None:
+    assert shell_words(text, 0).problem == problem
+
+
+def test_starts_in_the_middle_and_says_where_it_ended() -> None:
+    found = shell_words("first\nsecond word\nthird", 6)
+    assert found.words == ["second", "word"]
+    assert found.end == len("first\nsecond word")

@@ -1,0 +1,63 @@
+"""vnicaudit.report/1."""
+
+from __future__ import annotations
+
+import json
+from itertools import chain
+
+import msgspec
+
+from tests.reports.samples import CLEAN, END, LIVE, NOVA, OK_END, START, STREAM, finding, written
+from vnicaudit.model.location import Location
+from vnicaudit.model.report import Report
+
+
+def test_the_report_reads_back_as_the_record_it_stands_for() -> None:
+    report = msgspec.json.decode(written("json"), type=Report)
+    assert report == Report(
+        tool=START.tool,
+        started=START.started,
+        finished=END.finished,
+        targets=END.targets,
+        findings=tuple(chain.from_iterable(audited.findings for audited in STREAM)),
+        skipped=tuple(chain.from_iterable(audited.skipped for audited in STREAM)),
+        crashed=NOVA.crashed,
+        suppressed=tuple(chain.from_iterable(audited.suppressed for audited in STREAM)),
+        summary=END.summary,
+    )
+
+
+def test_an_empty_run_is_valid_too() -> None:
+    report = msgspec.json.decode(written("json", stream=[CLEAN], end=OK_END), type=Report)
+    assert (report.findings, report.skipped, report.crashed, report.suppressed) == ((), (), (), ())
+
+
+def test_the_words_of_the_format() -> None:
+    report = json.loads(written("json"))
+    assert report["schema"] == "vnicaudit.report/1"
+    assert list(report["findings"][3]) == [
+        "rule", "name", "severity", "confidence", "message", "nic", "location", "owner",
+        "change", "fingerprint", "fix",
+    ]  # fmt: skip
+    assert report["findings"][3]["nic"] == {
+        "domain": "instance-0000002a",
+        "uuid": None,
+        "mac": "fa:16:3e:10:20:30",
+        "index": 0,
+        "target_dev": "tap1f2e3d4c-5b",
+    }
+    assert report["targets"][2]["status"] == "failed"
+    assert report["targets"][2]["error"] == "no answer within 30 s"
+
+
+def test_one_finding_per_line() -> None:
+    lines = written("json").splitlines()
+    assert sum(line.startswith('{"rule":"VNIC') for line in lines) == 8
+
+
+def test_a_file_name_in_another_encoding_does_not_stop_the_report() -> None:
+    odd = finding(location=Location("d", "d/latin1-\udce9.xml", 3))
+    stream = [msgspec.structs.replace(CLEAN, findings=(odd, LIVE))]
+    report = msgspec.json.decode(written("json", stream=stream), type=Report)
+    assert report.findings[0].location.file == "d/latin1-\\xe9.xml"
+    assert report.findings[1] == LIVE

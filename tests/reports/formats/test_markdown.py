@@ -1,0 +1,65 @@
+"""Markdown for comments and issues."""
+
+from __future__ import annotations
+
+import msgspec
+from markdown_it import MarkdownIt
+
+from tests.reports.samples import CLEAN, OK_END, WEB_01, finding, written
+from vnicaudit.model.finding import NicRef
+
+NOVA = """\
+### `instance-0000002a` (nova, 1 NIC)
+
+| Severity | Rule | NIC | Problem | Place |
+|---|---|---|---|---|
+| **high** | VNIC020 vhost-inactive | 0 `fa:16:3e:10:20:30` | virtio without vhost: QEMU copies \
+every packet<br>fix: Load vhost\\_net on the hypervisor, then hard-reboot the server. \
+| `qemu:///system` |
+| **crash** | VNIC048 | 0 `fa:16:3e:10:20:30` | crashed, not judged: KeyError: 'mtu' | |
+
+"""
+END = """\
+### Could not be read
+
+* `domains/broken.xml:3`: Opening and ending tag mismatch: mac and interface
+* `qemu+ssh://kvm7/system`: no answer within 30 s
+
+<details><summary>Not judged</summary>
+
+* VNIC020 was not judged for 2 NICs: needs what runs: QEMU's command line, log or /proc of the \
+hypervisor
+* VNIC027 was not judged for 1 NIC: needs what runs: QEMU's command line, log or /proc of the \
+hypervisor
+
+</details>
+
+1 finding suppressed, 2 findings known from the baseline
+
+**Found 4 problems (2 high, 1 medium, 1 low) in 2 of 4 domains, 5 NICs; 1 rule crashed (1 time); \
+2 of 3 targets could not be read in full**
+"""
+
+
+def test_a_table_per_domain_and_the_end() -> None:
+    text = written("markdown")
+    assert text.startswith("## vnicaudit\n\n### `web-01` (libvirt, 2 NICs)\n\n| Severity |")
+    assert text.endswith(NOVA + END)
+
+
+def test_a_clean_run_is_one_sentence() -> None:
+    text = written("markdown", stream=[CLEAN], end=OK_END)
+    assert text == "## vnicaudit\n\n**No problems in 1 domain, 1 NIC**\n"
+
+
+def test_a_hostile_name_makes_no_markup() -> None:
+    evil = "</td>|\n# [x](http://e.example) <script>`@all"
+    problem = finding(nic=NicRef(evil, None, "`|`", 0), message=evil, fix=evil)
+    stream = [msgspec.structs.replace(WEB_01, subject=evil, findings=(problem,))]
+    html = MarkdownIt("commonmark").enable("table").render(written("markdown", stream=stream))
+    assert html.count("<tr>") == 2
+    assert html.count("<td>") == 5
+    assert "<script" not in html
+    assert "<a " not in html
+    assert "<h1" not in html
+    assert "@all" not in html.replace("<code>@</code>all", "").replace("`@all</code>", "")

@@ -1,0 +1,220 @@
+"""The report for people, to the letter."""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+import pytest
+
+from tests.reports.samples import CLEAN, END, OK_END, STREAM, WEB_01, finding, written
+from vnicaudit.model.finding import NicRef, Skipped
+from vnicaudit.model.report import Audited, ReadError, RunEnd, Summary, TargetResult
+from vnicaudit.reports.writer import Options
+from vnicaudit.reports.wrap import width_of
+
+AT_80 = """\
+web-01  libvirt, 2 NICs
+  high    VNIC001  NIC 0 52:54:00:6b:3c:58  domains/web-01.xml:18
+    rtl8139 is emulated packet by packet: no offload, no vhost
+    fix (unsafe): Set <model type='virtio'/> (virsh edit), then power the guest
+      off and on. Unsafe: no sign of a virtio driver.
+  medium  VNIC030  NIC 1 vnet7  domains/web-01.xml:31
+    one queue pair for 8 vCPUs (confidence: medium)
+    fix: Set queues='8' in <driver> (virsh edit), then power the guest off and
+      on.
+  low     VNIC009  domains/web-01.xml:1
+    rtl8139 and virtio in one guest
+
+instance-0000002a  nova, 1 NIC
+  high    VNIC020  NIC 0 fa:16:3e:10:20:30  qemu:///system
+    virtio without vhost: QEMU copies every packet
+    fix: Load vhost_net on the hypervisor, then hard-reboot the server.
+  crash   VNIC048  NIC 0 fa:16:3e:10:20:30  not judged
+    KeyError: 'mtu'
+
+Could not be read
+  domains/broken.xml:3: Opening and ending tag mismatch: mac and interface
+  qemu+ssh://kvm7/system: no answer within 30 s
+
+Summary
+  1  high    VNIC001  legacy-emulated-nic
+  1  high    VNIC020  vhost-inactive
+  1  medium  VNIC030  no-multiqueue
+  1  low     VNIC009  mixed-models
+
+Not judged
+  VNIC020 was not judged for 2 NICs: needs what runs: QEMU's command line, log
+    or /proc of the hypervisor
+  VNIC027 was not judged for 1 NIC: needs what runs: QEMU's command line, log or
+    /proc of the hypervisor
+
+1 finding suppressed, 2 findings known from the baseline
+Found 4 problems (2 high, 1 medium, 1 low) in 2 of 4 domains, 5 NICs; 1 rule
+  crashed (1 time); 2 of 3 targets could not be read in full
+"""
+
+WEB_AT_40 = """\
+web-01  libvirt, 2 NICs
+  high    VNIC001
+    NIC 0 52:54:00:6b:3c:58
+    domains/web-01.xml:18
+    rtl8139 is emulated packet by
+    packet: no offload, no vhost
+    fix (unsafe): Set <model
+      type='virtio'/> (virsh edit), then
+      power the guest off and on.
+      Unsafe: no sign of a virtio
+      driver.
+  medium  VNIC030  NIC 1 vnet7
+    domains/web-01.xml:31
+    one queue pair for 8 vCPUs
+    (confidence: medium)
+    fix: Set queues='8' in <driver>
+      (virsh edit), then power the guest
+      off and on.
+  low     VNIC009  domains/web-01.xml:1
+    rtl8139 and virtio in one guest
+"""
+
+VERBOSE = """\
+mail-01  libvirt, 1 NIC
+  no findings
+
+instance-0000002a  nova, 1 NIC
+  high    VNIC020  vhost-inactive  NIC 0 fa:16:3e:10:20:30  qemu:///system
+    virtio without vhost: QEMU copies every packet
+    fix: Load vhost_net on the hypervisor, then hard-reboot the server.
+  crash   VNIC048  NIC 0 fa:16:3e:10:20:30  not judged
+    KeyError: 'mtu'
+
+legacy  libvirt, 1 NIC
+  high    VNIC001  legacy-emulated-nic  NIC 0 52:54:00:00:00:09
+    domains/web-01.xml:18  suppressed
+    rtl8139 is emulated packet by packet: no offload, no vhost
+    reason: the guest is OS/2 (vnicaudit.toml)
+  skip    VNIC020  NIC 0  not judged
+    needs what runs: QEMU's command line, log or /proc of the hypervisor
+"""
+
+
+def test_the_whole_report_at_80_columns() -> None:
+    assert written("text") == AT_80
+
+
+def test_a_narrow_terminal_wraps_and_loses_nothing() -> None:
+    assert written("text", Options(width=40)).startswith(WEB_AT_40 + "\n")
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 120, 200])
+def test_no_line_is_wider_than_the_terminal(width: int) -> None:
+    text = written("text", Options(width=width, verbose=True))
+    assert max(map(width_of, text.splitlines())) <= width
+    words = written("text", Options(width=1000, verbose=True)).split()
+    assert text.split() == words
+
+
+def test_verbose_shows_what_is_in_order_accepted_and_not_judged() -> None:
+    assert VERBOSE in written("text", Options(verbose=True))
+
+
+def test_quiet_keeps_findings_and_reading_errors_only() -> None:
+    text = written("text", Options(quiet=True))
+    assert text == AT_80[: AT_80.index("Summary\n")]
+
+
+def test_colour_adds_escape_sequences_and_nothing_else() -> None:
+    plain, coloured = written("text"), written("text", Options(color=True))
+    assert "\x1b" not in plain
+    assert "\x1b[1;31mhigh\x1b[0m    \x1b[1mVNIC001\x1b[0m" in coloured
+    assert re.sub(r"\x1b\[[0-9;]*m", "", coloured) == plain
+
+
+def test_a_clean_run_is_one_line() -> None:
+    assert written("text", stream=[CLEAN], end=OK_END) == "No problems in 1 domain, 1 NIC\n"
+    green = written("text", Options(color=True), stream=[CLEAN], end=OK_END)
+    assert green == "\x1b[1;32mNo problems in 1 domain, 1 NIC\x1b[0m\n"
+
+
+def test_a_run_that_could_not_read_everything_never_sounds_clean() -> None:
+    end = msgspec.structs.replace(OK_END, targets=END.targets[:1])
+    assert written("text", stream=[CLEAN], end=end) == (
+        "Could not be read\n"
+        "  domains/broken.xml:3: Opening and ending tag mismatch: mac and interface\n\n"
+        "No problems in 1 domain, 1 NIC; but 1 of 1 target could not be read in full\n"
+    )
+
+
+def test_a_run_over_nothing_says_so() -> None:
+    end = RunEnd(OK_END.finished, (TargetResult("empty", "ok"),), Summary())
+    assert written("text", stream=[], end=end) == (
+        "No problems found, but there was nothing to judge\n"
+    )
+
+
+def test_a_host_and_a_configuration_file_are_counted_beside_domains() -> None:
+    problem = finding(nic=NicRef(), fix="")
+    stream = [
+        Audited("qemu:///system", "kvm7", owner="host", scope="host", findings=(problem,)),
+        Audited("/etc/nova", "/etc/nova/nova.conf", owner="nova", scope="config"),
+    ]
+    end = RunEnd(OK_END.finished, (), Summary(findings=1, by_severity={"high": 1}))
+    text = written("text", stream=stream, end=end)
+    assert text.startswith("kvm7  host\n  high    VNIC001  domains/web-01.xml:18\n")
+    assert text.endswith("Found 1 problem (1 high) in 1 of 1 host, 0 of 1 file\n")
+
+
+def test_only_the_first_reading_errors_are_shown_unless_asked() -> None:
+    errors = tuple(ReadError("not XML", f"d/{number}.xml", 1) for number in range(30))
+    target = TargetResult("d", "partial", "d/0.xml:1: not XML", 1, 1, errors, 1234)
+    end = msgspec.structs.replace(OK_END, targets=(target,))
+    text = written("text", stream=[CLEAN], end=end)
+    assert "  d/19.xml:1: not XML\n  … 1,214 more (--verbose shows them)\n" in text
+    assert "d/20.xml" not in text
+    everything = written("text", Options(verbose=True), stream=[CLEAN], end=end)
+    assert "  d/29.xml:1: not XML\n  d: 1,204 more were not read\n" in everything
+
+
+def test_rules_that_lack_the_same_thing_share_a_sentence() -> None:
+    ref = NicRef("a", None, None, 0)
+    skipped = tuple(Skipped(rule, ref, "a live libvirt connection") for rule in ("VNIC2", "VNIC1"))
+    foreign = Skipped("*", NicRef("a"), "a QEMU or KVM domain (this one is type='xen')")
+    stream = [msgspec.structs.replace(CLEAN, skipped=(*skipped, foreign))]
+    text = written("text", stream=stream, end=OK_END)
+    assert "  VNIC1, VNIC2 were not judged for 1 NIC: need a live libvirt connection\n" in text
+    assert (
+        "  No rule was judged for 1 domain: needs a QEMU or KVM domain (this one is\n"
+        "    type='xen')\n"
+    ) in text
+
+
+def test_a_hostile_name_stays_on_its_line() -> None:
+    name = "web\n  high    VNIC001\x1b[2J\u202e"
+    nic = NicRef(name, None, "52:54:00:00:00:01", 0)
+    stream = [msgspec.structs.replace(WEB_01, subject=name, findings=(finding(nic=nic, fix=""),))]
+    text = written("text", stream=stream)
+    assert text.startswith(
+        "web\\n  high    VNIC001\\x1b[2J\\u202e  libvirt, 2 NICs\n  high    VNIC001  NIC 0 52:"
+    )
+    assert all(line.isprintable() for line in text.split("\n"))
+
+
+def test_ever_new_reasons_do_not_grow_the_report_for_ever() -> None:
+    def stream() -> list[Audited]:
+        return [
+            msgspec.structs.replace(
+                CLEAN, skipped=(Skipped("*", NicRef("a"), f"a QEMU domain, not {number}"),)
+            )
+            for number in range(3000)
+        ]
+
+    text = written("text", Options(width=200), stream=stream(), end=OK_END)
+    assert "No rule was judged for 2,000 domains: needs other facts" in text
+    assert len(text.splitlines()) < 1100
+
+
+def test_every_domain_of_the_stream_is_named_once_in_order() -> None:
+    text = written("text", Options(verbose=True))
+    places = [text.index(f"\n{audited.subject}  ") for audited in STREAM[1:]]
+    assert places == sorted(places)
+    assert text.startswith("web-01  libvirt, 2 NICs, 3b2bb8cc-9a31-4a4b-a26c-1a7d0a5c8e01\n")

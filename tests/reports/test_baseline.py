@@ -1,0 +1,68 @@
+"""``vnicaudit.baseline/1`` as it is written along with an audit."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import msgspec
+
+from vnicaudit.audit.baseline import BaselineFile, load_baseline
+from vnicaudit.model.finding import Finding, NicRef
+from vnicaudit.model.location import Location
+from vnicaudit.model.report import Audited, RunEnd, RunInfo, Summary, Tool
+from vnicaudit.reports.baseline import BaselineWriter
+
+CREATED = "2026-11-21T03:00:00Z"
+
+
+def finding(mark: str, rule: str = "VNIC001", **nic: object) -> Finding:
+    return Finding(
+        rule, "some-name", "high", "high", "a message", msgspec.convert(nic, NicRef),
+        Location("lab"), "libvirt", None, mark,
+    )  # fmt: skip
+
+
+def written(*findings: Finding) -> str:
+    """The document for a run with one domain per finding."""
+    writer = BaselineWriter()
+    pieces = [writer.start(RunInfo(Tool("vnicaudit", "1"), CREATED, ()))]
+    pieces += [writer.add(Audited("lab", "web", findings=(item,))) for item in findings]
+    pieces += writer.finish(RunEnd(CREATED, (), Summary()))
+    return "".join(pieces)
+
+
+def test_what_is_written_is_read_back(tmp_path: Path) -> None:
+    path = tmp_path / "known.json"
+    path.write_text(written(finding("aa", domain="web"), finding("bb", domain="db")))
+    assert load_baseline(str(path)) == {"aa", "bb"}
+    assert msgspec.json.decode(path.read_bytes(), type=BaselineFile).created == CREATED
+
+
+def test_each_fingerprint_is_a_line_that_people_and_diff_can_read() -> None:
+    text = written(
+        finding("aa", domain='a "b"\n', mac="52:54:00:00:00:01", index=3),
+        finding("bb", domain="db", index=0),
+        finding("aa", domain="again"),
+        finding("cc", "VNIC060"),
+    )
+    assert text == (
+        "{\n"
+        '  "schema": "vnicaudit.baseline/1",\n'
+        f'  "created": "{CREATED}",\n'
+        '  "fingerprints": {\n'
+        '    "aa": {"rule":"VNIC001","domain":"a \\"b\\"\\n","nic":"52:54:00:00:00:01"},\n'
+        '    "bb": {"rule":"VNIC001","domain":"db","nic":"#0"},\n'
+        '    "cc": {"rule":"VNIC060","domain":null,"nic":null}\n'
+        "  }\n"
+        "}\n"
+    )
+
+
+def test_a_run_without_findings_gives_an_empty_baseline() -> None:
+    assert json.loads(written())["fingerprints"] == {}
+
+
+def test_findings_about_suppressions_are_left_out() -> None:
+    text = written(finding("aa", "SUPP001"), finding("bb"), finding("cc", "SUPP003"))
+    assert list(json.loads(text)["fingerprints"]) == ["bb"]

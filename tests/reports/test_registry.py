@@ -1,0 +1,47 @@
+"""A file in the formats folder is a format."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from vnicaudit.errors import UsageError
+from vnicaudit.reports.registry import formats, load, writer
+from vnicaudit.reports.writer import Options
+
+
+def test_the_formats_of_the_command_line_are_there() -> None:
+    assert {
+        "csv", "github", "json", "junit", "markdown", "openmetrics", "sarif", "text",
+    } <= set(formats())  # fmt: skip
+    assert list(formats()) == sorted(formats())
+
+
+@pytest.mark.parametrize("name", formats())
+def test_every_format_says_what_it_is(name: str) -> None:
+    module = load(name)
+    assert module.FORMAT == name
+    assert module.SUMMARY
+    assert len(module.SUMMARY) <= 60
+    assert not module.SUMMARY.endswith(".")
+
+
+def test_an_unknown_format_is_a_usage_error_that_lists_the_known_ones() -> None:
+    with pytest.raises(UsageError, match=r"no format 'xml'; there are csv, github, .*text"):
+        writer("xml", Options())
+
+
+def test_choosing_one_format_imports_no_other() -> None:
+    program = (
+        "import sys\n"
+        "from vnicaudit.reports.registry import formats, load\n"
+        "formats(); load('json')\n"
+        "loaded = [m for m in sys.modules if m.startswith('vnicaudit.reports.formats.')]\n"
+        "print(loaded, 'lxml.etree' in sys.modules)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "['vnicaudit.reports.formats.json'] False\n"

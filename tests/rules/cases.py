@@ -1,0 +1,194 @@
+"""The cases of ``VNICxxx.yaml`` (format: README.md beside this file), from data to judgement."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar
+from xml.sax.saxutils import quoteattr
+
+import msgspec
+from ruamel.yaml import YAML
+
+from vnicaudit.audit.engine import Engine
+from vnicaudit.model.domain import Domain, DomainState, StagedNic
+from vnicaudit.model.host import Host, HostConfig
+from vnicaudit.model.nic import Nic, RunningNic
+from vnicaudit.model.report import Audited
+from vnicaudit.model.version import Version
+from vnicaudit.platforms.domain_xml.read import read_bytes
+from vnicaudit.platforms.nova_conf.read import read_bytes as read_nova
+
+HERE = Path(__file__).parent
+FILE = "case.xml"
+NOVA_FILE = "nova.conf"
+
+Facts = dict[str, Any]
+Record = TypeVar("Record", bound=msgspec.Struct)
+
+_OWNERS = {
+    "nova": "<nova:instance xmlns:nova='http://openstack.org/xmlns/libvirt/nova/1.1'/>",
+    "kubevirt": "<kubevirt xmlns='http://kubevirt.io'><uid/></kubevirt>",
+    "ovirt": "<ovirt-vm:vm xmlns:ovirt-vm='http://ovirt.org/vm/1.0'/>",
+}
+_MACHINES = {"x86_64": "pc-q35-9.2", "s390x": "s390-ccw-virtio-9.2", "aarch64": "virt-9.2"}
+_DUMPED = "<!-- WARNING: THIS IS AN AUTO-GENERATED FILE. -->"
+
+
+class Expected(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """One finding that must come out. What is UNSET is not compared."""
+
+    message: str
+    severity: str
+    confidence: str | msgspec.UnsetType = msgspec.UNSET
+    line: int | msgspec.UnsetType = msgspec.UNSET
+    xpath: str | msgspec.UnsetType = msgspec.UNSET
+    owner: str | msgspec.UnsetType = msgspec.UNSET
+    change: Facts | msgspec.UnsetType | None = msgspec.UNSET
+    reason: str | msgspec.UnsetType = msgspec.UNSET
+    fix: str | msgspec.UnsetType = msgspec.UNSET
+    fix_has: str | list[str] = []
+    fix_lacks: str | list[str] = []
+
+
+class Case(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """One case as it stands in the file."""
+
+    name: str
+    xml: str | None = None
+    nova_conf: str | None = None
+    domain: Facts = {}
+    owner: str | None = None
+    readiness: str | None = None
+    actual: str | None = None
+    host: Facts = {}
+    running: Facts | list[Facts | None] = []
+    state: Facts | None = None
+    staged: list[Facts] = []
+    uses: list[str] = []
+    fail: list[Expected] = []
+    passes: bool = msgspec.field(default=False, name="pass")
+    skip: str = ""
+
+
+def cases(rule_id: str) -> list[Case]:
+    """The cases of one rule. Raises msgspec.ValidationError, naming the key, when the file does
+    not follow the format."""
+    data = YAML(typ="safe", pure=True).load((HERE / f"{rule_id}.yaml").read_text("utf-8"))
+    found = msgspec.convert(data, list[Case])
+    for case in found:
+        if bool(case.fail) + case.passes + bool(case.skip) != 1:
+            raise msgspec.ValidationError(f"{case.name}: exactly one of fail, pass, skip")
+    return found
+
+
+def judge(rule_id: str, case: Case) -> Audited:
+    """What an engine with only this rule says of the case. Lines count from the first line of
+    ``case.xml`` or ``case.nova_conf``."""
+    if case.nova_conf is not None:
+        config = read_nova(case.nova_conf.encode(), target=NOVA_FILE, file=NOVA_FILE)
+        return _engine(rule_id).audit_config(config, NOVA_FILE)
+    host = _record(HostConfig, case.host)
+    if case.xml is None:
+        return _engine(rule_id).audit_host(Host("host", host), frozenset(case.uses), "host")
+    text, before = _document(case)
+    (domain,) = read_bytes(text.encode(), target=FILE, file=FILE)
+    audited = _engine(rule_id).audit_domain(_with_facts(domain, case), host, FILE)
+    findings = tuple(
+        msgspec.structs.replace(
+            finding,
+            location=msgspec.structs.replace(
+                finding.location, line=(finding.location.line or 0) - before
+            ),
+        )
+        for finding in audited.findings
+    )
+    return msgspec.structs.replace(audited, findings=findings)
+
+
+@cache
+def _engine(rule_id: str) -> Engine:
+    return Engine([rule_id])
+
+
+def _document(case: Case) -> tuple[str, int]:
+    """The XML to read, and how many lines stand before the case's own."""
+    xml = case.xml or ""
+    if "<devices" in xml or "<domain" in xml:
+        if case.domain or case.owner in _OWNERS:
+            raise ValueError(f"{case.name}: `domain` and `owner` are for the short form of `xml`")
+        return xml, 0
+    head, tail = _frame(dict(case.domain), case.owner)
+    return f"{head}\n{xml}\n{tail}", head.count("\n") + 1
+
+
+def _frame(given: Facts, owner: str | None) -> tuple[str, str]:
+    """The standard domain around the devices of a case."""
+    arch = given.pop("arch", "x86_64")
+    machine = given.pop("machine", _MACHINES.get(arch or ""))
+    vcpus = given.pop("vcpus", 2)
+    vcpus_max = given.pop("vcpus_max", vcpus)
+    disk = given.pop("disk", "virtio")
+    form = given.pop("form", "raw")
+    kind, identity = given.pop("type", "kvm"), "1" if form == "live" else None
+    lines = [
+        _DUMPED if form == "dump" else "",
+        f"<domain{_attribute('type', kind)}{_attribute('id', identity)}>",
+        "<name>guest</name><uuid>6e1f1c2e-6a0f-4d53-a1f2-0d8f3f0a4a01</uuid>",
+        f"<metadata>{_OWNERS.get(owner or '', '')}</metadata>",
+        f"<vcpu current='{vcpus}'>{vcpus_max}</vcpu>" if vcpus else "",
+        f"<os><type{_attribute('arch', arch)}{_attribute('machine', machine)}>hvm</type></os>",
+        given.pop("extra", ""),
+        "<devices>",
+        f"<disk type='file' device='disk'><target dev='da' bus='{disk}'/></disk>" if disk else "",
+    ]
+    if given:
+        raise ValueError(f"unknown keys of `domain`: {', '.join(given)}")
+    return "\n".join(line for line in lines if line), "</devices></domain>"
+
+
+def _attribute(name: str, value: str | None) -> str:
+    return "" if value is None else f" {name}={quoteattr(value)}"
+
+
+def _with_facts(domain: Domain, case: Case) -> Domain:
+    """The domain with what other platforms would have added."""
+    declared = domain.declared
+    if case.owner is not None and case.owner not in _OWNERS:
+        declared = msgspec.structs.replace(declared, owner=case.owner)
+    if case.readiness is not None:
+        declared = msgspec.structs.replace(declared, readiness=case.readiness)
+    running = case.running if isinstance(case.running, list) else [case.running]
+    running = running + [None] * (len(domain.nics) - len(running))
+    pairs = zip(domain.nics, running, strict=True)
+    return msgspec.structs.replace(
+        domain,
+        declared=declared,
+        nics=tuple(_nic(nic, facts, case.actual) for nic, facts in pairs),
+        state=None if case.state is None else _record(DomainState, case.state),
+        staged=tuple(_staged(facts) for facts in case.staged),
+    )
+
+
+def _nic(nic: Nic, running: Facts | None, actual: str | None) -> Nic:
+    declared = nic.declared
+    if actual is not None and declared.type == "network":
+        declared = msgspec.structs.replace(declared, actual_type=actual)
+    seen = None if running is None else _record(RunningNic, running)
+    return msgspec.structs.replace(nic, declared=declared, running=seen)
+
+
+def _staged(facts: Facts) -> StagedNic:
+    fields = tuple((field, running, new) for field, running, new in facts["fields"])
+    return StagedNic(facts.get("mac"), fields)
+
+
+def _record(kind: type[Record], given: Facts) -> Record:
+    """A record from the values of a case; versions stand there as text."""
+    values: Facts = {
+        name: Version.parse(str(value)) if name.endswith("_version") else value
+        for name, value in given.items()
+    }
+    for name in {"vhost_paths", "vdpa_drivers"} & values.keys():
+        values[name] = tuple((path, found) for path, found in values[name])
+    return kind(**values)

@@ -1,0 +1,187 @@
+"""One file, or standard input -> what it describes, recognised by content."""
+
+from __future__ import annotations
+
+import os
+import select
+import stat
+from collections.abc import Callable, Iterator
+from typing import BinaryIO
+
+from vnicaudit.errors import TargetError
+from vnicaudit.model.domain import Domain
+from vnicaudit.model.nova import NovaConfig
+from vnicaudit.model.report import ReadError
+from vnicaudit.platforms.domain_xml.documents import OTHER_ROOTS, looks_like_xml, root_name
+from vnicaudit.platforms.domain_xml.read import read_bytes
+
+HEAD = 64 * 1024
+"""Bytes looked at to recognise a file; most definitions are smaller."""
+
+MAX_BYTES = 64 * 1024 * 1024
+"""Larger files are not read (QEMU logs are read from their end)."""
+
+PIPE_PATIENCE = 60.0
+"""Seconds to wait for a pipe's writer to say something."""
+
+Item = Domain | NovaConfig | ReadError
+
+_NOT_RECOGNISED = (
+    "not recognised: no libvirt domain XML, no QEMU command line, log or ps output, no nova.conf"
+)
+
+
+def read_file(path: str, target: str, *, explicit: bool) -> Iterator[Item]:
+    """What one file describes, or why it could not be read.
+
+    ``explicit``: the user named this very file, so content that is not recognised is an error;
+    in a folder it is passed over.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        yield ReadError(error.strerror or str(error), path)
+        return
+    try:
+        status = os.fstat(descriptor)
+        if stat.S_ISFIFO(status.st_mode):
+            data: bytes | None = _read_pipe(descriptor, path)
+            yield from _items(data or b"", path, target, explicit=explicit)
+            return
+        if not stat.S_ISREG(status.st_mode):
+            yield ReadError("not a regular file", path)
+            return
+        head = os.read(descriptor, HEAD)
+        if status.st_size <= len(head) or len(head) < HEAD:
+            yield from _items(head, path, target, explicit=explicit)
+        else:
+            yield from _large(descriptor, head, status.st_size, path, target, explicit=explicit)
+    except OSError as error:
+        yield ReadError(error.strerror or str(error), path)
+    except TargetError as error:
+        yield ReadError(error.message, error.file or path, error.line)
+    finally:
+        os.close(descriptor)
+
+
+def read_stream(stream: BinaryIO, target: str) -> Iterator[Item]:
+    """What standard input describes."""
+    data = stream.read(MAX_BYTES + 1)
+    if len(data) > MAX_BYTES:
+        yield ReadError(_too_large(len(data)), target)
+        return
+    try:
+        yield from _items(data, target, target, explicit=True)
+    except TargetError as error:
+        yield ReadError(error.message, error.file or target, error.line)
+
+
+def _large(
+    descriptor: int, head: bytes, size: int, path: str, target: str, *, explicit: bool
+) -> Iterator[Item]:
+    reader = _reader_of(head)
+    if reader is None:
+        if explicit:
+            yield ReadError(_NOT_RECOGNISED, path)
+        return
+    if reader is _read_log:
+        from vnicaudit.platforms.qemu.log import read_tail
+
+        data = read_tail(descriptor, size)  # its last start is at its end
+    elif size > MAX_BYTES and not head.startswith(b"LibvirtQemud"):
+        yield ReadError(_too_large(size), path)
+        return
+    else:
+        data = head + _read_up_to(descriptor, MAX_BYTES - len(head))
+    yield from reader(data, path, target)
+
+
+def _items(data: bytes, path: str, target: str, *, explicit: bool) -> Iterator[Item]:
+    reader = _reader_of(data)
+    if reader is not None:
+        yield from reader(data, path, target)
+    elif explicit:
+        yield ReadError(_why_not(data), path)
+
+
+def _reader_of(head: bytes) -> Callable[[bytes, str, str], Iterator[Item]] | None:
+    if looks_like_xml(head):
+        return _read_xml
+    from vnicaudit.platforms.qemu.read import looks_like as looks_like_qemu
+
+    kind = looks_like_qemu(head)
+    if kind is not None:
+        return _read_log if kind == "log" else _read_qemu
+    from vnicaudit.platforms.nova_conf.recognise import looks_like as looks_like_nova
+
+    return _read_nova if looks_like_nova(head) else None
+
+
+def _read_xml(data: bytes, path: str, target: str) -> Iterator[Item]:
+    yield from read_bytes(data, target=target, file=path)
+
+
+def _read_qemu(data: bytes, path: str, target: str) -> Iterator[Item]:
+    from vnicaudit.platforms.qemu.domain import domain_of
+    from vnicaudit.platforms.qemu.read import read_text
+
+    for qemu in read_text(data, target=target, file=path):
+        yield domain_of(qemu, target)
+
+
+def _read_log(data: bytes, path: str, target: str) -> Iterator[Item]:
+    yield from _read_qemu(data, path, target)
+
+
+def _read_nova(data: bytes, path: str, target: str) -> Iterator[Item]:
+    from vnicaudit.platforms.nova_conf.siblings import read_with_siblings
+
+    yield read_with_siblings(data, target=target, file=path)
+
+
+def _why_not(data: bytes) -> str:
+    if not data.strip():
+        return "empty: nothing to read"
+    name = root_name(data[:HEAD]) if data.lstrip().startswith(b"<") else None
+    if name in OTHER_ROOTS:
+        return f"a libvirt <{name}> document: it describes no NIC"
+    if name is not None:
+        return f"XML with the root <{name}>: not a libvirt domain"
+    return _NOT_RECOGNISED
+
+
+def _too_large(size: int) -> str:
+    return f"larger than {MAX_BYTES >> 20} MiB ({size >> 20} MiB): not read"
+
+
+def _read_up_to(descriptor: int, limit: int) -> bytes:
+    parts = []
+    while limit > 0 and (part := os.read(descriptor, min(limit, 1 << 20))):
+        parts.append(part)
+        limit -= len(part)
+    return b"".join(parts)
+
+
+def _read_pipe(descriptor: int, path: str) -> bytes:
+    """A FIFO the user named (``<(virsh dumpxml x)``): read until its writer closes it.
+
+    A FIFO nobody writes to ends at once; one whose writer stays silent is given up.
+    """
+    parts: list[bytes] = []
+    total = 0
+    poll = select.poll()
+    poll.register(descriptor, select.POLLIN | select.POLLHUP)
+    while total <= MAX_BYTES:
+        try:
+            part = os.read(descriptor, 1 << 16)
+        except BlockingIOError:  # there is a writer, and it has not written yet
+            if poll.poll(PIPE_PATIENCE * 1000):
+                continue
+            raise TargetError(
+                f"a pipe that stayed silent for {PIPE_PATIENCE:.0f} s", file=path
+            ) from None
+        if not part:
+            return b"".join(parts)
+        parts.append(part)
+        total += len(part)
+    raise TargetError(_too_large(total), file=path)

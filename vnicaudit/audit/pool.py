@@ -1,0 +1,156 @@
+"""Many files, all cores: chunks of paths to worker processes, results back in order.
+
+Memory stays flat: a few chunks are in flight, results are dropped once they are handed on.
+A worker that dies (a crash in a C library) costs the file that killed it, not the run.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+from collections import deque
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from itertools import chain, islice
+from typing import Any
+
+import msgspec
+
+from vnicaudit.audit.files import read_file
+from vnicaudit.audit.suppressions import Usage
+from vnicaudit.audit.work import Work
+from vnicaudit.model.domain import Domain
+from vnicaudit.model.host import HostConfig
+from vnicaudit.model.nova import NovaConfig
+from vnicaudit.model.report import Audited, ReadError
+
+CHUNK = 64
+SERIAL_BELOW = 4 * CHUNK
+"""Fewer files than this are not worth a process."""
+
+_NO_HOST = HostConfig()
+
+
+class Batch(msgspec.Struct):
+    """What came of one chunk of files."""
+
+    audited: list[Audited] = []
+    resolved: list[Domain] = []
+    errors: list[ReadError] = []
+    domains: int = 0
+    nics: int = 0
+    usage: Usage = Usage()
+
+    @property
+    def products(self) -> list[Audited] | list[Domain]:
+        """Whichever of the two kinds of products there is."""
+        return self.audited or self.resolved
+
+
+def run_files(
+    paths: Iterator[str], target: str, work: Work, *, explicit: bool, jobs: int
+) -> Iterator[Batch]:
+    """Work through files: in this process when they are few, else in ``jobs`` processes."""
+    first = list(islice(paths, SERIAL_BELOW))
+    if len(first) < SERIAL_BELOW or jobs < 2:
+        for chunk in _chunks(chain(first, paths)):
+            yield run_chunk(chunk, target, work, explicit=explicit)
+        return
+    yield from _parallel(_chunks(chain(first, paths)), target, work, jobs)
+
+
+def run_chunk(paths: Iterable[str], target: str, work: Work, *, explicit: bool) -> Batch:
+    """Read and work through some files, here and now."""
+    batch = Batch()
+    products: list[Any] = batch.audited if work.products is Audited else batch.resolved
+    for path in paths:
+        for item in read_file(path, target, explicit=explicit):
+            if isinstance(item, Domain):
+                batch.domains += 1
+                batch.nics += len(item.nics)
+                products.append(work.domain(item, _NO_HOST, target))
+            elif isinstance(item, NovaConfig):
+                if (product := work.nova(item, target)) is not None:
+                    products.append(product)
+            else:
+                batch.errors.append(item)
+    batch.usage = work.usage()
+    return batch
+
+
+def default_jobs() -> int:
+    """The cores this process may use."""
+    return len(os.sched_getaffinity(0))
+
+
+def _parallel(
+    chunks: Iterator[list[str]], target: str, work: Work, jobs: int
+) -> Iterator[Batch]:
+    decoder = msgspec.msgpack.Decoder(Batch)
+    pending: deque[tuple[list[str], Future[bytes]]] = deque()
+    pool = _pool(work, target, jobs)
+    try:
+        for chunk in chunks:
+            pending.append((chunk, pool.submit(_in_worker, chunk)))
+            if len(pending) >= jobs * 4:
+                yield decoder.decode(pending.popleft()[1].result())
+        while pending:
+            yield decoder.decode(pending[0][1].result())
+            pending.popleft()
+    except BrokenProcessPool:
+        left = [path for chunk, _ in pending for path in chunk]
+        yield from _one_by_one(chain(left, chain.from_iterable(chunks)), target, work, decoder)
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _one_by_one(
+    paths: Iterator[str], target: str, work: Work, decoder: msgspec.msgpack.Decoder[Batch]
+) -> Iterator[Batch]:
+    """After a worker died: each file alone, so that the one that kills is found and named."""
+    pool = _pool(work, target, 1)
+    try:
+        for path in paths:
+            try:
+                yield decoder.decode(pool.submit(_in_worker, [path]).result())
+            except BrokenProcessPool:
+                pool.shutdown()
+                pool = _pool(work, target, 1)
+                yield Batch(errors=[ReadError("reading it killed a worker process", path)])
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _pool(work: Work, target: str, jobs: int) -> ProcessPoolExecutor:
+    # fork: the workers inherit the loaded rules instead of loading them again; nothing else runs
+    # in this process yet (files are read before live connections are opened)
+    context = multiprocessing.get_context("fork")
+    return ProcessPoolExecutor(
+        jobs, mp_context=context, initializer=_start_worker, initargs=(work, target)
+    )
+
+
+class _Worker:
+    """What a worker process was started with."""
+
+    work: Work
+    target: str
+    encoder = msgspec.msgpack.Encoder()
+
+
+def _start_worker(work: Work, target: str) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent stops the run
+    _Worker.work, _Worker.target = work, target
+
+
+def _in_worker(paths: list[str]) -> bytes:
+    batch = run_chunk(paths, _Worker.target, _Worker.work, explicit=False)
+    return _Worker.encoder.encode(batch)
+
+
+def _chunks(paths: Iterable[str]) -> Iterator[list[str]]:
+    iterator = iter(paths)
+    while chunk := list(islice(iterator, CHUNK)):
+        yield chunk

@@ -1,0 +1,230 @@
+"""One run: every target read, worked through, and accounted for."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import msgspec
+
+from vnicaudit.audit.files import Item, read_stream
+from vnicaudit.audit.live import LiveOptions, read_live, read_processes
+from vnicaudit.audit.pool import Batch, default_jobs, run_files
+from vnicaudit.audit.suppressions import Usage
+from vnicaudit.audit.targets import Target, target_of, walk
+from vnicaudit.audit.work import Product, Work
+from vnicaudit.model.domain import Domain
+from vnicaudit.model.host import Host
+from vnicaudit.model.nova import NovaConfig
+from vnicaudit.model.report import Audited, ReadError, Summary, TargetResult
+
+MAX_ERRORS = 1000
+"""Reading errors kept per target; more are counted."""
+
+
+class RunOptions(msgspec.Struct, frozen=True):
+    """``jobs``: worker processes for files (0: one per core)."""
+
+    jobs: int = 0
+    live: LiveOptions = LiveOptions()
+
+
+class Run:
+    """Reads targets and works through them. ``items`` is the stream; when it has ended,
+    ``results`` tells the fate of each target (in command-line order) and ``summary`` the totals.
+    """
+
+    def __init__(
+        self,
+        work: Work,
+        options: RunOptions,
+        on_progress: Callable[[str, int], None] = lambda target, domains: None,
+    ) -> None:
+        self._work = work
+        self._options = options
+        self._on_progress = on_progress
+        self._tallies: dict[str, _Tally] = {}
+        self._order: list[str] = []
+        self._totals = _Totals()
+        self.usage = Usage()
+        self.baselined: set[str] = set()
+
+    def items(self, names: Iterable[str]) -> Iterator[Product]:
+        """The products of all targets. Files come first: worker processes are forked before
+        any live connection starts threads. Raises UsageError for targets that make no sense."""
+        targets = [target_of(name) for name in dict.fromkeys(names)]
+        self._order = [target.name for target in targets]
+        self._tallies = {name: _Tally() for name in self._order}
+        for target in sorted(targets, key=lambda target: target.kind == "libvirt"):
+            for product in self._read(target):
+                self._totals.add(product)
+                if isinstance(product, Audited):
+                    self.baselined.update(product.baselined)
+                yield product
+                self._on_progress(target.name, self._tallies[target.name].domains)
+        self.usage |= self._work.usage()
+
+    @property
+    def results(self) -> tuple[TargetResult, ...]:
+        """How reading each target went."""
+        return tuple(self._tallies[name].result(name) for name in self._order)
+
+    @property
+    def summary(self) -> Summary:
+        """The totals so far."""
+        tallies = self._tallies.values()
+        return self._totals.summary(
+            domains=sum(tally.domains for tally in tallies),
+            nics=sum(tally.nics for tally in tallies),
+        )
+
+    def count_extra(self, audited: Audited) -> None:
+        """Add findings that came from no target (unused suppressions) to the totals."""
+        self._totals.add(audited)
+
+    def _read(self, target: Target) -> Iterator[Product]:
+        tally = self._tallies[target.name]
+        if target.kind == "path":
+            yield from self._files(target.name, tally)
+        elif target.kind == "stdin":
+            yield from self._here(read_stream(sys.stdin.buffer, "-"), target.name, tally)
+        elif target.kind == "proc":
+            yield from self._here(read_processes(target.name), target.name, tally)
+        else:
+            yield from self._live(target.name, tally)
+
+    def _files(self, top: str, tally: _Tally) -> Iterator[Product]:
+        explicit = not os.path.isdir(top)
+
+        def paths() -> Iterator[str]:
+            for found in walk(top):
+                if isinstance(found, ReadError):
+                    tally.error(found)
+                else:
+                    yield found
+
+        jobs = self._options.jobs or default_jobs()
+        for batch in run_files(paths(), top, self._work, explicit=explicit, jobs=jobs):
+            self._account(batch, tally)
+            yield from batch.products
+
+    def _account(self, batch: Batch, tally: _Tally) -> None:
+        tally.domains += batch.domains
+        tally.nics += batch.nics
+        tally.configs += len(batch.products) - batch.domains
+        self.usage |= batch.usage
+        for error in batch.errors:
+            tally.error(error)
+
+    def _here(self, items: Iterable[Item], name: str, tally: _Tally) -> Iterator[Product]:
+        for item in items:
+            if isinstance(item, ReadError):
+                tally.error(item)
+            elif isinstance(item, Domain):
+                tally.domain(item)
+                yield self._work.domain(item, Host(name).declared, name)
+            elif isinstance(item, NovaConfig):
+                tally.configs += 1
+                if (product := self._work.nova(item, name)) is not None:
+                    yield product
+
+    def _live(self, uri: str, tally: _Tally) -> Iterator[Product]:
+        live = read_live(uri, self._options.live)
+        host = Host(uri)
+        uses: set[str] = set()
+        for item in live:
+            if isinstance(item, ReadError):
+                tally.error(item)
+            elif isinstance(item, Host):
+                host = item
+            else:
+                tally.domain(item)
+                uses |= uses_of(item)
+                yield self._work.domain(item, host.declared, uri)
+        if (product := self._work.host(host, frozenset(uses), uri)) is not None:
+            yield product
+
+
+def uses_of(domain: Domain) -> set[str]:
+    """What of the host a domain's NICs use: their actual types, and ``kvm-tap`` for a virtio NIC
+    of a KVM guest on a tap device (which wants vhost-net)."""
+    uses = set()
+    for nic in domain.nics:
+        kind = nic.declared.actual_type
+        if kind is not None:
+            uses.add(kind)
+        virtio = (nic.declared.model or "").startswith("virtio")
+        if virtio and kind in ("bridge", "ethernet", "direct") and domain.declared.type == "kvm":
+            uses.add("kvm-tap")
+    return uses
+
+
+class _Tally:
+    """What is counted per target while it is read."""
+
+    def __init__(self) -> None:
+        self.domains = self.nics = self.configs = self.unread = 0
+        self.errors: list[ReadError] = []
+
+    def domain(self, domain: Domain) -> None:
+        self.domains += 1
+        self.nics += len(domain.nics)
+
+    def error(self, error: ReadError) -> None:
+        self.unread += 1
+        if len(self.errors) < MAX_ERRORS:
+            self.errors.append(error)
+
+    def result(self, name: str) -> TargetResult:
+        if not self.unread:
+            return TargetResult(name, "ok", None, self.domains, self.nics)
+        first = self.errors[0]
+        place = first.file or name
+        where = place if first.line is None else f"{place}:{first.line}"
+        more = f" (and {self.unread - 1} more)" if self.unread > 1 else ""
+        return TargetResult(
+            name,
+            "partial" if self.domains or self.configs else "failed",
+            f"{where}: {first.message}{more}",
+            self.domains,
+            self.nics,
+            tuple(self.errors),
+            self.unread,
+        )
+
+
+class _Totals:
+    """What is counted over the whole run."""
+
+    def __init__(self) -> None:
+        self.severities: Counter[str] = Counter()
+        self.rules: Counter[str] = Counter()
+        self.skipped: Counter[str] = Counter()
+        self.crashed = self.suppressed = self.baselined = 0
+
+    def add(self, product: Product) -> None:
+        if not isinstance(product, Audited):
+            return
+        for finding in product.findings:
+            self.severities[finding.severity] += 1
+            self.rules[finding.rule] += 1
+        for skipped in product.skipped:
+            self.skipped[skipped.rule] += 1
+        self.crashed += len(product.crashed)
+        self.suppressed += len(product.suppressed)
+        self.baselined += len(product.baselined)
+
+    def summary(self, **counts: Any) -> Summary:
+        return Summary(
+            findings=sum(self.rules.values()),
+            by_severity=dict(sorted(self.severities.items())),
+            by_rule=dict(sorted(self.rules.items())),
+            skipped=dict(sorted(self.skipped.items())),
+            crashed=self.crashed,
+            suppressed=self.suppressed,
+            baselined=self.baselined,
+            **counts,
+        )

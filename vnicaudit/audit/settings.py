@@ -1,0 +1,169 @@
+"""What ``vnicaudit.toml`` (or ``[tool.vnicaudit]`` in pyproject.toml) may say, checked.
+
+Found upwards from the current folder; ``--config FILE`` wins. A mistake in it is a usage error
+that names file and line: a setting that is silently not in effect would hide findings.
+"""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import msgspec
+
+from vnicaudit.audit.catalogue import rule_ids
+from vnicaudit.audit.settings_file import Source, find, read
+from vnicaudit.audit.suppression import Suppression, close_to
+from vnicaudit.errors import UsageError
+from vnicaudit.model.location import Location
+from vnicaudit.model.version import Version
+
+_ELEMENT = re.compile(r"(?<!^suppress)\[\d+\]$")
+"""The index of an element in msgspec's path: the key says enough."""
+
+FailOn = Literal["info", "low", "medium", "high", "error", "never"]
+
+
+class SuppressTable(
+    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
+):
+    """One ``[[suppress]]``: findings of ``rule`` (an id or the beginning of one) that are accepted,
+    narrowed by whichever of the other keys are there.
+
+    ``domain`` and ``file`` are globs (``*``, ``?``, ``[…]``); a ``file`` without a slash is
+    compared with the last part of the path. ``until`` is the last day it holds.
+    """
+
+    rule: str
+    reason: str
+    domain: str | None = None
+    uuid: str | None = None
+    mac: str | None = None
+    file: str | None = None
+    owner: str | None = None
+    until: datetime.date | None = None
+
+
+class Settings(
+    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="kebab"
+):
+    """The whole of the settings; each key is the option of the same name. ``baseline`` is relative
+    to the file it stands in, ``deadline`` in seconds. None: not set."""
+
+    select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    fail_on: FailOn = "low"
+    baseline: str | None = None
+    assume_qemu: str | None = None
+    assume_libvirt: str | None = None
+    deadline: Annotated[float, msgspec.Meta(gt=0)] | None = None
+    suppress: tuple[SuppressTable, ...] = ()
+
+
+class Loaded(msgspec.Struct, frozen=True):
+    """Settings, the file they come from (None: there is none), and the suppressions in it, each
+    with its place."""
+
+    settings: Settings = Settings()
+    file: str | None = None
+    suppressions: tuple[Suppression, ...] = ()
+
+    @property
+    def baseline(self) -> str | None:
+        """The baseline's path, seen from the current folder."""
+        if self.settings.baseline is None or self.file is None:
+            return None
+        return str(Path(self.file).parent / self.settings.baseline)
+
+
+def load_settings(explicit: str | None, start: Path | None = None) -> Loaded:
+    """The settings of ``--config`` (``explicit``) or of the nearest file from ``start`` (None: the
+    current folder) upwards.
+
+    Raises UsageError with file and line for whatever is wrong in it.
+    """
+    source = read(Path(explicit), explicit=True) if explicit else find(start or Path())
+    if source is None:
+        return Loaded()
+    for problem in _unknown_keys(source):
+        raise problem
+    try:
+        settings = msgspec.convert(source.table, Settings)
+    except msgspec.ValidationError as error:
+        raise _refused(source, str(error)) from None
+    _check(source, settings)
+    return Loaded(settings, source.file, tuple(_suppressions(source, settings)))
+
+
+def _suppressions(source: Source, settings: Settings) -> Iterator[Suppression]:
+    for index, table in enumerate(settings.suppress):
+        line = source.line(f"suppress[{index}]")
+        yield Suppression(
+            rule=table.rule.upper(),
+            reason=table.reason.strip(),
+            location=Location(source.file, source.file, line),
+            owner=table.owner,
+            until=table.until,
+            domain=table.domain,
+            uuid=None if table.uuid is None else table.uuid.lower(),
+            mac=None if table.mac is None else table.mac.lower().replace("-", ":"),
+            file=table.file,
+        )
+
+
+def _unknown_keys(source: Source) -> Iterator[UsageError]:
+    """Keys that mean nothing, with the one that was probably meant."""
+    known = [field.encode_name for field in msgspec.structs.fields(Settings)]
+    for key in source.table:
+        if key not in known:
+            yield source.error(f"unknown key {key!r}{close_to(key, known)}", key)
+    known = [field.encode_name for field in msgspec.structs.fields(SuppressTable)]
+    tables: Any = source.table.get("suppress")
+    for index, table in enumerate(tables if isinstance(tables, list) else ()):
+        for key in table if isinstance(table, dict) else ():
+            if key not in known:
+                message = f"unknown key {key!r} in [[suppress]]{close_to(key, known)}"
+                yield source.error(message, f"suppress[{index}].{key}")
+
+
+def _refused(source: Source, message: str) -> UsageError:
+    """msgspec's sentence, in words for whoever wrote the file."""
+    what, _, path = message.partition(" - at `$.")
+    path = _ELEMENT.sub("", path.rstrip("`"))
+    missing = what.removeprefix("Object missing required field ")
+    if missing != what:
+        return source.error(f"{missing.strip('`')!r} is missing in [[suppress]]", path)
+    if "RFC3339" in what or "`datetime`" in what:
+        what = "expected a date such as 2027-01-31"
+    what = what.replace(" | null`", "`")
+    key = path.rpartition(".")[2] or "the table"
+    return source.error(f"{key}: {what[:1].lower()}{what[1:]}", path)
+
+
+def _check(source: Source, settings: Settings) -> None:
+    """What types alone do not say. Raises UsageError."""
+    for key, prefixes in (("select", settings.select), ("ignore", settings.ignore)):
+        for prefix in prefixes:
+            _check_rule(source, prefix, key)
+    versions = {"assume-qemu": settings.assume_qemu, "assume-libvirt": settings.assume_libvirt}
+    for key, text in versions.items():
+        try:
+            if text is not None:
+                Version.parse(text)
+        except ValueError as error:
+            raise source.error(f"{key}: {error}", key) from None
+    for index, table in enumerate(settings.suppress):
+        _check_rule(source, table.rule, f"suppress[{index}].rule")
+        if not table.reason.strip():
+            message = "'reason' is empty in [[suppress]]: say why it is accepted"
+            raise source.error(message, f"suppress[{index}].reason")
+
+
+def _check_rule(source: Source, prefix: str, path: str) -> None:
+    known = rule_ids()
+    if not prefix or not any(rule.startswith(prefix.upper()) for rule in known):
+        hint = close_to(prefix.upper(), known) or "; `vnicaudit rules` lists them"
+        raise source.error(f"no rule begins with {prefix!r}{hint}", path)

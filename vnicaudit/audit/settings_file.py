@@ -1,0 +1,149 @@
+"""Find and read the settings file, and know in which line a key stands."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from vnicaudit.errors import UsageError
+
+OWN = "vnicaudit.toml"
+SHARED = "pyproject.toml"
+MAX_BYTES = 1024 * 1024
+
+_SYNTAX_LINE = re.compile(r"\s*\(at line (\d+), column \d+\)|\s*\(at end of document\)")
+_INDEX = re.compile(r"suppress\[(\d+)\](?:\.(.+))?")
+
+
+class Source(NamedTuple):
+    """Settings as they were written: the table, unchecked, its file, and the text it came from."""
+
+    table: dict[str, Any]
+    file: str
+    text: str
+
+    def error(self, message: str, path: str) -> UsageError:
+        """A usage error that says where: ``path`` is a key, ``suppress[0]`` or a key in that."""
+        line = self.line(path)
+        return UsageError(f"{self.file}{'' if line is None else f':{line}'}: {message}")
+
+    def line(self, path: str) -> int | None:
+        """The 1-based line of a key, or of the table it should stand in; None where the text does
+        not show it (inline tables)."""
+        match = _INDEX.match(path)
+        if match is None:
+            return self._key(path, 1, own_table=not self._shared)
+        start = self._table(int(match.group(1)))
+        if start is None:
+            return self._key("suppress", 1, own_table=not self._shared)
+        return self._key(match.group(2) or "", start + 1, own_table=True) or start
+
+    @property
+    def _shared(self) -> bool:
+        return Path(self.file).name == SHARED
+
+    def _table(self, index: int) -> int | None:
+        """The line of the nth ``[[suppress]]``, if there are as many as there should be."""
+        name = r"tool\s*\.\s*vnicaudit\s*\.\s*suppress" if self._shared else "suppress"
+        header = re.compile(rf"\s*\[\[\s*{name}\s*\]\]")
+        lines = [
+            number for number, line in enumerate(self.text.split("\n"), 1) if header.match(line)
+        ]
+        return lines[index] if len(lines) == len(self.table.get("suppress", ())) else None
+
+    def _key(self, key: str, start: int, *, own_table: bool) -> int | None:
+        """The first line from ``start`` on that assigns ``key`` in the table at hand. Without
+        ``own_table`` the table has yet to begin: ``[tool.vnicaudit]``."""
+        assigns = re.compile(rf"""\s*["']?{re.escape(key)}["']?\s*=""")
+        inside = own_table
+        for number, line in enumerate(self.text.split("\n")[start - 1 :], start):
+            if line.lstrip().startswith("["):
+                if assigns_table(line, key):
+                    return number
+                if own_table:
+                    return None
+                inside = re.match(r"\s*\[\s*tool\s*\.\s*vnicaudit\s*\]", line) is not None
+            elif key and inside and assigns.match(line):
+                return number
+        return None
+
+
+def assigns_table(line: str, key: str) -> bool:
+    """Whether a line begins the table ``key``: ``[key]``, ``[[key]]``, ``[tool.vnicaudit.key]``."""
+    name = line.strip().lstrip("[").partition("]")[0].replace(" ", "")
+    return bool(key) and name in (key, f"tool.vnicaudit.{key}")
+
+
+def find(start: Path) -> Source | None:
+    """The nearest settings from ``start`` upwards; None when there are none up to the root. In one
+    folder vnicaudit.toml wins; a pyproject.toml without the table is passed over.
+
+    Raises UsageError for a file that cannot be read.
+    """
+    folder = start.resolve()
+    for place in (folder, *folder.parents):
+        for name in (OWN, SHARED):
+            if _is_file(place / name):
+                source = read(place / name, explicit=False)
+                if source is not None:
+                    return source
+    return None
+
+
+def read(path: Path, *, explicit: bool) -> Source | None:
+    """The settings in one file. None for a pyproject.toml without the table, which is an error
+    when it was named on purpose. Raises UsageError."""
+    text = _text(path)
+    shared = path.name == SHARED
+    if shared and not explicit and "vnicaudit" not in text:
+        return None  # somebody else's, and none of our business even if it were broken
+    table = _parse(path, text)
+    if not shared:
+        return Source(table, str(path), text)
+    tool = table.get("tool", {})
+    own = tool.get("vnicaudit") if isinstance(tool, dict) else None
+    if isinstance(own, dict):
+        return Source(own, str(path), text)
+    if explicit or own is not None:
+        raise UsageError(f"{path}: has no table [tool.vnicaudit]")
+    return None
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:
+        return False  # a folder above that may not be looked into
+
+
+def _text(path: Path) -> str:
+    try:
+        with path.open("rb") as stream:
+            data = stream.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror or error}") from None
+    if len(data) > MAX_BYTES:
+        raise UsageError(f"{path}: larger than {MAX_BYTES >> 20} MiB, no settings file")
+    try:
+        return data.decode().replace("\r\n", "\n")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise UsageError(f"{path}:{line}: not UTF-8") from None
+
+
+def _parse(path: Path, text: str) -> dict[str, Any]:
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib
+    try:
+        return tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        message = str(error)
+        match = _SYNTAX_LINE.search(message)
+        end = text.rstrip("\n").count("\n") + 1
+        line = end if match is None or match.group(1) is None else int(match.group(1))
+        what = _SYNTAX_LINE.sub("", message)
+        raise UsageError(f"{path}:{line}: not valid TOML: {what}") from None

@@ -1,0 +1,100 @@
+"""Suppressions that need attention are findings themselves: expired, unused, not valid.
+
+They have ids of their own, which no suppression covers: an expired entry cannot hide that it has
+expired.
+"""
+
+from __future__ import annotations
+
+from vnicaudit.audit.fingerprint import digest
+from vnicaudit.audit.suppression import Suppression, metadata_location, shown
+from vnicaudit.model.domain import Domain
+from vnicaudit.model.finding import Finding, NicRef, Severity
+from vnicaudit.model.report import RuleInfo
+
+OWNER = "vnicaudit"
+
+_NAMES: dict[str, tuple[str, Severity, str]] = {
+    "SUPP001": ("expired-suppression", "low", "A suppression whose last day is over"),
+    "SUPP002": ("unused-suppression", "low", "A suppression that accepts nothing any more"),
+    "SUPP003": ("invalid-suppression", "medium", "A suppression that is not valid"),
+}
+
+_MANUAL = {
+    "SUPP001": "The `until` of a suppression has passed. What it used to accept is reported again. "
+    "Fix the cause, or agree on a new date.",
+    "SUPP002": "A suppression matched no finding, although its rule was judged. It is *low* where "
+    "the very domain or NIC it names was audited, and *info* where that was not among the "
+    "targets, or where it names none (a run over a part of the fleet proves nothing). It is not "
+    "reported when its rule was not selected, or was skipped for what it is about.",
+    "SUPP003": "A `<vnicaudit:suppress>` in a domain's metadata that cannot be used: no reason, no "
+    "such rule, a date that is none. It suppresses nothing. (A mistake in the settings is a usage "
+    "error instead.)",
+}
+
+INFO: tuple[RuleInfo, ...] = tuple(
+    RuleInfo(rule, name, severity, "suppression", summary, f"{summary}.\n\n{_MANUAL[rule]}")
+    for rule, (name, severity, summary) in _NAMES.items()
+)
+"""Their entries for catalogues and for SARIF."""
+
+
+def expired(entry: Suppression, nic: NicRef) -> Finding:
+    """SUPP001 for one entry."""
+    return _finding(
+        "SUPP001",
+        entry,
+        nic,
+        f"the suppression of {entry} expired on {entry.until} ({_why(entry)}): what it accepted is "
+        "reported again",
+        "Fix the cause, or agree on a new date.",
+    )
+
+
+def unused(entry: Suppression, nic: NicRef, *, judged: bool) -> Finding:
+    """SUPP002 for one entry. ``judged``: what it names was audited, and had no such finding."""
+    reason = "there is no such finding (any more)" if judged else "nothing it is about was audited"
+    if judged and not entry.about_one:
+        reason = "there is no such finding among what was audited"
+    return _finding(
+        "SUPP002",
+        entry,
+        nic,
+        f"the suppression of {entry} is not used: {reason} ({_why(entry)})",
+        "Remove it." if judged and entry.about_one else "Remove it if it is not needed elsewhere.",
+        severity="low" if judged and entry.about_one else "info",
+    )
+
+
+def invalid(problem: str, domain: Domain) -> Finding:
+    """SUPP003 for one entry in a domain's metadata."""
+    name, severity, _summary = _NAMES["SUPP003"]
+    place = metadata_location(domain)
+    who = domain.uuid or place.file or f"{place.target}#{domain.name}"
+    return Finding(
+        "SUPP003", name, severity, "high",
+        f"a suppression in the metadata is not valid, and suppresses nothing: {problem}",
+        NicRef(domain.name, domain.uuid), place, OWNER, None, digest("SUPP003", who, problem),
+        "Correct it: <vnicaudit:suppress rule='…' reason='…' until='2027-01-31'/>.",
+    )  # fmt: skip
+
+
+def _finding(
+    rule: str, entry: Suppression, nic: NicRef, message: str, fix: str,
+    severity: Severity | None = None,
+) -> Finding:  # fmt: skip
+    name, usual, _summary = _NAMES[rule]
+    place = entry.location
+    if place.xpath is None:  # the settings: by name only, they lie elsewhere on the next machine
+        who = (place.file or place.target).rpartition("/")[2]
+    else:
+        who = nic.uuid or place.file or f"{place.target}#{nic.domain}"
+    mark = digest(rule, who, f"{entry}\0{entry.reason}")
+    return Finding(
+        rule, name, severity or usual, "high", message, nic, entry.location, OWNER, None, mark, fix
+    )
+
+
+def _why(entry: Suppression) -> str:
+    owner = "" if entry.owner is None else f", owner {shown(entry.owner)}"
+    return f"reason: {shown(entry.reason)}{owner}"

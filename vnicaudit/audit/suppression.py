@@ -1,0 +1,144 @@
+"""One suppression: a finding that somebody accepted, why, and until when.
+
+It stands in the settings (``[[suppress]]``) or in the domain's own metadata
+(``<vnicaudit:suppress rule='VNIC003' reason='…' until='2027-01-31'/>``).
+"""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+
+import msgspec
+
+from vnicaudit.audit.catalogue import rule_ids
+from vnicaudit.model.domain import Domain
+from vnicaudit.model.finding import Finding
+from vnicaudit.model.location import Location
+
+KEYS = ("rule", "reason", "owner", "until", "mac")
+"""Attributes of the element in the metadata. The domain is the one it stands in."""
+
+_SHOWN = 80
+_DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+
+
+class Suppression(msgspec.Struct, frozen=True, kw_only=True):
+    """One suppression, checked. ``rule`` is an id or the beginning of one, in upper case; the
+    narrowing fields are None where they do not narrow."""
+
+    rule: str
+    reason: str
+    location: Location
+    owner: str | None = None
+    until: datetime.date | None = None
+    """The last day it holds."""
+    domain: str | None = None
+    uuid: str | None = None
+    mac: str | None = None
+    file: str | None = None
+
+    def expired(self, today: datetime.date) -> bool:
+        """Whether its last day is over."""
+        return self.until is not None and today > self.until
+
+    def covers(self, rule: str) -> bool:
+        """Whether it is about this rule."""
+        return rule.startswith(self.rule)
+
+    def matches(self, finding: Finding) -> bool:
+        """Whether it accepts this finding; expiry is not looked at."""
+        nic = finding.nic
+        return (
+            self.covers(finding.rule)
+            and (self.mac is None or self.mac == (nic.mac or "").lower())
+            and self.regards(nic.domain, nic.uuid, finding.location.file)
+        )
+
+    def regards(self, domain: str | None, uuid: str | None, file: str | None) -> bool:
+        """Whether a domain, host or file is among those it is about."""
+        return (
+            (self.domain is None or (domain is not None and fnmatchcase(domain, self.domain)))
+            and (self.uuid is None or self.uuid == uuid)
+            and (self.file is None or (file is not None and _glob(file, self.file)))
+        )
+
+    @property
+    def about_one(self) -> bool:
+        """Whether it names one very domain or NIC, no pattern."""
+        exact = self.domain is not None and not set("*?[") & set(self.domain)
+        return exact or self.uuid is not None or self.mac is not None
+
+    def __str__(self) -> str:
+        narrowing = ("domain", "uuid", "mac", "file")
+        parts = [f"{name} {getattr(self, name)}" for name in narrowing if getattr(self, name)]
+        return " ".join([shown(self.rule), *([f"for {', '.join(parts)}"] if parts else [])])
+
+
+def from_metadata(raw: str, domain: Domain) -> Suppression | str:
+    """One entry of :attr:`Domain.suppressions`; a sentence that says what is wrong with it where
+    it is not valid."""
+    given = msgspec.json.decode(raw, type=dict[str, str])
+    if (problem := _problem(given)) is not None:
+        return problem
+    until = given.get("until")
+    return Suppression(
+        rule=given["rule"].strip().upper(),
+        reason=given["reason"].strip(),
+        location=metadata_location(domain),
+        owner=given.get("owner"),
+        until=None if until is None else datetime.date.fromisoformat(until),
+        mac=None if "mac" not in given else given["mac"].strip().lower().replace("-", ":"),
+    )
+
+
+def metadata_location(domain: Domain) -> Location:
+    """The metadata of a domain, at the line of the domain itself."""
+    place = domain.location
+    return Location(place.target, place.file, place.line, f"{place.xpath or '/domain'}/metadata")
+
+
+def close_to(word: str, known: Sequence[str]) -> str:
+    """``; did you mean '…'?``, or nothing where nothing comes close."""
+    from difflib import get_close_matches
+
+    close = get_close_matches(word, known, 1)
+    return f"; did you mean {close[0]!r}?" if close else ""
+
+
+def shown(text: str) -> str:
+    """Text from a definition, short enough for a message."""
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+
+
+def _problem(given: dict[str, str]) -> str | None:
+    for key in given:
+        if key not in KEYS:
+            return f"unknown attribute {shown(key)!r}{close_to(shown(key), KEYS)}"
+    rule = given.get("rule", "").strip()
+    if not rule:
+        return "no rule"
+    known = rule_ids()
+    if not any(name.startswith(rule.upper()) for name in known):
+        return f"no rule begins with {shown(rule)!r}{close_to(shown(rule.upper()), known)}"
+    if not given.get("reason", "").strip():
+        return f"no reason for {shown(rule)}: say why it is accepted"
+    return _date_problem(given.get("until"))
+
+
+def _date_problem(until: str | None) -> str | None:
+    if until is None:
+        return None
+    try:
+        # fromisoformat alone takes weeks (2027-W01-1) as well, from Python 3.11 on
+        if _DATE.fullmatch(until) is not None and datetime.date.fromisoformat(until):
+            return None
+    except ValueError:
+        pass
+    return f"until {shown(until)!r} is no date such as 2027-01-31"
+
+
+def _glob(path: str, pattern: str) -> bool:
+    return fnmatchcase(path if "/" in pattern else path.rpartition("/")[2], pattern)

@@ -1,0 +1,90 @@
+"""What the user named -> what to read: paths, standard input, live connections.
+
+Recognition of files is by content (see :mod:`vnicaudit.audit.files`), never by name.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from typing import Literal, NamedTuple
+
+from vnicaudit.errors import UsageError
+from vnicaudit.model.report import ReadError
+
+Kind = Literal["path", "stdin", "proc", "libvirt"]
+
+_URI = re.compile(r"[a-z][a-z0-9]*(\+[a-z0-9]+)?://?", re.IGNORECASE)
+_LATER = ("openstack:", "kube:")
+
+
+class Target(NamedTuple):
+    """One target: its ``name`` as the user gave it, and what kind of thing that is."""
+
+    name: str
+    kind: Kind
+
+
+def target_of(name: str) -> Target:
+    """Tell what a target is. Raises UsageError for kinds this version does not read."""
+    if name == "-":
+        return Target(name, "stdin")
+    if name.startswith(_LATER):
+        raise UsageError(
+            f"{name}: targets of this kind are not read yet; give domain XML, a libvirt URI, "
+            "QEMU command lines or nova.conf"
+        )
+    if _URI.match(name) and not os.path.exists(name):
+        return Target(name, "libvirt")
+    if _is_proc(name):
+        return Target(name, "proc")
+    return Target(name, "path")
+
+
+def _is_proc(name: str) -> bool:
+    """A proc file system, or one process in it."""
+    return os.path.isfile(os.path.join(name, "self", "cmdline")) or (
+        os.path.isfile(os.path.join(name, "cmdline")) and os.path.isdir(os.path.join(name, "fd"))
+    )
+
+
+def walk(top: str) -> Iterator[str | ReadError]:
+    """Every regular file below ``top`` (or ``top`` itself), in a stable order.
+
+    Links are followed; a folder met twice is not entered again. Sockets, devices and FIFOs are
+    passed over. What cannot be listed is a ReadError.
+    """
+    if not os.path.isdir(top):
+        yield top
+        return
+    seen: set[tuple[int, int]] = set()
+    pending = [top]
+    while pending:
+        folder = pending.pop()
+        try:
+            status = os.stat(folder)
+            if (status.st_dev, status.st_ino) in seen:
+                continue
+            seen.add((status.st_dev, status.st_ino))
+            entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+        except OSError as error:
+            yield ReadError(error.strerror or str(error), folder)
+            continue
+        folders = []
+        for entry in entries:
+            try:
+                if entry.is_file():
+                    yield entry.path
+                elif entry.is_dir():
+                    folders.append(entry.path)
+                elif entry.is_symlink():
+                    os.stat(entry.path)  # a link to a FIFO or device is passed over
+            except OSError as error:
+                yield ReadError(_unreachable(entry, error), entry.path)
+        pending.extend(reversed(folders))
+
+
+def _unreachable(entry: os.DirEntry[str], error: OSError) -> str:
+    reason = error.strerror or str(error)
+    return f"a link that leads nowhere: {reason}" if entry.is_symlink() else reason

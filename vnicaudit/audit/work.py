@@ -1,0 +1,145 @@
+"""What is done with each thing that was read: judge it, or resolve its NICs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Protocol
+
+import msgspec
+
+from vnicaudit.audit.engine import Engine
+from vnicaudit.audit.suppressions import Suppressor, Usage
+from vnicaudit.model.domain import Domain
+from vnicaudit.model.host import Host, HostConfig
+from vnicaudit.model.nova import NovaConfig
+from vnicaudit.model.report import Audited
+from vnicaudit.model.version import Version
+
+Product = Audited | Domain
+
+
+class Assumptions(msgspec.Struct, frozen=True):
+    """Versions to judge by instead of the real ones (``--assume-qemu``, ``--assume-libvirt``)."""
+
+    qemu: Version | None = None
+    libvirt: Version | None = None
+
+    def applied(self, host: HostConfig) -> HostConfig:
+        """The host as if it had these versions."""
+        if self.qemu is None and self.libvirt is None:
+            return host
+        return msgspec.structs.replace(
+            host,
+            qemu_version=self.qemu or host.qemu_version,
+            libvirt_version=self.libvirt or host.libvirt_version,
+            assumed=True,
+        )
+
+
+class Work(Protocol):
+    """One kind of work over the stream of things read."""
+
+    products: type[Audited] | type[Domain]
+
+    def domain(self, domain: Domain, host: HostConfig, target: str) -> Product:
+        """Do it for one domain."""
+
+    def nova(self, config: NovaConfig, target: str) -> Product | None:
+        """Do it for one Nova configuration, where there is something to do."""
+
+    def host(self, host: Host, uses: frozenset[str], target: str) -> Product | None:
+        """Do it for one host, where there is something to do."""
+
+    def usage(self) -> Usage:
+        """What is known of the settings' suppressions so far."""
+
+
+class AuditWork:
+    """Judge by rules, then filter by suppressions and baseline."""
+
+    products: type[Audited] | type[Domain] = Audited
+
+    def __init__(
+        self,
+        rule_ids: Iterable[str],
+        assumptions: Assumptions,
+        suppressor: Suppressor,
+        baseline: frozenset[str],
+    ) -> None:
+        self._engine = Engine(rule_ids)
+        self._assumptions = assumptions
+        self._suppressor = suppressor
+        self._baseline = baseline
+
+    def domain(self, domain: Domain, host: HostConfig, target: str) -> Audited:
+        """Findings of one domain."""
+        seen = self._assumptions.applied(_versions_of(domain, host))
+        return self._filtered(self._engine.audit_domain(domain, seen, target), domain)
+
+    def nova(self, config: NovaConfig, target: str) -> Audited:
+        """Findings of one Nova configuration."""
+        return self._filtered(self._engine.audit_config(config, target), None)
+
+    def host(self, host: Host, uses: frozenset[str], target: str) -> Audited:
+        """Findings of one host."""
+        seen = msgspec.structs.replace(host, declared=self._assumptions.applied(host.declared))
+        return self._filtered(self._engine.audit_host(seen, uses, target), None)
+
+    def usage(self) -> Usage:
+        """What this process knows of the settings' suppressions."""
+        return self._suppressor.usage
+
+    def _filtered(self, audited: Audited, domain: Domain | None) -> Audited:
+        audited = self._suppressor.apply(audited, domain)
+        if not self._baseline or not audited.findings:
+            return audited
+        known = [f for f in audited.findings if f.fingerprint in self._baseline]
+        if not known:
+            return audited
+        return msgspec.structs.replace(
+            audited,
+            findings=tuple(f for f in audited.findings if f.fingerprint not in self._baseline),
+            baselined=tuple(f.fingerprint for f in known),
+        )
+
+
+class NicsWork:
+    """Resolve what every NIC really is."""
+
+    products: type[Audited] | type[Domain] = Domain
+
+    def __init__(self, assumptions: Assumptions) -> None:
+        self._engine = Engine(())
+        self._assumptions = assumptions
+
+    def domain(self, domain: Domain, host: HostConfig, target: str) -> Domain:
+        """The domain, each NIC with its effective facts."""
+        del target
+        seen = self._assumptions.applied(_versions_of(domain, host))
+        nics = tuple(
+            msgspec.structs.replace(nic, effective=self._engine.effective(nic, domain, seen))
+            for nic in domain.nics
+        )
+        return msgspec.structs.replace(domain, nics=nics)
+
+    def nova(self, config: NovaConfig, target: str) -> None:
+        """A configuration has no NICs."""
+
+    def host(self, host: Host, uses: frozenset[str], target: str) -> None:
+        """A host's own facts are no NICs."""
+
+    def usage(self) -> Usage:
+        """No suppressions here."""
+        return Usage()
+
+
+def _versions_of(domain: Domain, host: HostConfig) -> HostConfig:
+    """The host with the versions that run this very domain, where its QEMU says them: a guest
+    keeps the QEMU it was started with until it is powered off."""
+    if domain.qemu_version is None and domain.libvirt_version is None:
+        return host
+    return msgspec.structs.replace(
+        host,
+        qemu_version=domain.qemu_version or host.qemu_version,
+        libvirt_version=domain.libvirt_version or host.libvirt_version,
+    )

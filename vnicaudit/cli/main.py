@@ -1,0 +1,105 @@
+"""The command group, and the one place that turns errors into messages and exit codes."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from typing import Any
+
+import click
+
+from vnicaudit import __version__
+from vnicaudit.errors import VnicauditError
+
+_COMMANDS = ("audit", "nics", "explain", "rules")
+
+_EPILOG = """\b
+Examples:
+  vnicaudit audit qemu:///system                 this hypervisor, read-only
+  vnicaudit audit qemu+ssh://root@kvm7/system    another one
+  vnicaudit audit /etc/libvirt/qemu              a folder of domain XML
+  virsh dumpxml mail-01 | vnicaudit audit -      standard input
+  vnicaudit nics /proc                           every NIC of every running QEMU
+  vnicaudit explain qemu:///system --nic 52:54:00:12:34:56
+  vnicaudit rules VNIC001                        a rule's manual page
+
+\b
+Exit codes: 0 clean, 1 findings, 2 usage, 3 internal error, 4 a target could not
+be read, 130 interrupted."""
+
+
+class _Commands(click.Group):
+    """Loads a command's module only when that command runs."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _COMMANDS:
+            return None
+        module = importlib.import_module(f"vnicaudit.cli.{cmd_name}")
+        command: click.Command = module.command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(_SUMMARIES.items()))
+
+
+_SUMMARIES = {
+    "audit": "Findings: what is wrong with the NICs of the targets.",
+    "nics": "Every vNIC, as declared and as it really is.",
+    "explain": "One vNIC, layer by layer: who declares what, what wins, why.",
+    "rules": "The catalogue of rules, or one rule's manual page.",
+}
+
+
+@click.command(cls=_Commands, epilog=_EPILOG, context_settings={
+    "help_option_names": ["-h", "--help"], "auto_envvar_prefix": "VNICAUDIT",
+})  # fmt: skip
+@click.version_option(__version__, message="vnicaudit %(version)s")
+def cli() -> None:
+    """Audit virtual NICs: what each one is declared to be, what it really is, what is wrong.
+
+    TARGETs are files or folders of libvirt domain XML, QEMU command lines, QEMU logs, ps output
+    and nova.conf (recognised by content), `-` for standard input, /proc for what runs here, and
+    libvirt URIs. Nothing is ever changed by these commands; live connections are read-only.
+    """
+
+
+def run(arguments: list[str] | None = None) -> int:
+    """Run the command line; returns the exit code. Never raises, never prints a traceback
+    unless VNICAUDIT_DEBUG is set."""
+    try:
+        result: Any = cli.main(arguments, prog_name="vnicaudit", standalone_mode=False)
+        code = result if isinstance(result, int) else 0
+        sys.stdout.flush()
+        return code
+    except click.exceptions.Exit as exit_:
+        return exit_.exit_code
+    except click.ClickException as error:
+        error.show()
+        return 2
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("Interrupted.", err=True)
+        return 130
+    except VnicauditError as error:
+        _complain(str(error))
+        return error.exit_code
+    except BrokenPipeError:
+        # the reader (head, less) went away; keep Python from complaining at shutdown
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
+    except Exception as error:
+        if os.environ.get("VNICAUDIT_DEBUG"):
+            raise
+        _complain(f"internal error: {type(error).__name__}: {error}")
+        click.echo("Set VNICAUDIT_DEBUG=1 for a traceback, and please report it.", err=True)
+        return 3
+
+
+def _complain(message: str) -> None:
+    from vnicaudit.reports.safe import safe
+
+    click.echo(f"Error: {safe(message)}", err=True)

@@ -1,0 +1,87 @@
+"""``vnicaudit nics``: every vNIC, declared and effective."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+
+from vnicaudit.audit.live import LiveOptions
+from vnicaudit.audit.run import Run, RunOptions
+from vnicaudit.audit.work import Assumptions, NicsWork
+from vnicaudit.cli.options import (
+    DEADLINE,
+    output_options,
+    reading_options,
+    terminal_width,
+    use_color,
+)
+from vnicaudit.cli.progress import Progress
+from vnicaudit.errors import TargetError
+from vnicaudit.model.domain import Domain
+from vnicaudit.model.report import TargetResult
+from vnicaudit.reports.safe import safe
+from vnicaudit.reports.writer import Options
+
+_EPILOG = """\b
+Examples:
+  vnicaudit nics qemu:///system
+  vnicaudit nics /proc                         what runs on this host
+  vnicaudit nics guest.xml --verbose           with the reasons
+  vnicaudit nics definitions/ --format json
+  vnicaudit nics qemu:///system --assume-qemu 10.0"""
+
+
+@click.command("nics", epilog=_EPILOG)
+@click.argument("targets", metavar="TARGET...", nargs=-1, required=True)
+@click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text",
+              show_default=True, help="How to print it.")
+@reading_options
+@output_options
+def command(targets: tuple[str, ...], **given: Any) -> int:
+    """Show every virtual NIC: model, vhost, queues and rings, declared and effective.
+
+    What cannot be known from the TARGET is shown as unknown; --verbose says what would tell.
+    """
+    assumptions = Assumptions(given["assume_qemu"], given["assume_libvirt"])
+    live = LiveOptions(deadline=given["deadline"] or DEADLINE, agent=given["agent"])
+    progress = Progress(enabled=not given["quiet"])
+    run = Run(NicsWork(assumptions), RunOptions(jobs=given["jobs"], live=live), progress)
+    options = Options(
+        width=terminal_width(),
+        color=use_color(given["color"], to_terminal=sys.stdout.isatty()),
+        verbose=given["verbose"],
+        quiet=given["quiet"],
+    )
+    domains = (item for item in run.items(targets) if isinstance(item, Domain))
+    for text in _renderer(given["format_"])(domains, options):
+        progress.clear()
+        sys.stdout.write(text)
+    progress.clear()
+    return complain_about(run.results)
+
+
+def complain_about(results: tuple[TargetResult, ...]) -> int:
+    """Say on standard error what could not be read; returns the exit code."""
+    code = 0
+    for result in results:
+        for error in result.errors:
+            where = error.file or result.target
+            place = where if error.line is None else f"{where}:{error.line}"
+            click.echo(f"Error: {safe(place)}: {safe(error.message)}", err=True)
+            code = TargetError.exit_code
+        if result.unread > len(result.errors):
+            more = result.unread - len(result.errors)
+            click.echo(f"Error: {safe(result.target)}: {more} more were not read", err=True)
+    return code
+
+
+def _renderer(name: str) -> Any:
+    if name == "json":
+        from vnicaudit.reports.nics.json import render
+
+        return render
+    from vnicaudit.reports.nics.text import render as render_text
+
+    return render_text

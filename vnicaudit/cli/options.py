@@ -1,0 +1,109 @@
+"""Options that several commands share, and what they mean together."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from vnicaudit.errors import UsageError
+from vnicaudit.model.version import Version
+
+DEADLINE = 30.0
+"""Seconds one call to a live host may take."""
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def _version(
+    context: click.Context, parameter: click.Parameter, value: str | None
+) -> Version | None:
+    """A version on the command line: ``10.0`` or ``10.0.13``."""
+    if value is None:
+        return None
+    try:
+        return Version.parse(value)
+    except ValueError as error:
+        raise click.BadParameter(str(error), context, parameter) from None
+
+
+def reading_options(function: F) -> F:
+    """Options of every command that reads targets."""
+    for option in reversed(_READING):
+        function = option(function)
+    return function
+
+
+def output_options(function: F) -> F:
+    """Options of every command that prints something."""
+    for option in reversed(_OUTPUT):
+        function = option(function)
+    return function
+
+
+_READING = (
+    click.option(
+        "--assume-qemu", callback=_version, metavar="VERSION",
+        help="Judge as if the hosts ran this QEMU: will the domains still start?",
+    ),
+    click.option(
+        "--assume-libvirt", callback=_version, metavar="VERSION",
+        help="Judge as if the hosts ran this libvirt.",
+    ),
+    click.option(
+        "--deadline", type=click.FloatRange(min=0.1), metavar="SECONDS",
+        help=f"Give a live host up when one call takes longer.  [default: {DEADLINE:.0f}]",
+    ),
+    click.option(
+        "--agent", is_flag=True, help="Also ask guest agents of live domains (slower)."
+    ),
+    click.option(
+        "--jobs", type=click.IntRange(min=0), default=0, metavar="N",
+        help="Worker processes for files; 0 means one per core.",
+    ),
+)  # fmt: skip
+
+_OUTPUT = (
+    click.option("-q", "--quiet", is_flag=True, help="Only results; no progress, no summary."),
+    click.option("-v", "--verbose", is_flag=True, help="Also what is in order, and why."),
+    click.option(
+        "--color", type=click.Choice(["auto", "always", "never"]), default="auto",
+        show_default=True, help="Colour on a terminal, always, or never (NO_COLOR is honoured).",
+    ),
+)  # fmt: skip
+
+
+def use_color(choice: str, *, to_terminal: bool) -> bool:
+    """Whether to colour: asked for, or on a terminal where nothing speaks against it."""
+    if choice != "auto":
+        return choice == "always"
+    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+    return to_terminal and not plain
+
+
+def terminal_width() -> int:
+    """Columns of the terminal; 100 where standard output is none."""
+    if sys.stdout.isatty() or "COLUMNS" in os.environ:
+        return max(20, shutil.get_terminal_size().columns)
+    return 100
+
+
+def pairs(formats: tuple[str, ...], outputs: tuple[str, ...]) -> list[tuple[str, str]]:
+    """``--format`` and ``--output`` pairwise; a format without an output goes to standard output.
+
+    Raises UsageError when there are more outputs than formats, when two formats would share
+    standard output, or when two would share a file.
+    """
+    formats = formats or ("text",)
+    if len(outputs) > len(formats):
+        raise UsageError("more --output than --format: they are taken in pairs")
+    places = [*outputs, *["-"] * (len(formats) - len(outputs))]
+    if len(set(places)) < len(places):
+        twice = next(place for place in places if places.count(place) > 1)
+        name = "standard output" if twice == "-" else twice
+        raise UsageError(f"two formats would be written to {name}: give each its own --output")
+    return list(zip(formats, places, strict=True))

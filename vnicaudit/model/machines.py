@@ -1,0 +1,43 @@
+"""What a guest's architecture and machine type mean for its NICs."""
+
+from __future__ import annotations
+
+from vnicaudit.model.domain import DomainConfig
+from vnicaudit.model.nic import NicConfig
+
+S390 = frozenset({"s390x", "s390"})
+X86 = frozenset({"x86_64", "i686"})
+PPC64 = frozenset({"ppc64", "ppc64le"})
+ARM = frozenset({"armv6l", "armv7l", "armv7b", "aarch64"})
+
+
+def is_board(domain: DomainConfig) -> bool:
+    """Whether the machine is an ARM board with a NIC of its own (anything but ``virt``): libvirt
+    gives its NICs neither a PCI nor a virtio bus (``qemuDomainSupportsNicdev``)."""
+    machine = domain.machine or "virt"
+    return domain.arch in ARM and machine != "virt" and not machine.startswith("virt-")
+
+
+def is_q35(domain: DomainConfig) -> bool:
+    """Whether this is x86 with PCI Express."""
+    machine = domain.machine or ""
+    return machine == "q35" or machine.startswith("pc-q35-")
+
+
+def modern_only_slot(nic: NicConfig, domain: DomainConfig) -> bool | None:
+    """Whether ``<model type='virtio'/>`` is a modern-only device (1af4:1041) at this NIC's
+    address: on a PCI Express port it is, and libvirt gives it one on q35 if it has no address; on
+    conventional PCI and on the root bus it is not.
+
+    None: the NIC is on a bus whose controller is not known, or on a machine of which nothing was
+    measured (``virt``).
+    """
+    if domain.arch in ARM:
+        return None
+    if not is_q35(domain) or nic.address_type not in (None, "pci"):
+        return False
+    if nic.address_type is None or nic.address_bus is None:
+        return True
+    if nic.address_bus == 0:
+        return False  # QEMU turns legacy off on ports only, virtio_pci_dc_realize
+    return None if domain.pcie_ports is None else nic.address_bus in domain.pcie_ports

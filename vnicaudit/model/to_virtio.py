@@ -1,0 +1,80 @@
+"""May this NIC become virtio? How severe an emulated NIC is, and how safe the change.
+
+Readiness decides (can the guest drive virtio?), then the link, then what is already staged.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from vnicaudit.model.finding import Change, Severity
+from vnicaudit.model.machines import modern_only_slot
+from vnicaudit.model.models import VIRTIO
+from vnicaudit.model.rule import Subject
+
+_KEEPS = "the guest drives virtio already; MAC and address stay as they are"
+_TRANSITIONAL = (
+    "the guest's driver knows virtio 0.9: a transitional device on conventional PCI works with it"
+)
+_PORT = (
+    "the guest's driver knows virtio 0.9 only and this address is a PCI Express port: the address "
+    "must change with the model, and the interface may change its name"
+)
+_NEEDS_DRIVER = "Windows has no virtio driver of its own: install NetKVM from virtio-win first"
+_UNKNOWN = "whether the guest has a virtio driver is not known; without one it loses its network"
+_STAGED = "Power the guest off and on; a reboot inside the guest keeps the old device."
+_LEAVE = "Leave it, or move the service to a guest that supports virtio."
+
+
+class Conversion(NamedTuple):
+    """How to report an emulated NIC. ``note`` completes the message (empty, or begins with
+    ``;``); ``change`` is None where none can be proposed, and ``fix`` says what to do then."""
+
+    severity: Severity
+    note: str
+    change: Change | None
+    fix: str = ""
+
+
+def to_virtio(subject: Subject, severity: Severity) -> Conversion:
+    """The proposal for a NIC that is not virtio; ``severity`` is that of a guest that can."""
+    if _already(subject):
+        return Conversion(severity, "; virtio is set but not active yet", None, _STAGED)
+    down = subject.nic.link_state == "down"
+    found = _by_readiness(subject, "low" if down else severity)
+    return found._replace(note=f"; its link is down{found.note}") if down else found
+
+
+def _already(subject: Subject) -> bool:
+    """virtio stands in the definition and something else runs."""
+    if subject.running is not None and subject.nic.model in VIRTIO:
+        return True
+    staged = () if subject.staged is None else subject.staged.fields
+    return any(field == "model" and new in VIRTIO for field, _running, new in staged)
+
+
+def _by_readiness(subject: Subject, severity: Severity) -> Conversion:
+    readiness = subject.domain.readiness
+    if readiness == "ready":
+        return Conversion(severity, "", _change(subject, "virtio", _KEEPS, safe=True))
+    if readiness == "ready-transitional":
+        return Conversion(severity, "", _transitional(subject))
+    if readiness == "needs-driver":
+        return Conversion(severity, "", _change(subject, "virtio", _NEEDS_DRIVER, safe=False))
+    if readiness == "not-supported":
+        note = "; review: this guest is known not to support virtio"
+        return Conversion("low", note, None, _LEAVE)
+    note = "; review: it is not known whether this guest supports virtio"
+    return Conversion("low", note, _change(subject, "virtio", _UNKNOWN, safe=False))
+
+
+def _transitional(subject: Subject) -> Change:
+    if modern_only_slot(subject.nic, subject.domain) is False:
+        return _change(subject, "virtio", _TRANSITIONAL, safe=True)
+    if subject.nic.address_type is None:
+        return _change(subject, "virtio-transitional", _TRANSITIONAL, safe=True)
+    return _change(subject, "virtio-transitional", _PORT, safe=False)
+
+
+def _change(subject: Subject, new: str, reason: str, *, safe: bool) -> Change:
+    return Change("model", subject.nic.model, new, safe=safe, reason=reason)

@@ -1,0 +1,59 @@
+"""Files below a host's root directory, read without changing anything.
+
+Every answer may be None: *it cannot be told* (not permitted, too large, gone while reading).
+"""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from pathlib import Path
+
+_MAX_BYTES = 16 * 1024 * 1024
+"""The largest file asked for, modules.dep, is below 1 MB on distribution kernels."""
+
+
+class Tree:
+    """A host's file system. ``root`` is ``/``, or where the host's root is mounted."""
+
+    def __init__(self, root: str) -> None:
+        self._root = Path(root)
+
+    def path(self, name: str) -> Path:
+        """Where an absolute path of the host is found here."""
+        return self._root / name.lstrip("/")
+
+    def text(self, name: str) -> str | None:
+        """The content of a file, unpacked when its name ends in ``.gz``; None when it is missing
+        or cannot be read."""
+        path = self.path(name)
+        try:
+            with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+                data = file.read(_MAX_BYTES + 1)
+        except (OSError, EOFError, zlib.error):
+            return None
+        return None if len(data) > _MAX_BYTES else data.decode("utf-8", "replace")
+
+    def exists(self, name: str) -> bool | None:
+        """Whether something is there (symbolic links followed); None when that cannot be seen."""
+        try:
+            self.path(name).stat()
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+        except OSError:
+            return None
+        return True
+
+    def names(self, folder: str) -> tuple[str, ...]:
+        """The names in a folder, ordered; none when it is missing or cannot be read."""
+        try:
+            return tuple(sorted(entry.name for entry in self.path(folder).iterdir()))
+        except OSError:
+            return ()
+
+    def link_name(self, name: str) -> str | None:
+        """The last part of where a symbolic link points; None when it is not one."""
+        try:
+            return self.path(name).readlink().name
+        except OSError:
+            return None

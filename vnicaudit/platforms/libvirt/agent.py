@@ -1,0 +1,125 @@
+"""What a guest's own agent says of its operating system.
+
+libvirt refuses every question to the agent on a read-only connection (measured with 9.0:
+``virDomainGetGuestInfo``, ``virDomainInterfaceAddresses`` with the agent as source and
+``virDomainQemuAgentCommand`` all end with "read only access prevents …"). What a read-only
+connection does show is whether an agent holds its channel open (``state='connected'`` in the
+live XML). So the operating system is asked only on request, through a second connection that is
+not read-only and is used for ``virDomainGetGuestInfo`` alone, which changes nothing.
+
+A guest is not to be trusted: it may not answer, or answer at length. All guests together get a
+few seconds, and of an answer only short printable words are kept.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterable, Mapping
+from concurrent.futures import TimeoutError, wait
+from functools import partial
+
+import msgspec
+from lxml import etree
+
+from vnicaudit.model.domain import Domain, DomainState
+from vnicaudit.platforms.libvirt.binding import libvirt
+from vnicaudit.platforms.libvirt.crew import Crew
+from vnicaudit.platforms.libvirt.uri import Uri
+
+CHANNEL = "org.qemu.guest_agent.0"
+_THREADS = 8
+_WORD_MAX = 64
+_KERNEL = re.compile(r"(\d{1,3})\.")
+_WINDOWS = "mswindows"
+_LINUX = frozenset({
+    "almalinux", "alpine", "amzn", "arch", "centos", "debian", "fedora", "linuxmint", "ol",
+    "opensuse-leap", "opensuse-tumbleweed", "oracle", "raspbian", "rhel", "rocky", "sled", "sles",
+    "ubuntu",
+})  # fmt: skip
+"""``ID`` in os-release of distributions whose kernels have virtio-net."""
+_MODERN_KERNEL = 4
+
+
+class GuestFacts(msgspec.Struct, frozen=True):
+    """``guest-get-osinfo`` of one guest: ``debian 12`` and the kernel's release."""
+
+    uuid: str
+    os: str | None
+    kernel: str | None
+
+
+def channel_state(root: etree._Element) -> bool:
+    """Whether an agent in the guest holds its channel open, by the live definition."""
+    for target in root.iterfind("devices/channel/target"):
+        if target.get("name") == CHANNEL:
+            return target.get("state") == "connected"
+    return False
+
+
+def ask_guests(uri: Uri, uuids: Iterable[str], *, patience: float) -> dict[str, GuestFacts]:
+    """UUID -> facts of the guests that answered; empty when libvirt lets nobody ask.
+
+    Takes little longer than ``patience`` seconds, whatever the guests do.
+    """
+    end = time.monotonic() + patience
+    crew = Crew(_THREADS, lambda: None)
+    try:
+        connection = crew.call(lambda: libvirt.open(uri.dial)).result(patience)
+        asked = [crew.call(partial(_ask, connection, uuid)) for uuid in uuids]
+        done, _late = wait(asked, timeout=max(end - time.monotonic(), 0))
+        crew.call(connection.close)
+    except (libvirt.libvirtError, TimeoutError):
+        return {}
+    finally:
+        crew.dismiss()
+    answers = [answer.result() for answer in done if answer.exception() is None]
+    return {facts.uuid: facts for facts in answers}
+
+
+def _ask(connection: libvirt.virConnect, uuid: str) -> GuestFacts:
+    handle = connection.lookupByUUIDString(uuid)
+    return guest_facts(uuid, handle.guestInfo(libvirt.VIR_DOMAIN_GUEST_INFO_OS))
+
+
+def guest_facts(uuid: str, info: Mapping[str, object]) -> GuestFacts:
+    """``virDomainGetGuestInfo``'s ``os.…`` parameters, as a guest gave them -> facts."""
+    name, version = _word(info.get("os.id")), _word(info.get("os.version-id"))
+    system = f"{name} {version}" if name and version else name
+    return GuestFacts(uuid, system, _word(info.get("os.kernel-release")))
+
+
+def _word(value: object) -> str | None:
+    """The beginning of what a guest said, if it is text; escapes and the like are left out."""
+    if not isinstance(value, str):
+        return None
+    return "".join(letter for letter in value[:_WORD_MAX] if letter.isprintable()) or None
+
+
+def with_agent(domain: Domain, *, connected: bool, facts: GuestFacts | None) -> Domain:
+    """The domain with what its agent said in its state, and its readiness seen in that light."""
+    state = msgspec.structs.replace(
+        domain.state or DomainState(),
+        agent=connected,
+        guest_os=facts.os if facts else None,
+        guest_kernel=facts.kernel if facts else None,
+    )
+    readiness = upgraded_readiness(domain.declared.readiness, state)
+    declared = domain.declared
+    if readiness != declared.readiness:
+        declared = msgspec.structs.replace(declared, readiness=readiness)
+    return msgspec.structs.replace(domain, state=state, declared=declared)
+
+
+def upgraded_readiness(readiness: str, state: DomainState) -> str:
+    """The verdict of the definition in the light of what the agent says, which is what runs.
+
+    A Linux distribution with a kernel of version 4 or later drives virtio 1.0. Windows needs a
+    driver, unless the definition proves that it has one.
+    """
+    name = (state.guest_os or "").partition(" ")[0]
+    if name == _WINDOWS:
+        return "needs-driver" if readiness == "unknown" else readiness
+    kernel = _KERNEL.match(state.guest_kernel or "")
+    modern = kernel is not None and int(kernel.group(1)) >= _MODERN_KERNEL
+    return "ready" if name in _LINUX and modern else readiness

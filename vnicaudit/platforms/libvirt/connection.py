@@ -1,0 +1,102 @@
+"""Read-only connections to libvirt, and libvirt's errors in words that say what to do."""
+
+from __future__ import annotations
+
+import threading
+from functools import cache
+from pathlib import Path
+
+from vnicaudit.errors import TargetError
+from vnicaudit.platforms.libvirt.binding import libvirt
+from vnicaudit.platforms.libvirt.uri import Uri
+
+_KEEPALIVE = (5, 3)
+"""Seconds between questions to a silent peer, and how many may stay unanswered."""
+_MESSAGE_MAX = 400
+
+_ADVICE = (
+    ("Host key verification failed", "connect once by hand (ssh HOST) and check the key"),
+    ("Permission denied (", "ssh must get in without a password: use a key (keyfile= or an agent)"),
+    ("Permission denied, please try", "ssh must get in without a password: use a key"),
+    ("command not found", "libvirt's client tools or a netcat are missing on that host"),
+    ("Permission denied", "run as root or as a member of the group libvirt"),
+    ("No such file or directory", "is libvirt's daemon running there? (systemctl start libvirtd "
+     "or virtqemud)"),
+    ("Connection refused", "nothing listens there: is the daemon running, is the port right?"),
+    ("resolve", "check the name of the host"),
+    ("Name or service not known", "check the name of the host"),
+    ("authentication", "the daemon wants to authenticate; this program never asks for a password"),
+    ("No connection driver", "this libvirt was built without that driver"),
+    ("no connection driver", "this libvirt was built without that driver"),
+)  # fmt: skip
+"""Part of libvirt's message -> what the user can do. The first that matches is used."""
+_TLS = ("certificate", "qemu+tls needs certificates on both sides (libvirt.org/kbase/tlscerts)")
+
+
+def open_read_only(uri: Uri) -> libvirt.virConnect:
+    """A read-only connection; nothing is ever asked of the terminal.
+
+    Blocks as long as libvirt does. Raises TargetError with what failed and what to do.
+    """
+    _refuse(uri)
+    be_silent()
+    if uri.remote:
+        _start_event_loop()
+    try:
+        connection = libvirt.openReadOnly(uri.dial)
+        if uri.remote:
+            connection.setKeepAlive(*_KEEPALIVE)
+    except libvirt.libvirtError as error:
+        raise TargetError(f"cannot connect: {explain(error)}", file=uri.text) from None
+    return connection
+
+
+def explain(error: libvirt.libvirtError) -> str:
+    """libvirt's message on one line, printable, with advice where there is some."""
+    text = plain(error.get_error_message() or str(error))
+    for needle, advice in (_TLS, *_ADVICE):
+        if needle in text:
+            return f"{text} ({advice})"
+    return text
+
+
+def plain(text: str) -> str:
+    """Text from a host on one line: control characters become spaces, the rest is cut."""
+    words = "".join(letter if letter.isprintable() else " " for letter in text[:_MESSAGE_MAX])
+    return " ".join(words.split())
+
+
+@cache
+def be_silent() -> None:
+    """Keep libvirt from printing every error on standard error."""
+    libvirt.registerErrorHandler(_silent, None)
+
+
+def _silent(_context: object, _error: tuple[object, ...]) -> None:
+    """Errors are raised as exceptions as well; printing them is the caller's."""
+
+
+def _refuse(uri: Uri) -> None:
+    """What libvirt would try and should not: an embedded driver (it would run inside this
+    program and write), and a missing file (libxml2 would print a warning of its own)."""
+    if uri.path == "/embed":
+        raise TargetError(
+            "an embedded QEMU driver is not a running libvirt; use qemu:///system", file=uri.text
+        )
+    own_file = uri.driver == "test" and not uri.remote and uri.path != "/default"
+    if own_file and not Path(uri.path).is_file():
+        raise TargetError(f"there is no file {uri.path or '/'}", file=uri.text)
+
+
+@cache
+def _start_event_loop() -> None:
+    """Run libvirt's event loop in a thread of its own: without one there is no keepalive, and a
+    peer that died would hold a thread for ever. Not for local sockets: those tell when the
+    daemon is gone, and the loop makes each call a fifth dearer (libvirt 9.0)."""
+    libvirt.virEventRegisterDefaultImpl()
+    threading.Thread(target=_run_events, name="libvirt events", daemon=True).start()
+
+
+def _run_events() -> None:
+    while True:
+        libvirt.virEventRunDefaultImpl()

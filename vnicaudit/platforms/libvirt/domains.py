@@ -1,0 +1,103 @@
+"""One domain of a live libvirt: fetched by a thread as text, then read without libvirt.
+
+The two are apart because threads that wait for answers cost nothing, and threads that parse
+stand in each other's way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+from lxml import etree
+
+from vnicaudit.errors import TargetError
+from vnicaudit.model.domain import Domain, DomainState
+from vnicaudit.model.host import Network
+from vnicaudit.model.location import Location
+from vnicaudit.model.report import ReadError
+from vnicaudit.platforms.domain_xml.documents import documents
+from vnicaudit.platforms.domain_xml.read import domain_of
+from vnicaudit.platforms.libvirt.agent import GuestFacts, channel_state, with_agent
+from vnicaudit.platforms.libvirt.binding import libvirt
+from vnicaudit.platforms.libvirt.connection import explain
+from vnicaudit.platforms.libvirt.networks import resolve_networks
+from vnicaudit.platforms.libvirt.staged import staged
+from vnicaudit.platforms.libvirt.state import Listing
+from vnicaudit.platforms.libvirt.uri import Uri
+
+
+class Fetched(msgspec.Struct, frozen=True):
+    """What libvirt said of one domain. ``definition`` is the running one of an active domain,
+    ``persistent`` the one beside it, None where there is none."""
+
+    definition: str
+    state: DomainState
+    persistent: str | None = None
+
+
+class Surroundings(msgspec.Struct, frozen=True):
+    """What the domains of one host share."""
+
+    uri: Uri
+    networks: Mapping[str, Network]
+    guests: Mapping[str, GuestFacts]
+
+
+def fetch(handle: libvirt.virDomain, listing: Listing) -> Fetched | ReadError | None:
+    """What libvirt says of one domain now; None when it has gone since it was listed.
+
+    Passwords are never asked for (no VIR_DOMAIN_XML_SECURE).
+    """
+    try:
+        definition = handle.XMLDesc()
+        state = listing.state(handle, active=is_running(definition))
+        if not (state.active and state.persistent):
+            return Fetched(definition, state)
+        return Fetched(definition, state, handle.XMLDesc(libvirt.VIR_DOMAIN_XML_INACTIVE))
+    except libvirt.libvirtError as error:
+        if error.get_error_code() == libvirt.VIR_ERR_NO_DOMAIN:
+            return None
+        return ReadError(f"domain {handle.name()!r}: {explain(error)}")
+
+
+def is_running(definition: str) -> bool:
+    """libvirt writes ``id=`` on ``<domain>`` while the domain is active, and only then."""
+    return " id='" in definition[: definition.find(">")]
+
+
+def domain_from(fetched: Fetched, around: Surroundings) -> Domain | ReadError:
+    """The domain, judged by its running definition where it runs. No libvirt is asked."""
+    try:
+        return _domain_from(fetched, around)
+    except TargetError as error:
+        return ReadError(f"a domain's definition: {error.message}")
+
+
+def _domain_from(fetched: Fetched, around: Surroundings) -> Domain:
+    running = fetched.state.active or False
+    root = _root(fetched.definition)
+    domain = _domain(root, around, fetched.state, form="live" if running else "dump")
+    if not running:
+        return domain
+    if fetched.persistent is not None:
+        later = _domain(_root(fetched.persistent), around, None, form="dump")
+        if changes := staged(domain, later):
+            domain = msgspec.structs.replace(domain, staged=changes)
+    facts = around.guests.get(domain.uuid or "")
+    return with_agent(domain, connected=channel_state(root), facts=facts)
+
+
+def _root(text: str) -> etree._Element:
+    return next(documents(text.encode(), "libvirt")).root
+
+
+def _domain(
+    root: etree._Element, around: Surroundings, state: DomainState | None, *, form: str
+) -> Domain:
+    domain = domain_of(root, Location(around.uri.text), 0, form=form)
+    declared = domain.declared
+    if around.uri.session:
+        declared = msgspec.structs.replace(declared, session=True)
+    domain = msgspec.structs.replace(domain, declared=declared, state=state)
+    return resolve_networks(domain, around.networks)

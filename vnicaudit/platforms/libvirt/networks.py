@@ -1,0 +1,69 @@
+"""libvirt networks: what an interface of ``type='network'`` becomes.
+
+Source: libvirt 11.3 ``virDomainNetResolveActualType`` (src/conf) and ``networkAllocatePort``
+(src/network/bridge_driver.c). A portgroup changes virtual port, VLAN and bandwidth, never the
+type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from vnicaudit.model.domain import Domain
+from vnicaudit.model.host import Network
+from vnicaudit.model.nic import Nic
+from vnicaudit.platforms.domain_xml.documents import documents
+
+_DIRECT = frozenset({"private", "vepa", "passthrough"})
+
+
+def network_of(text: str, *, active: bool | None) -> Network:
+    """The network a ``<network>`` document defines. Raises TargetError when it is not XML."""
+    root = next(documents(text.encode(), "network")).root
+    forward = root.find("forward")
+    bridge = root.find("bridge")
+    mode = None if forward is None else forward.get("mode", "nat")
+    name = None if bridge is None else bridge.get("name")
+    return Network(
+        name=(root.findtext("name") or "").strip(),
+        actual_type=actual_type(mode, has_bridge=name is not None),
+        forward=mode,
+        bridge=name,
+        active=active,
+    )
+
+
+def actual_type(forward: str | None, *, has_bridge: bool) -> str:
+    """``bridge``, ``direct`` or ``hostdev``, by forward mode (None: isolated).
+
+    nat, route, open and isolated networks have a bridge of libvirt's own. ``bridge`` is a bridge
+    of the host where one is named and macvtap otherwise.
+    """
+    if forward == "hostdev":
+        return "hostdev"
+    if forward in _DIRECT or (forward == "bridge" and not has_bridge):
+        return "direct"
+    return "bridge"
+
+
+def resolve_networks(domain: Domain, networks: Mapping[str, Network]) -> Domain:
+    """The domain with ``actual_type`` filled in for its NICs on networks that are known (by
+    name); the others stay as they are."""
+    if not any(_unresolved(nic) for nic in domain.nics):
+        return domain
+    nics = tuple(_resolve(nic, networks) for nic in domain.nics)
+    return msgspec.structs.replace(domain, nics=nics)
+
+
+def _unresolved(nic: Nic) -> bool:
+    return nic.declared.type == "network" and nic.declared.actual_type is None
+
+
+def _resolve(nic: Nic, networks: Mapping[str, Network]) -> Nic:
+    network = networks.get(nic.source or "") if _unresolved(nic) else None
+    if network is None:
+        return nic
+    declared = msgspec.structs.replace(nic.declared, actual_type=network.actual_type)
+    return msgspec.structs.replace(nic, declared=declared)

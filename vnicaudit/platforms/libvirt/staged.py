@@ -1,0 +1,65 @@
+"""The running definition against the persistent one: which changes wait for a power cycle.
+
+Compared is what libvirt never changes by itself while a guest runs. Left out: addresses and
+aliases (given at start), target devices, link state and bandwidth (changed live without power
+cycle), and what a network or its portgroup fills in when the guest starts.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from vnicaudit.model.domain import Domain, StagedNic
+from vnicaudit.model.nic import Nic, NicConfig
+
+_FIELDS = (
+    "model", "driver_name", "queues", "rx_queue_size", "tx_queue_size", "mtu", "txmode",
+    "ioeventfd", "event_idx", "rss", "rss_hash_report", "iommu", "ats", "packed", "page_per_vq",
+    "host_off", "guest_off", "backend_type", "backend_vhost",
+)  # fmt: skip
+_UNSET = ""
+
+
+def staged(running: Domain, persistent: Domain) -> tuple[StagedNic, ...]:
+    """The NICs whose persistent definition differs, matched by MAC. A MAC that occurs twice is
+    no match; a NIC that only one of the definitions has is not a change of a NIC."""
+    later = _by_mac(persistent)
+    found = []
+    for mac, nic in _by_mac(running).items():
+        other = later.get(mac)
+        fields = _differences(nic.declared, other.declared) if other is not None else ()
+        if fields:
+            found.append(StagedNic(mac, fields))
+    return tuple(found)
+
+
+def _by_mac(domain: Domain) -> dict[str, Nic]:
+    counts = Counter(nic.mac for nic in domain.nics)
+    return {nic.mac: nic for nic in domain.nics if nic.mac is not None and counts[nic.mac] == 1}
+
+
+def _differences(now: NicConfig, later: NicConfig) -> tuple[tuple[str, str, str], ...]:
+    if now == later:
+        return ()
+    pairs = [("type", now.type, later.type)] if _comparable_type(now, later) else []
+    pairs += [(name, _text(now, name), _text(later, name)) for name in _FIELDS]
+    return tuple(
+        (name, old, new) for name, old, new in pairs if old != new and not _learned(name, new)
+    )
+
+
+def _comparable_type(now: NicConfig, later: NicConfig) -> bool:
+    """A running NIC on a network shows the type it became (bridge, direct, hostdev)."""
+    return "network" not in (now.type, later.type) or now.type == later.type
+
+
+def _learned(name: str, later: str) -> bool:
+    """An MTU that only the running definition has may have been taken from the bridge."""
+    return name == "mtu" and later == _UNSET
+
+
+def _text(config: NicConfig, name: str) -> str:
+    value = getattr(config, name)
+    if value is None:
+        return _UNSET
+    return " ".join(value) if isinstance(value, tuple) else str(value)

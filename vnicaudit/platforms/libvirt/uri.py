@@ -1,0 +1,67 @@
+"""libvirt connection URIs: which text is one, what it reaches, what is dialled for it."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import parse_qs, urlsplit
+
+import msgspec
+
+_DRIVERS = frozenset({"bhyve", "ch", "lxc", "qemu", "test", "xen"})
+_URI = re.compile(r"([a-z]+)(?:\+([a-z0-9]+))?://")
+
+
+class Uri(msgspec.Struct, frozen=True):
+    """One connection URI, taken apart. ``dial`` is what libvirt is given: the user's text, and
+    for ssh ``no_tty=1``, with which ssh asks neither for a password nor for a host key."""
+
+    text: str
+    driver: str
+    transport: str | None
+    server: str
+    path: str
+    own_socket: bool
+    dial: str
+
+    @property
+    def session(self) -> bool:
+        """An unprivileged daemon: its NICs are a user's, not the host's."""
+        return self.path == "/session"
+
+    @property
+    def remote(self) -> bool:
+        """The daemon is reached over a network."""
+        return bool(self.server) or self.transport not in (None, "unix")
+
+    @property
+    def local(self) -> bool:
+        """The URI names QEMU of the machine this runs on. A socket given by path may lead
+        elsewhere (a tunnel), so it does not count."""
+        return self.driver == "qemu" and not self.remote and not self.own_socket
+
+
+def is_uri(text: str) -> bool:
+    """Whether a target is a libvirt connection URI."""
+    match = _URI.match(text)
+    return match is not None and match.group(1) in _DRIVERS
+
+
+def parse(text: str) -> Uri:
+    """Take a URI apart. Raises ValueError when it is none (see :func:`is_uri`)."""
+    match = _URI.match(text)
+    if match is None:
+        raise ValueError(f"not a libvirt URI: {text!r}")
+    parts = urlsplit(text)
+    query = parse_qs(parts.query, keep_blank_values=True)
+    dial = text
+    if match.group(2) == "ssh" and "no_tty" not in query:
+        dial += ("&" if parts.query else "?") + "no_tty=1"
+    return Uri(
+        text,
+        match.group(1),
+        match.group(2),
+        parts.netloc,
+        parts.path,
+        "socket" in query,
+        dial,
+    )

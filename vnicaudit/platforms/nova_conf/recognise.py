@@ -1,0 +1,65 @@
+"""Is this a Nova configuration? Told by what stands in it, never by its name."""
+
+from __future__ import annotations
+
+import re
+
+_HEADER = re.compile(r"\[([^\[\]\r\n]+)\]\s*")
+_KEY = re.compile(r"#?\s{0,2}([a-z][a-z0-9_]*)\s*[=:]")
+
+_OWN = frozenset({
+    "compute_driver", "dhcpbridge_flagfile", "osapi_compute_workers", "vif_plugging_is_fatal",
+    "vif_plugging_timeout", "force_raw_images", "allow_resize_to_same_host", "instances_path",
+    "instance_usage_audit_period", "reserved_host_memory_mb", "reserved_huge_pages",
+    "default_schedule_zone", "internal_service_availability_zone", "metadata_workers",
+    "resume_guests_state_on_host_boot", "libvirt_use_virtio_for_bridges", "libvirt_vif_driver",
+    "osapi_compute_listen", "novncproxy_base_url",
+})  # fmt: skip
+"""Options of [DEFAULT] that Nova has, or had, and other services do not."""
+
+_OWN_LIBVIRT = frozenset({
+    "virt_type", "cpu_mode", "cpu_models", "cpu_model", "images_type", "images_rbd_pool",
+    "use_virtio_for_bridges", "rx_queue_size", "tx_queue_size", "max_queues", "hw_machine_type",
+    "disk_cachemodes", "inject_password", "inject_key", "inject_partition", "num_pcie_ports",
+    "live_migration_uri", "live_migration_inbound_addr", "live_migration_tunnelled",
+    "live_migration_permit_post_copy", "file_backed_memory", "swtpm_enabled", "rbd_secret_uuid",
+    "volume_use_multipath", "snapshot_image_format", "disk_prefix", "vif_driver",
+})  # fmt: skip
+"""Options of [libvirt] in nova.conf."""
+
+
+def looks_like(head: bytes) -> bool:
+    """Whether a file that begins with ``head`` (some kilobytes) is a Nova configuration.
+
+    Demanded: the first thing in it is a section header (a script, a YAML file or a manual page
+    that quotes nova.conf begins otherwise), and there is an option only Nova has, in its section.
+    Options that are commented out count: that is how the sample configuration looks.
+    """
+    if b"\0" in head or b"[" not in head:
+        return False
+    section = ""
+    for line in head.decode("utf-8-sig", "replace").splitlines():
+        header = _HEADER.fullmatch(line)
+        if header is not None:
+            section = header.group(1)
+        elif not section:
+            if not _skippable(line):
+                return False
+        elif _is_own(section, line):
+            return True
+    return False
+
+
+def _skippable(line: str) -> bool:
+    """What may come before the first section: nothing, comments, template statements."""
+    line = line.strip()
+    return not line or line.startswith(("#", ";", "{%", "{#", "{{"))
+
+
+def _is_own(section: str, line: str) -> bool:
+    match = _KEY.match(line)
+    if match is None:
+        return False
+    if section == "DEFAULT":
+        return match.group(1) in _OWN
+    return section.lower() == "libvirt" and match.group(1) in _OWN_LIBVIRT

@@ -1,0 +1,53 @@
+"""``-netdev`` (and the backend half of ``-nic`` and ``-net``) -> what carries the packets."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from vnicaudit.platforms.qemu.options import Options, number, truth
+
+VHOST_OF_ITS_OWN = ("vhost-user", "vhost-vdpa")
+"""Backends with a data path of their own: vhost-net is not in question."""
+
+
+class Backend(NamedTuple):
+    """``kind`` is QEMU's word: tap, bridge, user, vhost-user…; None when it is not known.
+
+    ``vhost`` is whether vhost-net carries the packets, None where that is not the question;
+    ``fd_passed`` whether its descriptor was handed over, so that it cannot have failed to open.
+    ``queues`` counts queue pairs, None when only the device knows.
+    """
+
+    kind: str | None
+    vhost: bool | None = None
+    queues: int | None = 1
+    fd_passed: bool = False
+
+
+def backend_of(given: Options) -> Backend:
+    """The backend that the options describe."""
+    kind = given.get("type") or "user"
+    if kind in VHOST_OF_ITS_OWN:
+        default = None if kind == "vhost-vdpa" else 1
+        return Backend(kind, None, number(given.get("queues")) or default)
+    if kind not in ("tap", "bridge"):
+        return Backend(kind, False)
+    passed = bool({"vhostfd", "vhostfds"} & given.keys())
+    return Backend(kind, _vhost(given, passed=passed), _tap_queues(given), passed)
+
+
+def _vhost(given: Options, *, passed: bool) -> bool:
+    """``vhost=on``, or implied: QEMU switches vhost on for ``vhostfd=`` and ``vhostforce=on``
+    (net_init_tap_one in net/tap.c), and an explicit ``vhost=off`` off."""
+    explicit = truth(given.get("vhost"))
+    if explicit is not None:
+        return explicit
+    return passed or truth(given.get("vhostforce")) is True
+
+
+def _tap_queues(given: Options) -> int:
+    """One descriptor per queue pair: ``fds=28:30``; else ``queues=``; else one."""
+    for name in ("fds", "vhostfds"):
+        if given.get(name):
+            return given[name].count(":") + 1
+    return number(given.get("queues")) or 1

@@ -1,0 +1,53 @@
+"""One command line -> :class:`~vnicaudit.model.running.RunningQemu`."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from vnicaudit.model.location import Location
+from vnicaudit.model.running import RunningQemu
+from vnicaudit.platforms.qemu import machine
+from vnicaudit.platforms.qemu.arguments import Arguments
+from vnicaudit.platforms.qemu.nics import nics
+
+
+class Built(NamedTuple):
+    """What the arguments say, and why they are not all there (None: they are)."""
+
+    qemu: RunningQemu
+    problem: str | None
+
+
+def build(
+    program: str, arguments: Arguments, location: Location, *, pid: int | None, whole: bool
+) -> Built:
+    """``whole``: nothing but these arguments was given to QEMU, so that what they leave out is
+    QEMU's default."""
+    arch = machine.architecture(program, arguments)
+    kind = machine.machine_type(arguments)
+    found = nics(arguments, arch=arch, machine=kind, with_default=whole)
+    vcpus, most = machine.vcpus(arguments) if whole or arguments.has("smp") else (None, None)
+    qemu = RunningQemu(
+        location=location,
+        name=machine.guest_name(arguments),
+        uuid=(arguments.last("uuid") or "").strip().lower() or None,
+        pid=pid,
+        arch=arch,
+        machine=kind,
+        type=machine.accelerator(program, arguments),
+        vcpus=vcpus,
+        vcpus_max=most,
+        shared_memory=machine.shared_memory(arguments),
+        virtio_disk=machine.has_virtio_disk(arguments),
+        windows_hint=machine.windows_hint(arguments),
+        nics=found.nics,
+        owner=machine.owner(arguments),
+    )
+    return Built(qemu, arguments.problem or found.problem or _cut(arguments))
+
+
+def _cut(arguments: Arguments) -> str | None:
+    """libvirt passes ``-nodefaults`` to every QEMU, before any NIC."""
+    if machine.by_libvirt(arguments) and not arguments.has("nodefaults"):
+        return "libvirt started it, but its -nodefaults is missing"
+    return None

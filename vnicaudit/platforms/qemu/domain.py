@@ -1,0 +1,122 @@
+"""A QEMU command line as a domain of its own: for targets that are nothing but command lines."""
+
+from __future__ import annotations
+
+import msgspec
+
+from vnicaudit.model.domain import Domain, DomainConfig
+from vnicaudit.model.models import VIRTIO
+from vnicaudit.model.nic import Nic, NicConfig, RunningNic
+from vnicaudit.model.running import RunningQemu
+from vnicaudit.platforms.domain_xml.readiness import readiness_of
+from vnicaudit.platforms.qemu.arguments import parse
+from vnicaudit.platforms.qemu.nics import VIRTIO_RING, nics
+
+_TYPES = {
+    "tap": "ethernet",
+    "bridge": "bridge",
+    "user": "user",
+    "vhost-user": "vhostuser",
+    "vhost-vdpa": "vdpa",
+    "vfio": "hostdev",
+}
+"""``-netdev`` type -> libvirt's interface type. Backends libvirt has no word for keep QEMU's."""
+
+_ADDRESSES = {"virtio-net-ccw": "ccw", "virtio-net-device": "virtio-mmio"}
+
+
+def domain_of(qemu: RunningQemu, target: str) -> Domain:
+    """The domain that the command line describes; its NICs carry what runs."""
+    found = tuple(
+        running_nic(qemu, index, running, origin="qemu") for index, running in enumerate(qemu.nics)
+    )
+    return Domain(
+        name=qemu.name or _nameless(qemu),
+        uuid=qemu.uuid,
+        declared=_config(qemu),
+        location=msgspec.structs.replace(qemu.location, target=target),
+        nics=found,
+        qemu_version=qemu.qemu_version,
+        libvirt_version=qemu.libvirt_version,
+    )
+
+
+def running_nic(qemu: RunningQemu, index: int, running: RunningNic, *, origin: str) -> Nic:
+    """A NIC that only a command line tells of, as the ``index``-th of its domain."""
+    return Nic(
+        index=index,
+        declared=config_of(running, origin=origin),
+        location=qemu.location,
+        mac=running.mac,
+        alias=running.id,
+        running=anonymous(running),
+    )
+
+
+def anonymous(running: RunningNic) -> RunningNic:
+    """Without MAC and id, so that NICs alike are equal and share one verdict."""
+    return msgspec.structs.replace(running, mac=None, id=None)
+
+
+def config_of(running: RunningNic, *, origin: str) -> NicConfig:
+    """What the arguments set for one NIC, in libvirt's terms; QEMU's defaults count as not set."""
+    kind = _TYPES.get(running.backend or "", running.backend or "none")
+    if kind == "hostdev":  # as in XML: nothing says whether the device is a network adapter
+        return NicConfig(type=kind, origin="hostdev", actual_type=kind)
+    virtio = running.model in VIRTIO
+    return NicConfig(
+        type=kind,
+        origin=origin,
+        actual_type=kind,
+        model=running.model,
+        driver_name="vhost" if running.vhost and virtio else None,
+        queues=running.queues if (running.queues or 1) > 1 else None,
+        rx_queue_size=_unless_default(running.rx_queue_size),
+        tx_queue_size=_unless_default(running.tx_queue_size),
+        packed="on" if running.packed else None,
+        mtu=running.mtu,
+        address_type=_ADDRESSES.get(running.driver, "pci" if virtio else None),
+    )
+
+
+def extra_nics(args: list[str]) -> tuple[RunningNic, ...]:
+    """The NICs that ``<qemu:commandline>`` adds behind libvirt's back. Assigned devices are left
+    out: nothing says whether they are network adapters."""
+    found = nics(parse(args), arch=None, machine=None, with_default=False).nics
+    return tuple(
+        msgspec.structs.replace(nic, evidence="arguments in <qemu:commandline>")
+        for nic in found
+        if nic.backend != "vfio"
+    )
+
+
+def _config(qemu: RunningQemu) -> DomainConfig:
+    return DomainConfig(
+        type=qemu.type or "qemu",
+        arch=qemu.arch,
+        machine=qemu.machine,
+        vcpus=qemu.vcpus,
+        vcpus_max=qemu.vcpus_max,
+        owner=qemu.owner,
+        form="qemu",
+        windows_hint=qemu.windows_hint,
+        readiness=readiness_of(
+            None,
+            virtio_nic=any(nic.model in VIRTIO for nic in qemu.nics),
+            virtio_disk=qemu.virtio_disk,
+            windows_hint=qemu.windows_hint,
+        ),
+        shared_memory=qemu.shared_memory,
+        nics=len(qemu.nics),
+    )
+
+
+def _nameless(qemu: RunningQemu) -> str:
+    if qemu.pid is not None:
+        return f"QEMU {qemu.pid}"
+    place = "" if qemu.location.line is None else f" at line {qemu.location.line}"
+    return f"QEMU{place}"
+
+
+def _unless_default(size: int | None) -> int | None:
+    return None if size == VIRTIO_RING else size

@@ -1,0 +1,130 @@
+"""What the arguments say of the machine: name, architecture, accelerator, vCPUs, hints."""
+
+from __future__ import annotations
+
+import re
+
+from vnicaudit.platforms.domain_xml.owner import owner_of
+from vnicaudit.platforms.qemu.arguments import Arguments
+from vnicaudit.platforms.qemu.options import Options, lenient, number, truth
+
+_SYSTEM = re.compile(r"\.?qemu-system-([a-z0-9_]+)")
+_KVM_PROGRAMS = ("qemu-kvm", "kvm")
+_LIBVIRT_ARCH = {"i386": "i686", "arm": "armv7l", "sparc": "sparc", "ppc": "ppc"}
+_MACHINE_ARCH = (
+    (re.compile(r"(?:pc|q35)(?:-.*)?|isapc|microvm"), "x86_64"),
+    (re.compile(r"s390-ccw.*"), "s390x"),
+    (re.compile(r"pseries.*"), "ppc64"),
+)
+"""Machine types that one architecture alone has (i686 apart, whose NICs are x86_64's)."""
+
+_LIBVIRT_MARKS = ("masterKey0", "charmonitor")
+"""Ids that libvirt gives its secret and its monitor (qemu_domain.c, qemu_command.c)."""
+
+_HYPERV = re.compile(r"(?:^|,)\+?hv[-_]")
+_TOPOLOGY = ("drawers", "books", "sockets", "dies", "clusters", "modules", "cores", "threads")
+
+
+def read(arguments: Arguments, name: str, first: str = "") -> Options:
+    """The last value of an option as a mapping, empty when it is not given or broken."""
+    return lenient(arguments.last(name), first)
+
+
+def guest_name(arguments: Arguments) -> str | None:
+    """The name given with ``-name``; None when there is none."""
+    return read(arguments, "name", "guest").get("guest")
+
+
+def machine_type(arguments: Arguments) -> str | None:
+    """``pc-q35-9.0``; None when QEMU's default is used. The last of ``-machine`` and ``-M``."""
+    kinds = [lenient(value, "type").get("type") for value in arguments.values("machine", "M")]
+    return next((kind for kind in reversed(kinds) if kind), None)
+
+
+def architecture(program: str, arguments: Arguments) -> str | None:
+    """libvirt's name of the architecture: by the program, or by a machine type that only one
+    architecture has. None for ``kvm -m 512``: that is the host's own."""
+    match = _SYSTEM.match(program.rpartition("/")[2])
+    if match is not None:
+        return _LIBVIRT_ARCH.get(match[1], match[1])
+    machine = machine_type(arguments) or ""
+    return next((arch for pattern, arch in _MACHINE_ARCH if pattern.fullmatch(machine)), None)
+
+
+def accelerator(program: str, arguments: Arguments) -> str | None:
+    """libvirt's domain type: ``kvm``, ``qemu`` (TCG), ``hvf``…; None when QEMU chose at start
+    (``kvm:tcg``, several ``-accel``).
+
+    Without any option QEMU uses TCG, or KVM with a fall-back when the program is named ``…kvm``
+    (``configure_accelerators`` in softmmu/vl.c).
+    """
+    named = [lenient(value, "accel").get("accel", "") for value in arguments.values("accel")]
+    named += [
+        option["accel"]
+        for option in (lenient(value, "type") for value in arguments.values("machine", "M"))
+        if "accel" in option
+    ]
+    if arguments.has("enable-kvm"):
+        named.append("kvm")
+    wanted = {word for name in named for word in name.split(":") if word}
+    if len(wanted) == 1:
+        word = wanted.pop()
+        return "qemu" if word == "tcg" else word
+    if wanted or program.rpartition("/")[2] in _KVM_PROGRAMS:
+        return None
+    return "qemu"
+
+
+def vcpus(arguments: Arguments) -> tuple[int | None, int | None]:
+    """vCPUs at boot and at most. One when ``-smp`` is not given; the product of the topology when
+    it gives no number (qemu(1))."""
+    if not arguments.has("smp"):
+        return 1, 1
+    given = read(arguments, "smp", "cpus")
+    product = 1
+    for level in _TOPOLOGY:
+        product *= number(given.get(level)) or 1
+    most = number(given.get("maxcpus")) or number(given.get("cpus")) or product
+    return number(given.get("cpus")) or most, most
+
+
+def shared_memory(arguments: Arguments) -> bool:
+    """Whether a memory backend is shared with other processes, as vhost-user needs."""
+    backends = [value for value in arguments.values("object") if "memory-backend-" in value]
+    return any(truth(lenient(value, "qom-type").get("share")) for value in backends)
+
+
+def has_virtio_disk(arguments: Arguments) -> bool:
+    """Whether a disk is on virtio-blk, as libvirt's ``bus='virtio'``."""
+    devices = arguments.values("device")
+    if any(part in value for value in devices for part in ("virtio-blk", "vhost-user-blk")):
+        return True
+    return any("if=virtio" in value.split(",") for value in arguments.values("drive"))
+
+
+def windows_hint(arguments: Arguments) -> bool:
+    """Hyper-V enlightenments or a clock in local time: weak evidence."""
+    if any(_HYPERV.search(value) for value in arguments.values("cpu")):
+        return True
+    return arguments.has("localtime") or read(arguments, "rtc").get("base") == "localtime"
+
+
+def owner(arguments: Arguments) -> str:
+    """Who keeps the definition: by the SMBIOS names Nova, oVirt and KubeVirt give; ``libvirt``
+    when libvirt's marks are there; ``qemu`` otherwise (a script, a unit, a person)."""
+    for value in arguments.values("smbios"):
+        given = lenient(value)
+        if given.get("type") != "1":
+            continue
+        if "KubeVirt" in (given.get("manufacturer"), given.get("family")):
+            return "kubevirt"
+        found = owner_of((), given.get("product"))
+        if found != "libvirt":
+            return found
+    return "libvirt" if by_libvirt(arguments) else "qemu"
+
+
+def by_libvirt(arguments: Arguments) -> bool:
+    """Whether libvirt wrote this command line."""
+    values = arguments.values("object", "chardev")
+    return any(mark in value for value in values for mark in _LIBVIRT_MARKS)

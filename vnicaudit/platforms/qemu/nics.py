@@ -1,0 +1,266 @@
+"""Arguments -> the NICs QEMU has.
+
+Three ways to write one, which may be mixed: ``-device driver,netdev=X`` with ``-netdev …,id=X``
+(in any order), ``-nic backend,model=…``, and ``-net nic`` with ``-net tap`` on a hub. Without any
+of ``-net``, ``-nic``, ``-netdev`` and ``-nodefaults`` the machine adds a NIC of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from vnicaudit.model.models import QEMU_MODELS, VIRTIO, model_of_driver
+from vnicaudit.model.nic import RunningNic
+from vnicaudit.platforms.qemu.arguments import Arguments
+from vnicaudit.platforms.qemu.backends import Backend, backend_of
+from vnicaudit.platforms.qemu.boards import default_nic, device_name
+from vnicaudit.platforms.qemu.options import BrokenOption, Options, lenient, number, options, truth
+
+VIRTIO_RING = 256
+"""VIRTIO_NET_RX_QUEUE_DEFAULT_SIZE and its TX twin in QEMU's hw/net/virtio-net.c."""
+
+_NIC_PREFIXES = ("virtio-net", "e1000", "rtl8139", "ne2k", "i8255", "vmxnet", "xen-net-device")
+_NO_NIC = Backend(None)
+
+
+class Found(NamedTuple):
+    """The NICs in the order of the arguments, and the first thing that shows the arguments to be
+    incomplete (a netdev that is named and not there, JSON cut off), None when there is none."""
+
+    nics: tuple[RunningNic, ...]
+    problem: str | None = None
+
+
+class _Context(NamedTuple):
+    """What every NIC is looked up in."""
+
+    netdevs: dict[str, Backend]
+    hubs: dict[str, list[Backend]]
+    globals: dict[str, Options]
+    settings: dict[str, Options]
+    arch: str | None
+    machine: str | None
+
+
+def nics(
+    arguments: Arguments, *, arch: str | None, machine: str | None, with_default: bool
+) -> Found:
+    """The NICs on a command line. ``with_default``: the arguments are known to be all there are,
+    so that the machine's own NIC can be concluded from silence."""
+    problem = None
+    for option in ("device", "netdev"):
+        for value in arguments.values(option):
+            try:
+                options(value)
+            except BrokenOption as error:
+                problem = problem or f"-{option}: {error}"
+    context = _context(arguments, arch, machine)
+    found = tuple(_nics(arguments, context))
+    if with_default and _silent(arguments) and (driver := default_nic(arch, machine)):
+        user = Backend("user")
+        found += (_running(driver, {}, user),)
+    return Found(found, problem or _dangling(arguments, context) or _unnamed(arguments, context))
+
+
+def _context(arguments: Arguments, arch: str | None, machine: str | None) -> _Context:
+    netdevs: dict[str, Backend] = {}
+    for value in arguments.values("netdev"):
+        given = lenient(value, "type")
+        if "id" in given:
+            netdevs[given["id"]] = backend_of(given)
+    hubs: dict[str, list[Backend]] = {}
+    for value in arguments.values("net"):
+        given = lenient(value, "type")
+        if given.get("type") not in (None, "nic", "none") and "netdev" not in given:
+            hubs.setdefault(given.get("vlan", "0"), []).append(backend_of(given))
+    return _Context(netdevs, hubs, _globals(arguments), _settings(arguments), arch, machine)
+
+
+def _nics(arguments: Arguments, context: _Context) -> Iterator[RunningNic]:
+    for name, value in arguments.pairs:
+        nic = None
+        if name == "device":
+            nic = _from_device(lenient(value, "driver"), context)
+        elif name == "net":
+            nic = _from_net(lenient(value, "type"), context)
+        elif name == "nic":
+            nic = _from_nic(lenient(value, "type"), context)
+        if nic is not None:
+            yield nic
+
+
+def _from_device(given: Options, context: _Context) -> RunningNic | None:
+    driver = given.get("driver", "")
+    if driver in ("vfio-pci", "vfio-pci-nohotplug"):
+        if "sysfsdev" in given:
+            return None  # a mediated device: part of a GPU, a crypto card
+        return RunningNic(driver, "vfio-pci", "vfio", id=given.get("id"))
+    if "netdev" not in given and not _is_nic(driver):
+        return None
+    merged = {
+        **_defaults(driver, context.globals),
+        **given,
+        **context.settings.get(given.get("id", ""), {}),
+    }
+    if "netdev" in merged:
+        return _running(driver, merged, context.netdevs.get(merged["netdev"], _NO_NIC))
+    hub = _hub(context, merged["vlan"]) if "vlan" in merged else _NO_NIC
+    return _running(driver, merged, hub)
+
+
+def _from_net(given: Options, context: _Context) -> RunningNic | None:
+    """``-net nic``: on a hub with the other ``-net`` of its vlan, or (libvirt, on ARM boards)
+    straight on a netdev."""
+    if given.get("type") != "nic":
+        return None
+    driver = _legacy_driver(given, context)
+    if driver is None:
+        return None
+    if "netdev" in given:
+        backend = context.netdevs.get(given["netdev"], _NO_NIC)
+    else:
+        backend = _hub(context, given.get("vlan", "0"))
+    return _running(driver, _legacy(given), backend)
+
+
+def _from_nic(given: Options, context: _Context) -> RunningNic | None:
+    """``-nic tap,model=…``: a NIC and its backend in one."""
+    driver = _legacy_driver(given, context)
+    if given.get("type") == "none" or driver is None:
+        return None
+    return _running(driver, _legacy(given), backend_of(given))
+
+
+def _legacy_driver(given: Options, context: _Context) -> str | None:
+    model = given.get("model")
+    if model is None:
+        return default_nic(context.arch, context.machine)
+    return device_name(model, context.arch)
+
+
+def _legacy(given: Options) -> Options:
+    """The device properties of ``-net nic`` and ``-nic``: a MAC and a name; nothing else can be
+    set there."""
+    found = {}
+    if "macaddr" in given or "mac" in given:
+        found["mac"] = given.get("macaddr") or given["mac"]
+    if given.get("id") or given.get("name"):
+        found["id"] = given.get("id") or given["name"]
+    return found
+
+
+def _hub(context: _Context, vlan: str) -> Backend:
+    """What is on the hub beside the NIC. Behind a hub there is no vhost: it needs the NIC and the
+    tap to be each other's peers (``get_vhost_net(nc->peer)``)."""
+    others = context.hubs.get(vlan, [])
+    if not others:
+        return _NO_NIC
+    vhost = None if any(other.vhost for other in others) else False
+    return Backend(others[0].kind if len(others) == 1 else "hubport", vhost=vhost)
+
+
+def _running(driver: str, given: Options, backend: Backend) -> RunningNic:
+    model = model_of_driver(driver)
+    if model not in VIRTIO:
+        return RunningNic(
+            driver,
+            model,
+            backend.kind,
+            mac=_mac(given),
+            id=given.get("id"),
+            vhost=None if backend.kind is None else False,
+            queues=1,
+        )
+    mq = truth(given.get("mq")) or False
+    return RunningNic(
+        driver,
+        model,
+        backend.kind,
+        mac=_mac(given),
+        id=given.get("id"),
+        vhost=backend.vhost,
+        queues=_pairs(backend, mq=mq),
+        rx_queue_size=_ring(given, "rx_queue_size"),
+        tx_queue_size=_ring(given, "tx_queue_size"),
+        mq=mq,
+        packed=truth(given.get("packed")) or False,
+        mtu=number(given.get("host_mtu")) or None,
+        evidence="command line",
+    )
+
+
+def _pairs(backend: Backend, *, mq: bool) -> int | None:
+    """Queue pairs the guest can use: those of the backend, if the device offers multiqueue.
+    A vDPA device without ``queues=`` brings its own number (QEMU 10.0 net/vhost-vdpa.c)."""
+    if not mq:
+        return 1
+    return backend.queues
+
+
+def _ring(given: Options, name: str) -> int | None:
+    return number(given[name]) if name in given else VIRTIO_RING
+
+
+def _mac(given: Options) -> str | None:
+    return given["mac"].strip().lower().replace("-", ":") if "mac" in given else None
+
+
+def _is_nic(driver: str) -> bool:
+    return driver in QEMU_MODELS or driver.startswith(_NIC_PREFIXES)
+
+
+def _silent(arguments: Arguments) -> bool:
+    return not arguments.has("net", "nic", "netdev", "nodefaults")
+
+
+def _dangling(arguments: Arguments, context: _Context) -> str | None:
+    for value in arguments.values("device"):
+        given = lenient(value, "driver")
+        name = given.get("netdev")
+        if name is not None and name not in context.netdevs:
+            return f"-device {given.get('driver', '?')} is on netdev {name!r}, which is not there"
+    return None
+
+
+def _unnamed(arguments: Arguments, context: _Context) -> str | None:
+    """A NIC without ``model=`` on a board whose default is not known (``kvm -net nic``)."""
+    legacy = [("net", value) for value in arguments.values("net")]
+    legacy += [("nic", value) for value in arguments.values("nic")]
+    for name, value in legacy:
+        given = lenient(value, "type")
+        a_nic = given.get("type") == "nic" if name == "net" else given.get("type") != "none"
+        if a_nic and _legacy_driver(given, context) is None:
+            return f"-{name} names no model=, and the machine's default NIC is not known"
+    return None
+
+
+def _defaults(driver: str, given: dict[str, Options]) -> Options:
+    """``-global`` for this driver; ``virtio-net-device`` is inside each virtio NIC."""
+    inner = given.get("virtio-net-device", {}) if driver.startswith("virtio-net") else {}
+    return {**inner, **given.get(driver, {})}
+
+
+def _globals(arguments: Arguments) -> dict[str, Options]:
+    """``-global driver.property=value`` (or driver=,property=,value=): a property's default."""
+    found: dict[str, Options] = {}
+    for value in arguments.values("global"):
+        if value.startswith("driver="):
+            given = lenient(value)
+            driver, name, text = (given.get(k, "") for k in ("driver", "property", "value"))
+        else:
+            left, _equals, text = value.partition("=")
+            driver, _dot, name = left.partition(".")
+        found.setdefault(driver, {})[name] = text
+    return found
+
+
+def _settings(arguments: Arguments) -> dict[str, Options]:
+    """``-set device.ID.property=value``: overrides one device's property."""
+    found: dict[str, Options] = {}
+    for value in arguments.values("set"):
+        left, _equals, text = value.partition("=")
+        parts = left.split(".")
+        if len(parts) == 3 and parts[0] == "device":
+            found.setdefault(parts[1], {})[parts[2]] = text
+    return found

@@ -1,0 +1,119 @@
+"""The value of one QEMU option: ``tap,id=n0,vhost=on`` or ``{"type": "tap", …}`` -> a mapping.
+
+Source: QEMU 7.2 ``util/keyval.c``, ``util/qemu-option.c`` and qemu(1): a comma in a value is
+written twice, the first word may leave out its key, the last of several equal keys wins, a bare
+key is *on*.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+Options = dict[str, str]
+"""Flat: nested JSON is keyed ``addr.type``, as ``k=v`` syntax writes it."""
+
+MAX_LENGTH = 1 << 20
+"""Longer values are not looked into; QEMU's own are a few kilobytes."""
+
+_MAX_KEYS = 4096
+_MAX_NUMBER = 1 << 32
+_ITEM = re.compile(r"((?:[^,]|,,)*)(?:,|\Z)")
+_TRUE = frozenset({"on", "yes", "true", "y"})
+_FALSE = frozenset({"off", "no", "false", "n"})
+
+
+class BrokenOption(ValueError):
+    """JSON that is cut off or not JSON: the command line is incomplete here."""
+
+
+def options(text: str, first: str = "") -> Options:
+    """The value as a mapping. ``first`` is the key that the first word may leave out.
+
+    Raises BrokenOption for JSON that does not parse; ``k=v`` text always gives something.
+    """
+    if len(text) > MAX_LENGTH:
+        raise BrokenOption("an option's value of more than a mebibyte")
+    if text.lstrip()[:1] == "{":
+        return _from_json(text)
+    return _from_pairs(text, first)
+
+
+def lenient(text: str | None, first: str = "") -> Options:
+    """Like :func:`options`, but empty where the value is missing or broken: for options whose
+    loss is no loss, or that are reported broken elsewhere."""
+    try:
+        return options(text, first) if text else {}
+    except BrokenOption:
+        return {}
+
+
+def truth(text: str | None) -> bool | None:
+    """``on``, ``yes``, ``true`` -> True; ``off`` and its like -> False; None for anything else."""
+    word = (text or "").lower()
+    return True if word in _TRUE else False if word in _FALSE else None
+
+
+def number(text: str | None) -> int | None:
+    """A decimal or ``0x`` number below 2**32, None for anything else."""
+    word = (text or "").strip().lower()
+    if not word.isascii() or len(word) > 12:
+        return None
+    try:
+        value = int(word, 16) if word.startswith("0x") else int(word)
+    except ValueError:
+        return None
+    return value if 0 <= value < _MAX_NUMBER else None
+
+
+def _from_pairs(text: str, first: str) -> Options:
+    found: Options = {}
+    for position, item in enumerate(_items(text)):
+        key, equals, value = item.partition("=")
+        if equals:
+            found[key] = value
+        elif position == 0 and first:
+            found[first] = item
+        elif item:
+            found[item] = "on"
+            if item.startswith("no") and len(item) > 2:
+                found[item[2:]] = "off"  # nowait, noserver: qemu-option.c, deprecated since 6.0
+        if len(found) >= _MAX_KEYS:
+            break
+    return found
+
+
+def _items(text: str) -> list[str]:
+    return [match.group(1).replace(",,", ",") for match in _ITEM.finditer(text)][:_MAX_KEYS]
+
+
+def _from_json(text: str) -> Options:
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError):
+        raise BrokenOption("JSON that is cut off or malformed") from None
+    if not isinstance(data, dict):
+        raise BrokenOption("JSON that is not an object")
+    found: Options = {}
+    _flatten(data, "", found)
+    return found
+
+
+def _flatten(data: Any, prefix: str, found: Options) -> None:
+    """Depth is bounded by the parser's, breadth by _MAX_KEYS."""
+    pending: list[tuple[str, Any]] = [(prefix, data)]
+    while pending and len(found) < _MAX_KEYS:
+        name, value = pending.pop()
+        if isinstance(value, dict):
+            pending.extend((f"{name}.{key}" if name else key, part) for key, part in value.items())
+        elif isinstance(value, list):
+            pending.extend((f"{name}.{place}", part) for place, part in enumerate(value))
+        elif value is not None:
+            found[name] = _text(value)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return str(value)

@@ -1,0 +1,163 @@
+"""Running QEMU processes, from ``/proc``: arguments, open descriptors, vhost threads.
+
+Descriptors are better evidence than arguments: QEMU opens ``/dev/vhost-net`` once per queue pair
+whose packets the kernel carries.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from vnicaudit.model.location import Location
+from vnicaudit.model.models import VIRTIO
+from vnicaudit.model.nic import RunningNic
+from vnicaudit.model.running import RunningQemu
+from vnicaudit.platforms.qemu.arguments import Arguments, parse
+from vnicaudit.platforms.qemu.build import build
+
+MAX_CMDLINE = 4 << 20
+"""Bytes; Linux allows arguments of 2 MiB by default."""
+
+MAX_DESCRIPTORS = 65536
+"""Per process; more are not looked at, and the count is then not told."""
+
+DESCRIPTORS = "open descriptors"
+
+_PROGRAM = re.compile(r"\.?qemu-system-[\w.-]+|qemu-kvm|kvm")
+_VHOST_THREAD = re.compile(r"vhost-(\d+)")
+_OTHER_VHOST = ("/dev/vhost-vdpa", "/dev/vhost-vsock", "/dev/vhost-scsi")
+
+
+def read_proc(root: str = "/proc", *, target: str = "/proc") -> Iterator[RunningQemu]:
+    """Every QEMU process that can be seen, by process id.
+
+    A process that ends meanwhile is left out; one whose descriptors may not be looked at has
+    ``vhost_fds`` None.
+    """
+    threads = _vhost_kernel_threads(root)
+    for pid in _pids(root):
+        try:
+            found = _process(root, pid, target, threads[pid])
+        except (FileNotFoundError, ProcessLookupError, PermissionError):
+            continue  # gone, or hidden (hidepid=)
+        if found is not None:
+            yield found
+
+
+def _process(root: str, pid: int, target: str, kernel_threads: int) -> RunningQemu | None:
+    folder = f"{root}/{pid}"
+    data = _read(f"{folder}/cmdline", MAX_CMDLINE)
+    words = [word.decode("utf-8", "replace") for word in data.split(b"\0")]
+    program = _program(folder, words[0])
+    if program is None:
+        return None
+    arguments = parse(words[1:-1] if words[-1] == "" else words[1:])
+    place = Location(target, f"{folder}/cmdline")
+    whole = not arguments.has("readconfig")
+    qemu, problem = build(program, arguments, place, pid=pid, whole=whole)
+    vhost = _vhost_descriptors(f"{folder}/fd")
+    return msgspec.structs.replace(
+        qemu,
+        vhost_fds=vhost,
+        vhost_threads=_threads(f"{folder}/task", pid) + kernel_threads,
+        nics=_proven(qemu.nics, arguments, vhost),
+        warnings=() if problem is None else (problem,),
+    )
+
+
+def _proven(
+    nics: tuple[RunningNic, ...], arguments: Arguments, descriptors: int | None
+) -> tuple[RunningNic, ...]:
+    """The NICs with ``vhost`` as the descriptors decide it: none open means none has it; as many
+    open as the arguments ask for confirms these. Any other number (a NIC was plugged or unplugged
+    since) decides nothing."""
+    if descriptors is None:
+        return nics
+    asked = sum(nic.queues or 1 for nic in nics if nic.vhost)
+    passed = any("vhostfd" in value for value in arguments.values("netdev", "nic", "net"))
+    if descriptors != asked and (descriptors > 0 or passed):
+        return nics  # 0 with a passed descriptor: <backend vhost='…'/> under another name
+    return tuple(_decided(nic, on=descriptors > 0) for nic in nics)
+
+
+def _decided(nic: RunningNic, *, on: bool) -> RunningNic:
+    if nic.model not in VIRTIO or nic.vhost is None:
+        return nic
+    return msgspec.structs.replace(nic, vhost=nic.vhost and on, evidence=DESCRIPTORS)
+
+
+def _program(folder: str, first: str) -> str | None:
+    """The program's file name; by ``exe`` where that may be read, for ``kvm`` is a link or a
+    script in some distributions; None when it is not QEMU's system emulator."""
+    if not _PROGRAM.fullmatch(first.rpartition("/")[2]):
+        return None
+    try:
+        real = Path(folder, "exe").readlink().name.removesuffix(" (deleted)")
+    except OSError:
+        return first
+    return real if _PROGRAM.fullmatch(real) else None
+
+
+def _vhost_descriptors(folder: str) -> int | None:
+    """How many descriptors are open on vhost-net; None when it may not be looked at."""
+    count = 0
+    try:
+        with os.scandir(folder) as entries:
+            for number, entry in enumerate(entries):
+                if number >= MAX_DESCRIPTORS:
+                    return None
+                count += _is_vhost_net(f"{folder}/{entry.name}")
+    except PermissionError:
+        return None
+    return count
+
+
+def _is_vhost_net(link: str) -> bool:
+    try:
+        path = str(Path(link).readlink())
+    except FileNotFoundError:
+        return False
+    return path.startswith("/dev/vhost-") and not path.startswith(_OTHER_VHOST)
+
+
+def _threads(folder: str, pid: int) -> int:
+    """vhost workers among the process's own threads (Linux 6.4 and later)."""
+    count = 0
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            try:
+                comm = _read(f"{folder}/{entry.name}/comm", 64).decode("ascii", "replace").strip()
+            except (FileNotFoundError, ProcessLookupError):
+                continue
+            count += comm == f"vhost-{pid}"
+    return count
+
+
+def _vhost_kernel_threads(root: str) -> Counter[int]:
+    """Process id -> vhost workers that are kernel threads of their own (before Linux 6.4)."""
+    found: Counter[int] = Counter()
+    for pid in _pids(root):
+        try:
+            comm = _read(f"{root}/{pid}/comm", 64).decode("ascii", "replace").strip()
+        except OSError:
+            continue
+        match = _VHOST_THREAD.fullmatch(comm)
+        if match is not None and int(match[1]) != pid:
+            found[int(match[1])] += 1
+    return found
+
+
+def _pids(root: str) -> list[int]:
+    with os.scandir(root) as entries:
+        return sorted(int(entry.name) for entry in entries if entry.name.isdecimal())
+
+
+def _read(path: str, limit: int) -> bytes:
+    with open(path, "rb") as file:
+        return file.read(limit)

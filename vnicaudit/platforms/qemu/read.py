@@ -1,0 +1,139 @@
+"""Files and standard input -> the QEMU command lines in them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import islice
+
+import msgspec
+
+from vnicaudit.errors import TargetError
+from vnicaudit.model.location import Location
+from vnicaudit.model.running import RunningQemu
+from vnicaudit.platforms.qemu.arguments import Arguments, parse
+from vnicaudit.platforms.qemu.build import Built, build
+from vnicaudit.platforms.qemu.commands import Command, commands
+from vnicaudit.platforms.qemu.log import is_log, last_start
+
+_PS = re.compile(
+    r"[ \t]*(?:[A-Z%+][A-Z%+-]*[ \t]+)*PID[ \t](?:.*[ \t])?(?:COMMAND|CMD|ARGS)[ \t]*$"
+)
+_NUL_PROGRAM = re.compile(rb"(?:[^\0\n]*/)?\.?(?:qemu-system-[\w.-]+|qemu-kvm|kvm)\0-")
+_UNABLE = "Unable to open vhost-net"
+"""libvirt's VIR_WARN in qemuInterfaceOpenVhostNet."""
+
+_MAX_COMMANDS = 100_000
+_WIDEST_TERMINAL = 512
+"""Columns. ``ps`` on a terminal cuts its lines; a listing this wide was not cut."""
+
+
+def looks_like(head: bytes) -> str | None:
+    """``log``, ``ps`` or ``command`` when a file that begins with ``head`` (some kilobytes) holds
+    QEMU command lines, None otherwise. Prose, XML or a nova.conf that names QEMU does not."""
+    if _NUL_PROGRAM.match(head):
+        return "command"
+    if b"\0" in head:
+        return None
+    text = head.decode("utf-8", "replace")
+    if is_log(text):
+        return "log"
+    if _PS.match(text.lstrip("\n").split("\n", 1)[0]):
+        return "ps"
+    found = next(commands(text), None)
+    if found is None:
+        return None
+    return "command" if found.pid is None else "ps"
+
+
+def read_text(data: bytes, *, target: str, file: str | None) -> Iterator[RunningQemu]:
+    """Every QEMU in a log (its last start), in ``ps`` output, or pasted.
+
+    Raises TargetError, with file and line, after the ones that could be read: at the first
+    command line that is not complete (what is missing may be a NIC), saying how many are.
+    """
+    if _NUL_PROGRAM.match(data):
+        built = [_from_nul(data, Location(target, file, 1))]
+    else:
+        text = data.decode("utf-8", "replace").replace("\0", " ")
+        built = _from_log(text, target, file) if is_log(text) else _pasted(text, target, file)
+    broken = []
+    for item in built:
+        if item.problem is None:
+            yield item.qemu
+        else:
+            broken.append(item)
+    if broken:
+        more = f" (and {len(broken) - 1} more)" if len(broken) > 1 else ""
+        raise TargetError(
+            f"QEMU command line not understood: {broken[0].problem}{more}",
+            file=file or target,
+            line=broken[0].qemu.location.line,
+        )
+
+
+def _from_nul(data: bytes, location: Location) -> Built:
+    """A copy of ``/proc/PID/cmdline``. Kernels before 4.2 cut it at 4096 bytes."""
+    words = [word.decode("utf-8", "replace") for word in data.split(b"\0")]
+    if words[-1] in ("", "\n"):
+        words.pop()
+    arguments = parse(words[1:])
+    if len(data) == 4096 and not data.endswith(b"\0"):
+        arguments = arguments._replace(problem="cut at 4096 bytes")
+    return build(words[0], arguments, location, pid=None, whole=True)
+
+
+def _from_log(text: str, target: str, file: str | None) -> list[Built]:
+    start = last_start(text)
+    if start is None:
+        raise TargetError(
+            "a libvirt log without a start of QEMU (rotated away?): its arguments are not there",
+            file=file or target,
+            line=1,
+        )
+    place = Location(target, file, start.line)
+    qemu, problem = build(start.program, start.arguments, place, pid=None, whole=True)
+    warning = next((line for line in start.warnings if _UNABLE in line), "")
+    qemu = msgspec.structs.replace(
+        qemu,
+        qemu_version=start.qemu,
+        libvirt_version=start.libvirt,
+        stopped=start.stopped,
+        warnings=start.warnings,
+        nics=tuple(
+            msgspec.structs.replace(nic, log_warning=warning, evidence="log") for nic in qemu.nics
+        ),
+    )
+    return [Built(qemu, problem)]
+
+
+def _pasted(text: str, target: str, file: str | None) -> list[Built]:
+    found = list(islice(commands(text), _MAX_COMMANDS))
+    cut = _cut_lines(text, found)
+    built = []
+    for command in found:
+        arguments = command.arguments
+        if command.line in cut:
+            arguments = arguments._replace(problem=cut[command.line])
+        built.append(_pasted_one(command, arguments, Location(target, file, command.line)))
+    return built
+
+
+def _pasted_one(command: Command, arguments: Arguments, place: Location) -> Built:
+    return build(command.program, arguments, place, pid=command.pid, whole=command.whole)
+
+
+def _cut_lines(text: str, found: list[Command]) -> dict[int, str]:
+    """Lines of a listing that ``ps`` cut at the width of a terminal: of the greatest length there
+    is, as others are."""
+    if not any(command.pid is not None for command in found):
+        return {}
+    lengths = [len(line.rstrip("\r")) for line in text.split("\n")]
+    width = max(lengths)
+    if width > _WIDEST_TERMINAL or lengths.count(width) < 2:
+        return {}
+    return {
+        command.line: f"ps cut its lines at {width} columns (use ps -ww)"
+        for command in found
+        if lengths[command.line - 1] == width
+    }

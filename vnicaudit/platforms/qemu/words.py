@@ -1,0 +1,82 @@
+"""Text -> words: shell text with its quoting, ``ps`` output without any."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+MAX_COMMAND = 4 << 20
+"""Characters of one command line that are looked at; Linux allows arguments of 2 MiB."""
+
+_TOKEN = re.compile(
+    r"""(?P<space>[ \t\r\f\v]+)
+      | (?P<joint>\\\r?\n)
+      | (?P<end>\n|\#(?<![^\s]\#)|[;|&>])
+      | '(?P<single>[^']*)'
+      | "(?P<double>(?:[^"\\]|\\.)*)"
+      | \\(?P<escaped>.)
+      | (?P<raw>[^\s'"\\;|&>]+)
+      | (?P<open>['"\\])
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_IN_DOUBLE = re.compile(r"\\(\n|[$`\"\\])")
+
+
+class Words(NamedTuple):
+    """The words of one command and where it ends in the text. ``problem`` says why the list may
+    be incomplete, None when it is not."""
+
+    words: list[str]
+    end: int
+    problem: str | None = None
+
+
+def shell_words(text: str, start: int) -> Words:
+    """Split as a POSIX shell does, from ``start`` to the end of the command (a newline that is
+    not escaped, ``;``, ``|``, ``&``, ``>``, a comment, the end of the text).
+
+    Nothing is expanded: ``$VAR`` stays as it is.
+    """
+    words: list[str] = []
+    current: str | None = None
+    position = start
+    limit = min(len(text), start + MAX_COMMAND)
+    while position < limit:
+        match = _TOKEN.match(text, position, limit)
+        if match is None:
+            break
+        kind = match.lastgroup
+        if kind == "open":
+            return Words(_done(words, current), limit, _unfinished(match.group()))
+        if kind == "end":
+            return Words(_done(words, current), match.start())
+        position = match.end()
+        if kind == "space":
+            words = _done(words, current)
+            current = None
+        elif kind != "joint":
+            current = (current or "") + _plain(kind, match)
+    problem = "a command line of more than 4 MiB" if limit < len(text) else None
+    if text[:limit].rstrip(" \t").endswith("\\\n"):
+        problem = "ends in a continued line"
+    return Words(_done(words, current), position, problem)
+
+
+def _plain(kind: str | None, match: re.Match[str]) -> str:
+    text = match.group(kind or 0)
+    return _IN_DOUBLE.sub(_unescape, text) if kind == "double" else text
+
+
+def _unescape(match: re.Match[str]) -> str:
+    return "" if match.group(1) == "\n" else match.group(1)
+
+
+def _done(words: list[str], current: str | None) -> list[str]:
+    if current is not None:
+        words.append(current)
+    return words
+
+
+def _unfinished(mark: str) -> str:
+    return "ends in a continued line" if mark == "\\" else f"a quotation mark {mark} is not closed"

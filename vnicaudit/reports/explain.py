@@ -1,0 +1,90 @@
+"""One NIC, layer by layer: who declares what, what wins and why, and what is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from vnicaudit.model.report import Explanation, Layer, LayerFact
+from vnicaudit.reports.encode import encode
+from vnicaudit.reports.facts_text import beside, facts, type_of
+from vnicaudit.reports.finding_text import FindingText
+from vnicaudit.reports.paint import Paint
+from vnicaudit.reports.safe import safe
+from vnicaudit.reports.wrap import Piece, fold, width_of, wrap
+from vnicaudit.reports.writer import Options
+
+
+def explanation_json(explanation: Explanation) -> str:
+    """``vnicaudit.explain/1``, on one line."""
+    return encode(explanation) + "\n"
+
+
+def explanation_text(explanation: Explanation, options: Options) -> str:
+    """For people; ends with a line break."""
+    return "".join(_Explain(explanation, options).sections())
+
+
+class _Explain:
+    def __init__(self, explanation: Explanation, options: Options) -> None:
+        self._it = explanation
+        self._width = options.width
+        self._paint = Paint(color=options.color)
+        self._entry = FindingText(options.width, self._paint, verbose=options.verbose)
+
+    def sections(self) -> Iterator[str]:
+        yield self._header()
+        yield self._title("Who says what")
+        yield from map(self._layer, self._it.layers)
+        yield self._title("What the guest gets")
+        yield self._facts()
+        yield self._title("What is wrong")
+        yield self._wrong()
+
+    def _header(self) -> str:
+        nic = self._it.nic
+        name = safe(nic.domain)
+        words = [f"NIC {nic.index}", nic.mac or nic.target_dev or "", type_of(nic), nic.owner,
+                 str(nic.location)]  # fmt: skip
+        pieces = [Piece(name, self._paint("name", name))]
+        pieces.extend(Piece(word, word) for word in map(safe, words) if word)
+        return fold(pieces, self._width, "", "  ", "  ")
+
+    def _title(self, title: str) -> str:
+        return "\n" + self._paint("name", title) + "\n"
+
+    def _layer(self, layer: Layer) -> str:
+        words = [safe(layer.name), *([safe(layer.place)] if layer.place else [])]
+        head = fold([Piece(word, word) for word in words], self._width, "  ", "    ", "  ")
+        if layer.missing:
+            return head + wrap(f"not known: {safe(layer.missing)}", self._width, "    ", "      ")
+        if not layer.facts:
+            return head + "    says nothing of it\n"
+        labels = max(width_of(fact.fact) for fact in layer.facts)
+        values = max(width_of(fact.value) for fact in layer.facts)
+        return head + "".join(self._fact(fact, labels, values) for fact in layer.facts)
+
+    def _fact(self, fact: LayerFact, labels: int, values: int) -> str:
+        left = f"    {safe(fact.fact):{labels}}  {safe(fact.value):{values}}  "
+        note = ": ".join(filter(None, ("← wins" if fact.wins else "", safe(fact.note))))
+        text = beside(left, note, self._width, "      ")
+        return text.replace("← wins", self._paint("fix", "← wins")) if fact.wins else text
+
+    def _facts(self) -> str:
+        known = list(facts(self._it.nic))
+        room = max(width_of(value) for _, value, _ in known)
+        lines = [
+            beside(f"  {label:6}  {value:{room}}  ", reason, self._width, "      ")
+            for label, value, reason in known
+        ]
+        if not self._it.nic.starts:
+            lines.append("  " + self._paint("bad", "does not start") + "\n")
+        return "".join(lines)
+
+    def _wrong(self) -> str:
+        entries = [
+            *map(self._entry.finding, self._it.findings),
+            *map(self._entry.crashed, self._it.crashed),
+            *map(self._entry.suppressed, self._it.suppressed),
+            *map(self._entry.skipped, self._it.skipped),
+        ]
+        return "".join(entries) or "  nothing found\n"

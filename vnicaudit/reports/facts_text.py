@@ -1,0 +1,60 @@
+"""The five facts of a NIC, ``declared → effective``, as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TypeVar
+
+from vnicaudit.model.effective import NONE, UNKNOWN, Resolved
+from vnicaudit.model.report import NicRow
+from vnicaudit.reports.safe import safe
+from vnicaudit.reports.wrap import wrap
+
+T = TypeVar("T")
+
+ARROW = "→"
+_NARROW = 28
+"""Columns a reason needs beside its fact; with less it goes below."""
+
+
+def facts(nic: NicRow) -> Iterator[tuple[str, str, str]]:
+    """``(label, value, reason)`` of each fact, safe to show."""
+    model = value(nic.model)
+    if nic.model.declared is None and nic.model.state != NONE:
+        model = f"-{ARROW}{model}"  # a default worth seeing: it is often not what one thinks
+    yield "model", model, safe(nic.model.reason)
+    yield "vhost", value(nic.vhost), safe(nic.vhost.reason)
+    yield "queues", value(nic.queues), safe(nic.queues.reason)
+    yield "rx", value(nic.rx_queue_size), safe(nic.rx_queue_size.reason)
+    yield "tx", value(nic.tx_queue_size), safe(nic.tx_queue_size.reason)
+
+
+def value(resolved: Resolved[T]) -> str:
+    """``virtio``, ``1024→256`` when declared otherwise; ``unknown`` where it cannot be told and
+    ``-`` where there is no such thing."""
+    effective = {UNKNOWN: "unknown", NONE: "-"}.get(resolved.state) or _word(resolved.effective)
+    if resolved.declared is None or resolved.declared == resolved.effective:
+        return effective
+    return f"{_word(resolved.declared)}{ARROW}{effective}"
+
+
+def type_of(nic: NicRow) -> str:
+    """``bridge``; ``network→bridge`` once it is known what the network is connected to."""
+    actual = nic.actual_type or "unknown"
+    return safe(nic.type if actual == nic.type else f"{nic.type}{ARROW}{actual}")
+
+
+def beside(left: str, text: str, width: int, indent: str) -> str:
+    """Text beside ``left``, aligned under itself; below it, indented, where too little room is
+    left. Ends with a line break."""
+    if not text:
+        return f"{left.rstrip()}\n"
+    if width - len(left) >= _NARROW:
+        return wrap(text, width, left, " " * len(left))
+    return f"{left.rstrip()}\n{wrap(text, width, indent, indent)}"
+
+
+def _word(thing: object) -> str:
+    if isinstance(thing, bool):
+        return "yes" if thing else "no"
+    return "-" if thing is None else safe(str(thing))

@@ -1,0 +1,68 @@
+"""One finding as text: what, which NIC, where; what is wrong; what to do."""
+
+from __future__ import annotations
+
+from vnicaudit.model.finding import Crashed, Finding, Skipped
+from vnicaudit.model.report import Suppressed
+from vnicaudit.reports.paint import Paint
+from vnicaudit.reports.safe import safe
+from vnicaudit.reports.wording import EVERY_RULE, fix_label, message_of, nic_label
+from vnicaudit.reports.wrap import Piece, fold, wrap
+
+_HEAD = "  "
+_BODY = "    "
+_HANG = "      "
+
+
+class FindingText:
+    """Renders entries of one domain for one terminal."""
+
+    def __init__(self, width: int, paint: Paint, *, verbose: bool = False) -> None:
+        self._width = width
+        self._paint = paint
+        self._verbose = verbose
+
+    def finding(self, finding: Finding) -> str:
+        """Three lines or more; the last says how to fix it, where anything is to be said."""
+        text = self._head(finding) + self._body(safe(message_of(finding)))
+        if finding.fix:
+            text += self._labelled(fix_label(finding), safe(finding.fix), "fix")
+        return text
+
+    def suppressed(self, entry: Suppressed) -> str:
+        """A finding that somebody accepted, with who says so."""
+        head = self._head(entry.finding, "suppressed")
+        reason = self._labelled("reason", safe(f"{entry.reason} ({entry.source})"), "quiet")
+        return head + self._body(safe(message_of(entry.finding))) + reason
+
+    def crashed(self, crashed: Crashed) -> str:
+        """A rule that failed: not a finding, and not a pass."""
+        head = self._line("crash", crashed.rule, nic_label(crashed.nic), "not judged")
+        return head + self._body(safe(crashed.error))
+
+    def skipped(self, skipped: Skipped) -> str:
+        """A rule that could not be judged, and what would tell."""
+        rule = "every rule" if skipped.rule == EVERY_RULE else skipped.rule
+        head = self._line("skip", rule, nic_label(skipped.nic), "not judged")
+        return head + self._body(safe(f"needs {skipped.needs}"))
+
+    def _head(self, finding: Finding, *more: str) -> str:
+        name = finding.name if self._verbose else ""
+        place = str(finding.location)
+        return self._line(
+            finding.severity, finding.rule, name, nic_label(finding.nic), place, *more
+        )
+
+    def _line(self, severity: str, rule: str, *more: str) -> str:
+        head = f"{severity:6}"
+        pieces = [Piece(head, self._paint(severity, severity) + head[len(severity) :])]
+        pieces.append(Piece(rule, self._paint("name", rule)))
+        pieces.extend(Piece(word, word) for word in map(safe, more) if word)
+        return fold(pieces, self._width, _HEAD, _BODY, "  ")
+
+    def _body(self, text: str) -> str:
+        return wrap(text, self._width, _BODY, _BODY)
+
+    def _labelled(self, label: str, text: str, style: str) -> str:
+        line = wrap(f"{label}: {text}", self._width, _BODY, _HANG)
+        return line.replace(label, self._paint(style, label), 1)

@@ -1,0 +1,80 @@
+"""GitHub workflow commands: each finding becomes an annotation on its file and line.
+
+Source of the escaping: actions/toolkit, ``packages/core/src/command.ts`` (data: ``%``, CR and LF;
+properties: also ``:`` and ``,``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from vnicaudit.model.finding import Crashed, Finding
+from vnicaudit.model.report import Audited, RunEnd, RunInfo
+from vnicaudit.reports.safe import annotation, annotation_property
+from vnicaudit.reports.tally import Tally
+from vnicaudit.reports.wording import closing, fix_label, message_of, nic_label, unread
+from vnicaudit.reports.writer import Options, Writer
+
+FORMAT = "github"
+SUMMARY = "GitHub annotations on files and lines"
+
+_LEVELS = {
+    "error": "error", "high": "error", "medium": "warning", "low": "notice", "info": "notice",
+}  # fmt: skip
+
+
+def writer(options: Options) -> Writer:
+    """A writer of annotations, one per line; no option changes what it writes."""
+    del options
+    return _Github()
+
+
+class _Github:
+    def __init__(self) -> None:
+        self._tally = Tally()
+
+    def start(self, run: RunInfo) -> str:
+        del run
+        return ""
+
+    def add(self, audited: Audited) -> str:
+        self._tally.add(audited)
+        lines = [_finding(finding, audited.subject) for finding in audited.findings]
+        lines.extend(_crash(crashed, audited.subject) for crashed in audited.crashed)
+        return "".join(lines)
+
+    def finish(self, end: RunEnd) -> Iterator[str]:
+        for target in end.targets:
+            for place, message, file, line in unread(target):
+                where = _where("could not be read", file, line)
+                yield _command("error", where, f"{place}: {message}")
+        yield _command("notice", {"title": "vnicaudit"}, closing(self._tally, end))
+
+
+def _finding(finding: Finding, subject: str) -> str:
+    place = finding.location
+    where = _where(f"{finding.rule} {finding.name}", place.file, place.line)
+    lines = [f"{_who(subject, nic_label(finding.nic))}: {message_of(finding)}"]
+    if finding.fix:
+        lines.append(f"{fix_label(finding)}: {finding.fix}")
+    return _command(_LEVELS[finding.severity], where, *lines)
+
+
+def _crash(crashed: Crashed, subject: str) -> str:
+    text = f"{_who(subject, nic_label(crashed.nic))}: {crashed.error}"
+    return _command("error", {"title": f"{crashed.rule} crashed"}, text)
+
+
+def _where(title: str, file: str | None, line: int | None) -> dict[str, str]:
+    if file is None:
+        return {"title": title}
+    return {"file": file, "line": str(line or 1), "title": title}
+
+
+def _who(subject: str, nic: str) -> str:
+    return f"{subject}, {nic}" if nic else subject
+
+
+def _command(level: str, properties: dict[str, str], *lines: str) -> str:
+    named = ",".join(f"{key}={annotation_property(value)}" for key, value in properties.items())
+    return f"::{level} {named}::{annotation(*lines)}\n"

@@ -1,0 +1,52 @@
+"""``vnicaudit.report/1``: everything, for programs. One finding per line; the schema is in
+``docs/schemas/``.
+
+Findings are written as they come; what stands behind them waits in temporary files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from vnicaudit.model.report import REPORT_SCHEMA, Audited, RunEnd, RunInfo
+from vnicaudit.reports.array import Separator, SpooledArray
+from vnicaudit.reports.encode import encode, encode_items
+from vnicaudit.reports.writer import Options, Writer
+
+FORMAT = "json"
+SUMMARY = "vnicaudit.report/1: everything, for programs"
+
+
+def writer(options: Options) -> Writer:
+    """A JSON writer; no option changes what it writes."""
+    del options
+    return _Json()
+
+
+class _Json:
+    def __init__(self) -> None:
+        self._separator = Separator()
+        self._later = {name: SpooledArray() for name in ("skipped", "crashed", "suppressed")}
+
+    def start(self, run: RunInfo) -> str:
+        return (
+            f'{{"schema":"{REPORT_SCHEMA}",\n"tool":{encode(run.tool)},\n'
+            f'"started":{encode(run.started)},\n"findings":['
+        )
+
+    def add(self, audited: Audited) -> str:
+        self._later["skipped"].extend(audited.skipped)
+        self._later["crashed"].extend(audited.crashed)
+        self._later["suppressed"].extend(audited.suppressed)
+        if not audited.findings:
+            return ""
+        return self._separator.before() + encode_items(audited.findings)
+
+    def finish(self, end: RunEnd) -> Iterator[str]:
+        yield "]"
+        for name, array in self._later.items():
+            yield f',\n"{name}":'
+            yield from array.drain()
+        yield f',\n"finished":{encode(end.finished)}'
+        yield f',\n"targets":{encode(end.targets)}'
+        yield f',\n"summary":{encode(end.summary)}}}\n'

@@ -1,0 +1,114 @@
+"""JUnit XML, for build servers: a test suite per domain, a failed test per finding.
+
+A rule that could not be judged is a skipped test, a rule that crashed and a target that could not
+be read are errors. A domain without findings has one passed test: build servers take a report
+without tests for a broken one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from lxml import etree
+
+from vnicaudit.model.finding import Finding
+from vnicaudit.model.report import Audited, RunEnd, RunInfo, TargetResult
+from vnicaudit.reports.safe import safe
+from vnicaudit.reports.wording import fix_label, message_of, nic_label, unread
+from vnicaudit.reports.writer import Options, Writer
+
+FORMAT = "junit"
+SUMMARY = "JUnit XML, for build servers"
+
+
+def writer(options: Options) -> Writer:
+    """A JUnit writer; no option changes what it writes."""
+    del options
+    return _Junit()
+
+
+class _Case(NamedTuple):
+    """One test: its name, how it ended (None: passed), in one line and in full."""
+
+    name: str
+    outcome: str | None = None
+    message: str = ""
+    kind: str = ""
+    text: str = ""
+
+
+class _Junit:
+    def start(self, run: RunInfo) -> str:
+        del run
+        return '<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="vnicaudit">\n'
+
+    def add(self, audited: Audited) -> str:
+        cases = list(_cases(audited))
+        if not (audited.findings or audited.crashed):
+            cases.append(_Case("no findings"))
+        return _suite(audited.subject, audited.target, cases)
+
+    def finish(self, end: RunEnd) -> Iterator[str]:
+        for target in end.targets:
+            if target.status != "ok":
+                yield _suite(target.target, target.target, _unread(target))
+        yield "</testsuites>\n"
+
+
+def _cases(audited: Audited) -> Iterator[_Case]:
+    for finding in audited.findings:
+        name = _name(finding.rule, finding.name, nic_label(finding.nic))
+        yield _Case(name, "failure", message_of(finding), finding.severity, _details(finding))
+    for crashed in audited.crashed:
+        name = _name(crashed.rule, nic_label(crashed.nic))
+        yield _Case(name, "error", crashed.error, "crash")
+    for skipped in audited.skipped:
+        name = _name(skipped.rule, nic_label(skipped.nic))
+        yield _Case(name, "skipped", f"needs {skipped.needs}")
+    for entry in audited.suppressed:
+        name = _name(entry.finding.rule, entry.finding.name, nic_label(entry.finding.nic))
+        yield _Case(name, "skipped", f"suppressed: {entry.reason} ({entry.source})")
+
+
+def _unread(target: TargetResult) -> list[_Case]:
+    return [
+        _Case(f"read {error.place}", "error", error.message, "unread") for error in unread(target)
+    ]
+
+
+def _name(*parts: str) -> str:
+    return " ".join(part for part in parts if part)
+
+
+def _details(finding: Finding) -> str:
+    fix = f"\n{fix_label(finding)}: {safe(finding.fix)}" if finding.fix else ""
+    return f"{safe(str(finding.location))}: {safe(finding.message)}{fix}"
+
+
+def _suite(name: str, target: str, cases: Iterable[_Case]) -> str:
+    cases = list(cases)
+    ends = [case.outcome for case in cases]
+    suite = etree.Element(
+        "testsuite",
+        name=safe(name),
+        package=safe(target),
+        tests=str(len(ends)),
+        failures=str(ends.count("failure")),
+        errors=str(ends.count("error")),
+        skipped=str(ends.count("skipped")),
+    )
+    for case in cases:
+        _append(suite, safe(name), case)
+    return etree.tostring(suite, encoding="unicode", pretty_print=True)
+
+
+def _append(suite: etree._Element, domain: str, case: _Case) -> None:
+    test = etree.SubElement(suite, "testcase", name=safe(case.name), classname=domain)
+    if case.outcome is None:
+        return
+    end = etree.SubElement(test, case.outcome, message=safe(case.message))
+    if case.kind:
+        end.set("type", case.kind)
+    if case.text:
+        end.text = case.text

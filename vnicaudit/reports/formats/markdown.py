@@ -1,0 +1,90 @@
+"""GitHub-flavoured Markdown, for comments on pull requests and for issues: one table per domain."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from vnicaudit.model.finding import Crashed, Finding, NicRef
+from vnicaudit.model.report import Audited, RunEnd, RunInfo
+from vnicaudit.reports.safe import markdown, markdown_code
+from vnicaudit.reports.tally import Tally
+from vnicaudit.reports.wording import (
+    accepted_sentence,
+    closing,
+    count,
+    fix_label,
+    message_of,
+    skip_sentences,
+    unread,
+)
+from vnicaudit.reports.writer import Options, Writer
+
+FORMAT = "markdown"
+SUMMARY = "tables for comments and issues"
+
+_TABLE = "| Severity | Rule | NIC | Problem | Place |\n|---|---|---|---|---|\n"
+
+
+def writer(options: Options) -> Writer:
+    """A Markdown writer; no option changes what it writes."""
+    del options
+    return _Markdown()
+
+
+class _Markdown:
+    def __init__(self) -> None:
+        self._tally = Tally()
+
+    def start(self, run: RunInfo) -> str:
+        del run
+        return "## vnicaudit\n\n"
+
+    def add(self, audited: Audited) -> str:
+        self._tally.add(audited)
+        rows = [_finding(finding) for finding in audited.findings]
+        rows.extend(map(_crash, audited.crashed))
+        if not rows:
+            return ""
+        about = f"{audited.owner}, {count(audited.nics, 'NIC')}"
+        note = markdown(about if audited.scope == "domain" else audited.scope)
+        return f"### {markdown_code(audited.subject)} ({note})\n\n{_TABLE}{''.join(rows)}\n"
+
+    def finish(self, end: RunEnd) -> Iterator[str]:
+        errors = [error for target in end.targets for error in unread(target)]
+        if errors:
+            yield "### Could not be read\n\n"
+            for error in errors:
+                yield f"* {markdown_code(error.place)}: {markdown(error.message)}\n"
+            yield "\n"
+        sentences = list(skip_sentences(self._tally))
+        if sentences:
+            yield "<details><summary>Not judged</summary>\n\n"
+            yield from (f"* {markdown(sentence)}\n" for sentence in sentences)
+            yield "\n</details>\n\n"
+        if accepted := accepted_sentence(end):
+            yield f"{markdown(accepted)}\n\n"
+        yield f"**{markdown(closing(self._tally, end))}**\n"
+
+
+def _finding(finding: Finding) -> str:
+    text = markdown(message_of(finding))
+    if finding.fix:
+        text += f"<br>{markdown(fix_label(finding))}: {markdown(finding.fix)}"
+    cells = (
+        f"**{finding.severity}**",
+        f"{markdown(finding.rule)} {markdown(finding.name)}",
+        _nic(finding.nic),
+        text,
+        markdown_code(str(finding.location)),
+    )
+    return f"| {' | '.join(cells)} |\n"
+
+
+def _crash(crashed: Crashed) -> str:
+    text = f"crashed, not judged: {markdown(crashed.error)}"
+    return f"| **crash** | {markdown(crashed.rule)} | {_nic(crashed.nic)} | {text} | |\n"
+
+
+def _nic(ref: NicRef) -> str:
+    index = "" if ref.index is None else str(ref.index)
+    return f"{index} {markdown_code(ref.mac or ref.target_dev or '')}".strip()

@@ -1,0 +1,152 @@
+"""SARIF 2.1.0, for code scanning: one run, one result per finding, on its line.
+
+Source: OASIS, Static Analysis Results Interchange Format (SARIF) Version 2.1.0. Suppressed
+findings are results with a ``suppressions`` entry; what could not be read and rules that crashed
+are notifications, and make ``executionSuccessful`` false.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from vnicaudit.model.finding import Crashed, Finding
+from vnicaudit.model.report import Audited, RuleInfo, RunEnd, RunInfo, Suppressed
+from vnicaudit.reports.array import Separator, SpooledArray
+from vnicaudit.reports.encode import encode, encode_items
+from vnicaudit.reports.safe import safe
+from vnicaudit.reports.sarif_places import artifact, location_of, locations_in
+from vnicaudit.reports.wording import Unread, fix_label, message_of, nic_label, unread
+from vnicaudit.reports.writer import Options, Writer
+
+FORMAT = "sarif"
+SUMMARY = "SARIF 2.1.0, for code scanning"
+
+_SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json"
+_LEVELS = {
+    "error": "error", "high": "error", "medium": "warning", "low": "note", "info": "note",
+}  # fmt: skip
+_FINGERPRINT = "vnicaudit/v1"
+
+
+def writer(options: Options) -> Writer:
+    """A SARIF writer; no option changes what it writes."""
+    del options
+    return _Sarif()
+
+
+class _Sarif:
+    def __init__(self) -> None:
+        self._separator = Separator()
+        self._notifications = SpooledArray()
+        self._rules: dict[str, int] = {}
+        self._started = ""
+        self._crashed = False
+
+    def start(self, run: RunInfo) -> str:
+        self._started = run.started
+        self._rules = {rule.id: index for index, rule in enumerate(run.rules)}
+        driver = {
+            "name": run.tool.name,
+            "version": run.tool.version,
+            "rules": [_rule(rule) for rule in run.rules],
+        }
+        return (
+            f'{{"$schema":"{_SCHEMA}",\n"version":"2.1.0",\n"runs":[{{\n'
+            f'"tool":{{"driver":{encode(driver)}}},\n"results":['
+        )
+
+    def add(self, audited: Audited) -> str:
+        self._crashed = self._crashed or bool(audited.crashed)
+        self._notifications.extend([self._crash(crashed) for crashed in audited.crashed])
+        results = [self._result(finding) for finding in audited.findings]
+        results.extend(map(self._suppressed, audited.suppressed))
+        return self._separator.before() + encode_items(results) if results else ""
+
+    def finish(self, end: RunEnd) -> Iterator[str]:
+        failed = any(target.status != "ok" for target in end.targets)
+        for target in end.targets:
+            self._notifications.extend([_unread(error) for error in unread(target)])
+        yield (
+            f'],\n"invocations":[{{"startTimeUtc":{encode(self._started)},'
+            f'"endTimeUtc":{encode(end.finished)},'
+            f'"executionSuccessful":{encode(not (failed or self._crashed))},'
+            '"toolExecutionNotifications":'
+        )
+        yield from self._notifications.drain()
+        yield "}]}]}\n"
+
+    def _reference(self, rule: str) -> dict[str, Any]:
+        """``index`` only for rules of the catalogue: others (about suppressions) have none."""
+        index = self._rules.get(rule)
+        return {"id": rule} if index is None else {"id": rule, "index": index}
+
+    def _result(self, finding: Finding) -> dict[str, Any]:
+        text = message_of(finding)
+        if finding.fix:
+            text += f"\n{fix_label(finding)}: {finding.fix}"
+        result: dict[str, Any] = {
+            "ruleId": finding.rule,
+            "level": _LEVELS[finding.severity],
+            "message": _message(text),
+            "locations": [location_of(finding)],
+            "partialFingerprints": {_FINGERPRINT: finding.fingerprint},
+            "properties": _properties(finding),
+        }
+        if finding.rule in self._rules:
+            result["ruleIndex"] = self._rules[finding.rule]
+        return result
+
+    def _suppressed(self, entry: Suppressed) -> dict[str, Any]:
+        reason = safe(f"{entry.reason} ({entry.source})")
+        note = {"kind": "external", "status": "accepted", "justification": reason}
+        return {**self._result(entry.finding), "suppressions": [note]}
+
+    def _crash(self, crashed: Crashed) -> dict[str, Any]:
+        who = ", ".join(filter(None, (crashed.nic.domain, nic_label(crashed.nic))))
+        return {
+            "level": "error",
+            "message": _message(f"{crashed.rule} crashed on {who or 'a host'}: {crashed.error}"),
+            "associatedRule": self._reference(crashed.rule),
+            "locations": locations_in(crashed.nic),
+        }
+
+
+def _rule(rule: RuleInfo) -> dict[str, Any]:
+    return {
+        "id": rule.id,
+        "name": rule.name,
+        "shortDescription": {"text": rule.summary},
+        "help": {"text": rule.manual, "markdown": rule.manual},
+        "defaultConfiguration": {"level": _LEVELS[rule.severity]},
+        "properties": {"severity": rule.severity, "scope": rule.scope},
+    }
+
+
+def _properties(finding: Finding) -> dict[str, Any]:
+    return {
+        "severity": finding.severity,
+        "confidence": finding.confidence,
+        "owner": finding.owner,
+        "domain": finding.nic.domain,
+        "uuid": finding.nic.uuid,
+        "mac": finding.nic.mac,
+        "change": finding.change,
+    }
+
+
+def _unread(error: Unread) -> dict[str, Any]:
+    note: dict[str, Any] = {
+        "level": "error",
+        "message": _message(f"{error.place}: {error.message}"),
+    }
+    if error.file is not None:
+        note["locations"] = [{"physicalLocation": artifact(error.file, error.line)}]
+    return note
+
+
+def _message(text: str) -> dict[str, str]:
+    """SARIF reads ``[words](destination)`` in a plain message as a link (3.11.6): text from a
+    target must not make one."""
+    lines = (safe(line) for line in text.split("\n"))
+    return {"text": "\n".join(lines).replace("](", "\\](")}

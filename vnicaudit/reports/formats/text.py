@@ -1,0 +1,134 @@
+"""For people: findings grouped by domain, then what the whole run adds up to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from vnicaudit.model.report import Audited, RunEnd, RunInfo, TargetResult
+from vnicaudit.reports.finding_text import FindingText
+from vnicaudit.reports.paint import Paint
+from vnicaudit.reports.safe import safe
+from vnicaudit.reports.tally import Tally
+from vnicaudit.reports.wording import (
+    WORST_FIRST,
+    accepted_sentence,
+    closing,
+    count,
+    is_clean,
+    skip_sentences,
+    unread,
+)
+from vnicaudit.reports.wrap import Piece, fold, width_of, wrap
+from vnicaudit.reports.writer import Options, Writer
+
+FORMAT = "text"
+SUMMARY = "for people: by domain, then a summary by rule"
+
+_SHOWN_ERRORS = 20
+
+
+def writer(options: Options) -> Writer:
+    """A text writer for a terminal of that width, with colour or without."""
+    return _Text(options)
+
+
+class _Text:
+    def __init__(self, options: Options) -> None:
+        self._options = options
+        self._width = options.width
+        self._paint = Paint(color=options.color)
+        self._entry = FindingText(options.width, self._paint, verbose=options.verbose)
+        self._tally = Tally()
+
+    def start(self, run: RunInfo) -> str:
+        del run
+        return ""
+
+    def add(self, audited: Audited) -> str:
+        self._tally.add(audited)
+        entries = "".join(self._entries(audited))
+        if not entries and not self._options.verbose:
+            return ""
+        return f"{self._header(audited)}{entries or '  no findings' + chr(10)}\n"
+
+    def finish(self, end: RunEnd) -> Iterator[str]:
+        yield from self._unread(end)
+        if self._options.quiet:
+            return
+        yield from self._by_rule()
+        yield from self._not_judged()
+        if accepted := accepted_sentence(end):
+            yield wrap(accepted, self._width, "", "  ")
+        style = "good" if is_clean(self._tally, end) else "bad"
+        for line in wrap(closing(self._tally, end), self._width, "", "  ").splitlines():
+            yield self._paint(style, line) + "\n"
+
+    def _entries(self, audited: Audited) -> Iterator[str]:
+        yield from map(self._entry.finding, audited.findings)
+        yield from map(self._entry.crashed, audited.crashed)
+        if self._options.verbose:
+            yield from map(self._entry.suppressed, audited.suppressed)
+            yield from map(self._entry.skipped, audited.skipped)
+
+    def _header(self, audited: Audited) -> str:
+        name = safe(audited.subject)
+        about = safe(", ".join(_about(audited, verbose=self._options.verbose)))
+        pieces = [Piece(name, self._paint("name", name)), Piece(about, about)]
+        return fold(pieces, self._width, "", "  ", "  ")
+
+    def _unread(self, end: RunEnd) -> Iterator[str]:
+        broken = [target for target in end.targets if target.status != "ok"]
+        if not broken:
+            return
+        yield self._paint("bad", "Could not be read") + "\n"
+        for target in broken:
+            yield from self._errors(target)
+        yield "\n"
+
+    def _errors(self, target: TargetResult) -> Iterator[str]:
+        for number, error in enumerate(unread(target)):
+            if number == _SHOWN_ERRORS and not self._options.verbose:
+                more = f"… {target.unread - number:,} more (--verbose shows them)"
+                yield wrap(more, self._width, "  ", "    ")
+                return
+            yield wrap(f"{safe(error.place)}: {safe(error.message)}", self._width, "  ", "    ")
+
+    def _by_rule(self) -> Iterator[str]:
+        counts = self._tally.findings
+        if not counts:
+            return
+        yield self._paint("name", "Summary") + "\n"
+        digits = max(len(f"{number:,}") for number in counts.values())
+        rules = max(width_of(rule) for _, rule, _ in counts)
+        for severity, rule, name in sorted(
+            counts, key=lambda key: (WORST_FIRST.index(key[0]), -counts[key], key[1])
+        ):
+            number = f"{counts[severity, rule, name]:{digits},}"
+            pieces = [
+                Piece(number, number),
+                Piece(f"{severity:6}", self._paint(severity, severity) + " " * (6 - len(severity))),
+                Piece(f"{safe(rule):{rules}}", f"{safe(rule):{rules}}"),
+                Piece(safe(name), safe(name)),
+            ]
+            yield fold(pieces, self._width, "  ", "    ", "  ")
+        yield "\n"
+
+    def _not_judged(self) -> Iterator[str]:
+        sentences = [safe(sentence) for sentence in skip_sentences(self._tally)]
+        if not sentences:
+            return
+        yield self._paint("name", "Not judged") + "\n"
+        for sentence in sentences:
+            yield wrap(sentence, self._width, "  ", "    ")
+        yield "\n"
+
+
+def _about(audited: Audited, *, verbose: bool) -> Iterator[str]:
+    """What stands behind the name in the header line."""
+    if audited.scope == "domain":
+        yield audited.owner
+        yield count(audited.nics, "NIC")
+        if verbose and audited.uuid:
+            yield audited.uuid
+    else:
+        yield "host" if audited.scope == "host" else f"{audited.owner}, configuration"

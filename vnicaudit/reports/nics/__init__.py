@@ -1,0 +1,1 @@
+"""What ``vnicaudit nics`` prints: the resolved NICs, as text or as ``vnicaudit.nics/1``."""

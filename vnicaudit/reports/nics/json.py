@@ -1,0 +1,23 @@
+"""``vnicaudit.nics/1``: every NIC, one per line, as it is read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from vnicaudit.model.domain import Domain
+from vnicaudit.model.report import NICS_SCHEMA
+from vnicaudit.reports.array import Separator
+from vnicaudit.reports.encode import encode_items
+from vnicaudit.reports.nics.rows import row
+from vnicaudit.reports.writer import Options
+
+
+def render(domains: Iterable[Domain], options: Options) -> Iterator[str]:
+    """The document in pieces, one per domain; no option changes what it says."""
+    del options
+    separator = Separator()
+    yield f'{{"schema":"{NICS_SCHEMA}",\n"nics":['
+    for domain in domains:
+        if domain.nics:
+            yield separator.before() + encode_items([row(domain, nic) for nic in domain.nics])
+    yield "]}\n"

@@ -1,0 +1,41 @@
+"""Colour for terminals. Without colour nothing is added, not even a reset."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from rich.style import Style
+
+_STYLES = {
+    "error": "bold white on red",
+    "high": "bold red",
+    "medium": "bold yellow",
+    "low": "cyan",
+    "info": "blue",
+    "crash": "bold magenta",
+    "name": "bold",
+    "quiet": "dim",
+    "fix": "green",
+    "good": "bold green",
+    "bad": "bold red",
+}
+
+
+class Paint:
+    """Colours pieces of text by what they are: a severity, a name, a fix…"""
+
+    def __init__(self, *, color: bool) -> None:
+        self._color = color
+
+    def __call__(self, style: str, text: str) -> str:
+        """The text, coloured; as it is when colour is off, the text empty or the style unknown."""
+        if not self._color or not text or style not in _STYLES:
+            return text
+        before, after = _codes(style)
+        return f"{before}{text}{after}"
+
+
+@cache
+def _codes(style: str) -> tuple[str, str]:
+    before, _, after = Style.parse(_STYLES[style]).render("|").partition("|")
+    return before, after

@@ -1,0 +1,75 @@
+r"""Text from a target, made safe to show: nothing in it can move a cursor or hide.
+
+Names come from files that anybody may have written. A terminal obeys escape sequences, a bidi
+control reorders what follows, a zero-width character makes two names look like one; so each of
+them is shown as Python would write it (``\x1b``, ``\n``, ``\u202e``).
+"""
+
+from __future__ import annotations
+
+import re
+
+_INVISIBLE = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\uffa0\ufe00-\ufe0f\U000e0100-\U000e01ef]"
+)
+"""Characters that ``str.isprintable`` lets pass although nothing is drawn for them: joiners,
+variation selectors, fillers (Unicode 15, Default_Ignorable_Code_Point) and the empty Braille
+pattern."""
+
+_AUTOLINK = re.compile(r"(://)|(?i:(www)\.)")
+_MARKDOWN = re.compile(r"[\\`*_\[\]<>|~&$]")
+_PINGS = re.compile(r"[@#]")
+_FORMULA = ("=", "+", "-", "@")
+
+
+def safe(text: str) -> str:
+    """The text with every character that does not print, or does not show, written as an escape.
+
+    A byte of a file name that is not UTF-8 becomes ``\\xNN``. The result can be encoded as UTF-8
+    and stays on one line.
+    """
+    if text.isprintable() and (text.isascii() or not _INVISIBLE.search(text)):
+        return text
+    return "".join(map(_shown, text))
+
+
+def _shown(character: str) -> str:
+    if "\udc80" <= character <= "\udcff":  # surrogateescape: one undecodable byte
+        return f"\\x{ord(character) - 0xDC00:02x}"
+    if character.isprintable() and not _INVISIBLE.match(character):
+        return character
+    return character.encode("unicode_escape").decode("ascii")
+
+
+def markdown(text: str) -> str:
+    """For running text and table cells of GitHub-flavoured Markdown: no markup, no link, no
+    mention and no issue reference comes out of it."""
+    text = _MARKDOWN.sub(r"\\\g<0>", safe(text))
+    text = _AUTOLINK.sub(lambda found: "\\://" if found[1] else f"{found[2]}\\.", text)
+    # a backslash does not stop GitHub from notifying @somebody or linking #1; a code span does
+    return _PINGS.sub(r"`\g<0>`", text)
+
+
+def markdown_code(text: str) -> str:
+    """The text as a code span that also fits in a table cell."""
+    text = safe(text).replace("|", "\\|")
+    runs = re.findall("`+", text)
+    fence = "`" * (max(map(len, runs), default=0) + 1)
+    pad = " " if text[:1] in ("`", " ") or text[-1:] in ("`", " ") else ""
+    return f"{fence}{pad}{text}{pad}{fence}" if text else ""
+
+
+def csv_cell(text: str) -> str:
+    """A cell that a spreadsheet shows and does not calculate."""
+    text = safe(text)
+    return f"'{text}" if text.startswith(_FORMULA) else text
+
+
+def annotation(*lines: str) -> str:
+    """The message of a GitHub workflow command; only what is between two ``lines`` breaks."""
+    return "%0A".join(safe(line).replace("%", "%25") for line in lines)
+
+
+def annotation_property(text: str) -> str:
+    """The value of a property of a GitHub workflow command (``file=``, ``title=``)."""
+    return safe(text).replace("%", "%25").replace(":", "%3A").replace(",", "%2C")

@@ -1,0 +1,66 @@
+"""Where a finding is, in SARIF's terms: a line of a file, and the NIC of a domain."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+from urllib.parse import quote
+
+from vnicaudit.model.finding import Finding, NicRef
+from vnicaudit.model.location import Location
+from vnicaudit.reports.safe import safe
+
+
+def location_of(finding: Finding) -> dict[str, Any]:
+    """The file and line where there is one, and the domain, NIC and element by name."""
+    place = finding.location
+    names = _logical(finding.nic)
+    if place.xpath is not None:
+        names.append({"fullyQualifiedName": place.xpath, "kind": "element"})
+    location: dict[str, Any] = {}
+    if place.file is not None:
+        location["physicalLocation"] = artifact(place.file, place.line)
+    if names or not location:
+        location["logicalLocations"] = names or [_target(place)]
+    return location
+
+
+def locations_in(ref: NicRef) -> list[dict[str, Any]]:
+    """A location by name alone; empty where there is no name."""
+    names = _logical(ref)
+    return [{"logicalLocations": names}] if names else []
+
+
+def artifact(file: str, line: int | None) -> dict[str, Any]:
+    """A ``physicalLocation``. A relative path stays relative; bytes of a name that a URI may not
+    hold, UTF-8 or not, are percent-encoded."""
+    path = quote(os.fsencode(_encodable(file)))
+    uri = f"file://{path}" if file.startswith("/") else path
+    place: dict[str, Any] = {"artifactLocation": {"uri": uri}}
+    if line is not None:
+        place["region"] = {"startLine": line}
+    return place
+
+
+def _logical(ref: NicRef) -> list[dict[str, Any]]:
+    if ref.domain is None:
+        return []
+    name = safe(ref.domain)
+    if ref.index is None:
+        return [{"name": name, "fullyQualifiedName": name, "kind": "domain"}]
+    nic = f"NIC {ref.index}"
+    return [{"name": nic, "fullyQualifiedName": f"{name}/{nic}", "kind": "nic"}]
+
+
+def _target(place: Location) -> dict[str, Any]:
+    return {"fullyQualifiedName": safe(place.target), "kind": "target"}
+
+
+def _encodable(file: str) -> str:
+    """A path as it is when it came from the file system; escapes for half surrogate pairs that
+    no file name can contain."""
+    try:
+        os.fsencode(file)
+    except UnicodeEncodeError:
+        return safe(file)
+    return file

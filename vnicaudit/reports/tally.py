@@ -1,0 +1,47 @@
+"""What a report for people adds up while the audit streams by."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from vnicaudit.model.finding import NicRef, Severity
+from vnicaudit.model.report import Audited
+
+_KINDS = 1000
+"""Different things that were missing, at most; a hostile input could name ever new ones."""
+_SCOPE_WORD = {"domain": "domain", "host": "host", "config": "file"}
+
+
+class Tally:
+    """Counters whose size depends on the rules, not on how much was audited."""
+
+    def __init__(self) -> None:
+        self.judged: Counter[str] = Counter()
+        """Scope (domain, host, config) -> how many were judged."""
+        self.affected: Counter[str] = Counter()
+        """Scope -> how many have a finding."""
+        self.findings: Counter[tuple[Severity, str, str]] = Counter()
+        """``(severity, rule, name)`` -> findings."""
+        self.skipped: Counter[tuple[str, str, str]] = Counter()
+        """``(rule, needs, kind)`` -> how many NICs, domains, hosts or files (kind)."""
+        self.crashed: Counter[str] = Counter()
+        """Rule -> crashes."""
+
+    def add(self, audited: Audited) -> None:
+        """Count one subject."""
+        self.judged[audited.scope] += 1
+        self.affected[audited.scope] += bool(audited.findings)
+        for finding in audited.findings:
+            self.findings[finding.severity, finding.rule, finding.name] += 1
+        for crashed in audited.crashed:
+            self.crashed[crashed.rule] += 1
+        for skipped in audited.skipped:
+            key = (skipped.rule, skipped.needs, kind_of(skipped.nic, audited.scope))
+            if key not in self.skipped and len(self.skipped) >= _KINDS:
+                key = (skipped.rule, "other facts (the JSON report has each)", key[2])
+            self.skipped[key] += 1
+
+
+def kind_of(ref: NicRef, scope: str) -> str:
+    """The word for what was judged: NIC, domain, host or file."""
+    return "NIC" if ref.index is not None else _SCOPE_WORD[scope]

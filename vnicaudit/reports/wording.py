@@ -1,0 +1,147 @@
+"""The words that formats for people share: which NIC, where, how many, and the last line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from vnicaudit.model.finding import SEVERITIES, Finding, NicRef
+from vnicaudit.model.report import RunEnd, TargetResult
+from vnicaudit.reports.tally import Tally
+
+WORST_FIRST = tuple(reversed(SEVERITIES))
+EVERY_RULE = "*"
+"""The ``rule`` of a Skipped entry that stands for all rules (a domain that is not QEMU's)."""
+
+
+def nic_label(ref: NicRef) -> str:
+    """``NIC 0 52:54:00:00:00:01``, by its target device where it has no MAC; empty for a
+    finding about a whole domain, host or file."""
+    words = [str(ref.index)] if ref.index is not None else []
+    if ref.mac or ref.target_dev:
+        words.append(ref.mac or ref.target_dev or "")
+    return " ".join(["NIC", *words]) if words else ""
+
+
+def count(number: int, word: str) -> str:
+    """``1 domain``, ``12,345 domains``."""
+    return f"{number:,} {word}{'' if number == 1 else 's'}"
+
+
+def fix_label(finding: Finding) -> str:
+    """``fix``, or ``fix (unsafe)`` where the proposed change may hurt the guest."""
+    return "fix (unsafe)" if finding.change is not None and not finding.change.safe else "fix"
+
+
+def message_of(finding: Finding) -> str:
+    """The message, with the confidence where the evidence is not the best."""
+    if finding.confidence == "high":
+        return finding.message
+    return f"{finding.message} (confidence: {finding.confidence})"
+
+
+class Unread(NamedTuple):
+    """One thing that could not be read: ``place`` is ``file:line`` as far as known, else the
+    target."""
+
+    place: str
+    message: str
+    file: str | None = None
+    line: int | None = None
+
+
+def unread(target: TargetResult) -> Iterator[Unread]:
+    """Everything of a target that could not be read, as far as it was kept."""
+    for error in target.errors:
+        place = error.file or target.target
+        shown = place if error.line is None else f"{place}:{error.line}"
+        yield Unread(shown, error.message, error.file, error.line)
+    if target.errors and target.unread > len(target.errors):
+        yield Unread(target.target, f"{target.unread - len(target.errors):,} more were not read")
+    if target.status != "ok" and not target.errors:
+        yield Unread(target.target, target.error or "could not be read")
+
+
+def skip_sentences(tally: Tally) -> Iterator[str]:
+    """``VNIC020 was not judged for 24 NICs: needs …``. Rules that lack the same thing on as many
+    NICs share a sentence; the most frequent comes first."""
+    groups: dict[tuple[int, str, str], list[str]] = {}
+    for (rule, needs, kind), number in tally.skipped.items():
+        groups.setdefault((number, needs, kind), []).append(rule)
+    for (number, needs, kind), rules in sorted(
+        groups.items(), key=lambda group: (-group[0][0], sorted(group[1]))
+    ):
+        where = f"not judged for {count(number, kind)}"
+        if rules == [EVERY_RULE]:
+            yield f"No rule was judged for {count(number, kind)}: needs {needs}"
+        elif len(rules) == 1:
+            yield f"{rules[0]} was {where}: needs {needs}"
+        else:
+            yield f"{', '.join(sorted(rules))} were {where}: need {needs}"
+
+
+def accepted_sentence(end: RunEnd) -> str:
+    """How many findings are not shown, and why, and what became of the baseline; else empty."""
+    parts = []
+    if end.summary.suppressed:
+        parts.append(f"{count(end.summary.suppressed, 'finding')} suppressed")
+    if end.summary.baselined:
+        parts.append(f"{count(end.summary.baselined, 'finding')} known from the baseline")
+    if end.summary.baseline_gone:
+        parts.append(f"{count(end.summary.baseline_gone, 'finding')} of the baseline gone")
+    return ", ".join(parts)
+
+
+def is_clean(tally: Tally, end: RunEnd) -> bool:
+    """Something was judged, nothing was found, and nothing failed on the way."""
+    judged = end.summary.domains or sum(tally.judged.values())
+    return bool(judged) and not end.summary.findings and not any(_broken(tally, end))
+
+
+def closing(tally: Tally, end: RunEnd) -> str:
+    """The last line: ``Found 3 problems (1 high, 2 low) in 2 of 12 domains, 24 NICs``. It never
+    says that all is well when something could not be read or judged."""
+    broken = "; ".join(_broken(tally, end))
+    if not end.summary.findings:
+        looked = _looked_at(tally, end)
+        where = f"in {looked}" if looked else "found, but there was nothing to judge"
+        return f"No problems {where}{'; but ' if broken else ''}{broken}"
+    severities = ", ".join(
+        f"{end.summary.by_severity[name]:,} {name}"
+        for name in WORST_FIRST
+        if end.summary.by_severity.get(name)
+    )
+    found = f"Found {count(end.summary.findings, 'problem')} ({severities})"
+    return f"{found} in {_affected(tally, end)}{'; ' if broken else ''}{broken}"
+
+
+def _affected(tally: Tally, end: RunEnd) -> str:
+    parts = []
+    if end.summary.domains:
+        parts.append(f"{tally.affected['domain']:,} of {count(end.summary.domains, 'domain')}")
+        parts.append(count(end.summary.nics, "NIC"))
+    for scope, word in (("host", "host"), ("config", "file")):
+        if tally.judged[scope]:
+            parts.append(f"{tally.affected[scope]:,} of {count(tally.judged[scope], word)}")
+    return ", ".join(parts)
+
+
+def _looked_at(tally: Tally, end: RunEnd) -> str:
+    parts = []
+    if end.summary.domains:
+        parts.append(count(end.summary.domains, "domain"))
+        parts.append(count(end.summary.nics, "NIC"))
+    for scope, word in (("host", "host"), ("config", "file")):
+        if tally.judged[scope]:
+            parts.append(count(tally.judged[scope], word))
+    return ", ".join(parts)
+
+
+def _broken(tally: Tally, end: RunEnd) -> Iterator[str]:
+    crashed = sum(tally.crashed.values())
+    if crashed:
+        yield f"{count(len(tally.crashed), 'rule')} crashed ({count(crashed, 'time')})"
+    failed = sum(target.status != "ok" for target in end.targets)
+    if failed:
+        total = count(len(end.targets), "target")
+        yield f"{failed:,} of {total} could not be read in full"

@@ -1,0 +1,44 @@
+"""Lines that fit a terminal. Nothing is ever cut: a word wider than the line stands alone on it,
+so that paths and ids can be copied."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from rich.cells import cell_len
+
+
+class Piece(NamedTuple):
+    """What is measured and what is written; they differ by colour."""
+
+    plain: str
+    shown: str
+
+
+def width_of(text: str) -> int:
+    """Terminal columns (two for most East Asian characters)."""
+    return len(text) if text.isascii() else cell_len(text)
+
+
+def wrap(text: str, width: int, first: str, rest: str) -> str:
+    """``first`` and the text, broken between words, further lines indented by ``rest``; ends
+    with a line break."""
+    if len(first) + width_of(text) <= width:
+        return f"{first}{text}\n"
+    return fold([Piece(word, word) for word in text.split(" ")], width, first, rest, " ")
+
+
+def fold(pieces: Iterable[Piece], width: int, first: str, rest: str, gap: str) -> str:
+    """Pieces joined by ``gap``, never broken inside; further lines indented by ``rest``."""
+    lines: list[str] = []
+    line, used, filled = first, len(first), False
+    for plain, shown in pieces:
+        size = width_of(plain)
+        if filled and used + len(gap) + size > width:
+            lines.append(line.rstrip())
+            line, used, filled = rest, len(rest), False
+        line += f"{gap}{shown}" if filled else shown
+        used += size + len(gap) * filled
+        filled = True
+    return "\n".join([*lines, line.rstrip(), ""])

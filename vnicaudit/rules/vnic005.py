@@ -1,0 +1,106 @@
+"""Another emulated NIC (usb-net, spapr-vlan, sunhme), or virtio that libvirt does not know as such.
+
+## What is wrong
+
+The NIC is emulated by QEMU, without vhost and without a vnet header. Either it is a device of
+another bus (`usb-net` on USB, `spapr-vlan` on POWER), or the model is QEMU's own name of virtio,
+`virtio-net-pci` and the like: libvirt passes it on, but counts only `virtio`,
+`virtio-transitional` and `virtio-non-transitional` as virtio, and so opens no vhost, sets no
+vnet header and ignores `<driver>`.
+
+## Why it matters
+
+Without a vnet header every frame up to the MTU is handled one by one; virtio with vhost hands the
+kernel segments of up to 64 KiB. For the order of magnitude see VNIC001 (132 Mb/s and 7.81 Gb/s);
+these models were not part of that measurement, hence *medium*.
+
+## Bad
+
+```xml
+<interface type='bridge'>
+  <source bridge='br0'/>
+  <model type='usb-net'/>
+</interface>
+```
+
+```xml
+<interface type='bridge'>
+  <source bridge='br0'/>
+  <model type='virtio-net-pci'/>
+</interface>
+```
+
+## Good
+
+```xml
+<interface type='bridge'>
+  <source bridge='br0'/>
+  <model type='virtio'/>
+</interface>
+```
+
+## Fix
+
+Change the model to virtio and keep the MAC address. A NIC from another bus gets a new address.
+
+## Fix safety
+
+As for VNIC001: safe where the guest is known to drive virtio.
+
+## When it does not fire
+
+* On ARM boards with a NIC of their own (any machine but `virt`): virtio has no bus there.
+* lan9118, smc91c111 and other parts of boards are left alone everywhere; where they cannot exist
+  VNIC007 speaks.
+* Where nothing says that the guest has a virtio driver, or the guest is known to have none, the
+  finding is *low*; so it is where the link is down.
+* On s390x VNIC008 speaks instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from vnicaudit.model.finding import Severity
+from vnicaudit.model.machines import S390, is_board
+from vnicaudit.model.models import VIRTIO, model_of_driver
+from vnicaudit.model.rule import Problem, Scope, Subject
+from vnicaudit.model.to_virtio import to_virtio
+
+NAME = "other-emulated-nic"
+SEVERITY: Severity = "medium"
+SCOPE: Scope = "nic"
+NEEDS: tuple[str, ...] = ()
+
+_OTHER_BUS = frozenset({"usb-net", "spapr-vlan", "sunhme"})
+
+
+def applies(subject: Subject) -> bool:
+    """A NIC of another bus, or virtio under QEMU's name, on a machine that can have virtio."""
+    if subject.arch in S390 or is_board(subject.domain):
+        return False
+    return subject.model in _OTHER_BUS or _virtio_by_qemu_name(subject)
+
+
+def check(subject: Subject) -> Iterator[Problem]:
+    """One problem; how severe it is depends on whether the guest can do better."""
+    found = to_virtio(subject, SEVERITY)
+    if _virtio_by_qemu_name(subject):
+        what = f"{subject.nic.model} is not virtio to libvirt: no offload, no vhost, no <driver> tuning"
+    else:
+        what = f"{subject.model} is emulated frame by frame: no offload, no vhost"
+    yield Problem(
+        what + found.note,
+        field="model",
+        severity=found.severity,
+        change=found.change,
+        fix=found.fix,
+    )
+
+
+def _virtio_by_qemu_name(subject: Subject) -> bool:
+    """``virtio-net-pci`` and the like in a definition, whether it runs or not."""
+    name = subject.nic.model or ""
+    if subject.nic.origin != "interface" or name in VIRTIO or subject.model not in VIRTIO:
+        return False
+    return model_of_driver(name) in VIRTIO and name != "virtio-net-ccw"

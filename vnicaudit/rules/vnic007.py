@@ -1,0 +1,134 @@
+"""The model is no NIC of this QEMU: the domain is defined, but does not start.
+
+## What is wrong
+
+libvirt accepts any text as a model and hands it to QEMU as it is. A model of another hypervisor
+(`vmxnet`, `82545EM`, `netfront`), a misspelt one, or one that this architecture does not have is
+found out at start only: `'notarealnic' is not a valid device model name`.
+
+## Why it matters
+
+The domain runs until it is next powered off, if it was edited while it ran, and then does not
+come back. Defined without an error, refused at start: measured with libvirt 9.0 and QEMU 7.2.
+
+## Bad
+
+```xml
+<interface type='bridge'>
+  <source bridge='br0'/>
+  <model type='vmxnet'/>
+</interface>
+```
+
+```xml host.qemu_version=7.2.22
+<interface type='bridge'>
+  <source bridge='br0'/>
+  <model type='igb'/>
+</interface>
+```
+
+## Good
+
+```xml
+<interface type='bridge'>
+  <source bridge='br0'/>
+  <model type='virtio'/>
+</interface>
+```
+
+## Fix
+
+Correct the model; virtio is the right one wherever the guest has its driver.
+
+## Fix safety
+
+As for VNIC001. As it is the domain does not start, so there is no working NIC to lose.
+
+## When it does not fire
+
+* Where a running QEMU proves the model (unless another version is assumed).
+* In domains that are not QEMU's: there these names are right.
+* On ARM boards, whose own NICs have names of their own.
+* On models that exist in QEMU but perhaps not in a distribution's build: the binary is not asked.
+* igb: only where the version is known: QEMU before 8.0 (*error*), or libvirt before 9.3, which
+  passes it on without knowing that it needs PCI Express (*medium*).
+* On s390x, where VNIC008 judges models that exist elsewhere.
+* Text that is in no list of QEMU models is reported with medium confidence: a later QEMU, or a
+  patched one, may have it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from vnicaudit.model.finding import Severity
+from vnicaudit.model.machines import PPC64, X86, is_board
+from vnicaudit.model.models import LIBVIRT_MODELS, QEMU_MODELS, shown_model
+from vnicaudit.model.rule import Problem, Scope, Subject
+from vnicaudit.model.to_virtio import to_virtio
+from vnicaudit.model.version import Version
+
+NAME = "model-unknown-to-qemu"
+SEVERITY: Severity = "error"
+SCOPE: Scope = "nic"
+NEEDS: tuple[str, ...] = ()
+
+_IGB_QEMU = Version(8, 0)
+_IGB_LIBVIRT = Version(9, 3)
+_ON_BOARD = frozenset({"lan9118", "smc91c111", "scm91c111", "ftgmac100", "xgmac", "dp8393x"})
+_ABSENT = {
+    **dict.fromkeys(X86, _ON_BOARD | {"spapr-vlan", "virtio-net-ccw"}),
+    **dict.fromkeys(PPC64, _ON_BOARD | {"virtio-net-ccw"}),
+}
+"""Architecture -> models that no QEMU has there: parts of other boards and buses. x86 as in
+``qemu-system-x86_64 -device help`` of QEMU 7.2."""
+
+
+def applies(subject: Subject) -> bool:
+    """A declared model that nothing running proves."""
+    nic = subject.nic
+    if nic.model is None or nic.origin != "interface" or nic.type == "hostdev":
+        return False
+    return not subject.proven and not is_board(subject.domain)
+
+
+def check(subject: Subject) -> Iterator[Problem]:
+    """One problem at most: no such device, not on this architecture, or not in this version."""
+    model = subject.nic.model or ""
+    if model in LIBVIRT_MODELS and model not in QEMU_MODELS:
+        yield _refused(subject, f"{model} is a model of another hypervisor, not of QEMU")
+    elif model not in QEMU_MODELS:
+        what = f"{shown_model(model)} is no NIC model of QEMU"
+        yield _refused(subject, what, proven=False)
+    elif model in _ABSENT.get(subject.arch or "", ()):
+        yield _refused(subject, f"{model} does not exist on {subject.arch}")
+    elif model == "igb":
+        yield from _igb(subject)
+
+
+def _refused(subject: Subject, what: str, *, proven: bool = True) -> Problem:
+    found = to_virtio(subject, SEVERITY)
+    return Problem(
+        f"{what}: the domain is defined but does not start",
+        field="model",
+        confidence="high" if proven else "medium",
+        change=found.change,
+        fix=found.fix,
+    )
+
+
+def _igb(subject: Subject) -> Iterator[Problem]:
+    qemu, libvirt = subject.host.qemu_version, subject.host.libvirt_version
+    assumed = " (assumed)" if subject.host.assumed else ""
+    if qemu is not None and qemu < _IGB_QEMU:
+        yield _refused(subject, f"QEMU {qemu}{assumed} has no igb, 8.0 brought it")
+    elif libvirt is not None and libvirt < _IGB_LIBVIRT:
+        found = to_virtio(subject, "medium")
+        yield Problem(
+            f"libvirt {libvirt}{assumed} does not know igb, 9.3 does: it gets no PCI Express slot",
+            field="model",
+            severity="medium",
+            confidence="medium",
+            change=found.change,
+            fix=found.fix,
+        )

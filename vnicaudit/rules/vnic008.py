@@ -1,0 +1,136 @@
+"""A PCI or emulated NIC on s390x.
+
+## What is wrong
+
+Guests on IBM Z use virtio over the channel subsystem (`virtio-net-ccw`). QEMU's s390x binary has
+no rtl8139, e1000, vmxnet3, ne2k_pci or pcnet at all: libvirt accepts them in a definition and the
+start fails. QEMU 10 does have e1000e and igb there, emulated, on zPCI. And virtio on a PCI address
+is virtio-net-pci on zPCI: it works, but is not the transport of the platform.
+
+## Why it matters
+
+A definition carried over from x86, or an image property such as Nova's `hw_vif_model=e1000`
+(Nova does not check the architecture), makes a domain that cannot start: measured with QEMU 7.2
+and 10.0. RHEL for IBM Z supports no emulated PCI device in guests at all.
+
+## Bad
+
+```xml domain.arch=s390x
+<interface type='bridge'>
+  <source bridge='br0'/>
+  <model type='e1000'/>
+</interface>
+```
+
+```xml domain.arch=s390x
+<interface type='bridge'>
+  <source bridge='br0'/>
+  <model type='virtio'/>
+  <address type='pci' domain='0x0000' bus='0x00' slot='0x01' function='0x0'/>
+</interface>
+```
+
+## Good
+
+```xml domain.arch=s390x
+<interface type='bridge'>
+  <source bridge='br0'/>
+  <model type='virtio'/>
+  <address type='ccw' cssid='0xfe' ssid='0x0' devno='0x0001'/>
+</interface>
+```
+
+## Fix
+
+Change the model to virtio and remove the PCI address, `<rom>` and `<acpi>`; libvirt then assigns
+a ccw address. With `<launchSecurity type='s390-pv'/>` or `iommu='on'` keep those as they are.
+
+## Fix safety
+
+Safe for a model that does not start and has no PCI address. Unsafe where a PCI address must go:
+the guest sees another device and names it anew.
+
+## When it does not fire
+
+* On assigned devices (`type='hostdev'`, `<hostdev>`): RoCE Express is PCI on purpose.
+* On virtio with a ccw address or none: libvirt chooses ccw. virtio-transitional and
+  virtio-non-transitional are not judged.
+* Where a running QEMU shows that the model does start, it is at most *medium*.
+* Where no architecture is declared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from vnicaudit.model.finding import Change, Severity
+from vnicaudit.model.machines import S390
+from vnicaudit.model.models import E1000E, QEMU_MODELS, VIRTIO, model_of_driver
+from vnicaudit.model.rule import Problem, Scope, Subject
+from vnicaudit.model.version import Version
+
+NAME = "pci-nic-on-s390x"
+SEVERITY: Severity = "error"
+SCOPE: Scope = "nic"
+NEEDS: tuple[str, ...] = ()
+
+_WITHOUT_E1000E = Version(7, 2, 9999)
+"""Up to the 7.2 series the s390x binary has virtio only (measured with 7.2.22); 10.0 has e1000e
+and igb (10.0.13). In between nothing is claimed."""
+
+_ADDRESS = "Its PCI address, ROM and ACPI settings must go too: libvirt then assigns a ccw address."
+_RENAMED = "the guest sees another device and may give it another name"
+_BROKEN = "as it is the domain does not start"
+
+
+def applies(subject: Subject) -> bool:
+    """A NIC of an s390x guest that is not an assigned device and not plain virtio over ccw."""
+    if subject.arch not in S390 or subject.nic.type == "hostdev":
+        return False
+    if subject.nic.actual_type == "hostdev":
+        return False
+    return subject.model in QEMU_MODELS
+
+
+def check(subject: Subject) -> Iterator[Problem]:
+    """One problem at most: impossible, emulated, or virtio on the wrong bus."""
+    model = subject.model
+    if model_of_driver(model) in VIRTIO:
+        if subject.nic.address_type == "pci":
+            yield Problem(
+                f"{model} on a PCI address is virtio-net-pci on zPCI: s390x uses ccw",
+                field="address_type",
+                severity="medium",
+                change=Change("address_type", "pci", None, safe=False, reason=_RENAMED),
+                fix="libvirt then assigns a ccw address.",
+            )
+    elif subject.proven or (model in E1000E and not _too_old(subject)):
+        what = f"{model} on s390x is emulated on zPCI: guests there use virtio-net-ccw"
+        yield _to_ccw(subject, what, "medium")
+    else:
+        yield _to_ccw(subject, _missing(subject), "error")
+
+
+def _too_old(subject: Subject) -> bool:
+    version = subject.host.qemu_version
+    return version is not None and version <= _WITHOUT_E1000E
+
+
+def _missing(subject: Subject) -> str:
+    ending = "the domain is defined but does not start"
+    if subject.model not in E1000E:
+        return f"{subject.model} does not exist on s390x: {ending}"
+    assumed = " (assumed)" if subject.host.assumed else ""
+    return f"QEMU {subject.host.qemu_version}{assumed} has no {subject.model} on s390x: {ending}"
+
+
+def _to_ccw(subject: Subject, what: str, severity: Severity) -> Problem:
+    safe = severity == "error" and subject.nic.address_type != "pci"
+    reason = _BROKEN if safe else _RENAMED
+    return Problem(
+        what,
+        field="model",
+        severity=severity,
+        change=Change("model", subject.nic.model, "virtio", safe=safe, reason=reason),
+        fix=_ADDRESS if subject.nic.address_type == "pci" else "",
+    )

@@ -1,0 +1,112 @@
+"""iommu, ats, packed or page_per_vq on a NIC that is not virtio: libvirt refuses the definition.
+
+## What is wrong
+
+These four attributes of `<driver>` are for virtio devices only, and unlike queues and ring sizes
+they are not dropped elsewhere: libvirt refuses the whole domain, on `off` as much as on `on`.
+
+## Why it matters
+
+`packed driver option is only supported for virtio devices` (measured with libvirt 9.0; 11.3 does
+the same in `virDomainCheckVirtioOptionsAreAbsent`): the domain cannot be defined. Nova writes
+`packed` for every NIC of an image that has `hw_virtio_packed_ring`, whatever its model.
+
+## Bad
+
+```xml
+<interface type='bridge'>
+  <source bridge='br0'/>
+  <model type='e1000'/>
+  <driver packed='on'/>
+</interface>
+```
+
+## Good
+
+```xml
+<interface type='bridge'>
+  <source bridge='br0'/>
+  <model type='virtio'/>
+  <driver packed='on'/>
+</interface>
+```
+
+## Fix
+
+Remove the attribute, or make the NIC virtio.
+
+## Fix safety
+
+Removing it is safe: as it is the domain cannot be defined. Keep `iommu='on'` for guests with
+encrypted memory (SEV, Secure Execution) and change the model instead; there it is unsafe to
+remove.
+
+## When it does not fire
+
+* On virtio, declared or by default.
+* Where no model is declared and the default cannot be told: skipped.
+* On a NIC that runs, and on QEMU command lines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from vnicaudit.model.finding import Change, Severity
+from vnicaudit.model.models import VIRTIO, shown_model
+from vnicaudit.model.nic import NicConfig
+from vnicaudit.model.rule import Problem, Scope, Subject
+
+NAME = "virtio-option-elsewhere"
+SEVERITY: Severity = "error"
+SCOPE: Scope = "nic"
+NEEDS: tuple[str, ...] = ("model",)
+
+_OPTIONS = ("iommu", "ats", "packed", "page_per_vq")
+
+
+def applies(subject: Subject) -> bool:
+    """One of the options is set on an interface that is not virtio in writing."""
+    nic = subject.nic
+    if nic.origin != "interface" or subject.running is not None or nic.model in VIRTIO:
+        return False
+    if subject.effective.model.state == "none" and nic.type != "hostdev":
+        return False  # what was defined had libvirt's default model, whatever that was
+    return bool(_set(nic))
+
+
+def check(subject: Subject) -> Iterator[Problem]:
+    """One problem, naming every option that libvirt refuses."""
+    nic = subject.nic
+    if nic.type != "hostdev" and nic.model is None and subject.model in VIRTIO:
+        return
+    options = _set(nic)
+    yield Problem(
+        f"libvirt refuses the definition: {', '.join(options)} in <driver> "
+        f"{'is' if len(options) == 1 else 'are'} for virtio only, and this NIC is "
+        f"{_what(subject)}",
+        field=options[0],
+        confidence="high" if nic.model or nic.type == "hostdev" else "medium",
+        change=_change(subject, options),
+        fix="" if len(options) == 1 else f"The same for {', '.join(options[1:])}.",
+    )
+
+
+def _set(nic: NicConfig) -> tuple[str, ...]:
+    return tuple(name for name in _OPTIONS if getattr(nic, name) in ("on", "off"))
+
+
+def _what(subject: Subject) -> str:
+    if subject.nic.type == "hostdev":
+        return "an assigned device"
+    return shown_model(subject.nic.model or subject.model)
+
+
+def _change(subject: Subject, options: tuple[str, ...]) -> Change:
+    name = options[0]
+    old = getattr(subject.nic, name)
+    if name == "iommu" and old == "on" and subject.nic.type != "hostdev":
+        reason = "a guest with encrypted memory needs iommu='on': make the NIC virtio there"
+        return Change(name, old, None, safe=False, reason=reason)
+    reason = "as it is the domain cannot be defined"
+    return Change(name, old, None, safe=True, reason=reason)

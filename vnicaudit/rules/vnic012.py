@@ -1,0 +1,106 @@
+"""virtio as a modern-only device, in a guest whose driver knows virtio 0.9 only.
+
+## What is wrong
+
+On a PCI Express port virtio-net is a virtio 1.0 device (PCI id 1af4:1041); the guest's driver
+binds to the transitional one (1af4:1000) only. `virtio-non-transitional` is 1af4:1041 anywhere.
+
+## Why it matters
+
+The guest has no network, though its driver is installed and the definition looks right. Measured
+with libvirt 9.0 and QEMU 7.2: the same NIC is 1af4:1000 behind the pcie-to-pci-bridge of a q35
+machine and 1af4:1041 on a pcie-root-port of its own, where libvirt puts a virtio NIC that has no
+address.
+
+## Bad
+
+```xml readiness=ready-transitional
+<interface type='bridge'>
+  <source bridge='br0'/>
+  <model type='virtio-non-transitional'/>
+</interface>
+```
+
+```xml readiness=ready-transitional domain.machine=pc-q35-9.2
+<interface type='bridge'>
+  <source bridge='br0'/>
+  <model type='virtio'/>
+</interface>
+```
+
+## Good
+
+```xml readiness=ready-transitional domain.machine=pc-q35-9.2
+<interface type='bridge'>
+  <source bridge='br0'/>
+  <model type='virtio-transitional'/>
+</interface>
+```
+
+## Fix
+
+Use `virtio-transitional` (libvirt 5.2), which libvirt puts on conventional PCI; remove the
+address so that it can. Or give the machine type `pc`, or a conventional PCI slot.
+
+## Fix safety
+
+Safe where the NIC has no address yet. Unsafe where it has one: the address changes, and with it
+the interface's name, should the guest have a driver after all.
+
+## When it does not fire
+
+* Unless the guest is known to have a driver for virtio 0.9 only (by its operating system).
+* On conventional PCI: machine type `pc`, a pcie-to-pci-bridge; and on the root bus of q35, where
+  QEMU keeps the device transitional.
+* On s390x, on virtio-mmio, and with plain `virtio` on the `virt` machines of ARM and RISC-V.
+* Where the NIC's bus is on a controller that the definition does not show: skipped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from vnicaudit.model.finding import Change, Severity
+from vnicaudit.model.machines import S390, is_q35, modern_only_slot
+from vnicaudit.model.rule import Problem, Scope, Subject
+
+NAME = "modern-only-virtio"
+SEVERITY: Severity = "medium"
+SCOPE: Scope = "nic"
+NEEDS: tuple[str, ...] = ("slot",)
+
+_RENAMED = "the NIC needs another address, and the interface may get another name"
+_FREE = "libvirt has not given it an address yet"
+
+
+def applies(subject: Subject) -> bool:
+    """A virtio NIC on PCI, in a guest with a virtio 0.9 driver."""
+    if subject.domain.readiness != "ready-transitional" or subject.arch in S390:
+        return False
+    if subject.nic.address_type not in (None, "pci") or subject.nic.type == "hostdev":
+        return False
+    if subject.model == "virtio-non-transitional":
+        return True
+    return subject.model == "virtio" and is_q35(subject.domain)
+
+
+def check(subject: Subject) -> Iterator[Problem]:
+    """One problem where the device is 1af4:1041."""
+    if subject.model == "virtio" and not modern_only_slot(subject.nic, subject.domain):
+        return
+    free = subject.nic.address_type is None
+    where = "" if subject.model == "virtio-non-transitional" else " on a PCI Express port"
+    yield Problem(
+        f"{subject.model}{where} is modern only (1af4:1041), and this guest's driver knows "
+        "virtio 0.9 only",
+        field="model",
+        confidence="medium",
+        change=Change(
+            "model",
+            subject.nic.model,
+            "virtio-transitional",
+            safe=free,
+            reason=_FREE if free else _RENAMED,
+        ),
+        fix="" if free else "Its PCI address must go too: libvirt then assigns a conventional one.",
+    )

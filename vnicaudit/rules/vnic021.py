@@ -1,0 +1,89 @@
+"""vhost switched off by <driver name='qemu'/>.
+
+## What is wrong
+
+``<driver name='qemu'/>`` tells libvirt not to open vhost-net for this virtio NIC, although the
+guest runs under KVM and could use it.
+
+## Why it matters
+
+QEMU copies every packet itself instead of a kernel thread. IBM's driver reference: "Specifying
+qemu can result in poor performance". Measured with libvirt 11.3: such a NIC has no descriptor on
+``/dev/vhost-net``; the same guest without the attribute has one, and a vhost thread.
+
+## Bad
+
+```xml
+<interface type='bridge'>
+  <source bridge='br0'/>
+  <model type='virtio'/>
+  <driver name='qemu' queues='2'/>
+</interface>
+```
+
+## Good
+
+```xml
+<interface type='bridge'>
+  <source bridge='br0'/>
+  <model type='virtio'/>
+  <driver queues='2'/>
+</interface>
+```
+
+## Fix
+
+Remove the attribute. ``name='vhost'`` would make vhost-net a condition: the guest then does not
+start where ``/dev/vhost-net`` is missing.
+
+## Fix safety
+
+Safe: without the attribute libvirt uses vhost-net where it can be opened and QEMU's own path where
+it cannot. It takes effect when the guest is powered off and on.
+
+## When it does not fire
+
+* Domains of type ``qemu`` and NICs that are not on a tap: there the attribute has no effect.
+  Nova with ``virt_type = qemu`` writes it, for example.
+* A NIC whose model is not written down as virtio: libvirt drops ``<driver>`` on it.
+* With ``rss`` or ``rss_hash_report`` on: with vhost QEMU clears RSS unless its eBPF program loads,
+  so that the attribute may be there on purpose.
+* Where it is wanted for debugging, suppress the finding with that reason.
+* A NIC whose link is down is reported as *low*: it carries no traffic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from vnicaudit.model.finding import Change, Severity
+from vnicaudit.model.rule import Problem, Scope, Subject
+from vnicaudit.model.vhost import may_have_vhost
+
+NAME = "vhost-switched-off"
+SEVERITY: Severity = "medium"
+SCOPE: Scope = "nic"
+NEEDS: tuple[str, ...] = ("actual_type",)
+
+_SAFE = (
+    "libvirt then uses vhost-net where it can be opened, and QEMU's own path where it cannot; the "
+    "guest keeps its device"
+)
+
+
+def applies(subject: Subject) -> bool:
+    """A virtio NIC that says name='qemu' where vhost would be possible."""
+    nic = subject.nic
+    if not subject.tuned or nic.driver_name != "qemu" or "on" in (nic.rss, nic.rss_hash_report):
+        return False
+    return may_have_vhost(subject)
+
+
+def check(subject: Subject) -> Iterator[Problem]:
+    """One problem per NIC."""
+    yield Problem(
+        "vhost-net is switched off by <driver name='qemu'/>: QEMU copies every packet itself",
+        field="driver_name",
+        severity="low" if subject.nic.link_state == "down" else None,
+        change=Change("driver_name", "qemu", None, safe=True, reason=_SAFE),
+    )

@@ -1,0 +1,98 @@
+"""Guest emulated by QEMU on a host with KVM.
+
+## What is wrong
+
+The domain is ``<domain type='qemu'>`` although this host could run it with KVM: same architecture,
+and ``/dev/kvm`` works. Its CPU is emulated, and libvirt never opens vhost-net for it, not even
+with ``<driver name='vhost'/>``: the guest starts, without an error, and its XML goes on saying
+``vhost``.
+
+## Why it matters
+
+Measured with libvirt 9.0 and 11.3: ``type='qemu'`` with ``name='vhost'`` gives
+``-netdev {"type":"tap","fd":"33"}`` with no vhost descriptor; ``type='kvm'`` on the same boot of
+the same host gives ``"vhost":true`` and a vhost thread.
+
+## Bad
+
+```xml domain.type=qemu host.arch=x86_64 host.kvm=true
+<interface type='bridge'>
+  <source bridge='br0'/>
+  <model type='virtio'/>
+  <driver name='vhost'/>
+</interface>
+```
+
+## Good
+
+```xml domain.type=kvm host.arch=x86_64 host.kvm=true
+<interface type='bridge'>
+  <source bridge='br0'/>
+  <model type='virtio'/>
+</interface>
+```
+
+## Fix
+
+Run it with KVM: ``<domain type='kvm'>`` in libvirt's terms, ``[libvirt] virt_type = kvm`` for
+Nova, no ``useEmulation`` for KubeVirt.
+
+## Fix safety
+
+Not automatic: the guest sees another CPU, and machines exist that only emulation can run. Power it
+off and on, and check that it boots.
+
+## When it does not fire
+
+* On a host without usable KVM, a nested one for example. The device alone is not enough: the CPU
+  must show hardware virtualization too (vmx, svm or sie in ``/proc/cpuinfo``); elsewhere, and for
+  definitions whose host is not known, the rule is skipped.
+* Guests of another architecture than the host's.
+* Guests whose only NICs are passed through.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from vnicaudit.model.finding import Severity
+from vnicaudit.model.models import VIRTIO
+from vnicaudit.model.rule import DomainSubject, Problem, Scope, Subject
+from vnicaudit.model.vhost import TAP_TYPES
+
+NAME = "emulated-on-kvm-host"
+SEVERITY: Severity = "high"
+SCOPE: Scope = "domain"
+NEEDS: tuple[str, ...] = ("arch", "host.arch", "host.kvm")
+
+_FIX = (
+    "Run it with KVM: <domain type='kvm'> in libvirt's terms, [libvirt] virt_type = kvm for Nova, "
+    "no useEmulation for KubeVirt. The guest sees another CPU: power it off and on, and check it."
+)
+
+
+def applies(subject: DomainSubject) -> bool:
+    """A TCG guest with a NIC of QEMU's that is not known to be of a foreign architecture."""
+    arch, host = subject.domain.arch, subject.host.arch
+    foreign = arch is not None and host is not None and arch != host
+    emulated = any(nic.nic.type != "hostdev" for nic in subject.nics)
+    return subject.domain.type == "qemu" and emulated and not foreign
+
+
+def check(subject: DomainSubject) -> Iterator[Problem]:
+    """One problem per domain, on a host that has KVM."""
+    if subject.host.kvm:
+        yield Problem(
+            "type='qemu' on a host with KVM: the CPU is emulated" + _without_vhost(subject.nics),
+            confidence="medium",
+            fix=_FIX,
+        )
+
+
+def _without_vhost(nics: tuple[Subject, ...]) -> str:
+    """What that means for the NICs that would have vhost."""
+    lost = [nic for nic in nics if nic.model in VIRTIO and nic.backend in TAP_TYPES]
+    if not lost:
+        return ""
+    asked = any(nic.tuned and nic.nic.driver_name == "vhost" for nic in lost)
+    return ", and vhost-net is off" + (" although name='vhost' asks for it" if asked else "")

@@ -1,0 +1,69 @@
+"""Host without vhost-net.
+
+## What is wrong
+
+The host runs KVM guests with virtio NICs on taps, and has neither ``/dev/vhost-net`` nor a module
+that would provide it. libvirt starts such guests all the same, without vhost; only those with
+``<driver name='vhost'/>`` fail (VNIC024).
+
+## Why it matters
+
+Every packet of every such guest is copied by its QEMU instead of a kernel thread. The warning
+``Unable to open vhost-net`` in libvirt's log is the only sign (measured with libvirt 9.0).
+
+## Bad
+
+```sh
+ls /dev/vhost-net                                       # No such file or directory
+grep vhost_net "/lib/modules/$(uname -r)/modules.dep"   # nothing
+```
+
+## Good
+
+```sh
+ls /dev/vhost-net                                       # /dev/vhost-net
+```
+
+## Fix
+
+Run a kernel with vhost-net (``CONFIG_VHOST_NET=m`` or ``=y``), or install the package with its
+modules where the distribution keeps them apart. Then power the guests off and on.
+
+## Fix safety
+
+Guests keep running without vhost until they are powered off and on.
+
+## When it does not fire
+
+* A module that is merely not loaded: it loads itself when the device is opened.
+* A host none of whose KVM guests has a virtio NIC on a tap; vhost-user and vDPA do not need it.
+* From inside a container, where the host's modules cannot be seen, the rule is skipped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from vnicaudit.model.finding import Severity
+from vnicaudit.model.rule import HostSubject, Problem, Scope
+
+NAME = "host-without-vhost-net"
+SEVERITY: Severity = "high"
+SCOPE: Scope = "host"
+NEEDS: tuple[str, ...] = ("host.vhost_net",)
+
+
+def applies(subject: HostSubject) -> bool:
+    """A host with a KVM guest that would use vhost-net."""
+    return "kvm-tap" in subject.uses
+
+
+def check(subject: HostSubject) -> Iterator[Problem]:
+    """One problem per host that has neither the device nor the module."""
+    if subject.host.vhost_net is False:
+        yield Problem(
+            "no /dev/vhost-net and no vhost_net module: QEMU copies every packet of the host's "
+            "virtio NICs itself",
+            fix="Run a kernel with vhost-net (CONFIG_VHOST_NET), or install the package with its "
+            "modules; then power the guests off and on.",
+        )

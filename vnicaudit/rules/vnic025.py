@@ -1,0 +1,90 @@
+"""vhost device that does not exist.
+
+## What is wrong
+
+``<backend vhost=>`` names another device than ``/dev/vhost-net``, and there is no such file on
+this host.
+
+## Why it matters
+
+libvirt opens that path for every queue pair. With ``<driver name='vhost'/>`` the guest does not
+start (``vhost-net was requested for an interface, but is unavailable``); without it libvirt logs
+one warning and starts the guest with QEMU copying every packet (libvirt 11.3,
+``qemuInterfaceOpenVhostNet``).
+
+## Bad
+
+```xml host.vhost_paths=[[/dev/vhost-net-a,false]]
+<interface type='bridge'>
+  <source bridge='br0'/>
+  <model type='virtio'/>
+  <backend vhost='/dev/vhost-net-a'/>
+</interface>
+```
+
+## Good
+
+```xml host.vhost_paths=[[/dev/vhost-net-a,true]]
+<interface type='bridge'>
+  <source bridge='br0'/>
+  <model type='virtio'/>
+  <backend vhost='/dev/vhost-net-a'/>
+</interface>
+```
+
+## Fix
+
+Make the device, or remove the attribute: libvirt then uses ``/dev/vhost-net``.
+
+## Fix safety
+
+Unsafe: why another device was named is not known.
+
+## When it does not fire
+
+* Domains of type ``qemu``, NICs that are not virtio on a tap, ``<driver name='qemu'/>``: the
+  attribute is not used.
+* ``/dev/vhost-net`` itself (VNIC023, VNIC024).
+* A NIC whose QEMU shows that it has vhost.
+* Where the host's devices were not looked at, the rule is skipped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from vnicaudit.model.finding import Change, Severity
+from vnicaudit.model.rule import Problem, Scope, Subject
+from vnicaudit.model.vhost import DEVICE, may_have_vhost
+
+NAME = "vhost-device-missing"
+SEVERITY: Severity = "error"
+SCOPE: Scope = "nic"
+NEEDS: tuple[str, ...] = ("actual_type", "host.backend_vhost")
+
+
+def applies(subject: Subject) -> bool:
+    """A virtio NIC on a tap with a vhost device of its own, not seen to work."""
+    nic = subject.nic
+    if not subject.tuned or subject.domain.type != "kvm" or nic.driver_name == "qemu":
+        return False
+    if subject.running is not None and subject.running.vhost:
+        return False
+    return nic.backend_vhost not in (None, DEVICE) and may_have_vhost(subject)
+
+
+def check(subject: Subject) -> Iterator[Problem]:
+    """One problem per NIC whose device is missing; how severe depends on name='vhost'."""
+    path = subject.nic.backend_vhost
+    if dict(subject.host.vhost_paths).get(path or "") is False:
+        demanded = subject.nic.driver_name == "vhost"
+        effect = "the guest does not start here" if demanded else "QEMU copies every packet itself"
+        yield Problem(
+            f"{path} does not exist on this host: {effect}",
+            field="backend_vhost",
+            severity=None if demanded else "medium",
+            change=Change(
+                "backend_vhost", path, None, safe=False,
+                reason="why another device than /dev/vhost-net was named is not known",
+            ),
+        )  # fmt: skip

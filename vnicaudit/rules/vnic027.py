@@ -1,0 +1,77 @@
+"""libvirt could not open vhost-net when the guest started.
+
+## What is wrong
+
+libvirt's log of the guest's last start has the warning ``Unable to open vhost-net. Opened so far
+0, requested 1``: it tried, failed, and started the guest without vhost.
+
+## Why it matters
+
+It is the cause of VNIC020 in libvirt's own words. Measured with libvirt 9.0 on a host without
+``/dev/vhost-net``; a process out of file descriptors gives the same warning.
+
+## Bad
+
+```xml running.driver=virtio-net-pci running.model=virtio running.log_warning=Unable
+<interface type='bridge'>
+  <source bridge='br0'/>
+  <model type='virtio'/>
+</interface>
+```
+
+## Good
+
+```xml running.driver=virtio-net-pci running.model=virtio running.log_warning=''
+<interface type='bridge'>
+  <source bridge='br0'/>
+  <model type='virtio'/>
+</interface>
+```
+
+## Fix
+
+Make ``/dev/vhost-net`` usable on the hypervisor (the module, and enough file descriptors for
+libvirt's daemon), then power the guest off and on where it is managed.
+
+## Fix safety
+
+Nothing changes for the guest but its packet path.
+
+## When it does not fire
+
+* Warnings from before the guest's last start: they are not read.
+* A NIC whose QEMU shows that it has vhost.
+* NICs that never have vhost-net, and domains of type ``qemu``.
+* Where QEMU is known but libvirt's log was not read, the rule is skipped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from vnicaudit.model.finding import Severity
+from vnicaudit.model.rule import Problem, Scope, Subject
+from vnicaudit.model.vhost import may_have_vhost
+
+NAME = "vhost-open-failed"
+SEVERITY: Severity = "medium"
+SCOPE: Scope = "nic"
+NEEDS: tuple[str, ...] = ("running.log_warning",)
+
+
+def applies(subject: Subject) -> bool:
+    """A NIC that could have vhost, of a QEMU that is known and does not show that it has."""
+    running = subject.running
+    return running is not None and not running.vhost and may_have_vhost(subject)
+
+
+def check(subject: Subject) -> Iterator[Problem]:
+    """One problem per NIC with such a warning."""
+    if subject.running is not None and subject.running.log_warning:
+        yield Problem(
+            "libvirt could not open vhost-net at the last start: QEMU copies every packet itself",
+            field="driver_name",
+            fix="Make /dev/vhost-net usable on the hypervisor (the vhost_net module, and enough "
+            "file descriptors for libvirt's daemon), then power the guest off and on where it "
+            "is managed.",
+        )

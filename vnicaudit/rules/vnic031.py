@@ -1,0 +1,130 @@
+"""More queues than vCPUs, more than a backend has, or no number at all.
+
+## What is wrong
+
+`queues` is larger than the number of vCPUs the guest can ever have, larger than the backend can
+do, or not a number. libvirt never compares queues with vCPUs.
+
+## Why it matters
+
+A guest uses one queue pair per vCPU at most: the others take interrupt vectors (2 each), file
+descriptors, a vhost thread and guest memory for nothing. A tap device has 256 queues at most
+(drivers/net/tun.c): with 300 QEMU 10 does not start (`could not configure /dev/net/tun: Argument
+list too long`, measured). virtio-net itself has 511 queue pairs at most. And a `queues` that is
+no number is refused at definition.
+
+## Bad
+
+```xml domain.vcpus=2
+<interface type='bridge'>
+  <source bridge='br0'/>
+  <model type='virtio'/>
+  <driver queues='8'/>
+</interface>
+```
+
+## Good
+
+```xml domain.vcpus=2 domain.vcpus_max=8
+<interface type='bridge'>
+  <source bridge='br0'/>
+  <model type='virtio'/>
+  <driver queues='8'/>
+</interface>
+```
+
+## Fix
+
+Set queues to the number of vCPUs.
+
+## Fix safety
+
+Safe: the queues that go were never used.
+
+## When it does not fire
+
+* Where the guest may get more vCPUs by hot-plug: the maximum counts, not what it starts with.
+* Where libvirt does not read the attribute: VNIC010. On backends without multiqueue: VNIC032.
+* On vDPA: QEMU takes the device's own number of queues.
+* Where the number of vCPUs is not known: skipped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from vnicaudit.model.finding import Change, Severity
+from vnicaudit.model.models import VIRTIO
+from vnicaudit.model.rule import Problem, Scope, Subject
+
+NAME = "too-many-queues"
+SEVERITY: Severity = "medium"
+SCOPE: Scope = "nic"
+NEEDS: tuple[str, ...] = ("vcpus",)
+
+_LIMITS = {"bridge": 256, "ethernet": 256, "direct": 256, None: 256, "vhostuser": 511}
+"""Actual type -> most queue pairs; None: a network, which is a tap or an assigned device."""
+
+
+def applies(subject: Subject) -> bool:
+    """More than one queue pair, declared or running, or text that is no number."""
+    if subject.model not in VIRTIO or subject.backend not in _LIMITS:
+        return False
+    return _unreadable(subject) is not None or _pairs(subject) > 1
+
+
+def check(subject: Subject) -> Iterator[Problem]:
+    """One problem at most: refused, too many to start, or idle."""
+    text, pairs, limit = _unreadable(subject), _pairs(subject), _LIMITS[subject.backend]
+    vcpus = max(subject.domain.vcpus or 1, subject.domain.vcpus_max or 1)
+    if text is not None:
+        yield Problem(
+            f"queues={text[:20]!r} is not a number: libvirt refuses the definition",
+            field="queues",
+            severity="error",
+            fix="Set it to the number of vCPUs, or remove it.",
+        )
+    elif pairs > limit and not subject.proven:
+        yield Problem(
+            f"{pairs} queue pairs, and {limit} at most are possible here: the domain does not "
+            "start",
+            field="queues",
+            severity="error",
+            confidence="medium" if subject.backend is None else "high",
+            change=_change(subject, min(vcpus, limit)),
+        )
+    elif pairs > vcpus:
+        plural = "" if vcpus == 1 else "s"
+        yield Problem(
+            f"{pairs} queue pairs for {vcpus} vCPU{plural}: {pairs - vcpus} of them idle",
+            field="queues",
+            change=_change(subject, vcpus),
+            fix="" if subject.nic.queues else "Start it with one queue pair per vCPU.",
+        )
+
+
+def _unreadable(subject: Subject) -> str | None:
+    """The text of a ``queues`` that libvirt cannot read; None when there is none."""
+    if not subject.tuned:
+        return None
+    return next((text for field, text in subject.nic.invalid if field == "queues"), None)
+
+
+def _pairs(subject: Subject) -> int:
+    """Queue pairs that run, or else that are declared where libvirt reads them."""
+    if subject.proven and subject.running is not None and subject.running.queues is not None:
+        return subject.running.queues
+    return subject.nic.queues or 1 if subject.tuned else 1
+
+
+def _change(subject: Subject, wanted: int) -> Change | None:
+    """None where the queues that run are not declared: there is nothing to edit."""
+    if subject.nic.queues is None:
+        return None
+    return Change(
+        "queues",
+        str(subject.nic.queues),
+        str(wanted),
+        safe=True,
+        reason="the guest uses one queue pair per vCPU at most",
+    )

@@ -1,0 +1,79 @@
+"""Several queues on an interface type that has no multiqueue: the domain does not start.
+
+## What is wrong
+
+`queues` is above 1 on an interface of type user, server, client, mcast or udp. Only tap and
+macvtap devices, vhost-user and vDPA have several queues.
+
+## Why it matters
+
+The definition is accepted, also with validation; the start is refused with `multiqueue is not
+supported for network interfaces of type user` (measured with libvirt 9.0).
+
+## Bad
+
+```xml domain.vcpus=4
+<interface type='user'>
+  <model type='virtio'/>
+  <driver queues='4'/>
+</interface>
+```
+
+## Good
+
+```xml domain.vcpus=4
+<interface type='user'>
+  <model type='virtio'/>
+</interface>
+```
+
+## Fix
+
+Remove `queues`, or connect the NIC to a bridge or network.
+
+## Fix safety
+
+Safe: as it is the domain does not start.
+
+## When it does not fire
+
+* On `type='network'`: it never becomes one of these types.
+* Where libvirt does not read the attribute because the model is not virtio in writing: VNIC010.
+* On `queues='1'`, and on a NIC that runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from vnicaudit.model.finding import Change, Severity
+from vnicaudit.model.rule import Problem, Scope, Subject
+
+NAME = "multiqueue-unsupported"
+SEVERITY: Severity = "error"
+SCOPE: Scope = "nic"
+NEEDS: tuple[str, ...] = ()
+
+_WITHOUT = frozenset({"user", "server", "client", "mcast", "udp", "internal"})
+"""All but what ``qemuDomainValidateActualNetDef`` lets pass (libvirt 11.3); assigned devices are
+left out."""
+
+
+def applies(subject: Subject) -> bool:
+    """Several queues asked for on a type that has none, and nothing running."""
+    if subject.backend not in _WITHOUT or not subject.tuned or subject.proven:
+        return False
+    return (subject.nic.queues or 0) > 1
+
+
+def check(subject: Subject) -> Iterator[Problem]:
+    """One problem, in libvirt's words."""
+    queues = str(subject.nic.queues)
+    yield Problem(
+        f"queues={queues}: multiqueue is not supported for network interfaces of type "
+        f"{subject.backend}, the domain does not start",
+        field="queues",
+        change=Change(
+            "queues", queues, None, safe=True, reason="as it is the domain does not start"
+        ),
+    )

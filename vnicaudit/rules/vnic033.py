@@ -1,0 +1,105 @@
+"""A receive ring of 256 descriptors behind a switch that never waits (vhost-user, vDPA).
+
+## What is wrong
+
+The NIC's receive ring has 256 descriptors, QEMU's default, and its other end is a poll-mode
+switch or a device (OVS-DPDK, VPP, VDUSE, vDPA hardware). When the guest's vCPU is not running for
+a moment the ring is full, and the switch drops.
+
+## Why it matters
+
+At more than a million packets per second 256 slots overflow within one preemption of the vCPU
+(Nova specification for Rocky). 1024 is advised on OpenStack with OVS-DPDK; drops on the VDUSE
+port were the symptom of the 256 fixed in KubeVirt (J. Meng, M. Coquelin, Red Hat, "Beam me
+through the datapath").
+
+## Bad
+
+```xml
+<interface type='vhostuser'>
+  <source type='unix' path='/run/vhost/vhu0' mode='server'/>
+  <model type='virtio'/>
+</interface>
+```
+
+## Good
+
+```xml
+<interface type='vhostuser'>
+  <source type='unix' path='/run/vhost/vhu0' mode='server'/>
+  <model type='virtio'/>
+  <driver rx_queue_size='1024'/>
+</interface>
+```
+
+## Fix
+
+Set `rx_queue_size='1024'` (libvirt 2.3, QEMU 2.7). In Nova: `[libvirt] rx_queue_size` in
+nova.conf.
+
+## Fix safety
+
+Safe on vhost-user. On vDPA unsafe: the device must have rings that large.
+
+## When it does not fire
+
+* On taps: the queue of the tap device holds what the ring does not, so without a count of drops
+  there is no evidence, and this rule has none.
+* In KubeVirt, which cannot set ring sizes, and for Nova's vDPA ports, for which Nova writes none.
+* On a NIC the guest boots from, and in guests with virtio 0.9 drivers: old iPXE and old drivers
+  cannot handle a ring above 256.
+* On passt, and where libvirt does not read the attribute (VNIC010).
+* Where the link is down.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from vnicaudit.model.finding import Change, Severity
+from vnicaudit.model.models import VIRTIO
+from vnicaudit.model.rule import Problem, Scope, Subject
+
+NAME = "small-rx-ring"
+SEVERITY: Severity = "medium"
+SCOPE: Scope = "nic"
+NEEDS: tuple[str, ...] = ()
+
+_WANTED = "1024"
+_BEHIND = {"vhostuser": "a vhost-user switch", "vdpa": "a vDPA device"}
+_SAFE = "the ring takes a little guest memory, the driver reads its size"
+_UNSAFE = "the vDPA device must have rings that large"
+
+
+def applies(subject: Subject) -> bool:
+    """A virtio NIC behind a poll-mode switch or a device, whose ring can be set."""
+    nic, domain = subject.nic, subject.domain
+    if subject.backend not in _BEHIND or subject.model not in VIRTIO:
+        return False
+    if nic.backend_type == "passt" or nic.link_state == "down" or nic.boot_order is not None:
+        return False
+    if domain.owner == "kubevirt" or domain.readiness == "ready-transitional":
+        return False
+    return not (domain.owner == "nova" and subject.backend == "vdpa")
+
+
+def check(subject: Subject) -> Iterator[Problem]:
+    """One problem where the effective ring is the smallest there is."""
+    if subject.effective.rx_queue_size.effective != 256 or (
+        subject.nic.rx_queue_size and not subject.tuned
+    ):
+        return
+    old = subject.nic.rx_queue_size
+    safe = subject.backend == "vhostuser"
+    yield Problem(
+        f"a receive ring of 256 behind {_BEHIND[subject.backend or '']}: bursts overflow it",
+        field="rx_queue_size",
+        confidence="medium" if safe else "low",
+        change=Change(
+            "rx_queue_size",
+            None if old is None else str(old),
+            _WANTED,
+            safe=safe,
+            reason=_SAFE if safe else _UNSAFE,
+        ),
+    )

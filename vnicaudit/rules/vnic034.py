@@ -1,0 +1,109 @@
+"""tx_queue_size above 256 where the backend has 256: ignored by old QEMU, refused by new.
+
+## What is wrong
+
+`tx_queue_size` is 512 or 1024 on a backend whose transmit ring has 256 descriptors at most: every
+backend but vhost-user and vDPA (`virtio_net_max_tx_queue_size` in QEMU).
+
+## Why it matters
+
+Up to QEMU 8.0 it is cut down to 256 without a word (measured with 7.2.22); later QEMU refuses to
+start (measured with 10.0.13): `Invalid tx_queue_size (= 1024), must be a power of 2 between 256
+and 256`. An upgrade of the host or a migration thus turns a definition that has worked for years
+into one that does not start.
+
+## Bad
+
+```xml
+<interface type='bridge'>
+  <source bridge='br0'/>
+  <model type='virtio'/>
+  <driver tx_queue_size='1024'/>
+</interface>
+```
+
+## Good
+
+```xml
+<interface type='vhostuser'>
+  <source type='unix' path='/run/vhost/vhu0' mode='server'/>
+  <model type='virtio'/>
+  <driver tx_queue_size='1024'/>
+</interface>
+```
+
+## Fix
+
+Remove `tx_queue_size`.
+
+## Fix safety
+
+Safe: the ring has 256 descriptors already wherever the domain starts.
+
+## When it does not fire
+
+* On vhost-user and vDPA, which do have 1024.
+* On assigned devices. What a libvirt network is connected to need not be known: it is a tap or a
+  macvtap (confidence is medium, because it may hand out assigned devices).
+* On sizes QEMU refuses on any backend: VNIC035. Where libvirt does not read it: VNIC010.
+* With QEMU 8.1 or later (known or assumed) it is an *error*: the domain does not start. QEMU 8.1
+  to 9 were not measured; there confidence is medium.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from vnicaudit.model.finding import Change, Confidence, Severity
+from vnicaudit.model.rule import Problem, Scope, Subject
+from vnicaudit.model.version import Version
+
+NAME = "tx-ring-too-large"
+SEVERITY: Severity = "high"
+SCOPE: Scope = "nic"
+NEEDS: tuple[str, ...] = ()
+
+_STRICT = Version(8, 1)
+_MEASURED = Version(10, 0)
+_UNLIMITED = ("vhostuser", "vdpa")
+
+
+def applies(subject: Subject) -> bool:
+    """A large transmit ring that libvirt hands to QEMU, on another backend than those with one."""
+    if not subject.tuned or subject.backend in _UNLIMITED:
+        return False
+    return subject.nic.tx_queue_size in (512, 1024)
+
+
+def check(subject: Subject) -> Iterator[Problem]:
+    """One problem; which depends on the QEMU version, where one is known or assumed."""
+    size = subject.nic.tx_queue_size
+    version = subject.host.qemu_version
+    confidence: Confidence = "high" if subject.backend else "medium"
+    severity: Severity = SEVERITY
+    if version is None:
+        effect = "QEMU before 8.1 ignores it, later QEMU does not start"
+    elif version < _STRICT:
+        effect = f"QEMU {_named(subject)} ignores it, and does not start from 8.1 on"
+    else:
+        effect = f"with QEMU {_named(subject)} this domain does not start"
+        severity = "error"
+        confidence = confidence if version >= _MEASURED else "medium"
+    yield Problem(
+        f"tx_queue_size={size} on type='{subject.nic.type}', which has 256 at most: {effect}",
+        field="tx_queue_size",
+        severity=severity,
+        confidence=confidence,
+        change=Change(
+            "tx_queue_size",
+            str(size),
+            None,
+            safe=True,
+            reason="the ring has 256 descriptors wherever the domain starts",
+        ),
+    )
+
+
+def _named(subject: Subject) -> str:
+    assumed = " (assumed)" if subject.host.assumed else ""
+    return f"{subject.host.qemu_version}{assumed}"

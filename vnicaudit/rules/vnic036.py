@@ -1,0 +1,100 @@
+"""Nova's tx_queue_size reaches no NIC but vhost-user ones.
+
+## What is wrong
+
+`[libvirt] tx_queue_size` is set. Nova passes it to vhost-user ports only (OVS-DPDK and its like);
+for a tap, whether on a bridge or plugged by Open vSwitch, it is never written into the domain.
+For a vDPA port neither it nor `rx_queue_size` is written, unless packed rings are on.
+
+## Why it matters
+
+Who sets it expects larger transmit rings and gets 256 descriptors. It does no harm: because Nova
+does not write it for a tap, the start failure of VNIC034 does not happen either.
+
+## Bad
+
+```ini
+[libvirt]
+tx_queue_size = 1024
+```
+
+on a compute node whose ports are plugged as taps.
+
+## Good
+
+```ini
+[libvirt]
+rx_queue_size = 1024
+```
+
+The receive ring does reach virtio NICs on a tap.
+
+## Fix
+
+Remove the line, unless this compute node has vhost-user ports.
+
+## Fix safety
+
+Safe for taps and vDPA. With vhost-user ports the transmit ring would shrink at the next hard
+reboot; hence the change is marked unsafe.
+
+## When it does not fire
+
+* Where the configuration speaks of hugepages or shared guest memory (`reserved_huge_pages` in
+  `[DEFAULT]`, `file_backed_memory` in `[libvirt]`): vhost-user needs that, so vhost-user ports are
+  to be expected. Which ports there really are a configuration file does not say: confidence is
+  low.
+* When it is set to 256, which is what every port gets anyway.
+* When `compute_driver` names another driver than libvirt.
+* In a template, where the line stands under a condition or its value is filled in: skipped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from vnicaudit.model.finding import Change, Severity
+from vnicaudit.model.nova import NovaConfig
+from vnicaudit.model.rule import ConfigSubject, Problem, Scope
+
+NAME = "nova-tx-ring-unused"
+SEVERITY: Severity = "low"
+SCOPE: Scope = "config"
+NEEDS: tuple[str, ...] = ("nova.driver", "nova.tx_queue_size")
+
+
+def applies(subject: ConfigSubject) -> bool:
+    """The option is set here, and nothing speaks for vhost-user ports."""
+    nova = subject.nova
+    if nova.setting("libvirt", "tx_queue_size") is None or nova.libvirt is False:
+        return False
+    return not _vhostuser_expected(nova)
+
+
+def check(subject: ConfigSubject) -> Iterator[Problem]:
+    """One problem, unless the value is QEMU's default or none at all."""
+    option = subject.nova.setting("libvirt", "tx_queue_size")
+    if option is None or option.value in ("", "256"):
+        return
+    yield Problem(
+        f"tx_queue_size = {option.value} reaches vhost-user ports only: Nova never writes it for "
+        "a tap, whose transmit ring stays at 256",
+        field="libvirt/tx_queue_size",
+        confidence="low",
+        change=Change(
+            "tx_queue_size",
+            option.value,
+            None,
+            safe=False,
+            reason="vhost-user ports, if there are any, would get a smaller transmit ring",
+        ),
+        fix="Remove [libvirt] tx_queue_size, unless this compute node has vhost-user ports "
+        "(OVS-DPDK).",
+    )
+
+
+def _vhostuser_expected(nova: NovaConfig) -> bool:
+    if nova.winner("DEFAULT", "reserved_huge_pages") is not None:
+        return True
+    backed = nova.winner("libvirt", "file_backed_memory")
+    return backed is not None and backed.value not in ("", "0")

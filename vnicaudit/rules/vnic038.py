@@ -1,0 +1,85 @@
+"""Packed rings are asked for where the data path has none, or where they stand in the way.
+
+## What is wrong
+
+`packed='on'` is set on a NIC whose packets the kernel's vhost-net carries, or on a vDPA NIC. The
+packed layout is negotiated: with vhost-net it is in force only if the kernel's vhost offers
+RING_PACKED. On vDPA it rules out QEMU's shadow virtqueue, which live migration is built on.
+
+## Why it matters
+
+On vhost-net the setting promises something it likely does not do, and it still is part of what
+must be equal on both sides of a migration. On vDPA it costs the ability to migrate
+(`vhost_svq_valid_features` in QEMU 10: RING_PACKED is not among the accepted features).
+
+## Bad
+
+```xml
+<interface type='vdpa'>
+  <source dev='/dev/vhost-vdpa-0'/>
+  <model type='virtio'/>
+  <driver packed='on'/>
+</interface>
+```
+
+## Good
+
+```xml
+<interface type='vhostuser'>
+  <source type='unix' path='/run/vhost/vhu0' mode='server'/>
+  <model type='virtio'/>
+  <driver packed='on'/>
+</interface>
+```
+
+## Fix
+
+Remove `packed='on'`.
+
+## Fix safety
+
+Unsafe in one respect: the ring layout is guest-visible, so a guest that runs with `packed='on'`
+cannot be migrated to a host where its definition is without. It changes with a power cycle.
+
+## When it does not fire
+
+* On vhost-user, and where QEMU itself carries the packets (no vhost): both have packed rings.
+* Where it is not known whether vhost is in force: skipped.
+* On NICs that are not virtio: VNIC011.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from vnicaudit.model.finding import Change, Severity
+from vnicaudit.model.models import VIRTIO
+from vnicaudit.model.rule import Problem, Scope, Subject
+
+NAME = "packed-ring-pointless"
+SEVERITY: Severity = "low"
+SCOPE: Scope = "nic"
+NEEDS: tuple[str, ...] = ("vhost",)
+
+_REASON = "the layout is part of what migration compares: plan it with a power cycle"
+
+
+def applies(subject: Subject) -> bool:
+    """Packed rings on a virtio NIC that is not vhost-user."""
+    if subject.nic.packed != "on" or subject.model not in VIRTIO:
+        return False
+    return subject.backend != "vhostuser" and subject.effective.vhost.effective is not False
+
+
+def check(subject: Subject) -> Iterator[Problem]:
+    """One problem: why packed does not help here."""
+    if subject.backend == "vdpa":
+        what = "packed rings on vDPA rule out the shadow virtqueue: no live migration"
+    else:
+        what = "packed rings are asked for, and the kernel's vhost-net may not offer them"
+    yield Problem(
+        what,
+        field="packed",
+        confidence="medium",
+        change=Change("packed", "on", None, safe=False, reason=_REASON),
+    )

@@ -1,0 +1,84 @@
+"""User-mode networking (slirp) under a system libvirt.
+
+## What is wrong
+
+``<interface type='user'>`` without a backend connects the guest through slirp, the TCP/IP stack
+inside QEMU: address translation for one guest, made for use without privileges.
+
+## Why it matters
+
+Every connection ends in QEMU and is opened anew by it: no vhost-net, no multiqueue (libvirt
+refuses to start with ``queues=``), no MTU, no bandwidth limits, and no way in from outside without
+port forwarding. A system libvirt can give the guest a tap device instead.
+
+## Bad
+
+```xml state.active=true
+<interface type='user'>
+  <model type='virtio'/>
+</interface>
+```
+
+## Good
+
+```xml
+<interface type='network'>
+  <source network='default'/>
+  <model type='virtio'/>
+</interface>
+```
+
+## Fix
+
+Connect it to a libvirt network or a bridge. Where only user-mode networking is possible, passt
+is the better one: ``<backend type='passt'/>`` since libvirt 9.0, and ``type='vhostuser'`` with it
+since 11.1, which needs shared memory.
+
+## Fix safety
+
+Not automatic: the guest gets another address, and what was forwarded must be reachable otherwise.
+
+## When it does not fire
+
+* Under a session libvirt (``qemu:///session``, or a file below ``.config/libvirt/qemu``), which has
+  no tap devices to give. For a definition read from any other file the confidence is *medium*: it
+  does not say which libvirt keeps it.
+* passt.
+* Domains of type ``qemu``: emulated guests are what CI and laptops run, and the CPU is what slows
+  them down.
+* KubeVirt guests: their libvirt runs without privileges in a pod.
+* A NIC whose link is down is reported as *low*: it carries no traffic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from vnicaudit.model.finding import Severity
+from vnicaudit.model.rule import Problem, Scope, Subject
+from vnicaudit.model.vhost import KVM_TYPES
+
+NAME = "user-mode-network"
+SEVERITY: Severity = "medium"
+SCOPE: Scope = "nic"
+NEEDS: tuple[str, ...] = ()
+
+
+def applies(subject: Subject) -> bool:
+    """A slirp NIC of a KVM guest that a privileged libvirt may keep."""
+    nic, domain = subject.nic, subject.domain
+    if domain.session or domain.owner == "kubevirt" or domain.type not in KVM_TYPES:
+        return False
+    return nic.origin == "interface" and nic.type == "user" and nic.backend_type != "passt"
+
+
+def check(subject: Subject) -> Iterator[Problem]:
+    """One problem per NIC; surer where a live system libvirt keeps it."""
+    yield Problem(
+        "type='user' is slirp: QEMU's own TCP/IP stack behind address translation, no vhost",
+        field="type",
+        severity="low" if subject.nic.link_state == "down" else None,
+        confidence="medium" if subject.state is None else "high",
+        fix="Connect it to a libvirt network or a bridge where it is managed; where only "
+        "user-mode networking is possible, use <backend type='passt'/> (libvirt 9.0).",
+    )

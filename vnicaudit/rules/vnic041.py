@@ -1,0 +1,99 @@
+"""vhost-user without shared guest memory.
+
+## What is wrong
+
+The NIC's packets are handled by another process (Open vSwitch with DPDK, passt, …), which must see
+the guest's memory. The domain's memory is private to QEMU.
+
+## Why it matters
+
+The backend cannot reach the rings: no packet passes. libvirt 11.2 and later refuse such a domain
+(``'interface' requires shared memory``); before, they logged a warning and started it (libvirt
+9.0 accepts the definition, measured). Measured on the same need of a VDUSE device, kernel 6.12:
+the guest boots, binds its driver, and loses every packet.
+
+## Bad
+
+```xml
+<interface type='vhostuser'>
+  <source type='unix' path='/run/openvswitch/vhu0a1b2c3d-4e' mode='server'/>
+  <model type='virtio'/>
+</interface>
+```
+
+## Good
+
+```xml
+<domain type='kvm'>
+  <name>guest</name>
+  <memoryBacking>
+    <source type='memfd'/>
+    <access mode='shared'/>
+  </memoryBacking>
+  <os><type arch='x86_64' machine='q35'>hvm</type></os>
+  <devices>
+    <interface type='vhostuser'>
+      <source type='unix' path='/run/openvswitch/vhu0a1b2c3d-4e' mode='server'/>
+      <model type='virtio'/>
+    </interface>
+  </devices>
+</domain>
+```
+
+## Fix
+
+Share the guest's memory: ``<memoryBacking>`` with ``<source type='memfd'/>`` (or huge pages) and
+``<access mode='shared'/>``; with guest NUMA nodes ``memAccess='shared'`` on every cell does the
+same. In Nova a flavor with ``hw:mem_page_size`` shares it, or ``[libvirt] file_backed_memory``.
+
+## Fix safety
+
+The guest sees the same memory; it must be powered off and on.
+
+## When it does not fire
+
+* Shared memory in any of these forms, also when every NUMA cell has it and the domain does not.
+* passt as the backend needs shared memory too: it is judged alike.
+* Where the memory backing is not known (a command line that does not show it), it is skipped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from vnicaudit.model.finding import Severity
+from vnicaudit.model.rule import Problem, Scope, Subject
+from vnicaudit.model.version import Version
+
+NAME = "vhostuser-without-shared-memory"
+SEVERITY: Severity = "error"
+SCOPE: Scope = "nic"
+NEEDS: tuple[str, ...] = ("shared_memory",)
+
+_ENFORCED = Version(11, 2)
+"""libvirt NEWS 11.2.0: "Use common check for shared memory use"."""
+
+
+def applies(subject: Subject) -> bool:
+    """A vhost-user NIC, whoever is at the other end."""
+    return subject.backend == "vhostuser"
+
+
+def check(subject: Subject) -> Iterator[Problem]:
+    """One problem per NIC whose domain keeps its memory to itself."""
+    if subject.domain.shared_memory is False:
+        yield Problem(
+            f"vhost-user without shared guest memory: {_effect(subject)}",
+            field="type",
+            fix="Share the guest's memory: <memoryBacking> with <source type='memfd'/> and "
+            "<access mode='shared'/> in libvirt's terms, hw:mem_page_size in the flavor for Nova.",
+        )
+
+
+def _effect(subject: Subject) -> str:
+    version = subject.host.libvirt_version
+    if version is None:
+        return "no packet passes, and libvirt 11.2 and later do not start it"
+    if version >= _ENFORCED:
+        return f"libvirt {version} does not start it"
+    return f"libvirt {version} starts it, and no packet passes"

@@ -1,0 +1,79 @@
+"""QEMU is the client of an Open vSwitch vhost-user port.
+
+## What is wrong
+
+``mode='client'`` on a socket of Open vSwitch means a port of type ``dpdkvhostuser``: Open vSwitch
+owns the socket, and QEMU connects to it once.
+
+## Why it matters
+
+When Open vSwitch restarts, for an upgrade or after a crash, the sockets are gone and every such
+guest stays without network until it is started anew. Open vSwitch has deprecated the port type in
+favour of ``dpdkvhostuserclient``, where QEMU owns the socket and Open vSwitch reconnects.
+
+## Bad
+
+```xml
+<interface type='vhostuser'>
+  <source type='unix' path='/var/run/openvswitch/vhu0a1b2c3d-4e' mode='client'/>
+  <model type='virtio'/>
+</interface>
+```
+
+## Good
+
+```xml
+<interface type='vhostuser'>
+  <source type='unix' path='/var/run/openvswitch/vhu0a1b2c3d-4e' mode='server'/>
+  <model type='virtio'/>
+</interface>
+```
+
+## Fix
+
+Use a ``dpdkvhostuserclient`` port, and ``mode='server'`` on QEMU's side. Neutron chooses both by
+itself where its Open vSwitch offers that port type.
+
+## Fix safety
+
+Not automatic: port and guest must change together, with the guest powered off. In server mode
+QEMU waits at start until Open vSwitch connects.
+
+## When it does not fire
+
+* passt and other backends: only sockets in Open vSwitch's run directory, or named as Neutron names
+  them (``vhu`` and 11 characters of the port's UUID).
+* ``<reconnect enabled='yes'/>`` (libvirt 4.1): QEMU connects again by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from vnicaudit.model.finding import Severity
+from vnicaudit.model.rule import Problem, Scope, Subject
+
+NAME = "ovs-vhostuser-client"
+SEVERITY: Severity = "medium"
+SCOPE: Scope = "nic"
+NEEDS: tuple[str, ...] = ()
+
+
+def applies(subject: Subject) -> bool:
+    """A vhost-user NIC that connects, once, to a socket that looks like Open vSwitch's."""
+    nic = subject.nic
+    if nic.type != "vhostuser" or nic.backend_type == "passt" or nic.reconnect == "yes":
+        return False
+    return nic.source_mode == "client" and nic.ovs_socket
+
+
+def check(subject: Subject) -> Iterator[Problem]:
+    """One problem per NIC."""
+    yield Problem(
+        f"mode='{subject.nic.source_mode}' on Open vSwitch's socket (dpdkvhostuser): the network "
+        "is gone when Open vSwitch restarts, until the guest is started anew",
+        field="source_mode",
+        confidence="medium",
+        fix="Use a dpdkvhostuserclient port in Open vSwitch and mode='server' on QEMU's side; "
+        "Neutron chooses both by itself where its Open vSwitch offers that port type.",
+    )

@@ -1,0 +1,128 @@
+"""vDPA device missing, or its doorbell not mapped.
+
+## What is wrong
+
+Either the ``/dev/vhost-vdpa-N`` that the NIC names does not exist on this host (the vDPA device is
+gone, or bound to another driver than ``vhost_vdpa``), or the NIC does not set ``page_per_vq``.
+
+## Why it matters
+
+Without the device the guest does not start: ``Unable to open '/dev/vhost-vdpa-0' for vdpa device``
+(measured with libvirt 9.0 and 11.3). Without ``page_per_vq`` the queues share one page of
+doorbells; a device's doorbell can be mapped into the guest in whole pages only, so libvirt's
+documentation recommends it for vDPA. Without the mapping each notification goes through QEMU.
+
+## Bad
+
+```xml host.vhost_paths=[[/dev/vhost-vdpa-0,false]]
+<interface type='vdpa'>
+  <source dev='/dev/vhost-vdpa-0'/>
+  <model type='virtio'/>
+  <driver page_per_vq='on'/>
+</interface>
+```
+
+```xml
+<interface type='vdpa'>
+  <source dev='/dev/vhost-vdpa-0'/>
+  <model type='virtio'/>
+</interface>
+```
+
+## Good
+
+```xml host.vhost_paths=[[/dev/vhost-vdpa-0,true]]
+<interface type='vdpa'>
+  <source dev='/dev/vhost-vdpa-0'/>
+  <model type='virtio'/>
+  <driver page_per_vq='on'/>
+</interface>
+```
+
+## Fix
+
+Create the device (``vdpa dev add``) and bind it to ``vhost_vdpa``; set ``page_per_vq='on'``.
+
+## Fix safety
+
+``page_per_vq`` is unsafe: it changes the layout of the PCI device, and a guest cannot be migrated
+to, or restored into, another layout.
+
+## When it does not fire
+
+* The device is judged on the hypervisor itself only, and not for a guest that runs with it.
+* ``page_per_vq`` is reported as *low*, with low confidence (a device in software has no doorbell
+  to map), and only where it can be set: not on s390x (no PCI), not when it is written as ``off``,
+  not with libvirt before 7.9, and only in definitions that are kept in libvirt (Nova, for one,
+  writes no ``<driver>`` for vDPA).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from vnicaudit.model.finding import Change, Severity
+from vnicaudit.model.machines import S390
+from vnicaudit.model.models import VIRTIO
+from vnicaudit.model.rule import Problem, Scope, Subject
+from vnicaudit.model.version import Version
+
+NAME = "vdpa-device"
+SEVERITY: Severity = "error"
+SCOPE: Scope = "nic"
+NEEDS: tuple[str, ...] = ()
+
+_PAGE_PER_VQ = Version(7, 9)
+_LAYOUT = "the PCI device changes its layout: saved states and migration from before do not fit"
+
+
+def applies(subject: Subject) -> bool:
+    """A vDPA NIC that libvirt defines."""
+    return subject.nic.type == "vdpa"
+
+
+def check(subject: Subject) -> Iterator[Problem]:
+    """A missing device; without that finding, a doorbell that cannot be mapped."""
+    if _missing(subject):
+        yield Problem(
+            f"{subject.nic.device} does not exist on this host: the guest does not start here"
+            + _elsewhere(subject),
+            field="device",
+            fix="Create the vDPA device (vdpa dev add) and bind it to vhost_vdpa.",
+        )
+    elif _can_set_page_per_vq(subject):
+        yield Problem(
+            "page_per_vq is not set: the doorbells of a vDPA device cannot be mapped into the "
+            "guest, each notification goes through QEMU",
+            field="page_per_vq",
+            severity="low",
+            confidence="low",
+            change=Change("page_per_vq", None, "on", safe=False, reason=_LAYOUT),
+        )
+
+
+def _missing(subject: Subject) -> bool:
+    if subject.running is not None or (subject.state is not None and subject.state.active):
+        return False
+    return dict(subject.host.vhost_paths).get(subject.nic.device or "") is False
+
+
+def _elsewhere(subject: Subject) -> str:
+    """Devices that exist on the bus and are bound to another driver."""
+    others = [
+        f"{device} is bound to {driver or 'no driver'}"
+        for device, driver in subject.host.vdpa_drivers
+        if driver != "vhost_vdpa"
+    ]
+    return f" ({', '.join(others)})" if others else ""
+
+
+def _can_set_page_per_vq(subject: Subject) -> bool:
+    nic, version = subject.nic, subject.host.libvirt_version
+    if nic.origin != "interface" or subject.domain.owner != "libvirt":
+        return False
+    if nic.page_per_vq is not None or subject.model not in VIRTIO:
+        return False
+    if version is not None and version < _PAGE_PER_VQ:
+        return False
+    return subject.arch not in S390 and nic.address_type in (None, "pci")

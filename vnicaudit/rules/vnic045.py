@@ -1,0 +1,90 @@
+"""Some of a guest's macvtap NICs ignore the MAC addresses it sets.
+
+## What is wrong
+
+The guest has macvtap NICs with ``trustGuestRxFilters='yes'`` and others without: on the others the
+host ignores the MAC addresses, multicast and VLAN filters that the guest sets.
+
+## Why it matters
+
+libvirt's documentation: where it is not set, "an attempted change to the mac address originating
+from the guest side will result in a non-working network connection". Bonding, VRRP with a virtual
+MAC, and bridges in the guest change it.
+
+## Bad
+
+```xml
+<interface type='direct' trustGuestRxFilters='yes'>
+  <source dev='eth0' mode='bridge'/>
+  <model type='virtio'/>
+</interface>
+<interface type='direct'>
+  <source dev='eth1' mode='bridge'/>
+  <model type='virtio'/>
+</interface>
+```
+
+## Good
+
+```xml
+<interface type='direct' trustGuestRxFilters='yes'>
+  <source dev='eth0' mode='bridge'/>
+  <model type='virtio'/>
+</interface>
+<interface type='direct' trustGuestRxFilters='yes'>
+  <source dev='eth1' mode='bridge'/>
+  <model type='virtio'/>
+</interface>
+```
+
+## Fix
+
+If the guest changes MAC addresses on that NIC too, set ``trustGuestRxFilters='yes'`` on it.
+
+## Fix safety
+
+Not automatic: it lets the guest choose its addresses, which is why it is off by default.
+
+## When it does not fire
+
+* Where no NIC of the guest trusts its filters: that a guest changes its addresses cannot be seen
+  in its definition, and a note on every macvtap would say nothing. That a guest on macvtap cannot
+  talk to its own host is how macvtap works, not a fault.
+* On NICs where the attribute is written, as ``no`` too, and on models other than virtio, which do
+  not support it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from vnicaudit.model.finding import Severity
+from vnicaudit.model.models import VIRTIO
+from vnicaudit.model.rule import DomainSubject, Problem, Scope, Subject
+
+NAME = "macvtap-filters-not-trusted"
+SEVERITY: Severity = "info"
+SCOPE: Scope = "domain"
+NEEDS: tuple[str, ...] = ()
+
+
+def applies(subject: DomainSubject) -> bool:
+    """A guest that is trusted on one of its macvtap NICs."""
+    return any(nic.nic.trust_guest_rx_filters == "yes" for nic in _macvtaps(subject))
+
+
+def check(subject: DomainSubject) -> Iterator[Problem]:
+    """One problem per domain, for all its NICs that leave the attribute out."""
+    silent = [nic for nic in _macvtaps(subject) if nic.nic.trust_guest_rx_filters is None]
+    if silent:
+        yield Problem(
+            f"{len(silent)} macvtap NIC{'s' * (len(silent) > 1)} without trustGuestRxFilters "
+            "beside one that has it: MAC addresses that the guest sets there are ignored",
+            confidence="low",
+            fix="If the guest changes MAC addresses on all of them, set trustGuestRxFilters='yes' "
+            "on all, where the definition is managed.",
+        )
+
+
+def _macvtaps(subject: DomainSubject) -> list[Subject]:
+    return [nic for nic in subject.nics if nic.backend == "direct" and nic.model in VIRTIO]

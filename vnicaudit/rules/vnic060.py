@@ -1,0 +1,96 @@
+"""Nova is told to write no NIC model (use_virtio_for_bridges is false).
+
+## What is wrong
+
+`[libvirt] use_virtio_for_bridges` is false on a compute node. Where neither the image
+(`hw_vif_model`) nor libosinfo (`os_distro`) names a model, Nova then writes no `<model>`, and
+libvirt fills in its default: on x86, for `pc` and `q35` alike, rtl8139.
+
+## Why it matters
+
+A Swiss cloud found its guests on rtl8139 that way. One TCP stream went from 132 Mb/s to
+7.81 Gb/s when the option was turned on and the guests were moved to virtio (A. Scicchitano,
+SWITCH).
+
+## Bad
+
+```ini
+[libvirt]
+use_virtio_for_bridges = false
+```
+
+## Good
+
+```ini
+[libvirt]
+use_virtio_for_bridges = true
+```
+
+True is the default: the line can also be removed.
+
+## Fix
+
+Set the option to true and restart nova-compute. That is for new servers only: since Yoga (25.0)
+Nova keeps the model of an existing server (`image_hw_vif_model`). For those: stop the server,
+`nova-manage image_property set UUID --property hw_vif_model=virtio`, start it.
+
+## Fix safety
+
+Unsafe without a look at the images: new guests without a virtio driver (Windows without NetKVM)
+lose their network. Give those images their own `hw_vif_model` first.
+
+## When it does not fire
+
+* When `compute_driver` names another driver than libvirt, or `virt_type` is neither kvm nor qemu:
+  the option is not read, or the default is another one.
+* When a file that Nova reads later (`nova-compute.conf`, `nova.conf.d/`) sets it to true.
+* In a template, where the line stands under a condition or its value is filled in: skipped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from vnicaudit.model.finding import Change, Severity
+from vnicaudit.model.nova import NovaConfig, as_bool
+from vnicaudit.model.rule import ConfigSubject, Problem, Scope
+
+NAME = "nova-virtio-off"
+SEVERITY: Severity = "high"
+SCOPE: Scope = "config"
+NEEDS: tuple[str, ...] = ("nova.driver", "nova.virt_type", "nova.use_virtio_for_bridges")
+
+
+def applies(subject: ConfigSubject) -> bool:
+    """The option is set here, and may be false for guests of QEMU."""
+    nova = subject.nova
+    option = nova.setting("libvirt", "use_virtio_for_bridges")
+    if option is None or nova.libvirt is False or not _may_be_qemu(nova):
+        return False
+    return not option.certain or as_bool(option.value) is False
+
+
+def check(subject: ConfigSubject) -> Iterator[Problem]:
+    """One problem: asked only when the option is certain, hence false."""
+    option = subject.nova.setting("libvirt", "use_virtio_for_bridges")
+    value = "" if option is None else option.value
+    yield Problem(
+        f"use_virtio_for_bridges = {value}: where the image names no model Nova writes none, and "
+        "libvirt's default on x86 is rtl8139",
+        field="libvirt/use_virtio_for_bridges",
+        change=Change(
+            "use_virtio_for_bridges",
+            value,
+            "true",
+            safe=False,
+            reason="new guests whose image has no virtio driver would lose their network",
+        ),
+        fix="Set [libvirt] use_virtio_for_bridges = true (the default) and restart nova-compute; "
+        "this is for new servers. Existing ones keep their model: stop the server, nova-manage "
+        "image_property set UUID --property hw_vif_model=virtio, start it.",
+    )
+
+
+def _may_be_qemu(nova: NovaConfig) -> bool:
+    kind = nova.winner("libvirt", "virt_type")
+    return kind is None or not kind.certain or kind.value in ("kvm", "qemu")

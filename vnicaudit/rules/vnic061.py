@@ -1,0 +1,94 @@
+"""A nova.conf option that Nova has not read since Juno.
+
+## What is wrong
+
+`libvirt_use_virtio_for_bridges` stands in `[DEFAULT]`. The option moved to `[libvirt]
+use_virtio_for_bridges` in Icehouse (2014.1); the old name was dropped in Juno (2014.2). Nova says
+nothing about the line and does not read it.
+
+## Why it matters
+
+Whoever reads the file believes the line. Guides from 2012 still tell to add it, and a value that
+is not in effect hides the one that is.
+
+## Bad
+
+```ini
+[DEFAULT]
+libvirt_use_virtio_for_bridges = true
+```
+
+## Good
+
+```ini
+[libvirt]
+use_virtio_for_bridges = true
+```
+
+## Fix
+
+Remove the line. If it says true, `[libvirt] use_virtio_for_bridges` may be set in its place; true
+is the default there. If it says false, do not move it: it would take virtio away from new
+servers (VNIC060).
+
+## Fix safety
+
+Safe: removing a line that is not read changes nothing.
+
+## When it does not fire
+
+* When `compute_driver` names another driver than libvirt.
+* In a template, where the line stands under a condition: skipped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from vnicaudit.model.finding import Change, Severity
+from vnicaudit.model.nova import NovaConfig, as_bool
+from vnicaudit.model.rule import ConfigSubject, Problem, Scope
+
+NAME = "nova-dead-option"
+SEVERITY: Severity = "medium"
+SCOPE: Scope = "config"
+NEEDS: tuple[str, ...] = ("nova.driver", "nova.libvirt_use_virtio_for_bridges")
+
+_DEAD = "libvirt_use_virtio_for_bridges"
+
+
+def applies(subject: ConfigSubject) -> bool:
+    """The dead option is written in this file, and the compute node may be one of libvirt."""
+    nova = subject.nova
+    return nova.libvirt is not False and nova.written("DEFAULT", _DEAD) is not None
+
+
+def check(subject: ConfigSubject) -> Iterator[Problem]:
+    """One problem per file."""
+    option = subject.nova.written("DEFAULT", _DEAD)
+    value = "" if option is None else option.value
+    yield Problem(
+        f"[DEFAULT] {_DEAD} = {value} has not been read since Juno (2014.2); "
+        + _in_effect(subject.nova),
+        field=f"DEFAULT/{_DEAD}",
+        change=Change(_DEAD, value, None, safe=True, reason="Nova does not read the line"),
+        fix=_fix(value),
+    )
+
+
+def _in_effect(nova: NovaConfig) -> str:
+    living = nova.winner("libvirt", "use_virtio_for_bridges")
+    if living is None:
+        return "[libvirt] use_virtio_for_bridges is not set: its default, true, is in effect"
+    if not living.certain:
+        return "[libvirt] use_virtio_for_bridges is what counts"
+    return f"[libvirt] use_virtio_for_bridges = {living.value} is in effect"
+
+
+def _fix(value: str) -> str:
+    if as_bool(value) is False:
+        return (
+            "Remove the line. Do not move it to [libvirt]: there it would take virtio away from "
+            "new servers."
+        )
+    return "Remove the line, or move it to [libvirt] as use_virtio_for_bridges = true."
