@@ -72,16 +72,14 @@ def definition(number: int, dice: random.Random) -> str:
             mac=f"52:54:00:{number >> 16 & 255:02x}:{number >> 8 & 255:02x}:{number & 255:02x}",
             bridge=dice.randrange(4),
             model=(model := dice.choice(["virtio"] * 6 + ["e1000", "rtl8139", "e1000e"])),
-            driver="\n      <driver name='vhost' queues='%d'/>" % dice.choice([2, 4, 8])
+            driver=f"\n      <driver name='vhost' queues='{dice.choice([2, 4, 8])}'/>"
             if model == "virtio" and dice.random() < 0.5
             else "",
             bus=bus,
         )
         for bus in (1, 2)
     )
-    disks = "".join(
-        _DISK.format(name=name, number=n + 3, letter="abcdefgh"[n]) for n in range(6)
-    )
+    disks = "".join(_DISK.format(name=name, number=n + 3, letter="abcdefgh"[n]) for n in range(6))
     controllers = "".join(_CONTROLLER.format(n=n) for n in range(1, 7))
     return f"""<domain type='kvm'>
   <name>{name}</name>

@@ -92,9 +92,7 @@ def differences(pair: Pair) -> Iterator[Difference]:
             yield Difference(name, f"NIC {place}: we say {mine}, QEMU gets {real}")
 
 
-def _aligned(
-    ours: list[Shape], theirs: list[Shape]
-) -> Iterator[tuple[Shape | None, Shape | None]]:
+def _aligned(ours: list[Shape], theirs: list[Shape]) -> Iterator[tuple[Shape | None, Shape | None]]:
     """NICs in order; libvirt puts assigned devices after all others."""
     for passthrough in (False, True):
         left = [shape for shape in ours if (shape.model == "vfio-pci") is passthrough]

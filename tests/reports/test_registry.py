@@ -22,7 +22,7 @@ def test_the_formats_of_the_command_line_are_there() -> None:
 @pytest.mark.parametrize("name", formats())
 def test_every_format_says_what_it_is(name: str) -> None:
     module = load(name)
-    assert module.FORMAT == name
+    assert name == module.FORMAT
     assert module.SUMMARY
     assert len(module.SUMMARY) <= 60
     assert not module.SUMMARY.endswith(".")

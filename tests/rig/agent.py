@@ -61,7 +61,7 @@ class Agent:
         end = time.monotonic() + timeout
         while not (status := self.call("guest-exec-status", pid=pid))["exited"]:
             if time.monotonic() > end:
-                self.call("guest-exec", path="kill", arg=["-9", str(pid)])
+                self.call("guest-exec", path="sh", arg=["-c", f"kill -9 {pid}"])
                 raise RigError(f"{' '.join(argv)}: no end after {timeout:.0f} s in the guest")
             time.sleep(0.1)
         # A program that a signal ended has no exit code; shells count from 128.

@@ -35,7 +35,7 @@ def cached(name: str, key: str, build: Callable[[Path], None]) -> Path:
     interrupted build is done again; a second session waits for the first one's build.
     """
     ready = folder() / f"{name}-{key}"
-    with _locked(folder() / f"{name}.lock"):
+    with locked(name):
         if ready.is_dir():
             return ready
         for interrupted in folder().glob(f"{name}-*.part"):
@@ -51,7 +51,8 @@ def cached(name: str, key: str, build: Callable[[Path], None]) -> Path:
 
 
 @contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    with path.open("w") as handle:
+def locked(name: str) -> Iterator[None]:
+    """Hold a lock that all sessions with this cache folder share."""
+    with (folder() / f"{name}.lock").open("w") as handle:
         fcntl.flock(handle, fcntl.LOCK_EX)
         yield

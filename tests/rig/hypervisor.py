@@ -44,7 +44,7 @@ def running_hypervisor() -> Iterator[Hypervisor]:
     require("ip", "libvirtd", "unshare", "virtlogd")
     connection = _connect()
     own = str(os.getpid())
-    for process in _leftovers(connection):
+    for process in _leftovers(connection, own):
         log(f"removing what test process {process} left behind")
         _remove(connection, process)
     folder = _session_folder(own)
@@ -66,8 +66,9 @@ def _connect() -> Any:
         raise Missing(f"libvirt for Python cannot be imported ({error})") from error
     # libvirt prints every error on stderr unless told otherwise; waiting makes many.
     libvirt.registerErrorHandler(lambda _context, _error: None, None)
-    _start("virtlogd", "/run/libvirt/virtlogd-sock")
-    _start("libvirtd", "/run/libvirt/libvirt-sock")
+    with cache.locked("daemons"):
+        _start("virtlogd", "/run/libvirt/virtlogd-sock")
+        _start("libvirtd", "/run/libvirt/libvirt-sock")
     try:
         return libvirt.open(URI)
     except libvirt.libvirtError as error:
@@ -107,13 +108,17 @@ def _session_folder(process: str) -> Path:
     return cache.folder() / f"session-{process}"
 
 
-def _leftovers(connection: Any) -> set[str]:
-    """Ids of test processes that are gone and whose domains, bridges or folders are not."""
+def _leftovers(connection: Any, own: str) -> set[str]:
+    """Ids of test processes that are gone and whose domains, bridges or folders are not.
+
+    What carries the id of this process, which has made nothing yet, is an older one's.
+    """
     names = [domain.name() for domain in connection.listAllDomains()]
     names += [path.name for path in Path("/sys/class/net").iterdir()]
     names += [path.name for path in cache.folder().iterdir()]
     owners = (re.match(r"(?:vnicaudit-|vnab|session-)(\d+)\b", name) for name in names)
-    return {owner[1] for owner in owners if owner and not Path("/proc", owner[1]).exists()}
+    found = {owner[1] for owner in owners if owner}
+    return {process for process in found if process == own or not Path("/proc", process).exists()}
 
 
 def _remove(connection: Any, process: str) -> None:

@@ -29,7 +29,7 @@ def guest_image(arch: str) -> GuestImage:
 
 def l1_image() -> GuestImage:
     """L1: a hypervisor in a guest. Its loader is the small guest."""
-    require("debootstrap", "mkfs.ext4", "unshare")
+    require("chroot", "debootstrap", "mkfs.ext4", "setpriv", "unshare")
     guest = _guest_folder("x86_64")
     kernel = Kernel(guest / "kernel")
     folder = cached(

@@ -79,5 +79,6 @@ def _install(root: Path) -> None:
 
 
 def _isolated(*argv: str | Path) -> None:
-    """Run with mounts of its own: what it mounts is gone when it ends, however it ends."""
-    run("unshare", "--mount", "--propagation", "private", *argv, timeout=900)
+    """Run with mounts and processes of its own: both are gone when it, or this process, ends."""
+    alone = ("unshare", "--mount", "--propagation", "private", "--pid", "--mount-proc")
+    run("setpriv", "--pdeathsig", "KILL", *alone, "--kill-child", *argv, timeout=900)

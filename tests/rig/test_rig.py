@@ -33,13 +33,17 @@ def test_x86_guest_drives_its_nic(
         assert guest.run(["uname", "-m"]).output().strip() == "x86_64"
 
 
-def test_program_in_guest_is_reported_whole(x86_guest: GuestFactory) -> None:
-    with x86_guest() as guest:
-        ran = guest.run(["sh", "-c", "echo said; echo wrong >&2; exit 3"])
-        assert (ran.exit_code, ran.stdout, ran.stderr) == (3, "said\n", "wrong\n")
-        with pytest.raises(RigError, match="no end after 1 s in the guest"):
-            guest.run(["sleep", "600"], timeout=1)
-        assert guest.run(["pidof", "sleep"]).stdout == ""
+def test_program_in_l1_is_reported_whole(l1: L1) -> None:
+    ran = l1.run(["sh", "-c", "echo said; echo wrong >&2; exit 3"])
+    assert (ran.exit_code, ran.stdout, ran.stderr) == (3, "said\n", "wrong\n")
+    with pytest.raises(RigError, match="exit code 3: wrong"):
+        ran.output()
+
+
+def test_program_in_l1_has_a_deadline(l1: L1) -> None:
+    with pytest.raises(RigError, match="sleep 600: no end after 1 s in the guest"):
+        l1.run(["sleep", "600"], timeout=1)
+    assert l1.run(["busybox", "pidof", "sleep"]).stdout == ""
 
 
 def test_s390x_guest_drives_its_nic(s390x_guest: GuestFactory) -> None:

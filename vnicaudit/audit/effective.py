@@ -118,9 +118,7 @@ def _model(
         return _declared_model(nic.model)
     if nic.type in ("vdpa", "vhostuser"):
         since = "6.9" if nic.type == "vdpa" else "11.1"
-        return Resolved(
-            None, "virtio", f"libvirt's default for type='{nic.type}' since {since}"
-        )
+        return Resolved(None, "virtio", f"libvirt's default for type='{nic.type}' since {since}")
     arch = domain.arch or host.arch
     if arch is None:
         return Resolved(
@@ -316,11 +314,7 @@ def _starts(
         return False
     limit = tx_limit(nic)
     version = host.qemu_version
-    if (
-        version is not None
-        and (nic.tx_queue_size or 0) > limit
-        and version >= STRICT_TX_QEMU
-    ):
+    if version is not None and (nic.tx_queue_size or 0) > limit and version >= STRICT_TX_QEMU:
         return False
     if (nic.queues or 0) > 1 and nic.actual_type is not None and not _multiqueue_backend(nic):
         return False

@@ -7,7 +7,7 @@ and few kinds of them. What is remembered is bounded.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from msgspec.structs import replace
 
@@ -56,94 +56,72 @@ class Engine:
 
     def audit_domain(self, domain: Domain, host: HostConfig, target: str) -> Audited:
         """Judge every NIC of a domain, then the domain."""
+        tray = _Tray()
+        if domain.declared.type in QEMU_DOMAINS:
+            self._judge_all(domain, host, tray)
+        elif domain.nics:
+            reason = f"a QEMU or KVM domain (this one is type='{domain.declared.type}')"
+            tray.skipped.append(Skipped(FOREIGN, _domain_ref(domain), reason))
+        return Audited(
+            target,
+            domain.name,
+            domain.uuid,
+            domain.declared.owner,
+            "domain",
+            len(domain.nics),
+            tuple(tray.findings),
+            tuple(tray.skipped),
+            tuple(tray.crashed),
+        )
+
+    def _judge_all(self, domain: Domain, host: HostConfig, tray: _Tray) -> None:
         owner = domain.declared.owner
-        findings: list[Finding] = []
-        skipped: list[Skipped] = []
-        crashed: list[Crashed] = []
-        if domain.declared.type not in QEMU_DOMAINS:
-            if domain.nics:
-                reason = f"a QEMU or KVM domain (this one is type='{domain.declared.type}')"
-                skipped.append(Skipped(FOREIGN, _domain_ref(domain), reason))
-            return self._audited(domain, target, findings, skipped, crashed)
         subjects = self.subjects(domain, host)
         for nic, subject in zip(domain.nics, subjects, strict=True):
+            verdicts = self._judge_nic(subject)
+            if not verdicts:
+                continue
             ref = NicRef(domain.name, domain.uuid, nic.mac, nic.index, nic.target_dev)
-            for verdict in self._judge_nic(subject):
-                place = nic.location
+            for verdict in verdicts:
                 for problem in verdict.problems:
                     mark = _fingerprint(verdict.rule.id, domain, nic)
-                    where = _point(nic, problem.field, place)
+                    where = _point(nic, problem.field, nic.location)
                     finding = _finding(verdict.rule, problem, ref, where, owner, mark)
-                    findings.append(_reworded(finding, problem, nic))
-                if verdict.needs:
-                    skipped.append(Skipped(verdict.rule.id, ref, verdict.needs))
-                if verdict.error:
-                    crashed.append(Crashed(verdict.rule.id, ref, verdict.error))
+                    tray.findings.append(_reworded(finding, problem, nic))
+                tray.note(verdict, ref)
         if self._domain_rules and subjects:
+            whole = DomainSubject(subjects, domain.declared, host, domain.state)
             ref = _domain_ref(domain)
-            for verdict in self._judge_domain(DomainSubject(
-                subjects, domain.declared, host, domain.state
-            )):  # fmt: skip
+            for verdict in self._judge_domain(whole):
+                mark = _fingerprint(verdict.rule.id, domain, None)
                 for problem in verdict.problems:
-                    mark = _fingerprint(verdict.rule.id, domain, None)
-                    findings.append(
+                    tray.findings.append(
                         _finding(verdict.rule, problem, ref, domain.location, owner, mark)
                     )
-                if verdict.needs:
-                    skipped.append(Skipped(verdict.rule.id, ref, verdict.needs))
-                if verdict.error:
-                    crashed.append(Crashed(verdict.rule.id, ref, verdict.error))
-        return self._audited(domain, target, findings, skipped, crashed)
+                tray.note(verdict, ref)
 
     def audit_host(self, host: Host, uses: frozenset[str], target: str) -> Audited:
         """Judge a host by itself. ``uses``: see :class:`HostSubject`."""
-        findings: list[Finding] = []
-        skipped: list[Skipped] = []
-        crashed: list[Crashed] = []
-        ref = NicRef()
+        tray = _Tray()
         for verdict in _ask(self._host_rules, HostSubject(host.declared, uses)):
+            mark = digest(verdict.rule.id, host.name, "")
             for problem in verdict.problems:
-                mark = digest(verdict.rule.id, host.name, "")
-                where = Location(target)
-                findings.append(_finding(verdict.rule, problem, ref, where, "host", mark))
-            if verdict.needs:
-                skipped.append(Skipped(verdict.rule.id, ref, verdict.needs))
-            if verdict.error:
-                crashed.append(Crashed(verdict.rule.id, ref, verdict.error))
-        return Audited(
-            target=target,
-            subject=host.name,
-            owner="host",
-            scope="host",
-            findings=tuple(findings),
-            skipped=tuple(skipped),
-            crashed=tuple(crashed),
-        )
+                tray.findings.append(
+                    _finding(verdict.rule, problem, NicRef(), Location(target), "host", mark)
+                )
+            tray.note(verdict, NicRef())
+        return tray.audited(target, host.name, "host", "host")
 
     def audit_config(self, config: NovaConfig, target: str) -> Audited:
         """Judge one of Nova's configuration files."""
-        findings: list[Finding] = []
-        skipped: list[Skipped] = []
-        crashed: list[Crashed] = []
-        ref = NicRef()
+        tray = _Tray()
         for verdict in _ask(self._config_rules, ConfigSubject(config)):
             for problem in verdict.problems:
                 mark = digest(verdict.rule.id, config.file, problem.field or "")
                 where = config.place(problem.field)
-                findings.append(_finding(verdict.rule, problem, ref, where, "nova", mark))
-            if verdict.needs:
-                skipped.append(Skipped(verdict.rule.id, ref, verdict.needs))
-            if verdict.error:
-                crashed.append(Crashed(verdict.rule.id, ref, verdict.error))
-        return Audited(
-            target=target,
-            subject=config.file,
-            owner="nova",
-            scope="config",
-            findings=tuple(findings),
-            skipped=tuple(skipped),
-            crashed=tuple(crashed),
-        )
+                tray.findings.append(_finding(verdict.rule, problem, NicRef(), where, "nova", mark))
+            tray.note(verdict, NicRef())
+        return tray.audited(target, config.file, "nova", "config")
 
     def subjects(self, domain: Domain, host: HostConfig) -> tuple[Subject, ...]:
         """The domain's NICs as rules see them, in order."""
@@ -168,9 +146,7 @@ class Engine:
         if found is None:
             if len(self._effective) >= _REMEMBERED:
                 self._effective.clear()
-            found = self._effective[key] = resolve(
-                nic.declared, domain.declared, host, nic.running
-            )
+            found = self._effective[key] = resolve(nic.declared, domain.declared, host, nic.running)
         return found
 
     def _judge_nic(self, subject: Subject) -> tuple[Judgement, ...]:
@@ -189,24 +165,36 @@ class Engine:
             verdicts = self._domain_verdicts[subject] = _ask(self._domain_rules, subject)
         return verdicts
 
-    @staticmethod
-    def _audited(
-        domain: Domain,
-        target: str,
-        findings: list[Finding],
-        skipped: list[Skipped],
-        crashed: list[Crashed],
+
+class _Tray:
+    """Collects what the rules say of one domain, host or file."""
+
+    __slots__ = ("crashed", "findings", "skipped")
+
+    def __init__(self) -> None:
+        self.findings: list[Finding] = []
+        self.skipped: list[Skipped] = []
+        self.crashed: list[Crashed] = []
+
+    def note(self, verdict: Judgement, ref: NicRef) -> None:
+        """Take a verdict that could not be reached."""
+        if verdict.needs:
+            self.skipped.append(Skipped(verdict.rule.id, ref, verdict.needs))
+        elif verdict.error:
+            self.crashed.append(Crashed(verdict.rule.id, ref, verdict.error))
+
+    def audited(
+        self, target: str, subject: str, owner: str, scope: Literal["host", "config"]
     ) -> Audited:
+        """All of it, of something that is not a domain."""
         return Audited(
-            target,
-            domain.name,
-            domain.uuid,
-            domain.declared.owner,
-            "domain",
-            len(domain.nics),
-            tuple(findings),
-            tuple(skipped),
-            tuple(crashed),
+            target=target,
+            subject=subject,
+            owner=owner,
+            scope=scope,
+            findings=tuple(self.findings),
+            skipped=tuple(self.skipped),
+            crashed=tuple(self.crashed),
         )
 
 

@@ -4,24 +4,35 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import msgspec
 
 from vnicaudit.audit.join import find, join
+from vnicaudit.errors import TargetError
 from vnicaudit.model.domain import Domain
-from vnicaudit.model.host import Host
+from vnicaudit.model.host import Host, HostConfig
 from vnicaudit.model.report import ReadError
 from vnicaudit.model.running import RunningQemu
 
 
 class LiveOptions(msgspec.Struct, frozen=True):
     """How to read live hosts: ``deadline`` in seconds per call, ``agent`` whether to ask guest
-    agents, ``proc`` and ``root`` where this host's processes and devices are looked at."""
+    agents; ``root``, ``proc`` and ``logs``: where this host's devices, processes and QEMU logs
+    are found."""
 
     deadline: float = 30.0
     agent: bool = False
-    proc: str = "/proc"
     root: str = "/"
+    proc: str = "/proc"
+    logs: str = "/var/log/libvirt/qemu"
+
+
+class LiveDomain(NamedTuple):
+    """A domain and the facts of its host, the device files it names looked at."""
+
+    domain: Domain
+    host: HostConfig
 
 
 def read_processes(name: str) -> Iterator[Domain]:
@@ -37,14 +48,108 @@ def read_processes(name: str) -> Iterator[Domain]:
             yield domain_of(qemu, name)
 
 
-def read_live(uri: str, options: LiveOptions) -> Iterator[Host | Domain | ReadError]:
-    """A libvirt host: the Host first, then its domains as they come, and what went wrong."""
-    raise NotImplementedError
+def read_live(uri: str, options: LiveOptions) -> Iterator[Host | LiveDomain | ReadError]:
+    """A libvirt host: the Host first, then its domains as they come, and what went wrong.
+
+    On this very machine each active domain is joined to its QEMU process and log, and the host's
+    own devices are looked at.
+    """
+    from vnicaudit.platforms.libvirt.read import read
+
+    try:
+        live = read(uri, deadline=options.deadline, agent=options.agent)
+    except TargetError as error:
+        yield ReadError(error.message, error.file)
+        return
+    here = _Here(options) if live.local else None
+    host = live.host if here is None else here.host(live.host)
+    yield host
+    for item in live.domains:
+        if isinstance(item, ReadError):
+            yield item
+        elif here is None:
+            yield LiveDomain(item, host.declared)
+        else:
+            yield LiveDomain(here.joined(item), here.config(host.declared, item))
 
 
-def joined(domain: Domain, running: tuple[RunningQemu, ...]) -> Domain:
-    """An active domain with what its QEMU runs; others as they are."""
-    if domain.state is None or not domain.state.active:
-        return domain
-    qemu = find(domain, running)
-    return domain if qemu is None else join(domain, qemu)
+class _Here:
+    """This machine: its processes and devices, looked at once."""
+
+    def __init__(self, options: LiveOptions) -> None:
+        from vnicaudit.platforms.qemu.proc import read_proc
+
+        self._options = options
+        self._running = tuple(read_proc(options.proc, target=options.proc))
+
+    def host(self, host: Host) -> Host:
+        """The host with the facts of its devices and kernel; versions stay libvirt's."""
+        from vnicaudit.platforms.host.read import read_host
+
+        facts = read_host(self._options.root)
+        declared = msgspec.structs.replace(
+            facts,
+            libvirt_version=host.declared.libvirt_version,
+            qemu_version=host.declared.qemu_version,
+            arch=host.declared.arch or facts.arch,
+        )
+        return msgspec.structs.replace(host, declared=declared)
+
+    def config(self, host: HostConfig, domain: Domain) -> HostConfig:
+        """The host's facts with the device files that this domain names looked at."""
+        named = (path for nic in domain.nics for path in
+                 (nic.declared.device, nic.declared.backend_vhost) if path)  # fmt: skip
+        paths = sorted(set(named))
+        if not paths:
+            return host
+        from vnicaudit.platforms.host.devices import read_paths
+        from vnicaudit.platforms.host.tree import Tree
+
+        looked_at = read_paths(Tree(self._options.root), paths)
+        return msgspec.structs.replace(host, vhost_paths=looked_at)
+
+    def joined(self, domain: Domain) -> Domain:
+        """An active domain with what its QEMU runs; others as they are."""
+        if domain.state is None or not domain.state.active:
+            return domain
+        qemu = find(domain, self._running)
+        if qemu is None:
+            return domain
+        return join(domain, with_log(qemu, _log_of(self._options.logs, domain.name)))
+
+
+def with_log(qemu: RunningQemu, log: RunningQemu | None) -> RunningQemu:
+    """A process with what only the log of its start tells: the versions of QEMU and libvirt, and
+    warnings. A log of another start (or of none) adds nothing."""
+    if log is None or log.stopped or (log.uuid, log.name) != (qemu.uuid, qemu.name):
+        return qemu
+    warned = {nic.id: nic.log_warning for nic in log.nics}
+    nics = tuple(msgspec.structs.replace(nic, log_warning=warned.get(nic.id)) for nic in qemu.nics)
+    return msgspec.structs.replace(
+        qemu,
+        nics=nics,
+        qemu_version=log.qemu_version,
+        libvirt_version=log.libvirt_version,
+        warnings=log.warnings,
+    )
+
+
+def _log_of(folder: str, name: str) -> RunningQemu | None:
+    """The last start in a domain's log; None where it cannot be read (root only, as a rule)."""
+    from vnicaudit.platforms.qemu.log import read_tail
+    from vnicaudit.platforms.qemu.read import read_text
+
+    if "/" in name or name.startswith("."):
+        return None  # no file name of libvirt's; never a way out of the folder
+    path = os.path.join(folder, f"{name}.log")
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        data = read_tail(descriptor, os.fstat(descriptor).st_size)
+        return next(read_text(data, target=folder, file=path), None)
+    except (OSError, TargetError):
+        return None
+    finally:
+        os.close(descriptor)

@@ -85,9 +85,7 @@ def default_jobs() -> int:
     return len(os.sched_getaffinity(0))
 
 
-def _parallel(
-    chunks: Iterator[list[str]], target: str, work: Work, jobs: int
-) -> Iterator[Batch]:
+def _parallel(chunks: Iterator[list[str]], target: str, work: Work, jobs: int) -> Iterator[Batch]:
     decoder = msgspec.msgpack.Decoder(Batch)
     pending: deque[tuple[list[str], Future[bytes]]] = deque()
     pool = _pool(work, target, jobs)

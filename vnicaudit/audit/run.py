@@ -41,7 +41,7 @@ class Run:
         self,
         work: Work,
         options: RunOptions,
-        on_progress: Callable[[str, int], None] = lambda target, domains: None,
+        on_progress: Callable[[str, int], None] | None = None,
     ) -> None:
         self._work = work
         self._options = options
@@ -64,7 +64,8 @@ class Run:
                 if isinstance(product, Audited):
                     self.baselined.update(product.baselined)
                 yield product
-                self._on_progress(target.name, self._tallies[target.name].domains)
+                if self._on_progress is not None:
+                    self._on_progress(target.name, self._tallies[target.name].domains)
         self.usage |= self._work.usage()
 
     @property
@@ -132,20 +133,21 @@ class Run:
                     yield product
 
     def _live(self, uri: str, tally: _Tally) -> Iterator[Product]:
-        live = read_live(uri, self._options.live)
-        host = Host(uri)
+        host: Host | None = None
         uses: set[str] = set()
-        for item in live:
+        for item in read_live(uri, self._options.live):
             if isinstance(item, ReadError):
                 tally.error(item)
             elif isinstance(item, Host):
                 host = item
             else:
-                tally.domain(item)
-                uses |= uses_of(item)
-                yield self._work.domain(item, host.declared, uri)
-        if (product := self._work.host(host, frozenset(uses), uri)) is not None:
-            yield product
+                tally.domain(item.domain)
+                uses |= uses_of(item.domain)
+                yield self._work.domain(item.domain, item.host, uri)
+        if host is not None:
+            product = self._work.host(host, frozenset(uses), uri)
+            if product is not None:
+                yield product
 
 
 def uses_of(domain: Domain) -> set[str]:

@@ -21,9 +21,9 @@ from vnicaudit.audit.settings import Loaded, load_settings
 from vnicaudit.audit.suppressions import Suppressor
 from vnicaudit.audit.work import Assumptions, AuditWork
 from vnicaudit.cli.options import (
+    DEADLINE,
     output_options,
     pairs,
-    DEADLINE,
     reading_options,
     terminal_width,
     use_color,
@@ -55,24 +55,54 @@ Exit codes: 0 clean, 1 findings at or above --fail-on, 2 usage or configuration,
 @click.command("audit", epilog=_EPILOG)
 @click.argument("targets", metavar="TARGET...", nargs=-1, required=True)
 @click.option(
-    "--format", "formats_", multiple=True, metavar="FORMAT", type=click.Choice(formats()),
+    "--format",
+    "formats_",
+    multiple=True,
+    metavar="FORMAT",
+    type=click.Choice(formats()),
     help=f"One of {', '.join(formats())}; repeatable, pairwise with --output.  [default: text]",
 )
 @click.option(
-    "-o", "--output", "outputs", multiple=True, metavar="FILE", type=click.Path(dir_okay=False),
+    "-o",
+    "--output",
+    "outputs",
+    multiple=True,
+    metavar="FILE",
+    type=click.Path(dir_okay=False),
     help="Where the report goes; - is standard output. Repeatable.",
 )
-@click.option("--config", metavar="FILE", type=click.Path(), help="Instead of vnicaudit.toml or "
-              "[tool.vnicaudit] in pyproject.toml, found upwards from here.")
-@click.option("--select", "selected", multiple=True, metavar="RULE",
-              help="Only these rules; an id or the beginning of ids. Repeatable.")
+@click.option(
+    "--config",
+    metavar="FILE",
+    type=click.Path(),
+    help="Instead of vnicaudit.toml or "
+    "[tool.vnicaudit] in pyproject.toml, found upwards from here.",
+)
+@click.option(
+    "--select",
+    "selected",
+    multiple=True,
+    metavar="RULE",
+    help="Only these rules; an id or the beginning of ids. Repeatable.",
+)
 @click.option("--ignore", "ignored", multiple=True, metavar="RULE", help="Not these rules.")
-@click.option("--fail-on", type=click.Choice([*SEVERITIES, "never"]),
-              help="Lowest severity that makes the exit code 1.  [default: low]")
-@click.option("--baseline", metavar="FILE", type=click.Path(),
-              help="Do not report what this report or baseline file already has.")
-@click.option("--write-baseline", metavar="FILE", type=click.Path(dir_okay=False),
-              help="Write every finding to a baseline file and exit 0.")
+@click.option(
+    "--fail-on",
+    type=click.Choice([*SEVERITIES, "never"]),
+    help="Lowest severity that makes the exit code 1.  [default: low]",
+)
+@click.option(
+    "--baseline",
+    metavar="FILE",
+    type=click.Path(),
+    help="Do not report what this report or baseline file already has.",
+)
+@click.option(
+    "--write-baseline",
+    metavar="FILE",
+    type=click.Path(dir_okay=False),
+    help="Write every finding to a baseline file and exit 0.",
+)
 @reading_options
 @output_options
 def command(targets: tuple[str, ...], **given: Any) -> int:
@@ -83,9 +113,6 @@ def command(targets: tuple[str, ...], **given: Any) -> int:
     or a libvirt URI. Connections are read-only; nothing is changed.
     """
     return _audit(targets, _plan(given))
-
-
-
 
 
 class _Plan(NamedTuple):
@@ -111,9 +138,7 @@ def _plan(given: dict[str, Any]) -> _Plan:
     deadline = given["deadline"] or settings.deadline or DEADLINE
     return _Plan(
         settings=loaded,
-        rules=select(
-            given["selected"] or settings.select, given["ignored"] or settings.ignore
-        ),
+        rules=select(given["selected"] or settings.select, given["ignored"] or settings.ignore),
         fail_on=given["fail_on"] or settings.fail_on,
         baseline=load_baseline(baseline) if baseline else frozenset(),
         assumptions=Assumptions(

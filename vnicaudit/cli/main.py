@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import io
 import os
 import sys
 from typing import Any
@@ -33,9 +34,11 @@ class _Commands(click.Group):
     """Loads a command's module only when that command runs."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
+        del ctx
         return list(_COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        del ctx
         if cmd_name not in _COMMANDS:
             return None
         module = importlib.import_module(f"vnicaudit.cli.{cmd_name}")
@@ -43,6 +46,7 @@ class _Commands(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        del ctx
         with formatter.section("Commands"):
             formatter.write_dl(list(_SUMMARIES.items()))
 
@@ -71,6 +75,10 @@ def cli() -> None:
 def run(arguments: list[str] | None = None) -> int:
     """Run the command line; returns the exit code. Never raises, never prints a traceback
     unless VNICAUDIT_DEBUG is set."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # a terminal that cannot show a character gets its escape, not a crash
+            stream.reconfigure(errors="backslashreplace")
     try:
         result: Any = cli.main(arguments, prog_name="vnicaudit", standalone_mode=False)
         code = result if isinstance(result, int) else 0

@@ -35,8 +35,14 @@ Examples:
 
 @click.command("nics", epilog=_EPILOG)
 @click.argument("targets", metavar="TARGET...", nargs=-1, required=True)
-@click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text",
-              show_default=True, help="How to print it.")
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="How to print it.",
+)
 @reading_options
 @output_options
 def command(targets: tuple[str, ...], **given: Any) -> int:

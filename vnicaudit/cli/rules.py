@@ -20,8 +20,14 @@ Examples:
 
 @click.command("rules", epilog=_EPILOG)
 @click.argument("rule", required=False, metavar="[ID]")
-@click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text",
-              show_default=True, help="How to print the catalogue.")
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="How to print the catalogue.",
+)
 @output_options
 def command(rule: str | None, format_: str, color: str, quiet: bool, verbose: bool) -> int:
     """List the rules, or explain one: what is wrong, why it matters, how to fix it."""

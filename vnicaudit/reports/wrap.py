@@ -29,6 +29,13 @@ def wrap(text: str, width: int, first: str, rest: str) -> str:
     return fold([Piece(word, word) for word in text.split(" ")], width, first, rest, " ")
 
 
+def titled(title: Piece, text: str, width: int) -> str:
+    """A title and what is to be said of it: beside it, or wrapped below."""
+    if width_of(title.plain) + 2 + width_of(text) <= width:
+        return f"{title.shown}  {text}\n"
+    return f"{title.shown}\n{wrap(text, width, '  ', '    ')}"
+
+
 def fold(pieces: Iterable[Piece], width: int, first: str, rest: str, gap: str) -> str:
     """Pieces joined by ``gap``, never broken inside; further lines indented by ``rest``."""
     lines: list[str] = []

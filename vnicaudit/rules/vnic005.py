@@ -86,7 +86,8 @@ def check(subject: Subject) -> Iterator[Problem]:
     """One problem; how severe it is depends on whether the guest can do better."""
     found = to_virtio(subject, SEVERITY)
     if _virtio_by_qemu_name(subject):
-        what = f"{subject.nic.model} is not virtio to libvirt: no offload, no vhost, no <driver> tuning"
+        name = subject.nic.model
+        what = f"{name} is not virtio to libvirt: no offload, no vhost, no <driver> tuning"
     else:
         what = f"{subject.model} is emulated frame by frame: no offload, no vhost"
     yield Problem(

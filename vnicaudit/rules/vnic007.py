@@ -20,6 +20,8 @@ come back. Defined without an error, refused at start: measured with libvirt 9.0
 </interface>
 ```
 
+With QEMU before 8.0:
+
 ```xml host.qemu_version=7.2.22
 <interface type='bridge'>
   <source bridge='br0'/>

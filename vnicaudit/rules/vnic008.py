@@ -15,6 +15,8 @@ and 10.0. RHEL for IBM Z supports no emulated PCI device in guests at all.
 
 ## Bad
 
+In a guest of architecture s390x:
+
 ```xml domain.arch=s390x
 <interface type='bridge'>
   <source bridge='br0'/>

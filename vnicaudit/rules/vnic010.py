@@ -1,4 +1,4 @@
-"""Tuning in <driver> that libvirt throws away, because the model is not written down as virtio.
+"""Tuning in `<driver>` that libvirt throws away, because the model is not written down as virtio.
 
 ## What is wrong
 
@@ -22,6 +22,8 @@ them in `virDomainNetDefParseXMLDriver`, before the default model is known.
   <driver name='vhost' queues='4'/>
 </interface>
 ```
+
+On s390x as well, where the default model is virtio:
 
 ```xml domain.arch=s390x
 <interface type='bridge'>

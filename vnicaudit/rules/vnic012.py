@@ -14,12 +14,16 @@ address.
 
 ## Bad
 
+In a guest whose driver knows virtio 0.9 only:
+
 ```xml readiness=ready-transitional
 <interface type='bridge'>
   <source bridge='br0'/>
   <model type='virtio-non-transitional'/>
 </interface>
 ```
+
+On q35, as well:
 
 ```xml readiness=ready-transitional domain.machine=pc-q35-9.2
 <interface type='bridge'>

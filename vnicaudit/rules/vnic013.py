@@ -14,6 +14,8 @@ network device model from e1000 to virtio`, libvirt 9.0).
 
 ## Bad
 
+The guest runs with this, and its persistent definition says virtio:
+
 ```xml staged.model=e1000->virtio state.active=true
 <interface type='bridge'>
   <source bridge='br0'/>
@@ -22,6 +24,8 @@ network device model from e1000 to virtio`, libvirt 9.0).
 ```
 
 ## Good
+
+Both definitions say the same:
 
 ```xml state.active=true
 <interface type='bridge'>

@@ -14,6 +14,8 @@ guide warns that multiqueue can cost throughput of many small outgoing TCP packe
 
 ## Bad
 
+In a guest with 8 vCPUs:
+
 ```xml domain.vcpus=8
 <interface type='bridge'>
   <source bridge='br0'/>
@@ -22,6 +24,8 @@ guide warns that multiqueue can cost throughput of many small outgoing TCP packe
 ```
 
 ## Good
+
+In the same guest:
 
 ```xml domain.vcpus=8
 <interface type='bridge'>
@@ -81,6 +85,8 @@ def applies(subject: Subject) -> bool:
     nic, domain = subject.nic, subject.domain
     if subject.model not in VIRTIO or nic.link_state == "down" or domain.type == "qemu":
         return False
+    if subject.tuned and (nic.queues or 1) > 1:
+        return False
     if nic.backend_type == "passt" or not _may_have_queues(subject):
         return False
     return domain.vcpus is None or (domain.vcpus >= _ENOUGH_VCPUS and _room(subject))
@@ -89,8 +95,7 @@ def applies(subject: Subject) -> bool:
 def check(subject: Subject) -> Iterator[Problem]:
     """One problem where there is one queue pair."""
     queues = subject.nic.queues
-    staged = subject.tuned and (queues or 1) > 1
-    if subject.effective.queues.effective != 1 or staged:
+    if subject.effective.queues.effective != 1:
         return
     yield Problem(
         f"one queue pair for {subject.domain.vcpus} vCPUs",

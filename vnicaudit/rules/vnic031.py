@@ -15,6 +15,8 @@ no number is refused at definition.
 
 ## Bad
 
+In a guest with 2 vCPUs:
+
 ```xml domain.vcpus=2
 <interface type='bridge'>
   <source bridge='br0'/>
@@ -24,6 +26,8 @@ no number is refused at definition.
 ```
 
 ## Good
+
+In a guest with 2 vCPUs of 8 (`<vcpu current='2'>8</vcpu>`):
 
 ```xml domain.vcpus=2 domain.vcpus_max=8
 <interface type='bridge'>

@@ -67,6 +67,7 @@ SCOPE: Scope = "nic"
 NEEDS: tuple[str, ...] = ()
 
 _REASON = "it may have been switched off because of the guest's driver: ask, then measure"
+_TIMER = "txmode=timer"
 _MINOR = frozenset({"host ecn", "host ufo", "guest ecn", "guest ufo"})
 
 
@@ -87,13 +88,21 @@ def check(subject: Subject) -> Iterator[Problem]:
         old = "timer" if field == "txmode" else "off"
         change = Change(field, old, None, safe=False, reason=_REASON)
     yield Problem(
-        f"switched off, or set to wait: {', '.join(names)}",
+        _message(names),
         field=field,
         severity="low" if _MINOR.issuperset(names) else None,
         confidence="medium",
         change=change,
         fix="" if change else f"Remove these settings where the definition is kept; {_REASON}.",
     )
+
+
+def _message(names: list[str]) -> str:
+    off = ", ".join(name for name in names if name != _TIMER)
+    parts = [f"switched off: {off}"] if off else []
+    if _TIMER in names:
+        parts.append(f"{_TIMER} holds packets back")
+    return "; ".join(parts)
 
 
 def _found(subject: Subject) -> tuple[tuple[str, str], ...]:
@@ -103,5 +112,5 @@ def _found(subject: Subject) -> tuple[tuple[str, str], ...]:
     found += [("guest_off", f"guest {name}") for name in nic.guest_off]
     found += [(name, name) for name in ("ioeventfd", "event_idx") if getattr(nic, name) == "off"]
     if nic.txmode == "timer" and subject.effective.vhost.effective is not True:
-        found.append(("txmode", "txmode=timer"))
+        found.append(("txmode", _TIMER))
     return tuple(found)

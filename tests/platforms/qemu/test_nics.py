@@ -209,7 +209,9 @@ def test_assigned_devices_are_listed_and_mediated_ones_are_not() -> None:
 
 
 def test_other_devices_are_no_nics() -> None:
-    assert _found("-nodefaults -device virtio-blk-pci,drive=d -device isa-serial -device ").nics == ()
+    assert (
+        _found("-nodefaults -device virtio-blk-pci,drive=d -device isa-serial -device ").nics == ()
+    )
 
 
 def test_an_unknown_device_on_a_netdev_is_a_nic() -> None:

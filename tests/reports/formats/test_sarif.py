@@ -121,6 +121,7 @@ def test_a_host_finding_is_located_at_its_target() -> None:
         ("größe.xml", "gr%C3%B6%C3%9Fe.xml"),
         ("latin1-\udce9.xml", "latin1-%E9.xml"),
         ("bidi\u202e.xml", "bidi%E2%80%AE.xml"),
+        ("half\ud800.xml", "half%5Cud800.xml"),
     ],
 )
 def test_paths_become_uris(file: str, uri: str) -> None:

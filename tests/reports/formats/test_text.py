@@ -10,8 +10,8 @@ import pytest
 from tests.reports.samples import CLEAN, END, OK_END, STREAM, WEB_01, finding, written
 from vnicaudit.model.finding import NicRef, Skipped
 from vnicaudit.model.report import Audited, ReadError, RunEnd, Summary, TargetResult
-from vnicaudit.reports.writer import Options
 from vnicaudit.reports.wrap import width_of
+from vnicaudit.reports.writer import Options
 
 AT_80 = """\
 web-01  libvirt, 2 NICs

@@ -111,11 +111,8 @@ def _spans(data: bytes) -> Iterator[tuple[int, int]]:
     position = 0
     while (match := _OPEN.search(data, position)) is not None:
         end = _end_of(data, match)
-        prolog = None
-        for prolog in _DECLARATION.finditer(data, position, match.start()):
-            pass
-        if prolog is None:
-            prolog = _DOCTYPE.search(data, position, match.start())
+        prologs = list(_DECLARATION.finditer(data, position, match.start()))
+        prolog = prologs[-1] if prologs else _DOCTYPE.search(data, position, match.start())
         yield (match.start() if prolog is None else prolog.start()), end
         position = end
 

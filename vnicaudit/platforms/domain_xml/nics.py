@@ -18,6 +18,10 @@ _ENUMERATED = 4096
 
 _Raw = tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
 
+_ON_BRIDGE: _Raw = (("actual", (("type", "network"),)),)
+"""What ``<source bridge=…>`` on ``type='network'`` says: libvirt adds it while the guest runs,
+when the network has a bridge of libvirt's own. A live status has ``<actual type=…>`` instead."""
+
 _configs: dict[tuple[str, str | None, _Raw], NicConfig] = {}
 """NICs set alike share one record: a fleet has few kinds of NICs and many NICs."""
 
@@ -40,12 +44,17 @@ def interface_nic(element: etree._Element, index: int, location: Location, base:
         elif tag == "source":
             attributes = dict(child.items())
             source = next((attributes[a] for a in _SOURCE_ATTRIBUTES if a in attributes), None)
+            if kind == "network":
+                source = attributes.get("network")
+                raw.extend(_ON_BRIDGE if "bridge" in attributes else ())
             if kind == "vdpa":
                 device = source
             if (mode := attributes.get("mode")) is not None:
                 raw.append(("source", (("mode", mode),)))
             if kind == "vhostuser":
                 raw.extend(_vhostuser(child, source))
+        elif tag == "actual":
+            raw.append(("actual", (("type", child.get("type", "network")),)))
         elif tag == "target":
             target_dev = child.get("dev")
         elif tag == "alias":
@@ -144,6 +153,8 @@ def _config(kind: str, device: str | None, raw: _Raw) -> NicConfig:
         elif path in ("driver/host", "driver/guest"):
             off = tuple(name for name, text in attributes if text == "off")
             values[f"{path[7:]}_off"] = off
+        elif path == "actual":
+            values["actual_type"] = {"network": "bridge"}.get(given["type"], given["type"])
         elif path == "source/ovs":
             values["ovs_socket"] = True
         elif path == "source/reconnect":

@@ -119,8 +119,8 @@ class _Facts:
         self.arch: str | None = None
         self.commandline: etree._Element | None = None
         self.machine: str | None = None
-        self.vcpus: str | None = None
-        self.vcpus_max: str | None = None
+        self.vcpus: str | None = "1"  # virDomainVcpuParse: no <vcpu> means one
+        self.vcpus_max: str | None = "1"
         self.namespaces: tuple[str, ...] = ()
         self.product: str | None = None
         self.os_id: str | None = None

@@ -1,7 +1,7 @@
 """Threads that make libvirt's blocking calls, and the mailbox through which they report.
 
 A call into libvirt cannot be cancelled. So every libvirt object lives and dies in a daemon
-thread; whoever waits does so at the mailbox, and gives up when nothing has been answered for
+thread; whoever waits does so at a mailbox, and gives up when nothing has been answered for
 longer than a deadline. Threads that are stuck by then stay behind and do not keep the program
 from ending.
 """
@@ -27,27 +27,42 @@ class Silence(Exception):
     """Nothing was answered before the deadline."""
 
 
-class Mailbox(Generic[T]):
-    """A bounded queue whose reader gives up after ``deadline`` seconds without an answer."""
+class Pulse:
+    """When a host was last heard, and for how many seconds it may be silent."""
 
     def __init__(self, deadline: float) -> None:
-        self._deadline = deadline
-        self._queue: queue.Queue[T] = queue.Queue(_WAITING_MAX)
+        self.deadline = deadline
         self._heard = time.monotonic()
-        self._closed = threading.Event()
+        self._ended = threading.Event()
 
-    @property
-    def closed(self) -> bool:
-        """The reader wants no more."""
-        return self._closed.is_set()
-
-    def heard(self) -> None:
+    def beat(self) -> None:
         """An answer has come, whatever it was: the host is alive."""
         self._heard = time.monotonic()
 
+    def patience(self, asked: float) -> float:
+        """Seconds left to one who has waited since ``asked`` (monotonic time)."""
+        return max(asked, self._heard) + self.deadline - time.monotonic()
+
+    @property
+    def ended(self) -> bool:
+        """Nobody listens any more."""
+        return self._ended.is_set()
+
+    def end(self) -> None:
+        """Let the threads stop after the call they are in."""
+        self._ended.set()
+
+
+class Mailbox(Generic[T]):
+    """A bounded queue whose reader gives up when the pulse is gone."""
+
+    def __init__(self, pulse: Pulse) -> None:
+        self._pulse = pulse
+        self._queue: queue.Queue[T] = queue.Queue(_WAITING_MAX)
+
     def post(self, item: T) -> None:
-        """Report; waits while the box is full, forgets the item when it is closed."""
-        while not self.closed:
+        """Report; waits while the box is full, forgets the item when nobody reads."""
+        while not self._pulse.ended:
             try:
                 self._queue.put(item, timeout=_ROOM_SECONDS)
             except queue.Full:
@@ -58,24 +73,20 @@ class Mailbox(Generic[T]):
         """The next report. Raises Silence when nobody answered for the length of the deadline."""
         asked = time.monotonic()
         while True:
-            patience = max(asked, self._heard) + self._deadline - time.monotonic()
+            patience = self._pulse.patience(asked)
             try:
                 return self._queue.get(timeout=max(patience, 0.001))
             except queue.Empty:
                 if patience <= 0:
                     raise Silence from None
 
-    def close(self) -> None:
-        """Take no more; threads that wait for room soon notice."""
-        self._closed.set()
-
 
 class Crew:
     """A fixed number of daemon threads. ``heard`` is called after each call they made."""
 
     def __init__(self, size: int, heard: Callable[[], None]) -> None:
-        self._jobs: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
         self.size = size
+        self._jobs: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
         self._heard = heard
         for number in range(size):
             threading.Thread(target=self._work, name=f"libvirt {number}", daemon=True).start()

@@ -18,7 +18,7 @@ from vnicaudit.reports.wording import (
     skip_sentences,
     unread,
 )
-from vnicaudit.reports.wrap import Piece, fold, width_of, wrap
+from vnicaudit.reports.wrap import Piece, fold, titled, width_of, wrap
 from vnicaudit.reports.writer import Options, Writer
 
 FORMAT = "text"
@@ -73,8 +73,7 @@ class _Text:
     def _header(self, audited: Audited) -> str:
         name = safe(audited.subject)
         about = safe(", ".join(_about(audited, verbose=self._options.verbose)))
-        pieces = [Piece(name, self._paint("name", name)), Piece(about, about)]
-        return fold(pieces, self._width, "", "  ", "  ")
+        return titled(Piece(name, self._paint("name", name)), about, self._width)
 
     def _unread(self, end: RunEnd) -> Iterator[str]:
         broken = [target for target in end.targets if target.status != "ok"]

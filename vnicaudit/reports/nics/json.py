@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from vnicaudit.audit.rows import row
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.report import NICS_SCHEMA
 from vnicaudit.reports.array import Separator
 from vnicaudit.reports.encode import encode_items
-from vnicaudit.reports.nics.rows import row
 from vnicaudit.reports.writer import Options
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from vnicaudit.audit.rows import row
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.report import NicRow
 from vnicaudit.reports.facts_text import beside, facts, type_of
-from vnicaudit.reports.nics.rows import row
 from vnicaudit.reports.paint import Paint
 from vnicaudit.reports.safe import safe
 from vnicaudit.reports.wording import count
-from vnicaudit.reports.wrap import Piece, fold, width_of
+from vnicaudit.reports.wrap import Piece, fold, titled, width_of
 from vnicaudit.reports.writer import Options
 
 _COLUMNS = (
@@ -55,25 +55,27 @@ class _NicsText:
         """The domain's line and its NICs'."""
         name = safe(domain.name)
         about = safe(", ".join(_about(domain)))
-        head = fold(
-            [Piece(name, self._paint("name", name)), Piece(about, about)],
-            self._width, "", "  ", "  ",
-        )  # fmt: skip
+        head = titled(Piece(name, self._paint("name", name)), about, self._width)
         nics = "".join(self._nic(row(domain, nic)) for nic in domain.nics)
         return head + (nics or "  no NICs\n")
 
     def _nic(self, nic: NicRow) -> str:
         known = list(facts(nic))
-        if not self._verbose:
-            cells = [str(nic.index), _mac(nic), type_of(nic), *(value for _, value, _ in known)]
-            line = _row(cells) + ("" if nic.starts else "  does not start")
-            if self._table and width_of(line) <= self._width:
-                return self._colored(line, nic) + "\n"
+        text = self._table_row(nic, known) or self._spelled_out(nic, known)
+        return text if nic.starts else f"{text}    {self._paint('bad', 'does not start')}\n"
+
+    def _table_row(self, nic: NicRow, known: list[tuple[str, str, str]]) -> str:
+        """The NIC on one line; empty where that is not wanted or too wide."""
+        cells = [str(nic.index), _mac(nic), type_of(nic), *(value for _, value, _ in known)]
+        line = _row(cells)
+        return f"{line}\n" if self._table and width_of(line) <= self._width else ""
+
+    def _spelled_out(self, nic: NicRow, known: list[tuple[str, str, str]]) -> str:
         head = [f"NIC {nic.index}", _mac(nic), type_of(nic)]
         if self._verbose:
             head.append(safe(str(nic.location)))
         text = fold([Piece(word, word) for word in head], self._width, "  ", "    ", "  ")
-        return text + self._facts(known) + ("" if nic.starts else self._refused())
+        return text + self._facts(known)
 
     def _facts(self, known: list[tuple[str, str, str]]) -> str:
         if self._verbose:
@@ -84,12 +86,6 @@ class _NicsText:
             )
         pieces = [f"{label} {value}" for label, value, _ in known]
         return fold([Piece(text, text) for text in pieces], self._width, "    ", "    ", "  ")
-
-    def _refused(self) -> str:
-        return "    " + self._paint("bad", "does not start") + "\n"
-
-    def _colored(self, line: str, nic: NicRow) -> str:
-        return line if nic.starts else self._paint("bad", line)
 
 
 def _row(cells: Iterable[str]) -> str:

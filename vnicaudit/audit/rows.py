@@ -1,4 +1,4 @@
-"""Domains -> rows of ``vnicaudit.nics/1``."""
+"""A domain's NIC -> its row of ``vnicaudit.nics/1``."""
 
 from __future__ import annotations
 

@@ -1,0 +1,120 @@
+"""Write docs/rules/ from the docstrings of the rules.
+
+python docs/generate_rules.py            write the pages, remove those of rules that are gone
+python docs/generate_rules.py --check    exit 1 when a page differs, naming it
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+from vnicaudit.audit.catalogue import info, rule_ids
+from vnicaudit.model.report import RuleInfo
+
+FOLDER = Path(__file__).parent / "rules"
+SCOPES = {
+    "nic": "each NIC",
+    "domain": "each domain",
+    "host": "each host",
+    "config": "each configuration file",
+}
+_MARK = re.compile(r"^(```\w+) .*$", re.MULTILINE)
+"""What stands on a fence line after the language is for the tests of the examples."""
+
+_CODE = re.compile(r"(```.*?```|``.*?``|`[^`]*`)", re.DOTALL)
+"""Code in a manual; outside of it ``<`` would begin an HTML tag."""
+
+_INDEX = """\
+# Rules
+
+`vnicaudit rules` prints this list, `vnicaudit rules VNIC001` the page of a rule.
+
+| rule | name | severity | judged for | summary |
+|---|---|---|---|---|
+{rows}
+
+```{{toctree}}
+:hidden:
+
+{pages}
+```
+"""
+
+_PAGE = """\
+# {id} {name}
+
+{summary}
+
+*Severity:* {severity}. *Judged for:* {scope}.
+
+{rest}
+"""
+
+
+def pages() -> dict[str, str]:
+    """File name -> text, of every page."""
+    rules = [info(rule_id) for rule_id in rule_ids()]
+    written = {f"{rule.id}.md": _page(rule) for rule in rules}
+    return written | {"index.md": _index(rules)}
+
+
+def differing(folder: Path = FOLDER) -> list[str]:
+    """Names of pages that are missing, out of date or left over in ``folder``, ordered."""
+    wanted = pages()
+    there = {path.name: path.read_text("utf-8") for path in folder.glob("*.md")}
+    names = wanted.keys() | there.keys()
+    return sorted(name for name in names if wanted.get(name) != there.get(name))
+
+
+def write(folder: Path = FOLDER) -> None:
+    """Make ``folder`` hold the pages and no other."""
+    folder.mkdir(exist_ok=True)
+    for name in differing(folder):
+        (folder / name).unlink(missing_ok=True)
+    for name, text in pages().items():
+        (folder / name).write_text(text, "utf-8")
+
+
+def main(arguments: list[str]) -> int:
+    """The exit code: 0, or 1 when ``--check`` finds a difference."""
+    if arguments != ["--check"]:
+        write()
+        return 0
+    names = differing()
+    for name in names:
+        sys.stderr.write(f"docs/rules/{name} differs: run python docs/generate_rules.py\n")
+    return 1 if names else 0
+
+
+def _page(rule: RuleInfo) -> str:
+    summary, _blank, rest = rule.manual.partition("\n\n")
+    return _PAGE.format(
+        id=rule.id,
+        name=rule.name,
+        summary=_plain(summary),
+        severity=rule.severity,
+        scope=SCOPES[rule.scope],
+        rest=_plain(_MARK.sub(r"\1", rest)).rstrip(),
+    )
+
+
+def _plain(text: str) -> str:
+    """Markdown with every ``<`` that is not in code escaped."""
+    parts = _CODE.split(text)
+    parts[::2] = [part.replace("<", "\\<") for part in parts[::2]]
+    return "".join(parts)
+
+
+def _index(rules: list[RuleInfo]) -> str:
+    rows = "\n".join(
+        f"| [{rule.id}]({rule.id}.md) | {rule.name} | {rule.severity} | {SCOPES[rule.scope]} "
+        f"| {_plain(rule.summary)} |"
+        for rule in rules
+    )
+    return _INDEX.format(rows=rows, pages="\n".join(rule.id for rule in rules))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

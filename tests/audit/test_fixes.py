@@ -1,0 +1,212 @@
+"""A change is worded for the one who keeps the definition."""
+
+from __future__ import annotations
+
+import pytest
+
+from vnicaudit.audit.catalogue import rule_ids
+from vnicaudit.audit.engine import Engine
+from vnicaudit.audit.fixes import COMMANDLINE, fix_text
+from vnicaudit.model.domain import Domain, DomainConfig
+from vnicaudit.model.finding import Change
+from vnicaudit.model.host import HostConfig
+from vnicaudit.model.location import Location
+from vnicaudit.model.nic import Nic, NicConfig
+
+MANAGED = ("nova", "kubevirt", "ovirt")
+FIELDS = (
+    Change("model", "e1000", "virtio", safe=True),
+    Change("model", "e1000", "virtio-transitional", safe=True),
+    Change("queues", None, "4", safe=True),
+    Change("queues", "8", "2", safe=True),
+    Change("queues", "8", None, safe=True),
+    Change("rx_queue_size", None, "1024", safe=True),
+    Change("tx_queue_size", "1024", None, safe=True),
+    Change("packed", "on", None, safe=True),
+    Change("iommu", "on", None, safe=True),
+    Change("driver_name", "qemu", None, safe=True),
+    Change("address_type", "pci", None, safe=True),
+    Change("host_off", "off", None, safe=True),
+)
+
+
+@pytest.mark.parametrize("owner", MANAGED)
+@pytest.mark.parametrize("change", FIELDS, ids=lambda change: f"{change.field}-{change.new}")
+def test_managed_guests_are_never_edited_behind_their_owner(owner: str, change: Change) -> None:
+    text = fix_text(change, owner, "")
+    assert "virsh" not in text
+    assert "<" not in text, "no XML for those who do not keep it"
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        (FIELDS[0], "Set <model type='virtio'/> (virsh edit), then power the guest off and on."),
+        (
+            Change("iommu", None, "on", safe=True),
+            "Set iommu='on' in <driver> (virsh edit), then power the guest off and on.",
+        ),
+        (
+            Change("queues", None, "4", safe=True),
+            "Set queues='4' in <driver> (virsh edit), then power the guest off and on.",
+        ),
+        (
+            Change("tx_queue_size", "1024", None, safe=True),
+            "Remove tx_queue_size= from <driver> (virsh edit), then power the guest off and on.",
+        ),
+        (
+            Change("driver_name", "qemu", "vhost", safe=True),
+            "Set <driver name='vhost'/> (virsh edit), then power the guest off and on.",
+        ),
+        (
+            Change("driver_name", "qemu", None, safe=True),
+            "Remove name= from <driver> (virsh edit), then power the guest off and on.",
+        ),
+        (
+            Change("address_type", "pci", None, safe=True),
+            "Remove <address> (virsh edit), then power the guest off and on.",
+        ),
+        (
+            Change("backend_vhost", "/dev/vhost-net-2", None, safe=True),
+            "Remove vhost= from <backend> (virsh edit), then power the guest off and on.",
+        ),
+        (
+            Change("guest_off", "off", None, safe=True),
+            "Remove the off switches from <driver><guest> (virsh edit), then power the guest off "
+            "and on.",
+        ),
+    ],
+    ids=lambda value: f"{value.field}-{value.new}" if isinstance(value, Change) else "",
+)
+def test_libvirt_markup(change: Change, text: str) -> None:
+    assert fix_text(change, "libvirt", "") == text
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        (
+            Change("queues", None, "4", safe=True),
+            "openstack image set --property hw_vif_multiqueue_enabled=true IMAGE for new servers; "
+            "for this one: stop it, nova-manage image_property set UUID --property "
+            "hw_vif_multiqueue_enabled=true, start it.",
+        ),
+        (
+            Change("queues", "8", "2", safe=True),
+            "The definition is Nova's: lower [libvirt] max_queues in nova.conf of the compute "
+            "node, then hard-reboot the server.",
+        ),
+        (
+            Change("packed", "on", None, safe=True),
+            "openstack image set --property hw_virtio_packed_ring=false IMAGE for new servers; "
+            "for this one: stop it, nova-manage image_property set UUID --property "
+            "hw_virtio_packed_ring=false, start it.",
+        ),
+        (
+            Change("rx_queue_size", None, "1024", safe=True),
+            "The definition is Nova's: set [libvirt] rx_queue_size = 1024 in nova.conf of the "
+            "compute nodes, then hard-reboot the server.",
+        ),
+        (
+            Change("model", "e1000", "virtio-transitional", safe=True),
+            "The definition is Nova's, and it has no setting for this: change the image, flavor "
+            "or nova.conf it comes from, then hard-reboot the server.",
+        ),
+    ],
+    ids=lambda value: f"{value.field}-{value.new}" if isinstance(value, Change) else "",
+)
+def test_nova_words(change: Change, text: str) -> None:
+    assert fix_text(change, "nova", "") == text
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        (FIELDS[0], "Set spec.template.spec.domain.devices.interfaces[].model: virtio and run "),
+        (FIELDS[1], "Set spec.template.spec.domain.devices.useVirtioTransitional: true and run "),
+        (FIELDS[2], "Set spec.template.spec.domain.devices.networkInterfaceMultiqueue: true and "),
+        (FIELDS[3], "The definition is KubeVirt's: change the VirtualMachine, its instance type "),
+    ],
+    ids=lambda value: f"{value.field}-{value.new}" if isinstance(value, Change) else "",
+)
+def test_kubevirt_words(change: Change, text: str) -> None:
+    said = fix_text(change, "kubevirt", "")
+    assert said.startswith(text)
+    assert said.endswith("run virtctl restart.")
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        (FIELDS[0], "Use -device virtio-net-pci (virtio-net-ccw on s390x)"),
+        (FIELDS[2], "Set queues=4 in -netdev and mq=on,vectors=10 in -device"),
+        (FIELDS[5], "Set rx_queue_size=1024 in -device"),
+        (FIELDS[6], "Remove tx_queue_size of this NIC"),
+        (Change("driver_name", "qemu", "vhost", safe=True), "Set vhost=on in -netdev"),
+    ],
+    ids=lambda value: f"{value.field}-{value.new}" if isinstance(value, Change) else "",
+)
+def test_command_line_words(change: Change, text: str) -> None:
+    assert fix_text(change, "qemu", "") == f"{text} on QEMU's command line, then start it anew."
+    assert fix_text(change, COMMANDLINE, "") == (
+        f"{text} in <qemu:commandline> (virsh edit), then power the guest off and on."
+    )
+
+
+def test_ovirt_words() -> None:
+    assert fix_text(FIELDS[0], "ovirt", "") == (
+        "The definition is oVirt's: change the NIC's type in the engine with the VM down."
+    )
+    assert "vNIC profile" in fix_text(FIELDS[5], "ovirt", "")
+
+
+def test_unsafe_change_says_why_and_safe_one_does_not() -> None:
+    unsafe = Change("model", "e1000", "virtio", safe=False, reason="install NetKVM first")
+    assert fix_text(unsafe, "ovirt", "").endswith("Unsafe: install NetKVM first.")
+    safe = Change("model", "e1000", "virtio", safe=True, reason="virtio disk")
+    assert "virtio disk" not in fix_text(safe, "ovirt", "")
+
+
+def test_hint_stands_alone_without_a_change_and_after_it_with_one() -> None:
+    assert fix_text(None, "nova", "Stop and start it.") == "Stop and start it."
+    assert fix_text(FIELDS[0], "libvirt", "Keep the MAC.").endswith("off and on. Keep the MAC.")
+
+
+def test_unknown_owner_is_spoken_to_as_libvirt() -> None:
+    assert fix_text(FIELDS[0], "terraform", "") == fix_text(FIELDS[0], "libvirt", "")
+
+
+def test_nic_of_the_qemu_namespace_is_changed_there() -> None:
+    nic = Nic(
+        0, NicConfig(origin="commandline", actual_type="bridge", model="e1000"), Location("t")
+    )
+    domain = Domain(
+        "guest", DomainConfig(type="kvm", arch="x86_64", readiness="ready"), Location("t"), (nic,)
+    )
+    (finding,) = Engine(["VNIC002"]).audit_domain(domain, HostConfig(), "t").findings
+    assert finding.fix.startswith("Use -device virtio-net-pci")
+    assert "in <qemu:commandline> (virsh edit)" in finding.fix
+
+
+def test_no_rule_tells_a_managed_guest_to_edit_xml() -> None:
+    """Whatever a rule adds in its own words holds for every owner."""
+    declared = NicConfig(
+        type="bridge",
+        actual_type="bridge",
+        model="virtio",
+        driver_name="qemu",
+        queues=300,
+        rx_queue_size=2048,
+        tx_queue_size=1024,
+        packed="on",
+        ioeventfd="off",
+        host_off=("csum",),
+    )
+    for owner in MANAGED:
+        config = DomainConfig(type="kvm", arch="x86_64", vcpus=2, owner=owner, nics=1)
+        nic = Nic(0, declared, Location("t"))
+        audited = Engine(rule_ids()).audit_domain(
+            Domain("guest", config, Location("t"), (nic,)), HostConfig(), "t"
+        )
+        assert {"VNIC031", "VNIC034", "VNIC035", "VNIC037"} <= {f.rule for f in audited.findings}
+        assert not [f.rule for f in audited.findings if "virsh edit" in f.fix]

@@ -1,0 +1,90 @@
+"""Many files: the same result in one process and in several, and a worker's death survived."""
+
+from __future__ import annotations
+
+import datetime
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from vnicaudit.audit.pool import CHUNK, SERIAL_BELOW, Batch, run_files
+from vnicaudit.audit.suppressions import Suppressor
+from vnicaudit.audit.work import Assumptions, AuditWork, NicsWork
+from vnicaudit.model.domain import Domain
+from vnicaudit.model.host import HostConfig
+from vnicaudit.model.report import Audited
+
+DOMAIN = """<domain type='kvm'><name>{name}</name><vcpu>1</vcpu>
+<os><type arch='x86_64' machine='pc'>hvm</type></os>
+<devices><interface type='bridge'><source bridge='b'/><model type='{model}'/></interface></devices>
+</domain>"""
+MANY = SERIAL_BELOW + CHUNK + 7
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for number in range(MANY):
+        model = "rtl8139" if number % 3 == 0 else "virtio"
+        (tmp_path / f"{number:05}.xml").write_text(DOMAIN.format(name=f"vm{number}", model=model))
+    (tmp_path / "00010.xml").write_text("<domain type='kvm'><name>broken")
+    return tmp_path
+
+
+def paths(folder: Path) -> Iterator[str]:
+    return iter(sorted(str(path) for path in folder.iterdir()))
+
+
+def work() -> AuditWork:
+    suppressor = Suppressor((), datetime.date(2026, 11, 21), ("VNIC001",))
+    return AuditWork(("VNIC001",), Assumptions(), suppressor, frozenset())
+
+
+def gathered(folder: Path, jobs: int, job: AuditWork | NicsWork) -> list[Batch]:
+    return list(run_files(paths(folder), "folder", job, explicit=False, jobs=jobs))
+
+
+def test_two_processes_give_what_one_gives(folder: Path) -> None:
+    one, two = (gathered(folder, jobs, work()) for jobs in (1, 2))
+    assert [batch.audited for batch in one] == [batch.audited for batch in two]
+    assert [batch.errors for batch in one] == [batch.errors for batch in two]
+    found = [f.nic.domain for batch in two for a in batch.audited for f in a.findings]
+    assert found == [f"vm{n}" for n in range(0, MANY, 3)]
+    (error,) = (error for batch in two for error in batch.errors)
+    assert error.file == str(folder / "00010.xml")
+
+
+def test_resolved_nics_survive_the_way_between_processes(folder: Path) -> None:
+    two = gathered(folder, 2, NicsWork(Assumptions()))
+    domains = [domain for batch in two for domain in batch.resolved]
+    assert len(domains) == MANY - 1
+    effective = domains[0].nics[0].effective
+    assert effective is not None
+    assert effective.model.effective == "rtl8139"
+
+
+class Deadly(AuditWork):
+    """Stands for a crash in a C library: the process is gone without a word."""
+
+    def domain(self, domain: Domain, host: HostConfig, target: str) -> Audited:
+        if domain.name == "vm42":
+            os._exit(11)
+        return super().domain(domain, host, target)
+
+
+def test_a_dead_worker_costs_one_file_and_not_the_run(folder: Path) -> None:
+    suppressor = Suppressor((), datetime.date(2026, 11, 21), ("VNIC001",))
+    deadly = Deadly(("VNIC001",), Assumptions(), suppressor, frozenset())
+    batches = gathered(folder, 2, deadly)
+    errors = {error.file: error.message for batch in batches for error in batch.errors}
+    assert errors[str(folder / "00042.xml")] == "reading it killed a worker process"
+    assert set(errors) == {str(folder / "00010.xml"), str(folder / "00042.xml")}
+    names = [audited.subject for batch in batches for audited in batch.audited]
+    assert names == [f"vm{n}" for n in range(MANY) if n not in (10, 42)]
+
+
+def test_a_batch_is_plain_data(folder: Path) -> None:
+    batch = gathered(folder, 1, work())[0]
+    assert msgspec.msgpack.decode(msgspec.msgpack.encode(batch), type=Batch) == batch

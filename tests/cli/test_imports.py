@@ -1,0 +1,65 @@
+"""What is loaded when: a quick command must stay quick, and libvirt is optional."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PROGRAM = """
+import sys
+sys.argv[1:] = {arguments!r}
+from vnicaudit.__main__ import main
+try:
+    main()
+except SystemExit:
+    pass
+print("LOADED", *sorted(name for name in sys.modules if "." not in name))
+"""
+
+DOMAIN = """<domain type='kvm'><name>a</name><vcpu>2</vcpu>
+<os><type arch='x86_64' machine='pc'>hvm</type></os>
+<devices><interface type='bridge'><source bridge='b'/><model type='e1000'/></interface></devices>
+</domain>"""
+
+
+def loaded(*arguments: str) -> set[str]:
+    result = subprocess.run(
+        [sys.executable, "-c", PROGRAM.format(arguments=list(arguments))],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    line = next(line for line in result.stdout.splitlines() if line.startswith("LOADED"))
+    return set(line.split()[1:])
+
+
+def test_version_loads_nothing_but_itself() -> None:
+    modules = loaded("--version")
+    assert "vnicaudit" in modules
+    assert not modules & {"click", "lxml", "rich", "msgspec", "libvirt", "openstack"}
+
+
+def test_help_loads_no_platform() -> None:
+    assert not loaded("--help") & {"lxml", "libvirt", "openstack", "rich", "oslo_config"}
+
+
+@pytest.mark.parametrize("command", ["audit", "nics"])
+def test_an_offline_audit_loads_neither_libvirt_nor_openstack(command: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.xml"
+    path.write_text(DOMAIN)
+    modules = loaded(command, str(path))
+    assert "lxml" in modules
+    assert not modules & {"libvirt", "openstack", "testinfra", "sqlalchemy", "jinja2"}
+
+
+def test_without_libvirt_python_the_extra_is_named(tmp_path: Path) -> None:
+    """A machine without the binding: an import that fails, as it does there."""
+    (tmp_path / "libvirt.py").write_text("raise ModuleNotFoundError('libvirt', name='libvirt')\n")
+    result = subprocess.run(
+        [sys.executable, "-m", "vnicaudit", "audit", "qemu:///system"],
+        env={"PYTHONPATH": str(tmp_path)}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert result.returncode == 2
+    assert "pip install 'vnicaudit[libvirt]'" in result.stderr
+    assert "Traceback" not in result.stderr

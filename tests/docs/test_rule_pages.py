@@ -1,0 +1,62 @@
+"""The committed rule pages are what the docstrings say."""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from docs import generate_rules
+from vnicaudit.audit.catalogue import info, rule_ids
+
+
+def test_committed_pages_are_current(capsys: pytest.CaptureFixture[str]) -> None:
+    assert (generate_rules.main(["--check"]), capsys.readouterr().err) == (0, "")
+
+
+def test_index_links_every_rule_with_its_summary() -> None:
+    index = generate_rules.pages()["index.md"]
+    for rule_id in rule_ids():
+        rule = info(rule_id)
+        assert f"| [{rule_id}]({rule_id}.md) | {rule.name} | {rule.severity} |" in index
+        assert rule.summary in index.replace("\\<", "<")
+        assert re.search(rf"^{rule_id}$", index, re.MULTILINE), "not in the table of contents"
+
+
+def test_page_has_the_manual_without_the_marks_of_its_examples() -> None:
+    page = generate_rules.pages()["VNIC030.md"]
+    assert page.startswith("# VNIC030 single-queue\n\nOne queue pair for a guest with four or more")
+    assert "*Severity:* medium. *Judged for:* each NIC." in page
+    assert "## When it does not fire" in page
+    assert "```xml\n<interface" in page
+    assert "domain.vcpus" not in page
+
+
+def test_markup_outside_of_code_is_not_taken_for_html() -> None:
+    for name, page in generate_rules.pages().items():
+        prose = re.sub(r"```.*?```|``.*?``|`[^`]*`", "", page, flags=re.DOTALL)
+        assert not re.findall(r"(?<!\\)<[a-z/]", prose), name
+
+
+def test_differing_names_missing_changed_and_left_over_pages(tmp_path: Path) -> None:
+    generate_rules.write(tmp_path)
+    assert generate_rules.differing(tmp_path) == []
+    (tmp_path / "VNIC001.md").unlink()
+    (tmp_path / "VNIC002.md").write_text("edited by hand", "utf-8")
+    (tmp_path / "VNIC999.md").write_text("a rule that is gone", "utf-8")
+    assert generate_rules.differing(tmp_path) == ["VNIC001.md", "VNIC002.md", "VNIC999.md"]
+    generate_rules.write(tmp_path)
+    assert generate_rules.differing(tmp_path) == []
+    assert not (tmp_path / "VNIC999.md").exists()
+
+
+def test_check_exits_1_and_names_the_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    generate_rules.write(tmp_path)
+    (tmp_path / "VNIC034.md").write_text("edited by hand", "utf-8")
+    monkeypatch.setattr(generate_rules, "differing", partial(generate_rules.differing, tmp_path))
+    assert generate_rules.main(["--check"]) == 1
+    assert "docs/rules/VNIC034.md differs" in capsys.readouterr().err

@@ -1,0 +1,47 @@
+"""What is fuzzed: bytes in; anything but an answer or a TargetError is a bug.
+
+Apart from atheris, so that the suite runs the seeds through the same functions everywhere.
+"""
+
+from __future__ import annotations
+
+from vnicaudit.audit.effective import resolve
+from vnicaudit.errors import TargetError
+from vnicaudit.model.domain import Domain
+from vnicaudit.model.host import HostConfig
+from vnicaudit.platforms.domain_xml.documents import looks_like_xml
+from vnicaudit.platforms.domain_xml.read import read_bytes
+from vnicaudit.platforms.qemu.domain import domain_of
+from vnicaudit.platforms.qemu.read import looks_like, read_text
+
+_HOST = HostConfig(arch="x86_64")
+
+
+def read_xml(data: bytes) -> None:
+    """The domain XML reader and the resolver."""
+    looks_like_xml(data)
+    try:
+        for domain in read_bytes(data, target="fuzz", file="fuzz"):
+            _resolve(domain)
+    except TargetError as error:
+        _check(error)
+
+
+def read_command(data: bytes) -> None:
+    """The command line readers and the resolver."""
+    looks_like(data)
+    try:
+        for qemu in read_text(data, target="fuzz", file="fuzz"):
+            _resolve(domain_of(qemu, "fuzz"))
+    except TargetError as error:
+        _check(error)
+
+
+def _resolve(domain: Domain) -> None:
+    for nic in domain.nics:
+        resolve(nic.declared, domain.declared, _HOST, nic.running)
+
+
+def _check(error: TargetError) -> None:
+    if not error.message or error.file != "fuzz":
+        raise AssertionError(f"an error that says too little: {error!r}")

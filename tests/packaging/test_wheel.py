@@ -1,0 +1,66 @@
+"""The wheel has the templates in it and works where the source tree is not."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import venv
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+READ = """
+from importlib.resources import files
+import vnicaudit
+folder = files("vnicaudit") / "templates" / "demo"
+print(vnicaudit.__file__)
+print((folder / "nova.conf").read_text()[:200])
+print((folder / "host.xml").read_text()[:200])
+"""
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("wheel")
+    subprocess.run(
+        [sys.executable, "-m", "pip", "wheel", "--quiet", "--disable-pip-version-check",
+         "--no-deps", "--wheel-dir", str(folder), str(ROOT)],
+        check=True,
+    )  # fmt: skip
+    (found,) = folder.glob("*.whl")
+    return found
+
+
+def test_everything_that_is_shipped_is_in_it(wheel: Path) -> None:
+    names = set(zipfile.ZipFile(wheel).namelist())
+    for wanted in (
+        "vnicaudit/templates/demo/host.xml",
+        "vnicaudit/templates/demo/nova.conf",
+        "vnicaudit/platforms/domain_xml/readiness.json",
+        "vnicaudit/py.typed",
+        "vnicaudit/rules/vnic001.py",
+    ):
+        assert wanted in names
+    assert not [name for name in names if name.startswith(("tests/", "docs/", "benchmarks/"))]
+
+
+def test_it_installs_elsewhere_and_reads_a_template(wheel: Path, tmp_path: Path) -> None:
+    """Dependencies come from this environment's packages: what is tried is our wheel."""
+    place = tmp_path / "environment"
+    venv.create(place, with_pip=False)
+    target = place / "site"
+    subprocess.run(
+        [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check",
+         "--no-deps", "--target", str(target), str(wheel)],
+        check=True,
+    )  # fmt: skip
+    result = subprocess.run(
+        [sys.executable, "-P", "-c", READ] if sys.version_info >= (3, 11)
+        else [sys.executable, "-c", READ],
+        env={"PYTHONPATH": str(target)}, cwd=tmp_path, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert str(target) in result.stdout.splitlines()[0]
+    assert "[libvirt]" in result.stdout or "[DEFAULT]" in result.stdout
+    assert "<node" in result.stdout

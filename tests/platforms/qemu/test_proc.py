@@ -1,0 +1,158 @@
+"""``/proc``, made of files and links as the kernel shows them."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from vnicaudit.model.running import RunningQemu
+from vnicaudit.platforms.qemu.proc import read_proc
+
+VHOST = "/usr/bin/qemu-system-x86_64 -name guest=a -nodefaults -accel kvm "
+ONE_TAP = VHOST + "-netdev tap,fds=9:10,vhost=on,id=n -device virtio-net-pci,netdev=n,mq=on"
+PLAIN_TAP = VHOST + "-netdev tap,fd=9,id=n -device virtio-net-pci,netdev=n"
+PASSED = VHOST + "-netdev tap,fd=9,vhost=on,vhostfd=11,id=n -device virtio-net-pci,netdev=n"
+
+
+def _process(
+    root: Path,
+    pid: int,
+    line: str,
+    *,
+    links: tuple[str, ...] = (),
+    threads: tuple[str, ...] = (),
+    exe: str | None = "/usr/bin/qemu-system-x86_64",
+) -> None:
+    folder = root / str(pid)
+    (folder / "fd").mkdir(parents=True)
+    (folder / "cmdline").write_text("".join(f"{word}\0" for word in line.split()))
+    (folder / "comm").write_text("qemu\n")
+    for number, link in enumerate(links):
+        (folder / "fd" / str(number)).symlink_to(link)
+    for number, comm in enumerate(("qemu-system-x86", *threads)):
+        task = folder / "task" / str(pid + number)
+        task.mkdir(parents=True)
+        (task / "comm").write_text(comm + "\n")
+    if exe is not None:
+        (folder / "exe").symlink_to(exe)
+
+
+def _one(root: Path) -> RunningQemu:
+    (found,) = read_proc(str(root), target="host")
+    return found
+
+
+def test_descriptors_confirm_the_arguments(tmp_path: Path) -> None:
+    _process(
+        tmp_path, 700, ONE_TAP,
+        links=("/dev/null", "/dev/net/tun", "/dev/vhost-net", "/dev/vhost-net", "socket:[1]"),
+        threads=("CPU 0/KVM", "vhost-700", "vhost-700"),
+    )  # fmt: skip
+    qemu = _one(tmp_path)
+    assert (qemu.pid, qemu.vhost_fds, qemu.vhost_threads, qemu.name) == (700, 2, 2, "a")
+    (nic,) = qemu.nics
+    assert (nic.vhost, nic.evidence, nic.queues) == (True, "open descriptors", 2)
+    assert (qemu.location.target, qemu.location.file) == ("host", f"{tmp_path}/700/cmdline")
+
+
+def test_no_descriptor_beats_vhost_on(tmp_path: Path) -> None:
+    """Bare QEMU 7.2 says ``vhost=on``, warns and goes on without."""
+    _process(tmp_path, 700, ONE_TAP, links=("/dev/net/tun", "/dev/vhost-vdpa-0"))
+    (nic,) = _one(tmp_path).nics
+    assert (nic.vhost, nic.evidence) == (False, "open descriptors")
+
+
+def test_no_descriptor_confirms_that_there_is_none(tmp_path: Path) -> None:
+    _process(tmp_path, 700, PLAIN_TAP, links=("/dev/net/tun", "/dev/vhost-vsock"))
+    qemu = _one(tmp_path)
+    (nic,) = qemu.nics
+    assert (qemu.vhost_fds, nic.vhost, nic.evidence) == (0, False, "open descriptors")
+
+
+def test_a_number_that_fits_nothing_decides_nothing(tmp_path: Path) -> None:
+    """A NIC with vhost was plugged in later: which one the descriptors belong to is not known."""
+    _process(tmp_path, 700, PLAIN_TAP, links=("/dev/vhost-net",))
+    qemu = _one(tmp_path)
+    (nic,) = qemu.nics
+    assert (qemu.vhost_fds, nic.vhost, nic.evidence) == (1, False, "command line")
+
+
+def test_a_passed_descriptor_under_another_name(tmp_path: Path) -> None:
+    """``<backend vhost='/dev/own-vhost'/>``: libvirt opened it, so it is open."""
+    _process(tmp_path, 700, PASSED, links=("/dev/own-vhost",))
+    (nic,) = _one(tmp_path).nics
+    assert (nic.vhost, nic.evidence) == (True, "command line")
+
+
+def test_an_emulated_nic_is_left_as_it_is(tmp_path: Path) -> None:
+    line = VHOST + "-netdev tap,id=n -device e1000,netdev=n"
+    _process(tmp_path, 700, line)
+    (nic,) = _one(tmp_path).nics
+    assert (nic.vhost, nic.evidence) == (False, "command line")
+
+
+def test_vhost_workers_that_are_kernel_threads(tmp_path: Path) -> None:
+    _process(tmp_path, 700, ONE_TAP, links=("/dev/vhost-net", "/dev/vhost-net"))
+    for pid in (801, 802):
+        (tmp_path / str(pid)).mkdir()
+        (tmp_path / str(pid) / "comm").write_text("vhost-700\n")
+        (tmp_path / str(pid) / "cmdline").write_text("")
+    assert _one(tmp_path).vhost_threads == 2
+
+
+def test_descriptors_that_may_not_be_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _process(tmp_path, 700, ONE_TAP)
+    real = os.scandir
+
+    def denied(path: str) -> object:
+        if path.endswith("/fd"):
+            raise PermissionError(13, "Permission denied", path)
+        return real(path)
+
+    monkeypatch.setattr("vnicaudit.platforms.qemu.proc.os.scandir", denied)
+    qemu = _one(tmp_path)
+    (nic,) = qemu.nics
+    assert (qemu.vhost_fds, nic.vhost, nic.evidence) == (None, True, "command line")
+
+
+@pytest.mark.parametrize("gone", ["cmdline", "fd", "task"])
+def test_a_process_that_ends_meanwhile(tmp_path: Path, gone: str) -> None:
+    _process(tmp_path, 700, ONE_TAP)
+    _process(tmp_path, 701, PLAIN_TAP)
+    if gone == "cmdline":
+        (tmp_path / "700" / "cmdline").unlink()
+    else:
+        (tmp_path / "700" / gone).rename(tmp_path / "700" / "elsewhere")
+    assert [qemu.pid for qemu in read_proc(str(tmp_path))] == [701]
+
+
+def test_what_is_not_qemu(tmp_path: Path) -> None:
+    _process(tmp_path, 1, "/sbin/init splash", exe="/sbin/init")
+    _process(tmp_path, 2, "/usr/bin/qemu-img convert -m 1", exe="/usr/bin/qemu-img")
+    _process(tmp_path, 3, "kvm -m 512", exe="/usr/bin/bash")
+    _process(tmp_path, 4, "grep qemu-kvm -m 5", exe="/bin/grep")
+    (tmp_path / "5").mkdir()
+    (tmp_path / "5" / "cmdline").write_text("")
+    (tmp_path / "self").mkdir()
+    assert list(read_proc(str(tmp_path))) == []
+
+
+@pytest.mark.parametrize(
+    ("exe", "arch"),
+    [("/usr/bin/qemu-system-x86_64 (deleted)", "x86_64"), ("/usr/libexec/qemu-kvm", None),
+     (None, None)],
+)  # fmt: skip
+def test_the_program_behind_a_link(tmp_path: Path, exe: str | None, arch: str | None) -> None:
+    _process(tmp_path, 700, "/usr/bin/kvm -nodefaults -m 512", exe=exe)
+    assert _one(tmp_path).arch == arch
+
+
+def test_arguments_that_do_not_fit_together_are_told(tmp_path: Path) -> None:
+    _process(tmp_path, 700, VHOST + "-readconfig f -device virtio-net-pci,netdev=in-the-file")
+    qemu = _one(tmp_path)
+    assert qemu.warnings == (
+        "-device virtio-net-pci is on netdev 'in-the-file', which is not there",
+    )
+    assert [nic.vhost for nic in qemu.nics] == [None]

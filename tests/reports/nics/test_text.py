@@ -1,0 +1,105 @@
+"""The list of NICs for people."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.reports.nics.samples import EMPTY, ODD, WEB
+from vnicaudit.reports.nics.text import render
+from vnicaudit.reports.wrap import width_of
+from vnicaudit.reports.writer import Options
+
+TABLE = """\
+  NIC  MAC                type          model       vhost    queues  rx    tx
+web-01  libvirt, kvm x86_64 pc-q35-9.2, 4 vCPUs, running
+  0    52:54:00:6b:3c:58  network→unknown  -→rtl8139  no     1       1024→-  -
+  1    vnet7              bridge        virtio      yes→unknown  4   256   1024→256
+odd\\x1b[2J  nova, kvm
+  0    52:54:00:00:00:02  direct        notanic     no       1       -     -
+    does not start
+"""
+
+NARROW = """\
+web-01
+  libvirt, kvm x86_64 pc-q35-9.2, 4
+    vCPUs, running
+  NIC 0  52:54:00:6b:3c:58
+    network→unknown
+    model -→rtl8139  vhost no  queues 1
+    rx 1024→-  tx -
+  NIC 1  vnet7  bridge
+    model virtio  vhost yes→unknown
+    queues 4  rx 256  tx 1024→256
+odd\\x1b[2J  nova, kvm
+  NIC 0  52:54:00:00:00:02  direct
+    model notanic  vhost no  queues 1
+    rx -  tx -
+    does not start
+"""
+
+VERBOSE = """\
+web-01  libvirt, kvm x86_64 pc-q35-9.2, 4 vCPUs, running
+  NIC 0  52:54:00:6b:3c:58  network→unknown  d/web.xml:18
+    model   -→rtl8139  no model declared: libvirt's default on x86_64 q35
+    vhost   no         rtl8139 is emulated by QEMU; only virtio has vhost
+    queues  1          rtl8139 has one queue
+    rx      1024→-     rtl8139 has no virtio ring; libvirt drops rx_queue_size=
+                       on it
+    tx      -          rtl8139 has no virtio ring
+  NIC 1  vnet7  bridge  d/web.xml:18
+    model   virtio       as declared
+    vhost   yes→unknown  the definition never proves it
+    queues  4            as declared
+    rx      256          none declared: QEMU's default
+    tx      1024→256     QEMU 7.2.22 cuts it down silently
+router  libvirt, kvm
+  no NICs
+"""
+
+
+def text_of(options: Options) -> str:
+    return "".join(render(iter([WEB, EMPTY, ODD]), options))
+
+
+def test_a_table_at_90_columns() -> None:
+    assert text_of(Options(width=90)) == TABLE
+
+
+def test_a_row_that_does_not_fit_is_spelled_out() -> None:
+    text = text_of(Options(width=80))
+    assert max(map(width_of, text.splitlines())) <= 80
+    assert (
+        "  NIC 1  vnet7  bridge\n"
+        "    model virtio  vhost yes→unknown  queues 4  rx 256  tx 1024→256\n"
+    ) in text
+
+
+def test_a_narrow_terminal() -> None:
+    assert text_of(Options(width=40)) == NARROW
+
+
+def test_verbose_gives_the_reasons_and_domains_without_nics() -> None:
+    assert "".join(render([WEB, EMPTY], Options(verbose=True))) == VERBOSE
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 120, 200])
+@pytest.mark.parametrize("verbose", [False, True])
+def test_every_width_is_kept(width: int, verbose: bool) -> None:
+    text = text_of(Options(width=width, verbose=verbose))
+    assert max(map(width_of, text.splitlines())) <= width
+    assert text.count("does not start") == 1
+    assert "1024→256" in text
+
+
+def test_colour_adds_nothing_but_colour() -> None:
+    coloured = text_of(Options(width=90, color=True))
+    assert "\x1b" in coloured
+    assert re.sub(r"\x1b\[[0-9;]*m", "", coloured) == text_of(Options(width=90))
+
+
+def test_nothing_to_show_is_said_except_quietly() -> None:
+    assert "".join(render([EMPTY], Options())) == "No NICs\n"
+    assert "".join(render([EMPTY], Options(quiet=True))) == ""
+    assert "NIC  MAC" not in "".join(render([WEB], Options(quiet=True)))

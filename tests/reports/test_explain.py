@@ -1,0 +1,99 @@
+"""One NIC, layer by layer."""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+import pytest
+
+from tests.reports.nics.samples import LEGACY, REFUSED, WEB
+from tests.reports.samples import VHOST_NEEDS, finding
+from vnicaudit.audit.rows import row
+from vnicaudit.model.finding import Skipped
+from vnicaudit.model.report import Explanation, Layer, LayerFact
+from vnicaudit.reports.explain import explanation_json, explanation_text
+from vnicaudit.reports.wrap import width_of
+from vnicaudit.reports.writer import Options
+
+IT = Explanation(
+    nic=row(WEB, LEGACY),
+    layers=(
+        Layer(
+            "domain XML (persistent)",
+            "/etc/libvirt/qemu/web-01.xml:18",
+            (
+                LayerFact("model", "not set"),
+                LayerFact("rx_queue_size", "1024", note="dropped: only virtio has rings"),
+            ),
+        ),
+        Layer("network", "qemu:///system", missing="needs a live libvirt connection"),
+        Layer("live definition", "qemu:///system"),
+        Layer("QEMU command line", "/proc/4711/cmdline",
+              (LayerFact("model", "rtl8139", wins=True, note="it is what runs"),)),
+    ),
+    findings=(finding(),),
+    skipped=(Skipped("VNIC020", finding().nic, VHOST_NEEDS),),
+)  # fmt: skip
+
+AT_80 = """\
+web-01  NIC 0  52:54:00:6b:3c:58  network→unknown  libvirt  d/web.xml:18
+
+Who says what
+  domain XML (persistent)  /etc/libvirt/qemu/web-01.xml:18
+    model          not set
+    rx_queue_size  1024     dropped: only virtio has rings
+  network  qemu:///system
+    not known: needs a live libvirt connection
+  live definition  qemu:///system
+    says nothing of it
+  QEMU command line  /proc/4711/cmdline
+    model  rtl8139  ← wins: it is what runs
+
+What the guest gets
+  model   -→rtl8139  no model declared: libvirt's default on x86_64 q35
+  vhost   no         rtl8139 is emulated by QEMU; only virtio has vhost
+  queues  1          rtl8139 has one queue
+  rx      1024→-     rtl8139 has no virtio ring; libvirt drops rx_queue_size= on
+                     it
+  tx      -          rtl8139 has no virtio ring
+
+What is wrong
+  high    VNIC001  NIC 0 52:54:00:6b:3c:58  domains/web-01.xml:18
+    rtl8139 is emulated packet by packet: no offload, no vhost
+    fix: Set <model type='virtio'/> (virsh edit), then power the guest off and
+      on.
+  skip    VNIC020  NIC 0 52:54:00:6b:3c:58  not judged
+    needs what runs: QEMU's command line, log or /proc of the hypervisor
+"""
+
+
+def test_the_whole_page_at_80_columns() -> None:
+    assert explanation_text(IT, Options()) == AT_80
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 120, 200])
+def test_every_width_is_kept(width: int) -> None:
+    assert max(map(width_of, explanation_text(IT, Options(width=width)).splitlines())) <= width
+
+
+def test_colour_adds_nothing_but_colour() -> None:
+    coloured = explanation_text(IT, Options(color=True))
+    assert "\x1b[32m← wins\x1b[0m" in coloured
+    assert re.sub(r"\x1b\[[0-9;]*m", "", coloured) == AT_80
+
+
+def test_a_nic_that_does_not_start_and_has_no_finding() -> None:
+    nic = row(WEB, REFUSED)
+    text = explanation_text(Explanation(nic=nic, layers=()), Options())
+    assert text.endswith("  does not start\n\nWhat is wrong\n  nothing found\n")
+
+
+def test_hostile_layers_are_shown_escaped() -> None:
+    layer = Layer("x\x1b", "y\n", (LayerFact("f\u202e", "v\x07", note="n\x9b"),))
+    text = explanation_text(Explanation(nic=IT.nic, layers=(layer,)), Options())
+    assert "  x\\x1b  y\\n\n    f\\u202e  v\\x07  n\\x9b\n" in text
+
+
+def test_the_json_reads_back() -> None:
+    assert msgspec.json.decode(explanation_json(IT), type=Explanation) == IT

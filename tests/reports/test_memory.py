@@ -1,0 +1,83 @@
+"""A report of a big fleet takes no more memory than one of a small fleet."""
+
+from __future__ import annotations
+
+import tracemalloc
+from collections.abc import Callable, Iterator
+
+import msgspec
+import pytest
+
+from tests.reports.samples import END, START, WEB_01, finding
+from vnicaudit.model.domain import Domain, DomainConfig
+from vnicaudit.model.effective import Effective, Resolved
+from vnicaudit.model.finding import NicRef, Skipped
+from vnicaudit.model.location import Location
+from vnicaudit.model.nic import Nic, NicConfig
+from vnicaudit.model.report import Audited
+from vnicaudit.reports.nics import json as nics_json
+from vnicaudit.reports.nics import text as nics_text
+from vnicaudit.reports.registry import formats, writer
+from vnicaudit.reports.writer import Options
+
+DOMAINS = 20_000
+LIMIT = 8 << 20
+"""Bytes. A writer that kept one short string per domain would be near it; one that kept its
+output would be far above."""
+
+
+def stream() -> Iterator[Audited]:
+    """Domains that share nothing but their kind."""
+    for number in range(DOMAINS):
+        name = f"guest-{number:06}"
+        nic = NicRef(name, None, f"52:54:00:{number:06}", 0)
+        place = Location("d", f"d/{name}.xml", number + 1)
+        yield msgspec.structs.replace(
+            WEB_01,
+            subject=name,
+            findings=(finding(nic=nic, location=place),),
+            skipped=(Skipped("VNIC020", nic, "a live libvirt connection"),),
+        )
+
+
+@pytest.mark.parametrize("name", formats())
+def test_writers_stream(name: str) -> None:
+    report = writer(name, Options())
+    tracemalloc.start()
+    try:
+        written = len(report.start(START))
+        for audited in stream():
+            written += len(report.add(audited))
+        for piece in report.finish(END):
+            written += len(piece)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < LIMIT
+    assert written > DOMAINS * 100 or name == "openmetrics"
+
+
+def domains() -> Iterator[Domain]:
+    """One NIC each."""
+    known = Resolved("virtio", "virtio", "as declared")
+    ring = Resolved[int](None, 256, "none declared: QEMU's default")
+    effective = Effective(known, Resolved(None, True, "seen"), Resolved(None, 1, "one"), ring, ring)
+    for number in range(DOMAINS):
+        place = Location("d", f"d/guest-{number}.xml", 7)
+        config = NicConfig("bridge", actual_type="bridge", model="virtio")
+        nic = Nic(0, config, place, f"52:54:00:{number:06}", effective=effective)
+        yield Domain(f"guest-{number}", DomainConfig(), place, (nic,))
+
+
+@pytest.mark.parametrize("render", [nics_json.render, nics_text.render])
+def test_the_list_of_nics_streams(
+    render: Callable[[Iterator[Domain], Options], Iterator[str]],
+) -> None:
+    tracemalloc.start()
+    try:
+        written = sum(len(piece) for piece in render(domains(), Options()))
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < LIMIT
+    assert written > DOMAINS * 80

@@ -1,0 +1,67 @@
+"""The published schemas are those of the records, and fit what is written."""
+
+from __future__ import annotations
+
+import json
+import runpy
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from tests.reports.nics.samples import ODD, WEB
+from tests.reports.samples import RULES, written
+from tests.reports.test_explain import IT
+from vnicaudit.reports.explain import explanation_json
+from vnicaudit.reports.nics.json import render
+from vnicaudit.reports.rules import catalogue_json
+from vnicaudit.reports.writer import Options
+
+DOCS = Path(__file__).parents[2] / "docs"
+WRITTEN = {
+    "vnicaudit.report-1.json": lambda: written("json"),
+    "vnicaudit.nics-1.json": lambda: "".join(render([WEB, ODD], Options())),
+    "vnicaudit.explain-1.json": lambda: explanation_json(IT),
+    "vnicaudit.rules-1.json": lambda: catalogue_json(RULES),
+}
+
+
+@pytest.fixture(scope="module")
+def generator() -> dict[str, Any]:
+    """The names that docs/generate_schemas.py defines."""
+    return runpy.run_path(str(DOCS / "generate_schemas.py"))
+
+
+def test_the_committed_schemas_are_current(generator: dict[str, Any]) -> None:
+    assert generator["stale"]() == []
+    assert generator["main"](["--check"]) == 0
+
+
+def test_a_changed_a_missing_and_a_left_over_schema_are_stale(
+    generator: dict[str, Any], tmp_path: Path
+) -> None:
+    generator["write"](tmp_path)
+    assert generator["stale"](tmp_path) == []
+    (tmp_path / "vnicaudit.nics-1.json").unlink()
+    (tmp_path / "vnicaudit.report-1.json").write_text("{}", encoding="utf-8")
+    (tmp_path / "vnicaudit.old-1.json").write_text("{}", encoding="utf-8")
+    assert generator["stale"](tmp_path) == [
+        "vnicaudit.nics-1.json", "vnicaudit.old-1.json", "vnicaudit.report-1.json",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_what_is_written_fits_its_schema(name: str) -> None:
+    schema = json.loads((DOCS / "schemas" / name).read_text(encoding="utf-8"))
+    jsonschema.Draft202012Validator.check_schema(schema)
+    validator = jsonschema.Draft202012Validator(schema)
+    document = json.loads(WRITTEN[name]())
+    validator.validate(document)
+    document["schema"] = "vnicaudit.other/1"
+    with pytest.raises(jsonschema.ValidationError):
+        validator.validate(document)
+
+
+def test_every_schema_is_tried(generator: dict[str, Any]) -> None:
+    assert WRITTEN.keys() == generator["RECORDS"].keys()

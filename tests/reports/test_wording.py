@@ -1,0 +1,55 @@
+"""Words that formats share."""
+
+from __future__ import annotations
+
+import pytest
+
+from vnicaudit.model.finding import NicRef
+from vnicaudit.model.report import ReadError, RunEnd, Summary, TargetResult
+from vnicaudit.reports.wording import Unread, accepted_sentence, count, nic_label, unread
+
+
+@pytest.mark.parametrize(
+    ("ref", "label"),
+    [
+        (NicRef("a", None, "52:54:00:00:00:01", 3, "vnet1"), "NIC 3 52:54:00:00:00:01"),
+        (NicRef("a", None, None, 3, "vnet1"), "NIC 3 vnet1"),
+        (NicRef("a", None, None, 0), "NIC 0"),
+        (NicRef("a", None, "52:54:00:00:00:01"), "NIC 52:54:00:00:00:01"),
+        (NicRef("a"), ""),
+        (NicRef(), ""),
+    ],
+)
+def test_a_nic_is_named_by_what_is_known_of_it(ref: NicRef, label: str) -> None:
+    assert nic_label(ref) == label
+
+
+def test_numbers_and_plurals() -> None:
+    assert [count(number, "NIC") for number in (0, 1, 2, 12345)] == [
+        "0 NICs", "1 NIC", "2 NICs", "12,345 NICs",
+    ]  # fmt: skip
+
+
+def test_what_was_not_read_is_placed_as_well_as_can_be() -> None:
+    errors = (ReadError("a", "f.xml", 3), ReadError("b", "g.xml"), ReadError("c"))
+    target = TargetResult("dir", "partial", "a", errors=errors, unread=5)
+    assert list(unread(target)) == [
+        Unread("f.xml:3", "a", "f.xml", 3),
+        Unread("g.xml", "b", "g.xml"),
+        Unread("dir", "c"),
+        Unread("dir", "2 more were not read"),
+    ]
+
+
+def test_a_failed_target_always_says_something() -> None:
+    assert list(unread(TargetResult("t", "failed"))) == [Unread("t", "could not be read")]
+    assert list(unread(TargetResult("t", "failed", "refused"))) == [Unread("t", "refused")]
+    assert list(unread(TargetResult("t", "ok"))) == []
+
+
+def test_what_is_not_shown_is_counted() -> None:
+    summary = Summary(suppressed=2, baselined=1, baseline_gone=3)
+    assert accepted_sentence(RunEnd("", (), summary)) == (
+        "2 findings suppressed, 1 finding known from the baseline, 3 findings of the baseline gone"
+    )
+    assert accepted_sentence(RunEnd("", (), Summary())) == ""

@@ -1,0 +1,162 @@
+"""One NIC, layer by layer: who declares what, what wins, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from vnicaudit.audit.engine import Engine
+from vnicaudit.audit.rows import row
+from vnicaudit.audit.suppressions import Usage
+from vnicaudit.audit.work import Assumptions, AuditWork
+from vnicaudit.model.domain import Domain, StagedNic
+from vnicaudit.model.effective import Effective
+from vnicaudit.model.host import Host, HostConfig
+from vnicaudit.model.nic import Nic
+from vnicaudit.model.nova import NovaConfig
+from vnicaudit.model.report import Audited, Explanation, Layer, LayerFact
+
+_FACTS = ("model", "driver_name", "queues", "rx_queue_size", "tx_queue_size")
+"""Declared fields that decide the five effective facts, in the order they are shown."""
+
+_EFFECTIVE = {"driver_name": "vhost"}
+"""Declared field -> effective fact, where the names differ."""
+
+
+class ExplainWork:
+    """Looks for the wanted NICs among everything read, and explains each.
+
+    ``wanted`` is a MAC address or an index; ``domain`` a name or UUID, or None for any.
+    ``found`` fills up while the targets are read.
+    """
+
+    products: type[Audited] | type[Domain] = Audited
+
+    def __init__(
+        self, judge: AuditWork, assumptions: Assumptions, wanted: str, domain: str | None
+    ) -> None:
+        self._judge = judge
+        self._assumptions = assumptions
+        self._engine = Engine(())
+        self._wanted = wanted.lower().replace("-", ":")
+        self._domain = domain
+        self.found: list[Explanation] = []
+
+    def domain(self, domain: Domain, host: HostConfig, target: str) -> Audited:
+        """Explain the NICs of this domain that are wanted."""
+        if self._domain is None or self._domain in (domain.name, domain.uuid):
+            for nic in domain.nics:
+                if self._wanted in (nic.mac, str(nic.index), nic.target_dev):
+                    self.found.append(self._explained(domain, nic, host, target))
+        return Audited(target, domain.name)
+
+    def nova(self, config: NovaConfig, target: str) -> None:
+        """A configuration has no NICs."""
+
+    def host(self, host: Host, uses: frozenset[str], target: str) -> None:
+        """A host's own facts are shown with each NIC."""
+
+    def usage(self) -> Usage:
+        """What the judging so far knows of the settings' suppressions."""
+        return self._judge.usage()
+
+    def _explained(self, domain: Domain, nic: Nic, host: HostConfig, target: str) -> Explanation:
+        seen = self._assumptions.applied(host)
+        effective = self._engine.effective(nic, domain, seen)
+        audited = self._judge.domain(domain, host, target)
+        return Explanation(
+            nic=row(domain, msgspec.structs.replace(nic, effective=effective)),
+            layers=tuple(layers(domain, nic, seen, effective)),
+            findings=tuple(f for f in audited.findings if f.nic.index in (nic.index, None)),
+            suppressed=tuple(
+                s for s in audited.suppressed if s.finding.nic.index in (nic.index, None)
+            ),
+            skipped=tuple(s for s in audited.skipped if s.nic.index in (nic.index, None)),
+            crashed=tuple(c for c in audited.crashed if c.nic.index in (nic.index, None)),
+        )
+
+
+def layers(domain: Domain, nic: Nic, host: HostConfig, effective: Effective) -> Iterator[Layer]:
+    """Every place that has a say, the one furthest from the guest first."""
+    yield _definition(domain, nic, effective)
+    staged = next((change for change in domain.staged if change.mac == nic.mac), None)
+    if staged is not None:
+        yield _persistent(staged)
+    if nic.declared.type == "network":
+        yield _network(nic)
+    yield _qemu(nic, effective)
+    yield _host(host)
+
+
+def _definition(domain: Domain, nic: Nic, effective: Effective) -> Layer:
+    name = {
+        "raw": "Definition (as written)",
+        "dump": "Persistent definition",
+        "live": "Live definition",
+        "qemu": "QEMU's arguments, as a definition",
+    }[domain.declared.form]
+    facts = [LayerFact("type", nic.declared.type)]
+    for field in _FACTS:
+        value = getattr(nic.declared, field)
+        if value is None:
+            continue
+        resolved = getattr(effective, _EFFECTIVE.get(field, field))
+        wins = nic.running is None and resolved.effective is not None
+        wins = wins and resolved.declared == resolved.effective
+        facts.append(LayerFact(field, str(value), wins, "" if wins else resolved.reason))
+    facts.extend(
+        LayerFact(field, text, note="libvirt refuses this value")
+        for field, text in nic.declared.invalid
+    )
+    return Layer(name, str(nic.location), tuple(facts))
+
+
+def _persistent(staged: StagedNic) -> Layer:
+    facts = tuple(
+        LayerFact(field, after, note=f"from the next cold start on; now {before}")
+        for field, before, after in staged.fields
+    )
+    return Layer("Persistent definition", None, facts)
+
+
+def _network(nic: Nic) -> Layer:
+    name = f"Network {nic.source}" if nic.source else "Network"
+    if nic.declared.actual_type is None:
+        return Layer(name, missing="the network's definition, from a live libvirt, would tell")
+    fact = LayerFact("type", nic.declared.actual_type, wins=True)
+    return Layer(name, None, (fact,))
+
+
+def _qemu(nic: Nic, effective: Effective) -> Layer:
+    running = nic.running
+    if running is None:
+        return Layer(
+            "QEMU",
+            missing="no process or log of it was read; /proc of the hypervisor would tell",
+        )
+    facts = [LayerFact("model", running.driver, wins=True)]
+    for field in ("backend", "vhost", "queues", "rx_queue_size", "tx_queue_size"):
+        value = getattr(running, field)
+        if value is None:
+            continue
+        text = ("on" if value else "off") if isinstance(value, bool) else str(value)
+        resolved = getattr(effective, field, None)
+        note = running.evidence if field == "vhost" else ""
+        wins = resolved is not None and resolved.effective == value
+        facts.append(LayerFact(field, text, wins, note))
+    return Layer("QEMU", None, tuple(facts))
+
+
+def _host(host: HostConfig) -> Layer:
+    facts = []
+    for field in msgspec.structs.fields(HostConfig):
+        value = getattr(host, field.name)
+        if field.name in ("assumed", "vhost_paths", "vdpa_drivers") or value is None:
+            continue
+        note = "assumed" if host.assumed and field.name.endswith("_version") else ""
+        text = ("yes" if value else "no") if isinstance(value, bool) else str(value)
+        facts.append(LayerFact(field.name, text, note=note))
+    if not facts:
+        return Layer("Host", missing="a live connection on the hypervisor itself would tell")
+    return Layer("Host", None, tuple(facts))

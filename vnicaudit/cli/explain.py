@@ -1,0 +1,86 @@
+"""``vnicaudit explain``: one vNIC, layer by layer."""
+
+from __future__ import annotations
+
+import sys
+from datetime import date
+from typing import Any
+
+import click
+
+from vnicaudit.audit.catalogue import rule_ids
+from vnicaudit.audit.explain import ExplainWork
+from vnicaudit.audit.live import LiveOptions
+from vnicaudit.audit.run import Run, RunOptions
+from vnicaudit.audit.settings import load_settings
+from vnicaudit.audit.suppressions import Suppressor
+from vnicaudit.audit.work import Assumptions, AuditWork
+from vnicaudit.cli.nics import complain_about
+from vnicaudit.cli.options import (
+    DEADLINE,
+    output_options,
+    reading_options,
+    terminal_width,
+    use_color,
+)
+from vnicaudit.errors import TargetError
+from vnicaudit.reports.explain import explanation_json, explanation_text
+from vnicaudit.reports.writer import Options
+
+_EPILOG = """\b
+Examples:
+  vnicaudit explain guest.xml --nic 0
+  vnicaudit explain qemu:///system --nic 52:54:00:12:34:56
+  vnicaudit explain qemu:///system --domain mail-01 --nic 1
+  vnicaudit explain qemu:///system --nic vnet3 --assume-qemu 10.0"""
+
+
+@click.command("explain", epilog=_EPILOG)
+@click.argument("targets", metavar="TARGET...", nargs=-1, required=True)
+@click.option(
+    "--nic",
+    "nic",
+    required=True,
+    metavar="MAC|INDEX|DEV",
+    help="Which NIC: its MAC address, its index in the domain (from 0), or its tap.",
+)
+@click.option("--domain", metavar="NAME|UUID", help="Of which domain, where that is not clear.")
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="How to print it.",
+)
+@reading_options
+@output_options
+def command(targets: tuple[str, ...], **given: Any) -> int:
+    """Show one virtual NIC layer by layer: who declares what, what wins and why, what is wrong."""
+    assumptions = Assumptions(given["assume_qemu"], given["assume_libvirt"])
+    live = LiveOptions(deadline=given["deadline"] or DEADLINE, agent=given["agent"])
+    settings = load_settings(None)
+    suppressor = Suppressor(settings.suppressions, date.today(), rule_ids())
+    judge = AuditWork(rule_ids(), assumptions, suppressor, frozenset())
+    work = ExplainWork(judge, assumptions, given["nic"], given["domain"])
+    run = Run(work, RunOptions(jobs=1, live=live))
+    for _ in run.items(targets):
+        pass
+    options = Options(
+        width=terminal_width(),
+        color=use_color(given["color"], to_terminal=sys.stdout.isatty()),
+        verbose=given["verbose"],
+        quiet=given["quiet"],
+    )
+    for number, explanation in enumerate(work.found):
+        if given["format_"] == "json":
+            sys.stdout.write(explanation_json(explanation))
+        else:
+            sys.stdout.write("\n" * bool(number) + explanation_text(explanation, options))
+    code = complain_about(run.results)
+    return code if work.found or code else _not_found(given["nic"], given["domain"])
+
+
+def _not_found(nic: str, domain: str | None) -> int:
+    where = f" in the domain {domain!r}" if domain else ""
+    raise TargetError(f"no NIC {nic!r}{where} in what was read; `vnicaudit nics` lists them all")

@@ -1,0 +1,128 @@
+"""One visit to one host, in threads of its own: connect, list, fetch, look around, leave.
+
+Domains are fetched from the moment they are listed, while the host itself is still being asked.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from concurrent.futures import Future
+from contextlib import suppress
+from functools import partial
+
+import msgspec
+
+from vnicaudit.errors import TargetError
+from vnicaudit.model.host import Host
+from vnicaudit.model.report import ReadError
+from vnicaudit.platforms.libvirt.agent import GuestFacts, ask_guests
+from vnicaudit.platforms.libvirt.binding import libvirt
+from vnicaudit.platforms.libvirt.capabilities import is_here, read_host
+from vnicaudit.platforms.libvirt.connection import explain, open_read_only
+from vnicaudit.platforms.libvirt.crew import Crew, Mailbox, Pulse
+from vnicaudit.platforms.libvirt.domains import Fetched, fetch
+from vnicaudit.platforms.libvirt.state import Listing, list_domains
+from vnicaudit.platforms.libvirt.uri import Uri
+
+_LOCAL_THREADS = 4
+_REMOTE_THREADS = 32
+"""On one shared connection more threads are more requests under way: what hides a round trip."""
+_BATCH_MAX = 32
+"""Domains a thread fetches before it reports: a report costs as much as a local call."""
+_AGENT_SECONDS = 10.0
+
+
+class Opened(msgspec.Struct, frozen=True):
+    """All but the domains themselves: these have names only."""
+
+    host: Host
+    local: bool
+    names: tuple[str, ...]
+    errors: tuple[ReadError, ...]
+    guests: Mapping[str, GuestFacts]
+
+
+class Batch(msgspec.Struct, frozen=True):
+    """Some domains, from the one that is ``first`` in the list; None: gone since."""
+
+    first: int
+    items: tuple[Fetched | ReadError | None, ...]
+
+
+class Failed(msgspec.Struct, frozen=True):
+    """The visit ended before its time."""
+
+    error: BaseException
+
+
+class Visit(msgspec.Struct, frozen=True):
+    """Where the threads of a visit report."""
+
+    pulse: Pulse
+    opened: Mailbox[Opened | Failed]
+    fetched: Mailbox[Batch | Failed]
+
+
+def start(uri: Uri, *, deadline: float, agent: bool, threads: int | None) -> Visit:
+    """Send a thread to the host; returns at once."""
+    pulse = Pulse(deadline)
+    visit = Visit(pulse, Mailbox(pulse), Mailbox(pulse))
+    size = threads or (_REMOTE_THREADS if uri.remote else _LOCAL_THREADS)
+    patience = min(_AGENT_SECONDS, deadline / 2) if agent else 0.0
+    go = partial(_go, uri, size, patience, visit)
+    threading.Thread(target=go, name=f"visit {uri.text}", daemon=True).start()
+    return visit
+
+
+def _go(uri: Uri, threads: int, patience: float, visit: Visit) -> None:
+    """The visit from beginning to end. Whatever goes wrong is told to the one who waits."""
+    try:
+        _connected(uri, threads, patience, visit)
+    except libvirt.libvirtError as error:
+        _fail(visit, TargetError(explain(error), file=uri.text))
+    except BaseException as error:  # an edge: a host's failure
+        _fail(visit, error)
+
+
+def _fail(visit: Visit, error: BaseException) -> None:
+    visit.opened.post(Failed(error))
+    visit.fetched.post(Failed(error))
+
+
+def _connected(uri: Uri, threads: int, patience: float, visit: Visit) -> None:
+    connection = open_read_only(uri)
+    visit.pulse.beat()
+    crew = Crew(threads, visit.pulse.beat)
+    try:
+        listing = list_domains(connection, crew)
+        fetching = _fetch_all(listing, crew, visit)
+        host, errors = read_host(connection)
+        visit.pulse.beat()
+        names = tuple(handle.name() for handle in listing.handles)
+        guests = _ask_guests(uri, listing, patience)
+        visit.opened.post(Opened(host, is_here(uri, host.name), names, errors, guests))
+        for batch in fetching:
+            batch.result()
+    finally:
+        crew.dismiss()
+        with suppress(libvirt.libvirtError):  # a peer that is gone cannot say goodbye
+            connection.close()
+
+
+def _fetch_all(listing: Listing, crew: Crew, visit: Visit) -> list[Future[None]]:
+    """Have every domain fetched and reported."""
+    handles = listing.handles
+    size = max(1, min(_BATCH_MAX, len(handles) // (crew.size * 2)))
+
+    def job(first: int) -> None:
+        if not visit.pulse.ended:
+            batch = handles[first : first + size]
+            visit.fetched.post(Batch(first, tuple(fetch(handle, listing) for handle in batch)))
+
+    return [crew.call(partial(job, first)) for first in range(0, len(handles), size)]
+
+
+def _ask_guests(uri: Uri, listing: Listing, patience: float) -> dict[str, GuestFacts]:
+    active = [handle.UUIDString() for handle in listing.handles if handle.ID() != -1]
+    return ask_guests(uri, active, patience=patience) if patience and active else {}
