@@ -22,7 +22,7 @@ class GuestImage:
 
 
 def guest_image(arch: str) -> GuestImage:
-    """The small guest (2 s to boot, guest agent inside) for x86_64 or s390x."""
+    """The small guest, with a guest agent, for x86_64 or s390x."""
     folder = _guest_folder(arch)
     return GuestImage(Kernel(folder / "kernel").image, folder / "initrd")
 

@@ -272,11 +272,11 @@ def _ring(
 
 
 def _running_ring(declared: int | None, size: int, limit: int) -> Resolved[int]:
-    """The ring of a QEMU that runs: one that was passed too large a TX ring, and yet started, is
-    older than 8.1 and has cut it down."""
+    """The ring of a QEMU by its arguments: more than the backend's maximum no guest ever gets
+    (QEMU before 8.1 cuts it down, later ones do not start)."""
     if size <= limit:
         return Resolved(declared, size, "from QEMU's arguments")
-    return Resolved(declared, limit, f"QEMU was given {size} and cuts it down silently")
+    return Resolved(declared, limit, f"QEMU was given {size}; its backend has {limit} at most")
 
 
 def _capped_tx(nic: NicConfig, host: HostConfig, declared: int) -> Resolved[int]:

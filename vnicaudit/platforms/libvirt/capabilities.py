@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import socket
+from concurrent.futures import Future, TimeoutError
+
+import msgspec
 
 from vnicaudit.model.host import Host, HostConfig, Network
 from vnicaudit.model.report import ReadError
 from vnicaudit.model.version import Version
 from vnicaudit.platforms.libvirt.binding import libvirt
 from vnicaudit.platforms.libvirt.connection import explain
+from vnicaudit.platforms.libvirt.crew import Crew
 from vnicaudit.platforms.libvirt.networks import network_of
 from vnicaudit.platforms.libvirt.uri import Uri
 
@@ -16,10 +20,22 @@ _QEMU = "QEMU"
 """``virConnectGetType`` of the QEMU driver; for KVM too."""
 
 
-def read_host(connection: libvirt.virConnect) -> tuple[Host, tuple[ReadError, ...]]:
-    """The host and what of it could not be read: without its networks the host is of use."""
+def read_host(
+    connection: libvirt.virConnect, crew: Crew, *, patience: float
+) -> tuple[Host, tuple[ReadError, ...]]:
+    """The host, and what of it could not be read: a host without its networks is of use too.
+
+    ``patience`` is in seconds, for QEMU's version alone.
+    """
+    qemu = connection.getType() == _QEMU
+    asked = crew.call(connection.getVersion) if qemu else None
     networks, errors = _networks(connection)
-    return Host(connection.getHostname(), _config(connection), networks), errors
+    config = _config(connection) if qemu else HostConfig()
+    if asked is not None:
+        version, late = _emulator(asked, patience)
+        config = msgspec.structs.replace(config, qemu_version=version)
+        errors += late
+    return Host(connection.getHostname(), config, networks), errors
 
 
 def is_here(uri: Uri, hostname: str) -> bool:
@@ -30,26 +46,28 @@ def is_here(uri: Uri, hostname: str) -> bool:
 
 
 def _config(connection: libvirt.virConnect) -> HostConfig:
-    """Versions and architecture, None where the driver does not say.
-
-    ``qemu_version`` is that of the emulator libvirt uses by default: a domain may name another.
-    libvirt's test driver runs nothing, so its versions mean nothing and are left out.
-    """
-    if connection.getType() != _QEMU:
-        return HostConfig()
+    """libvirt's version and the architecture. libvirt's test driver is not asked: it runs
+    nothing, so its versions mean nothing."""
     return HostConfig(
         libvirt_version=Version.from_libvirt(connection.getLibVersion()),
-        qemu_version=_emulator(connection),
         arch=str(connection.getInfo()[0]),
     )
 
 
-def _emulator(connection: libvirt.virConnect) -> Version | None:
-    """None where libvirt finds no QEMU for the host's own architecture."""
+def _emulator(answer: Future[int], patience: float) -> tuple[Version | None, tuple[ReadError, ...]]:
+    """The version of the emulator libvirt uses by default (a domain may name another); None where
+    there is none for the host's architecture.
+
+    A daemon that has just been installed, or that cannot keep what it learned (its QEMU user may
+    not open /dev/kvm), starts every emulator to answer: half a minute was seen with libvirt 9.0.
+    """
     try:
-        return Version.from_libvirt(connection.getVersion())
+        return Version.from_libvirt(answer.result(patience)), ()
+    except TimeoutError:
+        text = f"QEMU's version: libvirt had not found it out after {patience:g} s"
+        return None, (ReadError(text),)
     except libvirt.libvirtError:
-        return None
+        return None, ()
 
 
 def _networks(

@@ -97,8 +97,7 @@ def _connected(uri: Uri, threads: int, patience: float, visit: Visit) -> None:
     try:
         listing = list_domains(connection, crew)
         fetching = _fetch_all(listing, crew, visit)
-        host, errors = read_host(connection)
-        visit.pulse.beat()
+        host, errors = read_host(connection, crew, patience=visit.pulse.deadline / 2)
         names = tuple(handle.name() for handle in listing.handles)
         guests = _ask_guests(uri, listing, patience)
         visit.opened.post(Opened(host, is_here(uri, host.name), names, errors, guests))
