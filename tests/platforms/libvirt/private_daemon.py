@@ -85,9 +85,9 @@ def private_daemon() -> Iterator[PrivateDaemon]:
     capabilities = cache.folder() / "libvirt-capabilities"
     capabilities.mkdir(exist_ok=True)
     _configure(folder, port)
-    command = ["unshare", "--mount", "sh", "-c", _START, "libvirtd", folder, capabilities]
+    command: list[str | Path] = ["unshare", "--mount", "sh", "-c", _START, "libvirtd"]
     with (folder / "output").open("wb") as output:
-        process = subprocess.Popen(command, stdout=output, stderr=output)
+        process = subprocess.Popen([*command, folder, capabilities], stdout=output, stderr=output)
     daemon = PrivateDaemon(f"qemu+unix:///system?socket={folder}/sock/libvirt-sock", port, process)
     try:
         _wait_until_ready(daemon, folder)

@@ -16,6 +16,11 @@ from vnicaudit.platforms.qemu.arguments import Arguments
 from vnicaudit.platforms.qemu.backends import Backend, backend_of
 from vnicaudit.platforms.qemu.boards import default_nic, device_name
 from vnicaudit.platforms.qemu.options import BrokenOption, Options, lenient, number, options, truth
+from vnicaudit.platforms.qemu.overrides import (
+    device_defaults,
+    global_properties,
+    set_properties,
+)
 
 VIRTIO_RING = 256
 """VIRTIO_NET_RX_QUEUE_DEFAULT_SIZE and its TX twin in QEMU's hw/net/virtio-net.c."""
@@ -74,7 +79,9 @@ def _context(arguments: Arguments, arch: str | None, machine: str | None) -> _Co
         given = lenient(value, "type")
         if given.get("type") not in (None, "nic", "none") and "netdev" not in given:
             hubs.setdefault(given.get("vlan", "0"), []).append(backend_of(given))
-    return _Context(netdevs, hubs, _globals(arguments), _settings(arguments), arch, machine)
+    return _Context(
+        netdevs, hubs, global_properties(arguments), set_properties(arguments), arch, machine
+    )
 
 
 def _nics(arguments: Arguments, context: _Context) -> Iterator[RunningNic]:
@@ -99,7 +106,7 @@ def _from_device(given: Options, context: _Context) -> RunningNic | None:
     if "netdev" not in given and not _is_nic(driver):
         return None
     merged = {
-        **_defaults(driver, context.globals),
+        **device_defaults(driver, context.globals),
         **given,
         **context.settings.get(given.get("id", ""), {}),
     }
@@ -233,34 +240,3 @@ def _unnamed(arguments: Arguments, context: _Context) -> str | None:
         if a_nic and _legacy_driver(given, context) is None:
             return f"-{name} names no model=, and the machine's default NIC is not known"
     return None
-
-
-def _defaults(driver: str, given: dict[str, Options]) -> Options:
-    """``-global`` for this driver; ``virtio-net-device`` is inside each virtio NIC."""
-    inner = given.get("virtio-net-device", {}) if driver.startswith("virtio-net") else {}
-    return {**inner, **given.get(driver, {})}
-
-
-def _globals(arguments: Arguments) -> dict[str, Options]:
-    """``-global driver.property=value`` (or driver=,property=,value=): a property's default."""
-    found: dict[str, Options] = {}
-    for value in arguments.values("global"):
-        if value.startswith("driver="):
-            given = lenient(value)
-            driver, name, text = (given.get(k, "") for k in ("driver", "property", "value"))
-        else:
-            left, _equals, text = value.partition("=")
-            driver, _dot, name = left.partition(".")
-        found.setdefault(driver, {})[name] = text
-    return found
-
-
-def _settings(arguments: Arguments) -> dict[str, Options]:
-    """``-set device.ID.property=value``: overrides one device's property."""
-    found: dict[str, Options] = {}
-    for value in arguments.values("set"):
-        left, _equals, text = value.partition("=")
-        parts = left.split(".")
-        if len(parts) == 3 and parts[0] == "device":
-            found.setdefault(parts[1], {})[parts[2]] = text
-    return found

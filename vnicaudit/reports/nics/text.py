@@ -20,6 +20,12 @@ _COLUMNS = (
 )  # fmt: skip
 """Title and where it starts. A longer value pushes its neighbours, and they catch up."""
 _TABLE_WIDTH = 79
+_WIDE_COLUMNS = (
+    ("NIC", 2), ("MAC", 7), ("type", 26), ("model", 43), ("vhost", 57), ("queues", 70),
+    ("rx", 79), ("tx", 89),
+)  # fmt: skip
+"""Room enough that ``network→bridge`` and ``yes→unknown`` push nobody."""
+_WIDE = 100
 
 
 def render(domains: Iterable[Domain], options: Options) -> Iterator[str]:
@@ -44,11 +50,12 @@ class _NicsText:
         self._width = options.width
         self._verbose = options.verbose
         self._table = table
+        self._columns = _WIDE_COLUMNS if options.width >= _WIDE else _COLUMNS
         self._paint = Paint(color=options.color)
 
     def titles(self) -> str:
         """The line above the table."""
-        line = _row([title for title, _ in _COLUMNS])
+        line = self._row([title for title, _ in _COLUMNS])
         return self._paint("quiet", line) + "\n"
 
     def domain(self, domain: Domain) -> str:
@@ -67,8 +74,16 @@ class _NicsText:
     def _table_row(self, nic: NicRow, known: list[tuple[str, str, str]]) -> str:
         """The NIC on one line; empty where that is not wanted or too wide."""
         cells = [str(nic.index), _mac(nic), type_of(nic), *(value for _, value, _ in known)]
-        line = _row(cells)
+        line = self._row(cells)
         return f"{line}\n" if self._table and width_of(line) <= self._width else ""
+
+    def _row(self, cells: Iterable[str]) -> str:
+        line, used = "", 0
+        for cell, (_, start) in zip(cells, self._columns, strict=True):
+            gap = max(start - used, 2)
+            line += " " * gap + cell
+            used += gap + width_of(cell)
+        return line
 
     def _spelled_out(self, nic: NicRow, known: list[tuple[str, str, str]]) -> str:
         head = [f"NIC {nic.index}", _mac(nic), type_of(nic)]
@@ -86,15 +101,6 @@ class _NicsText:
             )
         pieces = [f"{label} {value}" for label, value, _ in known]
         return fold([Piece(text, text) for text in pieces], self._width, "    ", "    ", "  ")
-
-
-def _row(cells: Iterable[str]) -> str:
-    line, used = "", 0
-    for cell, (_, start) in zip(cells, _COLUMNS, strict=True):
-        gap = max(start - used, 2)
-        line += " " * gap + cell
-        used += gap + width_of(cell)
-    return line
 
 
 def _mac(nic: NicRow) -> str:

@@ -1,0 +1,45 @@
+"""The product's own command, run on this machine and inside L1."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from tests.cli.command import vnicaudit
+from tests.rig.l1 import L1
+
+ROOT = Path(__file__).parents[2]
+IN_L1 = "/srv/vnicaudit"
+
+
+def report_here(*arguments: str) -> dict[str, Any]:
+    """What `vnicaudit ARGUMENTS --format json` says on this machine."""
+    result = vnicaudit(*arguments, "--format", "json")
+    assert result.returncode in (0, 1), result.stderr + result.stdout[-2000:]
+    report: dict[str, Any] = json.loads(result.stdout)
+    return report
+
+
+def report_in_l1(l1: L1, *arguments: str) -> dict[str, Any]:
+    """The same inside L1, where the product was put before."""
+    program = ["env", "-C", IN_L1, "python3", "-m", "vnicaudit", *arguments, "--format", "json"]
+    ran = l1.run(program, timeout=300)
+    assert ran.exit_code in (0, 1), ran.stderr + ran.stdout[-2000:]
+    report: dict[str, Any] = json.loads(ran.stdout)
+    return report
+
+
+def nic_of(report: dict[str, Any], domain: str) -> dict[str, Any]:
+    """The one NIC of a domain in a `nics` report."""
+    (nic,) = (nic for nic in report["nics"] if nic["domain"] == domain)
+    found: dict[str, Any] = nic
+    return found
+
+
+def effective(nic: dict[str, Any], fact: str) -> tuple[Any, str]:
+    """Effective value and reason of one of the five facts."""
+    return nic[fact]["effective"], nic[fact]["reason"]
+
+
+def rules_of(report: dict[str, Any], domain: str) -> set[str]:
+    """The rules that found something about a domain."""
+    return {f["rule"] for f in report["findings"] if f["nic"]["domain"] == domain}
