@@ -30,6 +30,7 @@ group = "root"
 security_driver = "none"
 namespaces = []
 cgroup_controllers = []
+stdio_handler = "file"
 """
 _LIBVIRTD_CONF = """\
 listen_tls = 0

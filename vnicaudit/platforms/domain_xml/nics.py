@@ -2,87 +2,116 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from lxml import etree
 
 from vnicaudit.model.location import Location
-from vnicaudit.model.models import normal_model
 from vnicaudit.model.nic import Nic, NicConfig
-from vnicaudit.platforms.domain_xml.fields import CHILDREN, Field
+from vnicaudit.platforms.domain_xml.fields import CHILDREN
+from vnicaudit.platforms.domain_xml.nic_config import Part, config_of
 
-_TAP_TYPES = frozenset({"bridge", "ethernet", "direct"})
 _SOURCE_ATTRIBUTES = ("bridge", "network", "dev", "path", "name", "address")
-_ENUMERATED = 4096
 
-_Raw = tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
-
-_ON_BRIDGE: _Raw = (("actual", (("type", "network"),)),)
+_ON_BRIDGE: Part = ("actual", (("type", "network"),))
 """What ``<source bridge=…>`` on ``type='network'`` says: libvirt adds it while the guest runs,
 when the network has a bridge of libvirt's own. A live status has ``<actual type=…>`` instead."""
-
-_configs: dict[tuple[str, str | None, _Raw], NicConfig] = {}
-"""NICs set alike share one record: a fleet has few kinds of NICs and many NICs."""
 
 
 def interface_nic(element: etree._Element, index: int, location: Location, base: int) -> Nic:
     """Read one ``<interface>``. ``base`` is the number of lines before the document."""
-    raw: list[tuple[str, tuple[tuple[str, str], ...]]] = []
+    walk = _Walk(element.get("type", "user"))
     lines: list[tuple[str, int]] = []
-    mac = target_dev = alias = source = device = None
     seen: set[str] = set()
-    kind = element.get("type", "user")
     for child in element.iterchildren("*"):
         tag: Any = child.tag  # str: only elements are iterated over
         if tag in seen:
             continue  # libvirt reads the first
         seen.add(tag)
         lines.append((tag, base + (child.sourceline or 0)))
-        if tag == "mac":
-            mac = child.get("address")
-        elif tag == "source":
-            attributes = dict(child.items())
-            source = next((attributes[a] for a in _SOURCE_ATTRIBUTES if a in attributes), None)
-            if kind == "network":
-                source = attributes.get("network")
-                raw.extend(_ON_BRIDGE if "bridge" in attributes else ())
-            if kind == "vdpa":
-                device = source
-            if (mode := attributes.get("mode")) is not None:
-                raw.append(("source", (("mode", mode),)))
-            if kind == "vhostuser":
-                raw.extend(_vhostuser(child, source))
-        elif tag == "actual":
-            raw.append(("actual", (("type", child.get("type", "network")),)))
-        elif tag == "target":
-            target_dev = child.get("dev")
-        elif tag == "alias":
-            alias = child.get("name")
+        reader = _READERS.get(tag)
+        if reader is not None:
+            reader(walk, child)
         elif tag in CHILDREN:
-            raw.append((tag, tuple(child.items())))
-            if tag == "driver" and len(child):
-                raw.extend(
-                    (f"driver/{part.tag!s}", tuple(part.items()))
-                    for part in child.iterchildren("host", "guest")
-                )
+            walk.raw.append((tag, tuple(child.items())))
     trust = element.get("trustGuestRxFilters")
     if trust is not None:
-        raw.append(("", (("trustGuestRxFilters", trust),)))
-    key = (kind, device, tuple(raw))
-    config = _configs.get(key)
-    if config is None:
-        config = _remember(key, _config(kind, device, key[2]))
+        walk.raw.append(("", (("trustGuestRxFilters", trust),)))
     return Nic(
         index=index,
-        declared=config,
+        declared=config_of(walk.kind, walk.device, tuple(walk.raw)),
         location=location,
-        mac=None if mac is None else mac.strip().lower(),
-        source=source,
-        target_dev=target_dev,
-        alias=alias,
+        mac=walk.mac,
+        source=walk.source,
+        target_dev=walk.target_dev,
+        alias=walk.alias,
         lines=tuple(lines),
     )
+
+
+class _Walk:
+    """What the walk over an interface's children gathers: who it is, and what is set (raw)."""
+
+    __slots__ = ("alias", "device", "kind", "mac", "raw", "source", "target_dev")
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+        self.raw: list[Part] = []
+        self.mac: str | None = None
+        self.source: str | None = None
+        self.device: str | None = None
+        self.target_dev: str | None = None
+        self.alias: str | None = None
+
+
+def _read_mac(walk: _Walk, element: etree._Element) -> None:
+    address = element.get("address")
+    walk.mac = None if address is None else address.strip().lower()
+
+
+def _read_source(walk: _Walk, element: etree._Element) -> None:
+    given = dict(element.items())
+    walk.source = next((given[name] for name in _SOURCE_ATTRIBUTES if name in given), None)
+    if (mode := given.get("mode")) is not None:
+        walk.raw.append(("source", (("mode", mode),)))
+    if walk.kind == "network":
+        walk.source = given.get("network")
+        if "bridge" in given:
+            walk.raw.append(_ON_BRIDGE)
+    elif walk.kind == "vdpa":
+        walk.device = walk.source
+    elif walk.kind == "vhostuser":
+        walk.raw.extend(_vhostuser(element, walk.source))
+
+
+def _read_actual(walk: _Walk, element: etree._Element) -> None:
+    walk.raw.append(("actual", (("type", element.get("type", "network")),)))
+
+
+def _read_target(walk: _Walk, element: etree._Element) -> None:
+    walk.target_dev = element.get("dev")
+
+
+def _read_alias(walk: _Walk, element: etree._Element) -> None:
+    walk.alias = element.get("name")
+
+
+def _read_driver(walk: _Walk, element: etree._Element) -> None:
+    walk.raw.append(("driver", tuple(element.items())))
+    for part in element.iterchildren("host", "guest"):
+        walk.raw.append((f"driver/{part.tag!s}", tuple(part.items())))
+
+
+_READERS: dict[str, Callable[[_Walk, etree._Element], None]] = {
+    "mac": _read_mac,
+    "source": _read_source,
+    "actual": _read_actual,
+    "target": _read_target,
+    "alias": _read_alias,
+    "driver": _read_driver,
+}
+"""Children that are more than attributes of the table in ``fields.py``."""
 
 
 _OVS_FOLDERS = ("/run/openvswitch/", "/var/run/openvswitch/", "/usr/local/var/run/openvswitch/")
@@ -90,11 +119,11 @@ _OVS_FOLDERS = ("/run/openvswitch/", "/var/run/openvswitch/", "/usr/local/var/ru
 ``vhostuser_socket_dir`` by default."""
 
 
-def _vhostuser(source: etree._Element, path: str | None) -> _Raw:
+def _vhostuser(source: etree._Element, path: str | None) -> tuple[Part, ...]:
     """What a vhost-user ``<source>`` says beside its mode. The path is identity, and stays out;
     that it is Open vSwitch's is a fact. Neutron names sockets ``vhu`` and 11 characters of the
     port's UUID."""
-    found: list[tuple[str, tuple[tuple[str, str], ...]]] = []
+    found: list[Part] = []
     if path is not None:
         name = path.rpartition("/")[2]
         neutron = len(name) == 14 and name.startswith("vhu")
@@ -134,78 +163,3 @@ def _pci_name(parts: list[str]) -> str | None:
     except ValueError:
         return None
     return f"{domain:04x}:{bus:02x}:{slot:02x}.{function:x}"
-
-
-def _remember(key: tuple[str, str | None, _Raw], config: NicConfig) -> NicConfig:
-    if len(_configs) >= _ENUMERATED:
-        _configs.clear()  # bounded; refilled as needed
-    _configs[key] = config
-    return config
-
-
-def _config(kind: str, device: str | None, raw: _Raw) -> NicConfig:
-    values: dict[str, Any] = {"type": kind, "device": device, "actual_type": _actual_type(kind)}
-    invalid: list[tuple[str, str]] = []
-    for path, attributes in raw:
-        given = dict(attributes)
-        if path == "":
-            values["trust_guest_rx_filters"] = given["trustGuestRxFilters"]
-        elif path in ("driver/host", "driver/guest"):
-            off = tuple(name for name, text in attributes if text == "off")
-            values[f"{path[7:]}_off"] = off
-        elif path == "actual":
-            values["actual_type"] = {"network": "bridge"}.get(given["type"], given["type"])
-        elif path == "source/ovs":
-            values["ovs_socket"] = True
-        elif path == "source/reconnect":
-            values["reconnect"] = given.get("enabled")
-        for field in CHILDREN.get(path, ()):
-            for name, value in _values(field, given, invalid):
-                values[name] = value
-    if invalid:
-        values["invalid"] = tuple(invalid)
-    return NicConfig(**values)
-
-
-def _values(
-    field: Field, given: dict[str, str], invalid: list[tuple[str, str]]
-) -> Iterator[tuple[str, Any]]:
-    if field.attribute is None:
-        yield field.name, True
-        return
-    text = given.get(field.attribute)
-    if text is None:
-        return
-    value = _CONVERT[field.kind](text)
-    if value is None:
-        invalid.append((field.name, text))
-    elif field.name != "model":
-        yield field.name, value
-    elif value.lower() not in ("", "unknown"):
-        # libvirt's virXPathString gives nothing for "", and "unknown" is no model of its list:
-        # either is as if none had been written
-        yield field.name, normal_model(value)
-
-
-def _count(text: str) -> int | None:
-    text = text.strip()
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 11 else None
-
-
-def _hex(text: str) -> int | None:
-    try:
-        return int(text, 0)
-    except ValueError:
-        return None
-
-
-_CONVERT: dict[str, Callable[[str], Any]] = {
-    "text": str,
-    "word": str,
-    "count": _count,
-    "hex": _hex,
-}
-
-
-def _actual_type(kind: str) -> str | None:
-    return None if kind == "network" else kind

@@ -86,7 +86,7 @@ def domain_of(root: etree._Element, place: Location, base: int, *, form: str) ->
             _READERS[tag](facts, child)
     nics: tuple[Nic, ...] = ()
     if devices is not None:
-        nics = _nics(root, devices, facts, place, base)
+        nics = _nics(devices, facts, place, base)
     if facts.commandline is not None:
         nics += tuple(commandline_nics(facts.commandline, len(nics), place, base))
     config = _config(root.get("type", "qemu"), facts, nics, form)
@@ -213,9 +213,7 @@ _DEVICES = ("disk", "interface", "hostdev")
 _PORTS = ("pcie-root-port", "pcie-switch-downstream-port")
 
 
-def _nics(
-    root: etree._Element, devices: etree._Element, facts: _Facts, place: Location, base: int
-) -> tuple[Nic, ...]:
+def _nics(devices: etree._Element, facts: _Facts, place: Location, base: int) -> tuple[Nic, ...]:
     nics: list[Nic] = []
     interfaces = hostdevs = 0
     for element in devices.iterchildren(*_DEVICES):

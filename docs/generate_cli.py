@@ -1,0 +1,134 @@
+"""Write docs/reference/cli.md from the commands and options of the command line.
+
+python docs/generate_cli.py            write the page
+python docs/generate_cli.py --check    exit 1 when the page differs
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from pathlib import Path
+
+import click
+
+from vnicaudit.cli.main import cli
+
+PAGE = Path(__file__).parent / "reference" / "cli.md"
+
+_HEAD = """\
+# Command line
+
+This page is generated from the program. `vnicaudit COMMAND --help` prints the same and examples.
+
+{help}
+
+```text
+{usage}
+```
+
+| option | meaning |
+|---|---|
+{options}
+
+| command | what it shows |
+|---|---|
+{commands}
+
+What the exit codes mean is in [exit-codes.md](exit-codes.md), what a settings file may hold in
+[configuration.md](configuration.md).
+"""
+
+_COMMAND = """\
+## vnicaudit {name}
+
+```text
+{usage}
+```
+
+{help}
+
+| option | meaning | environment |
+|---|---|---|
+{options}
+"""
+
+_TAIL = """\
+## Environment
+
+Each option of a command can be given by the variable in its row; the command line wins. Where an
+option may be repeated, blanks separate the values. Besides these:
+
+| variable | meaning |
+|---|---|
+| `NO_COLOR` | set and not empty: no colour, unless `--color always` is given |
+| `TERM` | `dumb`: no colour, unless `--color always` is given |
+| `COLUMNS` | width of the text in columns; without it that of the terminal, 100 where there is none |
+| `VNICAUDIT_DEBUG` | set and not empty: an internal error shows its traceback |
+"""
+
+
+def page() -> str:
+    """The whole page."""
+    top = click.Context(cli, info_name="vnicaudit", **cli.context_settings)
+    found = [(name, cli.get_command(top, name)) for name in cli.list_commands(top)]
+    commands = [(name, command) for name, command in found if command is not None]
+    head = _HEAD.format(
+        help=_text(cli),
+        usage=cli.get_usage(top).removeprefix("Usage: "),
+        options="\n".join(_row(option, top) for option in _options(cli, top)),
+        commands="\n".join(
+            f"| [{name}](#vnicaudit-{name}) | {_text(command).splitlines()[0]} |"
+            for name, command in commands
+        ),
+    )
+    return "\n".join([head, *(_section(name, command, top) for name, command in commands), _TAIL])
+
+
+def _section(name: str, command: click.Command, top: click.Context) -> str:
+    context = click.Context(command, parent=top, info_name=name)
+    return _COMMAND.format(
+        name=name,
+        usage=command.get_usage(context).removeprefix("Usage: "),
+        help=_text(command),
+        options="\n".join(
+            f"{_row(option, context)} {_variable(option, context)} |"
+            for option in _options(command, context)
+        ),
+    )
+
+
+def _options(command: click.Command, context: click.Context) -> list[click.Option]:
+    found = command.get_params(context)
+    return [parameter for parameter in found if isinstance(parameter, click.Option)]
+
+
+def _row(option: click.Option, context: click.Context) -> str:
+    names, meaning = (part.replace("|", "\\|") for part in option.get_help_record(context) or ("", ""))
+    return f"| `{names}` | {' '.join(meaning.split())} |"
+
+
+def _variable(option: click.Option, context: click.Context) -> str:
+    if not option.expose_value:
+        return ""  # --help
+    given = option.envvar or f"{context.auto_envvar_prefix}_{str(option.name).upper()}"
+    return f"`{given}`"
+
+
+def _text(command: click.Command) -> str:
+    return inspect.cleandoc(command.help or "")
+
+
+def main(arguments: list[str]) -> int:
+    """The exit code: 0, or 1 when ``--check`` finds that the page differs."""
+    if arguments != ["--check"]:
+        PAGE.write_text(page(), "utf-8")
+        return 0
+    if PAGE.exists() and PAGE.read_text("utf-8") == page():
+        return 0
+    sys.stderr.write("docs/reference/cli.md differs: run python docs/generate_cli.py\n")
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
