@@ -80,7 +80,7 @@ def definition(number: int, dice: random.Random) -> str:
         for bus in (1, 2)
     )
     disks = "".join(_DISK.format(name=name, number=n + 3, letter="abcdefgh"[n]) for n in range(6))
-    controllers = "".join(_CONTROLLER.format(n=n) for n in range(1, 7))
+    controllers = "".join(_CONTROLLER.format(n=n) for n in range(1, 9))
     return f"""<domain type='kvm'>
   <name>{name}</name>
   <uuid>{uuid.UUID(int=dice.getrandbits(128))}</uuid>

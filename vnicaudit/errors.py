@@ -1,9 +1,9 @@
 """The error tree. One place (``cli/main.py``) turns it into a message and an exit code.
 
-    VnicauditError
-    ├── UsageError            exit 2   the command line or the configuration is wrong
-    │   └── MissingExtraError exit 2   an optional package is needed and not installed
-    └── TargetError           exit 4   a target, or a part of it, could not be read
+VnicauditError
+├── UsageError            exit 2   the command line or the configuration is wrong
+│   └── MissingExtraError exit 2   an optional package is needed and not installed
+└── TargetError           exit 4   a target, or a part of it, could not be read
 """
 
 from __future__ import annotations

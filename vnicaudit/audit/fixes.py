@@ -6,6 +6,7 @@ A Nova, KubeVirt or oVirt guest is never told to edit XML: its owner would write
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 
 from vnicaudit.model.finding import Change
 
@@ -53,6 +54,7 @@ _QEMU_DEVICE = {
 _QEMU_DRIVER = {"virtio": "virtio-net-pci (virtio-net-ccw on s390x)"}
 
 
+@lru_cache(maxsize=4096)
 def fix_text(change: Change | None, owner: str, hint: str) -> str:
     """What to do, in a few sentences, ending with why the change is unsafe where it is.
 

@@ -67,22 +67,41 @@ def walk(top: str) -> Iterator[str | ReadError]:
             if (status.st_dev, status.st_ino) in seen:
                 continue
             seen.add((status.st_dev, status.st_ino))
-            entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+            listing = _listing(folder)
         except OSError as error:
             yield ReadError(error.strerror or str(error), folder)
             continue
-        folders = []
+        for name in listing.files:
+            yield os.path.join(folder, name)
+        yield from listing.errors
+        pending.extend(os.path.join(folder, name) for name in reversed(listing.folders))
+
+
+class _Listing(NamedTuple):
+    """Names in one folder, sorted. Names only: a folder may hold 100,000 files."""
+
+    files: list[str]
+    folders: list[str]
+    errors: list[ReadError]
+
+
+def _listing(folder: str) -> _Listing:
+    found = _Listing([], [], [])
+    with os.scandir(folder) as entries:
         for entry in entries:
             try:
                 if entry.is_file():
-                    yield entry.path
+                    found.files.append(entry.name)
                 elif entry.is_dir():
-                    folders.append(entry.path)
+                    found.folders.append(entry.name)
                 elif entry.is_symlink():
                     os.stat(entry.path)  # a link to a FIFO or device is passed over
             except OSError as error:
-                yield ReadError(_unreachable(entry, error), entry.path)
-        pending.extend(reversed(folders))
+                found.errors.append(ReadError(_unreachable(entry, error), entry.path))
+    found.files.sort()
+    found.folders.sort()
+    found.errors.sort(key=lambda error: error.file or "")
+    return found
 
 
 def _unreachable(entry: os.DirEntry[str], error: OSError) -> str:

@@ -13,9 +13,11 @@ VNET_HDR = VIRTIO | {"e1000e", "igb", "vmxnet3"}
 """Models for which libvirt opens the tap with IFF_VNET_HDR: checksum and segmentation offload
 reach the host. All others are emulated frame by frame."""
 
-LEGACY = frozenset({"rtl8139", "ne2k_pci", "ne2k_isa", "pcnet", "tulip"}) | {
-    f"i8255{digit}" for digit in ("0", "1", "7b", "7c", "8a", "8b", "9a", "9b", "9c", "9er")
-} | {"i82562", "i82801"}
+LEGACY = (
+    frozenset({"rtl8139", "ne2k_pci", "ne2k_isa", "pcnet", "tulip"})
+    | {f"i8255{digit}" for digit in ("0", "1", "7b", "7c", "8a", "8b", "9a", "9b", "9c", "9er")}
+    | {"i82562", "i82801"}
+)
 """10/100 Mb/s era chips: no vnet header, an exit to QEMU per packet or worse."""
 
 E1000 = frozenset({"e1000", "e1000-82540em", "e1000-82544gc", "e1000-82545em"})

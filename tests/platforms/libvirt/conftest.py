@@ -27,9 +27,10 @@ def hypervisor_connection(daemon: PrivateDaemon) -> Iterator[libvirt.virConnect]
     connection = libvirt.open(daemon.uri)
     yield connection
     for domain in connection.listAllDomains():
+        persistent = domain.isPersistent()
         if domain.isActive():
             domain.destroy()
-        if domain.isPersistent():
+        if persistent:
             domain.undefineFlags(libvirt.VIR_DOMAIN_UNDEFINE_MANAGED_SAVE)
     for network in connection.listAllNetworks():
         if network.isActive():

@@ -111,7 +111,7 @@ def test_networks_tell_what_their_interfaces_become(
     daemon: PrivateDaemon, hypervisor_connection: libvirt.virConnect
 ) -> None:
     for name, body in {
-        "lan": "<forward mode='nat'/><bridge name='vnicaudit-t0'/>",
+        "lan": "<bridge name='vnicaudit-t0'/>",
         "wire": "<forward mode='bridge'><interface dev='eth0'/></forward>",
         "pool": "<forward mode='hostdev'><pf dev='eth1'/></forward>",
     }.items():
@@ -135,7 +135,7 @@ def test_a_running_nic_on_a_network_is_resolved_and_not_staged(
     daemon: PrivateDaemon, hypervisor_connection: libvirt.virConnect
 ) -> None:
     network = hypervisor_connection.networkDefineXML(
-        "<network><name>lan</name><forward mode='open'/><bridge name='vnicaudit-t0'/></network>"
+        "<network><name>lan</name><bridge name='vnicaudit-t0'/></network>"
     )
     network.create()
     on_network = nic(MAC, "network", "<source network='lan'/>", VIRTIO)
@@ -164,7 +164,7 @@ def test_tcp_gives_what_the_local_socket_gives(
     ("how", "reason"),
     [
         (signal.SIGSTOP, "no answer within 1 s"),
-        (signal.SIGKILL, "End of file while reading data"),
+        (signal.SIGKILL, "data"),  # end of file, connection reset or broken pipe: all say data
     ],
     ids=["hangs", "dies"],
 )
@@ -174,7 +174,7 @@ def test_a_host_that_fails_in_the_middle_costs_what_was_not_read(
     how: signal.Signals,
     reason: str,
 ) -> None:
-    for number in range(20):
+    for number in range(60):
         hypervisor_connection.defineXML(domain(f"vm-{number:02}", nic(MAC, "user", E1000)))
     with delay_proxy.running(f"127.0.0.1:{daemon.port}") as (port, proxy):
         stream = read(tcp_uri(port), deadline=1, threads=1).domains
@@ -186,13 +186,13 @@ def test_a_host_that_fails_in_the_middle_costs_what_was_not_read(
     good = [item.name for item in (first, *rest) if isinstance(item, Domain)]
     bad = [item.message for item in rest if isinstance(item, ReadError)]
     assert good == [f"vm-{number:02}" for number in range(len(good))]
-    assert len(good) + len(bad) == 20
+    assert len(good) + len(bad) == 60
     assert bad
-    assert bad[-1].startswith("domain 'vm-19': ")
+    assert bad[-1].startswith("domain 'vm-59': ")
     assert reason in bad[0]
     assert time.monotonic() - began < 5
     assert [item.name for item in read(daemon.uri).domains if isinstance(item, Domain)] == [
-        f"vm-{number:02}" for number in range(20)
+        f"vm-{number:02}" for number in range(60)
     ]
 
 

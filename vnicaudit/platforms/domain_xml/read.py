@@ -132,13 +132,18 @@ class _Facts:
         self.suppressions: list[str] = []
 
 
+def _child(element: etree._Element, tag: str) -> etree._Element | None:
+    """The first child of that name; ``find`` does the same at three times the price."""
+    return next(element.iterchildren(tag), None)
+
+
 def _read_vcpu(facts: _Facts, element: etree._Element) -> None:
     facts.vcpus_max = element.text
     facts.vcpus = element.get("current") or element.text
 
 
 def _read_os(facts: _Facts, element: etree._Element) -> None:
-    kind = element.find("type")
+    kind = _child(element, "type")
     if kind is not None:
         facts.arch = kind.get("arch")
         facts.machine = kind.get("machine")
@@ -172,7 +177,7 @@ def _read_sysinfo(facts: _Facts, element: etree._Element) -> None:
 
 
 def _read_features(facts: _Facts, element: etree._Element) -> None:
-    facts.windows = facts.windows or element.find("hyperv") is not None
+    facts.windows = facts.windows or _child(element, "hyperv") is not None
 
 
 def _read_clock(facts: _Facts, element: etree._Element) -> None:
@@ -180,12 +185,14 @@ def _read_clock(facts: _Facts, element: etree._Element) -> None:
 
 
 def _read_memory(facts: _Facts, element: etree._Element) -> None:
-    access = element.find("access")
+    access = _child(element, "access")
     facts.memory_shared = access is not None and access.get("mode") == "shared"
 
 
 def _read_cpu(facts: _Facts, element: etree._Element) -> None:
-    facts.cells = tuple(cell.get("memAccess") for cell in element.iterfind("numa/cell"))
+    numa = _child(element, "numa")
+    if numa is not None:
+        facts.cells = tuple(cell.get("memAccess") for cell in numa.iterchildren("cell"))
 
 
 def _read_security(facts: _Facts, element: etree._Element) -> None:
@@ -220,7 +227,7 @@ def _nics(devices: etree._Element, facts: _Facts, place: Location, base: int) ->
         tag = element.tag
         if tag == "disk":
             if not facts.virtio_disk:
-                disk = element.find("target")
+                disk = _child(element, "target")
                 facts.virtio_disk = disk is not None and disk.get("bus") == "virtio"
         elif tag == "interface":
             interfaces += 1

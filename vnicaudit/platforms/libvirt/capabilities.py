@@ -12,7 +12,6 @@ from vnicaudit.model.report import ReadError
 from vnicaudit.model.version import Version
 from vnicaudit.platforms.libvirt.binding import libvirt
 from vnicaudit.platforms.libvirt.connection import explain
-from vnicaudit.platforms.libvirt.crew import Crew
 from vnicaudit.platforms.libvirt.networks import network_of
 from vnicaudit.platforms.libvirt.uri import Uri
 
@@ -20,21 +19,34 @@ _QEMU = "QEMU"
 """``virConnectGetType`` of the QEMU driver; for KVM too."""
 
 
+def emulator_version(connection: libvirt.virConnect) -> Version | None:
+    """The version of the QEMU that libvirt uses by default (a domain may name another); None
+    where there is none. May block for long: a daemon that has just been installed, or that cannot
+    keep what it learned (its QEMU user may not open /dev/kvm), starts every emulator to answer.
+    Half a minute was seen with libvirt 9.0."""
+    if connection.getType() != _QEMU:
+        return None
+    try:
+        return Version.from_libvirt(connection.getVersion())
+    except libvirt.libvirtError:
+        return None
+
+
 def read_host(
-    connection: libvirt.virConnect, crew: Crew, *, patience: float
+    connection: libvirt.virConnect, emulator: Future[Version | None], *, patience: float
 ) -> tuple[Host, tuple[ReadError, ...]]:
     """The host, and what of it could not be read: a host without its networks is of use too.
 
-    ``patience`` is in seconds, for QEMU's version alone.
+    ``emulator`` is awaited for ``patience`` seconds. libvirt's test driver runs nothing, so its
+    versions mean nothing and are left out.
     """
-    qemu = connection.getType() == _QEMU
-    asked = crew.call(connection.getVersion) if qemu else None
     networks, errors = _networks(connection)
-    config = _config(connection) if qemu else HostConfig()
-    if asked is not None:
-        version, late = _emulator(asked, patience)
-        config = msgspec.structs.replace(config, qemu_version=version)
-        errors += late
+    config = _config(connection) if connection.getType() == _QEMU else HostConfig()
+    try:
+        config = msgspec.structs.replace(config, qemu_version=emulator.result(patience))
+    except TimeoutError:
+        text = f"QEMU's version: libvirt had not found it out after {patience:g} s"
+        errors += (ReadError(text),)
     return Host(connection.getHostname(), config, networks), errors
 
 
@@ -46,28 +58,10 @@ def is_here(uri: Uri, hostname: str) -> bool:
 
 
 def _config(connection: libvirt.virConnect) -> HostConfig:
-    """libvirt's version and the architecture. libvirt's test driver is not asked: it runs
-    nothing, so its versions mean nothing."""
     return HostConfig(
         libvirt_version=Version.from_libvirt(connection.getLibVersion()),
         arch=str(connection.getInfo()[0]),
     )
-
-
-def _emulator(answer: Future[int], patience: float) -> tuple[Version | None, tuple[ReadError, ...]]:
-    """The version of the emulator libvirt uses by default (a domain may name another); None where
-    there is none for the host's architecture.
-
-    A daemon that has just been installed, or that cannot keep what it learned (its QEMU user may
-    not open /dev/kvm), starts every emulator to answer: half a minute was seen with libvirt 9.0.
-    """
-    try:
-        return Version.from_libvirt(answer.result(patience)), ()
-    except TimeoutError:
-        text = f"QEMU's version: libvirt had not found it out after {patience:g} s"
-        return None, (ReadError(text),)
-    except libvirt.libvirtError:
-        return None, ()
 
 
 def _networks(

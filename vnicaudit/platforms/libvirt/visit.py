@@ -18,7 +18,7 @@ from vnicaudit.model.host import Host
 from vnicaudit.model.report import ReadError
 from vnicaudit.platforms.libvirt.agent import GuestFacts, ask_guests
 from vnicaudit.platforms.libvirt.binding import libvirt
-from vnicaudit.platforms.libvirt.capabilities import is_here, read_host
+from vnicaudit.platforms.libvirt.capabilities import emulator_version, is_here, read_host
 from vnicaudit.platforms.libvirt.connection import explain, open_read_only
 from vnicaudit.platforms.libvirt.crew import Crew, Mailbox, Pulse
 from vnicaudit.platforms.libvirt.domains import Fetched, fetch
@@ -93,11 +93,12 @@ def _fail(visit: Visit, error: BaseException) -> None:
 def _connected(uri: Uri, threads: int, patience: float, visit: Visit) -> None:
     connection = open_read_only(uri)
     visit.pulse.beat()
-    crew = Crew(threads, visit.pulse.beat)
+    crew, aside = Crew(threads, visit.pulse.beat), Crew(1, visit.pulse.beat)
     try:
+        emulator = aside.call(partial(emulator_version, connection))
         listing = list_domains(connection, crew)
         fetching = _fetch_all(listing, crew, visit)
-        host, errors = read_host(connection, crew, patience=visit.pulse.deadline / 2)
+        host, errors = read_host(connection, emulator, patience=visit.pulse.deadline / 2)
         names = tuple(handle.name() for handle in listing.handles)
         guests = _ask_guests(uri, listing, patience)
         visit.opened.post(Opened(host, is_here(uri, host.name), names, errors, guests))
@@ -105,6 +106,7 @@ def _connected(uri: Uri, threads: int, patience: float, visit: Visit) -> None:
             batch.result()
     finally:
         crew.dismiss()
+        aside.dismiss()
         with suppress(libvirt.libvirtError):  # a peer that is gone cannot say goodbye
             connection.close()
 
