@@ -9,6 +9,9 @@ writes them; removed at the end), then measures in turn, in one process:
 * read: vnicaudit's whole reading (state, networks, versions, records);
 * audit: that, and every rule judged on every NIC.
 
+On a machine with other work, ``chrt -r 10 python -m benchmarks.live`` keeps it out of the figures:
+a round trip over the local socket is mostly waiting to be scheduled.
+
 Then once more through a proxy that makes a round trip of 20 ms. Without ``--uri`` it starts a
 libvirtd of its own (needs root); with it, the second part is left out.
 """

@@ -36,7 +36,7 @@ class Archive:
 
     def __init__(self, architecture: str, root: Path) -> None:
         if not KEYRING.exists():
-            raise Missing(f"{KEYRING} does not exist; see scripts/rig-packages.txt")
+            raise Missing(f"{KEYRING} does not exist; see scripts/packages/rig.apt")
         self._root = root
         for name in ("state/lists/partial", "cache/archives/partial", "parts"):
             (root / name).mkdir(parents=True)

@@ -22,7 +22,7 @@ def require(*programs: str) -> None:
     """Raise Missing unless every program can be found."""
     absent = [name for name in programs if shutil.which(name) is None]
     if absent:
-        raise Missing(f"{', '.join(absent)} cannot be found; see scripts/rig-packages.txt")
+        raise Missing(f"{', '.join(absent)} cannot be found; see scripts/packages/rig.apt")
 
 
 def run(

@@ -71,14 +71,15 @@ def walk(top: str) -> Iterator[str | ReadError]:
         except OSError as error:
             yield ReadError(error.strerror or str(error), folder)
             continue
-        for name in listing.files:
-            yield os.path.join(folder, name)
+        while listing.files:  # dropped as they are handed out
+            yield os.path.join(folder, listing.files.pop())
         yield from listing.errors
         pending.extend(os.path.join(folder, name) for name in reversed(listing.folders))
 
 
 class _Listing(NamedTuple):
-    """Names in one folder, sorted. Names only: a folder may hold 100,000 files."""
+    """Names in one folder. Names only: a folder may hold 100,000 files. ``files`` are sorted
+    backwards, to be taken from the end."""
 
     files: list[str]
     folders: list[str]
@@ -98,7 +99,7 @@ def _listing(folder: str) -> _Listing:
                     os.stat(entry.path)  # a link to a FIFO or device is passed over
             except OSError as error:
                 found.errors.append(ReadError(_unreachable(entry, error), entry.path))
-    found.files.sort()
+    found.files.sort(reverse=True)
     found.folders.sort()
     found.errors.sort(key=lambda error: error.file or "")
     return found

@@ -53,7 +53,7 @@ class DomainState(msgspec.Struct, frozen=True):
     memory_snapshots: int | None = None
     autostart: bool | None = None
     agent: bool | None = None
-    """The guest agent answered."""
+    """A guest agent holds its channel open, as the live definition says."""
     guest_os: str | None = None
     """``guest-get-osinfo`` id and version, e.g. ``debian 12``, as the agent says."""
     guest_kernel: str | None = None

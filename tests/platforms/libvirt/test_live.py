@@ -17,6 +17,7 @@ from vnicaudit.platforms.libvirt.read import LiveHost, read
 
 pytestmark = pytest.mark.rig
 
+BRIDGE = f"vnat{os.getpid()}"
 MAC = "52:54:00:7e:00:01"
 OTHER_MAC = "52:54:00:7e:00:02"
 E1000 = "<model type='e1000'/>"
@@ -111,7 +112,7 @@ def test_networks_tell_what_their_interfaces_become(
     daemon: PrivateDaemon, hypervisor_connection: libvirt.virConnect
 ) -> None:
     for name, body in {
-        "lan": "<bridge name='vnicaudit-t0'/>",
+        "lan": f"<bridge name='{BRIDGE}'/>",
         "wire": "<forward mode='bridge'><interface dev='eth0'/></forward>",
         "pool": "<forward mode='hostdev'><pf dev='eth1'/></forward>",
     }.items():
@@ -135,7 +136,7 @@ def test_a_running_nic_on_a_network_is_resolved_and_not_staged(
     daemon: PrivateDaemon, hypervisor_connection: libvirt.virConnect
 ) -> None:
     network = hypervisor_connection.networkDefineXML(
-        "<network><name>lan</name><bridge name='vnicaudit-t0'/></network>"
+        f"<network><name>lan</name><bridge name='{BRIDGE}'/></network>"
     )
     network.create()
     on_network = nic(MAC, "network", "<source network='lan'/>", VIRTIO)

@@ -22,9 +22,6 @@ from vnicaudit.platforms.libvirt.visit import Failed, Opened, Visit, start
 DEADLINE = 30.0
 """Seconds a host may keep silent."""
 
-_Waiting = dict[int, Fetched | ReadError | None]
-"""What came before its turn, by place in the list."""
-
 
 class LiveHost(msgspec.Struct, frozen=True):
     """``local``: the host is this machine, its /proc and /dev can be read as well.
@@ -57,36 +54,36 @@ def read(
         raise opened.error
     networks = {network.name: network for network in opened.host.networks}
     around = Surroundings(where, networks, opened.guests)
-    return LiveHost(opened.host, opened.local, _stream(opened, visit, around))
+    return LiveHost(opened.host, opened.local, stream(opened, visit, around))
 
 
-def _stream(opened: Opened, visit: Visit, around: Surroundings) -> Iterator[Domain | ReadError]:
+def stream(opened: Opened, visit: Visit, around: Surroundings) -> Iterator[Domain | ReadError]:
     """Domains and errors in the order of the list; those missing at the end are errors."""
-    waiting: _Waiting = {}
+    shelf = visit.shelf
     reason = ""
     position = 0
     yield from opened.errors
     try:
         while position < len(opened.names) and not reason:
-            reason = _receive(visit, waiting)
-            while position in waiting:
-                yield from _finished(waiting.pop(position), around)
+            reason = _receive(visit)
+            while position in shelf:
+                yield from _finished(shelf.pop(position), around)
                 position += 1
     finally:
         visit.pulse.end()
     for index in range(position, len(opened.names)):
         lost = ReadError(f"domain {opened.names[index]!r}: not read: {reason}")
-        yield from _finished(waiting.get(index, lost), around)
+        yield from _finished(shelf.get(index, lost), around)
 
 
-def _receive(visit: Visit, waiting: _Waiting) -> str:
-    """Take one report; the text says why there will be no more, empty while there will."""
+def _receive(visit: Visit) -> str:
+    """Wait until there is more; the text says why there will be no more, empty while there
+    will."""
     try:
-        report = visit.fetched.take()
+        report = visit.progress.take()
     except Silence:
         return f"no answer within {visit.pulse.deadline:g} s"
-    if not isinstance(report, Failed):
-        waiting.update(enumerate(report.items, report.first))
+    if report is None:
         return ""
     if isinstance(report.error, TargetError):
         return report.error.message

@@ -49,7 +49,7 @@ def is_uri(text: str) -> bool:
 def parse(text: str) -> Uri:
     """Take a URI apart. Raises ValueError when it is none (see :func:`is_uri`)."""
     match = _URI.match(text)
-    if match is None:
+    if match is None or not is_uri(text):
         raise ValueError(f"not a libvirt URI: {text!r}")
     parts = urlsplit(text)
     query = parse_qs(parts.query, keep_blank_values=True)

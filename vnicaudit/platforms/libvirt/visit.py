@@ -28,8 +28,8 @@ from vnicaudit.platforms.libvirt.uri import Uri
 _LOCAL_THREADS = 4
 _REMOTE_THREADS = 32
 """On one shared connection more threads are more requests under way: what hides a round trip."""
-_BATCH_MAX = 32
-"""Domains a thread fetches before it reports: a report costs as much as a local call."""
+_PROGRESS_EVERY = 32
+"""Domains a thread fetches before it says so, at most: to say so costs as much as a local call."""
 _AGENT_SECONDS = 10.0
 
 
@@ -43,13 +43,6 @@ class Opened(msgspec.Struct, frozen=True):
     guests: Mapping[str, GuestFacts]
 
 
-class Batch(msgspec.Struct, frozen=True):
-    """Some domains, from the one that is ``first`` in the list; None: gone since."""
-
-    first: int
-    items: tuple[Fetched | ReadError | None, ...]
-
-
 class Failed(msgspec.Struct, frozen=True):
     """The visit ended before its time."""
 
@@ -57,17 +50,19 @@ class Failed(msgspec.Struct, frozen=True):
 
 
 class Visit(msgspec.Struct, frozen=True):
-    """Where the threads of a visit report."""
+    """Where the threads of a visit report: ``shelf`` holds domains by their place in the list
+    (None: gone since), ``progress`` tells that there are more (None) or will be none."""
 
     pulse: Pulse
     opened: Mailbox[Opened | Failed]
-    fetched: Mailbox[Batch | Failed]
+    progress: Mailbox[Failed | None]
+    shelf: dict[int, Fetched | ReadError | None]
 
 
 def start(uri: Uri, *, deadline: float, agent: bool, threads: int | None) -> Visit:
     """Send a thread to the host; returns at once."""
     pulse = Pulse(deadline)
-    visit = Visit(pulse, Mailbox(pulse), Mailbox(pulse))
+    visit = Visit(pulse, Mailbox(pulse), Mailbox(pulse), {})
     size = threads or (_REMOTE_THREADS if uri.remote else _LOCAL_THREADS)
     patience = min(_AGENT_SECONDS, deadline / 2) if agent else 0.0
     go = partial(_go, uri, size, patience, visit)
@@ -87,7 +82,7 @@ def _go(uri: Uri, threads: int, patience: float, visit: Visit) -> None:
 
 def _fail(visit: Visit, error: BaseException) -> None:
     visit.opened.post(Failed(error))
-    visit.fetched.post(Failed(error))
+    visit.progress.post(Failed(error))
 
 
 def _connected(uri: Uri, threads: int, patience: float, visit: Visit) -> None:
@@ -97,13 +92,13 @@ def _connected(uri: Uri, threads: int, patience: float, visit: Visit) -> None:
     try:
         emulator = aside.call(partial(emulator_version, connection))
         listing = list_domains(connection, crew)
-        fetching = _fetch_all(listing, crew, visit)
+        fetching = fetch_all(listing, crew, visit)
         host, errors = read_host(connection, emulator, patience=visit.pulse.deadline / 2)
         names = tuple(handle.name() for handle in listing.handles)
         guests = _ask_guests(uri, listing, patience)
         visit.opened.post(Opened(host, is_here(uri, host.name), names, errors, guests))
-        for batch in fetching:
-            batch.result()
+        for thread in fetching:
+            thread.result()
     finally:
         crew.dismiss()
         aside.dismiss()
@@ -111,17 +106,29 @@ def _connected(uri: Uri, threads: int, patience: float, visit: Visit) -> None:
             connection.close()
 
 
-def _fetch_all(listing: Listing, crew: Crew, visit: Visit) -> list[Future[None]]:
-    """Have every domain fetched and reported."""
+def fetch_all(listing: Listing, crew: Crew, visit: Visit) -> list[Future[None]]:
+    """Have every domain fetched, each thread taking the next one in turn: a domain that hangs
+    costs one thread and no other domain."""
     handles = listing.handles
-    size = max(1, min(_BATCH_MAX, len(handles) // (crew.size * 2)))
+    every = max(1, min(_PROGRESS_EVERY, len(handles) // (crew.size * 4)))
+    turns = iter(range(len(handles)))
+    lock = threading.Lock()
 
-    def job(first: int) -> None:
-        if not visit.pulse.ended:
-            batch = handles[first : first + size]
-            visit.fetched.post(Batch(first, tuple(fetch(handle, listing) for handle in batch)))
+    def work() -> None:
+        done = 0
+        while not visit.pulse.ended:
+            with lock:
+                turn = next(turns, None)
+            if turn is None:
+                break
+            visit.shelf[turn] = fetch(handles[turn], listing)
+            visit.pulse.beat()
+            done += 1
+            if done % every == 0:
+                visit.progress.post(None)
+        visit.progress.post(None)
 
-    return [crew.call(partial(job, first)) for first in range(0, len(handles), size)]
+    return [crew.call(work) for _ in range(crew.size)]
 
 
 def _ask_guests(uri: Uri, listing: Listing, patience: float) -> dict[str, GuestFacts]:

@@ -1,0 +1,36 @@
+"""A booted guest whose agent answers."""
+
+import pytest
+
+from tests.rig.domain_xml import Nic
+from tests.rig.guests import GuestFactory
+from tests.rig.hypervisor import URI
+from vnicaudit.model.domain import Domain
+from vnicaudit.platforms.libvirt.read import read
+
+pytestmark = pytest.mark.rig
+
+
+def test_the_agent_tells_the_system_only_when_it_is_asked(x86_guest: GuestFactory) -> None:
+    with x86_guest(Nic("e1000")) as guest:
+        homemade = _domain(guest.name, agent=True)
+        guest.run(["sh", "-c", "printf 'ID=debian\nVERSION_ID=13\n' > /etc/os-release"])
+        asked = _domain(guest.name, agent=True)
+        not_asked = _domain(guest.name, agent=False)
+    assert homemade.state is not None
+    assert homemade.state.guest_os == "vnicaudit-rig 1"
+    assert homemade.declared.readiness == "unknown"
+    assert asked.state is not None
+    assert asked.state.agent is True
+    assert asked.state.guest_os == "debian 13"
+    assert (asked.state.guest_kernel or "").startswith("6.")
+    assert asked.declared.readiness == "ready"
+    assert not_asked.state is not None
+    assert not_asked.state.agent is True
+    assert not_asked.state.guest_os is None
+    assert not_asked.declared.readiness == "unknown"
+
+
+def _domain(name: str, *, agent: bool) -> Domain:
+    found = [item for item in read(URI, agent=agent).domains if isinstance(item, Domain)]
+    return next(domain for domain in found if domain.name == name)

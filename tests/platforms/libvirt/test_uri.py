@@ -1,0 +1,58 @@
+"""Connection URIs."""
+
+import pytest
+
+from vnicaudit.platforms.libvirt.uri import is_uri, parse
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["qemu:///system", "qemu+ssh://root@kvm-7/system", "test:///default", "qemu+tls://h/session"],
+)
+def test_libvirt_uris_are_recognised(text: str) -> None:
+    assert is_uri(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["http://example.org/", "openstack:cloud", "/etc/libvirt/qemu", "qemu", "qemu:/x", "-"]
+)
+def test_other_targets_are_not(text: str) -> None:
+    assert not is_uri(text)
+    with pytest.raises(ValueError, match="not a libvirt URI"):
+        parse(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "local", "remote"),
+    [
+        ("qemu:///system", True, False),
+        ("qemu:///session", True, False),
+        ("qemu+unix:///system", True, False),
+        ("qemu+unix:///system?socket=/tunnel.sock", False, False),
+        ("qemu+ssh://kvm-7/system", False, True),
+        ("qemu+tcp:///system", False, True),
+        ("qemu://kvm-7/system", False, True),
+        ("test:///default", False, False),
+    ],
+)
+def test_what_a_uri_reaches(text: str, local: bool, remote: bool) -> None:
+    uri = parse(text)
+    assert (uri.local, uri.remote) == (local, remote)
+
+
+def test_only_the_session_daemon_is_a_session() -> None:
+    assert parse("qemu:///session").session
+    assert not parse("qemu:///system").session
+
+
+@pytest.mark.parametrize(
+    ("text", "dial"),
+    [
+        ("qemu+ssh://h/system", "qemu+ssh://h/system?no_tty=1"),
+        ("qemu+ssh://h/system?keyfile=/k", "qemu+ssh://h/system?keyfile=/k&no_tty=1"),
+        ("qemu+ssh://h/system?no_tty=0", "qemu+ssh://h/system?no_tty=0"),
+        ("qemu+tls://h/system", "qemu+tls://h/system"),
+    ],
+)
+def test_ssh_is_told_not_to_ask(text: str, dial: str) -> None:
+    assert parse(text).dial == dial

@@ -1,0 +1,58 @@
+"""One domain whose definition libvirt never hands out (its monitor hangs, say)."""
+
+import threading
+from typing import Any
+
+import pytest
+
+from vnicaudit.model.domain import Domain
+from vnicaudit.model.host import Host
+from vnicaudit.model.report import ReadError
+from vnicaudit.platforms.libvirt.crew import Crew, Mailbox, Pulse
+from vnicaudit.platforms.libvirt.domains import Surroundings
+from vnicaudit.platforms.libvirt.read import stream
+from vnicaudit.platforms.libvirt.state import Listing
+from vnicaudit.platforms.libvirt.uri import parse
+from vnicaudit.platforms.libvirt.visit import Opened, Visit, fetch_all
+
+
+class Handle:
+    """What is used of a libvirt.virDomain; ``stuck`` makes its call wait for the end."""
+
+    def __init__(self, name: str, stuck: threading.Event | None = None) -> None:
+        self._name = name
+        self._stuck = stuck
+
+    def name(self) -> str:
+        return self._name
+
+    def UUIDString(self) -> str:
+        return self._name
+
+    def XMLDesc(self, _flags: int = 0) -> str:
+        if self._stuck is not None:
+            self._stuck.wait()
+        return f"<domain type='kvm'><name>{self._name}</name></domain>"
+
+
+@pytest.mark.parametrize("place", [0, 7, 39])
+def test_a_domain_that_hangs_costs_no_other_domain(place: int) -> None:
+    end = threading.Event()
+    names = [f"vm-{number:02}" for number in range(40)]
+    handles: list[Any] = [Handle(name) for name in names]
+    handles[place] = Handle(names[place], end)
+    pulse = Pulse(0.3)
+    visit = Visit(pulse, Mailbox(pulse), Mailbox(pulse), {})
+    listing = Listing(tuple(handles), frozenset(), frozenset(), frozenset(), frozenset())
+    crew = Crew(2, pulse.beat)
+    fetch_all(listing, crew, visit)
+    opened = Opened(Host("h"), False, tuple(names), (), {})
+    found = list(stream(opened, visit, Surroundings(parse("qemu:///system"), {}, {})))
+    end.set()
+    crew.dismiss()
+    assert [item.name for item in found if isinstance(item, Domain)] == [
+        name for name in names if name != names[place]
+    ]
+    assert [item for item in found if isinstance(item, ReadError)] == [
+        ReadError(f"domain 'vm-{place:02}': not read: no answer within 0.3 s")
+    ]
