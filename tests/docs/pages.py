@@ -25,7 +25,8 @@ CHECKOUT = "/home/you/vnicaudit"
 """What pages show as the folder of the reader, who has the checkout's templates/ in it."""
 
 _BLOCK = re.compile(
-    r"(?:^<!-- (?P<mark>[^\n]*) -->\n)?^```(?P<language>\w*)\n(?P<text>.*?)^```$",
+    r"(?:^<!-- (?P<mark>[^\n]*) -->\n)?"
+    r"^(?P<fence>`{3,})(?P<language>\w*)\n(?P<text>.*?)^(?P=fence)$",
     re.MULTILINE | re.DOTALL,
 )
 

@@ -17,7 +17,7 @@ from vnicaudit.cli.main import cli
 
 _LINK = re.compile(r"(?<!!)\[[^\]]*\]\((?!https?:|#)([^)#\s]+)(?:#([^)\s]+))?\)")
 _HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
-_CODE = re.compile(r"^```.*?^```$|`[^`\n]*`", re.MULTILINE | re.DOTALL)
+_CODE = re.compile(r"^(`{3,}).*?^\1$|`[^`\n]*`", re.MULTILINE | re.DOTALL)
 _COMMAND = re.compile(r"vnicaudit (\w+)((?: (?!\|)[^\n|]*)?)")
 
 PAGES = [pytest.param(path, id=str(path.relative_to(ROOT))) for path in pages()]

@@ -7,7 +7,7 @@ import libvirt
 import pytest
 
 from tests.platforms.libvirt.private_daemon import PrivateDaemon, private_daemon
-from tests.rig.conftest import not_run
+from tests.rig.fixtures import not_run
 from tests.rig.errors import Missing
 
 
