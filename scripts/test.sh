@@ -33,7 +33,7 @@ else
 fi
 
 if [ -s "$NOT_RUN" ]; then
-    cat "$NOT_RUN"
+    sort -u "$NOT_RUN"
     if [ "${CI:-}" = true ]; then
         echo "CI=true: a suite that was not run is a failure"
         code=1

@@ -15,8 +15,12 @@ from tests.rig.process import require
 
 
 def not_run(reason: str) -> NoReturn:
-    """End a test that this machine cannot run. In CI nothing is left out unnoticed."""
+    """End a test that this machine cannot run. In CI nothing is left out unnoticed; elsewhere
+    scripts/test.sh repeats the reason in its last lines (it names the file in NOT_RUN)."""
     text = f"not run, because {reason}"
+    if os.environ.get("NOT_RUN"):
+        with open(os.environ["NOT_RUN"], "a") as last_lines:
+            last_lines.write(f"rig: {text}\n")
     if os.environ.get("CI") == "true":
         pytest.fail(text)
     pytest.skip(text)
