@@ -63,7 +63,7 @@ option may be repeated, blanks separate the values. Besides these:
 |---|---|
 | `NO_COLOR` | set and not empty: no colour, unless `--color always` is given |
 | `TERM` | `dumb`: no colour, unless `--color always` is given |
-| `COLUMNS` | width of the text in columns; without it that of the terminal, 100 where there is none |
+| `COLUMNS` | width of text in columns; without it the terminal's, 100 where there is none |
 | `VNICAUDIT_DEBUG` | set and not empty: an internal error shows its traceback |
 """
 
@@ -104,7 +104,9 @@ def _options(command: click.Command, context: click.Context) -> list[click.Optio
 
 
 def _row(option: click.Option, context: click.Context) -> str:
-    names, meaning = (part.replace("|", "\\|") for part in option.get_help_record(context) or ("", ""))
+    names, meaning = (
+        part.replace("|", "\\|") for part in option.get_help_record(context) or ("", "")
+    )
     return f"| `{names}` | {' '.join(meaning.split())} |"
 
 

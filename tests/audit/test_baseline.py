@@ -9,9 +9,9 @@ import msgspec
 import pytest
 
 from vnicaudit.audit import baseline
-from vnicaudit.audit.baseline import BaselineEntry, BaselineFile, gone, load_baseline
+from vnicaudit.audit.baseline import BaselineEntry, BaselineFile, gone, is_known, load_baseline
 from vnicaudit.errors import UsageError
-from vnicaudit.model.finding import Finding, NicRef
+from vnicaudit.model.finding import Finding, NicRef, Severity
 from vnicaudit.model.location import Location
 from vnicaudit.model.report import Report, Suppressed, Tool
 
@@ -45,28 +45,38 @@ def complaint(path: Path, data: bytes) -> str:
 def test_a_baseline_is_its_fingerprints(tmp_path: Path) -> None:
     path = tmp_path / "known.json"
     entries = {
-        "aa": BaselineEntry(rule="VNIC001", domain="web"),
+        "aa": BaselineEntry(rule="VNIC001", severity="low", domain="web"),
         "bb": BaselineEntry(rule="VNIC002"),
     }
     path.write_bytes(msgspec.json.encode(BaselineFile(created=CREATED, fingerprints=entries)))
-    assert load_baseline(str(path)) == {"aa", "bb"}
+    assert load_baseline(str(path)) == {"aa": "low", "bb": None}
 
 
 def test_a_report_is_a_baseline_without_its_suppressed_findings(tmp_path: Path) -> None:
     path = tmp_path / "report.json"
     path.write_bytes(report(finding("aa"), finding("bb"), suppressed=(finding("cc"),)))
-    assert load_baseline(str(path)) == {"aa", "bb"}
+    assert load_baseline(str(path)) == {"aa": "high", "bb": "high"}
 
 
 def test_findings_about_suppressions_are_not_taken_from_a_report(tmp_path: Path) -> None:
     path = tmp_path / "report.json"
     path.write_bytes(report(finding("aa"), finding("bb", "SUPP001"), finding("cc", "SUPP003")))
-    assert load_baseline(str(path)) == {"aa"}
+    assert load_baseline(str(path)) == {"aa": "high"}
 
 
 def test_what_is_gone_is_counted() -> None:
-    assert gone(frozenset({"aa", "bb", "cc"}), ["bb", "xx"]) == 2
-    assert gone(frozenset(), ["xx"]) == 0
+    assert gone({"aa": None, "bb": "low", "cc": "high"}, ["bb", "xx"]) == 2
+    assert gone({}, ["xx"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("known_at", "known"), [("high", True), ("error", True), ("medium", False), (None, True)]
+)
+def test_a_finding_that_became_worse_is_not_known(
+    known_at: Severity | None, *, known: bool
+) -> None:
+    assert is_known(finding("aa"), {"aa": known_at}) is known
+    assert not is_known(finding("zz"), {"aa": known_at})
 
 
 REFUSED = {

@@ -39,7 +39,7 @@ def paths(folder: Path) -> Iterator[str]:
 
 def work() -> AuditWork:
     suppressor = Suppressor((), datetime.date(2026, 11, 21), ("VNIC001",))
-    return AuditWork(("VNIC001",), Assumptions(), suppressor, frozenset())
+    return AuditWork(("VNIC001",), Assumptions(), suppressor, {})
 
 
 def gathered(folder: Path, jobs: int, job: AuditWork | NicsWork) -> list[Batch]:
@@ -76,7 +76,7 @@ class Deadly(AuditWork):
 
 def test_a_dead_worker_costs_one_file_and_not_the_run(folder: Path) -> None:
     suppressor = Suppressor((), datetime.date(2026, 11, 21), ("VNIC001",))
-    deadly = Deadly(("VNIC001",), Assumptions(), suppressor, frozenset())
+    deadly = Deadly(("VNIC001",), Assumptions(), suppressor, {})
     batches = gathered(folder, 2, deadly)
     errors = {error.file: error.message for batch in batches for error in batch.errors}
     assert errors[str(folder / "00042.xml")] == "reading it killed a worker process"

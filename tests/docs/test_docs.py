@@ -8,17 +8,18 @@ import tempfile
 from pathlib import Path
 
 import click
+import msgspec
 import pytest
 
 from docs import generate_cli
 from tests.docs.pages import ROOT, Block, blocks, pages, pattern, run, squeezed, steps
-from vnicaudit.audit.settings import load_settings
+from vnicaudit.audit.settings import Settings, SuppressTable, load_settings
 from vnicaudit.cli.main import cli
 
 _LINK = re.compile(r"(?<!!)\[[^\]]*\]\((?!https?:|#)([^)#\s]+)(?:#([^)\s]+))?\)")
 _HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 _CODE = re.compile(r"^(`{3,}).*?^\1$|`[^`\n]*`", re.MULTILINE | re.DOTALL)
-_COMMAND = re.compile(r"vnicaudit (\w+)((?: (?!\|)[^\n|]*)?)")
+_COMMAND = re.compile(r"(?:^\$|[|;]) vnicaudit (\w+)([^\n|;]*)", re.MULTILINE)
 
 PAGES = [pytest.param(path, id=str(path.relative_to(ROOT))) for path in pages()]
 RUN = [
@@ -135,10 +136,6 @@ def test_configuration_page_names_every_key() -> None:
 
 
 def _keys() -> list[str]:
-    import msgspec
-
-    from vnicaudit.audit.settings import Settings, SuppressTable
-
     kinds = (Settings, SuppressTable)
     return [field.encode_name for kind in kinds for field in msgspec.structs.fields(kind)]
 

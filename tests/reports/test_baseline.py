@@ -35,7 +35,7 @@ def written(*findings: Finding) -> str:
 def test_what_is_written_is_read_back(tmp_path: Path) -> None:
     path = tmp_path / "known.json"
     path.write_text(written(finding("aa", domain="web"), finding("bb", domain="db")))
-    assert load_baseline(str(path)) == {"aa", "bb"}
+    assert load_baseline(str(path)) == {"aa": "high", "bb": "high"}
     assert msgspec.json.decode(path.read_bytes(), type=BaselineFile).created == CREATED
 
 
@@ -51,9 +51,10 @@ def test_each_fingerprint_is_a_line_that_people_and_diff_can_read() -> None:
         '  "schema": "vnicaudit.baseline/1",\n'
         f'  "created": "{CREATED}",\n'
         '  "fingerprints": {\n'
-        '    "aa": {"rule":"VNIC001","domain":"a \\"b\\"\\n","nic":"52:54:00:00:00:01"},\n'
-        '    "bb": {"rule":"VNIC001","domain":"db","nic":"#0"},\n'
-        '    "cc": {"rule":"VNIC060","domain":null,"nic":null}\n'
+        '    "aa": {"rule":"VNIC001","severity":"high","domain":"a \\"b\\"\\n",'
+        '"nic":"52:54:00:00:00:01"},\n'
+        '    "bb": {"rule":"VNIC001","severity":"high","domain":"db","nic":"#0"},\n'
+        '    "cc": {"rule":"VNIC060","severity":"high","domain":null,"nic":null}\n'
         "  }\n"
         "}\n"
     )

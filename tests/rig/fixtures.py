@@ -1,4 +1,4 @@
-"""Fixtures that give tests real guests, for all tests. They last for the session: booting is dear."""
+"""Fixtures that give tests real guests. They last for the session: booting is dear."""
 
 import os
 from collections.abc import Iterator

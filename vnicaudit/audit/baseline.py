@@ -7,7 +7,7 @@ Findings about suppressions are never part of one: an expired suppression is not
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -15,12 +15,16 @@ import msgspec
 
 from vnicaudit.audit import stale
 from vnicaudit.errors import UsageError
+from vnicaudit.model.finding import SEVERITIES, Finding, Severity
 from vnicaudit.model.report import REPORT_SCHEMA
 
 BASELINE_SCHEMA = "vnicaudit.baseline/1"
 MAX_BYTES = 256 * 1024 * 1024
 
 _NEVER = frozenset(info.id for info in stale.INFO)
+
+Baseline = Mapping[str, Severity | None]
+"""Fingerprint -> the severity it is known at; None where the file does not say."""
 
 _Fingerprint = Annotated[str, msgspec.Meta(min_length=1, max_length=128)]
 
@@ -30,6 +34,8 @@ class BaselineEntry(msgspec.Struct, frozen=True, kw_only=True):
     address, or ``#`` and the index of a NIC without one; None for a whole domain, host or file."""
 
     rule: str
+    severity: Severity | None = None
+    """As it was known; the same finding at a higher severity is reported again. None: any."""
     domain: str | None = None
     nic: str | None = None
 
@@ -46,6 +52,7 @@ class BaselineFile(msgspec.Struct, frozen=True, kw_only=True):
 class _Known(msgspec.Struct):
     rule: str
     fingerprint: _Fingerprint
+    severity: Severity
 
 
 class _ReportFile(msgspec.Struct):
@@ -58,8 +65,8 @@ class _Head(msgspec.Struct):
     schema: str
 
 
-def load_baseline(path: str) -> frozenset[str]:
-    """The fingerprints in a baseline or a report.
+def load_baseline(path: str) -> Baseline:
+    """The fingerprints in a baseline or a report, and how severe each was.
 
     Raises UsageError when the file cannot be read, is larger than 256 MiB, or is neither.
     """
@@ -67,10 +74,11 @@ def load_baseline(path: str) -> frozenset[str]:
     try:
         schema = msgspec.json.decode(data, type=_Head).schema
         if schema == BASELINE_SCHEMA:
-            return frozenset(msgspec.json.decode(data, type=BaselineFile).fingerprints)
+            entries = msgspec.json.decode(data, type=BaselineFile).fingerprints
+            return {mark: entry.severity for mark, entry in entries.items()}
         if schema == REPORT_SCHEMA:
             findings = msgspec.json.decode(data, type=_ReportFile).findings
-            return frozenset(known.fingerprint for known in findings if belongs(known.rule))
+            return {known.fingerprint: known.severity for known in findings if belongs(known.rule)}
     except msgspec.ValidationError as error:
         raise UsageError(f"{path}: not a baseline: {error}") from None
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
@@ -85,9 +93,17 @@ def belongs(rule: str) -> bool:
     return rule not in _NEVER
 
 
-def gone(baseline: frozenset[str], seen: Iterable[str]) -> int:
+def is_known(finding: Finding, baseline: Baseline) -> bool:
+    """Whether the baseline has this finding, at this severity or a higher one."""
+    if finding.fingerprint not in baseline:
+        return False
+    severity = baseline[finding.fingerprint] or "error"
+    return SEVERITIES.index(finding.severity) <= SEVERITIES.index(severity)
+
+
+def gone(baseline: Baseline, seen: Iterable[str]) -> int:
     """How many findings of the baseline did not come up in a run that came upon ``seen``."""
-    return len(baseline.difference(seen))
+    return len(baseline.keys() - set(seen))
 
 
 def _read(path: str) -> bytes:

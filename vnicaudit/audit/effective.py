@@ -20,6 +20,9 @@ QEMU_DOMAINS = frozenset({"qemu", "kvm", "hvf", "test"})
 TAP_TYPES = frozenset({"bridge", "ethernet", "direct"})
 """Actual types on a tap or macvtap device: the only ones with vhost-net."""
 
+VHOSTUSER_DEFAULT = Version(11, 1)
+"""libvirt before it demands ``<model type='virtio'/>`` of ``type='vhostuser'`` (NEWS 11.1.0)."""
+
 DEFAULT_RING = 256
 MAX_RING = 1024
 MAX_TAP_QUEUES = 256
@@ -73,6 +76,11 @@ def tx_limit(nic: NicConfig) -> int:
     return MAX_RING if nic.actual_type in ("vhostuser", "vdpa") else DEFAULT_RING
 
 
+def _before(host: HostConfig, version: Version) -> bool:
+    """Whether the host's libvirt is known to be older."""
+    return host.libvirt_version is not None and host.libvirt_version < version
+
+
 def valid_ring(size: int) -> bool:
     """A power of two between 256 and 1024, as QEMU demands."""
     return DEFAULT_RING <= size <= MAX_RING and size & (size - 1) == 0
@@ -117,6 +125,9 @@ def _model(
     if nic.model is not None:
         return _declared_model(nic.model)
     if nic.type in ("vdpa", "vhostuser"):
+        if nic.type == "vhostuser" and _before(host, VHOSTUSER_DEFAULT):
+            reason = f"libvirt {host.libvirt_version} refuses type='vhostuser' without a model"
+            return Resolved(None, None, reason, NONE)
         since = "6.9" if nic.type == "vdpa" else "11.1"
         return Resolved(None, "virtio", f"libvirt's default for type='{nic.type}' since {since}")
     arch = domain.arch or host.arch
@@ -305,6 +316,8 @@ def _starts(
     """False only when a refusal is certain."""
     if running is not None and not host.assumed:
         return True
+    if nic.type == "vhostuser" and nic.model is None and _before(host, VHOSTUSER_DEFAULT):
+        return False
     if model is not None and model not in QEMU_MODELS and nic.type not in ("vdpa", "vhostuser"):
         return False
     if not tuning_counts(nic):

@@ -7,6 +7,7 @@ from typing import Protocol
 
 import msgspec
 
+from vnicaudit.audit.baseline import Baseline, is_known
 from vnicaudit.audit.engine import Engine
 from vnicaudit.audit.suppressions import Suppressor, Usage
 from vnicaudit.model.domain import Domain
@@ -64,7 +65,7 @@ class AuditWork:
         rule_ids: Iterable[str],
         assumptions: Assumptions,
         suppressor: Suppressor,
-        baseline: frozenset[str],
+        baseline: Baseline,
     ) -> None:
         self._engine = Engine(rule_ids)
         self._assumptions = assumptions
@@ -93,12 +94,12 @@ class AuditWork:
         audited = self._suppressor.apply(audited, domain)
         if not self._baseline or not audited.findings:
             return audited
-        known = [f for f in audited.findings if f.fingerprint in self._baseline]
+        known = [f for f in audited.findings if is_known(f, self._baseline)]
         if not known:
             return audited
         return msgspec.structs.replace(
             audited,
-            findings=tuple(f for f in audited.findings if f.fingerprint not in self._baseline),
+            findings=tuple(f for f in audited.findings if not is_known(f, self._baseline)),
             baselined=tuple(f.fingerprint for f in known),
         )
 

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from vnicaudit import __version__
 from vnicaudit.audit import stale
-from vnicaudit.audit.baseline import gone, load_baseline
+from vnicaudit.audit.baseline import Baseline, gone, load_baseline
 from vnicaudit.audit.catalogue import info, select
 from vnicaudit.audit.live import LiveOptions
 from vnicaudit.audit.run import Run, RunOptions
@@ -57,6 +57,7 @@ Exit codes: 0 clean, 1 findings at or above --fail-on, 2 usage or configuration,
 @click.option(
     "--format",
     "formats_",
+    envvar="VNICAUDIT_FORMAT",
     multiple=True,
     metavar="FORMAT",
     type=click.Choice(formats()),
@@ -66,6 +67,7 @@ Exit codes: 0 clean, 1 findings at or above --fail-on, 2 usage or configuration,
     "-o",
     "--output",
     "outputs",
+    envvar="VNICAUDIT_OUTPUT",
     multiple=True,
     metavar="FILE",
     type=click.Path(dir_okay=False),
@@ -73,6 +75,7 @@ Exit codes: 0 clean, 1 findings at or above --fail-on, 2 usage or configuration,
 )
 @click.option(
     "--config",
+    envvar="VNICAUDIT_CONFIG",
     metavar="FILE",
     type=click.Path(),
     help="Instead of vnicaudit.toml or "
@@ -81,18 +84,28 @@ Exit codes: 0 clean, 1 findings at or above --fail-on, 2 usage or configuration,
 @click.option(
     "--select",
     "selected",
+    envvar="VNICAUDIT_SELECT",
     multiple=True,
     metavar="RULE",
-    help="Only these rules; an id or the beginning of ids. Repeatable.",
+    help="Only these rules: ids or beginnings of ids, repeatable or with commas.",
 )
-@click.option("--ignore", "ignored", multiple=True, metavar="RULE", help="Not these rules.")
+@click.option(
+    "--ignore",
+    "ignored",
+    envvar="VNICAUDIT_IGNORE",
+    multiple=True,
+    metavar="RULE",
+    help="Not these rules.",
+)
 @click.option(
     "--fail-on",
+    envvar="VNICAUDIT_FAIL_ON",
     type=click.Choice([*SEVERITIES, "never"]),
     help="Lowest severity that makes the exit code 1.  [default: low]",
 )
 @click.option(
     "--baseline",
+    envvar="VNICAUDIT_BASELINE",
     metavar="FILE",
     type=click.Path(),
     help="Do not report what this report or baseline file already has.",
@@ -121,7 +134,7 @@ class _Plan(NamedTuple):
     settings: Loaded
     rules: tuple[str, ...]
     fail_on: str
-    baseline: frozenset[str]
+    baseline: Baseline
     assumptions: Assumptions
     options: RunOptions
     outputs: list[tuple[str, str]]
@@ -138,9 +151,12 @@ def _plan(given: dict[str, Any]) -> _Plan:
     deadline = given["deadline"] or settings.deadline or DEADLINE
     return _Plan(
         settings=loaded,
-        rules=select(given["selected"] or settings.select, given["ignored"] or settings.ignore),
+        rules=select(
+            _split(given["selected"]) or settings.select,
+            _split(given["ignored"]) or settings.ignore,
+        ),
         fail_on=given["fail_on"] or settings.fail_on,
-        baseline=load_baseline(baseline) if baseline else frozenset(),
+        baseline=load_baseline(baseline) if baseline else {},
         assumptions=Assumptions(
             given["assume_qemu"] or _version(settings.assume_qemu),
             given["assume_libvirt"] or _version(settings.assume_libvirt),
@@ -154,6 +170,11 @@ def _plan(given: dict[str, Any]) -> _Plan:
         quiet=given["quiet"],
         verbose=given["verbose"],
     )
+
+
+def _split(given: tuple[str, ...]) -> tuple[str, ...]:
+    """``VNIC001,VNIC03`` is two: people are used to commas."""
+    return tuple(part.strip() for text in given for part in text.split(",") if part.strip())
 
 
 def _version(text: str | None) -> Version | None:

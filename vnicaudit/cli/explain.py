@@ -61,7 +61,7 @@ def command(targets: tuple[str, ...], **given: Any) -> int:
     live = LiveOptions(deadline=given["deadline"] or DEADLINE, agent=given["agent"])
     settings = load_settings(None)
     suppressor = Suppressor(settings.suppressions, date.today(), rule_ids())
-    judge = AuditWork(rule_ids(), assumptions, suppressor, frozenset())
+    judge = AuditWork(rule_ids(), assumptions, suppressor, {})
     work = ExplainWork(judge, assumptions, given["nic"], given["domain"])
     run = Run(work, RunOptions(jobs=1, live=live))
     for _ in run.items(targets):

@@ -59,9 +59,9 @@ _SUMMARIES = {
 }
 
 
-@click.command(cls=_Commands, epilog=_EPILOG, context_settings={
-    "help_option_names": ["-h", "--help"], "auto_envvar_prefix": "VNICAUDIT",
-})  # fmt: skip
+@click.command(
+    cls=_Commands, epilog=_EPILOG, context_settings={"help_option_names": ["-h", "--help"]}
+)
 @click.version_option(__version__, message="vnicaudit %(version)s")
 def cli() -> None:
     """Audit virtual NICs: what each one is declared to be, what it really is, what is wrong.

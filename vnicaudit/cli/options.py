@@ -47,34 +47,66 @@ def output_options(function: F) -> F:
 
 _READING = (
     click.option(
-        "--assume-qemu", callback=_version, metavar="VERSION",
+        "--assume-qemu",
+        envvar="VNICAUDIT_ASSUME_QEMU",
+        callback=_version,
+        metavar="VERSION",
         help="Judge as if the hosts ran this QEMU: will the domains still start?",
     ),
     click.option(
-        "--assume-libvirt", callback=_version, metavar="VERSION",
+        "--assume-libvirt",
+        envvar="VNICAUDIT_ASSUME_LIBVIRT",
+        callback=_version,
+        metavar="VERSION",
         help="Judge as if the hosts ran this libvirt.",
     ),
     click.option(
-        "--deadline", type=click.FloatRange(min=0.1), metavar="SECONDS",
+        "--deadline",
+        envvar="VNICAUDIT_DEADLINE",
+        type=click.FloatRange(min=0.1),
+        metavar="SECONDS",
         help=f"Give a live host up when one call takes longer.  [default: {DEADLINE:.0f}]",
     ),
     click.option(
-        "--agent", is_flag=True, help="Also ask guest agents of live domains (slower)."
+        "--agent",
+        envvar="VNICAUDIT_AGENT",
+        is_flag=True,
+        help="Also ask guest agents of live domains (slower).",
     ),
     click.option(
-        "--jobs", type=click.IntRange(min=0), default=0, metavar="N",
+        "--jobs",
+        envvar="VNICAUDIT_JOBS",
+        type=click.IntRange(min=0),
+        default=0,
+        metavar="N",
         help="Worker processes for files; 0 means one per core.",
     ),
-)  # fmt: skip
+)
 
 _OUTPUT = (
-    click.option("-q", "--quiet", is_flag=True, help="Only results; no progress, no summary."),
-    click.option("-v", "--verbose", is_flag=True, help="Also what is in order, and why."),
     click.option(
-        "--color", type=click.Choice(["auto", "always", "never"]), default="auto",
-        show_default=True, help="Colour on a terminal, always, or never (NO_COLOR is honoured).",
+        "-q",
+        "--quiet",
+        envvar="VNICAUDIT_QUIET",
+        is_flag=True,
+        help="Only results; no progress, no summary.",
     ),
-)  # fmt: skip
+    click.option(
+        "-v",
+        "--verbose",
+        envvar="VNICAUDIT_VERBOSE",
+        is_flag=True,
+        help="Also what is in order, and why.",
+    ),
+    click.option(
+        "--color",
+        envvar="VNICAUDIT_COLOR",
+        type=click.Choice(["auto", "always", "never"]),
+        default="auto",
+        show_default=True,
+        help="Colour on a terminal, always, or never (NO_COLOR is honoured).",
+    ),
+)
 
 
 def use_color(choice: str, *, to_terminal: bool) -> bool:

@@ -27,7 +27,10 @@ class BaselineWriter:
         for finding in audited.findings:
             if finding.fingerprint not in self._written and belongs(finding.rule):
                 entry = BaselineEntry(
-                    rule=finding.rule, domain=finding.nic.domain, nic=_nic(finding.nic)
+                    rule=finding.rule,
+                    severity=finding.severity,
+                    domain=finding.nic.domain,
+                    nic=_nic(finding.nic),
                 )
                 comma = "," if self._written else ""
                 lines.append(f"{comma}\n    {encode(finding.fingerprint)}: {encode(entry)}")

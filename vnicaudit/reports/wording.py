@@ -104,8 +104,9 @@ def closing(tally: Tally, end: RunEnd) -> str:
     broken = "; ".join(_broken(tally, end))
     if not end.summary.findings:
         looked = _looked_at(tally, end)
-        where = f"in {looked}" if looked else "found, but there was nothing to judge"
-        return f"No problems {where}{'; but ' if broken else ''}{broken}"
+        if looked:
+            return f"No problems in {looked}{'; but ' if broken else ''}{broken}"
+        return f"There was nothing to judge{'; ' if broken else ''}{broken}"
     severities = ", ".join(
         f"{end.summary.by_severity[name]:,} {name}"
         for name in WORST_FIRST

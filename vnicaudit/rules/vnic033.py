@@ -85,9 +85,7 @@ def applies(subject: Subject) -> bool:
 
 def check(subject: Subject) -> Iterator[Problem]:
     """One problem where the effective ring is the smallest there is."""
-    if subject.effective.rx_queue_size.effective != 256 or (
-        subject.nic.rx_queue_size and not subject.tuned
-    ):
+    if subject.effective.rx_queue_size.effective != 256 or not subject.tuned:
         return
     old = subject.nic.rx_queue_size
     safe = subject.backend == "vhostuser"

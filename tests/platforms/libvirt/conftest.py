@@ -7,8 +7,8 @@ import libvirt
 import pytest
 
 from tests.platforms.libvirt.private_daemon import PrivateDaemon, private_daemon
-from tests.rig.fixtures import not_run
 from tests.rig.errors import Missing
+from tests.rig.fixtures import not_run
 
 
 @pytest.fixture(scope="session")
