@@ -6,9 +6,11 @@ and exits 1 when a committed schema is not what the records say.
 
 from __future__ import annotations
 
+import inspect
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -27,9 +29,23 @@ def text_of(record: type[msgspec.Struct]) -> str:
     """The schema of one record as the file has it (JSON Schema 2020-12, definitions in $defs)."""
     schema = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        **msgspec.json.schema(record),
+        **_cleaned(msgspec.json.schema(record)),
     }
     return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
+
+
+def _cleaned(node: Any) -> Any:
+    """The same with docstrings as Python 3.13 keeps them; older ones leave their indentation."""
+    if isinstance(node, list):
+        return [_cleaned(item) for item in node]
+    if not isinstance(node, dict):
+        return node
+    return {
+        key: inspect.cleandoc(value)
+        if key == "description" and isinstance(value, str)
+        else _cleaned(value)
+        for key, value in node.items()
+    }
 
 
 def stale(folder: Path = FOLDER) -> list[str]:

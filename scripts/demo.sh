@@ -2,11 +2,13 @@
 # The demonstration: audits a sample host (libvirt's in-process test driver) and a sample nova.conf.
 # It makes a virtual environment in .venv-demo and installs the packages it names before.
 # A second run installs nothing.
+set -eu
+# shellcheck source=scripts/setup.sh
 . "$(dirname "$0")/setup.sh"
 
 cd "$ROOT"
 packages demo
-environment "$ROOT/.venv-demo" -e "$ROOT[libvirt]"
+environment "$ROOT/.venv-demo" -e "${ROOT}[libvirt]"
 vnicaudit="$ROOT/.venv-demo/bin/vnicaudit"
 host="test://$ROOT/templates/demo/host.xml"
 

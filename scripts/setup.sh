@@ -1,3 +1,4 @@
+# shellcheck shell=sh
 # Sourced by demo.sh and test.sh: finds a Python, installs operating system packages.
 # It says what it is about to install; what is there already is left alone.
 
@@ -35,11 +36,13 @@ packages() {
     list="$ROOT/scripts/packages/$1.$(family)"
     [ -f "$list" ] || die "no list of packages for this system: $list"
     missing=
+    # shellcheck disable=SC2013 # words: a name has no spaces
     for package in $(sed 's/#.*//' "$list"); do
         installed "$package" || missing="$missing $package"
     done
     [ -n "$missing" ] || return 0
     say "about to install with $(family):$missing"
+    # shellcheck disable=SC2086 # a list of words
     case $(family) in
         apt)
             as_root apt-get -o DPkg::Lock::Timeout=600 update -qq

@@ -88,3 +88,20 @@ def test_a_dead_worker_costs_one_file_and_not_the_run(folder: Path) -> None:
 def test_a_batch_is_plain_data(folder: Path) -> None:
     batch = gathered(folder, 1, work())[0]
     assert msgspec.msgpack.decode(msgspec.msgpack.encode(batch), type=Batch) == batch
+
+
+def test_a_worker_that_dies_early_loses_no_other_file(tmp_path: Path) -> None:
+    """With more chunks in flight than fit in the window: each file is judged, or named."""
+    count = CHUNK * 12
+    for number in range(count):
+        text = DOMAIN.format(name=f"vm{number}", model="virtio")
+        (tmp_path / f"{number:05}.xml").write_text(text)
+    suppressor = Suppressor((), datetime.date(2026, 11, 21), ("VNIC001",))
+    deadly = Deadly(("VNIC001",), Assumptions(), suppressor, {})
+    batches = gathered(tmp_path, 2, deadly)
+    names = [audited.subject for batch in batches for audited in batch.audited]
+    assert sorted(names) == sorted(f"vm{n}" for n in range(count) if n != 42)
+    assert len(names) == count - 1
+    assert [error.file for batch in batches for error in batch.errors] == [
+        str(tmp_path / "00042.xml")
+    ]

@@ -125,10 +125,20 @@ def test_nics_too_names_what_it_cannot_read(clean: Path, tmp_path: Path) -> None
     assert "missing.xml: No such file or directory" in result.stderr
 
 
+INTERRUPTIBLE = """
+import os, signal, sys
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+"""Runs a command that hears SIGINT: under nohup, or as a background job, it is ignored, and a
+child inherits that."""
+
+
 def test_130_when_interrupted() -> None:
     reading, writing = os.pipe()
+    command = [sys.executable, str(SCRIPT), "audit", f"/dev/fd/{reading}"]
     process = subprocess.Popen(
-        [sys.executable, str(SCRIPT), "audit", f"/dev/fd/{reading}"],
+        [sys.executable, "-c", INTERRUPTIBLE, *command],
         pass_fds=(reading,), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     os.write(writing, b"<domain")

@@ -1,12 +1,11 @@
 """Fixtures that give tests real guests. They last for the session: booting is dear."""
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import NoReturn
 
 import pytest
 
+from tests.not_run import not_run
 from tests.rig.errors import Missing
 from tests.rig.guests import GuestFactory
 from tests.rig.hypervisor import Hypervisor, running_hypervisor
@@ -14,24 +13,12 @@ from tests.rig.l1 import L1, bring_up
 from tests.rig.process import require
 
 
-def not_run(reason: str) -> NoReturn:
-    """End a test that this machine cannot run. In CI nothing is left out unnoticed; elsewhere
-    scripts/test.sh repeats the reason in its last lines (it names the file in NOT_RUN)."""
-    text = f"not run, because {reason}"
-    if os.environ.get("NOT_RUN"):
-        with open(os.environ["NOT_RUN"], "a") as last_lines:
-            last_lines.write(f"rig: {text}\n")
-    if os.environ.get("CI") == "true":
-        pytest.fail(text)
-    pytest.skip(text)
-
-
 @contextmanager
 def _missing_is_not_run() -> Iterator[None]:
     try:
         yield
     except Missing as error:
-        not_run(str(error))
+        not_run("rig", str(error))
 
 
 @pytest.fixture(scope="session")

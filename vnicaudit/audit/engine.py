@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from vnicaudit.audit.catalogue import LoadedRule, load
 from vnicaudit.audit.effective import QEMU_DOMAINS, resolve
 from vnicaudit.audit.facts import FACTS
-from vnicaudit.audit.fingerprint import digest
+from vnicaudit.audit.fingerprint import digest, file_key
 from vnicaudit.audit.fixes import COMMANDLINE, fix_text
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.effective import Effective
@@ -117,7 +117,7 @@ class Engine:
         tray = _Tray()
         for verdict in _ask(self._config_rules, ConfigSubject(config)):
             for problem in verdict.problems:
-                mark = digest(verdict.rule.id, config.file, problem.field or "")
+                mark = digest(verdict.rule.id, file_key(config.file), problem.field or "")
                 where = config.place(problem.field)
                 tray.findings.append(_finding(verdict.rule, problem, NicRef(), where, "nova", mark))
             tray.note(verdict, NicRef())
@@ -125,7 +125,8 @@ class Engine:
 
     def subjects(self, domain: Domain, host: HostConfig) -> tuple[Subject, ...]:
         """The domain's NICs as rules see them, in order."""
-        staged = {change.mac: change for change in domain.staged}
+        # without its MAC: a subject has no identity
+        staged = {change.mac: replace(change, mac=None) for change in domain.staged}
         return tuple(
             Subject(
                 nic.declared,
@@ -262,10 +263,19 @@ def _domain_ref(domain: Domain) -> NicRef:
 
 
 def _fingerprint(rule: str, domain: Domain, nic: Nic | None) -> str:
+    """By UUID and MAC; by file and place in it where there are none."""
     if domain.uuid is not None and (nic is None or nic.mac is not None):
-        mac = "" if nic is None else nic.mac or ""
-        if nic is not None and sum(other.mac == mac for other in domain.nics) > 1:
-            mac = f"{mac}#{nic.index}"  # two NICs with one MAC are two findings
-        return digest(rule, domain.uuid, mac)
+        return digest(rule, domain.uuid, "" if nic is None else _mac(domain, nic))
     place = domain.location if nic is None else nic.location
-    return digest(rule, place.file or f"{place.target}#{domain.name}", place.xpath or "")
+    owner = f"{place.target}#{domain.name}" if place.file is None else file_key(place.file)
+    if place.xpath is not None:
+        return digest(rule, owner, place.xpath)
+    part = "" if nic is None else nic.mac or nic.alias or f"#{nic.index}"
+    return digest(rule, owner, f"{domain.mark}/{part}")
+
+
+def _mac(domain: Domain, nic: Nic) -> str:
+    """The MAC; two NICs of one domain with one MAC are two findings."""
+    mac = nic.mac or ""
+    twice = sum(other.mac == mac for other in domain.nics) > 1
+    return f"{mac}#{nic.index}" if twice else mac

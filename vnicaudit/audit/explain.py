@@ -39,7 +39,7 @@ class ExplainWork:
         self._judge = judge
         self._assumptions = assumptions
         self._engine = Engine(())
-        self._wanted = wanted.lower().replace("-", ":")
+        self._wanted = {wanted, wanted.lower().replace("-", ":")}
         self._domain = domain
         self.found: list[Explanation] = []
 
@@ -47,7 +47,7 @@ class ExplainWork:
         """Explain the NICs of this domain that are wanted."""
         if self._domain is None or self._domain in (domain.name, domain.uuid):
             for nic in domain.nics:
-                if self._wanted in (nic.mac, str(nic.index), nic.target_dev):
+                if self._wanted & {nic.mac, str(nic.index), nic.target_dev}:
                     self.found.append(self._explained(domain, nic, host, target))
         return Audited(target, domain.name)
 
@@ -62,7 +62,7 @@ class ExplainWork:
         return self._judge.usage()
 
     def _explained(self, domain: Domain, nic: Nic, host: HostConfig, target: str) -> Explanation:
-        seen = self._assumptions.applied(host)
+        seen = self._assumptions.seen(domain, host)
         effective = self._engine.effective(nic, domain, seen)
         audited = self._judge.domain(domain, host, target)
         return Explanation(

@@ -8,6 +8,8 @@ import stat
 from collections.abc import Callable, Iterator
 from typing import BinaryIO
 
+from msgspec.structs import replace
+
 from vnicaudit.errors import TargetError
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.nova import NovaConfig
@@ -37,8 +39,9 @@ def read_file(path: str, target: str, *, explicit: bool) -> Iterator[Item]:
     ``explicit``: the user named this very file, so content that is not recognised is an error;
     in a folder it is passed over.
     """
+    name, path = path, shown_path(path)
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        descriptor = os.open(name, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
         yield ReadError(error.strerror or str(error), path)
         return
@@ -62,6 +65,14 @@ def read_file(path: str, target: str, *, explicit: bool) -> Iterator[Item]:
         yield ReadError(error.message, error.file or path, error.line)
     finally:
         os.close(descriptor)
+
+
+def shown_path(path: str) -> str:
+    """The path as text that can be written anywhere: a byte of it that is not UTF-8 is shown as
+    ``\\xff``."""
+    if path.isascii():
+        return path
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
 def read_stream(stream: BinaryIO, target: str) -> Iterator[Item]:
@@ -125,8 +136,9 @@ def _read_qemu(data: bytes, path: str, target: str) -> Iterator[Item]:
     from vnicaudit.platforms.qemu.domain import domain_of
     from vnicaudit.platforms.qemu.read import read_text
 
-    for qemu in read_text(data, target=target, file=path):
-        yield domain_of(qemu, target)
+    for number, qemu in enumerate(read_text(data, target=target, file=path), 1):
+        mark = f"#{number}" if qemu.name is None else qemu.name
+        yield replace(domain_of(qemu, target), mark=mark)
 
 
 def _read_log(data: bytes, path: str, target: str) -> Iterator[Item]:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import msgspec
 
 from vnicaudit.audit.join import find, join
-from vnicaudit.errors import TargetError
+from vnicaudit.errors import TargetError, VnicauditError
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.host import Host, HostConfig
 from vnicaudit.model.report import ReadError
@@ -54,13 +54,20 @@ def read_live(uri: str, options: LiveOptions) -> Iterator[Host | LiveDomain | Re
     On this very machine each active domain is joined to its QEMU process and log, and the host's
     own devices are looked at.
     """
-    from vnicaudit.platforms.libvirt.read import read
-
     try:
-        live = read(uri, deadline=options.deadline, agent=options.agent)
+        yield from _read_live(uri, options)
     except TargetError as error:
         yield ReadError(error.message, error.file)
-        return
+    except VnicauditError:
+        raise
+    except Exception as error:  # an edge: a host's failure costs that host, not the run
+        yield ReadError(f"unexpected failure: {type(error).__name__}: {error}", uri)
+
+
+def _read_live(uri: str, options: LiveOptions) -> Iterator[Host | LiveDomain | ReadError]:
+    from vnicaudit.platforms.libvirt.read import read
+
+    live = read(uri, deadline=options.deadline, agent=options.agent)
     here = _Here(options) if live.local else None
     host = live.host if here is None else here.host(live.host)
     yield host

@@ -90,19 +90,23 @@ def _parallel(chunks: Iterator[list[str]], target: str, work: Work, jobs: int) -
     from concurrent.futures.process import BrokenProcessPool
 
     decoder = msgspec.msgpack.Decoder(Batch)
-    pending: deque[tuple[list[str], Future[bytes]]] = deque()
+    waiting: deque[list[str]] = deque()
+    futures: deque[Future[bytes]] = deque()
     pool = _pool(work, target, jobs)
     try:
         for chunk in chunks:
-            pending.append((chunk, pool.submit(_in_worker, chunk)))
-            if len(pending) >= jobs * 4:
-                yield decoder.decode(pending.popleft()[1].result())
-        while pending:
-            yield decoder.decode(pending[0][1].result())
-            pending.popleft()
+            waiting.append(chunk)
+            futures.append(pool.submit(_in_worker, chunk))
+            if len(waiting) >= jobs * 4:
+                yield decoder.decode(futures.popleft().result())
+                waiting.popleft()
+        while waiting:
+            yield decoder.decode(futures.popleft().result())
+            waiting.popleft()
     except BrokenProcessPool:
-        left = [path for chunk, _ in pending for path in chunk]
-        yield from _one_by_one(chain(left, chain.from_iterable(chunks)), target, work, decoder)
+        # a chunk leaves ``waiting`` only once its result is there: none is lost
+        left = chain.from_iterable(chain(waiting, chunks))
+        yield from _one_by_one(left, target, work, decoder)
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
 

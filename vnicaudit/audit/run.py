@@ -6,6 +6,7 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from importlib import import_module
 from typing import Any
 
 import msgspec
@@ -55,14 +56,14 @@ class Run:
     def items(self, names: Iterable[str]) -> Iterator[Product]:
         """The products of all targets. Files come first: worker processes are forked before
         any live connection starts threads. Raises UsageError for targets that make no sense."""
-        targets = [target_of(name) for name in dict.fromkeys(names)]
+        targets = prepared(names)
         self._order = [target.name for target in targets]
         self._tallies = {name: _Tally() for name in self._order}
         for target in sorted(targets, key=lambda target: target.kind == "libvirt"):
             for product in self._read(target):
                 self._totals.add(product)
                 if isinstance(product, Audited):
-                    self.baselined.update(product.baselined)
+                    self.baselined.update(f.fingerprint for f in product.baselined)
                 yield product
                 if self._on_progress is not None:
                     self._on_progress(target.name, self._tallies[target.name].domains)
@@ -148,6 +149,16 @@ class Run:
             product = self._work.host(host, frozenset(uses), uri)
             if product is not None:
                 yield product
+
+
+def prepared(names: Iterable[str]) -> list[Target]:
+    """The targets, each once. Raises UsageError for one that makes no sense, and
+    MissingExtraError where one needs a package that is not there: both before anything is read
+    or written."""
+    targets = [target_of(name) for name in dict.fromkeys(names)]
+    if any(target.kind == "libvirt" for target in targets):
+        import_module("vnicaudit.platforms.libvirt.binding")
+    return targets
 
 
 def uses_of(domain: Domain) -> set[str]:

@@ -15,7 +15,9 @@ from vnicaudit.model.report import ReadError
 
 Kind = Literal["path", "stdin", "proc", "libvirt"]
 
-_URI = re.compile(r"[a-z][a-z0-9]*(\+[a-z0-9]+)?://?", re.IGNORECASE)
+_URI = re.compile(r"([A-Za-z][A-Za-z0-9]*)(\+[A-Za-z0-9]+)?:///?")
+_DRIVERS = ("qemu", "test", "xen", "lxc", "ch", "bhyve")
+"""libvirt drivers this reads from; only QEMU's NICs are judged."""
 _LATER = ("openstack:", "kube:")
 
 
@@ -35,7 +37,13 @@ def target_of(name: str) -> Target:
             f"{name}: targets of this kind are not read yet; give domain XML, a libvirt URI, "
             "QEMU command lines or nova.conf"
         )
-    if _URI.match(name) and not os.path.exists(name):
+    uri = _URI.match(name)
+    if uri is not None and not os.path.exists(name):
+        if uri.group(1) not in _DRIVERS:
+            raise UsageError(
+                f"{name}: not a libvirt URI this reads; one begins with {', '.join(_DRIVERS)}, "
+                "for example qemu:///system"
+            )
         return Target(name, "libvirt")
     if _is_proc(name):
         return Target(name, "proc")

@@ -25,6 +25,11 @@ class Assumptions(msgspec.Struct, frozen=True):
     qemu: Version | None = None
     libvirt: Version | None = None
 
+    def seen(self, domain: Domain, host: HostConfig) -> HostConfig:
+        """The host as one of its domains is judged by: with the versions that run this very
+        domain, where they are known, and these assumptions over all."""
+        return self.applied(_versions_of(domain, host))
+
     def applied(self, host: HostConfig) -> HostConfig:
         """The host as if it had these versions."""
         if self.qemu is None and self.libvirt is None:
@@ -74,7 +79,7 @@ class AuditWork:
 
     def domain(self, domain: Domain, host: HostConfig, target: str) -> Audited:
         """Findings of one domain."""
-        seen = self._assumptions.applied(_versions_of(domain, host))
+        seen = self._assumptions.seen(domain, host)
         return self._filtered(self._engine.audit_domain(domain, seen, target), domain)
 
     def nova(self, config: NovaConfig, target: str) -> Audited:
@@ -100,7 +105,7 @@ class AuditWork:
         return msgspec.structs.replace(
             audited,
             findings=tuple(f for f in audited.findings if not is_known(f, self._baseline)),
-            baselined=tuple(f.fingerprint for f in known),
+            baselined=tuple(known),
         )
 
 
@@ -116,7 +121,7 @@ class NicsWork:
     def domain(self, domain: Domain, host: HostConfig, target: str) -> Domain:
         """The domain, each NIC with its effective facts."""
         del target
-        seen = self._assumptions.applied(_versions_of(domain, host))
+        seen = self._assumptions.seen(domain, host)
         nics = tuple(
             msgspec.structs.replace(nic, effective=self._engine.effective(nic, domain, seen))
             for nic in domain.nics

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from datetime import date, datetime, timezone
-from typing import Any, NamedTuple, TextIO
+from typing import Any, NamedTuple
 
 import click
 from msgspec.structs import replace
@@ -15,27 +15,25 @@ from vnicaudit import __version__
 from vnicaudit.audit import stale
 from vnicaudit.audit.baseline import Baseline, gone, load_baseline
 from vnicaudit.audit.catalogue import info, select
-from vnicaudit.audit.live import LiveOptions
-from vnicaudit.audit.run import Run, RunOptions
-from vnicaudit.audit.settings import Loaded, load_settings
+from vnicaudit.audit.run import Run, prepared
 from vnicaudit.audit.suppressions import Suppressor
-from vnicaudit.audit.work import Assumptions, AuditWork
+from vnicaudit.audit.work import AuditWork
 from vnicaudit.cli.options import (
-    DEADLINE,
     output_options,
     pairs,
     reading_options,
     terminal_width,
     use_color,
 )
+from vnicaudit.cli.outputs import STDOUT, Output, different, finished
 from vnicaudit.cli.progress import Progress
+from vnicaudit.cli.reading import Reading, reading
 from vnicaudit.errors import TargetError, UsageError
 from vnicaudit.model.finding import SEVERITIES
 from vnicaudit.model.report import Audited, RunEnd, RunInfo, Tool
-from vnicaudit.model.version import Version
 from vnicaudit.reports.baseline import BaselineWriter
 from vnicaudit.reports.registry import formats, writer
-from vnicaudit.reports.writer import Options, Writer
+from vnicaudit.reports.writer import Options
 
 _EPILOG = """\b
 Examples:
@@ -72,14 +70,6 @@ Exit codes: 0 clean, 1 findings at or above --fail-on, 2 usage or configuration,
     metavar="FILE",
     type=click.Path(dir_okay=False),
     help="Where the report goes; - is standard output. Repeatable.",
-)
-@click.option(
-    "--config",
-    envvar="VNICAUDIT_CONFIG",
-    metavar="FILE",
-    type=click.Path(),
-    help="Instead of vnicaudit.toml or "
-    "[tool.vnicaudit] in pyproject.toml, found upwards from here.",
 )
 @click.option(
     "--select",
@@ -125,18 +115,17 @@ def command(targets: tuple[str, ...], **given: Any) -> int:
     nova.conf (recognised by content), - for standard input, /proc for the QEMUs that run here,
     or a libvirt URI. Connections are read-only; nothing is changed.
     """
+    prepared(targets)  # what makes no sense is said before anything is written
     return _audit(targets, _plan(given))
 
 
 class _Plan(NamedTuple):
-    """Command line and configuration, merged: the command line wins."""
+    """Command line and settings, merged: the command line wins."""
 
-    settings: Loaded
+    reading: Reading
     rules: tuple[str, ...]
     fail_on: str
     baseline: Baseline
-    assumptions: Assumptions
-    options: RunOptions
     outputs: list[tuple[str, str]]
     write_baseline: str | None
     color: str
@@ -145,26 +134,20 @@ class _Plan(NamedTuple):
 
 
 def _plan(given: dict[str, Any]) -> _Plan:
-    loaded = load_settings(given["config"])
-    settings = loaded.settings
-    baseline = given["baseline"] or loaded.baseline
-    deadline = given["deadline"] or settings.deadline or DEADLINE
+    read = reading(given)
+    settings = read.settings.settings
+    baseline = given["baseline"] or read.settings.baseline
+    outputs = pairs(given["formats_"], given["outputs"])
+    different([place for _, place in outputs] + [given["write_baseline"] or "/dev/null"])
     return _Plan(
-        settings=loaded,
-        rules=select(
+        reading=read,
+        rules=_rules(
             _split(given["selected"]) or settings.select,
             _split(given["ignored"]) or settings.ignore,
         ),
         fail_on=given["fail_on"] or settings.fail_on,
         baseline=load_baseline(baseline) if baseline else {},
-        assumptions=Assumptions(
-            given["assume_qemu"] or _version(settings.assume_qemu),
-            given["assume_libvirt"] or _version(settings.assume_libvirt),
-        ),
-        options=RunOptions(
-            jobs=given["jobs"], live=LiveOptions(deadline=deadline, agent=given["agent"])
-        ),
-        outputs=pairs(given["formats_"], given["outputs"]),
+        outputs=outputs,
         write_baseline=given["write_baseline"],
         color=given["color"],
         quiet=given["quiet"],
@@ -172,36 +155,39 @@ def _plan(given: dict[str, Any]) -> _Plan:
     )
 
 
+def _rules(selected: tuple[str, ...], ignored: tuple[str, ...]) -> tuple[str, ...]:
+    rules = select(selected, ignored)
+    if not rules:
+        raise UsageError("--select and --ignore leave no rule: nothing would be judged")
+    return rules
+
+
 def _split(given: tuple[str, ...]) -> tuple[str, ...]:
     """``VNIC001,VNIC03`` is two: people are used to commas."""
     return tuple(part.strip() for text in given for part in text.split(",") if part.strip())
 
 
-def _version(text: str | None) -> Version | None:
-    return None if text is None else Version.parse(text)
-
-
 def _audit(targets: tuple[str, ...], plan: _Plan) -> int:
-    suppressor = Suppressor(plan.settings.suppressions, date.today(), plan.rules)
-    work = AuditWork(plan.rules, plan.assumptions, suppressor, plan.baseline)
+    read = plan.reading
+    suppressor = Suppressor(read.settings.suppressions, date.today(), plan.rules)
+    work = AuditWork(plan.rules, read.assumptions, suppressor, plan.baseline)
     progress = Progress(enabled=not plan.quiet)
-    run = Run(work, plan.options, progress)
+    run = Run(work, read.options, progress)
     with ExitStack() as stack:
-        sinks = _sinks(plan, stack)
+        outputs = [stack.enter_context(output) for output in _outputs(plan)]
         rules = (*map(info, plan.rules), *stale.INFO)
         start = RunInfo(Tool("vnicaudit", __version__), _now(), rules)
-        for sink in sinks:
-            sink.write(sink.writer.start(start))
+        for output in outputs:
+            output.write(output.writer.start(start))
         for audited in _audited(run, targets, suppressor):
             progress.clear()
-            for sink in sinks:
-                sink.write(sink.writer.add(audited))
+            for output in outputs:
+                output.write(output.writer.add(audited))
         progress.clear()
         summary = replace(run.summary, baseline_gone=gone(plan.baseline, run.baselined))
         end = RunEnd(_now(), run.results, summary)
-        for sink in sinks:
-            for text in sink.writer.finish(end):
-                sink.write(text)
+        for output in outputs:
+            finished(output, output.writer.finish(end))
     return 0 if plan.write_baseline and not _broken(run) else _exit_code(run, plan.fail_on)
 
 
@@ -216,40 +202,18 @@ def _audited(run: Run, targets: Iterable[str], suppressor: Suppressor) -> Iterat
         yield closing
 
 
-class _Sink(NamedTuple):
-    """A writer and the file its text goes to."""
-
-    writer: Writer
-    file: TextIO
-
-    def write(self, text: str) -> None:
-        if text:
-            self.file.write(text)
-
-
-def _sinks(plan: _Plan, stack: ExitStack) -> list[_Sink]:
-    sinks = []
+def _outputs(plan: _Plan) -> Iterator[Output]:
     for name, place in plan.outputs:
-        terminal = place == "-" and sys.stdout.isatty()
+        screen = place == STDOUT
         options = Options(
-            width=terminal_width() if place == "-" else 100,
-            color=use_color(plan.color, to_terminal=terminal),
+            width=terminal_width() if screen else 100,
+            color=use_color(plan.color, to_terminal=screen and sys.stdout.isatty()),
             verbose=plan.verbose,
             quiet=plan.quiet,
         )
-        sinks.append(_Sink(writer(name, options), _open(place, stack)))
+        yield Output(writer(name, options), place)
     if plan.write_baseline:
-        sinks.append(_Sink(BaselineWriter(), _open(plan.write_baseline, stack)))
-    return sinks
-
-
-def _open(place: str, stack: ExitStack) -> TextIO:
-    if place == "-":
-        return sys.stdout
-    try:
-        return stack.enter_context(open(place, "w", encoding="utf-8", newline=""))
-    except OSError as error:
-        raise UsageError(f"--output {place}: {error.strerror}") from None
+        yield Output(BaselineWriter(), plan.write_baseline)
 
 
 def _broken(run: Run) -> bool:

@@ -10,22 +10,14 @@ import click
 
 from vnicaudit.audit.catalogue import rule_ids
 from vnicaudit.audit.explain import ExplainWork
-from vnicaudit.audit.live import LiveOptions
-from vnicaudit.audit.run import Run, RunOptions
-from vnicaudit.audit.settings import load_settings
+from vnicaudit.audit.run import Run
 from vnicaudit.audit.suppressions import Suppressor
-from vnicaudit.audit.work import Assumptions, AuditWork
+from vnicaudit.audit.work import AuditWork
 from vnicaudit.cli.nics import complain_about
-from vnicaudit.cli.options import (
-    DEADLINE,
-    output_options,
-    reading_options,
-    terminal_width,
-    use_color,
-)
+from vnicaudit.cli.options import output_options, reading_options
+from vnicaudit.cli.reading import reading, screen
 from vnicaudit.errors import TargetError
 from vnicaudit.reports.explain import explanation_json, explanation_text
-from vnicaudit.reports.writer import Options
 
 _EPILOG = """\b
 Examples:
@@ -57,26 +49,20 @@ Examples:
 @output_options
 def command(targets: tuple[str, ...], **given: Any) -> int:
     """Show one virtual NIC layer by layer: who declares what, what wins and why, what is wrong."""
-    assumptions = Assumptions(given["assume_qemu"], given["assume_libvirt"])
-    live = LiveOptions(deadline=given["deadline"] or DEADLINE, agent=given["agent"])
-    settings = load_settings(None)
-    suppressor = Suppressor(settings.suppressions, date.today(), rule_ids())
-    judge = AuditWork(rule_ids(), assumptions, suppressor, {})
-    work = ExplainWork(judge, assumptions, given["nic"], given["domain"])
-    run = Run(work, RunOptions(jobs=1, live=live))
+    plan = reading(given, jobs=1)
+    suppressor = Suppressor(plan.settings.suppressions, date.today(), rule_ids())
+    judge = AuditWork(rule_ids(), plan.assumptions, suppressor, {})
+    work = ExplainWork(judge, plan.assumptions, given["nic"], given["domain"])
+    run = Run(work, plan.options)
     for _ in run.items(targets):
         pass
-    options = Options(
-        width=terminal_width(),
-        color=use_color(given["color"], to_terminal=sys.stdout.isatty()),
-        verbose=given["verbose"],
-        quiet=given["quiet"],
-    )
+    options = screen(given)
     for number, explanation in enumerate(work.found):
         if given["format_"] == "json":
             sys.stdout.write(explanation_json(explanation))
         else:
             sys.stdout.write("\n" * bool(number) + explanation_text(explanation, options))
+    sys.stdout.flush()
     code = complain_about(run.results)
     return code if work.found or code else _not_found(given["nic"], given["domain"])
 

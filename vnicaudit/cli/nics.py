@@ -7,22 +7,15 @@ from typing import Any
 
 import click
 
-from vnicaudit.audit.live import LiveOptions
-from vnicaudit.audit.run import Run, RunOptions
-from vnicaudit.audit.work import Assumptions, NicsWork
-from vnicaudit.cli.options import (
-    DEADLINE,
-    output_options,
-    reading_options,
-    terminal_width,
-    use_color,
-)
+from vnicaudit.audit.run import Run
+from vnicaudit.audit.work import NicsWork
+from vnicaudit.cli.options import output_options, reading_options
 from vnicaudit.cli.progress import Progress
+from vnicaudit.cli.reading import reading, screen
 from vnicaudit.errors import TargetError
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.report import TargetResult
 from vnicaudit.reports.safe import safe
-from vnicaudit.reports.writer import Options
 
 _EPILOG = """\b
 Examples:
@@ -50,21 +43,16 @@ def command(targets: tuple[str, ...], **given: Any) -> int:
 
     What cannot be known from the TARGET is shown as unknown; --verbose says what would tell.
     """
-    assumptions = Assumptions(given["assume_qemu"], given["assume_libvirt"])
-    live = LiveOptions(deadline=given["deadline"] or DEADLINE, agent=given["agent"])
+    plan = reading(given)
     progress = Progress(enabled=not given["quiet"])
-    run = Run(NicsWork(assumptions), RunOptions(jobs=given["jobs"], live=live), progress)
-    options = Options(
-        width=terminal_width(),
-        color=use_color(given["color"], to_terminal=sys.stdout.isatty()),
-        verbose=given["verbose"],
-        quiet=given["quiet"],
-    )
+    run = Run(NicsWork(plan.assumptions), plan.options, progress)
+    options = screen(given)
     domains = (item for item in run.items(targets) if isinstance(item, Domain))
     for text in _renderer(given["format_"])(domains, options):
         progress.clear()
         sys.stdout.write(text)
     progress.clear()
+    sys.stdout.flush()  # what was read comes before what was not
     return complain_about(run.results)
 
 

@@ -47,6 +47,14 @@ def output_options(function: F) -> F:
 
 _READING = (
     click.option(
+        "--config",
+        envvar="VNICAUDIT_CONFIG",
+        metavar="FILE",
+        type=click.Path(),
+        help="Instead of vnicaudit.toml or [tool.vnicaudit] in pyproject.toml, found upwards "
+        "from here.",
+    ),
+    click.option(
         "--assume-qemu",
         envvar="VNICAUDIT_ASSUME_QEMU",
         callback=_version,

@@ -75,6 +75,9 @@ class Domain(msgspec.Struct, frozen=True):
     location: Location
     nics: tuple[Nic, ...] = ()
     uuid: str | None = None
+    mark: str = ""
+    """What tells a QEMU without UUID apart from others in the same file: its name, or its place
+    among them. Part of fingerprints, so never a line number or a process id."""
     state: DomainState | None = None
     staged: tuple[StagedNic, ...] = ()
     suppressions: tuple[str, ...] = ()

@@ -68,8 +68,8 @@ class Audited(msgspec.Struct, frozen=True):
     skipped: tuple[Skipped, ...] = ()
     crashed: tuple[Crashed, ...] = ()
     suppressed: tuple[Suppressed, ...] = ()
-    baselined: tuple[str, ...] = ()
-    """Fingerprints of findings that the baseline already knows: not reported."""
+    baselined: tuple[Finding, ...] = ()
+    """Findings that the baseline already knows: not reported."""
 
 
 class RuleInfo(msgspec.Struct, frozen=True):

@@ -22,9 +22,10 @@ class BaselineWriter:
         return f'{{\n  "schema": {schema},\n  "created": {created},\n  "fingerprints": {{'
 
     def add(self, audited: Audited) -> str:
-        """The findings of one domain that are new to the file."""
+        """The findings of one domain that are new to the file; those that the baseline given to
+        the run knows belong to it as much as the others."""
         lines = []
-        for finding in audited.findings:
+        for finding in (*audited.findings, *audited.baselined):
             if finding.fingerprint not in self._written and belongs(finding.rule):
                 entry = BaselineEntry(
                     rule=finding.rule,

@@ -8,7 +8,7 @@ import pytest
 
 from tests.platforms.libvirt.private_daemon import PrivateDaemon, private_daemon
 from tests.rig.errors import Missing
-from tests.rig.fixtures import not_run
+from tests.not_run import not_run
 
 
 @pytest.fixture(scope="session")
@@ -18,7 +18,7 @@ def daemon() -> Iterator[PrivateDaemon]:
         with private_daemon() as running:
             yield running
     except Missing as error:
-        not_run(str(error))
+        not_run("rig", str(error))
 
 
 @pytest.fixture

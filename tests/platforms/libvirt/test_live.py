@@ -2,7 +2,6 @@
 
 import os
 import signal
-import time
 
 import libvirt
 import pytest
@@ -181,7 +180,6 @@ def test_a_host_that_fails_in_the_middle_costs_what_was_not_read(
         stream = read(tcp_uri(port), deadline=1, threads=1).domains
         first = next(stream)
         os.kill(proxy.pid, how)
-        began = time.monotonic()
         rest = list(stream)
     assert isinstance(first, Domain)
     good = [item.name for item in (first, *rest) if isinstance(item, Domain)]
@@ -191,7 +189,8 @@ def test_a_host_that_fails_in_the_middle_costs_what_was_not_read(
     assert bad
     assert bad[-1].startswith("domain 'vm-59': ")
     assert reason in bad[0]
-    assert time.monotonic() - began < 5
+    if how == signal.SIGSTOP:  # one deadline for all of them, not one for each
+        assert {message.partition(": ")[2] for message in bad} == {f"not read: {reason}"}
     assert [item.name for item in read(daemon.uri).domains if isinstance(item, Domain)] == [
         f"vm-{number:02}" for number in range(60)
     ]

@@ -1,0 +1,112 @@
+"""Where reports go: standard output, or files that appear whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from types import TracebackType
+from typing import TextIO
+
+from vnicaudit.errors import UsageError, VnicauditError
+from vnicaudit.reports.writer import Writer
+
+STDOUT = "-"
+
+
+class Output:
+    """One report on its way to its place.
+
+    A regular file is written beside its place and moved there when the report is whole: a run
+    that fails leaves the old file as it was. Devices and pipes are written to as they are.
+    """
+
+    def __init__(self, writer: Writer, place: str) -> None:
+        self.writer = writer
+        self._place = place
+        self._part: str | None = None
+        self._file = self._opened()
+
+    def write(self, text: str) -> None:
+        """Write a piece. Raises VnicauditError when it cannot be written (a full disk)."""
+        if not text:
+            return
+        try:
+            self._file.write(text)
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise self._failed(error) from None
+
+    def __enter__(self) -> Output:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        try:
+            self._file.flush()
+            if self._place != STDOUT:
+                self._file.close()
+            if self._part is not None and kind is None:
+                os.replace(self._part, self._place)
+                self._part = None
+        except BrokenPipeError:
+            raise
+        except OSError as failure:
+            if kind is None:
+                raise self._failed(failure) from None
+        finally:
+            if self._part is not None:
+                with contextlib.suppress(OSError):
+                    os.unlink(self._part)
+
+    def _opened(self) -> TextIO:
+        if self._place == STDOUT:
+            return sys.stdout
+        try:
+            if os.path.exists(self._place) and not os.path.isfile(self._place):
+                return open(self._place, "w", encoding="utf-8", newline="")
+            descriptor, self._part = tempfile.mkstemp(
+                prefix=".vnicaudit-", dir=os.path.dirname(self._place) or "."
+            )
+            os.fchmod(descriptor, _mode(self._place))
+            return open(descriptor, "w", encoding="utf-8", newline="")
+        except OSError as error:
+            raise UsageError(f"{self._place}: {error.strerror}") from None
+
+    def _failed(self, error: OSError) -> VnicauditError:
+        name = "standard output" if self._place == STDOUT else self._place
+        return VnicauditError(f"{name} could not be written: {error.strerror}")
+
+
+def different(places: list[str]) -> None:
+    """Raises UsageError where two reports would be written to one place, however it is spelled."""
+    seen: dict[str, str] = {}
+    for place in places:
+        key = STDOUT if place == STDOUT else os.path.realpath(place)
+        if key in seen and not key.startswith("/dev/"):
+            name = "standard output" if place == STDOUT else place
+            raise UsageError(f"two reports would be written to {name}: give each its own file")
+        seen[key] = place
+
+
+def _mode(place: str) -> int:
+    """Permissions of the file that is replaced; of a new one, what the umask leaves."""
+    try:
+        return os.stat(place).st_mode & 0o777
+    except FileNotFoundError:
+        mask = os.umask(0o077)
+        os.umask(mask)
+        return 0o666 & ~mask
+
+
+def finished(output: Output, pieces: Iterator[str]) -> None:
+    """Write the end of a report."""
+    for text in pieces:
+        output.write(text)
