@@ -10,7 +10,7 @@ import re
 import sys
 from pathlib import Path
 
-from vnicaudit.audit.catalogue import info, rule_ids
+from vnicaudit.audit.catalogue import info, load_config, rule_ids
 from vnicaudit.model.report import RuleInfo
 
 FOLDER = Path(__file__).parent / "rules"
@@ -95,9 +95,14 @@ def _page(rule: RuleInfo) -> str:
         name=rule.name,
         summary=_plain(summary),
         severity=rule.severity,
-        scope=SCOPES[rule.scope],
+        scope=_scope(rule),
         rest=_plain(_MARK.sub(r"\1", rest)).rstrip(),
     )
+
+
+def _scope(rule: RuleInfo) -> str:
+    beside = f" and {SCOPES['config']}" if load_config(rule.id) else ""
+    return SCOPES[rule.scope] + beside
 
 
 def _plain(text: str) -> str:
@@ -109,7 +114,7 @@ def _plain(text: str) -> str:
 
 def _index(rules: list[RuleInfo]) -> str:
     rows = "\n".join(
-        f"| [{rule.id}]({rule.id}.md) | {rule.name} | {rule.severity} | {SCOPES[rule.scope]} "
+        f"| [{rule.id}]({rule.id}.md) | {rule.name} | {rule.severity} | {_scope(rule)} "
         f"| {_plain(rule.summary)} |"
         for rule in rules
     )

@@ -34,10 +34,10 @@ bin="$ROOT/.venv-test/bin"
 packages demo
 environment "$ROOT/.venv-test" "tox>=4"
 
-# shellcheck disable=SC2046 # a list of words
-[ $# -gt 0 ] || set -- $("$bin/tox" list -d --no-desc -q)
+suites=$*
+[ -n "$suites" ] || suites=$("$bin/tox" list -d --no-desc -q)
 ran=
-for suite; do
+for suite in $suites; do
     if reason=$(obstacle "$suite"); then echo "$suite: $reason" >> "$NOT_RUN"
     else ran="$ran $suite"
     fi
@@ -57,7 +57,8 @@ if [ -s "$NOT_RUN" ]; then
         code=1
     fi
 fi
-if [ "$code" = 0 ]; then echo "All suites that could run here passed."
+if [ "$code" = 0 ] && [ -z "$ran" ]; then echo "Nothing was run."
+elif [ "$code" = 0 ]; then echo "All suites that could run here passed."
 else echo "FAILED (exit code $code)"
 fi
 exit "$code"

@@ -7,13 +7,14 @@ import sys
 
 def main() -> None:
     """Run the command line; ``--version`` is answered before anything heavy is imported."""
-    if sys.argv[1:] == ["--version"]:
-        from vnicaudit.cli.version import print_version
+    try:
+        if sys.argv[1:] == ["--version"]:
+            from vnicaudit.cli.version import print_version
 
-        print_version()
-        return
-    from vnicaudit.cli.main import run
-
+            sys.exit(print_version())
+        from vnicaudit.cli.main import run
+    except KeyboardInterrupt:  # while the program is still being loaded
+        sys.exit(130)
     sys.exit(run())
 
 

@@ -3,7 +3,8 @@
 VnicauditError
 ├── UsageError            exit 2   the command line or the configuration is wrong
 │   └── MissingExtraError exit 2   an optional package is needed and not installed
-└── TargetError           exit 4   a target, or a part of it, could not be read
+├── TargetError           exit 4   a target, or a part of it, could not be read
+└── ReaderGoneError       exit 141 the reader of standard output went away (head, less)
 """
 
 from __future__ import annotations
@@ -30,6 +31,13 @@ class MissingExtraError(UsageError):
     def __init__(self, what: str, extra: str) -> None:
         super().__init__(f"{what} needs an optional package: pip install 'vnicaudit[{extra}]'")
         self.extra = extra
+
+
+class ReaderGoneError(VnicauditError):
+    """Nobody reads standard output any more; not worth a message. 141 is what a shell shows for
+    a program that SIGPIPE ended."""
+
+    exit_code = 141
 
 
 class TargetError(VnicauditError):

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from tests.rules.cases import Case, cases, judge
 from vnicaudit.audit.catalogue import rule_ids
 from vnicaudit.audit.engine import Engine
-from vnicaudit.audit.fixes import COMMANDLINE, fix_text
+from vnicaudit.audit.fixes import COMMANDLINE, commandline_text, fix_text
 from vnicaudit.model.domain import Domain, DomainConfig
 from vnicaudit.model.finding import Change
 from vnicaudit.model.host import HostConfig
@@ -108,6 +109,16 @@ def test_libvirt_markup(change: Change, text: str) -> None:
             "compute nodes, then hard-reboot the server.",
         ),
         (
+            Change("rx_queue_size", "2048", "1024", safe=True),
+            "Nova never writes this rx_queue_size: it was put there behind Nova's back. The next "
+            "hard reboot (openstack server reboot --hard) writes the definition anew.",
+        ),
+        (
+            Change("tx_queue_size", "1024", None, safe=True),
+            "Nova never writes this tx_queue_size: it was put there behind Nova's back. The next "
+            "hard reboot (openstack server reboot --hard) writes the definition anew.",
+        ),
+        (
             Change("model", "e1000", "virtio-transitional", safe=True),
             "The definition is Nova's, and it has no setting for this: change the image, flavor "
             "or nova.conf it comes from, then hard-reboot the server.",
@@ -126,6 +137,10 @@ def test_nova_words(change: Change, text: str) -> None:
         (FIELDS[1], "Set spec.template.spec.domain.devices.useVirtioTransitional: true and run "),
         (FIELDS[2], "Set spec.template.spec.domain.devices.networkInterfaceMultiqueue: true and "),
         (FIELDS[3], "The definition is KubeVirt's: change the VirtualMachine, its instance type "),
+        (FIELDS[5], "The definition is KubeVirt's, which has no field for this: change the hook "),
+        (FIELDS[6], "The definition is KubeVirt's, which has no field for this: change the hook "),
+        (FIELDS[7], "The definition is KubeVirt's, which has no field for this: change the hook "),
+        (FIELDS[9], "The definition is KubeVirt's, which has no field for this: change the hook "),
     ],
     ids=lambda value: f"{value.field}-{value.new}" if isinstance(value, Change) else "",
 )
@@ -160,6 +175,21 @@ def test_ovirt_words() -> None:
     assert "vNIC profile" in fix_text(FIELDS[5], "ovirt", "")
 
 
+@pytest.mark.parametrize(
+    ("owner", "words"),
+    [
+        ("nova", "put there behind Nova's back"),
+        ("kubevirt", "the hook sidecar (onDefineDomain) that adds this NIC"),
+        ("ovirt", "The definition is oVirt's"),
+        ("libvirt", "in <qemu:commandline> (virsh edit)"),
+    ],
+)
+def test_nic_in_qemu_arguments_is_not_changed_by_the_settings_of_an_owner(
+    owner: str, words: str
+) -> None:
+    assert words in commandline_text(FIELDS[0], owner, "")
+
+
 def test_unsafe_change_says_why_and_safe_one_does_not() -> None:
     unsafe = Change("model", "e1000", "virtio", safe=False, reason="install NetKVM first")
     assert fix_text(unsafe, "ovirt", "").endswith("Unsafe: install NetKVM first.")
@@ -186,6 +216,28 @@ def test_nic_of_the_qemu_namespace_is_changed_there() -> None:
     (finding,) = Engine(["VNIC002"]).audit_domain(domain, HostConfig(), "t").findings
     assert finding.fix.startswith("Use -device virtio-net-pci")
     assert "in <qemu:commandline> (virsh edit)" in finding.fix
+
+
+FAILING = [
+    pytest.param(rule_id, case, id=f"{rule_id}-{case.name}")
+    for rule_id in rule_ids()
+    for case in cases(rule_id)
+    if case.fail and case.xml is not None
+]
+MARKUP = ("virsh", "<memoryBacking", "<driver", "<model", "<interface", "<backend", "<domain")
+
+
+@pytest.mark.parametrize("owner", MANAGED)
+@pytest.mark.parametrize(("rule_id", "case"), FAILING)
+def test_no_fix_of_any_rule_sends_a_managed_guest_to_libvirt(
+    rule_id: str, case: Case, owner: str
+) -> None:
+    audited = judge(rule_id, case, owner)
+    assert audited.crashed == ()
+    for finding in audited.findings:
+        assert finding.owner == owner
+        assert [text for text in MARKUP if text in finding.fix] == []
+        assert finding.fix
 
 
 def test_no_rule_tells_a_managed_guest_to_edit_xml() -> None:

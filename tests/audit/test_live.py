@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -63,7 +62,7 @@ def test_the_log_of_another_start_adds_nothing(log: RunningQemu | None) -> None:
 
 
 @pytest.fixture
-def proc(tmp_path: Path) -> Iterator[Path]:
+def proc(tmp_path: Path) -> Path:
     for pid, name in ((7, "web"), (8, "mail")):
         folder = tmp_path / str(pid)
         (folder / "fd").mkdir(parents=True)
@@ -71,7 +70,7 @@ def proc(tmp_path: Path) -> Iterator[Path]:
         words = ["/usr/bin/qemu-system-x86_64", "-name", f"guest={name}", "-nodefaults",
                  "-device", "e1000,id=net0,mac=52:54:00:00:00:01"]  # fmt: skip
         (folder / "cmdline").write_bytes("\0".join(words).encode() + b"\0")
-    yield tmp_path
+    return tmp_path
 
 
 def test_one_process_or_all(proc: Path) -> None:

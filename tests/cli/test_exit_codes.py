@@ -172,3 +172,70 @@ def test_standard_input(slow: Path) -> None:
     result = vnicaudit("audit", "-", stdin=slow.read_bytes())
     assert result.returncode == 1
     assert "VNIC001" in result.stdout
+
+
+@pytest.mark.parametrize("command", [["audit"], ["nics"]])
+def test_output_that_nobody_reads_is_141_and_no_finding(command: list[str], tmp_path: Path) -> None:
+    for number in range(300):
+        (tmp_path / f"{number}.xml").write_text(DOMAIN.format(name=f"n{number}", model="rtl8139"))
+    with subprocess.Popen(
+        [sys.executable, str(SCRIPT), *command, str(tmp_path), "--format", "json"],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    ) as process:  # fmt: skip
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.read(10)
+        process.stdout.close()
+        assert process.stderr.read() == b""
+    assert process.returncode == 141
+
+
+@pytest.mark.parametrize(
+    ("redirection", "code", "message"),
+    [
+        ("audit slow.xml >&-", 3, "Error: standard output is closed: there is nowhere to write\n"),
+        ("audit slow.xml >/dev/full", 3,
+         "Error: standard output could not be written: No space left on device\n"),
+        ("nics slow.xml >/dev/full", 3,
+         "Error: standard output could not be written: No space left on device\n"),
+        ("--version >/dev/full", 3,
+         "Error: standard output could not be written: No space left on device\n"),
+        ("nics - <&-", 4, "Error: -: standard input is closed\n"),
+    ],
+)  # fmt: skip
+def test_closed_and_full_streams(slow: Path, redirection: str, code: int, message: str) -> None:
+    result = subprocess.run(
+        ["sh", "-c", f'"$0" "$1" {redirection}', sys.executable, str(SCRIPT)],
+        cwd=slow.parent, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (result.returncode, result.stderr) == (code, message)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_terminated_run_leaves_no_process(tmp_path: Path, number: signal.Signals) -> None:
+    folder = tmp_path / "guests"
+    folder.mkdir()
+    for index in range(4000):
+        (folder / f"{index}.xml").write_text(DOMAIN.format(name=f"n{index}", model="rtl8139"))
+    report = tmp_path / "report.json"
+    process = subprocess.Popen(
+        [sys.executable, str(SCRIPT), "audit", str(folder), "--format", "json", "-o", str(report),
+         "--jobs", "2"],
+        start_new_session=True,
+    )  # fmt: skip
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+    while len(workers := children.read_text().split()) < 2:  # wait for the fact
+        assert process.poll() is None
+    process.send_signal(number)
+    assert process.wait(60) == 128 + number
+    left = [worker for worker in workers if _is_running(worker)]
+    assert left == []
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["guests"]
+
+
+def _is_running(pid: str) -> bool:
+    """Whether the process is there and not merely waiting for its parent to notice its end."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False

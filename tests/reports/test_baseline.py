@@ -7,20 +7,11 @@ from pathlib import Path
 
 import msgspec
 
+from tests.audit.test_baseline import CREATED, finding
 from vnicaudit.audit.baseline import BaselineFile, load_baseline
-from vnicaudit.model.finding import Finding, NicRef
-from vnicaudit.model.location import Location
+from vnicaudit.model.finding import Finding
 from vnicaudit.model.report import Audited, RunEnd, RunInfo, Summary, Tool
 from vnicaudit.reports.baseline import BaselineWriter
-
-CREATED = "2026-11-21T03:00:00Z"
-
-
-def finding(mark: str, rule: str = "VNIC001", **nic: object) -> Finding:
-    return Finding(
-        rule, "some-name", "high", "high", "a message", msgspec.convert(nic, NicRef),
-        Location("lab"), "libvirt", None, mark,
-    )  # fmt: skip
 
 
 def written(*findings: Finding) -> str:

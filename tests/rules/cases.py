@@ -82,9 +82,9 @@ def cases(rule_id: str) -> list[Case]:
     return found
 
 
-def judge(rule_id: str, case: Case) -> Audited:
+def judge(rule_id: str, case: Case, owner: str | None = None) -> Audited:
     """What an engine with only this rule says of the case. Lines count from the first line of
-    ``case.xml`` or ``case.nova_conf``."""
+    ``case.xml`` or ``case.nova_conf``. ``owner`` replaces the owner of what was read."""
     if case.nova_conf is not None:
         config = read_nova(case.nova_conf.encode(), target=NOVA_FILE, file=NOVA_FILE)
         return _engine(rule_id).audit_config(config, NOVA_FILE)
@@ -93,7 +93,11 @@ def judge(rule_id: str, case: Case) -> Audited:
         return _engine(rule_id).audit_host(Host("host", host), frozenset(case.uses), "host")
     text, before = _document(case)
     (domain,) = read_bytes(text.encode(), target=FILE, file=FILE)
-    audited = _engine(rule_id).audit_domain(_with_facts(domain, case), host, FILE)
+    domain = _with_facts(domain, case)
+    if owner is not None:
+        declared = msgspec.structs.replace(domain.declared, owner=owner)
+        domain = msgspec.structs.replace(domain, declared=declared)
+    audited = _engine(rule_id).audit_domain(domain, host, FILE)
     findings = tuple(
         msgspec.structs.replace(
             finding,

@@ -16,7 +16,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from tests.rules.cases import Case, judge
-from vnicaudit.audit.catalogue import info, rule_ids
+from vnicaudit.audit.catalogue import info, load_config, rule_ids
 from vnicaudit.model.report import Audited
 
 SECTIONS = (
@@ -70,11 +70,15 @@ def _examples(section: str) -> list[Any]:
     for rule_id in rule_ids():
         text = _sections(info(rule_id).manual).get(section, "")
         for number, match in enumerate(_FENCE.finditer(text), 1):
-            config = match.group(1) == "ini" and info(rule_id).scope == "config"
+            config = match.group(1) == "ini" and _judges_config(rule_id)
             if config or match.group(1) == "xml":
                 case = _case(match.group(2), match.group(3), config=config)
                 found.append(pytest.param(Example(rule_id, case), id=f"{rule_id}-{number}"))
     return found
+
+
+def _judges_config(rule_id: str) -> bool:
+    return info(rule_id).scope == "config" or load_config(rule_id) is not None
 
 
 def _case(around: str, example: str, *, config: bool) -> Case:

@@ -16,7 +16,7 @@ from vnicaudit.model.report import RuleInfo
 
 
 class LoadedRule(NamedTuple):
-    """A rule module and what is asked of it on every NIC, looked up once."""
+    """What a rule module is asked about everything of one scope, looked up once."""
 
     id: str
     name: str
@@ -52,6 +52,19 @@ def load(rule_id: str) -> LoadedRule:
         needs=module.NEEDS,
         applies=module.applies,
         check=module.check,
+    )
+
+
+def load_config(rule_id: str) -> LoadedRule | None:
+    """A rule as it judges configuration files beside its own scope; None when it does not."""
+    module = module_of(rule_id)
+    if not hasattr(module, "check_config"):
+        return None
+    return load(rule_id)._replace(
+        scope="config",
+        needs=module.CONFIG_NEEDS,
+        applies=module.applies_config,
+        check=module.check_config,
     )
 
 

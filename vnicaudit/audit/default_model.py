@@ -7,9 +7,9 @@ both get rtl8139.
 
 from __future__ import annotations
 
-_ARM = frozenset({"armv6l", "armv7l", "armv7b", "aarch64"})
-_RISCV = frozenset({"riscv32", "riscv64"})
-_VIRT_BY_DEFAULT = frozenset({"armv7l", "armv7b", "aarch64", "riscv32", "riscv64", "loongarch64"})
+from vnicaudit.model.machines import ARM, RISCV, S390, is_virt
+
+_VIRT_BY_DEFAULT = RISCV | {"armv7l", "armv7b", "aarch64", "loongarch64"}
 """Architectures whose default machine is ``virt``."""
 
 
@@ -19,16 +19,14 @@ def default_model(arch: str, machine: str | None) -> str:
     On x86 and ppc64 the real answer is the first of rtl8139, e1000, virtio that the QEMU binary
     has; upstream, Debian and Ubuntu builds have rtl8139.
     """
-    if arch in ("s390x", "s390"):
-        return "virtio"
     machine = machine or ("virt" if arch in _VIRT_BY_DEFAULT else "")
-    virt = machine == "virt" or machine.startswith("virt-")
-    if arch == "loongarch64" and virt:
+    if arch in S390 or (is_virt(machine) and (arch in RISCV or arch == "loongarch64")):
         return "virtio"
-    if arch in _RISCV and virt:
-        return "virtio"
-    if arch in _ARM:
-        if machine == "versatilepb":
-            return "scm91c111"  # libvirt's own spelling of the SMC chip, which it hands to QEMU
-        return "virtio" if virt and arch != "armv7b" else "lan9118"
-    return "rtl8139"
+    return _on_arm(arch, machine) if arch in ARM else "rtl8139"
+
+
+def _on_arm(arch: str, machine: str) -> str:
+    if machine == "versatilepb":
+        return "scm91c111"  # libvirt's own spelling of the SMC chip, which it hands to QEMU
+    # armv7b is no architecture of ``virt`` to libvirt (qemuDomainMachineIsARMVirt)
+    return "virtio" if is_virt(machine) and arch != "armv7b" else "lan9118"

@@ -11,11 +11,11 @@ from typing import Literal, NamedTuple
 
 from msgspec.structs import replace
 
-from vnicaudit.audit.catalogue import LoadedRule, load
+from vnicaudit.audit.catalogue import LoadedRule, load, load_config
 from vnicaudit.audit.effective import QEMU_DOMAINS, resolve
 from vnicaudit.audit.facts import FACTS
 from vnicaudit.audit.fingerprint import digest, file_key
-from vnicaudit.audit.fixes import COMMANDLINE, fix_text
+from vnicaudit.audit.fixes import commandline_text, fix_text
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.effective import Effective
 from vnicaudit.model.finding import Crashed, Finding, NicRef, Skipped
@@ -45,7 +45,9 @@ class Engine:
     """Judges with a fixed set of rules. Not shared between threads."""
 
     def __init__(self, rule_ids: Iterable[str]) -> None:
-        rules = [load(rule_id) for rule_id in rule_ids]
+        rule_ids = tuple(rule_ids)
+        beside = (load_config(rule_id) for rule_id in rule_ids)
+        rules = [load(rule_id) for rule_id in rule_ids] + [rule for rule in beside if rule]
         self._nic_rules = [rule for rule in rules if rule.scope == "nic"]
         self._domain_rules = [rule for rule in rules if rule.scope == "domain"]
         self._host_rules = [rule for rule in rules if rule.scope == "host"]
@@ -233,15 +235,20 @@ def _finding(
         owner,
         problem.change,
         mark,
-        problem.fix if rule.scope == "config" else fix_text(problem.change, owner, problem.fix),
+        problem.fix if rule.scope == "config" else _fix(problem, owner),
     )
+
+
+def _fix(problem: Problem, owner: str) -> str:
+    return fix_text(problem.change, owner, problem.fix_for(owner))
 
 
 def _reworded(finding: Finding, problem: Problem, nic: Nic) -> Finding:
     """A NIC that ``<qemu:commandline>`` adds is changed there, not in an ``<interface>``."""
     if nic.declared.origin != "commandline" or problem.change is None:
         return finding
-    return replace(finding, fix=fix_text(problem.change, COMMANDLINE, problem.fix))
+    hint = problem.fix_for(finding.owner)
+    return replace(finding, fix=commandline_text(problem.change, finding.owner, hint))
 
 
 def _point(nic: Nic, field: str | None, place: Location) -> Location:

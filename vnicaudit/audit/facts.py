@@ -38,10 +38,6 @@ def _domain(name: str) -> Callable[[Any], bool]:
     return lambda subject: getattr(subject.domain, name) is not None
 
 
-def _state(name: str) -> Callable[[Any], bool]:
-    return lambda subject: subject.state is not None and getattr(subject.state, name) is not None
-
-
 def _option(section: str, name: str) -> Fact:
     """An option of nova.conf: known when it is not set, or set for certain."""
 
@@ -57,12 +53,7 @@ _RENDERED = "the rendered file: here a template or another option decides"
 
 FACTS: dict[str, Fact] = {
     "model": Fact(_effective("model"), "the effective model (architecture, or libvirt's dumpxml)"),
-    "vhost": Fact(
-        _effective("vhost"), "what runs: QEMU's command line, log or /proc of the hypervisor"
-    ),
     "queues": Fact(_effective("queues"), "the effective number of queues"),
-    "rx_queue_size": Fact(_effective("rx_queue_size"), "the effective RX ring"),
-    "tx_queue_size": Fact(_effective("tx_queue_size"), "the effective TX ring"),
     "actual_type": Fact(
         lambda subject: subject.nic.actual_type is not None,
         "what the network is connected to (libvirt's network definition)",
@@ -71,13 +62,7 @@ FACTS: dict[str, Fact] = {
     "vcpus": Fact(_domain("vcpus"), "the number of vCPUs"),
     "arch": Fact(_domain("arch"), "the guest's architecture"),
     "shared_memory": Fact(_domain("shared_memory"), "the guest's memory backing"),
-    "running": Fact(
-        lambda subject: subject.running is not None,
-        "the QEMU that runs it (command line, log or /proc of the hypervisor)",
-    ),
     "state": Fact(lambda subject: subject.state is not None, "a live libvirt connection"),
-    "state.managed_save": Fact(_state("managed_save"), "a live libvirt connection"),
-    "state.memory_snapshots": Fact(_state("memory_snapshots"), "a live libvirt connection"),
     "running.vhost": Fact(
         lambda subject: subject.running is not None and subject.running.vhost is not None,
         "what runs: QEMU's command line, log or /proc of the hypervisor",
@@ -91,18 +76,14 @@ FACTS: dict[str, Fact] = {
         lambda subject: subject.nic.backend_vhost in dict(subject.host.vhost_paths),
         "the hypervisor's /dev (run it on the host itself)",
     ),
-    "host.kvm": Fact(_host("kvm"), "the hypervisor's /dev/kvm (run it on the host itself)"),
+    "host.kvm": Fact(
+        _host("kvm"), "whether the hypervisor can run KVM (its /dev/kvm and CPU flags)"
+    ),
     "host.vhost_net": Fact(
         _host("vhost_net"), "the hypervisor's /dev/vhost-net (run it on the host itself)"
     ),
     "host.zerocopy_tx": Fact(
         _host("zerocopy_tx"), "the hypervisor's /sys/module/vhost_net (run it on the host itself)"
-    ),
-    "host.qemu_version": Fact(
-        _host("qemu_version"), "the QEMU version (a live connection, or --assume-qemu)"
-    ),
-    "host.libvirt_version": Fact(
-        _host("libvirt_version"), "the libvirt version (a live connection, or --assume-libvirt)"
     ),
     "nova.driver": Fact(
         lambda subject: subject.nova.libvirt is not None,
@@ -110,6 +91,7 @@ FACTS: dict[str, Fact] = {
     ),
     "nova.virt_type": _option("libvirt", "virt_type"),
     "nova.use_virtio_for_bridges": _option("libvirt", "use_virtio_for_bridges"),
+    "nova.rx_queue_size": _option("libvirt", "rx_queue_size"),
     "nova.tx_queue_size": _option("libvirt", "tx_queue_size"),
     "nova.libvirt_use_virtio_for_bridges": _option("DEFAULT", "libvirt_use_virtio_for_bridges"),
 }

@@ -16,6 +16,8 @@ def digest(rule: str, owner: str, part: str) -> str:
 def file_key(path: str) -> str:
     """One spelling for a file however it was named: relative to the current folder when it is
     below it, absolute when it is not."""
-    full = os.path.abspath(path)
-    here = os.getcwd().rstrip("/") + "/"
-    return full.removeprefix(here)
+    try:
+        here = os.getcwd().rstrip("/") + "/"
+    except FileNotFoundError:  # the current folder has been deleted
+        return path
+    return os.path.abspath(path).removeprefix(here)

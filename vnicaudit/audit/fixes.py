@@ -43,6 +43,11 @@ _NOVA_PROPERTY = {
     "packed": "hw_virtio_packed_ring",
 }
 _NOVA_OPTION = ("rx_queue_size", "tx_queue_size")
+_NOVA_RINGS = ("256", "512", "1024")
+"""The choices of both options (nova/conf/libvirt.py): nova-compute fails on another value."""
+
+_KUBEVIRT_HOOK = frozenset({"rx_queue_size", "tx_queue_size", "driver_name", "packed"})
+"""Settings that no field of KubeVirt's API reaches: they come from a hook sidecar alone."""
 
 _QEMU_DEVICE = {
     "rx_queue_size": "rx_queue_size={new} in -device",
@@ -54,12 +59,23 @@ _QEMU_DEVICE = {
 _QEMU_DRIVER = {"virtio": "virtio-net-pci (virtio-net-ccw on s390x)"}
 
 
+_BEHIND = {
+    "nova": "Nova never writes QEMU arguments: this NIC was put there behind Nova's back. The next "
+    "hard reboot (openstack server reboot --hard) writes the definition anew.",
+    "kubevirt": "The definition is KubeVirt's, which has no field for QEMU arguments: change the "
+    "hook sidecar (onDefineDomain) that adds this NIC, and run virtctl restart.",
+    "ovirt": "The definition is oVirt's: change what adds these QEMU arguments to it, with the VM "
+    "down.",
+}
+"""Owner -> what to do about a NIC in QEMU arguments that somebody put into its definition."""
+
+
 @lru_cache(maxsize=4096)
 def fix_text(change: Change | None, owner: str, hint: str) -> str:
     """What to do, in a few sentences, ending with why the change is unsafe where it is.
 
-    ``hint`` is the rule's own words: the whole text where no change can be made in model terms,
-    added to it where one can.
+    ``hint`` is the rule's own words to this owner: the whole text where no change can be made in
+    model terms, added to it where one can.
     """
     if change is None:
         return hint
@@ -67,6 +83,13 @@ def fix_text(change: Change | None, owner: str, hint: str) -> str:
     if not change.safe and change.reason:
         parts.append(f"Unsafe: {change.reason}.")
     return " ".join(part for part in parts if part)
+
+
+def commandline_text(change: Change, owner: str, hint: str) -> str:
+    """As :func:`fix_text`, for a NIC that ``<qemu:commandline>`` adds: an owner that keeps the
+    definition did not write that, and has no setting for it."""
+    where = _BEHIND.get(owner)
+    return fix_text(change, COMMANDLINE, hint) if where is None else where
 
 
 def _libvirt(change: Change) -> str:
@@ -106,13 +129,19 @@ def _nova_value(change: Change) -> str:
 
 
 def _nova_option(change: Change) -> str:
-    if change.new is None:
-        what = f"remove {change.field} from [libvirt]"
-    else:
-        what = f"set [libvirt] {change.field} = {change.new}"
+    if change.new is None or change.old not in (None, *_NOVA_RINGS):
+        return _not_of_nova(change)
     return (
-        f"The definition is Nova's: {what} in nova.conf of the compute nodes, then hard-reboot "
-        "the server."
+        f"The definition is Nova's: set [libvirt] {change.field} = {change.new} in nova.conf of "
+        "the compute nodes, then hard-reboot the server."
+    )
+
+
+def _not_of_nova(change: Change) -> str:
+    """A ring Nova does not write: a size it does not take, or for transmission on a tap."""
+    return (
+        f"Nova never writes this {change.field}: it was put there behind Nova's back. The next "
+        "hard reboot (openstack server reboot --hard) writes the definition anew."
     )
 
 
@@ -124,9 +153,14 @@ def _kubevirt(change: Change) -> str:
         return f"Set {devices}.interfaces[].model: {change.new} and run virtctl restart."
     if change.field == "queues" and _grows(change):
         return f"Set {devices}.networkInterfaceMultiqueue: true and run virtctl restart."
+    if change.field in _KUBEVIRT_HOOK:
+        return (
+            "The definition is KubeVirt's, which has no field for this: change the hook sidecar "
+            "(onDefineDomain) that sets it, and run virtctl restart."
+        )
     return (
         "The definition is KubeVirt's: change the VirtualMachine, its instance type or "
-        "preference, and run virtctl restart."
+        "preference, or the hook sidecar (onDefineDomain) that sets it, and run virtctl restart."
     )
 
 

@@ -35,17 +35,18 @@ class LiveDomain(NamedTuple):
     host: HostConfig
 
 
-def read_processes(name: str) -> Iterator[Domain]:
-    """The QEMUs below a proc file system, or the one of ``/proc/PID``."""
+def read_processes(name: str) -> Iterator[Domain | ReadError]:
+    """The QEMUs below a proc file system, or the one of ``/proc/PID``; a ReadError for each whose
+    arguments cannot be understood."""
     from vnicaudit.platforms.qemu.domain import domain_of
     from vnicaudit.platforms.qemu.proc import read_proc
 
     folder = os.path.realpath(name)
     wanted = os.path.basename(folder)
-    root = os.path.dirname(folder) if wanted.isdigit() else name
-    for qemu in read_proc(root, target=name):
-        if not wanted.isdigit() or qemu.pid == int(wanted):
-            yield domain_of(qemu, name)
+    one = wanted.isdecimal()
+    root = os.path.dirname(folder) if one else name
+    for found in read_proc(root, target=name, only=int(wanted) if one else None):
+        yield found if isinstance(found, ReadError) else domain_of(found, name)
 
 
 def read_live(uri: str, options: LiveOptions) -> Iterator[Host | LiveDomain | ReadError]:
@@ -87,7 +88,8 @@ class _Here:
         from vnicaudit.platforms.qemu.proc import read_proc
 
         self._options = options
-        self._running = tuple(read_proc(options.proc, target=options.proc))
+        found = read_proc(options.proc, target=options.proc)
+        self._running = tuple(qemu for qemu in found if isinstance(qemu, RunningQemu))
 
     def host(self, host: Host) -> Host:
         """The host with the facts of its devices and kernel; versions stay libvirt's."""
@@ -127,7 +129,7 @@ class _Here:
 
 def with_log(qemu: RunningQemu, log: RunningQemu | None) -> RunningQemu:
     """A process with what only the log of its start tells: the versions of QEMU and libvirt, and
-    warnings. A log of another start (or of none) adds nothing."""
+    warnings of vhost-net. A log of another start (or of none) adds nothing."""
     if log is None or log.stopped or (log.uuid, log.name) != (qemu.uuid, qemu.name):
         return qemu
     warned = {nic.id: nic.log_warning for nic in log.nics}
@@ -137,7 +139,6 @@ def with_log(qemu: RunningQemu, log: RunningQemu | None) -> RunningQemu:
         nics=nics,
         qemu_version=log.qemu_version,
         libvirt_version=log.libvirt_version,
-        warnings=log.warnings,
     )
 
 

@@ -6,6 +6,7 @@ A worker that dies (a crash in a C library) costs the file that killed it, not t
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 from collections import deque
@@ -25,6 +26,10 @@ from vnicaudit.model.report import Audited, ReadError
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ProcessPoolExecutor
+
+_STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_PR_SET_PDEATHSIG = 1
+"""prctl(2)."""
 
 CHUNK = 64
 SERIAL_BELOW = 4 * CHUNK
@@ -96,7 +101,8 @@ def _parallel(chunks: Iterator[list[str]], target: str, work: Work, jobs: int) -
     try:
         for chunk in chunks:
             waiting.append(chunk)
-            futures.append(pool.submit(_in_worker, chunk))
+            with _signals_wait():
+                futures.append(pool.submit(_in_worker, chunk))
             if len(waiting) >= jobs * 4:
                 yield decoder.decode(futures.popleft().result())
                 waiting.popleft()
@@ -121,7 +127,9 @@ def _one_by_one(
     try:
         for path in paths:
             try:
-                yield decoder.decode(pool.submit(_in_worker, [path]).result())
+                with _signals_wait():
+                    future = pool.submit(_in_worker, [path])
+                yield decoder.decode(future.result())
             except BrokenProcessPool:
                 pool.shutdown()
                 pool = _pool(work, target, 1)
@@ -142,6 +150,17 @@ def _pool(work: Work, target: str, jobs: int) -> ProcessPoolExecutor:
     )
 
 
+@contextlib.contextmanager
+def _signals_wait() -> Iterator[None]:
+    """Signals are delivered when this is over. To submit may fork and start threads, and what a
+    handler raises in the middle of that is lost, or leaves a thread half started."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _STOPPING)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 class _Worker:
     """What a worker process was started with."""
 
@@ -152,7 +171,19 @@ class _Worker:
 
 def _start_worker(work: Work, target: str) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent stops the run
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _STOPPING)
+    _die_with_parent()
     _Worker.work, _Worker.target = work, target
+
+
+def _die_with_parent() -> None:
+    """A parent that is killed outright cannot stop its workers: the kernel does (Linux)."""
+    import ctypes
+
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def _in_worker(paths: list[str]) -> bytes:

@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from vnicaudit.audit.effective import wants_vhost_net
 from vnicaudit.audit.files import Item, read_stream
 from vnicaudit.audit.live import LiveOptions, read_live, read_processes
 from vnicaudit.audit.pool import Batch, default_jobs, run_files
@@ -18,7 +19,7 @@ from vnicaudit.audit.suppressions import Usage
 from vnicaudit.audit.targets import Target, target_of, walk
 from vnicaudit.audit.work import Product, Work
 from vnicaudit.model.domain import Domain
-from vnicaudit.model.host import Host
+from vnicaudit.model.host import Host, HostConfig
 from vnicaudit.model.nova import NovaConfig
 from vnicaudit.model.report import Audited, ReadError, Summary, TargetResult
 
@@ -92,6 +93,9 @@ class Run:
         if target.kind == "path":
             yield from self._files(target.name, tally)
         elif target.kind == "stdin":
+            if sys.stdin is None:
+                tally.error(ReadError("standard input is closed", "-"))
+                return
             yield from self._here(read_stream(sys.stdin.buffer, "-"), target.name, tally)
         elif target.kind == "proc":
             yield from self._here(read_processes(target.name), target.name, tally)
@@ -143,7 +147,7 @@ class Run:
                 host = item
             else:
                 tally.domain(item.domain)
-                uses |= uses_of(item.domain)
+                uses |= uses_of(item.domain, item.host)
                 yield self._work.domain(item.domain, item.host, uri)
         if host is not None:
             product = self._work.host(host, frozenset(uses), uri)
@@ -161,16 +165,15 @@ def prepared(names: Iterable[str]) -> list[Target]:
     return targets
 
 
-def uses_of(domain: Domain) -> set[str]:
-    """What of the host a domain's NICs use: their actual types, and ``kvm-tap`` for a virtio NIC
-    of a KVM guest on a tap device (which wants vhost-net)."""
+def uses_of(domain: Domain, host: HostConfig) -> set[str]:
+    """What of its host a domain's NICs use: their actual types, and ``kvm-tap`` for one that gets
+    vhost-net where the host has it."""
     uses = set()
     for nic in domain.nics:
         kind = nic.declared.actual_type
         if kind is not None:
             uses.add(kind)
-        virtio = (nic.declared.model or "").startswith("virtio")
-        if virtio and kind in ("bridge", "ethernet", "direct") and domain.declared.type == "kvm":
+        if wants_vhost_net(nic.declared, domain.declared, host, nic.running):
             uses.add("kvm-tap")
     return uses
 

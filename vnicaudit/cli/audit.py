@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from datetime import date, datetime, timezone
@@ -25,9 +24,10 @@ from vnicaudit.cli.options import (
     terminal_width,
     use_color,
 )
-from vnicaudit.cli.outputs import STDOUT, Output, different, finished
+from vnicaudit.cli.outputs import STDOUT, Output, different
 from vnicaudit.cli.progress import Progress
 from vnicaudit.cli.reading import Reading, reading
+from vnicaudit.cli.stdout import stream
 from vnicaudit.errors import TargetError, UsageError
 from vnicaudit.model.finding import SEVERITIES
 from vnicaudit.model.report import Audited, RunEnd, RunInfo, Tool
@@ -187,7 +187,10 @@ def _audit(targets: tuple[str, ...], plan: _Plan) -> int:
         summary = replace(run.summary, baseline_gone=gone(plan.baseline, run.baselined))
         end = RunEnd(_now(), run.results, summary)
         for output in outputs:
-            finished(output, output.writer.finish(end))
+            output.finish(output.writer.finish(end))
+        if plan.write_baseline and _broken(run):
+            outputs[-1].abandon()  # it would forget what could not be read
+            click.echo(f"{plan.write_baseline} was left as it was: not all was read", err=True)
     return 0 if plan.write_baseline and not _broken(run) else _exit_code(run, plan.fail_on)
 
 
@@ -207,7 +210,7 @@ def _outputs(plan: _Plan) -> Iterator[Output]:
         screen = place == STDOUT
         options = Options(
             width=terminal_width() if screen else 100,
-            color=use_color(plan.color, to_terminal=screen and sys.stdout.isatty()),
+            color=use_color(plan.color, to_terminal=screen and stream().isatty()),
             verbose=plan.verbose,
             quiet=plan.quiet,
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from datetime import date
 from typing import Any
 
@@ -16,6 +15,7 @@ from vnicaudit.audit.work import AuditWork
 from vnicaudit.cli.nics import complain_about
 from vnicaudit.cli.options import output_options, reading_options
 from vnicaudit.cli.reading import reading, screen
+from vnicaudit.cli.stdout import emit, flush
 from vnicaudit.errors import TargetError
 from vnicaudit.reports.explain import explanation_json, explanation_text
 
@@ -59,10 +59,10 @@ def command(targets: tuple[str, ...], **given: Any) -> int:
     options = screen(given)
     for number, explanation in enumerate(work.found):
         if given["format_"] == "json":
-            sys.stdout.write(explanation_json(explanation))
+            emit(explanation_json(explanation))
         else:
-            sys.stdout.write("\n" * bool(number) + explanation_text(explanation, options))
-    sys.stdout.flush()
+            emit("\n" * bool(number) + explanation_text(explanation, options))
+    flush()
     code = complain_about(run.results)
     return code if work.found or code else _not_found(given["nic"], given["domain"])
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 import importlib
 import io
 import os
+import signal
 import sys
 from typing import Any
 
 import click
 
 from vnicaudit import __version__
-from vnicaudit.errors import VnicauditError
+from vnicaudit.cli.stdout import flush
+from vnicaudit.errors import ReaderGoneError, VnicauditError
 
 _COMMANDS = ("audit", "nics", "explain", "rules")
 
@@ -75,15 +77,9 @@ def cli() -> None:
 def run(arguments: list[str] | None = None) -> int:
     """Run the command line; returns the exit code. Never raises, never prints a traceback
     unless VNICAUDIT_DEBUG is set."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            # a terminal that cannot show a character gets its escape, not a crash
-            stream.reconfigure(errors="backslashreplace")
+    _prepare()
     try:
-        result: Any = cli.main(arguments, prog_name="vnicaudit", standalone_mode=False)
-        code = result if isinstance(result, int) else 0
-        sys.stdout.flush()
-        return code
+        return _run(arguments)
     except click.exceptions.Exit as exit_:
         return exit_.exit_code
     except click.ClickException as error:
@@ -92,19 +88,44 @@ def run(arguments: list[str] | None = None) -> int:
     except (click.Abort, KeyboardInterrupt):
         click.echo("Interrupted.", err=True)
         return 130
+    except ReaderGoneError as error:
+        # keep Python from complaining at shutdown
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return error.exit_code
     except VnicauditError as error:
         _complain(str(error))
         return error.exit_code
-    except BrokenPipeError:
-        # the reader (head, less) went away; keep Python from complaining at shutdown
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 141
     except Exception as error:
         if os.environ.get("VNICAUDIT_DEBUG"):
             raise
         _complain(f"internal error: {type(error).__name__}: {error}")
         click.echo("Set VNICAUDIT_DEBUG=1 for a traceback, and please report it.", err=True)
         return 3
+
+
+def _prepare() -> None:
+    """Make output and signals what the rest relies on."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # a terminal that cannot show a character gets its escape, not a crash
+            stream.reconfigure(errors="backslashreplace")
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, _terminated)
+
+
+def _run(arguments: list[str] | None) -> int:
+    result: Any = cli.main(arguments, prog_name="vnicaudit", standalone_mode=False)
+    if sys.stdout is not None:
+        flush()
+    return result if isinstance(result, int) else 0
+
+
+def _terminated(number: int, frame: object) -> None:
+    """TERM and HUP end the run as an exception does: worker processes and temporary files are
+    cleaned up on the way out."""
+    del frame
+    raise SystemExit(128 + number)
 
 
 def _complain(message: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import click
@@ -12,6 +11,7 @@ from vnicaudit.audit.work import NicsWork
 from vnicaudit.cli.options import output_options, reading_options
 from vnicaudit.cli.progress import Progress
 from vnicaudit.cli.reading import reading, screen
+from vnicaudit.cli.stdout import emit, flush
 from vnicaudit.errors import TargetError
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.report import TargetResult
@@ -50,9 +50,9 @@ def command(targets: tuple[str, ...], **given: Any) -> int:
     domains = (item for item in run.items(targets) if isinstance(item, Domain))
     for text in _renderer(given["format_"])(domains, options):
         progress.clear()
-        sys.stdout.write(text)
+        emit(text)
     progress.clear()
-    sys.stdout.flush()  # what was read comes before what was not
+    flush()  # what was read comes before what was not
     return complain_about(run.results)
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import shutil
-import sys
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 import click
 
+from vnicaudit.cli.stdout import stream
 from vnicaudit.errors import UsageError
 from vnicaudit.model.version import Version
 
@@ -29,6 +29,15 @@ def _version(
         return Version.parse(value)
     except ValueError as error:
         raise click.BadParameter(str(error), context, parameter) from None
+
+
+def _seconds(
+    context: click.Context, parameter: click.Parameter, value: float | None
+) -> float | None:
+    """A length of time: not ``nan``, not endless."""
+    if value is not None and not 0.1 <= value <= 86_400:
+        raise click.BadParameter("from 0.1 to 86400 seconds", context, parameter)
+    return value
 
 
 def reading_options(function: F) -> F:
@@ -71,7 +80,8 @@ _READING = (
     click.option(
         "--deadline",
         envvar="VNICAUDIT_DEADLINE",
-        type=click.FloatRange(min=0.1),
+        type=float,
+        callback=_seconds,
         metavar="SECONDS",
         help=f"Give a live host up when one call takes longer.  [default: {DEADLINE:.0f}]",
     ),
@@ -127,7 +137,7 @@ def use_color(choice: str, *, to_terminal: bool) -> bool:
 
 def terminal_width() -> int:
     """Columns of the terminal; 100 where standard output is none."""
-    if sys.stdout.isatty() or "COLUMNS" in os.environ:
+    if stream().isatty() or "COLUMNS" in os.environ:
         return max(20, shutil.get_terminal_size().columns)
     return 100
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import os
-import sys
 import tempfile
 from collections.abc import Iterator
 from types import TracebackType
 from typing import TextIO
 
-from vnicaudit.errors import UsageError, VnicauditError
+from vnicaudit.cli.stdout import failed, stream
+from vnicaudit.errors import UsageError
 from vnicaudit.reports.writer import Writer
 
 STDOUT = "-"
@@ -26,7 +26,9 @@ class Output:
     def __init__(self, writer: Writer, place: str) -> None:
         self.writer = writer
         self._place = place
+        self._name = "standard output" if place == STDOUT else place
         self._part: str | None = None
+        self._kept = True
         self._file = self._opened()
 
     def write(self, text: str) -> None:
@@ -35,10 +37,17 @@ class Output:
             return
         try:
             self._file.write(text)
-        except BrokenPipeError:
-            raise
         except OSError as error:
-            raise self._failed(error) from None
+            raise failed(error, self._name) from None
+
+    def finish(self, pieces: Iterator[str]) -> None:
+        """Write the end of the report."""
+        for text in pieces:
+            self.write(text)
+
+    def abandon(self) -> None:
+        """Leave the old file as it was, whatever has been written."""
+        self._kept = False
 
     def __enter__(self) -> Output:
         return self
@@ -53,14 +62,12 @@ class Output:
             self._file.flush()
             if self._place != STDOUT:
                 self._file.close()
-            if self._part is not None and kind is None:
+            if self._part is not None and kind is None and self._kept:
                 os.replace(self._part, self._place)
                 self._part = None
-        except BrokenPipeError:
-            raise
         except OSError as failure:
             if kind is None:
-                raise self._failed(failure) from None
+                raise failed(failure, self._name) from None
         finally:
             if self._part is not None:
                 with contextlib.suppress(OSError):
@@ -68,7 +75,7 @@ class Output:
 
     def _opened(self) -> TextIO:
         if self._place == STDOUT:
-            return sys.stdout
+            return stream()
         try:
             if os.path.exists(self._place) and not os.path.isfile(self._place):
                 return open(self._place, "w", encoding="utf-8", newline="")
@@ -79,10 +86,6 @@ class Output:
             return open(descriptor, "w", encoding="utf-8", newline="")
         except OSError as error:
             raise UsageError(f"{self._place}: {error.strerror}") from None
-
-    def _failed(self, error: OSError) -> VnicauditError:
-        name = "standard output" if self._place == STDOUT else self._place
-        return VnicauditError(f"{name} could not be written: {error.strerror}")
 
 
 def different(places: list[str]) -> None:
@@ -104,9 +107,3 @@ def _mode(place: str) -> int:
         mask = os.umask(0o077)
         os.umask(mask)
         return 0o666 & ~mask
-
-
-def finished(output: Output, pieces: Iterator[str]) -> None:
-    """Write the end of a report."""
-    for text in pieces:
-        output.write(text)

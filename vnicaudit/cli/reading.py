@@ -3,7 +3,6 @@ explain cannot disagree about the same input."""
 
 from __future__ import annotations
 
-import sys
 from typing import Any, NamedTuple
 
 from vnicaudit.audit.live import LiveOptions
@@ -11,6 +10,7 @@ from vnicaudit.audit.run import RunOptions
 from vnicaudit.audit.settings import Loaded, load_settings
 from vnicaudit.audit.work import Assumptions
 from vnicaudit.cli.options import DEADLINE, terminal_width, use_color
+from vnicaudit.cli.stdout import stream
 from vnicaudit.model.version import Version
 from vnicaudit.reports.writer import Options
 
@@ -44,7 +44,7 @@ def screen(given: dict[str, Any]) -> Options:
     """How to write to standard output."""
     return Options(
         width=terminal_width(),
-        color=use_color(given["color"], to_terminal=sys.stdout.isatty()),
+        color=use_color(given["color"], to_terminal=stream().isatty()),
         verbose=given["verbose"],
         quiet=given["quiet"],
     )

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
-
 import click
 
 from vnicaudit.audit.catalogue import info, rule_ids
 from vnicaudit.cli.options import output_options, terminal_width, use_color
+from vnicaudit.cli.stdout import emit, stream
 from vnicaudit.reports.rules import catalogue_json, catalogue_text, manual_text
 from vnicaudit.reports.writer import Options
 
@@ -33,15 +32,15 @@ def command(rule: str | None, format_: str, color: str, quiet: bool, verbose: bo
     """List the rules, or explain one: what is wrong, why it matters, how to fix it."""
     options = Options(
         width=terminal_width(),
-        color=use_color(color, to_terminal=sys.stdout.isatty()),
+        color=use_color(color, to_terminal=stream().isatty()),
         verbose=verbose,
         quiet=quiet,
     )
     chosen = tuple(info(rule_id) for rule_id in ([rule] if rule else rule_ids()))
     if format_ == "json":
-        click.echo(catalogue_json(chosen))
+        emit(catalogue_json(chosen) + "\n")
     elif rule:
-        click.echo(manual_text(chosen[0], options))
+        emit(manual_text(chosen[0], options) + "\n")
     else:
-        click.echo(catalogue_text(chosen, options))
+        emit(catalogue_text(chosen, options) + "\n")
     return 0

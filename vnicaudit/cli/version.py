@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 from vnicaudit import __version__
 
 
@@ -10,6 +12,12 @@ def version_line() -> str:
     return f"vnicaudit {__version__}"
 
 
-def print_version() -> None:
-    """Print it."""
-    print(version_line())  # noqa: T201 - the command line is the one place that prints
+def print_version() -> int:
+    """Print it; returns the exit code."""
+    try:
+        print(version_line(), flush=True)  # noqa: T201 - the command line is the place to print
+    except OSError as error:
+        sys.stderr.write(f"Error: standard output could not be written: {error.strerror}\n")
+        sys.stdout = None  # nothing to flush at shutdown
+        return 3
+    return 0

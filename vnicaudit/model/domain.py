@@ -33,7 +33,6 @@ class DomainConfig(msgspec.Struct, frozen=True, cache_hash=True):
     not-supported. See :mod:`vnicaudit.platforms.domain_xml.readiness`."""
     shared_memory: bool | None = None
     """Guest memory is shared with another process, as vhost-user needs."""
-    launch_security: str | None = None
     session: bool = False
     """Belongs to an unprivileged session daemon (``qemu:///session``)."""
     pcie_ports: tuple[int, ...] | None = None
@@ -51,7 +50,6 @@ class DomainState(msgspec.Struct, frozen=True):
     managed_save: bool | None = None
     snapshots: int | None = None
     memory_snapshots: int | None = None
-    autostart: bool | None = None
     agent: bool | None = None
     """A guest agent holds its channel open, as the live definition says."""
     guest_os: str | None = None

@@ -8,14 +8,11 @@ from vnicaudit.model.version import Version
 
 
 class Network(msgspec.Struct, frozen=True):
-    """A libvirt network: ``forward`` is its forward mode (None for isolated), ``actual_type`` what
-    an interface on it becomes: bridge, direct or hostdev."""
+    """A libvirt network; ``actual_type`` is what an interface on it becomes: bridge, direct or
+    hostdev."""
 
     name: str
     actual_type: str
-    forward: str | None = None
-    bridge: str | None = None
-    active: bool | None = None
 
 
 class HostConfig(msgspec.Struct, frozen=True, cache_hash=True):

@@ -9,13 +9,18 @@ S390 = frozenset({"s390x", "s390"})
 X86 = frozenset({"x86_64", "i686"})
 PPC64 = frozenset({"ppc64", "ppc64le"})
 ARM = frozenset({"armv6l", "armv7l", "armv7b", "aarch64"})
+RISCV = frozenset({"riscv32", "riscv64"})
+
+
+def is_virt(machine: str) -> bool:
+    """Whether this is QEMU's generic ``virt`` machine of ARM, RISC-V or LoongArch."""
+    return machine == "virt" or machine.startswith("virt-")
 
 
 def is_board(domain: DomainConfig) -> bool:
     """Whether the machine is an ARM board with a NIC of its own (anything but ``virt``): libvirt
     gives its NICs neither a PCI nor a virtio bus (``qemuDomainSupportsNicdev``)."""
-    machine = domain.machine or "virt"
-    return domain.arch in ARM and machine != "virt" and not machine.startswith("virt-")
+    return domain.arch in ARM and not is_virt(domain.machine or "virt")
 
 
 def is_q35(domain: DomainConfig) -> bool:

@@ -54,6 +54,13 @@ _FROM_DRIVER = {
 }
 
 
+def tuning_read(model: str | None) -> bool:
+    """Whether libvirt reads ``<driver name= queues= rx_queue_size= …>`` and ``<backend vhost=>`` of
+    an interface with this ``<model>``: only when it is *written down* as virtio
+    (``virDomainNetDefParseXMLDriver`` runs before the default model is filled in)."""
+    return model in VIRTIO
+
+
 def model_of_driver(driver: str) -> str:
     """libvirt's model name for a QEMU device: ``virtio-net-ccw`` -> ``virtio``."""
     return _FROM_DRIVER.get(driver, driver)

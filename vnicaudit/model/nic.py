@@ -13,6 +13,10 @@ import msgspec
 from vnicaudit.model.effective import Effective
 from vnicaudit.model.location import Location
 
+DESCRIPTORS = "open descriptors"
+LOG = "log"
+"""Values of :attr:`RunningNic.evidence`: a process that runs, and a start that may have failed."""
+
 
 class NicConfig(msgspec.Struct, frozen=True, cache_hash=True):
     """What a description sets for one NIC, in libvirt's terms.
@@ -36,7 +40,6 @@ class NicConfig(msgspec.Struct, frozen=True, cache_hash=True):
     """macvtap mode, or vhost-user ``client``/``server``."""
     backend_type: str | None = None
     backend_vhost: str | None = None
-    backend_tap: str | None = None
     driver_name: str | None = None
     queues: int | None = None
     rx_queue_size: int | None = None
@@ -58,15 +61,9 @@ class NicConfig(msgspec.Struct, frozen=True, cache_hash=True):
     link_state: str | None = None
     address_type: str | None = None
     address_bus: int | None = None
-    virtualport: str | None = None
-    filterref: str | None = None
-    isolated: str | None = None
     teaming: str | None = None
     trust_guest_rx_filters: str | None = None
     boot_order: int | None = None
-    rom_bar: str | None = None
-    vlan: bool = False
-    bandwidth: bool = False
     ovs_socket: bool = False
     """The vhost-user socket is where Open vSwitch or Neutron put theirs."""
     reconnect: str | None = None

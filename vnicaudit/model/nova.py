@@ -7,6 +7,7 @@ import msgspec
 from vnicaudit.model.location import Location
 
 _TRUE = frozenset({"true", "1", "on", "yes"})
+_MAX_DIGITS = 40
 _FALSE = frozenset({"false", "0", "off", "no"})
 
 
@@ -72,6 +73,15 @@ def as_bool(text: str) -> bool | None:
     """A boolean as oslo.config reads it (``oslo_config.types.Boolean``); None when it is none."""
     word = text.lower()
     return True if word in _TRUE else False if word in _FALSE else None
+
+
+def as_number(text: str) -> int | None:
+    """An integer as oslo.config reads it (``oslo_config.types.Integer``); None when it is none, or
+    has more digits than any option of Nova's can."""
+    try:
+        return int(text) if len(text) <= _MAX_DIGITS else None
+    except ValueError:
+        return None
 
 
 def _last(options: tuple[NovaOption, ...], section: str, name: str) -> NovaOption | None:

@@ -15,7 +15,7 @@ from vnicaudit.model.domain import DomainConfig, DomainState, StagedNic
 from vnicaudit.model.effective import NONE, Effective
 from vnicaudit.model.finding import Change, Confidence, Severity
 from vnicaudit.model.host import HostConfig
-from vnicaudit.model.models import VIRTIO
+from vnicaudit.model.models import tuning_read
 from vnicaudit.model.nic import NicConfig, RunningNic
 from vnicaudit.model.nova import NovaConfig
 
@@ -54,10 +54,9 @@ class Subject(msgspec.Struct, frozen=True):
 
     @property
     def tuned(self) -> bool:
-        """Whether libvirt reads ``<driver queues= rx_queue_size= …>`` of this NIC at all: only
-        when the model is *written down* as virtio (``virDomainNetDefParseXMLDriver`` runs before
-        the default model is filled in), and never on an assigned device."""
-        return self.nic.model in VIRTIO and self.effective.model.state != NONE
+        """Whether libvirt reads ``<driver queues= rx_queue_size= …>`` of this NIC at all: never on
+        an assigned device; else see :func:`~vnicaudit.model.models.tuning_read`."""
+        return tuning_read(self.nic.model) and self.effective.model.state != NONE
 
     @property
     def proven(self) -> bool:
@@ -76,7 +75,7 @@ class DomainSubject(msgspec.Struct, frozen=True):
 
 class HostSubject(msgspec.Struct, frozen=True):
     """A host as a host rule sees it. ``uses`` lists the traits of its domains' NICs that bear on
-    the host: actual types, plus ``kvm-tap`` when a KVM domain has a virtio NIC on a tap."""
+    the host: actual types, plus ``kvm-tap`` when one of them gets vhost-net if the host has it."""
 
     host: HostConfig
     uses: frozenset[str] = frozenset()
@@ -96,8 +95,9 @@ class Problem(msgspec.Struct, frozen=True):
     """One thing a rule found. The engine adds which NIC, where, and the fingerprint.
 
     ``field`` is the declared field it hangs on (points the finding at its line);
-    ``severity`` None means the rule's own; ``fix`` is used where no ``change`` can be made, and is
-    worded so that it holds for every owner.
+    ``severity`` None means the rule's own; ``fix`` is the whole text where no ``change`` can be
+    made, and is added to it where one can. ``fixes`` (owner -> text) replaces ``fix`` for owners
+    to whom other words apply.
     """
 
     message: str
@@ -106,6 +106,11 @@ class Problem(msgspec.Struct, frozen=True):
     confidence: Confidence = "high"
     change: Change | None = None
     fix: str = ""
+    fixes: dict[str, str] = {}
+
+    def fix_for(self, owner: str) -> str:
+        """The rule's own words to an owner."""
+        return self.fixes.get(owner, self.fix)
 
 
 class Rule(Protocol):
@@ -151,7 +156,11 @@ class HostRule(Rule, Protocol):
 
 
 class ConfigRule(Rule, Protocol):
-    """A rule judged once per configuration file."""
+    """A rule judged once per configuration file.
+
+    A rule of another scope may judge configuration files too: its module then offers
+    ``CONFIG_NEEDS``, ``applies_config`` and ``check_config``, each as the name without the word.
+    """
 
     def applies(self, subject: ConfigSubject) -> bool:
         """Whether this rule has anything to say about this configuration."""

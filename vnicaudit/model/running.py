@@ -29,15 +29,10 @@ class RunningQemu(msgspec.Struct, frozen=True):
     virtio_disk: bool = False
     windows_hint: bool = False
     nics: tuple[RunningNic, ...] = ()
+    nic_lines: tuple[int, ...] = ()
+    """The line each NIC stands in, for a command line of several lines; empty: all in one."""
     qemu_version: Version | None = None
     libvirt_version: Version | None = None
-    vhost_fds: int | None = None
-    """Open descriptors on /dev/vhost-net; None when /proc was not looked at (or not allowed)."""
-    vhost_threads: int | None = None
-    """Threads named ``vhost-<pid>`` in the process (Linux 6.4 and later)."""
-    warnings: tuple[str, ...] = ()
-    """Lines of the log that bear on NICs, e.g. ``Unable to open vhost-net``, and what of the
-    arguments could not be understood."""
     stopped: bool | None = None
     """The log says that this QEMU has ended; None when no log was read."""
     owner: str = "qemu"

@@ -5,24 +5,34 @@ Source: libvirt 11.3 ``qemuInterfaceOpenVhostNet`` and ``qemuBuildInterfaceConne
 
 from __future__ import annotations
 
+from vnicaudit.model.backends import TAP_TYPES
 from vnicaudit.model.effective import UNKNOWN
-from vnicaudit.model.models import VIRTIO
+from vnicaudit.model.host import HostConfig
+from vnicaudit.model.hypervisors import KVM_DOMAINS
+from vnicaudit.model.models import VIRTIO, tuning_read
+from vnicaudit.model.nic import NicConfig
 from vnicaudit.model.rule import Subject
-
-TAP_TYPES = frozenset({"bridge", "ethernet", "direct"})
-"""Actual types on a tap or macvtap device."""
-
-KVM_TYPES = frozenset({"kvm", "test"})
-"""Domain types with vhost. ``test`` is libvirt's test driver: judged as KVM."""
 
 DEVICE = "/dev/vhost-net"
 """What libvirt opens where ``<backend vhost=>`` names nothing else."""
 
 
+def vhost_device(nic: NicConfig) -> str:
+    """The device libvirt opens for this NIC; ``<backend vhost=>`` is read for written virtio only
+    (``virDomainNetDefParseXML``)."""
+    return (nic.backend_vhost if tuning_read(nic.model) else None) or DEVICE
+
+
+def has_device(nic: NicConfig, host: HostConfig) -> bool | None:
+    """Whether the host has that device; None when nobody looked."""
+    device = vhost_device(nic)
+    return host.vhost_net if device == DEVICE else dict(host.vhost_paths).get(device)
+
+
 def may_have_vhost(subject: Subject) -> bool:
     """Whether vhost-net is possible for this NIC as far as can be told: a model or a backend that
     is not known may be the right one."""
-    if subject.domain.type not in KVM_TYPES:
+    if subject.domain.type not in KVM_DOMAINS:
         return False
     if subject.model not in VIRTIO and subject.effective.model.state != UNKNOWN:
         return False

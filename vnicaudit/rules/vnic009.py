@@ -68,6 +68,18 @@ SEVERITY: Severity = "low"
 SCOPE: Scope = "domain"
 NEEDS: tuple[str, ...] = ()
 
+_NAMES = "and tie interface names to MAC addresses in the guest."
+_FIX = f"Give all NICs one model, virtio where the guest has its driver, {_NAMES}"
+_FIXES = {
+    "nova": "Give the image one model with hw_vif_model, virtio where the guest has its driver "
+    "(this server: stop it, nova-manage image_property set UUID --property hw_vif_model=virtio, "
+    f"start it), {_NAMES}",
+    "kubevirt": "Give all spec.template.spec.domain.devices.interfaces[] one model, virtio where "
+    f"the guest has its driver, run virtctl restart, {_NAMES}",
+    "ovirt": "Give all NICs one type in the engine, virtio where the guest has its driver, with "
+    f"the VM down, {_NAMES}",
+}
+
 
 def applies(subject: DomainSubject) -> bool:
     """More than one kind of emulated or virtio NIC."""
@@ -83,8 +95,8 @@ def check(subject: DomainSubject) -> Iterator[Problem]:
     yield Problem(
         f"NICs of different models in one guest: {kinds}",
         confidence="medium",
-        fix="Give all NICs one model, virtio where the guest has its driver, and tie interface "
-        "names to MAC addresses in the guest.",
+        fix=_FIX,
+        fixes=_FIXES,
     )
 
 

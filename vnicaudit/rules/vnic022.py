@@ -55,20 +55,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from vnicaudit.model.backends import TAP_TYPES
 from vnicaudit.model.finding import Severity
 from vnicaudit.model.models import VIRTIO
 from vnicaudit.model.rule import DomainSubject, Problem, Scope, Subject
-from vnicaudit.model.vhost import TAP_TYPES
 
 NAME = "emulated-on-kvm-host"
 SEVERITY: Severity = "high"
 SCOPE: Scope = "domain"
 NEEDS: tuple[str, ...] = ("arch", "host.arch", "host.kvm")
 
-_FIX = (
-    "Run it with KVM: <domain type='kvm'> in libvirt's terms, [libvirt] virt_type = kvm for Nova, "
-    "no useEmulation for KubeVirt. The guest sees another CPU: power it off and on, and check it."
-)
+_CHECK = "The guest sees another CPU: power it off and on, and check it."
+_FIX = f"Run it with KVM: <domain type='kvm'>. {_CHECK}"
+_FIXES = {
+    "nova": "Run it with KVM: [libvirt] virt_type = kvm in nova.conf of the compute node, then "
+    f"hard-reboot the server. {_CHECK}",
+    "kubevirt": f"Run it with KVM: no useEmulation in the KubeVirt resource. {_CHECK}",
+    "ovirt": f"Run it with KVM: the definition is oVirt's, change it in the engine. {_CHECK}",
+    "qemu": f"Run it with KVM: -accel kvm on QEMU's command line. {_CHECK}",
+}
 
 
 def applies(subject: DomainSubject) -> bool:
@@ -86,6 +91,7 @@ def check(subject: DomainSubject) -> Iterator[Problem]:
             "type='qemu' on a host with KVM: the CPU is emulated" + _without_vhost(subject.nics),
             confidence="medium",
             fix=_FIX,
+            fixes=_FIXES,
         )
 
 

@@ -37,6 +37,7 @@ Guests keep running without vhost until they are powered off and on.
 
 * A module that is merely not loaded: it loads itself when the device is opened.
 * A host none of whose KVM guests has a virtio NIC on a tap; vhost-user and vDPA do not need it.
+* A host all of whose such NICs have ``<driver name='qemu'/>`` or another ``<backend vhost=>``.
 * From inside a container, where the host's modules cannot be seen, the rule is skipped.
 """
 

@@ -52,7 +52,7 @@ from collections.abc import Iterator
 
 from vnicaudit.model.finding import Severity
 from vnicaudit.model.rule import Problem, Scope, Subject
-from vnicaudit.model.vhost import DEVICE, may_have_vhost
+from vnicaudit.model.vhost import DEVICE, may_have_vhost, vhost_device
 
 NAME = "vhost-demanded-but-missing"
 SEVERITY: Severity = "error"
@@ -62,11 +62,11 @@ NEEDS: tuple[str, ...] = ("actual_type", "host.vhost_net")
 
 def applies(subject: Subject) -> bool:
     """A virtio NIC on a tap that demands vhost from /dev/vhost-net, and does not have it."""
-    if not subject.tuned or subject.nic.driver_name != "vhost" or subject.domain.type != "kvm":
+    if not subject.tuned or subject.nic.driver_name != "vhost":
         return False
     if subject.running is not None and subject.running.vhost:
         return False
-    return subject.nic.backend_vhost in (None, DEVICE) and may_have_vhost(subject)
+    return vhost_device(subject.nic) == DEVICE and may_have_vhost(subject)
 
 
 def check(subject: Subject) -> Iterator[Problem]:

@@ -55,7 +55,7 @@ from collections.abc import Iterator
 
 from vnicaudit.model.finding import Change, Severity
 from vnicaudit.model.rule import Problem, Scope, Subject
-from vnicaudit.model.vhost import DEVICE, may_have_vhost
+from vnicaudit.model.vhost import DEVICE, may_have_vhost, vhost_device
 
 NAME = "vhost-device-missing"
 SEVERITY: Severity = "error"
@@ -66,11 +66,11 @@ NEEDS: tuple[str, ...] = ("actual_type", "host.backend_vhost")
 def applies(subject: Subject) -> bool:
     """A virtio NIC on a tap with a vhost device of its own, not seen to work."""
     nic = subject.nic
-    if not subject.tuned or subject.domain.type != "kvm" or nic.driver_name == "qemu":
+    if not subject.tuned or nic.driver_name == "qemu":
         return False
     if subject.running is not None and subject.running.vhost:
         return False
-    return nic.backend_vhost not in (None, DEVICE) and may_have_vhost(subject)
+    return vhost_device(nic) != DEVICE and may_have_vhost(subject)
 
 
 def check(subject: Subject) -> Iterator[Problem]:

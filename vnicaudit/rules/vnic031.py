@@ -57,6 +57,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from vnicaudit.model.backends import queue_limit
 from vnicaudit.model.finding import Change, Severity
 from vnicaudit.model.models import VIRTIO
 from vnicaudit.model.rule import Problem, Scope, Subject
@@ -66,20 +67,17 @@ SEVERITY: Severity = "medium"
 SCOPE: Scope = "nic"
 NEEDS: tuple[str, ...] = ("vcpus",)
 
-_LIMITS = {"bridge": 256, "ethernet": 256, "direct": 256, None: 256, "vhostuser": 511}
-"""Actual type -> most queue pairs; None: a network, which is a tap or an assigned device."""
-
 
 def applies(subject: Subject) -> bool:
     """More than one queue pair, declared or running, or text that is no number."""
-    if subject.model not in VIRTIO or subject.backend not in _LIMITS:
+    if subject.model not in VIRTIO or queue_limit(subject.backend) is None:
         return False
     return _unreadable(subject) is not None or _pairs(subject) > 1
 
 
 def check(subject: Subject) -> Iterator[Problem]:
     """One problem at most: refused, too many to start, or idle."""
-    text, pairs, limit = _unreadable(subject), _pairs(subject), _LIMITS[subject.backend]
+    text, pairs, limit = _unreadable(subject), _pairs(subject), queue_limit(subject.backend)
     vcpus = max(subject.domain.vcpus or 1, subject.domain.vcpus_max or 1)
     if text is not None:
         yield Problem(
@@ -88,7 +86,7 @@ def check(subject: Subject) -> Iterator[Problem]:
             severity="error",
             fix="Set it to the number of vCPUs, or remove it.",
         )
-    elif pairs > limit and not subject.proven:
+    elif limit is not None and pairs > limit and not subject.proven:
         yield Problem(
             f"{pairs} queue pairs, and {limit} at most are possible here: the domain does not "
             "start",

@@ -46,6 +46,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from vnicaudit.model.backends import SINGLE_QUEUE
 from vnicaudit.model.finding import Change, Severity
 from vnicaudit.model.rule import Problem, Scope, Subject
 
@@ -54,14 +55,10 @@ SEVERITY: Severity = "error"
 SCOPE: Scope = "nic"
 NEEDS: tuple[str, ...] = ()
 
-_WITHOUT = frozenset({"user", "server", "client", "mcast", "udp", "internal"})
-"""All but what ``qemuDomainValidateActualNetDef`` lets pass (libvirt 11.3); assigned devices are
-left out."""
-
 
 def applies(subject: Subject) -> bool:
     """Several queues asked for on a type that has none, and nothing running."""
-    if subject.backend not in _WITHOUT or not subject.tuned or subject.proven:
+    if subject.backend not in SINGLE_QUEUE or not subject.tuned or subject.proven:
         return False
     return (subject.nic.queues or 0) > 1
 

@@ -46,8 +46,10 @@ Safe on vhost-user. On vDPA unsafe: the device must have rings that large.
 * On taps: the queue of the tap device holds what the ring does not, so without a count of drops
   there is no evidence, and this rule has none.
 * In KubeVirt, which cannot set ring sizes, and for Nova's vDPA ports, for which Nova writes none.
-* On a NIC the guest boots from, and in guests with virtio 0.9 drivers: old iPXE and old drivers
-  cannot handle a ring above 256.
+* In guests with virtio 0.9 drivers, and on a NIC that may be booted from (a boot order) unless
+  the guest is known to run current virtio drivers: old iPXE and old drivers cannot handle a ring
+  above 256.
+* On vDPA it is *low*: the drops that were seen are those of VDUSE.
 * On passt, and where libvirt does not read the attribute (VNIC010).
 * Where the link is down.
 """
@@ -76,7 +78,7 @@ def applies(subject: Subject) -> bool:
     nic, domain = subject.nic, subject.domain
     if subject.backend not in _BEHIND or subject.model not in VIRTIO:
         return False
-    if nic.backend_type == "passt" or nic.link_state == "down" or nic.boot_order is not None:
+    if nic.backend_type == "passt" or nic.link_state == "down" or _old_rom(subject):
         return False
     if domain.owner == "kubevirt" or domain.readiness == "ready-transitional":
         return False
@@ -92,6 +94,7 @@ def check(subject: Subject) -> Iterator[Problem]:
     yield Problem(
         f"a receive ring of 256 behind {_BEHIND[subject.backend or '']}: bursts overflow it",
         field="rx_queue_size",
+        severity=None if safe else "low",
         confidence="medium" if safe else "low",
         change=Change(
             "rx_queue_size",
@@ -101,3 +104,8 @@ def check(subject: Subject) -> Iterator[Problem]:
             reason=_SAFE if safe else _UNSAFE,
         ),
     )
+
+
+def _old_rom(subject: Subject) -> bool:
+    """Whether an old iPXE or a virtio 0.9 guest may boot from the NIC."""
+    return subject.nic.boot_order is not None and subject.domain.readiness != "ready"

@@ -54,7 +54,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from vnicaudit.model.backends import OWN_PATH
 from vnicaudit.model.finding import Change, Confidence, Severity
+from vnicaudit.model.rings import DEFAULT_RING, RING_SIZES, STRICT_TX_QEMU
 from vnicaudit.model.rule import Problem, Scope, Subject
 from vnicaudit.model.version import Version
 
@@ -63,16 +65,15 @@ SEVERITY: Severity = "high"
 SCOPE: Scope = "nic"
 NEEDS: tuple[str, ...] = ()
 
-_STRICT = Version(8, 1)
 _MEASURED = Version(10, 0)
-_UNLIMITED = ("vhostuser", "vdpa")
 
 
 def applies(subject: Subject) -> bool:
     """A large transmit ring that libvirt hands to QEMU, on another backend than those with one."""
-    if not subject.tuned or subject.backend in _UNLIMITED:
+    if not subject.tuned or subject.backend in OWN_PATH:
         return False
-    return subject.nic.tx_queue_size in (512, 1024)
+    size = subject.nic.tx_queue_size
+    return size in RING_SIZES and size != DEFAULT_RING
 
 
 def check(subject: Subject) -> Iterator[Problem]:
@@ -83,14 +84,14 @@ def check(subject: Subject) -> Iterator[Problem]:
     severity: Severity = SEVERITY
     if version is None:
         effect = "QEMU before 8.1 ignores it, later QEMU does not start"
-    elif version < _STRICT:
+    elif version < STRICT_TX_QEMU:
         effect = f"QEMU {_named(subject)} ignores it, and does not start from 8.1 on"
     else:
         effect = f"with QEMU {_named(subject)} this domain does not start"
         severity = "error"
         confidence = confidence if version >= _MEASURED else "medium"
     yield Problem(
-        f"tx_queue_size={size} on type='{subject.nic.type}', which has 256 at most: {effect}",
+        f"tx_queue_size={size} on type='{subject.backend or subject.nic.type}', which has 256 at most: {effect}",
         field="tx_queue_size",
         severity=severity,
         confidence=confidence,

@@ -1,14 +1,18 @@
-"""A ring size that libvirt or QEMU refuses.
+"""A ring size that libvirt, QEMU or Nova refuses.
 
 ## What is wrong
 
-`rx_queue_size` or `tx_queue_size` is not a power of two between 256 and 1024, or not a number.
+`rx_queue_size` or `tx_queue_size` is not a power of two between 256 and 1024, or not a number: in
+a definition, on QEMU's command line, or in `[libvirt]` of nova.conf.
 
 ## Why it matters
 
 libvirt refuses the definition where it is no power of two (`rx_queue_size has to be a power of
 two`) or no number; a power of two outside of 256 to 1024, such as 128 or 2048, is accepted at
 definition and refused by QEMU at start. Measured with libvirt 9.0 and QEMU 7.2.
+
+Nova knows 256, 512 and 1024; of another value oslo.config makes an error wherever Nova reads the
+option (measured with its own `IntOpt`: `ConfigFileValueError`).
 
 ## Bad
 
@@ -18,6 +22,11 @@ definition and refused by QEMU at start. Measured with libvirt 9.0 and QEMU 7.2.
   <model type='virtio'/>
   <driver rx_queue_size='2048'/>
 </interface>
+```
+
+```ini
+[libvirt]
+rx_queue_size = 2048
 ```
 
 ## Good
@@ -30,43 +39,59 @@ definition and refused by QEMU at start. Measured with libvirt 9.0 and QEMU 7.2.
 </interface>
 ```
 
+```ini
+[libvirt]
+rx_queue_size = 1024
+```
+
 ## Fix
 
 Use 256, 512 or 1024 for `rx_queue_size`; remove `tx_queue_size`, except on vhost-user and vDPA.
+In nova.conf both take 256, 512 or 1024; restart nova-compute.
 
 ## Fix safety
 
-Safe: as it is the domain cannot be defined, or does not start.
+Safe: as it is the domain cannot be defined, or does not start, or Nova cannot read the option.
 
 ## When it does not fire
 
-* On 0, which means the same as no attribute.
+* On 0 in a definition, which means the same as no attribute.
 * Where libvirt does not read the attribute because the model is not virtio in writing: VNIC010.
 * On `tx_queue_size` of 512 or 1024 on a tap: VNIC034.
-* On assigned devices, and on a NIC that runs.
+* On assigned devices.
+* On a NIC that runs. A log, or a command line that somebody pasted, may be of a start that failed:
+  they are no proof. Open descriptors of the process, and libvirt's word, are.
+* In nova.conf: on no value, where `compute_driver` names another driver than libvirt, and where
+  another file overrides the line. In a template that fills the value in it is skipped.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from vnicaudit.model.backends import OWN_PATH
 from vnicaudit.model.finding import Change, Severity
-from vnicaudit.model.rule import Problem, Scope, Subject
+from vnicaudit.model.nic import DESCRIPTORS, LOG
+from vnicaudit.model.nova import as_number
+from vnicaudit.model.rings import RING_SIZES
+from vnicaudit.model.rule import ConfigSubject, Problem, Scope, Subject
 
 NAME = "ring-size-invalid"
 SEVERITY: Severity = "error"
 SCOPE: Scope = "nic"
 NEEDS: tuple[str, ...] = ()
+CONFIG_NEEDS: tuple[str, ...] = ("nova.driver", "nova.rx_queue_size", "nova.tx_queue_size")
 
 _RINGS = ("rx_queue_size", "tx_queue_size")
-_VALID = (256, 512, 1024)
+_DIGITS = 10
 _REFUSED = "libvirt refuses the definition"
 _NO_START = "QEMU takes 256 to 1024 and does not start"
+_QEMU_REFUSES = "QEMU takes 256, 512 or 1024 and does not start"
 
 
 def applies(subject: Subject) -> bool:
-    """A ring that libvirt reads and somebody refuses."""
-    return subject.tuned and not subject.proven and bool(_wrong(subject))
+    """A ring that libvirt or QEMU reads and refuses."""
+    return subject.tuned and not _runs(subject) and bool(_wrong(subject))
 
 
 def check(subject: Subject) -> Iterator[Problem]:
@@ -88,17 +113,61 @@ def check(subject: Subject) -> Iterator[Problem]:
     )
 
 
+def applies_config(subject: ConfigSubject) -> bool:
+    """A ring size that is in effect, in the configuration of a libvirt driver."""
+    nova = subject.nova
+    written = any(nova.setting("libvirt", name) is not None for name in _RINGS)
+    return written and nova.libvirt is not False
+
+
+def check_config(subject: ConfigSubject) -> Iterator[Problem]:
+    """One problem per option with a value that Nova does not take."""
+    for name in _RINGS:
+        option = subject.nova.setting("libvirt", name)
+        if option is None or not option.value.strip() or as_number(option.value) in RING_SIZES:
+            continue
+        yield Problem(
+            f"{name} = {option.value[:20]}: Nova takes 256, 512 or 1024, and fails where it reads "
+            "another value",
+            field=f"libvirt/{name}",
+            change=Change(
+                name,
+                option.value,
+                _fitting(option.value),
+                safe=True,
+                reason="as it is Nova cannot read the option",
+            ),
+            fix=f"Set [libvirt] {name} to 256, 512 or 1024, or remove it; restart nova-compute.",
+        )
+
+
+def _runs(subject: Subject) -> bool:
+    """Whether the NIC is known to run. Arguments alone may be of a start that failed."""
+    running, state = subject.running, subject.state
+    if running is None or not subject.proven:
+        return False
+    if state is not None and state.active:
+        return True
+    if subject.nic.origin == "interface":
+        return running.evidence != LOG
+    return running.evidence == DESCRIPTORS
+
+
 def _wrong(subject: Subject) -> tuple[tuple[str, str, str], ...]:
     """``(field, text, why)`` of each ring that is refused."""
     unreadable = dict(subject.nic.invalid)
+    libvirts = subject.nic.origin == "interface"
     found = []
     for field in _RINGS:
         size = getattr(subject.nic, field)
-        if field in unreadable:
+        if not libvirts:
+            if size is not None and size not in RING_SIZES:
+                found.append((field, str(size), _QEMU_REFUSES))
+        elif field in unreadable:
             found.append((field, unreadable[field], f"not a number, {_REFUSED}"))
         elif size and size & (size - 1):
             found.append((field, str(size), f"not a power of two, {_REFUSED}"))
-        elif size and size not in _VALID:
+        elif size and size not in RING_SIZES:
             found.append((field, str(size), _NO_START))
     return tuple(found)
 
@@ -106,8 +175,13 @@ def _wrong(subject: Subject) -> tuple[tuple[str, str, str], ...]:
 def _nearest(subject: Subject, field: str, text: str) -> str | None:
     """The largest valid size that is not larger; None (remove it) where no other than 256 is
     valid or nothing was meant."""
-    small = field == "tx_queue_size" and subject.backend not in ("vhostuser", "vdpa")
-    if small or not (text.isascii() and text.isdigit()):
+    small = field == "tx_queue_size" and subject.backend not in OWN_PATH
+    return None if small else _fitting(text)
+
+
+def _fitting(text: str) -> str | None:
+    """The same for a number of at most nine digits: with more, nothing sensible was meant."""
+    if not (text.isascii() and text.isdigit() and len(text) < _DIGITS):
         return None
-    fitting = [size for size in _VALID if size <= int(text)]
+    fitting = [size for size in RING_SIZES if size <= int(text)]
     return str(max(fitting)) if fitting else None

@@ -45,6 +45,7 @@ reboot; hence the change is marked unsafe.
   to be expected. Which ports there really are a configuration file does not say: confidence is
   low.
 * When it is set to 256, which is what every port gets anyway.
+* On a value that Nova does not take: VNIC035.
 * When `compute_driver` names another driver than libvirt.
 * In a template, where the line stands under a condition or its value is filled in: skipped.
 """
@@ -54,7 +55,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vnicaudit.model.finding import Change, Severity
-from vnicaudit.model.nova import NovaConfig
+from vnicaudit.model.nova import NovaConfig, as_number
+from vnicaudit.model.rings import DEFAULT_RING, RING_SIZES
 from vnicaudit.model.rule import ConfigSubject, Problem, Scope
 
 NAME = "nova-tx-ring-unused"
@@ -72,9 +74,10 @@ def applies(subject: ConfigSubject) -> bool:
 
 
 def check(subject: ConfigSubject) -> Iterator[Problem]:
-    """One problem, unless the value is QEMU's default or none at all."""
+    """One problem, where a larger ring is asked for."""
     option = subject.nova.setting("libvirt", "tx_queue_size")
-    if option is None or option.value in ("", "256"):
+    size = None if option is None else as_number(option.value)
+    if option is None or size == DEFAULT_RING or size not in RING_SIZES:
         return
     yield Problem(
         f"tx_queue_size = {option.value} reaches vhost-user ports only: Nova never writes it for "

@@ -58,6 +58,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from vnicaudit.model.backends import OWN_PATH
 from vnicaudit.model.finding import Change, Severity
 from vnicaudit.model.rule import Problem, Scope, Subject
 
@@ -73,7 +74,7 @@ _MINOR = frozenset({"host ecn", "host ufo", "guest ecn", "guest ufo"})
 
 def applies(subject: Subject) -> bool:
     """A virtio NIC whose packets pass QEMU or the kernel."""
-    return subject.tuned and subject.backend not in ("vhostuser", "vdpa")
+    return subject.tuned and subject.backend not in OWN_PATH
 
 
 def check(subject: Subject) -> Iterator[Problem]:

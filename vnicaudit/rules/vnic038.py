@@ -44,7 +44,8 @@ cannot be migrated to a host where its definition is without. It changes with a 
 ## When it does not fire
 
 * On vhost-user, and where QEMU itself carries the packets (no vhost): both have packed rings.
-* Where it is not known whether vhost is in force: skipped.
+* Where it is not known whether vhost is in force (a definition alone does not tell), confidence
+  is low instead of medium.
 * On NICs that are not virtio: VNIC011.
 """
 
@@ -52,6 +53,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from vnicaudit.model.effective import UNKNOWN
 from vnicaudit.model.finding import Change, Severity
 from vnicaudit.model.models import VIRTIO
 from vnicaudit.model.rule import Problem, Scope, Subject
@@ -59,7 +61,7 @@ from vnicaudit.model.rule import Problem, Scope, Subject
 NAME = "packed-ring-pointless"
 SEVERITY: Severity = "low"
 SCOPE: Scope = "nic"
-NEEDS: tuple[str, ...] = ("vhost",)
+NEEDS: tuple[str, ...] = ()
 
 _REASON = "the layout is part of what migration compares: plan it with a power cycle"
 
@@ -73,13 +75,20 @@ def applies(subject: Subject) -> bool:
 
 def check(subject: Subject) -> Iterator[Problem]:
     """One problem: why packed does not help here."""
-    if subject.backend == "vdpa":
-        what = "packed rings on vDPA rule out the shadow virtqueue: no live migration"
-    else:
-        what = "packed rings are asked for, and the kernel's vhost-net may not offer them"
     yield Problem(
-        what,
+        _message(subject),
         field="packed",
-        confidence="medium",
+        confidence="low" if _vhost_unknown(subject) else "medium",
         change=Change("packed", "on", None, safe=False, reason=_REASON),
     )
+
+
+def _message(subject: Subject) -> str:
+    if subject.backend == "vdpa":
+        return "packed rings on vDPA rule out the shadow virtqueue: no live migration"
+    carries = ", if it carries the packets," if _vhost_unknown(subject) else ""
+    return f"packed rings are asked for, and the kernel's vhost-net{carries} may not offer them"
+
+
+def _vhost_unknown(subject: Subject) -> bool:
+    return subject.effective.vhost.state == UNKNOWN

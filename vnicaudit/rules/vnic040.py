@@ -55,19 +55,31 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vnicaudit.model.finding import Severity
+from vnicaudit.model.hypervisors import KVM_DOMAINS
 from vnicaudit.model.rule import Problem, Scope, Subject
-from vnicaudit.model.vhost import KVM_TYPES
 
 NAME = "user-mode-network"
 SEVERITY: Severity = "medium"
 SCOPE: Scope = "nic"
 NEEDS: tuple[str, ...] = ()
 
+_FIX = (
+    "Connect it to a libvirt network or a bridge; where only user-mode networking is possible, "
+    "use <backend type='passt'/> (libvirt 9.0)."
+)
+_FIXES = {
+    "nova": "Connect the server through a Neutron port: no port of Neutron's is of this type, so "
+    "it was put there behind Nova's back. The next hard reboot (openstack server reboot --hard) "
+    "writes the definition anew.",
+    "ovirt": "The definition is oVirt's: give the NIC a vNIC profile of a network in the engine, "
+    "with the VM down.",
+}
+
 
 def applies(subject: Subject) -> bool:
     """A slirp NIC of a KVM guest that a privileged libvirt may keep."""
     nic, domain = subject.nic, subject.domain
-    if domain.session or domain.owner == "kubevirt" or domain.type not in KVM_TYPES:
+    if domain.session or domain.owner == "kubevirt" or domain.type not in KVM_DOMAINS:
         return False
     return nic.origin == "interface" and nic.type == "user" and nic.backend_type != "passt"
 
@@ -79,6 +91,6 @@ def check(subject: Subject) -> Iterator[Problem]:
         field="type",
         severity="low" if subject.nic.link_state == "down" else None,
         confidence="medium" if subject.state is None else "high",
-        fix="Connect it to a libvirt network or a bridge where it is managed; where only "
-        "user-mode networking is possible, use <backend type='passt'/> (libvirt 9.0).",
+        fix=_FIX,
+        fixes=_FIXES,
     )

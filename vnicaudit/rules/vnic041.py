@@ -73,6 +73,23 @@ NEEDS: tuple[str, ...] = ("shared_memory",)
 _ENFORCED = Version(11, 2)
 """libvirt NEWS 11.2.0: "Use common check for shared memory use"."""
 
+_FIX = (
+    "Share the guest's memory: <memoryBacking> with <source type='memfd'/> (or huge pages) and "
+    "<access mode='shared'/>."
+)
+_FIXES = {
+    "nova": "Share the guest's memory with huge pages: hw:mem_page_size in the flavor (openstack "
+    "server resize for this server) or hw_mem_page_size in the image; or set [libvirt] "
+    "file_backed_memory in nova.conf of the compute node.",
+    "kubevirt": "The definition is KubeVirt's: what makes this NIC vhost-user (a network binding "
+    "plugin, or a hook sidecar with onDefineDomain) must make the guest's memory shared too; "
+    "change that and run virtctl restart.",
+    "ovirt": "The definition is oVirt's: with the VM down, give it shared memory in the engine, "
+    "or the NIC a vNIC profile of another kind of network.",
+    "qemu": "Share the guest's memory on QEMU's command line (share=on of its memory backend), "
+    "then start it anew.",
+}
+
 
 def applies(subject: Subject) -> bool:
     """A vhost-user NIC, whoever is at the other end."""
@@ -85,8 +102,8 @@ def check(subject: Subject) -> Iterator[Problem]:
         yield Problem(
             f"vhost-user without shared guest memory: {_effect(subject)}",
             field="type",
-            fix="Share the guest's memory: <memoryBacking> with <source type='memfd'/> and "
-            "<access mode='shared'/> in libvirt's terms, hw:mem_page_size in the flavor for Nova.",
+            fix=_FIX,
+            fixes=_FIXES,
         )
 
 

@@ -58,6 +58,18 @@ SEVERITY: Severity = "medium"
 SCOPE: Scope = "nic"
 NEEDS: tuple[str, ...] = ()
 
+_PORT = "Use a dpdkvhostuserclient port in Open vSwitch"
+_FIX = f"{_PORT} and mode='server' on QEMU's side."
+_FIXES = {
+    "nova": "Give the compute node an Open vSwitch that offers dpdkvhostuserclient: Neutron then "
+    "chooses that port type, with QEMU as the server, by itself. Then hard-reboot the server.",
+    "kubevirt": f"{_PORT}, with QEMU as the server: the definition is KubeVirt's, change the "
+    "network binding plugin or hook sidecar (onDefineDomain) that makes this NIC, and run "
+    "virtctl restart.",
+    "ovirt": f"{_PORT}, with QEMU as the server: the definition is oVirt's, change the network "
+    "in the engine with the VM down.",
+}
+
 
 def applies(subject: Subject) -> bool:
     """A vhost-user NIC that connects, once, to a socket that looks like Open vSwitch's."""
@@ -74,6 +86,6 @@ def check(subject: Subject) -> Iterator[Problem]:
         "is gone when Open vSwitch restarts, until the guest is started anew",
         field="source_mode",
         confidence="medium",
-        fix="Use a dpdkvhostuserclient port in Open vSwitch and mode='server' on QEMU's side; "
-        "Neutron chooses both by itself where its Open vSwitch offers that port type.",
+        fix=_FIX,
+        fixes=_FIXES,
     )

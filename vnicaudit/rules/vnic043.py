@@ -3,7 +3,7 @@
 ## What is wrong
 
 Either the ``/dev/vhost-vdpa-N`` that the NIC names does not exist on this host (the vDPA device is
-gone, or bound to another driver than ``vhost_vdpa``), or the NIC does not set ``page_per_vq``.
+gone, or bound to another driver than ``vhost_vdpa``), or ``page_per_vq`` is not on.
 
 ## Why it matters
 
@@ -52,9 +52,8 @@ to, or restored into, another layout.
 
 * The device is judged on the hypervisor itself only, and not for a guest that runs with it.
 * ``page_per_vq`` is reported as *low*, with low confidence (a device in software has no doorbell
-  to map), and only where it can be set: not on s390x (no PCI), not when it is written as ``off``,
-  not with libvirt before 7.9, and only in definitions that are kept in libvirt (Nova, for one,
-  writes no ``<driver>`` for vDPA).
+  to map), and only where it can be set: not on s390x (no PCI), not with libvirt before 7.9, and
+  only in definitions that are kept in libvirt (Nova, for one, writes no ``<driver>`` for vDPA).
 """
 
 from __future__ import annotations
@@ -91,13 +90,14 @@ def check(subject: Subject) -> Iterator[Problem]:
             fix="Create the vDPA device (vdpa dev add) and bind it to vhost_vdpa.",
         )
     elif _can_set_page_per_vq(subject):
+        written = subject.nic.page_per_vq
         yield Problem(
-            "page_per_vq is not set: the doorbells of a vDPA device cannot be mapped into the "
-            "guest, each notification goes through QEMU",
-            field="page_per_vq",
+            f"page_per_vq is {'not set' if written is None else 'off'}: the doorbells of a vDPA "
+            "device cannot be mapped into the guest, each notification goes through QEMU",
+            field=None if written is None else "page_per_vq",
             severity="low",
             confidence="low",
-            change=Change("page_per_vq", None, "on", safe=False, reason=_LAYOUT),
+            change=Change("page_per_vq", written, "on", safe=False, reason=_LAYOUT),
         )
 
 
@@ -121,7 +121,7 @@ def _can_set_page_per_vq(subject: Subject) -> bool:
     nic, version = subject.nic, subject.host.libvirt_version
     if nic.origin != "interface" or subject.domain.owner != "libvirt":
         return False
-    if nic.page_per_vq is not None or subject.model not in VIRTIO:
+    if nic.page_per_vq == "on" or subject.model not in VIRTIO:
         return False
     if version is not None and version < _PAGE_PER_VQ:
         return False

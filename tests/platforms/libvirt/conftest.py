@@ -6,9 +6,9 @@ from collections.abc import Iterator
 import libvirt
 import pytest
 
+from tests.not_run import not_run
 from tests.platforms.libvirt.private_daemon import PrivateDaemon, private_daemon
 from tests.rig.errors import Missing
-from tests.not_run import not_run
 
 
 @pytest.fixture(scope="session")

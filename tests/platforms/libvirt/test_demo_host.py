@@ -77,7 +77,6 @@ def test_states(domains: dict[str, Domain]) -> None:
         managed_save=True,
         snapshots=1,
         memory_snapshots=1,
-        autostart=False,
     )
     runner = domains["ci-runner-7"].state
     assert runner is not None

@@ -46,7 +46,6 @@ def test_a_defined_domain_has_what_libvirt_filled_in(
 ) -> None:
     bridged = nic(MAC, "bridge", "<source bridge='br0'/>")
     handle = hypervisor_connection.defineXML(domain("erp", bridged, vcpus=2))
-    handle.setAutostart(1)
     found = domains(read(daemon.uri))["erp"]
     assert found.uuid == handle.UUIDString()
     assert (found.declared.form, found.declared.vcpus) == ("dump", 2)
@@ -55,7 +54,6 @@ def test_a_defined_domain_has_what_libvirt_filled_in(
     assert found.state is not None
     assert found.state.active is False
     assert found.state.persistent is True
-    assert found.state.autostart is True
     assert found.state.managed_save is False
     assert found.state.snapshots == 0
 

@@ -36,16 +36,17 @@ def test_a_network_is_read_from_its_xml() -> None:
       <forward mode='nat'/>
       <bridge name='virbr0' stp='on' delay='0'/>
     </network>"""
-    assert network_of(text, active=False) == Network("default", "bridge", "nat", "virbr0", False)
+    assert network_of(text) == Network("default", "bridge")
 
 
 def test_forward_without_a_mode_is_nat() -> None:
-    assert network_of("<network><name>n</name><forward/></network>", active=None).forward == "nat"
+    text = "<network><name>n</name><forward/></network>"
+    assert network_of(text) == Network("n", "bridge")
 
 
 def test_a_network_that_is_no_xml_is_a_target_error() -> None:
     with pytest.raises(TargetError, match="not well-formed XML"):
-        network_of("<network", active=None)
+        network_of("<network")
 
 
 def domain(interfaces: str) -> Domain:
@@ -60,7 +61,7 @@ def test_only_nics_on_known_networks_are_resolved() -> None:
             "<interface type='network'><source network='b'/></interface>"
             "<interface type='user'/>"
         ),
-        {"a": Network("a", "direct", "vepa")},
+        {"a": Network("a", "direct")},
     )
     assert [nic.declared.actual_type for nic in found.nics] == ["direct", None, "user"]
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from vnicaudit.model.report import ReadError
 from vnicaudit.model.running import RunningQemu
 from vnicaudit.platforms.qemu.proc import read_proc
 
@@ -22,25 +23,20 @@ def _process(
     line: str,
     *,
     links: tuple[str, ...] = (),
-    threads: tuple[str, ...] = (),
     exe: str | None = "/usr/bin/qemu-system-x86_64",
 ) -> None:
     folder = root / str(pid)
     (folder / "fd").mkdir(parents=True)
     (folder / "cmdline").write_text("".join(f"{word}\0" for word in line.split()))
-    (folder / "comm").write_text("qemu\n")
     for number, link in enumerate(links):
         (folder / "fd" / str(number)).symlink_to(link)
-    for number, comm in enumerate(("qemu-system-x86", *threads)):
-        task = folder / "task" / str(pid + number)
-        task.mkdir(parents=True)
-        (task / "comm").write_text(comm + "\n")
     if exe is not None:
         (folder / "exe").symlink_to(exe)
 
 
 def _one(root: Path) -> RunningQemu:
     (found,) = read_proc(str(root), target="host")
+    assert isinstance(found, RunningQemu)
     return found
 
 
@@ -48,10 +44,9 @@ def test_descriptors_confirm_the_arguments(tmp_path: Path) -> None:
     _process(
         tmp_path, 700, ONE_TAP,
         links=("/dev/null", "/dev/net/tun", "/dev/vhost-net", "/dev/vhost-net", "socket:[1]"),
-        threads=("CPU 0/KVM", "vhost-700", "vhost-700"),
     )  # fmt: skip
     qemu = _one(tmp_path)
-    assert (qemu.pid, qemu.vhost_fds, qemu.vhost_threads, qemu.name) == (700, 2, 2, "a")
+    assert (qemu.pid, qemu.name) == (700, "a")
     (nic,) = qemu.nics
     assert (nic.vhost, nic.evidence, nic.queues) == (True, "open descriptors", 2)
     assert (qemu.location.target, qemu.location.file) == ("host", f"{tmp_path}/700/cmdline")
@@ -66,17 +61,15 @@ def test_no_descriptor_beats_vhost_on(tmp_path: Path) -> None:
 
 def test_no_descriptor_confirms_that_there_is_none(tmp_path: Path) -> None:
     _process(tmp_path, 700, PLAIN_TAP, links=("/dev/net/tun", "/dev/vhost-vsock"))
-    qemu = _one(tmp_path)
-    (nic,) = qemu.nics
-    assert (qemu.vhost_fds, nic.vhost, nic.evidence) == (0, False, "open descriptors")
+    (nic,) = _one(tmp_path).nics
+    assert (nic.vhost, nic.evidence) == (False, "open descriptors")
 
 
 def test_a_number_that_fits_nothing_decides_nothing(tmp_path: Path) -> None:
     """A NIC with vhost was plugged in later: which one the descriptors belong to is not known."""
     _process(tmp_path, 700, PLAIN_TAP, links=("/dev/vhost-net",))
-    qemu = _one(tmp_path)
-    (nic,) = qemu.nics
-    assert (qemu.vhost_fds, nic.vhost, nic.evidence) == (1, False, "command line")
+    (nic,) = _one(tmp_path).nics
+    assert (nic.vhost, nic.evidence) == (False, "command line")
 
 
 def test_a_passed_descriptor_under_another_name(tmp_path: Path) -> None:
@@ -93,15 +86,6 @@ def test_an_emulated_nic_is_left_as_it_is(tmp_path: Path) -> None:
     assert (nic.vhost, nic.evidence) == (False, "command line")
 
 
-def test_vhost_workers_that_are_kernel_threads(tmp_path: Path) -> None:
-    _process(tmp_path, 700, ONE_TAP, links=("/dev/vhost-net", "/dev/vhost-net"))
-    for pid in (801, 802):
-        (tmp_path / str(pid)).mkdir()
-        (tmp_path / str(pid) / "comm").write_text("vhost-700\n")
-        (tmp_path / str(pid) / "cmdline").write_text("")
-    assert _one(tmp_path).vhost_threads == 2
-
-
 def test_descriptors_that_may_not_be_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _process(tmp_path, 700, ONE_TAP)
     real = os.scandir
@@ -112,12 +96,11 @@ def test_descriptors_that_may_not_be_seen(tmp_path: Path, monkeypatch: pytest.Mo
         return real(path)
 
     monkeypatch.setattr("vnicaudit.platforms.qemu.proc.os.scandir", denied)
-    qemu = _one(tmp_path)
-    (nic,) = qemu.nics
-    assert (qemu.vhost_fds, nic.vhost, nic.evidence) == (None, True, "command line")
+    (nic,) = _one(tmp_path).nics
+    assert (nic.vhost, nic.evidence) == (True, "command line")
 
 
-@pytest.mark.parametrize("gone", ["cmdline", "fd", "task"])
+@pytest.mark.parametrize("gone", ["cmdline", "fd"])
 def test_a_process_that_ends_meanwhile(tmp_path: Path, gone: str) -> None:
     _process(tmp_path, 700, ONE_TAP)
     _process(tmp_path, 701, PLAIN_TAP)
@@ -125,7 +108,7 @@ def test_a_process_that_ends_meanwhile(tmp_path: Path, gone: str) -> None:
         (tmp_path / "700" / "cmdline").unlink()
     else:
         (tmp_path / "700" / gone).rename(tmp_path / "700" / "elsewhere")
-    assert [qemu.pid for qemu in read_proc(str(tmp_path))] == [701]
+    assert _one(tmp_path).pid == 701
 
 
 def test_what_is_not_qemu(tmp_path: Path) -> None:
@@ -149,10 +132,25 @@ def test_the_program_behind_a_link(tmp_path: Path, exe: str | None, arch: str | 
     assert _one(tmp_path).arch == arch
 
 
-def test_arguments_that_do_not_fit_together_are_told(tmp_path: Path) -> None:
+def test_arguments_that_do_not_fit_together_are_an_error_and_cost_no_other_process(
+    tmp_path: Path,
+) -> None:
     _process(tmp_path, 700, VHOST + "-readconfig f -device virtio-net-pci,netdev=in-the-file")
-    qemu = _one(tmp_path)
-    assert qemu.warnings == (
+    _process(tmp_path, 701, PLAIN_TAP)
+    error, qemu = read_proc(str(tmp_path))
+    assert error == ReadError(
+        "QEMU command line not understood: "
         "-device virtio-net-pci is on netdev 'in-the-file', which is not there",
+        f"{tmp_path}/700/cmdline",
     )
-    assert [nic.vhost for nic in qemu.nics] == [None]
+    assert isinstance(qemu, RunningQemu)
+    assert qemu.pid == 701
+
+
+def test_one_process_of_many(tmp_path: Path) -> None:
+    _process(tmp_path, 700, VHOST + "-device virtio-net-pci,netdev=gone")
+    _process(tmp_path, 701, PLAIN_TAP)
+    (qemu,) = read_proc(str(tmp_path), only=701)
+    assert isinstance(qemu, RunningQemu)
+    assert qemu.pid == 701
+    assert list(read_proc(str(tmp_path), only=702)) == []

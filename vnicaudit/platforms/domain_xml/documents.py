@@ -14,9 +14,7 @@ from typing import NamedTuple
 from lxml import etree
 
 from vnicaudit.errors import TargetError
-
-ROOTS = ("domain", "domstatus", "domainsnapshot", "domainbackup", "domaincheckpoint")
-"""Roots that contain a domain definition."""
+from vnicaudit.platforms.domain_xml.spans import DOCTYPE, OPENING, Span, spans
 
 OTHER_ROOTS = (
     "network", "networkport", "pool", "volume", "secret", "filter", "capabilities", "nodedevice",
@@ -24,14 +22,18 @@ OTHER_ROOTS = (
 )  # fmt: skip
 """Other libvirt documents: known, and of no interest when found in a directory."""
 
+MAX_DOCUMENT = 8 * 1024 * 1024
+"""Bytes of one document; 10,000 NICs are about 4 MB."""
+MAX_TAGS = 1_000_000
+"""Start and end tags of one document: an element takes a hundred times the memory of ``<a/>``."""
+
 _SAVE_MAGIC = (b"LibvirtQemudSave", b"LibvirtQemudPart")
 _SAVE_HEADER = 16 + 5 * 4 + 14 * 4
 """struct _virQEMUSaveHeader, libvirt 11.3 src/qemu/qemu_saveimage.h."""
 
-_OPEN = re.compile(rb"<(%s)(?=[\s>/])" % "|".join(ROOTS).encode())
 _HEAD = re.compile(rb"<([A-Za-z_][\w.-]*)(?=[\s>/])")
-_DECLARATION = re.compile(rb"<\?xml\s[^>]*\?>")
-_DOCTYPE = re.compile(rb"<!DOCTYPE\b")
+_ENCODING = re.compile(r"(<\?xml[^>]*?)\sencoding\s*=\s*(?:'[^']*'|\"[^\"]*\")")
+_TEMPLATE = re.compile(rb"\{\{|\{%")
 
 _PARSER = etree.XMLParser(
     resolve_entities=False,
@@ -57,7 +59,7 @@ class Document(NamedTuple):
 def looks_like_xml(head: bytes) -> bool:
     """Whether a file that begins with ``head`` (some kilobytes) may hold domain XML: a libvirt
     root element, in any encoding lxml reads, perhaps after a log line."""
-    return _OPEN.search(_ascii(head)) is not None or head.startswith(_SAVE_MAGIC)
+    return OPENING.search(_ascii(head)) is not None or head.startswith(_SAVE_MAGIC)
 
 
 def root_name(head: bytes) -> str | None:
@@ -69,17 +71,26 @@ def root_name(head: bytes) -> str | None:
 def documents(data: bytes, file: str) -> Iterator[Document]:
     """Parse every document in ``data``.
 
-    Raises TargetError with file and line at the first one that is not well-formed; documents
-    before it have been yielded by then.
+    Raises TargetError, with file and line, when the readable ones have been yielded: for the
+    first that is not, saying how many are not.
     """
     if data.startswith(_SAVE_MAGIC):
         data = _save_image_xml(data, file)
-    if b"<!DOCTYPE" not in data and b"<!ENTITY" not in data:
+    elif _wide(data):
+        data = _narrowed(data, file)
+    if len(data) <= MAX_DOCUMENT and not _needs_care(data):
         root = _try_parse(data)
         if root is not None:
             yield Document(root, 0, 0)
             return
     yield from _split(data, file)
+
+
+def _needs_care(data: bytes) -> bool:
+    """What the quick way must not pass: document types, templates, more tags than are held."""
+    if b"<!DOCTYPE" in data or b"<!ENTITY" in data or b"{{" in data or b"{%" in data:
+        return True
+    return data.count(b"<") > MAX_TAGS
 
 
 def _try_parse(data: bytes) -> etree._Element | None:
@@ -92,71 +103,83 @@ def _try_parse(data: bytes) -> etree._Element | None:
 
 
 def _split(data: bytes, file: str) -> Iterator[Document]:
-    """The slow path: several documents, text around them, other encodings, errors."""
-    if _wide(data):
-        yield Document(_parse(data, file, 0), 0, 0)
-        return
-    spans = list(_spans(data))
-    if not spans:
-        yield Document(_parse(data, file, 0), 0, 0)
-        return
-    for ordinal, (start, end) in enumerate(spans, 1):
-        base = data.count(b"\n", 0, start)
-        root = _parse(data[start:end], file, base)
-        yield Document(root, base, ordinal if len(spans) > 1 else 0)
+    """The slow path: several documents, text around them, errors. A document that cannot be read
+    costs itself."""
+    found = list(spans(data)) or [Span(0, len(data), 0)]
+    errors: list[TargetError] = []
+    for ordinal, span in enumerate(found, 1):
+        try:
+            root = _parse(data[span.start : span.end], file, span.lines)
+        except TargetError as error:
+            errors.append(error)
+        else:
+            yield Document(root, span.lines, ordinal if len(found) > 1 else 0)
+    if errors:
+        more = f" (and {len(errors) - 1} more documents)" if len(errors) > 1 else ""
+        raise TargetError(f"{errors[0].message}{more}", file=file, line=errors[0].line)
 
 
-def _spans(data: bytes) -> Iterator[tuple[int, int]]:
-    """Byte ranges of documents: from the XML declaration (or the root) to the root's end tag."""
-    position = 0
-    while (match := _OPEN.search(data, position)) is not None:
-        end = _end_of(data, match)
-        prologs = list(_DECLARATION.finditer(data, position, match.start()))
-        prolog = prologs[-1] if prologs else _DOCTYPE.search(data, position, match.start())
-        yield (match.start() if prolog is None else prolog.start()), end
-        position = end
-
-
-def _end_of(data: bytes, opening: re.Match[bytes]) -> int:
-    """Where the element opened by ``opening`` ends, counting elements of the same name inside;
-    the end of the data when it never does."""
-    name = re.escape(opening.group(1))
-    depth = 0
-    for tag in re.finditer(rb"<(/?)%s(?=[\s>/])[^<>]*?(/?)>" % name, data[opening.start() :]):
-        if tag.group(1):
-            depth -= 1
-        elif not tag.group(2):
-            depth += 1
-        if depth <= 0:
-            return opening.start() + tag.end()
-    return len(data)
-
-
-def _parse(data: bytes, file: str, line_base: int) -> etree._Element:
-    if (doctype := _DOCTYPE.search(data)) is not None or b"<!ENTITY" in data:
-        line = line_base + data.count(b"\n", 0, doctype.start() if doctype else 0) + 1
+def _parse(data: bytes, file: str, lines: int) -> etree._Element:
+    if (doctype := DOCTYPE.search(data)) is not None or b"<!ENTITY" in data:
+        line = _line(data, lines, doctype)
         raise TargetError(
             "has a document type declaration (entities or an external DTD): not read, "
             "libvirt never writes one",
             file=file,
             line=line,
         )
-    try:
-        root = etree.fromstring(data, _PARSER)
-    except etree.XMLSyntaxError as error:
-        line, _column = error.position
-        reason = (error.msg or "not XML").rsplit(", line ", 1)[0]
+    if len(data) > MAX_DOCUMENT or data.count(b"<") > MAX_TAGS:
         raise TargetError(
-            f"not well-formed XML: {reason}", file=file, line=line_base + max(line or 1, 1)
-        ) from None
-    except ValueError as error:
-        raise TargetError(f"not readable as XML: {error}", file=file) from None
+            f"a document of {len(data) >> 20} MiB and {data.count(b'<'):,} tags: not read, "
+            "no domain is that large",
+            file=file,
+            line=lines + 1,
+        )
+    root = _well_formed(data, file, lines)
     info = root.getroottree().docinfo
     if info.internalDTD is not None or info.externalDTD is not None:
         raise TargetError(
             "has a document type declaration (entities or an external DTD): not read", file=file
         )
+    if (template := _TEMPLATE.search(data)) is not None and _is_template(root):
+        raise TargetError(
+            "a template ({{ … }} or {% … %} in what is judged): fill it in first",
+            file=file,
+            line=_line(data, lines, template),
+        )
     return root
+
+
+def _well_formed(data: bytes, file: str, lines: int) -> etree._Element:
+    try:
+        return etree.fromstring(data, _PARSER)
+    except etree.XMLSyntaxError as error:
+        line, _column = error.position
+        reason = (error.msg or "not XML").rsplit(", line ", 1)[0].strip()
+        raise TargetError(
+            f"not well-formed XML: {reason}", file=file, line=lines + max(line or 1, 1)
+        ) from None
+    except ValueError as error:
+        raise TargetError(f"not readable as XML: {error}", file=file) from None
+
+
+def _is_template(root: etree._Element) -> bool:
+    """Whether a placeholder stands in what decides about NICs, rather than in a description or
+    somebody's metadata."""
+    judged = ("interface", "hostdev", "vcpu", "os", "name", "uuid")
+    for element in (root, *root.iter(*judged)):
+        parts = (element,) if element is root else element.iter()
+        for part in parts:
+            texts = [str(value) for value in part.values()]
+            if part is not root:
+                texts.append(part.text or "")
+            if any("{{" in text or "{%" in text for text in texts):
+                return True
+    return False
+
+
+def _line(data: bytes, lines: int, match: re.Match[bytes] | None) -> int:
+    return lines + data.count(b"\n", 0, match.start() if match else 0) + 1
 
 
 def _save_image_xml(data: bytes, file: str) -> bytes:
@@ -173,6 +196,27 @@ def _save_image_xml(data: bytes, file: str) -> bytes:
 def _wide(data: bytes) -> bool:
     """UTF-16 or UTF-32, by byte order mark or by zero bytes around the first ``<``."""
     return data.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in data[:4]
+
+
+def _narrowed(data: bytes, file: str) -> bytes:
+    """UTF-16 and UTF-32 as UTF-8, so that there is one way to look for documents."""
+    try:
+        text = data.decode(_wide_codec(data))
+    except UnicodeDecodeError as error:
+        raise TargetError(f"not readable as XML: {error.reason}", file=file) from None
+    return _ENCODING.sub(r"\1", text.lstrip("\ufeff"), count=1).encode("utf-8", "replace")
+
+
+def _wide_codec(data: bytes) -> str:
+    """By the byte order mark, or by where the zero bytes of ``<`` are."""
+    for mark, codec in (
+        (b"\xff\xfe\0\0", "utf-32"), (b"\0\0\xfe\xff", "utf-32"),
+        (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"),
+        (b"\0\0\0", "utf-32-be"), (b"\0", "utf-16-be"),
+    ):  # fmt: skip
+        if data.startswith(mark):
+            return codec
+    return "utf-32-le" if data[1:4] == b"\0\0\0" else "utf-16-le"
 
 
 def _ascii(head: bytes) -> bytes:

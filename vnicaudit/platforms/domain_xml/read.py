@@ -14,10 +14,11 @@ from vnicaudit.model.location import Location
 from vnicaudit.model.nic import Nic
 from vnicaudit.platforms.domain_xml.commandline import TAG as _COMMANDLINE
 from vnicaudit.platforms.domain_xml.commandline import commandline_nics
-from vnicaudit.platforms.domain_xml.documents import ROOTS, Document, documents
+from vnicaudit.platforms.domain_xml.documents import Document, documents
 from vnicaudit.platforms.domain_xml.nics import hostdev_nic, interface_nic
 from vnicaudit.platforms.domain_xml.owner import owner_of
 from vnicaudit.platforms.domain_xml.readiness import TRANSITIONAL, readiness_of
+from vnicaudit.platforms.domain_xml.spans import ROOTS
 
 SUPPRESS_NAMESPACE = "https://vnicaudit.org/xmlns/1"
 """Namespace of ``<vnicaudit:suppress>`` in a domain's ``<metadata>``."""

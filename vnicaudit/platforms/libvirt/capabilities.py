@@ -81,7 +81,7 @@ def _networks(
 def _network(handle: libvirt.virNetwork) -> Network | None:
     """None: undefined since it was listed."""
     try:
-        return network_of(handle.XMLDesc(), active=bool(handle.isActive()))
+        return network_of(handle.XMLDesc())
     except libvirt.libvirtError as error:
         if error.get_error_code() == libvirt.VIR_ERR_NO_NETWORK:
             return None

@@ -19,19 +19,16 @@ from vnicaudit.platforms.domain_xml.documents import documents
 _DIRECT = frozenset({"private", "vepa", "passthrough"})
 
 
-def network_of(text: str, *, active: bool | None) -> Network:
+def network_of(text: str) -> Network:
     """The network a ``<network>`` document defines. Raises TargetError when it is not XML."""
     root = next(documents(text.encode(), "network")).root
     forward = root.find("forward")
     bridge = root.find("bridge")
     mode = None if forward is None else forward.get("mode", "nat")
-    name = None if bridge is None else bridge.get("name")
+    has_bridge = bridge is not None and bridge.get("name") is not None
     return Network(
         name=(root.findtext("name") or "").strip(),
-        actual_type=actual_type(mode, has_bridge=name is not None),
-        forward=mode,
-        bridge=name,
-        active=active,
+        actual_type=actual_type(mode, has_bridge=has_bridge),
     )
 
 

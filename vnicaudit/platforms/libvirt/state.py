@@ -24,7 +24,6 @@ class Listing(msgspec.Struct, frozen=True):
     transient: frozenset[str] | None
     managed_save: frozenset[str] | None
     with_snapshots: frozenset[str] | None
-    autostart: frozenset[str] | None
 
     def state(self, handle: libvirt.virDomain, *, active: bool) -> DomainState:
         """What is known of one domain. Asks libvirt only for a domain that has snapshots."""
@@ -37,20 +36,18 @@ class Listing(msgspec.Struct, frozen=True):
             managed_save=_member(uuid, self.managed_save),
             snapshots=snapshots,
             memory_snapshots=memory,
-            autostart=_member(uuid, self.autostart),
         )
 
 
 def list_domains(connection: libvirt.virConnect, crew: Crew) -> Listing:
     """Every domain, active or not. Raises libvirtError when the list itself is refused."""
     everything = crew.call(connection.listAllDomains)
-    transient, saved, snapshots, autostart = (
+    transient, saved, snapshots = (
         crew.call(partial(connection.listAllDomains, flag))
         for flag in (
             libvirt.VIR_CONNECT_LIST_DOMAINS_TRANSIENT,
             libvirt.VIR_CONNECT_LIST_DOMAINS_MANAGEDSAVE,
             libvirt.VIR_CONNECT_LIST_DOMAINS_HAS_SNAPSHOT,
-            libvirt.VIR_CONNECT_LIST_DOMAINS_AUTOSTART,
         )
     )
     return Listing(
@@ -58,7 +55,6 @@ def list_domains(connection: libvirt.virConnect, crew: Crew) -> Listing:
         transient=_uuids(transient),
         managed_save=_uuids(saved),
         with_snapshots=_uuids(snapshots),
-        autostart=_uuids(autostart),
     )
 
 

@@ -13,15 +13,13 @@ VHOST_OF_ITS_OWN = ("vhost-user", "vhost-vdpa")
 class Backend(NamedTuple):
     """``kind`` is QEMU's word: tap, bridge, user, vhost-user…; None when it is not known.
 
-    ``vhost`` is whether vhost-net carries the packets, None where that is not the question;
-    ``fd_passed`` whether its descriptor was handed over, so that it cannot have failed to open.
+    ``vhost`` is whether vhost-net carries the packets, None where that is not the question.
     ``queues`` counts queue pairs, None when only the device knows.
     """
 
     kind: str | None
     vhost: bool | None = None
     queues: int | None = 1
-    fd_passed: bool = False
 
 
 def backend_of(given: Options) -> Backend:
@@ -32,16 +30,16 @@ def backend_of(given: Options) -> Backend:
         return Backend(kind, None, number(given.get("queues")) or default)
     if kind not in ("tap", "bridge"):
         return Backend(kind, False)
-    passed = bool({"vhostfd", "vhostfds"} & given.keys())
-    return Backend(kind, _vhost(given, passed=passed), _tap_queues(given), passed)
+    return Backend(kind, _vhost(given), _tap_queues(given))
 
 
-def _vhost(given: Options, *, passed: bool) -> bool:
+def _vhost(given: Options) -> bool:
     """``vhost=on``, or implied: QEMU switches vhost on for ``vhostfd=`` and ``vhostforce=on``
     (net_init_tap_one in net/tap.c), and an explicit ``vhost=off`` off."""
     explicit = truth(given.get("vhost"))
     if explicit is not None:
         return explicit
+    passed = "vhostfd" in given or "vhostfds" in given
     return passed or truth(given.get("vhostforce")) is True
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from vnicaudit.model.domain import Domain, DomainConfig
+from vnicaudit.model.location import Location
 from vnicaudit.model.models import VIRTIO
 from vnicaudit.model.nic import Nic, NicConfig, RunningNic
 from vnicaudit.model.running import RunningQemu
@@ -46,11 +47,17 @@ def running_nic(qemu: RunningQemu, index: int, running: RunningNic, *, origin: s
     return Nic(
         index=index,
         declared=config_of(running, origin=origin),
-        location=qemu.location,
+        location=_place(qemu, index),
         mac=running.mac,
         alias=running.id,
         running=anonymous(running),
     )
+
+
+def _place(qemu: RunningQemu, index: int) -> Location:
+    if index >= len(qemu.nic_lines):
+        return qemu.location
+    return msgspec.structs.replace(qemu.location, line=qemu.nic_lines[index])
 
 
 def anonymous(running: RunningNic) -> RunningNic:

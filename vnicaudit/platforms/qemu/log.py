@@ -37,12 +37,14 @@ _MAX_WARNINGS = 20
 
 
 class Start(NamedTuple):
-    """The last start in a log. ``line`` is the line its arguments begin in; ``stopped`` whether
+    """The last start in a log. ``line`` is the line its arguments begin in and ``text`` these as
+    they stand there; ``stopped`` whether
     the log says that this QEMU has ended; ``problem`` why the arguments are not all there."""
 
     program: str
     arguments: Arguments
     line: int
+    text: str
     qemu: Version | None
     libvirt: Version | None
     stopped: bool
@@ -80,6 +82,7 @@ def last_start(text: str) -> Start | None:
         program,
         arguments._replace(problem=problem or arguments.problem),
         text.count("\n", 0, begin) + 1,
+        text[begin:end],
         _version(_QEMU, header.group()),
         _version(_LIBVIRT, header.group()),
         _STOP.search(rest) is not None,

@@ -18,6 +18,10 @@ _MACHINE_ARCH = (
 )
 """Machine types that one architecture alone has (i686 apart, whose NICs are x86_64's)."""
 
+_NOVA_NAME = re.compile(r"instance-[0-9a-f]{8}")
+"""Nova's ``instance_name_template`` by default."""
+_LIBVIRT_NETDEV = re.compile(r"\bfds?\b.*\bhostnet\d+|\bhostnet\d+.*\bfds?\b")
+"""A tap passed as a descriptor, named as libvirt names it (qemuBuildHostNetProps)."""
 _LIBVIRT_MARKS = ("masterKey0", "charmonitor")
 """Ids that libvirt gives its secret and its monitor (qemu_domain.c, qemu_command.c)."""
 
@@ -118,13 +122,19 @@ def owner(arguments: Arguments) -> str:
             continue
         if "KubeVirt" in (given.get("manufacturer"), given.get("family")):
             return "kubevirt"
+        if "OpenStack" in (given.get("manufacturer"), given.get("product")):
+            return "nova"  # "OpenStack Foundation", "OpenStack Nova", cut where quotes were lost
         found = owner_of((), given.get("product"))
         if found != "libvirt":
             return found
-    return "libvirt" if by_libvirt(arguments) else "qemu"
+    if not by_libvirt(arguments):
+        return "qemu"
+    return "nova" if _NOVA_NAME.fullmatch(guest_name(arguments) or "") else "libvirt"
 
 
 def by_libvirt(arguments: Arguments) -> bool:
     """Whether libvirt wrote this command line."""
     values = arguments.values("object", "chardev")
-    return any(mark in value for value in values for mark in _LIBVIRT_MARKS)
+    if any(mark in value for value in values for mark in _LIBVIRT_MARKS):
+        return True
+    return any(_LIBVIRT_NETDEV.search(value) for value in arguments.values("netdev"))

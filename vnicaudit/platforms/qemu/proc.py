@@ -1,4 +1,4 @@
-"""Running QEMU processes, from ``/proc``: arguments, open descriptors, vhost threads.
+"""Running QEMU processes, from ``/proc``: arguments and open descriptors.
 
 Descriptors are better evidence than arguments: QEMU opens ``/dev/vhost-net`` once per queue pair
 whose packets the kernel carries.
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,7 +15,8 @@ import msgspec
 
 from vnicaudit.model.location import Location
 from vnicaudit.model.models import VIRTIO
-from vnicaudit.model.nic import RunningNic
+from vnicaudit.model.nic import DESCRIPTORS, RunningNic
+from vnicaudit.model.report import ReadError
 from vnicaudit.model.running import RunningQemu
 from vnicaudit.platforms.qemu.arguments import Arguments, parse
 from vnicaudit.platforms.qemu.build import build
@@ -27,30 +27,29 @@ MAX_CMDLINE = 4 << 20
 MAX_DESCRIPTORS = 65536
 """Per process; more are not looked at, and the count is then not told."""
 
-DESCRIPTORS = "open descriptors"
-
 _PROGRAM = re.compile(r"\.?qemu-system-[\w.-]+|qemu-kvm|kvm")
-_VHOST_THREAD = re.compile(r"vhost-(\d+)")
 _OTHER_VHOST = ("/dev/vhost-vdpa", "/dev/vhost-vsock", "/dev/vhost-scsi")
 
 
-def read_proc(root: str = "/proc", *, target: str = "/proc") -> Iterator[RunningQemu]:
-    """Every QEMU process that can be seen, by process id.
+def read_proc(
+    root: str = "/proc", *, target: str = "/proc", only: int | None = None
+) -> Iterator[RunningQemu | ReadError]:
+    """Every QEMU process that can be seen, by process id, or ``only`` the one of this id.
 
-    A process that ends meanwhile is left out; one whose descriptors may not be looked at has
-    ``vhost_fds`` None.
+    A process whose arguments cannot be understood is a ReadError: what is missing may be a NIC.
+    One that ends meanwhile is left out; where descriptors may not be looked at, the arguments
+    alone decide.
     """
-    threads = _vhost_kernel_threads(root)
-    for pid in _pids(root):
+    for pid in _pids(root) if only is None else (only,):
         try:
-            found = _process(root, pid, target, threads[pid])
+            found = _process(root, pid, target)
         except (FileNotFoundError, ProcessLookupError, PermissionError):
             continue  # gone, or hidden (hidepid=)
         if found is not None:
             yield found
 
 
-def _process(root: str, pid: int, target: str, kernel_threads: int) -> RunningQemu | None:
+def _process(root: str, pid: int, target: str) -> RunningQemu | ReadError | None:
     folder = f"{root}/{pid}"
     data = _read(f"{folder}/cmdline", MAX_CMDLINE)
     words = [word.decode("utf-8", "replace") for word in data.split(b"\0")]
@@ -61,14 +60,10 @@ def _process(root: str, pid: int, target: str, kernel_threads: int) -> RunningQe
     place = Location(target, f"{folder}/cmdline")
     whole = not arguments.has("readconfig")
     qemu, problem = build(program, arguments, place, pid=pid, whole=whole)
-    vhost = _vhost_descriptors(f"{folder}/fd")
-    return msgspec.structs.replace(
-        qemu,
-        vhost_fds=vhost,
-        vhost_threads=_threads(f"{folder}/task", pid) + kernel_threads,
-        nics=_proven(qemu.nics, arguments, vhost),
-        warnings=() if problem is None else (problem,),
-    )
+    if problem is not None:
+        return ReadError(f"QEMU command line not understood: {problem}", place.file)
+    proven = _proven(qemu.nics, arguments, _vhost_descriptors(f"{folder}/fd"))
+    return msgspec.structs.replace(qemu, nics=proven)
 
 
 def _proven(
@@ -124,33 +119,6 @@ def _is_vhost_net(link: str) -> bool:
     except FileNotFoundError:
         return False
     return path.startswith("/dev/vhost-") and not path.startswith(_OTHER_VHOST)
-
-
-def _threads(folder: str, pid: int) -> int:
-    """vhost workers among the process's own threads (Linux 6.4 and later)."""
-    count = 0
-    with os.scandir(folder) as entries:
-        for entry in entries:
-            try:
-                comm = _read(f"{folder}/{entry.name}/comm", 64).decode("ascii", "replace").strip()
-            except (FileNotFoundError, ProcessLookupError):
-                continue
-            count += comm == f"vhost-{pid}"
-    return count
-
-
-def _vhost_kernel_threads(root: str) -> Counter[int]:
-    """Process id -> vhost workers that are kernel threads of their own (before Linux 6.4)."""
-    found: Counter[int] = Counter()
-    for pid in _pids(root):
-        try:
-            comm = _read(f"{root}/{pid}/comm", 64).decode("ascii", "replace").strip()
-        except OSError:
-            continue
-        match = _VHOST_THREAD.fullmatch(comm)
-        if match is not None and int(match[1]) != pid:
-            found[int(match[1])] += 1
-    return found
 
 
 def _pids(root: str) -> list[int]:

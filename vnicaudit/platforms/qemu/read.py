@@ -10,11 +10,13 @@ import msgspec
 
 from vnicaudit.errors import TargetError
 from vnicaudit.model.location import Location
+from vnicaudit.model.nic import LOG
 from vnicaudit.model.running import RunningQemu
 from vnicaudit.platforms.qemu.arguments import Arguments, parse
 from vnicaudit.platforms.qemu.build import Built, build
 from vnicaudit.platforms.qemu.commands import Command, commands
 from vnicaudit.platforms.qemu.log import is_log, last_start
+from vnicaudit.platforms.qemu.places import nic_lines
 
 _PS = re.compile(
     r"[ \t]*(?:[A-Z%+][A-Z%+-]*[ \t]+)*PID[ \t](?:.*[ \t])?(?:COMMAND|CMD|ARGS)[ \t]*$"
@@ -99,9 +101,11 @@ def _from_log(text: str, target: str, file: str | None) -> list[Built]:
         qemu_version=start.qemu,
         libvirt_version=start.libvirt,
         stopped=start.stopped,
-        warnings=start.warnings,
+        nic_lines=nic_lines(start.text, start.line, qemu.nics),
+        # only libvirt writes such logs
+        owner="libvirt" if qemu.owner == "qemu" else qemu.owner,
         nics=tuple(
-            msgspec.structs.replace(nic, log_warning=warning, evidence="log") for nic in qemu.nics
+            msgspec.structs.replace(nic, log_warning=warning, evidence=LOG) for nic in qemu.nics
         ),
     )
     return [Built(qemu, problem)]
@@ -110,12 +114,19 @@ def _from_log(text: str, target: str, file: str | None) -> list[Built]:
 def _pasted(text: str, target: str, file: str | None) -> list[Built]:
     found = list(islice(commands(text), _MAX_COMMANDS))
     cut = _cut_lines(text, found)
+    lines = text.split("\n")
+    ends = [*(command.line - 1 for command in found[1:]), len(lines)]
     built = []
-    for command in found:
+    for command, end in zip(found, ends, strict=False):
         arguments = command.arguments
         if command.line in cut:
             arguments = arguments._replace(problem=cut[command.line])
-        built.append(_pasted_one(command, arguments, Location(target, file, command.line)))
+        item = _pasted_one(command, arguments, Location(target, file, command.line))
+        if end > command.line:
+            written = "\n".join(lines[command.line - 1 : end])
+            where = nic_lines(written, command.line, item.qemu.nics)
+            item = item._replace(qemu=msgspec.structs.replace(item.qemu, nic_lines=where))
+        built.append(item)
     return built
 
 

@@ -39,7 +39,7 @@ def shell_words(text: str, start: int) -> Words:
     Nothing is expanded: ``$VAR`` stays as it is.
     """
     words: list[str] = []
-    current: str | None = None
+    parts: list[str] = []  # of the word being read; joined once: a word may have millions
     position = start
     limit = min(len(text), start + MAX_COMMAND)
     while position < limit:
@@ -48,19 +48,19 @@ def shell_words(text: str, start: int) -> Words:
             break
         kind = match.lastgroup
         if kind == "open":
-            return Words(_done(words, current), limit, _unfinished(match.group()))
+            return Words(_done(words, parts), limit, _unfinished(match.group()))
         if kind == "end":
-            return Words(_done(words, current), match.start())
+            return Words(_done(words, parts), match.start())
         position = match.end()
         if kind == "space":
-            words = _done(words, current)
-            current = None
+            words = _done(words, parts)
+            parts = []
         elif kind != "joint":
-            current = (current or "") + _plain(kind, match)
+            parts.append(_plain(kind, match))
     problem = "a command line of more than 4 MiB" if limit < len(text) else None
     if text[:limit].rstrip(" \t").endswith("\\\n"):
         problem = "ends in a continued line"
-    return Words(_done(words, current), position, problem)
+    return Words(_done(words, parts), position, problem)
 
 
 def _plain(kind: str | None, match: re.Match[str]) -> str:
@@ -72,9 +72,9 @@ def _unescape(match: re.Match[str]) -> str:
     return "" if match.group(1) == "\n" else match.group(1)
 
 
-def _done(words: list[str], current: str | None) -> list[str]:
-    if current is not None:
-        words.append(current)
+def _done(words: list[str], parts: list[str]) -> list[str]:
+    if parts:  # an empty word ('') has one part, which is empty
+        words.append("".join(parts))
     return words
 
 

@@ -1,0 +1,92 @@
+"""What the import contracts cannot say: everything that rules and the model may import.
+
+The contracts in ``pyproject.toml`` name what is forbidden; here it is the other way round, so that
+a library or a module of the standard library that nobody thought of is caught as well.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parents[1] / "vnicaudit"
+
+LANGUAGE = ("__future__", "collections.abc", "typing")
+RULES = (*LANGUAGE, "vnicaudit.model")
+MODEL = (*LANGUAGE, "re", "msgspec", "vnicaudit.model")
+ERRORS = (*LANGUAGE,)
+
+IMPURE = {"__import__", "eval", "exec", "open", "input", "print"}
+"""Built-in functions that reach beyond a module without an import."""
+
+PLACES = [
+    *((path, RULES) for path in sorted((PACKAGE / "rules").glob("*.py"))),
+    *((path, MODEL) for path in sorted((PACKAGE / "model").glob("*.py"))),
+    (PACKAGE / "errors.py", ERRORS),
+]
+
+
+@pytest.mark.parametrize(
+    ("path", "allowed"), PLACES, ids=lambda value: value.name if isinstance(value, Path) else ""
+)
+def test_imports_only_what_its_layer_may(path: Path, allowed: tuple[str, ...]) -> None:
+    assert list(_foreign(path.read_text("utf-8"), allowed)) == []
+
+
+@pytest.mark.parametrize(
+    ("source", "found"),
+    [
+        ("import subprocess", "subprocess"),
+        ("import os.path as path", "os.path"),
+        ("from collections import deque", "collections.deque"),
+        ("import collections", "collections"),
+        ("import msgspec", "msgspec"),
+        ("from msgspec import json", "msgspec.json"),
+        ("from vnicaudit import errors", "vnicaudit.errors"),
+        ("from vnicaudit.modelling import Nic", "vnicaudit.modelling.Nic"),
+        ("from .vnic001 import check", ".vnic001.check"),
+        ("from . import vnic001", ".vnic001"),
+        ("def check():\n    import socket", "socket"),
+        ("from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import lxml", "lxml"),
+        ("__import__('os')", "__import__"),
+        ("open('/etc/passwd')", "open"),
+    ],
+)
+def test_what_a_rule_may_not_do_is_found(source: str, found: str) -> None:
+    assert list(_foreign(source, RULES)) == [found]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "from vnicaudit.model.nic import NicConfig",
+        "from vnicaudit.model import nic",
+        "import vnicaudit.model.nic",
+        "from collections.abc import Iterator",
+        "from collections import abc",
+    ],
+)
+def test_what_a_rule_may_import_is_not_found(source: str) -> None:
+    assert list(_foreign(source, RULES)) == []
+
+
+def _foreign(source: str, allowed: tuple[str, ...]) -> Iterator[str]:
+    """Names that are imported, or impure built-in functions that are called, and not allowed."""
+    for node in ast.walk(ast.parse(source)):
+        for name in _reached(node):
+            if not any(name == known or name.startswith(f"{known}.") for known in allowed):
+                yield name
+
+
+def _reached(node: ast.AST) -> Iterator[str]:
+    """The names one node brings in, as from the top; relative ones begin with a dot."""
+    if isinstance(node, ast.Import):
+        yield from (alias.name for alias in node.names)
+    elif isinstance(node, ast.ImportFrom):
+        base = "." * node.level + (f"{node.module}." if node.module else "")
+        yield from (base + alias.name for alias in node.names)
+    elif isinstance(node, ast.Name) and node.id in IMPURE:
+        yield node.id

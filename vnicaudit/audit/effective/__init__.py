@@ -1,0 +1,53 @@
+"""Declared -> effective: what the guest really gets, and why.
+
+Every statement about libvirt or QEMU here has its source in docs/explanation/effective.md.
+Where QEMU's own arguments are at hand they win over inference, and the reason says so.
+"""
+
+from __future__ import annotations
+
+from vnicaudit.audit.effective.given import Given
+from vnicaudit.audit.effective.model import resolve_model
+from vnicaudit.audit.effective.queues import resolve_queues
+from vnicaudit.audit.effective.rings import resolve_rx, resolve_tx
+from vnicaudit.audit.effective.unjudged import assigned, foreign, is_assigned
+from vnicaudit.audit.effective.vhost import opens_vhost_net, resolve_vhost
+from vnicaudit.model.backends import TAP_TYPES
+from vnicaudit.model.domain import DomainConfig
+from vnicaudit.model.effective import Effective
+from vnicaudit.model.host import HostConfig
+from vnicaudit.model.hypervisors import QEMU_DOMAINS
+from vnicaudit.model.nic import NicConfig, RunningNic
+
+
+def resolve(
+    nic: NicConfig, domain: DomainConfig, host: HostConfig, running: RunningNic | None = None
+) -> Effective:
+    """What the guest gets for one NIC. Pure; depends on nothing but its arguments."""
+    if is_assigned(nic):
+        return assigned(nic)
+    if domain.type not in QEMU_DOMAINS:
+        return foreign(nic, domain)
+    given = Given(nic, domain, host, running)
+    model = resolve_model(given)
+    name = model.value.effective
+    vhost, queues = resolve_vhost(given, name), resolve_queues(given, name)
+    rx, tx = resolve_rx(given, name), resolve_tx(given, name)
+    refused = model.refused or vhost.refused or queues.refused or rx.refused or tx.refused
+    return Effective(
+        model.value, vhost.value, queues.value, rx.value, tx.value, given.proven or not refused
+    )
+
+
+def wants_vhost_net(
+    nic: NicConfig, domain: DomainConfig, host: HostConfig, running: RunningNic | None = None
+) -> bool:
+    """Whether libvirt opens ``/dev/vhost-net`` for this NIC on a host that has it; False also
+    where that cannot be told."""
+    if nic.actual_type not in TAP_TYPES or domain.type not in QEMU_DOMAINS:
+        return False
+    given = Given(nic, domain, host, running)
+    return opens_vhost_net(given, resolve_model(given).value.effective)
+
+
+__all__ = ["QEMU_DOMAINS", "TAP_TYPES", "resolve", "wants_vhost_net"]

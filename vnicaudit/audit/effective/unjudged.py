@@ -1,0 +1,50 @@
+"""NICs that are not QEMU's to emulate: assigned host devices, and other hypervisors' NICs."""
+
+from __future__ import annotations
+
+from vnicaudit.model.domain import DomainConfig
+from vnicaudit.model.effective import NONE, UNKNOWN, Effective, Resolved
+from vnicaudit.model.nic import NicConfig
+
+
+def is_assigned(nic: NicConfig) -> bool:
+    """A host device. The transient half of a teaming pair is one also where the network is not
+    known: libvirt starts it as nothing else (qemuDomainValidateActualNetDef)."""
+    if nic.type == "network" and nic.actual_type is None:
+        return nic.teaming == "transient"
+    return "hostdev" in (nic.type, nic.actual_type)
+
+
+def assigned(nic: NicConfig) -> Effective:
+    """The guest drives the host's device: there is nothing of virtio."""
+    reason = "passed through: no virtio device"
+    return Effective(
+        model=_assigned_model(nic),
+        vhost=Resolved(None, None, reason, NONE),
+        queues=Resolved(nic.queues, None, "set by the adapter and the guest's driver", NONE),
+        rx_queue_size=Resolved(nic.rx_queue_size, None, reason, NONE),
+        tx_queue_size=Resolved(nic.tx_queue_size, None, reason, NONE),
+    )
+
+
+def _assigned_model(nic: NicConfig) -> Resolved[str]:
+    if nic.origin == "hostdev" and nic.teaming is None:
+        reason = (
+            "an assigned PCI device; its class on the host (0x02…) tells whether it is a network "
+            "adapter"
+        )
+        return Resolved(None, None, reason, UNKNOWN)
+    reason = "passed through: the guest drives the host's device itself"
+    return Resolved(nic.model, None, reason, NONE)
+
+
+def foreign(nic: NicConfig, domain: DomainConfig) -> Effective:
+    """Another hypervisor's NIC: shown as declared, judged by nobody."""
+    reason = f"not a QEMU domain (type='{domain.type}'): not judged"
+    return Effective(
+        model=Resolved(nic.model, None, reason, UNKNOWN),
+        vhost=Resolved(None, None, reason, UNKNOWN),
+        queues=Resolved(nic.queues, None, reason, UNKNOWN),
+        rx_queue_size=Resolved(nic.rx_queue_size, None, reason, UNKNOWN),
+        tx_queue_size=Resolved(nic.tx_queue_size, None, reason, UNKNOWN),
+    )

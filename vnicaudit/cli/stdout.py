@@ -1,0 +1,41 @@
+"""Standard output: closed, full, or with a reader that went away."""
+
+from __future__ import annotations
+
+import sys
+from typing import TextIO
+
+from vnicaudit.errors import ReaderGoneError, VnicauditError
+
+
+def emit(text: str) -> None:
+    """Write to standard output.
+
+    Raises ReaderGoneError when nobody reads any more, VnicauditError when it cannot be written.
+    """
+    try:
+        stream().write(text)
+    except OSError as error:
+        raise failed(error, "standard output") from None
+
+
+def flush() -> None:
+    """Have everything written. Raises as :func:`emit`."""
+    try:
+        stream().flush()
+    except OSError as error:
+        raise failed(error, "standard output") from None
+
+
+def stream() -> TextIO:
+    """Standard output. Raises VnicauditError when it is closed (``>&-``)."""
+    if sys.stdout is None:
+        raise VnicauditError("standard output is closed: there is nowhere to write")
+    return sys.stdout
+
+
+def failed(error: OSError, name: str) -> VnicauditError:
+    """What a write that failed means."""
+    if isinstance(error, BrokenPipeError):
+        return ReaderGoneError(f"{name}: nobody reads it any more")
+    return VnicauditError(f"{name} could not be written: {error.strerror}")

@@ -1,0 +1,34 @@
+"""What a NIC is connected to, by actual type, and what that makes possible.
+
+Sources: libvirt 11.3 ``qemuBuildInterfaceConnect`` and ``qemuDomainValidateActualNetDef``; for the
+number of queues also Linux ``drivers/net/tun.c`` and QEMU's ``VIRTIO_QUEUE_MAX``.
+"""
+
+from __future__ import annotations
+
+TAP_TYPES = frozenset({"bridge", "ethernet", "direct"})
+"""Actual types on a tap or macvtap device: the only ones with vhost-net."""
+
+OWN_PATH = frozenset({"vhostuser", "vdpa"})
+"""Actual types whose packets pass neither QEMU nor vhost-net, but another process or a device."""
+
+SINGLE_QUEUE = frozenset({"user", "server", "client", "mcast", "udp", "internal"})
+"""Actual types for which libvirt refuses to start with more than one queue pair."""
+
+MAX_TAP_QUEUES = 256
+"""``MAX_TAP_QUEUES`` of Linux; libvirt opens one descriptor per queue pair."""
+
+_MAX_VHOSTUSER_QUEUES = 511
+"""A pair is two of QEMU's 1024 virtqueues at most, and one more is the control queue."""
+
+
+def queue_limit(actual_type: str | None) -> int | None:
+    """The most queue pairs with which a NIC that has several starts; None when the backend sets
+    no limit that is known.
+
+    None as a type is a network that is not known: it becomes a tap or a macvtap (or a host device,
+    which has no ``queues=``), never vhost-user or vDPA (``virDomainActualNetDefParseXML``).
+    """
+    if actual_type is None or actual_type in TAP_TYPES:
+        return MAX_TAP_QUEUES
+    return _MAX_VHOSTUSER_QUEUES if actual_type == "vhostuser" else None

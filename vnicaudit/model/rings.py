@@ -1,0 +1,29 @@
+"""Sizes of virtio rings, in descriptors.
+
+Source: QEMU's ``virtio_net_max_tx_queue_size`` and ``virtio_net_device_realize``; measured with
+7.2.22 and 10.0.13.
+"""
+
+from __future__ import annotations
+
+from vnicaudit.model.backends import OWN_PATH
+from vnicaudit.model.version import Version
+
+DEFAULT_RING = 256
+"""QEMU's default, and the smallest it takes."""
+
+MAX_RING = 1024
+
+RING_SIZES = (256, 512, 1024)
+"""The sizes QEMU takes: powers of two."""
+
+STRICT_TX_QEMU = Version(8, 1)
+"""From this QEMU on a TX ring above the backend's maximum is an error at start; before it was cut
+down silently. Measured: 7.2.22 cuts, 10.0.13 refuses; changed by "virtio-net: correctly report
+maximum tx_queue_size value" (June 2023)."""
+
+
+def tx_limit(actual_type: str | None) -> int:
+    """The largest TX ring of a backend. None is a network that is not known: it becomes a tap or a
+    macvtap, never vhost-user or vDPA (``virDomainActualNetDefParseXML``)."""
+    return MAX_RING if actual_type in OWN_PATH else DEFAULT_RING
