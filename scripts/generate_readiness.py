@@ -27,10 +27,18 @@ FIRST_VIRTIO = "2008-04-17"
 line of releases whose support ended before has no driver."""
 
 
+FIRST_MODERN = "2015-05-01"
+"""Linux 4.0, with the first complete virtio 1.0 driver, is of 12 April 2015; what came out in the
+same month (Debian 8, Ubuntu 15.04) has an older kernel."""
+SURELY_MODERN = "2016-01-01"
+"""Distributions that began later have Linux 4.x; those of 2015 may have an older one."""
+
+
 class Os(NamedTuple):
     """One ``<os>``: what decides its verdict."""
 
     family: str
+    released: str | None
     end_of_life: str | None
     devices: frozenset[str]
     parents: tuple[str, ...]
@@ -48,6 +56,7 @@ def read_tree(root: Path) -> dict[str, Os]:
 def _read_os(element: etree._Element) -> Os:
     return Os(
         family=element.findtext("family", ""),
+        released=element.findtext("release-date"),
         end_of_life=element.findtext("eol-date"),
         devices=frozenset(
             device.get("id", "")
@@ -62,18 +71,29 @@ def _read_os(element: etree._Element) -> Os:
 
 def verdicts(systems: dict[str, Os]) -> dict[str, str]:
     """Id -> ready, ready-transitional, needs-driver, not-supported or unknown."""
-    lines = _ends(systems)
-    return {name: _verdict(name, systems, lines) for name in sorted(systems)}
+    lines, begins = _ends(systems), _begins(systems)
+    return {name: _verdict(name, systems, lines, begins) for name in sorted(systems)}
 
 
-def _verdict(name: str, systems: dict[str, Os], lines: dict[str, str | None]) -> str:
+def _listed_legacy_only(family: str, began: str | None) -> str:
+    """That only 1af4:1000 is listed proves a driver for virtio 0.9, and not that there is none
+    for virtio 1.0: the list is often just not kept up. What is older than that driver has none;
+    a Linux that is clearly younger has it; of the rest nothing is claimed."""
+    if began is not None and began < FIRST_MODERN:
+        return "ready-transitional"
+    return "ready" if family == "linux" and (began or "") >= SURELY_MODERN else "unknown"
+
+
+def _verdict(
+    name: str, systems: dict[str, Os], lines: dict[str, str | None], begins: dict[str, str]
+) -> str:
     """Windows drives virtio only with a driver of its own, whatever its list says."""
     windows = systems[name].family in WINDOWS
     devices = frozenset(_devices(name, systems, set()))
     if MODERN in devices and not windows:
         return "ready"
     if TRANSITIONAL in devices and not windows:
-        return "ready-transitional"
+        return _listed_legacy_only(systems[name].family, begins.get(_line(name)))
     end = lines[_line(name)]
     if end is not None and end < FIRST_VIRTIO:
         return "not-supported"
@@ -94,6 +114,16 @@ def _line(name: str) -> str:
     been updated within it without anybody touching its metadata."""
     vendor, _, version = name.rpartition("/")
     return f"{vendor}/{version.partition('.')[0]}"
+
+
+def _begins(systems: dict[str, Os]) -> dict[str, str]:
+    """Line -> the day its first release came out; lines without any such day are left out."""
+    begins: dict[str, str] = {}
+    for name, system in systems.items():
+        if system.released is not None:
+            line = _line(name)
+            begins[line] = min(begins.get(line, system.released), system.released)
+    return begins
 
 
 def _ends(systems: dict[str, Os]) -> dict[str, str | None]:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from vnicaudit.model.effective import UNKNOWN
+from vnicaudit.model.hypervisors import KVM_OR_QEMU
 from vnicaudit.model.machines import modern_only_slot
 
 
@@ -59,6 +60,10 @@ FACTS: dict[str, Fact] = {
         "what the network is connected to (libvirt's network definition)",
     ),
     "slot": Fact(_slot, "the PCI controller the NIC is behind (libvirt's dumpxml shows them all)"),
+    "accelerator": Fact(
+        lambda subject: subject.domain.type != KVM_OR_QEMU,
+        "the accelerator that QEMU chose, KVM or TCG (its command line leaves it open)",
+    ),
     "vcpus": Fact(_domain("vcpus"), "the number of vCPUs"),
     "arch": Fact(_domain("arch"), "the guest's architecture"),
     "shared_memory": Fact(_domain("shared_memory"), "the guest's memory backing"),

@@ -9,6 +9,7 @@ import os
 import re
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
+from urllib.parse import urlsplit
 
 from vnicaudit.errors import UsageError
 from vnicaudit.model.report import ReadError
@@ -44,6 +45,10 @@ def target_of(name: str) -> Target:
                 f"{name}: not a libvirt URI this reads; one begins with {', '.join(_DRIVERS)}, "
                 "for example qemu:///system"
             )
+        try:
+            urlsplit(name)
+        except ValueError as error:
+            raise UsageError(f"{name}: not a URI: {error}") from None
         return Target(name, "libvirt")
     if _is_proc(name):
         return Target(name, "proc")

@@ -26,8 +26,6 @@ class DomainConfig(msgspec.Struct, frozen=True, cache_hash=True):
     what it dropped is gone), ``live`` (the running definition) or ``qemu`` (a command line)."""
     os_id: str | None = None
     """libosinfo id in the metadata, e.g. ``http://ubuntu.com/ubuntu/22.04``."""
-    windows_hint: bool = False
-    """Hyper-V enlightenments or a clock in local time: probably Windows (weak evidence)."""
     readiness: str = "unknown"
     """Can this guest drive virtio? ready, ready-transitional, needs-driver, unknown or
     not-supported. See :mod:`vnicaudit.platforms.domain_xml.readiness`."""

@@ -8,5 +8,9 @@ from __future__ import annotations
 KVM_DOMAINS = frozenset({"kvm", "test"})
 """Domain types with vhost-net. ``test`` is libvirt's test driver: judged as KVM."""
 
-QEMU_DOMAINS = KVM_DOMAINS | {"qemu", "hvf"}
+KVM_OR_QEMU = "kvm or qemu"
+"""A command line that leaves the accelerator to QEMU (``accel=kvm:tcg``, ``qemu-kvm``): which one
+runs cannot be told from it."""
+
+QEMU_DOMAINS = KVM_DOMAINS | {"qemu", "hvf", KVM_OR_QEMU}
 """Domain types whose NICs QEMU emulates."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from vnicaudit.model.backends import TAP_TYPES
 from vnicaudit.model.effective import UNKNOWN
 from vnicaudit.model.host import HostConfig
-from vnicaudit.model.hypervisors import KVM_DOMAINS
+from vnicaudit.model.hypervisors import KVM_DOMAINS, KVM_OR_QEMU
 from vnicaudit.model.models import VIRTIO, tuning_read
 from vnicaudit.model.nic import NicConfig
 from vnicaudit.model.rule import Subject
@@ -32,7 +32,7 @@ def has_device(nic: NicConfig, host: HostConfig) -> bool | None:
 def may_have_vhost(subject: Subject) -> bool:
     """Whether vhost-net is possible for this NIC as far as can be told: a model or a backend that
     is not known may be the right one."""
-    if subject.domain.type not in KVM_DOMAINS:
+    if subject.domain.type not in (*KVM_DOMAINS, KVM_OR_QEMU):
         return False
     if subject.model not in VIRTIO and subject.effective.model.state != UNKNOWN:
         return False

@@ -63,7 +63,7 @@ from vnicaudit.model.vhost import may_have_vhost
 NAME = "vhost-inactive"
 SEVERITY: Severity = "high"
 SCOPE: Scope = "nic"
-NEEDS: tuple[str, ...] = ("model", "running.vhost")
+NEEDS: tuple[str, ...] = ("model", "running.vhost", "accelerator")
 
 _FIX = (
     "Make /dev/vhost-net usable on the hypervisor (modprobe vhost_net, and a file in "
@@ -79,7 +79,7 @@ def applies(subject: Subject) -> bool:
     if subject.tuned and subject.nic.driver_name == "qemu":
         return False
     running = subject.running
-    if running is not None and running.backend not in (None, "tap"):
+    if running is not None and (running.vhost or running.backend not in (None, "tap")):
         return False
     return may_have_vhost(subject)
 

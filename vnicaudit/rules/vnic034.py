@@ -91,7 +91,8 @@ def check(subject: Subject) -> Iterator[Problem]:
         severity = "error"
         confidence = confidence if version >= _MEASURED else "medium"
     yield Problem(
-        f"tx_queue_size={size} on type='{subject.backend or subject.nic.type}', which has 256 at most: {effect}",
+        f"tx_queue_size={size} on type='{subject.backend or subject.nic.type}', which has 256 at "
+        f"most: {effect}",
         field="tx_queue_size",
         severity=severity,
         confidence=confidence,

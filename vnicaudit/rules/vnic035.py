@@ -144,10 +144,10 @@ def check_config(subject: ConfigSubject) -> Iterator[Problem]:
 def _runs(subject: Subject) -> bool:
     """Whether the NIC is known to run. Arguments alone may be of a start that failed."""
     running, state = subject.running, subject.state
-    if running is None or not subject.proven:
-        return False
     if state is not None and state.active:
         return True
+    if running is None or not subject.proven:
+        return False
     if subject.nic.origin == "interface":
         return running.evidence != LOG
     return running.evidence == DESCRIPTORS

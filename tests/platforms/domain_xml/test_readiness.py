@@ -36,7 +36,12 @@ def _of(os_id: str | None, *, nic: bool = False, disk: bool = False, hint: bool 
         ("http://redhat.com/rhel/5.8", "ready-transitional"),
         ("http://centos.org/centos/6.5", "ready-transitional"),
         ("http://debian.org/debian/7", "ready-transitional"),
-        ("http://freebsd.org/freebsd/13.0", "ready-transitional"),
+        ("http://debian.org/debian/8", "ready-transitional"),  # Linux 3.16
+        ("http://ubuntu.com/ubuntu/14.04", "ready-transitional"),
+        ("http://centos.org/centos/6.9", "ready-transitional"),  # of 2017, in a line of 2011
+        ("http://ubuntu.com/ubuntu/16.04", "ready"),  # Linux 4.4; only 1af4:1000 is listed
+        ("http://slackware.com/slackware/15.0", "ready"),
+        ("http://freebsd.org/freebsd/14.0", "unknown"),  # drives 1af4:1000; 1.0 is not known
         ("http://redhat.com/rhel/5.3", "unknown"),  # its updates brought virtio, its media not
         ("http://redhat.com/rhel/4.9", "unknown"),  # supported until 2015
         (WINDOWS, "needs-driver"),
@@ -136,7 +141,12 @@ def test_virtio_counts_anywhere_in_the_list_and_is_inherited(tmp_path: Path) -> 
     base = "http://example.org/x/"
     assert _verdicts(
         tmp_path,
-        _os(f"{base}1", "linux", _devices("8086/100e", "1af4/1000")),
+        _os(
+            f"{base}1",
+            "linux",
+            "<release-date>2010-01-01</release-date>",
+            _devices("8086/100e", "1af4/1000"),
+        ),
         _os(f"{base}2", "linux", f"<derives-from id='{base}1'/>", _devices("1af4/1041")),
         _os(f"{base}3", "linux", f"<clones id='{base}2'/>"),
         _os(f"{base}4", "linux", f"<upgrades id='{base}3'/>", _devices("8086/10d3")),
@@ -150,6 +160,25 @@ def test_virtio_counts_anywhere_in_the_list_and_is_inherited(tmp_path: Path) -> 
         "5": "unknown",
         "6": "unknown",
     }
+
+
+@pytest.mark.parametrize(
+    ("family", "released", "verdict"),
+    [
+        ("linux", "2015-04-25", "ready-transitional"),
+        ("linux", "2015-10-22", "unknown"),
+        ("linux", "2016-04-21", "ready"),
+        ("freebsd", "2014-01-20", "ready-transitional"),
+        ("freebsd", "2023-11-20", "unknown"),
+        ("linux", None, "unknown"),
+    ],
+)
+def test_a_list_without_virtio_1_0_proves_nothing_of_younger_systems(
+    tmp_path: Path, family: str, released: str | None, verdict: str
+) -> None:
+    date = f"<release-date>{released}</release-date>" if released else ""
+    system = _os("http://example.org/x/1", family, date, _devices("1af4/1000"))
+    assert _verdicts(tmp_path, system) == {"1": verdict}
 
 
 def test_windows_needs_its_driver_whatever_is_listed(tmp_path: Path) -> None:

@@ -122,10 +122,10 @@ def test_networks_tell_what_their_interfaces_become(
     live = read(daemon.uri)
     found = domains(live)["four-nics"]
     assert [nic.declared.actual_type for nic in found.nics] == ["bridge", "direct", "hostdev", None]
-    assert {network.name: network.active for network in live.host.networks} == {
-        "lan": False,
-        "wire": False,
-        "pool": False,
+    assert {network.name: network.actual_type for network in live.host.networks} == {
+        "lan": "bridge",
+        "wire": "direct",
+        "pool": "hostdev",
     }
 
 

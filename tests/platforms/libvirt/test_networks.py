@@ -5,7 +5,7 @@ import pytest
 from vnicaudit.errors import TargetError
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.host import Network
-from vnicaudit.platforms.domain_xml.read import read_text
+from vnicaudit.platforms.domain_xml.read import read_bytes
 from vnicaudit.platforms.libvirt.networks import actual_type, network_of, resolve_networks
 
 
@@ -51,7 +51,8 @@ def test_a_network_that_is_no_xml_is_a_target_error() -> None:
 
 def domain(interfaces: str) -> Domain:
     text = f"<domain type='kvm'><name>d</name><devices>{interfaces}</devices></domain>"
-    return read_text(text, target="t", form="live")
+    (found,) = read_bytes(text.encode(), target="t", file=None)
+    return found
 
 
 def test_only_nics_on_known_networks_are_resolved() -> None:

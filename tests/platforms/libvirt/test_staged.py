@@ -3,7 +3,7 @@
 import pytest
 
 from vnicaudit.model.domain import Domain, StagedNic
-from vnicaudit.platforms.domain_xml.read import read_text
+from vnicaudit.platforms.domain_xml.read import read_bytes
 from vnicaudit.platforms.libvirt.staged import staged
 
 MAC = "52:54:00:00:00:01"
@@ -11,7 +11,8 @@ MAC = "52:54:00:00:00:01"
 
 def domain(*nics: str) -> Domain:
     text = f"<domain type='kvm'><name>d</name><devices>{''.join(nics)}</devices></domain>"
-    return read_text(text, target="t", form="live")
+    (found,) = read_bytes(text.encode(), target="t", file=None)
+    return found
 
 
 def nic(children: str, kind: str = "bridge", mac: str = MAC) -> str:

@@ -43,7 +43,7 @@ def test_a_domain_that_hangs_costs_no_other_domain(place: int) -> None:
     handles[place] = Handle(names[place], end)
     pulse = Pulse(0.3)
     visit = Visit(pulse, Mailbox(pulse), Mailbox(pulse), {})
-    listing = Listing(tuple(handles), frozenset(), frozenset(), frozenset(), frozenset())
+    listing = Listing(tuple(handles), frozenset(), frozenset(), frozenset())
     crew = Crew(2, pulse.beat)
     fetch_all(listing, crew, visit)
     opened = Opened(Host("h"), False, tuple(names), (), {})

@@ -9,32 +9,31 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-Kind = Literal["text", "word", "count", "flag", "hex"]
-"""``text`` as is; ``word`` an enumeration value; ``count`` a non-negative decimal number
-(``virXMLPropUInt``, base 10); ``flag`` presence of the element; ``hex`` a number in any base."""
+Kind = Literal["model", "path", "word", "count", "bus"]
+"""``path`` as is; ``word`` an enumeration value and ``model`` a device's name, both cut where no
+such name is that long; ``count`` a decimal number of 32 bits (``virXMLPropUInt``, base 10);
+``bus`` the number of a PCI bus, in any base."""
 
 
 class Field(NamedTuple):
-    """One row: ``name`` in the record, ``path`` (``child`` or ``child/grandchild``),
-    ``attribute`` (None: the element itself), ``kind``."""
+    """One row: ``name`` in the record, ``path`` (the child), ``attribute``, ``kind``."""
 
     name: str
     path: str
-    attribute: str | None
+    attribute: str
     kind: Kind
 
     @property
     def xpath(self) -> str:
         """The place relative to ``<interface>``, e.g. ``driver/@queues``."""
-        return self.path if self.attribute is None else f"{self.path}/@{self.attribute}"
+        return f"{self.path}/@{self.attribute}"
 
 
 FIELDS: tuple[Field, ...] = (
-    Field("model", "model", "type", "text"),
+    Field("model", "model", "type", "model"),
     Field("source_mode", "source", "mode", "word"),
     Field("backend_type", "backend", "type", "word"),
-    Field("backend_vhost", "backend", "vhost", "text"),
-    Field("backend_tap", "backend", "tap", "text"),
+    Field("backend_vhost", "backend", "vhost", "path"),
     Field("driver_name", "driver", "name", "word"),
     Field("queues", "driver", "queues", "count"),
     Field("rx_queue_size", "driver", "rx_queue_size", "count"),
@@ -51,18 +50,10 @@ FIELDS: tuple[Field, ...] = (
     Field("mtu", "mtu", "size", "count"),
     Field("link_state", "link", "state", "word"),
     Field("address_type", "address", "type", "word"),
-    Field("address_bus", "address", "bus", "hex"),
-    Field("virtualport", "virtualport", "type", "word"),
-    Field("filterref", "filterref", "filter", "text"),
-    Field("isolated", "port", "isolated", "word"),
+    Field("address_bus", "address", "bus", "bus"),
     Field("teaming", "teaming", "type", "word"),
     Field("boot_order", "boot", "order", "count"),
-    Field("rom_bar", "rom", "bar", "word"),
-    Field("vlan", "vlan", None, "flag"),
-    Field("bandwidth", "bandwidth", None, "flag"),
 )
-
-BY_NAME: dict[str, Field] = {field.name: field for field in FIELDS}
 
 XPATH: dict[str, str] = {field.name: field.xpath for field in FIELDS} | {
     "type": "@type",

@@ -11,6 +11,7 @@ from vnicaudit.model.location import Location
 from vnicaudit.model.nic import Nic, NicConfig
 from vnicaudit.platforms.domain_xml.fields import CHILDREN
 from vnicaudit.platforms.domain_xml.nic_config import Part, config_of
+from vnicaudit.platforms.domain_xml.values import number
 
 _SOURCE_ATTRIBUTES = ("bridge", "network", "dev", "path", "name", "address")
 
@@ -158,8 +159,8 @@ def hostdev_nic(element: etree._Element, index: int, location: Location) -> Nic:
 
 
 def _pci_name(parts: list[str]) -> str | None:
-    try:
-        domain, bus, slot, function = (int(part, 0) for part in parts)
-    except ValueError:
+    numbers = [number(part) for part in parts]
+    if None in numbers:
         return None
+    domain, bus, slot, function = numbers
     return f"{domain:04x}:{bus:02x}:{slot:02x}.{function:x}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from vnicaudit.model.domain import Domain, DomainConfig
+from vnicaudit.model.hypervisors import KVM_OR_QEMU
 from vnicaudit.model.location import Location
 from vnicaudit.model.models import VIRTIO
 from vnicaudit.model.nic import Nic, NicConfig, RunningNic
@@ -99,14 +100,13 @@ def extra_nics(args: list[str]) -> tuple[RunningNic, ...]:
 
 def _config(qemu: RunningQemu) -> DomainConfig:
     return DomainConfig(
-        type=qemu.type or "qemu",
+        type=qemu.type or KVM_OR_QEMU,
         arch=qemu.arch,
         machine=qemu.machine,
         vcpus=qemu.vcpus,
         vcpus_max=qemu.vcpus_max,
         owner=qemu.owner,
         form="qemu",
-        windows_hint=qemu.windows_hint,
         readiness=readiness_of(
             None,
             virtio_nic=any(nic.model in VIRTIO for nic in qemu.nics),

@@ -1,0 +1,116 @@
+"""What a domain sets, gathered -> :class:`~vnicaudit.model.domain.DomainConfig`."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from lxml import etree
+from msgspec.structs import replace
+
+from vnicaudit.model.domain import DomainConfig
+from vnicaudit.model.nic import Nic
+from vnicaudit.platforms.domain_xml.facts import Facts, shared_memory
+from vnicaudit.platforms.domain_xml.owner import owner_of
+from vnicaudit.platforms.domain_xml.readiness import TRANSITIONAL, readiness_of
+from vnicaudit.platforms.domain_xml.values import count, word
+
+_REMEMBERED = 4096
+_LONG = 1024
+"""Characters. A domain that says more is somebody's joke, and not remembered."""
+_PORTS = ("pcie-root-port", "pcie-switch-downstream-port")
+
+
+class _Key(NamedTuple):
+    """All that a record is made of, as text where the definition has text."""
+
+    kind: str
+    form: str
+    arch: str | None
+    machine: str | None
+    os_id: str | None
+    owner: str
+    vcpus: str | None
+    vcpus_max: str | None
+    windows: bool
+    virtio_disk: bool
+    virtio_nic: bool
+    shared: bool | None
+    nics: int
+
+
+_records: dict[_Key, DomainConfig] = {}
+"""Domains set alike share one record."""
+
+
+def config_of(
+    kind: str, form: str, facts: Facts, nics: tuple[Nic, ...], devices: etree._Element | None
+) -> DomainConfig:
+    """The record of a ``<domain type=kind>``; ``form`` is as in the record."""
+    key = _key(kind, form, facts, nics)
+    config = _records.get(key)
+    if config is None:
+        config = _record(key)
+        if sum(len(text) for text in key if isinstance(text, str)) < _LONG:
+            if len(_records) >= _REMEMBERED:
+                _records.clear()  # bounded; refilled as needed
+            _records[key] = config
+    if config.readiness == TRANSITIONAL and devices is not None:
+        return replace(config, pcie_ports=_pcie_ports(devices))
+    return config
+
+
+def _key(kind: str, form: str, facts: Facts, nics: tuple[Nic, ...]) -> _Key:
+    return _Key(
+        kind,
+        form,
+        facts.arch,
+        facts.machine,
+        facts.os_id,
+        owner_of(facts.namespaces, facts.product),
+        facts.vcpus,
+        facts.vcpus_max,
+        facts.windows,
+        facts.virtio_disk,
+        any((nic.declared.model or "").startswith("virtio") for nic in nics),
+        shared_memory(facts),
+        len(nics),
+    )
+
+
+def _record(key: _Key) -> DomainConfig:
+    return DomainConfig(
+        type=word(key.kind),
+        arch=_word(key.arch),
+        machine=_word(key.machine),
+        vcpus=count((key.vcpus or "").strip()),
+        vcpus_max=count((key.vcpus_max or "").strip()),
+        owner=key.owner,
+        form=key.form,
+        os_id=_word(key.os_id),
+        readiness=readiness_of(
+            key.os_id,
+            virtio_nic=key.virtio_nic,
+            virtio_disk=key.virtio_disk,
+            windows_hint=key.windows,
+        ),
+        shared_memory=key.shared,
+        nics=key.nics,
+    )
+
+
+def _word(text: str | None) -> str | None:
+    return None if text is None else word(text)
+
+
+def _pcie_ports(devices: etree._Element) -> tuple[int, ...] | None:
+    """Indexes of the controllers that are PCI Express ports; None when the definition shows no
+    PCI controller (libvirt adds them when it is defined)."""
+    controllers = [
+        element for element in devices.iterchildren("controller") if element.get("type") == "pci"
+    ]
+    if not controllers:
+        return None
+    indexes = (
+        count(element.get("index", "")) for element in controllers if element.get("model") in _PORTS
+    )
+    return tuple(index for index in indexes if index is not None)
