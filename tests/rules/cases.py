@@ -139,7 +139,7 @@ def _frame(given: Facts, owner: str | None) -> tuple[str, str]:
         _DUMPED if form == "dump" else "",
         f"<domain{_attribute('type', kind)}{_attribute('id', identity)}>",
         "<name>guest</name><uuid>6e1f1c2e-6a0f-4d53-a1f2-0d8f3f0a4a01</uuid>",
-        f"<metadata>{_OWNERS.get(owner or '', '')}</metadata>",
+        f"<metadata>{_OWNERS[owner]}</metadata>" if owner in _OWNERS else "",
         f"<vcpu current='{vcpus}'>{vcpus_max}</vcpu>" if vcpus else "",
         f"<os><type{_attribute('arch', arch)}{_attribute('machine', machine)}>hvm</type></os>",
         given.pop("extra", ""),

@@ -6,6 +6,9 @@ libvirt accepts any text as a model and hands it to QEMU as it is. A model of an
 (`vmxnet`, `82545EM`, `netfront`), a misspelt one, or one that this architecture does not have is
 found out at start only: `'notarealnic' is not a valid device model name`.
 
+On `type='vdpa'` and `type='vhostuser'` only virtio is possible; libvirt refuses any other model when
+the domain is defined: `invalid model for interface of type 'vdpa'`.
+
 ## Why it matters
 
 The domain runs until it is next powered off, if it was edited while it ran, and then does not
@@ -63,9 +66,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from vnicaudit.model.backends import OWN_PATH
 from vnicaudit.model.finding import Severity
 from vnicaudit.model.machines import PPC64, X86, is_board
-from vnicaudit.model.models import LIBVIRT_MODELS, QEMU_MODELS, shown_model
+from vnicaudit.model.models import LIBVIRT_MODELS, QEMU_MODELS, VIRTIO, shown_model
 from vnicaudit.model.rule import Problem, Scope, Subject
 from vnicaudit.model.to_virtio import to_virtio
 from vnicaudit.model.version import Version
@@ -97,7 +101,9 @@ def applies(subject: Subject) -> bool:
 def check(subject: Subject) -> Iterator[Problem]:
     """One problem at most: no such device, not on this architecture, or not in this version."""
     model = subject.nic.model or ""
-    if model in LIBVIRT_MODELS and model not in QEMU_MODELS:
+    if subject.nic.type in OWN_PATH and model not in VIRTIO:
+        yield _only_virtio(subject, model)
+    elif model in LIBVIRT_MODELS and model not in QEMU_MODELS:
         yield _refused(subject, f"{model} is a model of another hypervisor, not of QEMU")
     elif model not in QEMU_MODELS:
         what = f"{shown_model(model)} is no NIC model of QEMU"
@@ -114,6 +120,17 @@ def _refused(subject: Subject, what: str, *, proven: bool = True) -> Problem:
         f"{what}: the domain is defined but does not start",
         field="model",
         confidence="high" if proven else "medium",
+        change=found.change,
+        fix=found.fix,
+    )
+
+
+def _only_virtio(subject: Subject, model: str) -> Problem:
+    found = to_virtio(subject, SEVERITY)
+    return Problem(
+        f"type='{subject.nic.type}' takes virtio only: libvirt refuses the definition with "
+        f"{shown_model(model)}",
+        field="model",
         change=found.change,
         fix=found.fix,
     )

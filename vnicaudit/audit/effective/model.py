@@ -6,7 +6,7 @@ from vnicaudit.audit.default_model import default_model
 from vnicaudit.audit.effective.given import Given, Outcome
 from vnicaudit.model.backends import OWN_PATH
 from vnicaudit.model.effective import NONE, UNKNOWN, Resolved
-from vnicaudit.model.models import QEMU_MODELS, model_of_driver
+from vnicaudit.model.models import QEMU_MODELS, VIRTIO, model_of_driver, shown_model
 from vnicaudit.model.version import Version
 
 VHOSTUSER_DEFAULT = Version(11, 1)
@@ -21,7 +21,7 @@ def resolve_model(given: Given) -> Outcome[str]:
         reason = f"QEMU runs -device {running.driver}"
         return Outcome(Resolved(nic.model, running.model, reason), _must_be_written(given))
     if nic.model is not None:
-        return _declared(nic.model)
+        return _declared(nic.model, nic.type)
     return _on_own_path(given) if nic.type in OWN_PATH else Outcome(_default(given))
 
 
@@ -33,8 +33,12 @@ def _must_be_written(given: Given) -> bool:
     return version is not None and version < VHOSTUSER_DEFAULT
 
 
-def _declared(model: str) -> Outcome[str]:
+def _declared(model: str, kind: str) -> Outcome[str]:
     name = model_of_driver(model)
+    if kind in OWN_PATH and model not in VIRTIO:
+        # qemuValidateDomainDeviceDefNetwork: "invalid model for interface of type '…'"
+        reason = f"libvirt refuses {shown_model(model)} on type='{kind}', which takes virtio only"
+        return Outcome(Resolved(model, None, reason, NONE), refused=True)
     same = name == model
     reason = "as declared" if same else f"libvirt hands it to QEMU as it is: -device {model}"
     return Outcome(Resolved(model, name, reason), refused=name not in QEMU_MODELS)

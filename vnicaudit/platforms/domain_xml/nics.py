@@ -100,8 +100,10 @@ def _read_alias(walk: _Walk, element: etree._Element) -> None:
 
 def _read_driver(walk: _Walk, element: etree._Element) -> None:
     walk.raw.append(("driver", tuple(element.items())))
-    for part in element.iterchildren("host", "guest"):
-        walk.raw.append((f"driver/{part.tag!s}", tuple(part.items())))
+    for name in ("host", "guest"):
+        part = next(element.iterchildren(name), None)
+        if part is not None:
+            walk.raw.append((f"driver/{name}", tuple(part.items())))
 
 
 _READERS: dict[str, Callable[[_Walk, etree._Element], None]] = {

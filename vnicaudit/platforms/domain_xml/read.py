@@ -29,7 +29,8 @@ _DEVICES = ("disk", "interface", "hostdev")
 def read_bytes(data: bytes, *, target: str, file: str | None) -> Iterator[Domain]:
     """Every domain in ``data`` (one or several documents, a save image, a snapshot).
 
-    Raises TargetError, with file and line, at the first document that cannot be parsed.
+    Raises TargetError, with file and line, when the readable ones have been yielded: for the
+    first document that is not.
     """
     dumped = _AUTO_GENERATED in data
     for document in documents(data, file or target):
@@ -83,11 +84,13 @@ def _declared(
 
 
 class _Walk:
-    """What the walk over a domain's children finds; the first of several equal ones counts."""
+    """What the walk over a domain's children finds. Like libvirt, the first of several equal ones
+    counts; only ``<sysinfo>`` there may be more of (SMBIOS and firmware)."""
 
-    __slots__ = ("devices", "facts", "name", "uuid")
+    __slots__ = ("devices", "facts", "name", "seen", "uuid")
 
     def __init__(self) -> None:
+        self.seen: set[str] = set()
         self.name: str | None = None
         self.uuid: str | None = None
         self.devices: etree._Element | None = None
@@ -96,12 +99,15 @@ class _Walk:
     def take(self, element: etree._Element) -> None:
         """Note what one child says."""
         tag: Any = element.tag  # str: only elements are iterated over
+        if tag in self.seen and tag != "sysinfo":
+            return
+        self.seen.add(tag)
         if tag == "name":
-            self.name = self.name or element.text
+            self.name = element.text
         elif tag == "uuid":
-            self.uuid = self.uuid or element.text
+            self.uuid = element.text
         elif tag == "devices":
-            self.devices = element if self.devices is None else self.devices
+            self.devices = element
         else:
             READERS[tag](self.facts, element)
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
+from collections import deque
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -24,8 +26,12 @@ _WRAPPERS = frozenset(
 _TIME = re.compile(r"(?:\d{1,4}-)?\d{1,5}:\d\d(?::\d\d)?(?:\.\d+)?")
 _HEADER_ENDS = frozenset({"COMMAND", "CMD", "ARGS"})
 _HEADER = re.compile(r"^[ \t]*(?:[A-Z%+][A-Z%+-]*[ \t]+)*(?:COMMAND|CMD|ARGS)[ \t]*$", re.MULTILINE)
+_LISTING_END = re.compile(r"\n[ \t]*(?:\n|```)")
 _LOST_QUOTES = re.compile(r"[ \t]\{\"")
 _EXPANDS = re.compile(r"\$[@*{(\w]|`|<|\.\.\.|…")
+_PATIENCE = 1 << 20
+"""Characters, and four times the text, that are looked at in vain before it is taken for a text
+that was made to take long."""
 _MAX_PREFIX = 600
 """Characters before the program in its line; ``ps`` columns and prompts are shorter."""
 
@@ -42,90 +48,129 @@ class Command(NamedTuple):
     whole: bool = True
 
 
+class _Read(NamedTuple):
+    """A command, or None where none was found; where to go on in the text; how many characters
+    were looked at in vain."""
+
+    command: Command | None
+    end: int
+    in_vain: int = 0
+
+
 class _Listing(NamedTuple):
-    """The columns of ``ps``: where it begins in the text, and which columns there are."""
+    """``ps`` with its header: where it begins and ends in the text (an empty line or a code fence
+    ends it), and which columns there are."""
 
     start: int
+    end: int
     columns: tuple[str, ...]
 
 
 def commands(text: str) -> Iterator[Command]:
     """Every QEMU command line in ``text``, in order; the threads ``ps -L`` lists are one."""
     seen: set[tuple[int | None, Arguments]] = set()
-    listings = [
-        _Listing(match.start(), tuple(match.group().split())) for match in _HEADER.finditer(text)
-    ]
+    listings = _listings(text)
     position, line, counted = 0, 1, 0
+    patience = 4 * len(text) + _PATIENCE
     while (match := _PROGRAM.search(text, position)) is not None:
         position = match.end()
         begin = text.rfind("\n", 0, match.start()) + 1
         if match.start() - begin > _MAX_PREFIX:
             continue
         line, counted = line + text.count("\n", counted, begin), begin
-        found = _command(text, match, begin, line, _listing(listings, text, begin))
-        if found is None:
+        listing = _listing(listings, begin)
+        command, position, in_vain = _command(
+            text, match, begin, line, listing, patient=patience > 0
+        )
+        patience -= in_vain
+        if command is None:
             continue
-        command, position = found
         if (command.pid, command.arguments) not in seen:
             if command.pid is not None:
                 seen.add((command.pid, command.arguments))
             yield command
 
 
-def _listing(listings: list[_Listing], text: str, begin: int) -> _Listing | None:
-    """The listing that the line at ``begin`` belongs to: the last header before it, unless an
-    empty line or a code fence ends it."""
+def _listings(text: str) -> deque[_Listing]:
+    ends = [match.end() for match in _LISTING_END.finditer(text)]
+    found: deque[_Listing] = deque()
+    for match in _HEADER.finditer(text):
+        place = bisect_right(ends, match.end())
+        end = ends[place] if place < len(ends) else len(text) + 1
+        found.append(_Listing(match.start(), end, tuple(match.group().split())))
+    return found
+
+
+def _listing(listings: deque[_Listing], begin: int) -> _Listing | None:
+    """The listing that the line at ``begin`` belongs to. Lines are asked for in order."""
     while len(listings) > 1 and listings[1].start < begin:
-        del listings[0]
+        listings.popleft()
     if not listings or listings[0].start >= begin:
         return None
-    between = text[listings[0].start : begin]
-    return None if re.search(r"\n[ \t]*\n|\n[ \t]*```", between) else listings[0]
+    return listings[0] if begin < listings[0].end else None
 
 
 def _command(
-    text: str, match: re.Match[str], begin: int, line: int, listing: _Listing | None
-) -> tuple[Command, int] | None:
+    text: str,
+    match: re.Match[str],
+    begin: int,
+    line: int,
+    listing: _Listing | None,
+    *,
+    patient: bool,
+) -> _Read:
     prefix = text[begin : match.start()]
     if listing is not None or _is_ps(prefix.split()):
         return _from_ps(text, match, prefix.split(), line, listing)
     if not _is_shell(prefix):
-        return None
+        return _Read(None, match.end())
     end = text.find("\n", match.end())
     if _LOST_QUOTES.search(text[match.end() : end if end >= 0 else len(text)]):
         return _unquoted(text, match, line, None)
-    return _from_shell(text, match, line)
+    return _from_shell(text, match, line, patient=patient)
 
 
-def _from_shell(text: str, match: re.Match[str], line: int) -> tuple[Command, int] | None:
-    words, end, problem = shell_words(text, match.end())
+def _from_shell(text: str, match: re.Match[str], line: int, *, patient: bool) -> _Read:
+    """What stands in a line that is no command line of QEMU's, and in those that continue it, are
+    arguments of something else: not looked at again. Without patience (a file made to take long)
+    quotation marks are not followed beyond them either."""
+    logical = _logical_line(text, match.end())
+    words, end, problem = shell_words(
+        text, match.end(), MAX_COMMAND if patient else min(logical - match.end(), MAX_COMMAND)
+    )
     arguments = parse(words)
     if not arguments.has(*EVIDENCE):
-        return None
+        return _Read(None, min(end, logical), end - match.end())
     whole = not any(_EXPANDS.match(word) for word in words) and not arguments.has("readconfig")
     arguments = arguments._replace(problem=problem or arguments.problem)
-    return Command(match["program"], arguments, line, None, whole), end
+    return _Read(Command(match["program"], arguments, line, None, whole), end)
+
+
+def _logical_line(text: str, start: int) -> int:
+    """Where the line that ``start`` is in ends, with those that continue it."""
+    end = text.find("\n", start)
+    while end > 0 and text[max(0, end - 2) : end].rstrip("\r").endswith("\\"):
+        end = text.find("\n", end + 1)
+    return len(text) if end < 0 else end + 1
 
 
 def _from_ps(
     text: str, match: re.Match[str], prefix: list[str], line: int, listing: _Listing | None
-) -> tuple[Command, int] | None:
+) -> _Read:
     """A line of ``ps``; None where the program is an argument of another (``grep qemu-kvm``)."""
     if listing is not None and len(prefix) != len(listing.columns) - 1:
-        return None
+        return _Read(None, match.end())
     return _unquoted(text, match, line, _pid(prefix, listing))
 
 
-def _unquoted(
-    text: str, match: re.Match[str], line: int, pid: int | None
-) -> tuple[Command, int] | None:
+def _unquoted(text: str, match: re.Match[str], line: int, pid: int | None) -> _Read:
     end = text.find("\n", match.end())
     end = len(text) if end < 0 else end
     arguments = parse_unquoted(text[match.end() : min(end, match.end() + MAX_COMMAND)].split())
     if not arguments.has(*EVIDENCE):
-        return None
+        return _Read(None, match.end())
     # never whole: a line that ps cut short looks like one that ends there
-    return Command(match["program"], arguments, line, pid, whole=False), end
+    return _Read(Command(match["program"], arguments, line, pid, whole=False), end)
 
 
 def _pid(prefix: list[str], listing: _Listing | None) -> int | None:

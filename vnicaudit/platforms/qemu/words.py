@@ -32,16 +32,17 @@ class Words(NamedTuple):
     problem: str | None = None
 
 
-def shell_words(text: str, start: int) -> Words:
+def shell_words(text: str, start: int, most: int = MAX_COMMAND) -> Words:
     """Split as a POSIX shell does, from ``start`` to the end of the command (a newline that is
-    not escaped, ``;``, ``|``, ``&``, ``>``, a comment, the end of the text).
+    not escaped, ``;``, ``|``, ``&``, ``>``, a comment, the end of the text), looking at ``most``
+    characters.
 
     Nothing is expanded: ``$VAR`` stays as it is.
     """
     words: list[str] = []
     parts: list[str] = []  # of the word being read; joined once: a word may have millions
     position = start
-    limit = min(len(text), start + MAX_COMMAND)
+    limit = min(len(text), start + most)
     while position < limit:
         match = _TOKEN.match(text, position, limit)
         if match is None:

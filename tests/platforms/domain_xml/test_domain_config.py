@@ -1,0 +1,52 @@
+"""Domains set alike share a record, and no definition makes the memory of them large."""
+
+from __future__ import annotations
+
+import tracemalloc
+
+from vnicaudit.model.domain import Domain, DomainConfig
+from vnicaudit.platforms.domain_xml.read import read_bytes
+
+
+def read(kind: str, arch: str, machine: str, os_id: str = "", model: str = "virtio") -> Domain:
+    text = (
+        f"<domain type='{kind}'><metadata>"
+        "<l:libosinfo xmlns:l='http://libosinfo.org/xmlns/libvirt/domain/1.0'>"
+        f"<l:os id='{os_id}'/></l:libosinfo></metadata>"
+        f"<os><type arch='{arch}' machine='{machine}'>hvm</type></os>"
+        f"<devices><interface type='{kind}'><model type='{model}'/></interface></devices></domain>"
+    )
+    (found,) = read_bytes(text.encode(), target="t", file=None)
+    return found
+
+
+def test_domains_set_alike_share_a_record() -> None:
+    first, second = read("kvm", "x86_64", "q35"), read("kvm", "x86_64", "q35")
+    assert first.declared is second.declared
+    assert first.nics[0].declared is second.nics[0].declared
+    assert read("kvm", "x86_64", "pc").declared.machine == "pc"
+
+
+def test_words_no_libvirt_knows_are_cut() -> None:
+    long = "m" * 100_000
+    cut = "m" * 200 + "…"
+    found = read(long, long, long, long).declared
+    assert (found.type, found.arch, found.machine, found.os_id) == (cut, cut, cut, cut)
+
+
+def test_memory_stays_flat_however_long_the_values_are() -> None:
+    """2000 definitions of 200 KB, all different: 400 MB if they were remembered."""
+    read("kvm", "x86_64", "warm-up")
+    tracemalloc.start()
+    try:
+        kept: list[DomainConfig] = []
+        for number in range(400):
+            for field in range(5):
+                values = ["kvm", "x86_64", "q35", "", "virtio"]
+                values[field] = f"{number}-" + "x" * 200_000
+                kept.append(read(*values).declared)
+        _now, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert len(kept) == 2000
+    assert peak < 16 << 20
