@@ -6,8 +6,8 @@ libvirt accepts any text as a model and hands it to QEMU as it is. A model of an
 (`vmxnet`, `82545EM`, `netfront`), a misspelt one, or one that this architecture does not have is
 found out at start only: `'notarealnic' is not a valid device model name`.
 
-On `type='vdpa'` and `type='vhostuser'` only virtio is possible; libvirt refuses any other model when
-the domain is defined: `invalid model for interface of type 'vdpa'`.
+On `type='vdpa'` and `type='vhostuser'` only virtio is possible; libvirt refuses any other model
+when the domain is defined: `invalid model for interface of type 'vdpa'`.
 
 ## Why it matters
 
