@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from vnicaudit import __version__
-from vnicaudit.cli.stdout import flush
+from vnicaudit.cli.stdout import discard, flush
 from vnicaudit.errors import ReaderGoneError, VnicauditError
 
 _COMMANDS = ("audit", "nics", "explain", "rules")
@@ -89,10 +89,10 @@ def run(arguments: list[str] | None = None) -> int:
         click.echo("Interrupted.", err=True)
         return 130
     except ReaderGoneError as error:
-        # keep Python from complaining at shutdown
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        discard()
         return error.exit_code
     except VnicauditError as error:
+        discard()
         _complain(str(error))
         return error.exit_code
     except Exception as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TextIO
 
@@ -25,6 +26,17 @@ def flush() -> None:
         stream().flush()
     except OSError as error:
         raise failed(error, "standard output") from None
+
+
+def discard() -> None:
+    """Drop what standard output would not take, so that Python does not try again, and complain,
+    when it ends. Output that can still be written is."""
+    if sys.stdout is None:
+        return
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def stream() -> TextIO:

@@ -31,6 +31,9 @@ class DomainConfig(msgspec.Struct, frozen=True, cache_hash=True):
     not-supported. See :mod:`vnicaudit.platforms.domain_xml.readiness`."""
     shared_memory: bool | None = None
     """Guest memory is shared with another process, as vhost-user needs."""
+    encrypted: bool = False
+    """Its memory is hidden from the host (``<launchSecurity>``: SEV, TDX, Secure Execution): a
+    virtio device may need ``iommu='on'`` to reach it."""
     session: bool = False
     """Belongs to an unprivileged session daemon (``qemu:///session``)."""
     pcie_ports: tuple[int, ...] | None = None

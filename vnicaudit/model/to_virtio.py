@@ -22,6 +22,10 @@ _PORT = (
 )
 _NEEDS_DRIVER = "Windows has no virtio driver of its own: install NetKVM from virtio-win first"
 _UNKNOWN = "whether the guest has a virtio driver is not known; without one it loses its network"
+_ENCRYPTED = (
+    "the guest's memory is encrypted: a virtio device that it is to share with needs iommu='on' "
+    "as well, unless libvirt and QEMU set it themselves"
+)
 _STAGED = "Power the guest off and on; a reboot inside the guest keeps the old device."
 _LEAVE = "Leave it, or move the service to a guest that supports virtio."
 
@@ -55,6 +59,8 @@ def _already(subject: Subject) -> bool:
 
 def _by_readiness(subject: Subject, severity: Severity) -> Conversion:
     readiness = subject.domain.readiness
+    if readiness == "ready" and subject.domain.encrypted and subject.nic.iommu != "on":
+        return Conversion(severity, "", _change(subject, "virtio", _ENCRYPTED, safe=False))
     if readiness == "ready":
         return Conversion(severity, "", _change(subject, "virtio", _KEEPS, safe=True))
     if readiness == "ready-transitional":

@@ -46,6 +46,14 @@ def test_pasted() -> None:
     assert lines(second) == [5]
 
 
+def test_one_id_that_begins_another() -> None:
+    text = PASTED.split("$")[1].replace("netdev=a", "netdev=a,id=x10").replace(
+        "e1000,netdev=b", "e1000,netdev=b,id=x1"
+    )  # fmt: skip
+    (qemu,) = read(f"${text}")
+    assert lines(qemu) == [3, 4]
+
+
 def test_a_log_is_libvirts_even_when_nothing_else_says_so() -> None:
     (qemu,) = read(LOG)
     assert qemu.owner == "libvirt"

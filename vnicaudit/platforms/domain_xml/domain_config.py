@@ -32,6 +32,7 @@ class _Key(NamedTuple):
     vcpus: str | None
     vcpus_max: str | None
     windows: bool
+    encrypted: bool
     virtio_disk: bool
     virtio_nic: bool
     shared: bool | None
@@ -70,6 +71,7 @@ def _key(kind: str, form: str, facts: Facts, nics: tuple[Nic, ...]) -> _Key:
         facts.vcpus,
         facts.vcpus_max,
         facts.windows,
+        facts.encrypted,
         facts.virtio_disk,
         any((nic.declared.model or "").startswith("virtio") for nic in nics),
         shared_memory(facts),
@@ -79,6 +81,7 @@ def _key(kind: str, form: str, facts: Facts, nics: tuple[Nic, ...]) -> _Key:
 
 def _record(key: _Key) -> DomainConfig:
     return DomainConfig(
+        encrypted=key.encrypted,
         type=word(key.kind),
         arch=_word(key.arch),
         machine=_word(key.machine),

@@ -21,8 +21,8 @@ class Facts:
     """What the walk over a domain gathers before the record is made."""
 
     __slots__ = (
-        "arch", "cells", "commandline", "machine", "memory_shared", "namespaces", "os_id",
-        "product", "suppressions", "vcpus", "vcpus_max", "virtio_disk", "windows",
+        "arch", "cells", "commandline", "encrypted", "machine", "memory_shared", "namespaces",
+        "os_id", "product", "suppressions", "vcpus", "vcpus_max", "virtio_disk", "windows",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -35,6 +35,7 @@ class Facts:
         self.product: str | None = None
         self.os_id: str | None = None
         self.windows = False
+        self.encrypted = False
         self.virtio_disk = False
         self.memory_shared = False
         self.cells: tuple[str | None, ...] = ()
@@ -84,9 +85,14 @@ def _suppressions(entry: etree._Element) -> list[str]:
 
 
 def _read_sysinfo(facts: Facts, element: etree._Element) -> None:
-    for entry in element.iterfind("system/entry"):
-        if entry.get("name") == "product":
-            facts.product = (entry.text or "").strip()
+    given = {
+        entry.get("name"): (entry.text or "").strip() for entry in element.iterfind("system/entry")
+    }
+    if not given:
+        return  # the firmware's
+    # KubeVirt writes manufacturer and family, and a product named "None"
+    kubevirt = "KubeVirt" in (given.get("manufacturer"), given.get("family"))
+    facts.product = "KubeVirt" if kubevirt else given.get("product")
 
 
 def _read_features(facts: Facts, element: etree._Element) -> None:
@@ -112,6 +118,11 @@ def _read_commandline(facts: Facts, element: etree._Element) -> None:
     facts.commandline = element
 
 
+def _read_security(facts: Facts, element: etree._Element) -> None:
+    del element
+    facts.encrypted = True
+
+
 READERS: dict[str, Callable[[Facts, etree._Element], None]] = {
     _COMMANDLINE: _read_commandline,
     "vcpu": _read_vcpu,
@@ -122,6 +133,7 @@ READERS: dict[str, Callable[[Facts, etree._Element], None]] = {
     "clock": _read_clock,
     "memoryBacking": _read_memory,
     "cpu": _read_cpu,
+    "launchSecurity": _read_security,
 }
 """Child of ``<domain>`` -> what reads it."""
 

@@ -3,31 +3,54 @@
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Iterable
 
 from vnicaudit.model.nic import RunningNic
 
 _NIC_LINE = re.compile(r"(?<![\w-])-(?:device|nic|net)\b")
+_MAC = re.compile(r"(?:[0-9a-f]{2}:){5}[0-9a-f]{2}")
+_ID = re.compile(r"(?:\"id\":\s?\"|(?<![\w-])id=)([\w.-]+)")
 
 
 def nic_lines(text: str, first: int, nics: Iterable[RunningNic]) -> tuple[int, ...]:
     """The 1-based line of each NIC. ``text`` is the command line as it was written, which begins
     in line ``first`` of its file; a NIC that is not found in it gets that line."""
-    lines = [
-        (number, line.lower())
-        for number, line in enumerate(text.split("\n"), first)
-        if _NIC_LINE.search(line)
-    ]
-    return tuple(_line(nic, lines, first) for nic in nics)
+    places = _Places(text, first)
+    return tuple(places.line(nic) for nic in nics)
 
 
-def _line(nic: RunningNic, lines: list[tuple[int, str]], first: int) -> int:
-    """By what is most its own: the MAC address, then the id, then the kind of device."""
-    marks = (nic.mac or "", f'"id":"{nic.id}"', f"id={nic.id}", nic.driver)
-    for mark in marks:
-        for place, (number, line) in enumerate(lines):
-            if mark and mark.lower() in line:
-                if line.count(nic.driver.lower()) < 2:
-                    del lines[place]  # a line of its own: not another NIC's
-                return number
-    return first
+class _Places:
+    """The lines that have a NIC on them, by what can be found there; one pass over the text."""
+
+    def __init__(self, text: str, first: int) -> None:
+        self._first = first
+        self._macs: dict[str, int] = {}
+        self._ids: dict[str, int] = {}
+        self._lines: list[tuple[int, str]] = []
+        self._by_driver: dict[str, deque[int]] = {}
+        for number, line in enumerate(text.split("\n"), first):
+            if _NIC_LINE.search(line):
+                lower = line.lower()
+                self._lines.append((number, lower))
+                for mac in _MAC.findall(lower):
+                    self._macs.setdefault(mac, number)
+                for name in _ID.findall(line):
+                    self._ids.setdefault(name, number)
+
+    def line(self, nic: RunningNic) -> int:
+        """By what is most its own: the MAC address, then the id, then the kind of device."""
+        if nic.mac in self._macs:
+            return self._macs[nic.mac]
+        if nic.id in self._ids:
+            return self._ids[nic.id]
+        return self._next(nic.driver.lower())
+
+    def _next(self, driver: str) -> int:
+        """The next line with a device of this kind, as often as it is on it."""
+        if driver not in self._by_driver:
+            self._by_driver[driver] = deque(
+                number for number, line in self._lines for _ in range(line.count(driver))
+            )
+        left = self._by_driver[driver]
+        return left.popleft() if left else self._first
