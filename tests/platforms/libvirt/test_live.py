@@ -1,6 +1,7 @@
 """Reading a real libvirtd (a private one: see private_daemon.py)."""
 
 import os
+import re
 import signal
 
 import libvirt
@@ -162,7 +163,8 @@ def test_tcp_gives_what_the_local_socket_gives(
     ("how", "reason"),
     [
         (signal.SIGSTOP, "no answer within 1 s"),
-        (signal.SIGKILL, "data"),  # end of file, connection reset or broken pipe: all say data
+        # libvirt names what it was doing: reading or writing data, or the socket it found closed
+        (signal.SIGKILL, "data|client socket is closed"),
     ],
     ids=["hangs", "dies"],
 )
@@ -186,7 +188,7 @@ def test_a_host_that_fails_in_the_middle_costs_what_was_not_read(
     assert len(good) + len(bad) == 60
     assert bad
     assert bad[-1].startswith("domain 'vm-59': ")
-    assert reason in bad[0]
+    assert re.search(reason, bad[0]), bad[0]
     if how == signal.SIGSTOP:  # one deadline for all of them, not one for each
         assert {message.partition(": ")[2] for message in bad} == {f"not read: {reason}"}
     assert [item.name for item in read(daemon.uri).domains if isinstance(item, Domain)] == [
