@@ -167,6 +167,17 @@ def test_other_content_is_an_error_when_named_and_passed_over_in_a_folder(
     assert read(path, explicit=False) == []
 
 
+def test_a_document_without_a_domain_is_named(tmp_path: Path) -> None:
+    """A snapshot without its definition; a domain in somebody else's namespace."""
+    for text in (
+        "<domainsnapshot><name>s</name></domainsnapshot>",
+        "<domain xmlns='urn:other' type='kvm'><name>x</name></domain>",
+    ):
+        path = write(tmp_path, text.encode())
+        assert one_error(read(path)).message == "recognised, but there is no domain in it"
+        assert read(path, explicit=False) == []
+
+
 def test_ten_thousand_nics_in_one_domain(tmp_path: Path) -> None:
     nic = "<interface type='bridge'>\n<source bridge='b'/>\n<model type='virtio'/></interface>\n"
     text = f"<domain type='kvm'><name>x</name><devices>\n{nic * 10_000}</devices></domain>"

@@ -109,10 +109,16 @@ def _large(
 
 def _items(data: bytes, path: str, target: str, *, explicit: bool) -> Iterator[Item]:
     reader = _reader_of(data)
-    if reader is not None:
-        yield from reader(data, path, target)
-    elif explicit:
-        yield ReadError(_why_not(data), path)
+    if reader is None:
+        if explicit:
+            yield ReadError(_why_not(data), path)
+        return
+    empty = True
+    for item in reader(data, path, target):
+        empty = False
+        yield item
+    if empty and explicit:
+        yield ReadError("recognised, but there is no domain in it", path)
 
 
 def _reader_of(head: bytes) -> Callable[[bytes, str, str], Iterator[Item]] | None:
