@@ -175,6 +175,8 @@ def test_a_document_without_a_domain_is_named(tmp_path: Path) -> None:
     ):
         path = write(tmp_path, text.encode())
         assert one_error(read(path)).message == "recognised, but there is no domain in it"
+        large = write(tmp_path, text.encode() + b"\n" * 100_000, "large")
+        assert one_error(read(large)).message == "recognised, but there is no domain in it"
         assert read(path, explicit=False) == []
 
 

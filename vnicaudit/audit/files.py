@@ -27,6 +27,8 @@ PIPE_PATIENCE = 60.0
 """Seconds to wait for a pipe's writer to say something."""
 
 Item = Domain | NovaConfig | ReadError
+Reader = Callable[[bytes, str, str], Iterator[Item]]
+"""Content, path and target -> items."""
 
 _NOT_RECOGNISED = (
     "not recognised: no libvirt domain XML, no QEMU command line, log or ps output, no nova.conf"
@@ -48,8 +50,7 @@ def read_file(path: str, target: str, *, explicit: bool) -> Iterator[Item]:
     try:
         status = os.fstat(descriptor)
         if stat.S_ISFIFO(status.st_mode):
-            data: bytes | None = _read_pipe(descriptor, path)
-            yield from _items(data or b"", path, target, explicit=explicit)
+            yield from _items(_read_pipe(descriptor, path), path, target, explicit=explicit)
             return
         if not stat.S_ISREG(status.st_mode):
             yield ReadError("not a regular file", path)
@@ -104,15 +105,21 @@ def _large(
         return
     else:
         data = head + _read_up_to(descriptor, MAX_BYTES - len(head))
-    yield from reader(data, path, target)
+    yield from _read_with(reader, data, path, target, explicit=explicit)
 
 
 def _items(data: bytes, path: str, target: str, *, explicit: bool) -> Iterator[Item]:
     reader = _reader_of(data)
-    if reader is None:
-        if explicit:
-            yield ReadError(_why_not(data), path)
-        return
+    if reader is not None:
+        yield from _read_with(reader, data, path, target, explicit=explicit)
+    elif explicit:
+        yield ReadError(_why_not(data), path)
+
+
+def _read_with(
+    reader: Reader, data: bytes, path: str, target: str, *, explicit: bool
+) -> Iterator[Item]:
+    """What was recognised, whatever its size; a file the user named says so if that is nothing."""
     empty = True
     for item in reader(data, path, target):
         empty = False
@@ -121,7 +128,7 @@ def _items(data: bytes, path: str, target: str, *, explicit: bool) -> Iterator[I
         yield ReadError("recognised, but there is no domain in it", path)
 
 
-def _reader_of(head: bytes) -> Callable[[bytes, str, str], Iterator[Item]] | None:
+def _reader_of(head: bytes) -> Reader | None:
     if looks_like_xml(head):
         return _read_xml
     from vnicaudit.platforms.qemu.read import looks_like as looks_like_qemu

@@ -131,7 +131,7 @@ class Run:
                 tally.error(item)
             elif isinstance(item, Domain):
                 tally.domain(item)
-                yield self._work.domain(item, Host(name).declared, name)
+                yield self._work.domain(item, HostConfig(), name)
             elif isinstance(item, NovaConfig):
                 tally.configs += 1
                 if (product := self._work.nova(item, name)) is not None:

@@ -26,7 +26,7 @@ MAX_PER_DOMAIN = 256
 
 IN_METADATA = "the domain's metadata"
 
-_LIVE = ("running", "state", "host.", "vhost")
+_LIVE = ("running", "state", "host.")
 """Beginnings of facts (:mod:`vnicaudit.audit.facts`) that a definition alone never has."""
 
 

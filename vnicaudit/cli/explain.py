@@ -13,7 +13,7 @@ from vnicaudit.audit.run import Run
 from vnicaudit.audit.suppressions import Suppressor
 from vnicaudit.audit.work import AuditWork
 from vnicaudit.cli.nics import complain_about
-from vnicaudit.cli.options import output_options, reading_options
+from vnicaudit.cli.options import format_option, output_options, reading_options
 from vnicaudit.cli.reading import reading, screen
 from vnicaudit.cli.stdout import emit, flush
 from vnicaudit.errors import TargetError
@@ -37,14 +37,7 @@ Examples:
     help="Which NIC: its MAC address, its index in the domain (from 0), or its tap.",
 )
 @click.option("--domain", metavar="NAME|UUID", help="Of which domain, where that is not clear.")
-@click.option(
-    "--format",
-    "format_",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="How to print it.",
-)
+@format_option
 @reading_options
 @output_options
 def command(targets: tuple[str, ...], **given: Any) -> int:

@@ -8,7 +8,7 @@ import click
 
 from vnicaudit.audit.run import Run
 from vnicaudit.audit.work import NicsWork
-from vnicaudit.cli.options import output_options, reading_options
+from vnicaudit.cli.options import format_option, output_options, reading_options
 from vnicaudit.cli.progress import Progress
 from vnicaudit.cli.reading import reading, screen
 from vnicaudit.cli.stdout import emit, flush
@@ -28,14 +28,7 @@ Examples:
 
 @click.command("nics", epilog=_EPILOG)
 @click.argument("targets", metavar="TARGET...", nargs=-1, required=True)
-@click.option(
-    "--format",
-    "format_",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="How to print it.",
-)
+@format_option
 @reading_options
 @output_options
 def command(targets: tuple[str, ...], **given: Any) -> int:

@@ -54,6 +54,16 @@ def output_options(function: F) -> F:
     return function
 
 
+format_option = click.option(
+    "--format",
+    "format_",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="How to print it.",
+)
+"""Of the commands that print one thing, for people or for programs."""
+
 _READING = (
     click.option(
         "--config",

@@ -1,17 +1,12 @@
 """NIC models: which there are, what they can do, and what libvirt and QEMU call them.
 
-Sources: libvirt 11.3 ``virDomainNetModel`` and ``virDomainInterfaceIsVnetCompatModel``;
-``qemu-system-* -device help`` of QEMU 7.2 and 10.0.
+Sources: libvirt 11.3 ``virDomainNetModel``; ``qemu-system-* -device help`` of QEMU 7.2 and 10.0.
 """
 
 from __future__ import annotations
 
 VIRTIO = frozenset({"virtio", "virtio-transitional", "virtio-non-transitional"})
 """``virDomainNetIsVirtioModel``: only these have vhost, queues and rings."""
-
-VNET_HDR = VIRTIO | {"e1000e", "igb", "vmxnet3"}
-"""Models for which libvirt opens the tap with IFF_VNET_HDR: checksum and segmentation offload
-reach the host. All others are emulated frame by frame."""
 
 LEGACY = (
     frozenset({"rtl8139", "ne2k_pci", "ne2k_isa", "pcnet", "tulip"})
