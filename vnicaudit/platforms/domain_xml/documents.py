@@ -14,6 +14,7 @@ from typing import NamedTuple
 from lxml import etree
 
 from vnicaudit.errors import TargetError
+from vnicaudit.platforms.domain_xml.encodings import as_utf8, is_foreign, roughly_ascii
 from vnicaudit.platforms.domain_xml.spans import DOCTYPE, OPENING, Span, spans
 
 OTHER_ROOTS = (
@@ -32,7 +33,6 @@ _SAVE_HEADER = 16 + 5 * 4 + 14 * 4
 """struct _virQEMUSaveHeader, libvirt 11.3 src/qemu/qemu_saveimage.h."""
 
 _HEAD = re.compile(rb"<([A-Za-z_][\w.-]*)(?=[\s>/])")
-_ENCODING = re.compile(r"(<\?xml[^>]*?)\sencoding\s*=\s*(?:'[^']*'|\"[^\"]*\")")
 _TEMPLATE = re.compile(rb"\{\{|\{%")
 
 _PARSER = etree.XMLParser(
@@ -59,12 +59,12 @@ class Document(NamedTuple):
 def looks_like_xml(head: bytes) -> bool:
     """Whether a file that begins with ``head`` (some kilobytes) may hold domain XML: a libvirt
     root element, in any encoding lxml reads, perhaps after a log line."""
-    return OPENING.search(_ascii(head)) is not None or head.startswith(_SAVE_MAGIC)
+    return OPENING.search(roughly_ascii(head)) is not None or head.startswith(_SAVE_MAGIC)
 
 
 def root_name(head: bytes) -> str | None:
     """The name of the first element in ``head``, None when there is none."""
-    match = _HEAD.search(_ascii(head))
+    match = _HEAD.search(roughly_ascii(head))
     return None if match is None else match.group(1).decode()
 
 
@@ -76,8 +76,8 @@ def documents(data: bytes, file: str) -> Iterator[Document]:
     """
     if data.startswith(_SAVE_MAGIC):
         data = _save_image_xml(data, file)
-    elif _wide(data):
-        data = _narrowed(data, file)
+    elif is_foreign(data):
+        data = as_utf8(data, file)
     if len(data) <= MAX_DOCUMENT and not _needs_care(data):
         root = _try_parse(data)
         if root is not None:
@@ -194,34 +194,3 @@ def _save_image_xml(data: bytes, file: str) -> bytes:
             # the XML and then, from version 2 on, a cookie; both end with a NUL
             return data[_SAVE_HEADER : _SAVE_HEADER + length].split(b"\0", 1)[0]
     raise TargetError("a libvirt save image that is truncated or of an unknown version", file=file)
-
-
-def _wide(data: bytes) -> bool:
-    """UTF-16 or UTF-32, by byte order mark or by zero bytes around the first ``<``."""
-    return data.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in data[:4]
-
-
-def _narrowed(data: bytes, file: str) -> bytes:
-    """UTF-16 and UTF-32 as UTF-8, so that there is one way to look for documents."""
-    try:
-        text = data.decode(_wide_codec(data))
-    except UnicodeDecodeError as error:
-        raise TargetError(f"not readable as XML: {error.reason}", file=file) from None
-    return _ENCODING.sub(r"\1", text.lstrip("\ufeff"), count=1).encode("utf-8", "replace")
-
-
-def _wide_codec(data: bytes) -> str:
-    """By the byte order mark, or by where the zero bytes of ``<`` are."""
-    for mark, codec in (
-        (b"\xff\xfe\0\0", "utf-32"), (b"\0\0\xfe\xff", "utf-32"),
-        (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"),
-        (b"\0\0\0", "utf-32-be"), (b"\0", "utf-16-be"),
-    ):  # fmt: skip
-        if data.startswith(mark):
-            return codec
-    return "utf-32-le" if data[1:4] == b"\0\0\0" else "utf-16-le"
-
-
-def _ascii(head: bytes) -> bytes:
-    """``head`` with the zero bytes of UTF-16 and UTF-32 taken out, good enough to look at."""
-    return head.replace(b"\0", b"") if _wide(head) else head

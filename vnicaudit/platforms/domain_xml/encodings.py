@@ -1,0 +1,83 @@
+"""Encodings in which ``<`` is not the byte 0x3C: UTF-16, UTF-32 and EBCDIC.
+
+They are made UTF-8 before anything is looked for, so that there is one way to find documents.
+The rest (UTF-8, ISO-8859-x, Shift_JIS …) libxml2 decodes by the XML declaration. How to tell them
+apart is XML 1.0, appendix F.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+
+from vnicaudit.errors import TargetError
+
+_EBCDIC = b"\x4c\x6f\xa7\x94"
+"""``<?xm`` in every EBCDIC: its letters are the same in all code pages."""
+
+_DECLARED = re.compile(r"(<\?xml[^>]*?)\sencoding\s*=\s*(?:'([^']*)'|\"([^\"]*)\")")
+_NUMBERED = re.compile(r"(?i)(?:ibm|cp|ccsid)[-_]?0*(\d{2,4})")
+"""IANA writes IBM01140, z/OS IBM-1140 and Python cp1140."""
+
+_DECLARATION = 256
+"""Bytes that surely hold an XML declaration."""
+
+
+def is_foreign(data: bytes) -> bool:
+    """UTF-16 or UTF-32, by byte order mark or by zero bytes around the first ``<``, or EBCDIC."""
+    return data.startswith((b"\xff\xfe", b"\xfe\xff", _EBCDIC)) or b"\0" in data[:4]
+
+
+def as_utf8(data: bytes, file: str) -> bytes:
+    """The text as UTF-8, without the encoding that its XML declaration names.
+
+    Raises TargetError where it cannot be decoded.
+    """
+    try:
+        text = data.decode(_codec(data))
+    except UnicodeDecodeError as error:
+        raise TargetError(f"not readable as XML: {error.reason}", file=file) from None
+    except LookupError as error:
+        raise TargetError(f"not readable as XML: {error}", file=file, line=1) from None
+    if data.startswith(_EBCDIC):
+        text = text.replace("\x85", "\n")  # the mainframe's new line, NEL
+    return _DECLARED.sub(r"\1", text.lstrip("\ufeff"), count=1).encode("utf-8", "replace")
+
+
+def roughly_ascii(head: bytes) -> bytes:
+    """``head`` good enough to look for tags in."""
+    if head.startswith(_EBCDIC):
+        return head.decode("cp037").encode("ascii", "replace")
+    return head.replace(b"\0", b"") if is_foreign(head) else head
+
+
+def _codec(data: bytes) -> str:
+    """By the byte order mark, by where the zero bytes of ``<`` are, or by the declaration."""
+    if data.startswith(_EBCDIC):
+        return _ebcdic(data)
+    for mark, codec in (
+        (b"\xff\xfe\0\0", "utf-32"), (b"\0\0\xfe\xff", "utf-32"),
+        (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"),
+        (b"\0\0\0", "utf-32-be"), (b"\0", "utf-16-be"),
+    ):  # fmt: skip
+        if data.startswith(mark):
+            return codec
+    return "utf-32-le" if data[1:4] == b"\0\0\0" else "utf-16-le"
+
+
+def _ebcdic(data: bytes) -> str:
+    """The code page that the declaration names. Raises LookupError for one that is not known, or
+    that is no EBCDIC."""
+    declaration = _DECLARED.search(data[:_DECLARATION].decode("cp037"))
+    if declaration is None:
+        raise LookupError("EBCDIC whose XML declaration names no encoding")
+    name = declaration.group(2) or declaration.group(3) or ""
+    number = _NUMBERED.fullmatch(name)
+    try:
+        page = codecs.lookup(f"cp{number.group(1).zfill(3)}" if number else name).name
+        start = "<?xm".encode(page, "replace")
+    except LookupError:
+        raise LookupError(f"encoding {name[:40]!r} is not known: make it UTF-8 (iconv)") from None
+    if start != _EBCDIC:
+        raise LookupError(f"EBCDIC that calls itself {name[:40]!r}")
+    return page
