@@ -10,7 +10,7 @@ import re
 import sys
 from pathlib import Path
 
-from vnicaudit.audit.catalogue import info, load_config, rule_ids
+from vnicaudit.audit.catalogue import info, judges, rule_ids
 from vnicaudit.model.report import RuleInfo
 
 FOLDER = Path(__file__).parent / "rules"
@@ -19,6 +19,11 @@ SCOPES = {
     "domain": "each domain",
     "host": "each host",
     "config": "each configuration file",
+    "image": "each image",
+    "flavor": "each flavor",
+    "preference": "each KubeVirt preference",
+    "site": "each compute node beside the others of its site",
+    "manifests": "those of KubeVirt manifests",
 }
 _MARK = re.compile(r"^(```\w+) .*$", re.MULTILINE)
 """What stands on a fence line after the language is for the tests of the examples."""
@@ -101,8 +106,8 @@ def _page(rule: RuleInfo) -> str:
 
 
 def _scope(rule: RuleInfo) -> str:
-    beside = f" and {SCOPES['config']}" if load_config(rule.id) else ""
-    return SCOPES[rule.scope] + beside
+    beside = [SCOPES[scope] for scope in SCOPES if scope in judges(rule.id) - {rule.scope}]
+    return " and ".join([SCOPES[rule.scope], *beside])
 
 
 def _plain(text: str) -> str:

@@ -1,4 +1,5 @@
-"""Write the JSON Schemas of the files vnicaudit writes, from the records behind them.
+"""Write the JSON Schemas of the files vnicaudit writes and of its settings, from the records behind
+them.
 
 ``python docs/generate_schemas.py`` writes ``docs/schemas/``; with ``--check`` it writes nothing
 and exits 1 when a committed schema is not what the records say.
@@ -14,6 +15,8 @@ from typing import Any
 
 import msgspec
 
+from vnicaudit.audit.catalogue import info, rule_ids
+from vnicaudit.audit.settings_keys import RULE, Settings
 from vnicaudit.model.report import Explanation, NicsReport, Report, RulesReport
 
 FOLDER = Path(__file__).parent / "schemas"
@@ -23,6 +26,8 @@ RECORDS: dict[str, type[msgspec.Struct]] = {
     "vnicaudit.explain-1.json": Explanation,
     "vnicaudit.rules-1.json": RulesReport,
 }
+SETTINGS = "vnicaudit.toml.json"
+SHARED_SETTINGS = "vnicaudit.pyproject.json"
 
 
 def text_of(record: type[msgspec.Struct]) -> str:
@@ -48,10 +53,73 @@ def _cleaned(node: Any) -> Any:
     }
 
 
+def settings_text(*, shared: bool) -> str:
+    """The schema of vnicaudit.toml or, ``shared``, of a pyproject.toml with ``[tool.vnicaudit]``
+    in it (of the rest it says nothing). JSON Schema draft 7, which editors of TOML know."""
+    _, parts = msgspec.json.schema_components([Settings], ref_template="#/definitions/{name}")
+    definitions = {name: _for_toml(_cleaned(part)) for name, part in sorted(parts.items())}
+    definitions["Rule"] = _rule()
+    whole: dict[str, Any] = {"$schema": "http://json-schema.org/draft-07/schema#"}
+    if shared:
+        tool = {"properties": {"vnicaudit": {"$ref": "#/definitions/Settings"}}}
+        whole |= {"title": "pyproject.toml", "properties": {"tool": tool}}
+    else:
+        whole |= {**definitions.pop("Settings"), "title": "vnicaudit.toml"}
+    return json.dumps({**whole, "definitions": definitions}, indent=2, ensure_ascii=False) + "\n"
+
+
+def _for_toml(node: Any) -> Any:
+    """The same without ``null``, which TOML does not have, and with the rules there are."""
+    if isinstance(node, list):
+        return [_for_toml(item) for item in node]
+    if not isinstance(node, dict):
+        return node
+    if node.get("format") == RULE:
+        # draft 7 ignores what stands beside a reference
+        rest = {key: value for key, value in node.items() if key not in ("format", "type")}
+        return {**rest, "allOf": [{"$ref": "#/definitions/Rule"}]}
+    node = {key: _for_toml(value) for key, value in node.items()}
+    if node.get("default", "") is None:
+        del node["default"]
+    kinds = [kind for kind in node.get("anyOf", ()) if kind != {"type": "null"}]
+    if len(kinds) == 1:
+        del node["anyOf"]
+        node = {**kinds[0], **node}
+    return node
+
+
+def _rule() -> dict[str, Any]:
+    """A rule's id, or the beginning of ids, in capitals or not. What taplo shows of each is in
+    ``x-taplo`` (taplo's documentation, "Developing Schemas")."""
+    ids = list(rule_ids())
+    summaries = [f"{info(rule).name}: {info(rule).summary}" for rule in ids]
+    starts = sorted({rule[:length] for rule in ids for length in range(1, len(rule) + 1)})
+    return {
+        "anyOf": [
+            {"type": "string", "enum": ids, "x-taplo": {"docs": {"enumValues": summaries}}},
+            {"type": "string", "pattern": f"^({'|'.join(map(_in_any_case, starts))})$"},
+        ]
+    }
+
+
+def _in_any_case(text: str) -> str:
+    """A pattern; JSON Schema has no flags."""
+    return "".join(f"[{c}{c.lower()}]" if c.isalpha() else c for c in text)
+
+
+def texts() -> dict[str, str]:
+    """Every schema: its file's name and content."""
+    return {
+        **{name: text_of(record) for name, record in RECORDS.items()},
+        SETTINGS: settings_text(shared=False),
+        SHARED_SETTINGS: settings_text(shared=True),
+    }
+
+
 def stale(folder: Path = FOLDER) -> list[str]:
     """The names of files that are missing, left over or not what the records say."""
     found = {path.name: path.read_text(encoding="utf-8") for path in folder.glob("*.json")}
-    wanted = {name: text_of(record) for name, record in RECORDS.items()}
+    wanted = texts()
     names = sorted(found.keys() | wanted.keys())
     return [name for name in names if found.get(name) != wanted.get(name)]
 
@@ -59,8 +127,8 @@ def stale(folder: Path = FOLDER) -> list[str]:
 def write(folder: Path = FOLDER) -> None:
     """Write every schema."""
     folder.mkdir(exist_ok=True)
-    for name, record in RECORDS.items():
-        (folder / name).write_text(text_of(record), encoding="utf-8")
+    for name, text in texts().items():
+        (folder / name).write_text(text, encoding="utf-8")
 
 
 def main(arguments: list[str]) -> int:

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import gc
+import os
 import sys
+from typing import NoReturn
+
+_GARBAGE = 100_000
+"""Objects made between two looks for cycles; records have none, and Python's 700 costs a tenth of
+the start."""
 
 
-def main() -> None:
+def main() -> NoReturn:
     """Run the command line; ``--version`` is answered before anything heavy is imported."""
+    gc.set_threshold(_GARBAGE)
     try:
         if sys.argv[1:] == ["--version"]:
             from vnicaudit.cli.version import print_version
@@ -15,7 +23,19 @@ def main() -> None:
         from vnicaudit.cli.main import run
     except KeyboardInterrupt:  # while the program is still being loaded
         sys.exit(130)
-    sys.exit(run())
+    _leave(run())
+
+
+def _leave(code: int) -> NoReturn:
+    """End at once. Everything is written and closed by now; to free every object one by one, as
+    Python does when it ends, takes longer than to lint a file (mypy ends in the same way)."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            if stream is not None:
+                stream.flush()
+        except (OSError, ValueError):
+            sys.exit(code)  # what cannot be written has been said, or dropped, before
+    os._exit(code)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,8 @@ VnicauditError
 ├── UsageError            exit 2   the command line or the configuration is wrong
 │   └── MissingExtraError exit 2   an optional package is needed and not installed
 ├── TargetError           exit 4   a target, or a part of it, could not be read
+├── RefusedError          exit 5   a change was not made: it cannot be, or not without harm
+│   └── OwnedError        exit 5   … because somebody else writes that text anew
 └── ReaderGoneError       exit 141 the reader of standard output went away (head, less)
 """
 
@@ -59,3 +61,14 @@ class TargetError(VnicauditError):
             return self.message
         place = self.file if self.line is None else f"{self.file}:{self.line}"
         return f"{place}: {self.message}"
+
+
+class RefusedError(VnicauditError):
+    """A change was not made. The message says why, as the end of a sentence."""
+
+    exit_code = 5
+
+
+class OwnedError(RefusedError):
+    """A change was not made here: whoever owns the text would overwrite it, or it says what was
+    and not what is to be. The message says where to make it instead."""

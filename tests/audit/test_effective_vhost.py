@@ -179,11 +179,12 @@ class TestRunning:
         assert resolve(BRIDGE, KVM, BARE, running).vhost == Resolved(None, False, HAS_NOT)
 
     @pytest.mark.parametrize(("vhost", "starts"), [(True, True), (False, False), (None, False)])
-    def test_demanded_under_assumed_versions(self, vhost: bool | None, starts: bool) -> None:
+    def test_demanded_of_a_host_without(self, vhost: bool | None, starts: bool) -> None:
+        """What runs without vhost cannot be started again: VNIC024."""
         running = RunningNic("virtio-net-pci", "virtio", "tap", vhost=vhost)
         nic = replace(BRIDGE, driver_name="vhost")
         assert resolve(nic, KVM, replace(BARE, assumed=True), running).starts is starts
-        assert resolve(nic, KVM, BARE, running).starts
+        assert resolve(nic, KVM, BARE, running).starts is starts
 
 
 class TestWants:

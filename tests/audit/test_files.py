@@ -220,3 +220,39 @@ def test_a_pipe_nobody_writes_to_ends_at_once(tmp_path: Path) -> None:
 def test_standard_input_is_recognised_by_content() -> None:
     items = list(read_stream(io.BytesIO(DOMAIN.format(name="in").encode()), "-"))
     assert names(list(items)) == ["in"]
+
+
+def test_what_of_a_domain_cannot_be_read_comes_behind_it(tmp_path: Path) -> None:
+    namespace = "http://libvirt.org/schemas/domain/qemu/1.0"
+    cut = (
+        f"<q:commandline xmlns:q='{namespace}'>\n<q:arg value='-device'/>\n"
+        '<q:arg value=\'{"driver":"e1000"\'/>\n</q:commandline></domain>'
+    )
+    first = DOMAIN.format(name="a").replace("</domain>", cut)
+    path = write(tmp_path, (first + DOMAIN.format(name="b")).encode())
+    items = read(path)
+    assert names(items) == ["a", "b"]
+    assert items[1] == ReadError(
+        "<qemu:arg> not understood: -device: JSON that is cut off or malformed", str(path), 8
+    )
+    assert list(read_stream(io.BytesIO(first.encode()), "-"))[1] == ReadError(
+        "<qemu:arg> not understood: -device: JSON that is cut off or malformed", "-", 8
+    )
+
+
+def test_a_log_read_from_its_end_keeps_its_lines(tmp_path: Path) -> None:
+    stamp = "2024-05-06 07:08:09.100+0000: "
+    before = f"{stamp}shutting down, reason=destroyed\n" * 3000
+    start = (
+        f"{stamp}starting up libvirt version: 9.0.0, qemu version: 7.2.2\n"
+        "/usr/bin/qemu-system-x86_64 \\\n-accel kvm \\\n-nodefaults \\\n"
+        "-netdev tap,fd=3,id=hostnet0 \\\n-device virtio-net-pci,netdev=hostnet0,id=net0\n"
+        f"{stamp}1: warning : Unable to open vhost-net. Opened so far 0, requested 1\n"
+    )
+    (domain,) = read(write(tmp_path, (before + start).encode()))
+    assert isinstance(domain, Domain)
+    assert (domain.location.line, domain.nics[0].location.line) == (3002, 3006)
+    assert dict(domain.nics[0].places)["log_warning"].line == 3007
+    (cut,) = read(write(tmp_path, (before + start[:-150]).encode()))
+    assert isinstance(cut, ReadError)
+    assert cut.line == 3002

@@ -203,7 +203,7 @@ def test_hint_stands_alone_without_a_change_and_after_it_with_one() -> None:
 
 
 def test_unknown_owner_is_spoken_to_as_libvirt() -> None:
-    assert fix_text(FIELDS[0], "terraform", "") == fix_text(FIELDS[0], "libvirt", "")
+    assert fix_text(FIELDS[0], "puppet", "") == fix_text(FIELDS[0], "libvirt", "")
 
 
 def test_nic_of_the_qemu_namespace_is_changed_there() -> None:

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from vnicaudit.audit.live import LiveOptions, read_live, read_processes, with_log
+from vnicaudit.audit.live import read_live, read_processes, with_log
+from vnicaudit.audit.options import LiveOptions
 from vnicaudit.errors import TargetError
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.location import Location

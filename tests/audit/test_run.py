@@ -11,9 +11,10 @@ from types import ModuleType
 import pytest
 from msgspec.structs import replace
 
-from vnicaudit.audit import run as run_module
-from vnicaudit.audit.live import LiveDomain, LiveOptions
-from vnicaudit.audit.run import MAX_ERRORS, Run, RunOptions, uses_of
+from vnicaudit.audit import live as live_module
+from vnicaudit.audit.live import LiveDomain
+from vnicaudit.audit.options import LiveOptions, RunOptions
+from vnicaudit.audit.run import MAX_ERRORS, Run, uses_of
 from vnicaudit.audit.suppressions import Suppressor
 from vnicaudit.audit.work import Assumptions, AuditWork
 from vnicaudit.model.domain import Domain, DomainConfig
@@ -152,7 +153,7 @@ class TestLive:
             yield host
             yield from stream
 
-        monkeypatch.setattr(run_module, "read_live", read)
+        monkeypatch.setattr(live_module, "read_live", read)
         binding = "vnicaudit.platforms.libvirt.binding"  # nothing here needs libvirt-python
         monkeypatch.setitem(sys.modules, binding, ModuleType(binding))
         return stream

@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 from vnicaudit.audit import settings_file
-from vnicaudit.audit.settings import Loaded, Settings, SuppressTable, load_settings
+from vnicaudit.audit.settings import Loaded, load_settings
+from vnicaudit.audit.settings_keys import Settings, SuppressTable
 from vnicaudit.errors import UsageError
+from vnicaudit.platforms.nova_conf.options import releases
 
 FULL = """\
 select = ["VNIC00", "VNIC020"]
@@ -18,6 +20,8 @@ fail-on = "medium"
 baseline = "known/baseline.json"
 assume-qemu = "10.0"
 assume-libvirt = "11.3.0"
+nova-release = "caracal"
+exclude = ["vendor", "a/b/*.xml"]
 deadline = 12.5
 
 [[suppress]]
@@ -62,6 +66,8 @@ def test_every_key_is_read(tmp_path: Path) -> None:
         baseline="known/baseline.json",
         assume_qemu="10.0",
         assume_libvirt="11.3.0",
+        nova_release="caracal",
+        exclude=("vendor", "a/b/*.xml"),
         deadline=12.5,
         suppress=(
             SuppressTable(
@@ -87,7 +93,7 @@ def test_every_key_is_read(tmp_path: Path) -> None:
 def test_suppressions_are_normal_and_know_their_lines(tmp_path: Path) -> None:
     path = write(tmp_path, FULL)
     first, second = load_settings(str(path)).suppressions
-    assert (str(first.location), str(second.location)) == (f"{path}:9", f"{path}:16")
+    assert (str(first.location), str(second.location)) == (f"{path}:11", f"{path}:18")
     assert second.rule == "VNIC02"
     assert second.uuid == "4dea24b3-1d52-d8f3-2516-782e98a23fa0"
     assert second.mac == "52:54:00:aa:bb:cc"
@@ -99,6 +105,15 @@ def test_baseline_is_relative_to_the_file(tmp_path: Path) -> None:
     assert load_settings(str(path)).baseline == f"{tmp_path}/known.json"
     write(tmp_path, 'baseline = "/var/lib/known.json"\n')
     assert load_settings(str(path)).baseline == "/var/lib/known.json"
+
+
+def test_what_is_excluded_is_relative_to_the_file(tmp_path: Path) -> None:
+    path = write(tmp_path, 'exclude = ["a/b"]\n')
+    exclusion = load_settings(str(path)).exclusion
+    assert exclusion is not None
+    assert exclusion.has(str(tmp_path / "a" / "b"))
+    assert not exclusion.has("a/b")
+    assert load_settings(str(write(tmp_path, "exclude = []\n"))).exclusion is None
 
 
 def test_without_a_file_there_are_defaults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -248,6 +263,15 @@ MISTAKES = {
     "a version that is none": (
         'assume-qemu = "latest"\n',
         "vnicaudit.toml:1: assume-qemu: not a version: 'latest' (expected for example 10.0.13)",
+    ),
+    "a release of Nova that is none": (
+        'nova-release = "Zaphod"\n',
+        "vnicaudit.toml:1: nova-release: 'Zaphod' is no release of Nova from "
+        f"{releases()[0]} to {releases()[-1]}",
+    ),
+    "patterns that are no list": (
+        'exclude = "vendor"\n',
+        "vnicaudit.toml:1: exclude: expected `array`, got `str`",
     ),
     "a version without quotes": (
         "assume-qemu = 10.0\n",

@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from vnicaudit.audit import stale
+from vnicaudit.audit.descriptions import DescriptionJudge
 from vnicaudit.audit.engine import Engine
 from vnicaudit.audit.settings import load_settings
 from vnicaudit.audit.suppression import Suppression
@@ -123,7 +124,7 @@ def test_does_not_match(fields: dict[str, object]) -> None:
 
 def test_a_finding_in_a_configuration_is_matched_by_file() -> None:
     text = b"[libvirt]\nuse_virtio_for_bridges = false\n"
-    audited = Engine(["VNIC060"]).audit_config(
+    audited = DescriptionJudge(["VNIC060"]).audit(
         read_nova(text, target="etc", file="etc/nova.conf"), "etc"
     )
     settings = suppressor(entry("VNIC060", file="nova.conf"), rules=("VNIC060",))

@@ -118,6 +118,19 @@ def test_4_when_a_target_cannot_be_read_and_the_rest_is_reported(
     assert "Traceback" not in output
 
 
+def test_4_when_a_part_of_a_domain_cannot_be_read_and_its_nics_are_judged(slow: Path) -> None:
+    arguments = (
+        "<q:commandline xmlns:q='http://libvirt.org/schemas/domain/qemu/1.0'>\n"
+        "<q:arg value='-device'/>\n<q:arg value='{\"driver\":\"e1000\"'/></q:commandline></domain>"
+    )
+    slow.write_text(slow.read_text().replace("</domain>", arguments))
+    result = vnicaudit("audit", slow)
+    assert result.returncode == 4
+    output = " ".join((result.stdout + result.stderr).split())
+    assert "VNIC001" in output
+    assert f"{slow}:9: <qemu:arg> not understood: -device: JSON that is cut off" in output
+
+
 def test_nics_too_names_what_it_cannot_read(clean: Path, tmp_path: Path) -> None:
     result = vnicaudit("nics", clean, tmp_path / "missing.xml")
     assert result.returncode == 4

@@ -11,12 +11,13 @@ import pytest
 PROGRAM = """
 import sys
 sys.argv[1:] = {arguments!r}
+import os
+def leave(code):
+    print("LOADED", *sorted(name for name in sys.modules if "." not in name), flush=True)
+    raise SystemExit
+os._exit = sys.exit = leave
 from vnicaudit.__main__ import main
-try:
-    main()
-except SystemExit:
-    pass
-print("LOADED", *sorted(name for name in sys.modules if "." not in name))
+main()
 """
 
 DOMAIN = """<domain type='kvm'><name>a</name><vcpu>2</vcpu>

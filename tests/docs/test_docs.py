@@ -13,7 +13,8 @@ import pytest
 
 from docs import generate_cli
 from tests.docs.pages import ROOT, Block, blocks, pages, pattern, run, squeezed, steps
-from vnicaudit.audit.settings import Settings, SuppressTable, load_settings
+from vnicaudit.audit.settings import load_settings
+from vnicaudit.audit.settings_keys import Settings, SuppressTable
 from vnicaudit.cli.main import cli
 
 _LINK = re.compile(r"(?<!!)\[[^\]]*\]\((?!https?:|#)([^)#\s]+)(?:#([^)\s]+))?\)")

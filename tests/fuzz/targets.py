@@ -9,8 +9,11 @@ from vnicaudit.audit.effective import resolve
 from vnicaudit.errors import TargetError
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.host import HostConfig
-from vnicaudit.platforms.domain_xml.documents import looks_like_xml
+from vnicaudit.model.report import ReadError
 from vnicaudit.platforms.domain_xml.read import read_bytes
+from vnicaudit.platforms.domain_xml.recognise import looks_like_xml
+from vnicaudit.platforms.kubevirt.read import read_bytes as read_manifests
+from vnicaudit.platforms.kubevirt.recognise import looks_like as looks_like_kubevirt
 from vnicaudit.platforms.qemu.domain import domain_of
 from vnicaudit.platforms.qemu.read import looks_like, read_text
 
@@ -23,6 +26,8 @@ def read_xml(data: bytes) -> None:
     try:
         for domain in read_bytes(data, target="fuzz", file="fuzz"):
             _resolve(domain)
+            for problem in domain.unread:
+                _check(TargetError(problem.message, file=problem.file, line=problem.line))
     except TargetError as error:
         _check(error)
 
@@ -33,6 +38,19 @@ def read_command(data: bytes) -> None:
     try:
         for qemu in read_text(data, target="fuzz", file="fuzz"):
             _resolve(domain_of(qemu, "fuzz"))
+    except TargetError as error:
+        _check(error)
+
+
+def read_manifest(data: bytes) -> None:
+    """The reader of YAML, its templates and KubeVirt's manifests, and the resolver."""
+    looks_like_kubevirt(data)
+    try:
+        for found in read_manifests(data, target="fuzz", file="fuzz"):
+            if isinstance(found, Domain):
+                _resolve(found)
+            elif isinstance(found, ReadError):
+                _check(TargetError(found.message, file=found.file, line=found.line))
     except TargetError as error:
         _check(error)
 

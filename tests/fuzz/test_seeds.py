@@ -12,10 +12,10 @@ import pytest
 
 from tests.fuzz import SEEDS
 from tests.fuzz.available import obstacle
-from tests.fuzz.targets import read_command, read_xml
+from tests.fuzz.targets import read_command, read_manifest, read_xml
 from tests.not_run import not_run
 
-TARGETS = {"xml": read_xml, "command": read_command}
+TARGETS = {"xml": read_xml, "command": read_command, "manifest": read_manifest}
 SEED_FILES = [
     pytest.param(kind, path, id=path.name)
     for kind in TARGETS

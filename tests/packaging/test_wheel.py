@@ -38,6 +38,7 @@ def test_everything_that_is_shipped_is_in_it(wheel: Path) -> None:
     for wanted in (
         "vnicaudit/templates/demo/host.xml",
         "vnicaudit/templates/demo/nova.conf",
+        "vnicaudit/templates/gitlab/vnicaudit.gitlab-ci.yml",
         "vnicaudit/platforms/domain_xml/readiness.json",
         "vnicaudit/py.typed",
         "vnicaudit/rules/vnic001.py",

@@ -121,12 +121,12 @@ STREAM = (WEB_01, CLEAN, NOVA, ACCEPTED)
 
 RULES = (
     RuleInfo("VNIC001", "legacy-emulated-nic", "high", "nic", "Legacy emulated NIC",
-             "Legacy emulated NIC.\n\n## What is wrong\n\nThe NIC is *emulated*."),
+             "Legacy emulated NIC.\n\n## What is wrong\n\nThe NIC is *emulated*.", ("nic",)),
     RuleInfo("VNIC009", "mixed-models", "low", "domain", "Mixed models", "Mixed models."),
     RuleInfo("VNIC020", "vhost-inactive", "high", "nic", "No vhost", "No vhost."),
     RuleInfo("VNIC030", "no-multiqueue", "medium", "nic", "One queue", "One queue."),
 )  # fmt: skip
-START = RunInfo(Tool("vnicaudit", "0.1.0"), "2026-11-20T10:00:00Z", RULES)
+START = RunInfo(Tool("vnicaudit", "0.1.0"), "2026-11-20T10:00:00Z", lambda: RULES)
 END = RunEnd(
     "2026-11-20T10:00:02Z",
     (

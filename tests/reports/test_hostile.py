@@ -118,6 +118,16 @@ def _github(text: str, stream: list[Audited]) -> None:
     assert found < len(lines) <= found + 3
 
 
+def _gitlab(text: str, stream: list[Audited]) -> None:
+    entries = json.loads(text)
+    found = sum(len(audited.findings) + len(audited.crashed) for audited in stream)
+    assert found < len(entries) <= found + 2
+    for entry in entries:
+        assert entry.keys() == {"description", "check_name", "fingerprint", "severity", "location"}
+        assert isinstance(entry["location"]["path"], str)
+        assert entry["location"]["lines"]["begin"] >= 1
+
+
 def _openmetrics(text: str, stream: list[Audited]) -> None:
     families = text_string_to_metric_families(text)  # type: ignore[no-untyped-call]
     values = {family.name: sum(sample.value for sample in family.samples) for family in families}
@@ -140,6 +150,7 @@ def _text(text: str, stream: list[Audited]) -> None:
 CHECKS: dict[str, Callable[[str, list[Audited]], None]] = {
     "csv": _csv,
     "github": _github,
+    "gitlab": _gitlab,
     "json": _json,
     "junit": _junit,
     "markdown": _markdown,

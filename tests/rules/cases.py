@@ -10,18 +10,29 @@ from xml.sax.saxutils import quoteattr
 import msgspec
 from ruamel.yaml import YAML
 
+from tests.rules.openstack_cases import OPENSTACK_FILE, flavor_of, image_of
+from vnicaudit.audit.descriptions import DescriptionJudge
 from vnicaudit.audit.engine import Engine
+from vnicaudit.audit.site import SiteJudge, compared, node_of
 from vnicaudit.model.domain import Domain, DomainState, StagedNic
 from vnicaudit.model.host import Host, HostConfig
-from vnicaudit.model.nic import Nic, RunningNic
+from vnicaudit.model.kubevirt import Preference
+from vnicaudit.model.nic import Nic, NicConfig, RunningNic
+from vnicaudit.model.nova import NovaConfig
 from vnicaudit.model.report import Audited
 from vnicaudit.model.version import Version
 from vnicaudit.platforms.domain_xml.read import read_bytes
+from vnicaudit.platforms.kubevirt.read import read_bytes as read_manifests
+from vnicaudit.platforms.nova_conf.options import release_of
 from vnicaudit.platforms.nova_conf.read import read_bytes as read_nova
+from vnicaudit.platforms.nova_conf.resolve import as_of
+from vnicaudit.platforms.qemu.domain import domain_of
+from vnicaudit.platforms.qemu.read import read_text
 
 HERE = Path(__file__).parent
 FILE = "case.xml"
 NOVA_FILE = "nova.conf"
+MANIFEST_FILE = "vm.yaml"
 
 Facts = dict[str, Any]
 Record = TypeVar("Record", bound=msgspec.Struct)
@@ -41,7 +52,10 @@ class Expected(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     message: str
     severity: str
     confidence: str | msgspec.UnsetType = msgspec.UNSET
-    line: int | msgspec.UnsetType = msgspec.UNSET
+    line: int | msgspec.UnsetType | None = msgspec.UNSET
+    column: int | msgspec.UnsetType | None = msgspec.UNSET
+    file: str | msgspec.UnsetType = msgspec.UNSET
+    related: list[str] | msgspec.UnsetType = msgspec.UNSET
     xpath: str | msgspec.UnsetType = msgspec.UNSET
     owner: str | msgspec.UnsetType = msgspec.UNSET
     change: Facts | msgspec.UnsetType | None = msgspec.UNSET
@@ -56,7 +70,16 @@ class Case(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
 
     name: str
     xml: str | None = None
+    command: str | None = None
     nova_conf: str | None = None
+    manifest: str | None = None
+    nova_confs: dict[str, str] = {}
+    nova_nodes: dict[str, str] = {}
+    nova_release: str | None = None
+    image: Facts | None = None
+    flavor: Facts | None = None
+    definition: Facts = {}
+    booted: list[Facts] = []
     domain: Facts = {}
     owner: str | None = None
     readiness: str | None = None
@@ -65,6 +88,7 @@ class Case(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     running: Facts | list[Facts | None] = []
     state: Facts | None = None
     staged: list[Facts] = []
+    coming: list[str] = []
     uses: list[str] = []
     fail: list[Expected] = []
     passes: bool = msgspec.field(default=False, name="pass")
@@ -84,16 +108,23 @@ def cases(rule_id: str) -> list[Case]:
 
 def judge(rule_id: str, case: Case, owner: str | None = None) -> Audited:
     """What an engine with only this rule says of the case. Lines count from the first line of
-    ``case.xml`` or ``case.nova_conf``. ``owner`` replaces the owner of what was read."""
-    if case.nova_conf is not None:
-        config = read_nova(case.nova_conf.encode(), target=NOVA_FILE, file=NOVA_FILE)
-        return _engine(rule_id).audit_config(config, NOVA_FILE)
+    ``case.xml``, ``case.command`` or ``case.nova_conf``. ``owner`` replaces the owner of what was
+    read."""
+    if case.nova_conf is not None or case.nova_confs or case.nova_nodes:
+        return _judge_nova(rule_id, case)
+    if case.manifest is not None:
+        return _judge_manifest(rule_id, case.manifest)
+    if case.image is not None:
+        image = image_of(case.image, case.definition)
+        return DescriptionJudge([rule_id]).audit(image, OPENSTACK_FILE)
+    if case.flavor is not None:
+        flavor = flavor_of(case.flavor, case.definition, case.booted)
+        return DescriptionJudge([rule_id]).audit(flavor, OPENSTACK_FILE)
     host = _record(HostConfig, case.host)
-    if case.xml is None:
+    if case.xml is None and case.command is None:
         return _engine(rule_id).audit_host(Host("host", host), frozenset(case.uses), "host")
     text, before = _document(case)
-    (domain,) = read_bytes(text.encode(), target=FILE, file=FILE)
-    domain = _with_facts(domain, case)
+    domain = _with_facts(_domain(text, case), case)
     if owner is not None:
         declared = msgspec.structs.replace(domain.declared, owner=owner)
         domain = msgspec.structs.replace(domain, declared=declared)
@@ -110,13 +141,75 @@ def judge(rule_id: str, case: Case, owner: str | None = None) -> Audited:
     return msgspec.structs.replace(audited, findings=findings)
 
 
+def _judge_nova(rule_id: str, case: Case) -> Audited:
+    """What is said of all its files: of each alone, or of nodes beside one another."""
+    if case.nova_nodes:
+        nodes = [node_of(config) for config in _configs(case)]
+        known = [node for node in nodes if node is not None]
+        judge = SiteJudge([rule_id])
+        audited = [judge.audit(node, found) for node, found in compared(known)]
+    else:
+        audited = [
+            DescriptionJudge([rule_id]).audit(config, NOVA_FILE) for config in _configs(case)
+        ]
+    return Audited(
+        NOVA_FILE,
+        NOVA_FILE,
+        scope="config",
+        findings=tuple(finding for one in audited for finding in one.findings),
+        skipped=tuple(skipped for one in audited for skipped in one.skipped),
+        crashed=tuple(crashed for one in audited for crashed in one.crashed),
+    )
+
+
+def _configs(case: Case) -> list[NovaConfig]:
+    """The configuration files of a case: one, some that Nova reads together, or one per node."""
+    release = None if case.nova_release is None else release_of(case.nova_release)
+    texts = case.nova_nodes or case.nova_confs or {NOVA_FILE: case.nova_conf or ""}
+    configs = [read_nova(t.encode(), target=NOVA_FILE, file=file) for file, t in texts.items()]
+    if case.nova_confs:
+        options = tuple(option for config in configs for option in config.options)
+        together = {"options": options, "files": tuple(texts)}
+        configs = [msgspec.structs.replace(config, **together) for config in configs]
+    return [as_of(config, release) for config in configs]
+
+
+def _judge_manifest(rule_id: str, text: str) -> Audited:
+    """What is said of everything in a file of manifests."""
+    audited = []
+    for found in read_manifests(text.encode(), target=MANIFEST_FILE, file=MANIFEST_FILE):
+        if isinstance(found, Domain):
+            audited.append(_engine(rule_id).audit_domain(found, HostConfig(), MANIFEST_FILE))
+        elif isinstance(found, Preference):
+            audited.append(DescriptionJudge([rule_id]).audit(found, MANIFEST_FILE))
+        else:
+            raise ValueError(f"{found.file}:{found.line}: {found.message}")
+    return Audited(
+        MANIFEST_FILE,
+        MANIFEST_FILE,
+        findings=tuple(finding for one in audited for finding in one.findings),
+        skipped=tuple(skipped for one in audited for skipped in one.skipped),
+        crashed=tuple(crashed for one in audited for crashed in one.crashed),
+    )
+
+
 @cache
 def _engine(rule_id: str) -> Engine:
     return Engine([rule_id])
 
 
+def _domain(text: str, case: Case) -> Domain:
+    if case.command is None:
+        (domain,) = read_bytes(text.encode(), target=FILE, file=FILE)
+        return domain
+    (qemu,) = read_text(text.encode(), target=FILE, file=FILE)
+    return domain_of(qemu, FILE)
+
+
 def _document(case: Case) -> tuple[str, int]:
-    """The XML to read, and how many lines stand before the case's own."""
+    """The text to read, and how many lines stand before the case's own."""
+    if case.command is not None:
+        return case.command, 0
     xml = case.xml or ""
     if "<devices" in xml or "<domain" in xml:
         if case.domain or case.owner in _OWNERS:
@@ -158,7 +251,7 @@ def _attribute(name: str, value: str | None) -> str:
 def _with_facts(domain: Domain, case: Case) -> Domain:
     """The domain with what other platforms would have added."""
     declared = domain.declared
-    if case.owner is not None and case.owner not in _OWNERS:
+    if case.owner is not None and (case.command is not None or case.owner not in _OWNERS):
         declared = msgspec.structs.replace(declared, owner=case.owner)
     if case.readiness is not None:
         declared = msgspec.structs.replace(declared, readiness=case.readiness)
@@ -170,7 +263,8 @@ def _with_facts(domain: Domain, case: Case) -> Domain:
         declared=declared,
         nics=tuple(_nic(nic, facts, case.actual) for nic, facts in pairs),
         state=None if case.state is None else _record(DomainState, case.state),
-        staged=tuple(_staged(facts) for facts in case.staged),
+        staged=tuple(_staged(facts, domain.nics) for facts in case.staged),
+        coming=tuple(case.coming),
     )
 
 
@@ -178,13 +272,19 @@ def _nic(nic: Nic, running: Facts | None, actual: str | None) -> Nic:
     declared = nic.declared
     if actual is not None and declared.type == "network":
         declared = msgspec.structs.replace(declared, actual_type=actual)
-    seen = None if running is None else _record(RunningNic, running)
+    seen = nic.running if running is None else _record(RunningNic, running)
     return msgspec.structs.replace(nic, declared=declared, running=seen)
 
 
-def _staged(facts: Facts) -> StagedNic:
+def _staged(facts: Facts, nics: tuple[Nic, ...]) -> StagedNic:
+    """The persistent definition of a NIC is the running one but for the fields that are named."""
+    mac = facts.get("mac")
+    if facts.get("gone"):
+        return StagedNic(mac, gone=True)
     fields = tuple((field, running, new) for field, running, new in facts["fields"])
-    return StagedNic(facts.get("mac"), fields)
+    declared = next((nic.declared for nic in nics if nic.mac == mac), NicConfig())
+    later = msgspec.to_builtins(declared) | {field: new or None for field, _running, new in fields}
+    return StagedNic(mac, fields, msgspec.convert(later, NicConfig, strict=False))
 
 
 def _record(kind: type[Record], given: Facts) -> Record:

@@ -16,7 +16,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from tests.rules.cases import Case, judge
-from vnicaudit.audit.catalogue import info, load_config, rule_ids
+from vnicaudit.audit.catalogue import info, judges, rule_ids
 from vnicaudit.model.report import Audited
 
 SECTIONS = (
@@ -71,17 +71,19 @@ def _examples(section: str) -> list[Any]:
         text = _sections(info(rule_id).manual).get(section, "")
         for number, match in enumerate(_FENCE.finditer(text), 1):
             config = match.group(1) == "ini" and _judges_config(rule_id)
-            if config or match.group(1) == "xml":
-                case = _case(match.group(2), match.group(3), config=config)
+            manifest = match.group(1) == "yaml" and "manifests" in judges(rule_id)
+            if config or manifest or match.group(1) == "xml":
+                kind = "nova_conf" if config else "manifest" if manifest else "xml"
+                case = _case(match.group(2), match.group(3), kind)
                 found.append(pytest.param(Example(rule_id, case), id=f"{rule_id}-{number}"))
     return found
 
 
 def _judges_config(rule_id: str) -> bool:
-    return info(rule_id).scope == "config" or load_config(rule_id) is not None
+    return "config" in judges(rule_id)
 
 
-def _case(around: str, example: str, *, config: bool) -> Case:
+def _case(around: str, example: str, kind: str) -> Case:
     """A case from a fence: ``domain.vcpus=4 owner=nova`` and the text."""
     facts: dict[str, Any] = {}
     for word in around.split():
@@ -94,7 +96,7 @@ def _case(around: str, example: str, *, config: bool) -> Case:
             facts.setdefault(place, {})[key] = _YAML.load(text)
         else:
             facts[key] = text
-    facts["nova_conf" if config else "xml"] = example
+    facts[kind] = example
     return Case(name="example", **facts)
 
 

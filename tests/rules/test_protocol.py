@@ -12,31 +12,49 @@ from typing import Any, get_args, get_type_hints
 import msgspec
 import pytest
 
-from vnicaudit.audit.catalogue import load_config, module_of, rule_ids
+from vnicaudit.audit.catalogue import MANIFESTS, judges, load_for, module_of, rule_ids
 from vnicaudit.audit.facts import FACTS
 from vnicaudit.model.domain import DomainConfig, DomainState
 from vnicaudit.model.effective import UNKNOWN, Effective, Resolved
 from vnicaudit.model.host import HostConfig
+from vnicaudit.model.kubevirt import Preference
+from vnicaudit.model.location import Location
 from vnicaudit.model.nic import NicConfig, RunningNic
 from vnicaudit.model.nova import NovaConfig
+from vnicaudit.model.openstack import Flavor, Image
 from vnicaudit.model.rule import (
-    ConfigRule,
     ConfigSubject,
-    DomainRule,
     DomainSubject,
-    HostRule,
+    FlavorSubject,
     HostSubject,
-    NicRule,
-    Rule,
+    ImageSubject,
+    PreferenceSubject,
     Scope,
+    SiteSubject,
     Subject,
 )
+from vnicaudit.model.rule_module import (
+    ConfigRule,
+    DomainRule,
+    FlavorRule,
+    HostRule,
+    ImageRule,
+    NicRule,
+    PreferenceRule,
+    Rule,
+    SiteRule,
+)
+from vnicaudit.model.site import Node
 
 PROTOCOLS: dict[str, Any] = {
     "nic": NicRule,
     "domain": DomainRule,
     "host": HostRule,
     "config": ConfigRule,
+    "image": ImageRule,
+    "flavor": FlavorRule,
+    "preference": PreferenceRule,
+    "site": SiteRule,
 }
 
 _NOTHING: Resolved[Any] = Resolved(None, None, "", UNKNOWN)
@@ -57,6 +75,10 @@ SUBJECTS: dict[str, tuple[Any, ...]] = {
     ),
     "host": (HostSubject(HostConfig()),),
     "config": (ConfigSubject(NovaConfig("nova.conf", "nova.conf")),),
+    "image": (ImageSubject(Image("f", "i", Location("f"))),),
+    "flavor": (FlavorSubject(Flavor("f", "m1", Location("f"))),),
+    "preference": (PreferenceSubject(Preference("f", "p", Location("f"))),),
+    "site": (SiteSubject(Node("nova.conf", ("nova.conf",), (), "", ())),),
 }
 """For each scope a subject of which nothing is known, and one with all its parts."""
 
@@ -79,18 +101,26 @@ def test_each_need_is_a_fact_that_the_scope_has(rule_id: str) -> None:
 
 
 @pytest.mark.parametrize("rule_id", rule_ids())
-def test_what_a_rule_says_of_configuration_files_beside_its_scope_meets_the_protocol(
-    rule_id: str,
-) -> None:
-    rule = load_config(rule_id)
-    if rule is None:
-        names = ("CONFIG_NEEDS", "applies_config", "check_config")
-        assert not [name for name in names if hasattr(module_of(rule_id), name)]
-        return
-    assert _shape(rule.applies) == _shape(ConfigRule.applies)
-    assert _shape(rule.check) == _shape(ConfigRule.check)
-    for need in rule.needs:
-        assert FACTS[need].known(SUBJECTS["config"][0]) in (True, False)
+def test_what_a_rule_judges_beside_its_scope_meets_the_protocol(rule_id: str) -> None:
+    module = module_of(rule_id)
+    for scope in PROTOCOLS.keys() - {module.SCOPE}:
+        if scope not in judges(rule_id):
+            names = (f"{scope.upper()}_NEEDS", f"applies_{scope}", f"check_{scope}")
+            assert not [name for name in names if hasattr(module, name)]
+            continue
+        rule = load_for(rule_id, scope)
+        assert _shape(rule.applies) == _shape(PROTOCOLS[scope].applies)
+        assert _shape(rule.check) == _shape(PROTOCOLS[scope].check)
+        for need in rule.needs:
+            assert FACTS[need].known(SUBJECTS[scope][0]) in (True, False)
+
+
+@pytest.mark.parametrize("rule_id", rule_ids())
+def test_the_scopes_read_from_the_text_are_those_of_the_module(rule_id: str) -> None:
+    module = module_of(rule_id)
+    beside = {scope for scope in PROTOCOLS if hasattr(module, f"check_{scope}")}
+    manifests = {MANIFESTS} if getattr(module, "MANIFESTS", False) else set()
+    assert judges(rule_id) == {module.SCOPE} | beside | manifests
 
 
 def _applies(subject: HostSubject) -> bool:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib
 import inspect
 import pkgutil
+import re
+from collections.abc import Iterable
 from functools import cache
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -13,6 +15,13 @@ import vnicaudit.rules
 from vnicaudit.errors import UsageError
 from vnicaudit.model.finding import Severity
 from vnicaudit.model.report import RuleInfo
+
+MANIFESTS = "manifests"
+"""Stands among the scopes of a rule whose module says ``MANIFESTS = True``."""
+
+_JUDGES = re.compile(
+    rb"""^(?:SCOPE: Scope = "(?=\w+"$)|def check_(?=\w+\()|MANIFESTS = True$)(\w*)""", re.MULTILINE
+)
 
 
 class LoadedRule(NamedTuple):
@@ -55,17 +64,45 @@ def load(rule_id: str) -> LoadedRule:
     )
 
 
-def load_config(rule_id: str) -> LoadedRule | None:
-    """A rule as it judges configuration files beside its own scope; None when it does not."""
+def load_for(rule_id: str, scope: str) -> LoadedRule:
+    """A rule as it judges what is of ``scope``: its own, or one it judges beside."""
     module = module_of(rule_id)
-    if not hasattr(module, "check_config"):
-        return None
+    if scope == module.SCOPE:
+        return load(rule_id)
     return load(rule_id)._replace(
-        scope="config",
-        needs=module.CONFIG_NEEDS,
-        applies=module.applies_config,
-        check=module.check_config,
+        scope=scope,
+        needs=getattr(module, f"{scope.upper()}_NEEDS"),
+        applies=getattr(module, f"applies_{scope}"),
+        check=getattr(module, f"check_{scope}"),
     )
+
+
+class RuleSet:
+    """Some rules, by what they judge. A rule is imported when there is something for it."""
+
+    def __init__(self, rule_ids: Iterable[str]) -> None:
+        self._rule_ids = tuple(rule_ids)
+        self._loaded: dict[tuple[str, bool], list[LoadedRule]] = {}
+
+    def of(self, scope: str, *, manifests: bool = False) -> list[LoadedRule]:
+        """The rules that judge what is of ``scope``; ``manifests``: those that judge the NICs and
+        domains of KubeVirt manifests."""
+        found = self._loaded.get((scope, manifests))
+        if found is None:
+            wanted = {scope, MANIFESTS} if manifests else {scope}
+            found = self._loaded[scope, manifests] = [
+                load_for(rule_id, scope) for rule_id in self._rule_ids if wanted <= judges(rule_id)
+            ]
+        return found
+
+
+@cache
+def judges(rule_id: str) -> frozenset[str]:
+    """The scopes a rule judges, and MANIFESTS. Read from the text of its module: importing each
+    to ask would cost more than judging a file."""
+    data = pkgutil.get_data("vnicaudit.rules", f"{rule_id.lower()}.py")
+    text = b"" if data is None else data
+    return frozenset((group or MANIFESTS.encode()).decode() for group in _JUDGES.findall(text))
 
 
 def info(rule_id: str) -> RuleInfo:
@@ -78,6 +115,7 @@ def info(rule_id: str) -> RuleInfo:
         name=module.NAME,
         severity=module.SEVERITY,
         scope=module.SCOPE,
+        judges=(module.SCOPE, *sorted(judges(rule_id) - {module.SCOPE})),
         summary=summary.rstrip("."),
         manual=manual,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import msgspec
 
@@ -10,12 +10,14 @@ from vnicaudit.audit.engine import Engine
 from vnicaudit.audit.rows import row
 from vnicaudit.audit.suppressions import Usage
 from vnicaudit.audit.work import Assumptions, AuditWork
+from vnicaudit.model.description import Description
 from vnicaudit.model.domain import Domain, StagedNic
 from vnicaudit.model.effective import Effective
 from vnicaudit.model.host import Host, HostConfig
+from vnicaudit.model.kubevirt import Manifest
 from vnicaudit.model.nic import Nic
-from vnicaudit.model.nova import NovaConfig
 from vnicaudit.model.report import Audited, Explanation, Layer, LayerFact
+from vnicaudit.model.site import Node
 
 _FACTS = ("model", "driver_name", "queues", "rx_queue_size", "tx_queue_size")
 """Declared fields that decide the five effective facts, in the order they are shown."""
@@ -51,11 +53,19 @@ class ExplainWork:
                     self.found.append(self._explained(domain, nic, host, target))
         return Audited(target, domain.name)
 
-    def nova(self, config: NovaConfig, target: str) -> None:
-        """A configuration has no NICs."""
+    def description(self, item: Description, target: str) -> None:
+        """What is no domain has no NICs."""
 
     def host(self, host: Host, uses: frozenset[str], target: str) -> None:
         """A host's own facts are shown with each NIC."""
+
+    def node(self, item: Description) -> None:
+        """Nothing is compared."""
+
+    def site(self, nodes: Iterable[Node]) -> Iterator[Audited]:
+        """Nothing is compared."""
+        del nodes
+        return iter(())
 
     def usage(self) -> Usage:
         """What the judging so far knows of the settings' suppressions."""
@@ -83,9 +93,12 @@ def layers(domain: Domain, nic: Nic, host: HostConfig, effective: Effective) -> 
     staged = next((change for change in domain.staged if change.mac == nic.mac), None)
     if staged is not None:
         yield _persistent(staged)
-    if nic.declared.type == "network":
+    manifest = domain.declared.manifest
+    if manifest is not None and manifest.preference is not None:
+        yield _preference(manifest)
+    if manifest is None and nic.declared.type == "network":
         yield _network(nic)
-    yield _qemu(nic, effective)
+    yield _qemu(domain, nic, effective)
     yield _host(host)
 
 
@@ -95,8 +108,14 @@ def _definition(domain: Domain, nic: Nic, effective: Effective) -> Layer:
         "dump": "Persistent definition",
         "live": "Live definition",
         "qemu": "QEMU's arguments, as a definition",
+        "manifest": "Manifest",
     }[domain.declared.form]
     facts = [LayerFact("type", nic.declared.type)]
+    if nic.wiring is not None:
+        facts = [LayerFact("wiring", nic.wiring)]
+    manifest = domain.declared.manifest
+    if manifest is not None and manifest.multiqueue is not None:
+        facts.append(LayerFact("multiqueue", "on" if manifest.multiqueue else "off"))
     for field in _FACTS:
         value = getattr(nic.declared, field)
         if value is None:
@@ -112,9 +131,25 @@ def _definition(domain: Domain, nic: Nic, effective: Effective) -> Layer:
     return Layer(name, str(nic.location), tuple(facts))
 
 
+def _preference(manifest: Manifest) -> Layer:
+    """What the preference that a manifest refers to has to say."""
+    name = f"Preference {manifest.preference}"
+    if not manifest.preference_read:
+        return Layer(name, missing="the preference itself, in the same folder, would tell")
+    facts = []
+    if manifest.preferred_model is not None:
+        facts.append(LayerFact("model", manifest.preferred_model))
+    return Layer(name, None, tuple(facts))
+
+
 def _persistent(staged: StagedNic) -> Layer:
+    if staged.gone:
+        fact = LayerFact("NIC", "none", note="it is gone after the next power cycle")
+        return Layer("Persistent definition", None, (fact,))
     facts = tuple(
-        LayerFact(field, after, note=f"from the next cold start on; now {before}")
+        LayerFact(
+            field, after or "none", note=f"from the next cold start on; now {before or 'none'}"
+        )
         for field, before, after in staged.fields
     )
     return Layer("Persistent definition", None, facts)
@@ -128,13 +163,10 @@ def _network(nic: Nic) -> Layer:
     return Layer(name, None, (fact,))
 
 
-def _qemu(nic: Nic, effective: Effective) -> Layer:
+def _qemu(domain: Domain, nic: Nic, effective: Effective) -> Layer:
     running = nic.running
     if running is None:
-        return Layer(
-            "QEMU",
-            missing="no process or log of it was read; /proc of the hypervisor would tell",
-        )
+        return Layer("QEMU", missing=_not_seen(domain))
     facts = [LayerFact("model", running.driver, wins=True)]
     for field in ("backend", "vhost", "queues", "rx_queue_size", "tx_queue_size"):
         value = getattr(running, field)
@@ -146,6 +178,19 @@ def _qemu(nic: Nic, effective: Effective) -> Layer:
         wins = resolved is not None and resolved.effective == value
         facts.append(LayerFact(field, text, wins, note))
     return Layer("QEMU", None, tuple(facts))
+
+
+def _not_seen(domain: Domain) -> str:
+    if domain.state is not None and domain.state.active is False:
+        return "the domain is shut off"
+    if domain.joined:
+        return (
+            "it is not on the command line that QEMU was started with, as a rule because it was "
+            "plugged in later; QEMU's monitor would tell"
+        )
+    if domain.declared.manifest is not None:
+        return "a manifest is not what runs: virsh dumpxml in the virt-launcher pod would tell"
+    return "no process or log of it was read; /proc of the hypervisor would tell"
 
 
 def _host(host: HostConfig) -> Layer:

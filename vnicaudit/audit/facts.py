@@ -6,12 +6,16 @@ source cannot tell: the rule is skipped, and the report carries the sentence bel
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from vnicaudit.model.effective import UNKNOWN
 from vnicaudit.model.hypervisors import KVM_OR_QEMU
 from vnicaudit.model.machines import modern_only_slot
+from vnicaudit.model.nova import NovaConfig, NovaOption
+from vnicaudit.model.nova_options import as_number
+from vnicaudit.model.openstack import FOREIGN_VIF_MODELS
+from vnicaudit.model.rings import RING_SIZES
 
 
 class Fact(NamedTuple):
@@ -50,10 +54,80 @@ def _option(section: str, name: str) -> Fact:
     return Fact(known, f"[{section}] {name} as Nova reads it ({_RENDERED})")
 
 
+def _one_is_wrong_or_all_certain(
+    options: Iterable[NovaOption], is_wrong: Callable[[NovaOption], bool]
+) -> bool:
+    """Of several options: enough is known when one is wrong for certain, or none is uncertain."""
+    certain = [option.certain for option in options]
+    return all(certain) or any(option.certain and is_wrong(option) for option in options)
+
+
+def _rings(nova: NovaConfig) -> list[NovaOption]:
+    found = (nova.setting("libvirt", name) for name in ("rx_queue_size", "tx_queue_size"))
+    return [option for option in found if option is not None]
+
+
+def _devices(nova: NovaConfig) -> list[NovaOption]:
+    names = ("device_spec", "passthrough_whitelist")
+    return [o for o in nova.settings if o.section == "pci" and o.name in names]
+
+
+def _not_current(nova: NovaConfig) -> list[NovaOption]:
+    return [o for o in nova.own if (o.known and o.known.status != "current") or o.name[:2] == "--"]
+
+
+def _is_no_ring(option: NovaOption) -> bool:
+    return bool(option.value.strip()) and as_number(option.value) not in RING_SIZES
+
+
+def _is_refused(option: NovaOption) -> bool:
+    form = None if option.known is None else option.known.form
+    return form is not None and not form.accepts(option.value)
+
+
+def _is_there(nova: NovaConfig, section: str, name: str) -> bool:
+    found = [o for o in nova.own if o.name == name and o.section in (section, "")]
+    return not found or any(option.present for option in found)
+
+
+def _model_is_judged(subject: Any) -> bool:
+    """Whether the hypervisor an image is for is known, as far as its NIC model depends on it."""
+    image = subject.image
+    return image.qemu is not None or image.vif_model not in FOREIGN_VIF_MODELS
+
+
+def _property(kind: str, name: str) -> Fact:
+    """A property of an image or flavor: known when it is not seen, or set for certain."""
+
+    def known(subject: Any) -> bool:
+        found = getattr(subject, kind).property(name)
+        return found is None or bool(found.certain)
+
+    return Fact(known, f"{name} as it will be set (here a variable or a template decides)")
+
+
 _RENDERED = "the rendered file: here a template or another option decides"
 
 FACTS: dict[str, Fact] = {
     "model": Fact(_effective("model"), "the effective model (architecture, or libvirt's dumpxml)"),
+    "manifest.model": Fact(
+        _effective("model"),
+        "the interface's model (the rendered manifest, or the preference it refers to beside it)",
+    ),
+    "manifest.queues": Fact(
+        _effective("queues"),
+        "networkInterfaceMultiqueue and the vCPUs (the rendered manifest, or the preference and "
+        "the instance type it refers to beside it)",
+    ),
+    "preference.readiness": Fact(
+        lambda subject: subject.preference.readiness != "unknown",
+        "what guests the preference is for (label instancetype.kubevirt.io/os-type, or annotation "
+        "vm.kubevirt.io/os)",
+    ),
+    "preference.model": Fact(
+        lambda subject: "model" not in subject.preference.unseen,
+        "preferredInterfaceModel as it is once the template is rendered",
+    ),
     "queues": Fact(_effective("queues"), "the effective number of queues"),
     "actual_type": Fact(
         lambda subject: subject.nic.actual_type is not None,
@@ -94,9 +168,45 @@ FACTS: dict[str, Fact] = {
         lambda subject: subject.nova.libvirt is not None,
         f"[DEFAULT] compute_driver as Nova reads it ({_RENDERED})",
     ),
+    "nova.ring_sizes": Fact(
+        lambda subject: _one_is_wrong_or_all_certain(_rings(subject.nova), _is_no_ring),
+        f"[libvirt] rx_queue_size and tx_queue_size as Nova reads them ({_RENDERED})",
+    ),
+    "nova.values": Fact(
+        lambda subject: _one_is_wrong_or_all_certain(subject.nova.settings, _is_refused),
+        f"the values of options that bear on NICs, as Nova reads them ({_RENDERED})",
+    ),
+    "nova.names": Fact(
+        lambda subject: any(option.present for option in _not_current(subject.nova)),
+        "whether options that this release does not have are there in the rendered file",
+    ),
+    "nova.devices": Fact(
+        lambda subject: any(option.certain for option in _devices(subject.nova)),
+        f"the list of PCI devices as Nova reads it ({_RENDERED})",
+    ),
+    "nova.max_queues": _option("libvirt", "max_queues"),
     "nova.virt_type": _option("libvirt", "virt_type"),
     "nova.use_virtio_for_bridges": _option("libvirt", "use_virtio_for_bridges"),
     "nova.rx_queue_size": _option("libvirt", "rx_queue_size"),
     "nova.tx_queue_size": _option("libvirt", "tx_queue_size"),
-    "nova.libvirt_use_virtio_for_bridges": _option("DEFAULT", "libvirt_use_virtio_for_bridges"),
+    "nova.libvirt_use_virtio_for_bridges": Fact(
+        lambda subject: _is_there(subject.nova, "DEFAULT", "libvirt_use_virtio_for_bridges"),
+        "whether [DEFAULT] libvirt_use_virtio_for_bridges is there in the rendered file",
+    ),
+    "image.properties": Fact(
+        lambda subject: subject.image.complete,
+        "all properties of the image (here only some are set, or the list is filled in)",
+    ),
+    "image.qemu": Fact(
+        _model_is_judged,
+        "the hypervisor the image is for (its disk format, or img_hv_type)",
+    ),
+    "image.hw_vif_model": _property("image", "hw_vif_model"),
+    "image.hw_virtio_packed_ring": _property("image", "hw_virtio_packed_ring"),
+    "image.os_distro": _property("image", "os_distro"),
+    "flavor.hw:vif_multiqueue_enabled": _property("flavor", "hw:vif_multiqueue_enabled"),
+    "flavor.hw:virtio_packed_ring": _property("flavor", "hw:virtio_packed_ring"),
+    "flavor.vcpus": Fact(
+        lambda subject: subject.flavor.vcpus is not None, "the flavor's number of vCPUs"
+    ),
 }

@@ -6,16 +6,16 @@ import os
 import select
 import stat
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import BinaryIO
 
 from msgspec.structs import replace
 
 from vnicaudit.errors import TargetError
+from vnicaudit.model.description import Description
 from vnicaudit.model.domain import Domain
-from vnicaudit.model.nova import NovaConfig
 from vnicaudit.model.report import ReadError
-from vnicaudit.platforms.domain_xml.documents import OTHER_ROOTS, looks_like_xml, root_name
-from vnicaudit.platforms.domain_xml.read import read_bytes
+from vnicaudit.platforms.domain_xml.recognise import OTHER_ROOTS, looks_like_xml, root_name
 
 HEAD = 64 * 1024
 """Bytes looked at to recognise a file; most definitions are smaller."""
@@ -26,12 +26,13 @@ MAX_BYTES = 64 * 1024 * 1024
 PIPE_PATIENCE = 60.0
 """Seconds to wait for a pipe's writer to say something."""
 
-Item = Domain | NovaConfig | ReadError
+Item = Domain | Description | ReadError
 Reader = Callable[[bytes, str, str], Iterator[Item]]
 """Content, path and target -> items."""
 
 _NOT_RECOGNISED = (
-    "not recognised: no libvirt domain XML, no QEMU command line, log or ps output, no nova.conf"
+    "not recognised: no libvirt domain XML, no QEMU command line, log or ps output, no nova.conf, "
+    "no KubeVirt manifest"
 )
 
 
@@ -97,9 +98,11 @@ def _large(
             yield ReadError(_NOT_RECOGNISED, path)
         return
     if reader is _read_log:
-        from vnicaudit.platforms.qemu.log import read_tail
+        from vnicaudit.platforms.qemu.log import lines_before, read_tail
 
         data = read_tail(descriptor, size)  # its last start is at its end
+        before = lines_before(descriptor, size - len(data))
+        reader = partial(_read_log, before=before)
     elif size > MAX_BYTES and not head.startswith(b"LibvirtQemud"):
         yield ReadError(_too_large(size), path)
         return
@@ -124,38 +127,65 @@ def _read_with(
     for item in reader(data, path, target):
         empty = False
         yield item
-    if empty and explicit:
+    if empty and explicit and reader is not _read_kubevirt:  # attachments are no domains, and right
         yield ReadError("recognised, but there is no domain in it", path)
 
 
 def _reader_of(head: bytes) -> Reader | None:
     if looks_like_xml(head):
         return _read_xml
+    from vnicaudit.platforms.nova_conf.recognise import looks_like as looks_like_nova
+
+    if looks_like_nova(head):
+        return _read_nova
     from vnicaudit.platforms.qemu.read import looks_like as looks_like_qemu
 
     kind = looks_like_qemu(head)
     if kind is not None:
         return _read_log if kind == "log" else _read_qemu
-    from vnicaudit.platforms.nova_conf.recognise import looks_like as looks_like_nova
+    from vnicaudit.platforms.kubevirt.recognise import looks_like as looks_like_kubevirt
 
-    return _read_nova if looks_like_nova(head) else None
+    if looks_like_kubevirt(head):
+        return _read_kubevirt
+    from vnicaudit.platforms.infra_code.recognise import looks_like as looks_like_infra_code
+
+    return _read_infra_code if looks_like_infra_code(head) else None
 
 
-def _read_xml(data: bytes, path: str, target: str) -> Iterator[Item]:
+def _read_kubevirt(data: bytes, path: str, target: str) -> Iterator[Item]:
+    from vnicaudit.platforms.kubevirt.read import read_bytes
+
     yield from read_bytes(data, target=target, file=path)
 
 
-def _read_qemu(data: bytes, path: str, target: str) -> Iterator[Item]:
+def _read_infra_code(data: bytes, path: str, target: str) -> Iterator[Item]:
+    from vnicaudit.platforms.infra_code.recognise import read
+
+    yield from read(data, target=target, file=path)
+
+
+def _read_xml(data: bytes, path: str, target: str) -> Iterator[Item]:
+    # each reader is imported when there is something for it: a lint of one nova.conf needs no lxml
+    from vnicaudit.platforms.domain_xml.read import read_bytes
+
+    for domain in read_bytes(data, target=target, file=path):
+        yield domain
+        yield from domain.unread
+
+
+def _read_qemu(data: bytes, path: str, target: str, before: int | None = 0) -> Iterator[Item]:
+    """``before``: how many lines of the file stand before ``data``; None: nobody counted."""
     from vnicaudit.platforms.qemu.domain import domain_of
     from vnicaudit.platforms.qemu.read import read_text
 
-    for number, qemu in enumerate(read_text(data, target=target, file=path), 1):
+    found = read_text(data, target=target, file=path, before=before)
+    for number, qemu in enumerate(found, 1):
         mark = f"#{number}" if qemu.name is None else qemu.name
         yield replace(domain_of(qemu, target), mark=mark)
 
 
-def _read_log(data: bytes, path: str, target: str) -> Iterator[Item]:
-    yield from _read_qemu(data, path, target)
+def _read_log(data: bytes, path: str, target: str, before: int | None = 0) -> Iterator[Item]:
+    yield from _read_qemu(data, path, target, before)
 
 
 def _read_nova(data: bytes, path: str, target: str) -> Iterator[Item]:

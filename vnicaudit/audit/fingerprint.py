@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 import os
-from hashlib import blake2b
+
+try:  # as Python's own random does: hashlib loads OpenSSL, for longer than it takes to lint a file
+    from _blake2 import blake2b
+except ImportError:  # an interpreter built without it
+    from hashlib import blake2b
+
+from vnicaudit.model.domain import Domain
+from vnicaudit.model.nic import Nic
 
 
 def digest(rule: str, owner: str, part: str) -> str:
@@ -21,3 +28,23 @@ def file_key(path: str) -> str:
     except FileNotFoundError:  # the current folder has been deleted
         return path
     return os.path.abspath(path).removeprefix(here)
+
+
+def domain_mark(rule: str, domain: Domain, nic: Nic | None) -> str:
+    """The digest for a domain or one of its NICs: by UUID and MAC; by file and place in it where
+    there are none."""
+    if domain.uuid is not None and (nic is None or nic.mac is not None):
+        return digest(rule, domain.uuid, "" if nic is None else _mac(domain, nic))
+    place = domain.location if nic is None else nic.location
+    owner = f"{place.target}#{domain.name}" if place.file is None else file_key(place.file)
+    if place.xpath is not None:
+        return digest(rule, owner, place.xpath)
+    part = "" if nic is None else nic.mac or nic.alias or f"#{nic.index}"
+    return digest(rule, owner, f"{domain.mark}/{part}")
+
+
+def _mac(domain: Domain, nic: Nic) -> str:
+    """The MAC; two NICs of one domain with one MAC are two findings."""
+    mac = nic.mac or ""
+    twice = sum(other.mac == mac for other in domain.nics) > 1
+    return f"{mac}#{nic.index}" if twice else mac

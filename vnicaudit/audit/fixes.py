@@ -145,6 +145,23 @@ def _not_of_nova(change: Change) -> str:
     )
 
 
+_MANIFESTS = {
+    "VirtualMachineInstance": ("spec.domain", "create it anew"),
+    "VirtualMachineInstanceReplicaSet": ("spec.template.spec.domain", "replace its instances"),
+    "VirtualMachinePool": (
+        "spec.virtualMachineTemplate.spec.template.spec.domain",
+        "let the pool replace its VMs",
+    ),
+}
+"""Kind -> where its domain is, and how a change of it takes effect."""
+
+
+def manifest_text(text: str, kind: str) -> str:
+    """What :func:`fix_text` says to KubeVirt's owner of a VirtualMachine, for another kind."""
+    way, restart = _MANIFESTS.get(kind, ("spec.template.spec.domain", "run virtctl restart"))
+    return text.replace("spec.template.spec.domain", way).replace("run virtctl restart", restart)
+
+
 def _kubevirt(change: Change) -> str:
     devices = "spec.template.spec.domain.devices"
     if change.field == "model" and change.new == "virtio-transitional":
@@ -153,6 +170,8 @@ def _kubevirt(change: Change) -> str:
         return f"Set {devices}.interfaces[].model: {change.new} and run virtctl restart."
     if change.field == "queues" and _grows(change):
         return f"Set {devices}.networkInterfaceMultiqueue: true and run virtctl restart."
+    if change.field == "multiqueue":
+        return f"Set {devices}.networkInterfaceMultiqueue: {change.new} and run virtctl restart."
     if change.field in _KUBEVIRT_HOOK:
         return (
             "The definition is KubeVirt's, which has no field for this: change the hook sidecar "
@@ -194,10 +213,23 @@ def _grows(change: Change) -> bool:
     return change.new is not None and int(change.old or 1) < int(change.new)
 
 
+def _terraform(change: Change) -> str:
+    if change.field == "model" and change.new is not None:
+        return (
+            f'Set model = {{ type = "{change.new}" }} of this interface, run terraform apply, '
+            f"{_CYCLE}"
+        )
+    return (
+        "The definition is Terraform's: change the libvirt_domain resource, run terraform apply, "
+        f"{_CYCLE}"
+    )
+
+
 _OWNERS: dict[str, Callable[[Change], str]] = {
     "nova": _nova,
     "kubevirt": _kubevirt,
     "ovirt": _ovirt,
     "qemu": _qemu,
+    "terraform": _terraform,
     COMMANDLINE: _commandline,
 }

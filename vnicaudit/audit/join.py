@@ -9,7 +9,7 @@ import msgspec
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.nic import Nic, RunningNic
 from vnicaudit.model.running import RunningQemu
-from vnicaudit.platforms.qemu.domain import anonymous, running_nic
+from vnicaudit.platforms.qemu.domain import anonymous
 
 
 def find(domain: Domain, candidates: Iterable[RunningQemu]) -> RunningQemu | None:
@@ -30,20 +30,19 @@ def join(domain: Domain, running: RunningQemu) -> Domain:
     """The domain with ``running`` filled in for each NIC that is on the command line.
 
     NICs are matched by MAC, among equal MACs by id and then by order; the rest by id. A NIC that
-    was plugged later is not on the command line and stays without; one that only the command line
-    has is appended.
+    was plugged later is not on the command line and stays without. One that only the command line
+    has is gone: the running definition lists every NIC, those of ``<qemu:commandline>`` too, and
+    the command line does not forget one that was unplugged.
     """
-    left = list(running.nics)
-    pairs = _match(domain.nics, left)
-    nics = [
+    pairs = _match(domain.nics, list(running.nics))
+    nics = tuple(
         nic if index not in pairs else msgspec.structs.replace(nic, running=anonymous(pairs[index]))
         for index, nic in enumerate(domain.nics)
-    ]
-    nics += _unknown(domain, running, left)
+    )
     return msgspec.structs.replace(
         domain,
-        nics=tuple(nics),
-        declared=msgspec.structs.replace(domain.declared, nics=len(nics)),
+        nics=nics,
+        joined=True,
         qemu_version=running.qemu_version or domain.qemu_version,
         libvirt_version=running.libvirt_version or domain.libvirt_version,
     )
@@ -81,13 +80,3 @@ def _same_id(nic: Nic, other: RunningNic) -> bool:
     if nic.alias is None or nic.alias != other.id:
         return False
     return nic.mac is None or other.mac is None
-
-
-def _unknown(domain: Domain, running: RunningQemu, left: list[RunningNic]) -> list[Nic]:
-    """NICs that the definition does not know. Assigned devices are not NICs for certain, and an
-    ``<interface type='hostdev'>`` has its MAC in the definition alone: they are left out."""
-    extra = [other for other in left if other.backend != "vfio"]
-    return [
-        running_nic(running, len(domain.nics) + place, other, origin="qemu")
-        for place, other in enumerate(extra)
-    ]

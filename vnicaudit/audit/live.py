@@ -9,23 +9,12 @@ from typing import NamedTuple
 import msgspec
 
 from vnicaudit.audit.join import find, join
+from vnicaudit.audit.options import LiveOptions
 from vnicaudit.errors import TargetError, VnicauditError
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.host import Host, HostConfig
 from vnicaudit.model.report import ReadError
 from vnicaudit.model.running import RunningQemu
-
-
-class LiveOptions(msgspec.Struct, frozen=True):
-    """How to read live hosts: ``deadline`` in seconds per call, ``agent`` whether to ask guest
-    agents; ``root``, ``proc`` and ``logs``: where this host's devices, processes and QEMU logs
-    are found."""
-
-    deadline: float = 30.0
-    agent: bool = False
-    root: str = "/"
-    proc: str = "/proc"
-    logs: str = "/var/log/libvirt/qemu"
 
 
 class LiveDomain(NamedTuple):

@@ -21,8 +21,8 @@ from vnicaudit.audit.suppressions import Usage
 from vnicaudit.audit.work import Work
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.host import HostConfig
-from vnicaudit.model.nova import NovaConfig
 from vnicaudit.model.report import Audited, ReadError
+from vnicaudit.model.site import Node
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ProcessPoolExecutor
@@ -47,6 +47,8 @@ class Batch(msgspec.Struct):
     domains: int = 0
     nics: int = 0
     usage: Usage = Usage()
+    nodes: list[Node] = []
+    """Compute nodes that are to be compared when all has been read."""
 
     @property
     def products(self) -> list[Audited] | list[Domain]:
@@ -76,11 +78,13 @@ def run_chunk(paths: Iterable[str], target: str, work: Work, *, explicit: bool) 
                 batch.domains += 1
                 batch.nics += len(item.nics)
                 products.append(work.domain(item, _NO_HOST, target))
-            elif isinstance(item, NovaConfig):
-                if (product := work.nova(item, target)) is not None:
-                    products.append(product)
-            else:
+            elif isinstance(item, ReadError):
                 batch.errors.append(item)
+            else:
+                if (product := work.description(item, target)) is not None:
+                    products.append(product)
+                if (node := work.node(item)) is not None:
+                    batch.nodes.append(node)
     batch.usage = work.usage()
     return batch
 

@@ -33,4 +33,5 @@ def row(domain: Domain, nic: Nic) -> NicRow:
         tx_queue_size=effective.tx_queue_size,
         starts=effective.starts,
         location=nic.location,
+        wiring=nic.wiring,
     )

@@ -7,31 +7,24 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
-from typing import Any
+from typing import Any, BinaryIO
 
-import msgspec
-
-from vnicaudit.audit.effective import wants_vhost_net
 from vnicaudit.audit.files import Item, read_stream
-from vnicaudit.audit.live import LiveOptions, read_live, read_processes
+from vnicaudit.audit.options import RunOptions
 from vnicaudit.audit.pool import Batch, default_jobs, run_files
 from vnicaudit.audit.suppressions import Usage
 from vnicaudit.audit.targets import Target, target_of, walk
 from vnicaudit.audit.work import Product, Work
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.host import Host, HostConfig
-from vnicaudit.model.nova import NovaConfig
 from vnicaudit.model.report import Audited, ReadError, Summary, TargetResult
+from vnicaudit.model.site import Node
+
+MAX_NODES = 20_000
+"""Compute nodes that are compared with one another, at most."""
 
 MAX_ERRORS = 1000
 """Reading errors kept per target; more are counted."""
-
-
-class RunOptions(msgspec.Struct, frozen=True):
-    """``jobs``: worker processes for files (0: one per core)."""
-
-    jobs: int = 0
-    live: LiveOptions = LiveOptions()
 
 
 class Run:
@@ -44,13 +37,17 @@ class Run:
         work: Work,
         options: RunOptions,
         on_progress: Callable[[str, int], None] | None = None,
+        stdin: BinaryIO | None = None,
     ) -> None:
+        """``stdin``: what to read as standard input, where that was read already."""
         self._work = work
         self._options = options
         self._on_progress = on_progress
+        self._stdin = stdin
         self._tallies: dict[str, _Tally] = {}
         self._order: list[str] = []
         self._totals = _Totals()
+        self._nodes: list[Node] = []
         self.usage = Usage()
         self.baselined: set[str] = set()
 
@@ -58,17 +55,24 @@ class Run:
         """The products of all targets. Files come first: worker processes are forked before
         any live connection starts threads. Raises UsageError for targets that make no sense."""
         targets = prepared(names)
+        if self._options.nova_config:
+            targets.append(Target(" ".join(self._options.nova_config), "nova"))
         self._order = [target.name for target in targets]
         self._tallies = {name: _Tally() for name in self._order}
         for target in sorted(targets, key=lambda target: target.kind == "libvirt"):
             for product in self._read(target):
-                self._totals.add(product)
-                if isinstance(product, Audited):
-                    self.baselined.update(f.fingerprint for f in product.baselined)
-                yield product
+                yield self._counted(product)
                 if self._on_progress is not None:
                     self._on_progress(target.name, self._tallies[target.name].domains)
+        for product in self._work.site(self._nodes):
+            yield self._counted(product)
         self.usage |= self._work.usage()
+
+    def _counted(self, product: Product) -> Product:
+        self._totals.add(product)
+        if isinstance(product, Audited):
+            self.baselined.update(f.fingerprint for f in product.baselined)
+        return product
 
     @property
     def results(self) -> tuple[TargetResult, ...]:
@@ -93,26 +97,37 @@ class Run:
         if target.kind == "path":
             yield from self._files(target.name, tally)
         elif target.kind == "stdin":
-            if sys.stdin is None:
+            if self._stdin is None and sys.stdin is None:
                 tally.error(ReadError("standard input is closed", "-"))
                 return
-            yield from self._here(read_stream(sys.stdin.buffer, "-"), target.name, tally)
+            stream = self._stdin or sys.stdin.buffer
+            yield from self._here(read_stream(stream, "-"), target.name, tally)
         elif target.kind == "proc":
+            from vnicaudit.audit.live import read_processes
+
             yield from self._here(read_processes(target.name), target.name, tally)
+        elif target.kind == "nova":
+            from vnicaudit.platforms.nova_conf.siblings import read_together
+
+            items = read_together(self._options.nova_config, target.name)
+            yield from self._here(items, target.name, tally)
         else:
             yield from self._live(target.name, tally)
 
     def _files(self, top: str, tally: _Tally) -> Iterator[Product]:
-        explicit = not os.path.isdir(top)
+        named = not os.path.isdir(top)
+        selection = self._options.selection
 
         def paths() -> Iterator[str]:
-            for found in walk(top):
+            for found in walk(top, selection.leaves_out):
                 if isinstance(found, ReadError):
-                    tally.error(found)
-                else:
+                    if selection.minds(found.file or top):
+                        tally.error(found)
+                elif selection.wants(found, named=named):
                     yield found
 
         jobs = self._options.jobs or default_jobs()
+        explicit = named and not selection.skip_unrecognised
         for batch in run_files(paths(), top, self._work, explicit=explicit, jobs=jobs):
             self._account(batch, tally)
             yield from batch.products
@@ -122,6 +137,7 @@ class Run:
         tally.nics += batch.nics
         tally.configs += len(batch.products) - batch.domains
         self.usage |= batch.usage
+        self._nodes += batch.nodes[: MAX_NODES - len(self._nodes)]
         for error in batch.errors:
             tally.error(error)
 
@@ -132,12 +148,16 @@ class Run:
             elif isinstance(item, Domain):
                 tally.domain(item)
                 yield self._work.domain(item, HostConfig(), name)
-            elif isinstance(item, NovaConfig):
+            else:
                 tally.configs += 1
-                if (product := self._work.nova(item, name)) is not None:
+                if (product := self._work.description(item, name)) is not None:
                     yield product
+                if (node := self._work.node(item)) is not None and len(self._nodes) < MAX_NODES:
+                    self._nodes.append(node)
 
     def _live(self, uri: str, tally: _Tally) -> Iterator[Product]:
+        from vnicaudit.audit.live import read_live
+
         host: Host | None = None
         uses: set[str] = set()
         for item in read_live(uri, self._options.live):
@@ -168,6 +188,8 @@ def prepared(names: Iterable[str]) -> list[Target]:
 def uses_of(domain: Domain, host: HostConfig) -> set[str]:
     """What of its host a domain's NICs use: their actual types, and ``kvm-tap`` for one that gets
     vhost-net where the host has it."""
+    from vnicaudit.audit.effective import wants_vhost_net
+
     uses = set()
     for nic in domain.nics:
         kind = nic.declared.actual_type

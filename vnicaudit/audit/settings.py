@@ -6,16 +6,17 @@ that names file and line: a setting that is silently not in effect would hide fi
 
 from __future__ import annotations
 
-import datetime
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any
 
 import msgspec
 
 from vnicaudit.audit.catalogue import rule_ids
+from vnicaudit.audit.selection import Exclusion
 from vnicaudit.audit.settings_file import Source, find, read
+from vnicaudit.audit.settings_keys import Settings, SuppressTable
 from vnicaudit.audit.suppression import Suppression, close_to
 from vnicaudit.errors import UsageError
 from vnicaudit.model.location import Location
@@ -23,44 +24,6 @@ from vnicaudit.model.version import Version
 
 _ELEMENT = re.compile(r"(?<!^suppress)\[\d+\]$")
 """The index of an element in msgspec's path: the key says enough."""
-
-FailOn = Literal["info", "low", "medium", "high", "error", "never"]
-
-
-class SuppressTable(
-    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
-):
-    """One ``[[suppress]]``: findings of ``rule`` (an id or the beginning of one) that are accepted,
-    narrowed by whichever of the other keys are there.
-
-    ``domain`` and ``file`` are globs (``*``, ``?``, ``[…]``); a ``file`` without a slash is
-    compared with the last part of the path. ``until`` is the last day it holds.
-    """
-
-    rule: str
-    reason: str
-    domain: str | None = None
-    uuid: str | None = None
-    mac: str | None = None
-    file: str | None = None
-    owner: str | None = None
-    until: datetime.date | None = None
-
-
-class Settings(
-    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="kebab"
-):
-    """The whole of the settings; each key is the option of the same name. ``baseline`` is relative
-    to the file it stands in, ``deadline`` in seconds. None: not set."""
-
-    select: tuple[str, ...] = ()
-    ignore: tuple[str, ...] = ()
-    fail_on: FailOn = "low"
-    baseline: str | None = None
-    assume_qemu: str | None = None
-    assume_libvirt: str | None = None
-    deadline: Annotated[float, msgspec.Meta(gt=0)] | None = None
-    suppress: tuple[SuppressTable, ...] = ()
 
 
 class Loaded(msgspec.Struct, frozen=True):
@@ -77,6 +40,13 @@ class Loaded(msgspec.Struct, frozen=True):
         if self.settings.baseline is None or self.file is None:
             return None
         return str(Path(self.file).parent / self.settings.baseline)
+
+    @property
+    def exclusion(self) -> Exclusion | None:
+        """What the settings exclude; None where that is nothing."""
+        if not self.settings.exclude or self.file is None:
+            return None
+        return Exclusion(self.settings.exclude, str(Path(self.file).parent))
 
 
 def load_settings(explicit: str | None, start: Path | None = None) -> Loaded:
@@ -155,11 +125,24 @@ def _check(source: Source, settings: Settings) -> None:
                 Version.parse(text)
         except ValueError as error:
             raise source.error(f"{key}: {error}", key) from None
+    _check_nova_release(source, settings.nova_release)
     for index, table in enumerate(settings.suppress):
         _check_rule(source, table.rule, f"suppress[{index}].rule")
         if not table.reason.strip():
             message = "'reason' is empty in [[suppress]]: say why it is accepted"
             raise source.error(message, f"suppress[{index}].reason")
+
+
+def _check_nova_release(source: Source, name: str | None) -> None:
+    if name is None:
+        return
+    # imported here: few settings name one
+    from vnicaudit.platforms.nova_conf.options import release_of, releases
+
+    if release_of(name) is None:
+        known = f"{releases()[0]} to {releases()[-1]}"
+        message = f"nova-release: {name!r} is no release of Nova from {known}"
+        raise source.error(message, "nova-release")
 
 
 def _check_rule(source: Source, prefix: str, path: str) -> None:

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable, Iterable
+from functools import cache
 from itertools import chain
 
 import msgspec
 
 from vnicaudit.audit import stale
 from vnicaudit.audit.catalogue import load
-from vnicaudit.audit.engine import FOREIGN
+from vnicaudit.audit.judgement import FOREIGN
 from vnicaudit.audit.suppression import Suppression, from_metadata
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.finding import Finding, NicRef
@@ -59,7 +60,6 @@ class Suppressor:
         self._settings = settings
         self._today = today
         self._rules = tuple(rules)
-        self._live_rules = tuple(rule for rule in self._rules if _needs_live(rule))
         self._valid = tuple(
             (index, entry)
             for index, entry in enumerate(settings)
@@ -94,7 +94,7 @@ class Suppressor:
         if not findings:
             return None
         file = self._settings[0].location.file or self._settings[0].location.target
-        return Audited(file, file, owner=stale.OWNER, scope="config", findings=findings)
+        return Audited(file, file, owner=stale.OWNER, scope="config", findings=findings, file=file)
 
     def expired(self) -> tuple[Finding, ...]:
         """SUPP001 for each suppression of the settings that has expired."""
@@ -159,7 +159,7 @@ class Suppressor:
         """A rule it is about could not be judged here: skipped, crashed, or silent because it
         judges only what a live host tells."""
         offline = domain is not None and domain.state is None
-        if offline and any(entry.covers(rule) for rule in self._live_rules):
+        if offline and any(entry.covers(rule) and _needs_live(rule) for rule in self._rules):
             return True
         unjudged = ((item.rule, item.nic.mac) for item in audited.skipped)
         crashed = ((item.rule, item.nic.mac) for item in audited.crashed)
@@ -169,6 +169,7 @@ class Suppressor:
         )
 
 
+@cache
 def _needs_live(rule: str) -> bool:
     return any(need.startswith(_LIVE) for need in load(rule).needs)
 
@@ -176,7 +177,7 @@ def _needs_live(rule: str) -> bool:
 def _regards(entry: Suppression, audited: Audited, domain: Domain | None) -> bool:
     """Whether what was judged is among the things an entry is about."""
     if domain is None:
-        place = audited.subject if audited.scope == "config" else None
+        place = audited.file
         return entry.mac is None and entry.regards(None, None, place)
     if not entry.regards(domain.name, domain.uuid, domain.location.file):
         return False

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Literal, NamedTuple
 from urllib.parse import urlsplit
 
 from vnicaudit.errors import UsageError
 from vnicaudit.model.report import ReadError
 
-Kind = Literal["path", "stdin", "proc", "libvirt"]
+Kind = Literal["path", "stdin", "proc", "libvirt", "nova"]
 
 _URI = re.compile(r"([A-Za-z][A-Za-z0-9]*)(\+[A-Za-z0-9]+)?:///?")
 _DRIVERS = ("qemu", "test", "xen", "lxc", "ch", "bhyve")
@@ -62,8 +62,14 @@ def _is_proc(name: str) -> bool:
     )
 
 
-def walk(top: str) -> Iterator[str | ReadError]:
-    """Every regular file below ``top`` (or ``top`` itself), in a stable order.
+def _nothing(path: str) -> bool:
+    del path
+    return False
+
+
+def walk(top: str, leave_out: Callable[[str], bool] = _nothing) -> Iterator[str | ReadError]:
+    """Every regular file below ``top`` (or ``top`` itself), in a stable order, without the files
+    and folders that ``leave_out`` says.
 
     Links are followed; a folder met twice is not entered again. Sockets, devices and FIFOs are
     passed over. What cannot be listed is a ReadError.
@@ -85,9 +91,17 @@ def walk(top: str) -> Iterator[str | ReadError]:
             yield ReadError(error.strerror or str(error), folder)
             continue
         while listing.files:  # dropped as they are handed out
-            yield os.path.join(folder, listing.files.pop())
-        yield from listing.errors
-        pending.extend(os.path.join(folder, name) for name in reversed(listing.folders))
+            if not leave_out(path := _below(folder, listing.files.pop())):
+                yield path
+        yield from (error for error in listing.errors if not leave_out(error.file or folder))
+        below = (_below(folder, name) for name in reversed(listing.folders))
+        pending.extend(path for path in below if not leave_out(path))
+
+
+def _below(folder: str, name: str) -> str:
+    """The path of something in a folder; without the ``./`` that says nothing, and that suppression
+    patterns and build servers would stumble over."""
+    return name if folder == os.curdir else os.path.join(folder, name)
 
 
 class _Listing(NamedTuple):

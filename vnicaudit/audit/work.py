@@ -2,28 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Protocol
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
 from vnicaudit.audit.baseline import Baseline, is_known
-from vnicaudit.audit.engine import Engine
+from vnicaudit.audit.descriptions import DescriptionJudge
 from vnicaudit.audit.suppressions import Suppressor, Usage
+from vnicaudit.model.description import Description
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.host import Host, HostConfig
 from vnicaudit.model.nova import NovaConfig
+from vnicaudit.model.nova_options import Release
 from vnicaudit.model.report import Audited
+from vnicaudit.model.site import Node
 from vnicaudit.model.version import Version
+
+if TYPE_CHECKING:
+    from vnicaudit.audit.engine import Engine
+    from vnicaudit.audit.site import SiteJudge
 
 Product = Audited | Domain
 
 
 class Assumptions(msgspec.Struct, frozen=True):
-    """Versions to judge by instead of the real ones (``--assume-qemu``, ``--assume-libvirt``)."""
+    """Versions to judge by instead of the real ones (``--assume-qemu``, ``--assume-libvirt``), and
+    the release of Nova (``--nova-release``), which no file names."""
 
     qemu: Version | None = None
     libvirt: Version | None = None
+    nova: Release | None = None
+
+    def configured(self, config: NovaConfig) -> NovaConfig:
+        """A configuration as that release of Nova reads it."""
+        if self.nova is None:
+            return config
+        from vnicaudit.platforms.nova_conf.resolve import as_of
+
+        return as_of(config, self.nova)
 
     def seen(self, domain: Domain, host: HostConfig) -> HostConfig:
         """The host as one of its domains is judged by: with the versions that run this very
@@ -50,11 +68,17 @@ class Work(Protocol):
     def domain(self, domain: Domain, host: HostConfig, target: str) -> Product:
         """Do it for one domain."""
 
-    def nova(self, config: NovaConfig, target: str) -> Product | None:
-        """Do it for one Nova configuration, where there is something to do."""
+    def description(self, item: Description, target: str) -> Product | None:
+        """Do it for a configuration, an image…, where there is something to do."""
 
     def host(self, host: Host, uses: frozenset[str], target: str) -> Product | None:
         """Do it for one host, where there is something to do."""
+
+    def node(self, item: Description) -> Node | None:
+        """What is kept of a configuration to compare it with others, where they are compared."""
+
+    def site(self, nodes: Iterable[Node]) -> Iterator[Product]:
+        """Compare what was kept, when all has been read."""
 
     def usage(self) -> Usage:
         """What is known of the settings' suppressions so far."""
@@ -72,31 +96,61 @@ class AuditWork:
         suppressor: Suppressor,
         baseline: Baseline,
     ) -> None:
-        self._engine = Engine(rule_ids)
+        self._rule_ids = tuple(rule_ids)
+        self._descriptions = DescriptionJudge(self._rule_ids)
         self._assumptions = assumptions
-        self._suppressor = suppressor
+        self.suppressor = suppressor
         self._baseline = baseline
+
+    @cached_property
+    def _engine(self) -> Engine:
+        from vnicaudit.audit.engine import Engine  # loaded when there is a NIC to judge
+
+        return Engine(self._rule_ids)
 
     def domain(self, domain: Domain, host: HostConfig, target: str) -> Audited:
         """Findings of one domain."""
         seen = self._assumptions.seen(domain, host)
         return self._filtered(self._engine.audit_domain(domain, seen, target), domain)
 
-    def nova(self, config: NovaConfig, target: str) -> Audited:
-        """Findings of one Nova configuration."""
-        return self._filtered(self._engine.audit_config(config, target), None)
+    def description(self, item: Description, target: str) -> Audited:
+        """Findings of a configuration, an image, a flavor or a preference."""
+        if isinstance(item, NovaConfig):
+            item = self._assumptions.configured(item)
+        return self._filtered(self._descriptions.audit(item, target), None)
 
     def host(self, host: Host, uses: frozenset[str], target: str) -> Audited:
         """Findings of one host."""
         seen = msgspec.structs.replace(host, declared=self._assumptions.applied(host.declared))
         return self._filtered(self._engine.audit_host(seen, uses, target), None)
 
+    @cached_property
+    def _site(self) -> SiteJudge:
+        from vnicaudit.audit.site import SiteJudge  # loaded when there is a nova.conf
+
+        return SiteJudge(self._rule_ids)
+
+    def node(self, item: Description) -> Node | None:
+        """What is compared of a configuration."""
+        if not isinstance(item, NovaConfig) or not self._site.has_rules:
+            return None
+        from vnicaudit.audit.site import node_of
+
+        return node_of(self._assumptions.configured(item))
+
+    def site(self, nodes: Iterable[Node]) -> Iterator[Audited]:
+        """Findings on compute nodes that differ."""
+        from vnicaudit.audit.site import compared
+
+        for node, differences in compared(nodes):
+            yield self._filtered(self._site.audit(node, differences), None)
+
     def usage(self) -> Usage:
         """What this process knows of the settings' suppressions."""
-        return self._suppressor.usage
+        return self.suppressor.usage
 
     def _filtered(self, audited: Audited, domain: Domain | None) -> Audited:
-        audited = self._suppressor.apply(audited, domain)
+        audited = self.suppressor.apply(audited, domain)
         if not self._baseline or not audited.findings:
             return audited
         known = [f for f in audited.findings if is_known(f, self._baseline)]
@@ -115,6 +169,8 @@ class NicsWork:
     products: type[Audited] | type[Domain] = Domain
 
     def __init__(self, assumptions: Assumptions) -> None:
+        from vnicaudit.audit.engine import Engine
+
         self._engine = Engine(())
         self._assumptions = assumptions
 
@@ -128,11 +184,19 @@ class NicsWork:
         )
         return msgspec.structs.replace(domain, nics=nics)
 
-    def nova(self, config: NovaConfig, target: str) -> None:
-        """A configuration has no NICs."""
+    def description(self, item: Description, target: str) -> None:
+        """What is no domain has no NICs."""
 
     def host(self, host: Host, uses: frozenset[str], target: str) -> None:
         """A host's own facts are no NICs."""
+
+    def node(self, item: Description) -> None:
+        """Nothing is compared."""
+
+    def site(self, nodes: Iterable[Node]) -> Iterator[Domain]:
+        """Nothing is compared."""
+        del nodes
+        return iter(())
 
     def usage(self) -> Usage:
         """No suppressions here."""

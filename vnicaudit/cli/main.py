@@ -29,7 +29,7 @@ Examples:
 
 \b
 Exit codes: 0 clean, 1 findings, 2 usage, 3 internal error, 4 a target could not
-be read, 130 interrupted."""
+be read, 5 a fix was not made, 130 interrupted."""
 
 
 class _Commands(click.Group):
@@ -70,7 +70,7 @@ def cli() -> None:
 
     TARGETs are files or folders of libvirt domain XML, QEMU command lines, QEMU logs, ps output
     and nova.conf (recognised by content), `-` for standard input, /proc for what runs here, and
-    libvirt URIs. Nothing is ever changed by these commands; live connections are read-only.
+    libvirt URIs. Live connections are read-only; nothing is changed but files, by `audit --fix`.
     """
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -11,10 +10,9 @@ import click
 
 from vnicaudit.cli.stdout import stream
 from vnicaudit.errors import UsageError
+from vnicaudit.model.host import DEADLINE
+from vnicaudit.model.nova_options import Release
 from vnicaudit.model.version import Version
-
-DEADLINE = 30.0
-"""Seconds one call to a live host may take."""
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -31,6 +29,25 @@ def _version(
         raise click.BadParameter(str(error), context, parameter) from None
 
 
+def _nova_release(
+    context: click.Context, parameter: click.Parameter, value: str | None
+) -> Release | None:
+    """A release of Nova: ``caracal``, ``29``, ``29.2.0`` or ``2024.1``."""
+    if value is None:
+        return None
+    from vnicaudit.platforms.nova_conf.options import release_of, releases
+
+    release = release_of(value)
+    if release is None:
+        known = f"{releases()[0]} to {releases()[-1]}"
+        raise click.BadParameter(
+            f"{value!r} is no release of Nova from {known}; name it as Caracal, 29.0 or 2024.1",
+            context,
+            parameter,
+        )
+    return release
+
+
 def _seconds(
     context: click.Context, parameter: click.Parameter, value: float | None
 ) -> float | None:
@@ -38,6 +55,13 @@ def _seconds(
     if value is not None and not 0.1 <= value <= 86_400:
         raise click.BadParameter("from 0.1 to 86400 seconds", context, parameter)
     return value
+
+
+def nova_options(function: F) -> F:
+    """Options that say how Nova's configuration is read."""
+    for option in reversed(_NOVA):
+        function = option(function)
+    return function
 
 
 def reading_options(function: F) -> F:
@@ -74,6 +98,15 @@ _READING = (
         "from here.",
     ),
     click.option(
+        "--exclude",
+        "excluded",
+        envvar="VNICAUDIT_EXCLUDE",
+        multiple=True,
+        metavar="PATTERN",
+        help="Not these files and folders, where they are found in a folder; besides those of the "
+        "settings. Repeatable.",
+    ),
+    click.option(
         "--assume-qemu",
         envvar="VNICAUDIT_ASSUME_QEMU",
         callback=_version,
@@ -108,6 +141,26 @@ _READING = (
         default=0,
         metavar="N",
         help="Worker processes for files; 0 means one per core.",
+    ),
+)
+
+_NOVA = (
+    click.option(
+        "--nova-config",
+        envvar="VNICAUDIT_NOVA_CONFIG",
+        multiple=True,
+        metavar="PATH",
+        type=click.Path(),
+        help="A file or folder that nova-compute is given as --config-file or --config-dir; "
+        "repeatable: all are read as one configuration, in this order.",
+    ),
+    click.option(
+        "--nova-release",
+        envvar="VNICAUDIT_NOVA_RELEASE",
+        callback=_nova_release,
+        metavar="NAME",
+        help="Judge nova.conf for this release: Caracal, 29.0 or 2024.1.  [default: the newest "
+        "known]",
     ),
 )
 
@@ -148,6 +201,8 @@ def use_color(choice: str, *, to_terminal: bool) -> bool:
 def terminal_width() -> int:
     """Columns of the terminal; 100 where standard output is none."""
     if stream().isatty() or "COLUMNS" in os.environ:
+        import shutil  # slow to load, and a report that goes to a file or a pipe needs none of it
+
         return max(20, shutil.get_terminal_size().columns)
     return 100
 

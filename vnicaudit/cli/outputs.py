@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import os
-import tempfile
 from collections.abc import Iterator
 from types import TracebackType
 from typing import TextIO
 
+from vnicaudit.audit.selection import BEING_WRITTEN
 from vnicaudit.cli.stdout import failed, stream
 from vnicaudit.errors import UsageError
 from vnicaudit.reports.writer import Writer
@@ -79,8 +79,10 @@ class Output:
         try:
             if os.path.exists(self._place) and not os.path.isfile(self._place):
                 return open(self._place, "w", encoding="utf-8", newline="")
+            import tempfile  # not for a report on standard output
+
             descriptor, self._part = tempfile.mkstemp(
-                prefix=".vnicaudit-", dir=os.path.dirname(self._place) or "."
+                prefix=BEING_WRITTEN, dir=os.path.dirname(self._place) or "."
             )
             os.fchmod(descriptor, _mode(self._place))
             return open(descriptor, "w", encoding="utf-8", newline="")

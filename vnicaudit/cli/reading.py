@@ -5,12 +5,14 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from vnicaudit.audit.live import LiveOptions
-from vnicaudit.audit.run import RunOptions
+from vnicaudit.audit.options import LiveOptions, RunOptions
+from vnicaudit.audit.selection import Changed, Exclusion, Selection
 from vnicaudit.audit.settings import Loaded, load_settings
 from vnicaudit.audit.work import Assumptions
-from vnicaudit.cli.options import DEADLINE, terminal_width, use_color
+from vnicaudit.cli.options import terminal_width, use_color
 from vnicaudit.cli.stdout import stream
+from vnicaudit.model.host import DEADLINE
+from vnicaudit.model.nova_options import Release
 from vnicaudit.model.version import Version
 from vnicaudit.reports.writer import Options
 
@@ -33,11 +35,35 @@ def reading(given: dict[str, Any], *, jobs: int | None = None) -> Reading:
     assumptions = Assumptions(
         given["assume_qemu"] or _version(settings.assume_qemu),
         given["assume_libvirt"] or _version(settings.assume_libvirt),
+        given.get("nova_release") or _release(settings.nova_release),
     )
     live = LiveOptions(
         deadline=given["deadline"] or settings.deadline or DEADLINE, agent=given["agent"]
     )
-    return Reading(loaded, assumptions, RunOptions(given["jobs"] if jobs is None else jobs, live))
+    jobs = given["jobs"] if jobs is None else jobs
+    options = RunOptions(jobs, live, _selection(given, loaded), given.get("nova_config", ()))
+    return Reading(loaded, assumptions, options)
+
+
+def _selection(given: dict[str, Any], loaded: Loaded) -> Selection:
+    """Which files are read. Only ``audit`` has options other than ``--exclude``."""
+    exclusions = [Exclusion(given["excluded"])] if given["excluded"] else []
+    if loaded.exclusion is not None:
+        exclusions.append(loaded.exclusion)
+    return Selection(
+        tuple(exclusions),
+        _changed(given.get("changed_since")),
+        given.get("force_exclude", False),
+        given.get("skip_unrecognised", False),
+    )
+
+
+def _changed(revision: str | None) -> Changed | None:
+    if revision is None:
+        return None
+    from vnicaudit.audit.changed import changed_since
+
+    return changed_since(revision)
 
 
 def screen(given: dict[str, Any]) -> Options:
@@ -48,6 +74,14 @@ def screen(given: dict[str, Any]) -> Options:
         verbose=given["verbose"],
         quiet=given["quiet"],
     )
+
+
+def _release(name: str | None) -> Release | None:
+    if name is None:
+        return None
+    from vnicaudit.platforms.nova_conf.options import release_of
+
+    return release_of(name)
 
 
 def _version(text: str | None) -> Version | None:

@@ -18,6 +18,10 @@ SINGLE_QUEUE = frozenset({"user", "server", "client", "mcast", "udp", "internal"
 MAX_TAP_QUEUES = 256
 """``MAX_TAP_QUEUES`` of Linux; libvirt opens one descriptor per queue pair."""
 
+_OVS_FOLDERS = ("/run/openvswitch/", "/var/run/openvswitch/", "/usr/local/var/run/openvswitch/")
+"""Where Open vSwitch keeps its sockets (its ``--prefix`` /usr or /usr/local), and Neutron's
+``vhostuser_socket_dir`` by default."""
+
 _MAX_VHOSTUSER_QUEUES = 511
 """A pair is two of QEMU's 1024 virtqueues at most, and one more is the control queue."""
 
@@ -32,3 +36,10 @@ def queue_limit(actual_type: str | None) -> int | None:
     if actual_type is None or actual_type in TAP_TYPES:
         return MAX_TAP_QUEUES
     return _MAX_VHOSTUSER_QUEUES if actual_type == "vhostuser" else None
+
+
+def is_ovs_socket(path: str) -> bool:
+    """Whether a vhost-user socket is Open vSwitch's, by its folder or as Neutron names one:
+    ``vhu`` and 11 characters of the port's UUID."""
+    name = path.rpartition("/")[2]
+    return (len(name) == 14 and name.startswith("vhu")) or path.startswith(_OVS_FOLDERS)

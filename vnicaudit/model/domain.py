@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import msgspec
 
+from vnicaudit.model.kubevirt import Manifest
 from vnicaudit.model.location import Location
-from vnicaudit.model.nic import Nic
+from vnicaudit.model.nic import Nic, NicConfig
+from vnicaudit.model.report import ReadError
 from vnicaudit.model.version import Version
+
+REWRITTEN_BY = ("nova", "kubevirt", "ovirt")
+"""Owners that write the definition anew for each start: libvirt's persistent one does not say
+what that will be."""
 
 
 class DomainConfig(msgspec.Struct, frozen=True, cache_hash=True):
@@ -23,7 +29,8 @@ class DomainConfig(msgspec.Struct, frozen=True, cache_hash=True):
     """Who regenerates this definition: libvirt (a user or a script), nova, kubevirt, ovirt, …"""
     form: str = "raw"
     """``raw`` (written by hand or a tool, defaults not filled in), ``dump`` (written by libvirt:
-    what it dropped is gone), ``live`` (the running definition) or ``qemu`` (a command line)."""
+    what it dropped is gone), ``live`` (the running definition), ``qemu`` (a command line) or
+    ``manifest`` (KubeVirt's, from which a definition will be made)."""
     os_id: str | None = None
     """libosinfo id in the metadata, e.g. ``http://ubuntu.com/ubuntu/22.04``."""
     readiness: str = "unknown"
@@ -34,13 +41,16 @@ class DomainConfig(msgspec.Struct, frozen=True, cache_hash=True):
     encrypted: bool = False
     """Its memory is hidden from the host (``<launchSecurity>``: SEV, TDX, Secure Execution): a
     virtio device may need ``iommu='on'`` to reach it."""
-    session: bool = False
-    """Belongs to an unprivileged session daemon (``qemu:///session``)."""
+    session: bool | None = False
+    """Belongs to an unprivileged session daemon (``qemu:///session``). None: it cannot be told (a
+    command line without libvirt's paths)."""
     pcie_ports: tuple[int, ...] | None = None
     """Indexes of the PCI Express port controllers (the ``bus`` of a device behind one). Read only
     where the guest is ready-transitional: nothing else depends on it."""
     nics: int = 0
     """How many NICs the domain has, assigned devices included."""
+    manifest: Manifest | None = None
+    """What only a KubeVirt manifest says; None for every other form."""
 
 
 class DomainState(msgspec.Struct, frozen=True):
@@ -59,11 +69,15 @@ class DomainState(msgspec.Struct, frozen=True):
 
 
 class StagedNic(msgspec.Struct, frozen=True):
-    """A NIC whose persistent definition differs from the running one."""
+    """A running NIC whose persistent definition differs, or that the persistent one has not."""
 
     mac: str | None
-    fields: tuple[tuple[str, str, str], ...]
+    fields: tuple[tuple[str, str, str], ...] = ()
     """``(field, running, persistent)``, as text."""
+    later: NicConfig | None = None
+    """What the persistent definition sets; None where it has no such NIC."""
+    gone: bool = False
+    """The persistent definition has no such NIC: it was removed there, or plugged in live only."""
 
 
 class Domain(msgspec.Struct, frozen=True):
@@ -79,8 +93,14 @@ class Domain(msgspec.Struct, frozen=True):
     among them. Part of fingerprints, so never a line number or a process id."""
     state: DomainState | None = None
     staged: tuple[StagedNic, ...] = ()
+    coming: tuple[str, ...] = ()
+    """MACs of NICs that only the persistent definition has."""
+    joined: bool = False
+    """Its QEMU was read as well: a NIC without ``running`` is not on QEMU's command line."""
     suppressions: tuple[str, ...] = ()
     """Raw JSON of ``<vnicaudit:suppress>`` entries in the domain's own metadata."""
+    unread: tuple[ReadError, ...] = ()
+    """What of it cannot be read, while the rest can: arguments in ``<qemu:commandline>``."""
     qemu_version: Version | None = None
     """Of the QEMU that runs it, where known."""
     libvirt_version: Version | None = None

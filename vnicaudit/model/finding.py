@@ -58,6 +58,8 @@ class Finding(msgspec.Struct, frozen=True):
     change: Change | None
     fingerprint: str
     fix: str = ""
+    related: tuple[Location, ...] = ()
+    """Other places that have to do with it: what overrides it, what it contradicts."""
 
 
 class Skipped(msgspec.Struct, frozen=True):

@@ -6,6 +6,9 @@ import msgspec
 
 from vnicaudit.model.version import Version
 
+DEADLINE = 30.0
+"""Seconds a live host may keep silent, where nobody says otherwise."""
+
 
 class Network(msgspec.Struct, frozen=True):
     """A libvirt network; ``actual_type`` is what an interface on it becomes: bridge, direct or

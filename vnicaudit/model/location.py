@@ -9,15 +9,18 @@ class Location(msgspec.Struct, frozen=True):
     """A place in a target.
 
     ``target`` is what the user named; ``file`` the file inside it (None for a live API);
-    ``line`` is 1-based; ``xpath`` points into the XML document, and into its place among several
-    (``/domain[2]/devices/interface[1]``) when a file holds more than one.
+    ``line`` and ``column`` are 1-based, the column in characters; ``xpath`` points into the
+    document, and into its place among several (``/domain[2]/devices/interface[1]``) when a file
+    holds more than one. In YAML it is a JSON pointer (``/spec/template``, RFC 6901), behind the
+    1-based number of the document (``[2]/spec/template``) when there are several.
     """
 
     target: str
     file: str | None = None
     line: int | None = None
     xpath: str | None = None
+    column: int | None = None
 
     def __str__(self) -> str:
-        place = self.file or self.target
-        return place if self.line is None else f"{place}:{self.line}"
+        parts = (self.file or self.target, self.line, self.column)
+        return ":".join(str(part) for part in parts if part is not None)

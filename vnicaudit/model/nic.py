@@ -17,6 +17,9 @@ DESCRIPTORS = "open descriptors"
 LOG = "log"
 """Values of :attr:`RunningNic.evidence`: a process that runs, and a start that may have failed."""
 
+MAYBE = "?"
+"""In :attr:`NicConfig.overridden`: the alias that the NIC will have cannot be told."""
+
 
 class NicConfig(msgspec.Struct, frozen=True, cache_hash=True):
     """What a description sets for one NIC, in libvirt's terms.
@@ -29,7 +32,8 @@ class NicConfig(msgspec.Struct, frozen=True, cache_hash=True):
     """``<interface type=…>``; libvirt's default is ``user``. ``hostdev`` for assigned devices."""
     origin: str = "interface"
     """``interface``, ``hostdev`` (an assigned device in ``<hostdev>``), ``commandline``
-    (``<qemu:commandline>`` behind libvirt's back) or ``qemu`` (read from a QEMU command line)."""
+    (``<qemu:commandline>`` behind libvirt's back), ``qemu`` (read from a QEMU command line) or
+    ``default`` (KubeVirt adds it to a manifest that names no interface)."""
     actual_type: str | None = None
     """What ``type='network'`` resolves to (``bridge``, ``direct``, ``hostdev``…); else ``type``.
     None when it cannot be told without the network's definition."""
@@ -69,6 +73,18 @@ class NicConfig(msgspec.Struct, frozen=True, cache_hash=True):
     reconnect: str | None = None
     """``<source><reconnect enabled=…>`` of a vhost-user NIC."""
     invalid: tuple[tuple[str, str], ...] = ()
+    overridden: tuple[tuple[str, str], ...] = ()
+    """``(property, text)`` of ``<qemu:override>``, in QEMU's words, that decide effective facts:
+    ``""`` where the property is removed, :data:`MAYBE` where it may be another NIC's."""
+    unseen: tuple[str, ...] = ()
+    """Fields that a template decides: what they become is not known."""
+    shared: tuple[str, ...] = ()
+    """Fields set through a YAML anchor: to change one is to change it elsewhere too."""
+    binding: str | None = None
+    """KubeVirt's word for how the NIC is connected: ``masquerade``, ``bridge``, ``sriov``…, or the
+    name of a binding plugin."""
+    plugin: bool = False
+    """The binding is a plugin of KubeVirt."""
 
 
 class RunningNic(msgspec.Struct, frozen=True):
@@ -92,6 +108,15 @@ class RunningNic(msgspec.Struct, frozen=True):
     mq: bool | None = None
     packed: bool | None = None
     mtu: int | None = None
+    txmode: str | None = None
+    ioeventfd: str | None = None
+    event_idx: str | None = None
+    host_off: tuple[str, ...] = ()
+    guest_off: tuple[str, ...] = ()
+    source_mode: str | None = None
+    ovs_socket: bool = False
+    reconnect: str | None = None
+    """From ``txmode`` to here in libvirt's terms, as in :class:`NicConfig`."""
     evidence: str = "command line"
     """What proves ``vhost``: ``command line``, ``descriptors``…"""
     log_warning: str | None = None
@@ -114,6 +139,11 @@ class Nic(msgspec.Struct, frozen=True):
     alias: str | None = None
     lines: tuple[tuple[str, int], ...] = ()
     """Child element -> line, so that a fact inside the NIC can be pointed at."""
+    places: tuple[tuple[str, Location], ...] = ()
+    """Field -> where it is set, or would be: of manifests all, of XML what stands deeper than
+    ``lines`` go, of a log its warning."""
+    wiring: str | None = None
+    """How KubeVirt connects it, as docs/how-to/kubevirt.md names it; None elsewhere."""
     running: RunningNic | None = None
     effective: Effective | None = None
     """Filled in by :mod:`vnicaudit.audit.effective`; None before."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Callable
+from typing import Literal, NamedTuple
 
 import msgspec
 
@@ -14,6 +15,8 @@ REPORT_SCHEMA: Literal["vnicaudit.report/1"] = "vnicaudit.report/1"
 NICS_SCHEMA: Literal["vnicaudit.nics/1"] = "vnicaudit.nics/1"
 EXPLAIN_SCHEMA: Literal["vnicaudit.explain/1"] = "vnicaudit.explain/1"
 RULES_SCHEMA: Literal["vnicaudit.rules/1"] = "vnicaudit.rules/1"
+
+AuditedScope = Literal["domain", "host", "config", "image", "flavor", "preference", "site"]
 
 
 class Tool(msgspec.Struct, frozen=True):
@@ -54,15 +57,15 @@ class Suppressed(msgspec.Struct, frozen=True):
 
 
 class Audited(msgspec.Struct, frozen=True):
-    """The judgement of one domain (or, with ``domain`` None, of one host or of a configuration
-    file): one unit of the stream between the engine and the report writers."""
+    """The judgement of one domain, host or description (a configuration file, an image, …): one
+    unit of the stream between the engine and the report writers."""
 
     target: str
     subject: str
-    """The domain's or host's name, or the file."""
+    """The name of the domain, host, image…, or the configuration file."""
     uuid: str | None = None
     owner: str = "libvirt"
-    scope: Literal["domain", "host", "config"] = "domain"
+    scope: AuditedScope = "domain"
     nics: int = 0
     findings: tuple[Finding, ...] = ()
     skipped: tuple[Skipped, ...] = ()
@@ -70,6 +73,8 @@ class Audited(msgspec.Struct, frozen=True):
     suppressed: tuple[Suppressed, ...] = ()
     baselined: tuple[Finding, ...] = ()
     """Findings that the baseline already knows: not reported."""
+    file: str | None = None
+    """Where a description stands; None for domains and hosts."""
 
 
 class RuleInfo(msgspec.Struct, frozen=True):
@@ -81,15 +86,18 @@ class RuleInfo(msgspec.Struct, frozen=True):
     scope: str
     summary: str
     manual: str
+    judges: tuple[str, ...] = ()
+    """The scopes it judges, its own first; ``manifests``: also in KubeVirt manifests."""
 
 
-class RunInfo(msgspec.Struct, frozen=True):
+class RunInfo(NamedTuple):
     """What is known when an audit begins."""
 
     tool: Tool
     started: str
     """UTC, RFC 3339."""
-    rules: tuple[RuleInfo, ...]
+    rules: Callable[[], tuple[RuleInfo, ...]]
+    """The rules of this run, called by the writers that list them: it loads every rule."""
 
 
 class Summary(msgspec.Struct, frozen=True):
@@ -107,6 +115,11 @@ class Summary(msgspec.Struct, frozen=True):
     baselined: int = 0
     baseline_gone: int = 0
     """Findings of the baseline that did not come up: it can shrink."""
+    fixed: int = 0
+    """Problems that were fixed in place before: they are not among the findings."""
+    fixed_files: int = 0
+    refused: int = 0
+    """Fixes that were to be made in place and were not; the problems are among the findings."""
 
 
 class RunEnd(msgspec.Struct, frozen=True):
@@ -155,6 +168,8 @@ class NicRow(msgspec.Struct, frozen=True, kw_only=True):
     tx_queue_size: Resolved[int]
     starts: bool
     location: Location
+    wiring: str | None = None
+    """How KubeVirt connects it (docs/how-to/kubevirt.md); null elsewhere."""
 
 
 class NicsReport(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,4 +1,4 @@
-"""What a rule is given, what it answers, and what a rule module must offer.
+"""What a rule is given, and what it answers. What its module must offer: ``rule_module.py``.
 
 A rule is a module in :mod:`vnicaudit.rules` named after its id (``vnic001.py``); its docstring is
 its manual page. It is pure: it sees these records and nothing else.
@@ -6,8 +6,7 @@ its manual page. It is pure: it sees these records and nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Literal, Protocol
+from typing import Literal
 
 import msgspec
 
@@ -15,11 +14,15 @@ from vnicaudit.model.domain import DomainConfig, DomainState, StagedNic
 from vnicaudit.model.effective import NONE, Effective
 from vnicaudit.model.finding import Change, Confidence, Severity
 from vnicaudit.model.host import HostConfig
+from vnicaudit.model.kubevirt import Preference
+from vnicaudit.model.location import Location
 from vnicaudit.model.models import tuning_read
 from vnicaudit.model.nic import NicConfig, RunningNic
 from vnicaudit.model.nova import NovaConfig
+from vnicaudit.model.openstack import Flavor, Image
+from vnicaudit.model.site import Difference, Node
 
-Scope = Literal["nic", "domain", "host", "config"]
+Scope = Literal["nic", "domain", "host", "config", "image", "flavor", "preference", "site"]
 
 
 class Subject(msgspec.Struct, frozen=True):
@@ -71,6 +74,8 @@ class DomainSubject(msgspec.Struct, frozen=True):
     domain: DomainConfig
     host: HostConfig
     state: DomainState | None = None
+    coming: tuple[str, ...] = ()
+    """MACs of NICs that only the persistent definition has: all that tells which they are."""
 
 
 class HostSubject(msgspec.Struct, frozen=True):
@@ -91,6 +96,36 @@ class ConfigSubject(msgspec.Struct, frozen=True):
     nova: NovaConfig
 
 
+class SiteSubject(msgspec.Struct, frozen=True):
+    """One compute node beside the others of its site, as a site rule sees it. ``field`` of a
+    problem is that of the option it is about."""
+
+    node: Node
+    differences: tuple[Difference, ...] = ()
+
+
+class ImageSubject(msgspec.Struct, frozen=True):
+    """One image as an image rule sees it. ``field`` of a problem is a property's name."""
+
+    image: Image
+
+
+class FlavorSubject(msgspec.Struct, frozen=True):
+    """One flavor as a flavor rule sees it. ``field`` of a problem is an extra spec's name."""
+
+    flavor: Flavor
+
+
+class PreferenceSubject(msgspec.Struct, frozen=True):
+    """One KubeVirt preference as a preference rule sees it."""
+
+    preference: Preference
+
+
+DescriptionSubject = ConfigSubject | ImageSubject | FlavorSubject | PreferenceSubject
+AnySubject = Subject | DomainSubject | HostSubject | SiteSubject | DescriptionSubject
+
+
 class Problem(msgspec.Struct, frozen=True):
     """One thing a rule found. The engine adds which NIC, where, and the fingerprint.
 
@@ -107,63 +142,9 @@ class Problem(msgspec.Struct, frozen=True):
     change: Change | None = None
     fix: str = ""
     fixes: dict[str, str] = {}
+    related: tuple[Location, ...] = ()
+    """Other places that have to do with it; of descriptions only: a NIC has no place here."""
 
     def fix_for(self, owner: str) -> str:
         """The rule's own words to an owner."""
         return self.fixes.get(owner, self.fix)
-
-
-class Rule(Protocol):
-    """The shape of a rule module. ``NEEDS`` names facts (see ``vnicaudit/audit/facts.py``)
-    without which the rule is skipped, and reported as skipped."""
-
-    __doc__: str | None
-    NAME: str
-    """Short kebab-case name, unique."""
-    SEVERITY: Severity
-    SCOPE: Scope
-    NEEDS: tuple[str, ...]
-
-
-class NicRule(Rule, Protocol):
-    """A rule judged once per NIC."""
-
-    def applies(self, subject: Subject) -> bool:
-        """Whether this rule has anything to say about this NIC; asked before ``NEEDS``."""
-
-    def check(self, subject: Subject) -> Iterator[Problem]:
-        """The problems of this NIC."""
-
-
-class DomainRule(Rule, Protocol):
-    """A rule judged once per domain."""
-
-    def applies(self, subject: DomainSubject) -> bool:
-        """Whether this rule has anything to say about this domain."""
-
-    def check(self, subject: DomainSubject) -> Iterator[Problem]:
-        """The problems of this domain."""
-
-
-class HostRule(Rule, Protocol):
-    """A rule judged once per host."""
-
-    def applies(self, subject: HostSubject) -> bool:
-        """Whether this rule has anything to say about this host."""
-
-    def check(self, subject: HostSubject) -> Iterator[Problem]:
-        """The problems of this host."""
-
-
-class ConfigRule(Rule, Protocol):
-    """A rule judged once per configuration file.
-
-    A rule of another scope may judge configuration files too: its module then offers
-    ``CONFIG_NEEDS``, ``applies_config`` and ``check_config``, each as the name without the word.
-    """
-
-    def applies(self, subject: ConfigSubject) -> bool:
-        """Whether this rule has anything to say about this configuration."""
-
-    def check(self, subject: ConfigSubject) -> Iterator[Problem]:
-        """The problems of this configuration."""

@@ -31,10 +31,14 @@ class RunningQemu(msgspec.Struct, frozen=True):
     nics: tuple[RunningNic, ...] = ()
     nic_lines: tuple[int, ...] = ()
     """The line each NIC stands in, for a command line of several lines; empty: all in one."""
+    warning_line: int | None = None
+    """Where the log has libvirt's warning of vhost-net; None where there is none."""
     qemu_version: Version | None = None
     libvirt_version: Version | None = None
     stopped: bool | None = None
     """The log says that this QEMU has ended; None when no log was read."""
+    session: bool | None = None
+    """An unprivileged session libvirt runs it; False: the system's; None: that is not known."""
     owner: str = "qemu"
     """Who keeps the definition, by marks in the arguments: nova, kubevirt, ovirt, libvirt; or
     ``qemu``: a script, a service unit, a person."""

@@ -39,7 +39,10 @@ def value(resolved: Resolved[T]) -> str:
 
 
 def type_of(nic: NicRow) -> str:
-    """``bridge``; ``network→bridge`` once it is known what the network is connected to."""
+    """``bridge``; ``network→bridge`` once it is known what the network is connected to. In a
+    manifest, how KubeVirt wires it: ``masquerade``."""
+    if nic.wiring is not None:
+        return safe(nic.wiring)
     actual = nic.actual_type or "unknown"
     return safe(nic.type if actual == nic.type else f"{nic.type}{ARROW}{actual}")
 

@@ -25,6 +25,9 @@ class FindingText:
     def finding(self, finding: Finding) -> str:
         """Three lines or more; the last says how to fix it, where anything is to be said."""
         text = self._head(finding) + self._body(safe(message_of(finding)))
+        if finding.related:
+            places = ", ".join(safe(str(place)) for place in finding.related)
+            text += self._labelled("see also", places, "quiet")
         if finding.fix:
             text += self._labelled(fix_label(finding), safe(finding.fix), "fix")
         return text

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from functools import cache
 
-from rich.style import Style
-
 _STYLES = {
     "error": "bold white on red",
     "high": "bold red",
@@ -16,6 +14,9 @@ _STYLES = {
     "name": "bold",
     "quiet": "dim",
     "fix": "green",
+    "added": "green",
+    "removed": "red",
+    "hunk": "cyan",
     "good": "bold green",
     "bad": "bold red",
 }
@@ -37,5 +38,7 @@ class Paint:
 
 @cache
 def _codes(style: str) -> tuple[str, str]:
+    from rich.style import Style  # nothing is loaded for a report without colour
+
     before, _, after = Style.parse(_STYLES[style]).render("|").partition("|")
     return before, after

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 
-_INVISIBLE = re.compile(
-    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\uffa0\ufe00-\ufe0f\U000e0100-\U000e01ef]"
+_INVISIBLE = (
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\uffa0\ufe00-\ufe0f"
+    "\U000e0100-\U000e01ef]"
 )
 """Characters that ``str.isprintable`` lets pass although nothing is drawn for them: joiners,
 variation selectors, fillers (Unicode 15, Default_Ignorable_Code_Point) and the empty Braille
@@ -28,7 +29,7 @@ def safe(text: str) -> str:
     A byte of a file name that is not UTF-8 becomes ``\\xNN``. The result can be encoded as UTF-8
     and stays on one line.
     """
-    if text.isprintable() and (text.isascii() or not _INVISIBLE.search(text)):
+    if text.isprintable() and (text.isascii() or not re.search(_INVISIBLE, text)):
         return text
     return "".join(map(_shown, text))
 
@@ -36,7 +37,7 @@ def safe(text: str) -> str:
 def _shown(character: str) -> str:
     if "\udc80" <= character <= "\udcff":  # surrogateescape: one undecodable byte
         return f"\\x{ord(character) - 0xDC00:02x}"
-    if character.isprintable() and not _INVISIBLE.match(character):
+    if character.isprintable() and not re.match(_INVISIBLE, character):
         return character
     return character.encode("unicode_escape").decode("ascii")
 

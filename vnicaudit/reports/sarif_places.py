@@ -19,7 +19,7 @@ def location_of(finding: Finding) -> dict[str, Any]:
         names.append({"fullyQualifiedName": place.xpath, "kind": "element"})
     location: dict[str, Any] = {}
     if place.file is not None:
-        location["physicalLocation"] = artifact(place.file, place.line)
+        location["physicalLocation"] = artifact(place.file, place.line, place.column)
     if names or not location:
         location["logicalLocations"] = names or [_target(place)]
     return location
@@ -31,7 +31,7 @@ def locations_in(ref: NicRef) -> list[dict[str, Any]]:
     return [{"logicalLocations": names}] if names else []
 
 
-def artifact(file: str, line: int | None) -> dict[str, Any]:
+def artifact(file: str, line: int | None, column: int | None = None) -> dict[str, Any]:
     """A ``physicalLocation``. A relative path stays relative; bytes of a name that a URI may not
     hold, UTF-8 or not, are percent-encoded."""
     path = quote(os.fsencode(_encodable(file)))
@@ -39,6 +39,8 @@ def artifact(file: str, line: int | None) -> dict[str, Any]:
     place: dict[str, Any] = {"artifactLocation": {"uri": uri}}
     if line is not None:
         place["region"] = {"startLine": line}
+        if column is not None:
+            place["region"]["startColumn"] = column
     return place
 
 

@@ -9,7 +9,10 @@ from vnicaudit.model.report import Audited
 
 _KINDS = 1000
 """Different things that were missing, at most; a hostile input could name ever new ones."""
-_SCOPE_WORD = {"domain": "domain", "host": "host", "config": "file"}
+SCOPE_WORD = {
+    "domain": "domain", "host": "host", "config": "file", "image": "image", "flavor": "flavor",
+    "preference": "preference", "site": "compute node",
+}  # fmt: skip
 
 
 class Tally:
@@ -17,13 +20,13 @@ class Tally:
 
     def __init__(self) -> None:
         self.judged: Counter[str] = Counter()
-        """Scope (domain, host, config) -> how many were judged."""
+        """Scope (domain, host, config…) -> how many were judged."""
         self.affected: Counter[str] = Counter()
         """Scope -> how many have a finding."""
         self.findings: Counter[tuple[Severity, str, str]] = Counter()
         """``(severity, rule, name)`` -> findings."""
         self.skipped: Counter[tuple[str, str, str]] = Counter()
-        """``(rule, needs, kind)`` -> how many NICs, domains, hosts or files (kind)."""
+        """``(rule, needs, kind)`` -> how many NICs, domains, hosts… (kind)."""
         self.crashed: Counter[str] = Counter()
         """Rule -> crashes."""
 
@@ -43,5 +46,5 @@ class Tally:
 
 
 def kind_of(ref: NicRef, scope: str) -> str:
-    """The word for what was judged: NIC, domain, host or file."""
-    return "NIC" if ref.index is not None else _SCOPE_WORD[scope]
+    """The word for what was judged: NIC, domain, host, file…"""
+    return "NIC" if ref.index is not None else SCOPE_WORD[scope]

@@ -7,11 +7,12 @@ from typing import NamedTuple
 
 from vnicaudit.model.finding import SEVERITIES, Finding, NicRef
 from vnicaudit.model.report import RunEnd, TargetResult
-from vnicaudit.reports.tally import Tally
+from vnicaudit.reports.tally import SCOPE_WORD, Tally
 
 WORST_FIRST = tuple(reversed(SEVERITIES))
 EVERY_RULE = "*"
 """The ``rule`` of a Skipped entry that stands for all rules (a domain that is not QEMU's)."""
+_BESIDE_DOMAINS = tuple(item for item in SCOPE_WORD.items() if item[0] != "domain")
 
 
 def nic_label(ref: NicRef) -> str:
@@ -92,6 +93,19 @@ def accepted_sentence(end: RunEnd) -> str:
     return ", ".join(parts)
 
 
+def fixed_sentence(end: RunEnd) -> str:
+    """How many problems were fixed in place; else empty."""
+    summary = end.summary
+    parts = []
+    if summary.fixed:
+        files = count(summary.fixed_files, "file")
+        parts.append(f"fixed {count(summary.fixed, 'problem')} in {files}")
+    if summary.refused:
+        parts.append(f"{summary.refused:,} could not be fixed in place")
+    sentence = ", ".join(parts)
+    return sentence[:1].upper() + sentence[1:]
+
+
 def is_clean(tally: Tally, end: RunEnd) -> bool:
     """Something was judged, nothing was found, and nothing failed on the way."""
     judged = end.summary.domains or sum(tally.judged.values())
@@ -121,7 +135,7 @@ def _affected(tally: Tally, end: RunEnd) -> str:
     if end.summary.domains:
         parts.append(f"{tally.affected['domain']:,} of {count(end.summary.domains, 'domain')}")
         parts.append(count(end.summary.nics, "NIC"))
-    for scope, word in (("host", "host"), ("config", "file")):
+    for scope, word in _BESIDE_DOMAINS:
         if tally.judged[scope]:
             parts.append(f"{tally.affected[scope]:,} of {count(tally.judged[scope], word)}")
     return ", ".join(parts)
@@ -132,7 +146,7 @@ def _looked_at(tally: Tally, end: RunEnd) -> str:
     if end.summary.domains:
         parts.append(count(end.summary.domains, "domain"))
         parts.append(count(end.summary.nics, "NIC"))
-    for scope, word in (("host", "host"), ("config", "file")):
+    for scope, word in _BESIDE_DOMAINS:
         if tally.judged[scope]:
             parts.append(count(tally.judged[scope], word))
     return ", ".join(parts)

@@ -6,8 +6,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from rich.cells import cell_len
-
 
 class Piece(NamedTuple):
     """What is measured and what is written; they differ by colour."""
@@ -18,7 +16,11 @@ class Piece(NamedTuple):
 
 def width_of(text: str) -> int:
     """Terminal columns (two for most East Asian characters)."""
-    return len(text) if text.isascii() else cell_len(text)
+    if text.isascii():
+        return len(text)
+    from rich.cells import cell_len  # loaded for other scripts only
+
+    return cell_len(text)
 
 
 def wrap(text: str, width: int, first: str, rest: str) -> str:

@@ -43,7 +43,10 @@ As for VNIC001: safe where the guest is known to drive virtio. Unlike there the 
   VNIC002 judge what it filled in.
 * Where the default is virtio: s390x, the `virt` machines of ARM, RISC-V and LoongArch, and the
   interface types vdpa and vhostuser.
-* On other architectures and on assigned devices.
+* On other architectures and on assigned devices. Where the definition names no architecture, an
+  emulator named `qemu-system-…`, or a machine that one architecture alone has (`q35`, `pseries`,
+  `s390-ccw-virtio`), tells it: libvirt refuses the definition on a host of another one. Otherwise
+  the rule is skipped.
 * Where the guest is known not to support virtio, or its link is down, the finding is *low*.
 * Confidence is medium: RHEL's QEMU may lack the emulated models, which leaves virtio.
 """

@@ -52,6 +52,8 @@ As for VNIC001. As it is the domain does not start, so there is no working NIC t
 ## When it does not fire
 
 * Where a running QEMU proves the model (unless another version is assumed).
+* On assigned devices, also those that a network hands out, and on the transient half of a teaming
+  pair, which is one: the model is not used.
 * In domains that are not QEMU's: there these names are right.
 * On ARM boards, whose own NICs have names of their own.
 * On models that exist in QEMU but perhaps not in a distribution's build: the binary is not asked.
@@ -67,8 +69,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vnicaudit.model.backends import OWN_PATH
+from vnicaudit.model.binaries import IGB, absent_on
+from vnicaudit.model.effective import NONE
 from vnicaudit.model.finding import Severity
-from vnicaudit.model.machines import PPC64, X86, is_board
+from vnicaudit.model.machines import is_board
 from vnicaudit.model.models import LIBVIRT_MODELS, QEMU_MODELS, VIRTIO, shown_model
 from vnicaudit.model.rule import Problem, Scope, Subject
 from vnicaudit.model.to_virtio import to_virtio
@@ -79,22 +83,16 @@ SEVERITY: Severity = "error"
 SCOPE: Scope = "nic"
 NEEDS: tuple[str, ...] = ()
 
-_IGB_QEMU = Version(8, 0)
 _IGB_LIBVIRT = Version(9, 3)
-_ON_BOARD = frozenset({"lan9118", "smc91c111", "scm91c111", "ftgmac100", "xgmac", "dp8393x"})
-_ABSENT = {
-    **dict.fromkeys(X86, _ON_BOARD | {"spapr-vlan", "virtio-net-ccw"}),
-    **dict.fromkeys(PPC64, _ON_BOARD | {"virtio-net-ccw"}),
-}
-"""Architecture -> models that no QEMU has there: parts of other boards and buses. x86 as in
-``qemu-system-x86_64 -device help`` of QEMU 7.2."""
 
 
 def applies(subject: Subject) -> bool:
     """A declared model that nothing running proves."""
     nic = subject.nic
-    if nic.model is None or nic.origin != "interface" or nic.type == "hostdev":
+    if nic.model is None or nic.origin != "interface":
         return False
+    if subject.effective.model.state == NONE and nic.type not in OWN_PATH:
+        return False  # an assigned device
     return not subject.proven and not is_board(subject.domain)
 
 
@@ -108,7 +106,7 @@ def check(subject: Subject) -> Iterator[Problem]:
     elif model not in QEMU_MODELS:
         what = f"{shown_model(model)} is no NIC model of QEMU"
         yield _refused(subject, what, proven=False)
-    elif model in _ABSENT.get(subject.arch or "", ()):
+    elif absent_on(model, subject.arch):
         yield _refused(subject, f"{model} does not exist on {subject.arch}")
     elif model == "igb":
         yield from _igb(subject)
@@ -139,7 +137,7 @@ def _only_virtio(subject: Subject, model: str) -> Problem:
 def _igb(subject: Subject) -> Iterator[Problem]:
     qemu, libvirt = subject.host.qemu_version, subject.host.libvirt_version
     assumed = " (assumed)" if subject.host.assumed else ""
-    if qemu is not None and qemu < _IGB_QEMU:
+    if qemu is not None and qemu < IGB:
         yield _refused(subject, f"QEMU {qemu}{assumed} has no igb, 8.0 brought it")
     elif libvirt is not None and libvirt < _IGB_LIBVIRT:
         found = to_virtio(subject, "medium")

@@ -65,20 +65,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from vnicaudit.model.binaries import absent_on_s390
 from vnicaudit.model.finding import Change, Severity
 from vnicaudit.model.machines import S390
 from vnicaudit.model.models import E1000E, QEMU_MODELS, VIRTIO, model_of_driver
 from vnicaudit.model.rule import Problem, Scope, Subject
-from vnicaudit.model.version import Version
 
 NAME = "pci-nic-on-s390x"
 SEVERITY: Severity = "error"
 SCOPE: Scope = "nic"
 NEEDS: tuple[str, ...] = ()
-
-_WITHOUT_E1000E = Version(7, 2, 9999)
-"""Up to the 7.2 series the s390x binary has virtio only (measured with 7.2.22); 10.0 has e1000e
-and igb (10.0.13). In between nothing is claimed."""
 
 _ADDRESS = "Its PCI address, ROM and ACPI settings must go too: libvirt then assigns a ccw address."
 _RENAMED = "the guest sees another device and may give it another name"
@@ -106,16 +102,11 @@ def check(subject: Subject) -> Iterator[Problem]:
                 change=Change("address_type", "pci", None, safe=False, reason=_RENAMED),
                 fix="libvirt then assigns a ccw address.",
             )
-    elif subject.proven or (model in E1000E and not _too_old(subject)):
+    elif subject.proven or not absent_on_s390(model, subject.host.qemu_version):
         what = f"{model} on s390x is emulated on zPCI: guests there use virtio-net-ccw"
         yield _to_ccw(subject, what, "medium")
     else:
         yield _to_ccw(subject, _missing(subject), "error")
-
-
-def _too_old(subject: Subject) -> bool:
-    version = subject.host.qemu_version
-    return version is not None and version <= _WITHOUT_E1000E
 
 
 def _missing(subject: Subject) -> str:

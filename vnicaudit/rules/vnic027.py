@@ -70,7 +70,7 @@ def check(subject: Subject) -> Iterator[Problem]:
     if subject.running is not None and subject.running.log_warning:
         yield Problem(
             "libvirt could not open vhost-net at the last start: QEMU copies every packet itself",
-            field="driver_name",
+            field="log_warning",
             fix="Make /dev/vhost-net usable on the hypervisor (the vhost_net module, and enough "
             "file descriptors for libvirt's daemon), then power the guest off and on where it "
             "is managed.",

@@ -38,7 +38,8 @@ In the same guest:
 ## Fix
 
 Set queues to the number of vCPUs, 8 at most; on s390x begin with 2. An old guest must switch them
-on itself (`ethtool -L eth0 combined 8`).
+on itself (`ethtool -L eth0 combined 8`). In a KubeVirt manifest set
+`networkInterfaceMultiqueue: true`: each NIC then gets one queue pair per vCPU.
 
 ## Fix safety
 
@@ -55,6 +56,7 @@ switch must offer as many queues. Each queue pair takes two interrupt vectors an
 * On guests with many NICs: more than about 200 interrupt vectors in all would be needed.
 * Where more queues are declared and one runs: a change is staged, which VNIC013 reports.
 * On NICs that are not virtio, or whose link is down.
+* In a KubeVirt manifest, or its preference, that sets multiqueue, on or off.
 * On s390x it is *low*: IBM recommends it only with evidence of load. Confidence is low
   everywhere: the load is not in the definition.
 """
@@ -64,14 +66,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vnicaudit.model.finding import Change, Severity
+from vnicaudit.model.kubevirt import Manifest
 from vnicaudit.model.machines import S390
 from vnicaudit.model.models import VIRTIO
+from vnicaudit.model.nic import NicConfig
 from vnicaudit.model.rule import Problem, Scope, Subject
 
 NAME = "single-queue"
 SEVERITY: Severity = "medium"
 SCOPE: Scope = "nic"
 NEEDS: tuple[str, ...] = ("vcpus", "actual_type", "queues")
+MANIFESTS = True
 
 _TAP = ("bridge", "ethernet", "direct")
 _ENOUGH_VCPUS = 4
@@ -89,27 +94,37 @@ def applies(subject: Subject) -> bool:
         return False
     if nic.backend_type == "passt" or not _may_have_queues(subject):
         return False
+    if domain.manifest is not None and not _may_be_switched_on(domain.manifest, nic):
+        return False
     return domain.vcpus is None or (domain.vcpus >= _ENOUGH_VCPUS and _room(subject))
 
 
 def check(subject: Subject) -> Iterator[Problem]:
     """One problem where there is one queue pair."""
-    queues = subject.nic.queues
     if subject.effective.queues.effective != 1:
         return
+    change = _change(subject)
     yield Problem(
         f"one queue pair for {subject.domain.vcpus} vCPUs",
-        field="queues",
+        field=change.field,
         severity="low" if subject.arch in S390 else None,
         confidence="low",
-        change=Change(
-            "queues",
-            None if queues is None else str(queues),
-            str(_wanted(subject)),
-            safe=False,
-            reason=_MEASURE,
-        ),
+        change=change,
     )
+
+
+def _change(subject: Subject) -> Change:
+    """As many queues as serve; KubeVirt has only on and off."""
+    if subject.domain.manifest is not None:
+        return Change("multiqueue", None, "true", safe=False, reason=_MEASURE)
+    queues = subject.nic.queues
+    old = None if queues is None else str(queues)
+    return Change("queues", old, str(_wanted(subject)), safe=False, reason=_MEASURE)
+
+
+def _may_be_switched_on(manifest: Manifest, nic: NicConfig) -> bool:
+    """Nobody switched multiqueue off, and the NIC is one that it is for."""
+    return manifest.multiqueue is None and nic.actual_type is not None
 
 
 def _may_have_queues(subject: Subject) -> bool:
@@ -120,7 +135,10 @@ def _may_have_queues(subject: Subject) -> bool:
 
 
 def _wanted(subject: Subject) -> int:
-    return 2 if subject.arch in S390 else min(subject.domain.vcpus or 0, _MOST)
+    vcpus = subject.domain.vcpus or 0
+    if subject.domain.manifest is not None:
+        return vcpus  # KubeVirt has no smaller number
+    return 2 if subject.arch in S390 else min(vcpus, _MOST)
 
 
 def _room(subject: Subject) -> bool:

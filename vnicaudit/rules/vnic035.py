@@ -62,7 +62,8 @@ Safe: as it is the domain cannot be defined, or does not start, or Nova cannot r
 * On a NIC that runs. A log, or a command line that somebody pasted, may be of a start that failed:
   they are no proof. Open descriptors of the process, and libvirt's word, are.
 * In nova.conf: on no value, where `compute_driver` names another driver than libvirt, and where
-  another file overrides the line. In a template that fills the value in it is skipped.
+  another file overrides the line. In a template that fills a value in it is skipped, unless the
+  other option is wrong for certain.
 """
 
 from __future__ import annotations
@@ -72,7 +73,8 @@ from collections.abc import Iterator
 from vnicaudit.model.backends import OWN_PATH
 from vnicaudit.model.finding import Change, Severity
 from vnicaudit.model.nic import DESCRIPTORS, LOG
-from vnicaudit.model.nova import as_number
+from vnicaudit.model.nova import NovaConfig, NovaOption
+from vnicaudit.model.nova_options import as_number
 from vnicaudit.model.rings import RING_SIZES
 from vnicaudit.model.rule import ConfigSubject, Problem, Scope, Subject
 
@@ -80,7 +82,7 @@ NAME = "ring-size-invalid"
 SEVERITY: Severity = "error"
 SCOPE: Scope = "nic"
 NEEDS: tuple[str, ...] = ()
-CONFIG_NEEDS: tuple[str, ...] = ("nova.driver", "nova.rx_queue_size", "nova.tx_queue_size")
+CONFIG_NEEDS: tuple[str, ...] = ("nova.driver", "nova.ring_sizes")
 
 _RINGS = ("rx_queue_size", "tx_queue_size")
 _DIGITS = 10
@@ -115,30 +117,37 @@ def check(subject: Subject) -> Iterator[Problem]:
 
 def applies_config(subject: ConfigSubject) -> bool:
     """A ring size that is in effect, in the configuration of a libvirt driver."""
-    nova = subject.nova
-    written = any(nova.setting("libvirt", name) is not None for name in _RINGS)
-    return written and nova.libvirt is not False
+    return bool(_set(subject.nova)) and subject.nova.libvirt is not False
 
 
 def check_config(subject: ConfigSubject) -> Iterator[Problem]:
-    """One problem per option with a value that Nova does not take."""
-    for name in _RINGS:
-        option = subject.nova.setting("libvirt", name)
-        if option is None or not option.value.strip() or as_number(option.value) in RING_SIZES:
+    """One problem per option with a value that Nova does not take; one that is not certain is
+    passed over when the other is wrong."""
+    for option in _set(subject.nova):
+        if not option.certain or not option.value.strip():
+            continue
+        if as_number(option.value) in RING_SIZES:
             continue
         yield Problem(
-            f"{name} = {option.value[:20]}: Nova takes 256, 512 or 1024, and fails where it reads "
-            "another value",
-            field=f"libvirt/{name}",
+            f"{option.name} = {option.value[:20]}: Nova takes 256, 512 or 1024, and fails where it "
+            "reads another value",
+            field=f"libvirt/{option.name}",
             change=Change(
-                name,
+                option.name,
                 option.value,
                 _fitting(option.value),
                 safe=True,
                 reason="as it is Nova cannot read the option",
             ),
-            fix=f"Set [libvirt] {name} to 256, 512 or 1024, or remove it; restart nova-compute.",
+            fix=f"Set [libvirt] {option.name} to 256, 512 or 1024, or remove it; restart "
+            "nova-compute.",
+            related=subject.nova.overridden(option),
         )
+
+
+def _set(nova: NovaConfig) -> list[NovaOption]:
+    found = (nova.setting("libvirt", name) for name in _RINGS)
+    return [option for option in found if option is not None]
 
 
 def _runs(subject: Subject) -> bool:

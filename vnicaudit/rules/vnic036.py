@@ -55,7 +55,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vnicaudit.model.finding import Change, Severity
-from vnicaudit.model.nova import NovaConfig, as_number
+from vnicaudit.model.nova import NovaConfig
+from vnicaudit.model.nova_options import as_number
 from vnicaudit.model.rings import DEFAULT_RING, RING_SIZES
 from vnicaudit.model.rule import ConfigSubject, Problem, Scope
 
@@ -93,6 +94,7 @@ def check(subject: ConfigSubject) -> Iterator[Problem]:
         ),
         fix="Remove [libvirt] tx_queue_size, unless this compute node has vhost-user ports "
         "(OVS-DPDK).",
+        related=subject.nova.overridden(option),
     )
 
 

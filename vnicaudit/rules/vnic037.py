@@ -37,7 +37,8 @@ emulated cards, which is what keeps e1000 at 248 Mb/s (A. Scicchitano, SWITCH).
 
 ## Fix
 
-Remove the switches.
+Remove the switches. On QEMU's command line they are `csum=off`, `host_tso4=off`, `guest_csum=off`,
+`mrg_rxbuf=off`, `ioeventfd=off`, `event_idx=off`, `tx=timer`… of `-device`.
 
 ## Fix safety
 
@@ -84,18 +85,40 @@ def check(subject: Subject) -> Iterator[Problem]:
         return
     names = [name for _field, name in found]
     field = found[0][0]
-    change = None
-    if len({place for place, _name in found}) == 1:
-        old = "timer" if field == "txmode" else "off"
-        change = Change(field, old, None, safe=False, reason=_REASON)
+    change = _change(subject, field) if len({place for place, _name in found}) == 1 else None
     yield Problem(
-        _message(names),
+        _message(names) if subject.nic.origin == "interface" else _message_of_qemu(names),
         field=field,
         severity="low" if _MINOR.issuperset(names) else None,
         confidence="medium",
-        change=change,
-        fix="" if change else f"Remove these settings where the definition is kept; {_REASON}.",
+        change=change or (_change(subject, field) if _behind(subject) else None),
+        fix=_fix(subject, names, alone=change is None),
     )
+
+
+def _change(subject: Subject, field: str) -> Change | None:
+    """None for a bare QEMU: its words are others."""
+    if subject.domain.owner == "qemu":
+        return None
+    old = "timer" if field == "txmode" else "off"
+    return Change(field, old, None, safe=False, reason=_REASON)
+
+
+def _behind(subject: Subject) -> bool:
+    """Added by ``<qemu:commandline>``: who keeps the definition may not have written it."""
+    return subject.nic.origin == "commandline"
+
+
+def _fix(subject: Subject, names: list[str], *, alone: bool) -> str:
+    given = ",".join(_of_qemu(name) for name in names)
+    if _behind(subject):
+        return f"It is {given} of its -device."
+    if subject.domain.owner == "qemu":
+        return (
+            f"Remove {given} from its -device on QEMU's command line, then start it anew; "
+            f"{_REASON}."
+        )
+    return f"Remove these settings where the definition is kept; {_REASON}." if alone else ""
 
 
 def _message(names: list[str]) -> str:
@@ -104,6 +127,23 @@ def _message(names: list[str]) -> str:
     if _TIMER in names:
         parts.append(f"{_TIMER} holds packets back")
     return "; ".join(parts)
+
+
+def _message_of_qemu(names: list[str]) -> str:
+    off = ", ".join(_of_qemu(name) for name in names if name != _TIMER)
+    parts = [f"switched off on QEMU's command line: {off}"] if off else []
+    if _TIMER in names:
+        parts.append("tx=timer holds packets back")
+    return "; ".join(parts)
+
+
+def _of_qemu(name: str) -> str:
+    """The switch in QEMU's words (``qemuBuildNicDevProps``)."""
+    if name == _TIMER:
+        return "tx=timer"
+    side, _blank, word = name.rpartition(" ")
+    plain = side != "guest" and word in ("csum", "gso", "mrg_rxbuf")
+    return f"{side}_{word}=off" if side and not plain else f"{word}=off"
 
 
 def _found(subject: Subject) -> tuple[tuple[str, str], ...]:

@@ -47,6 +47,10 @@ Not automatic: the guest gets another address, and what was forwarded must be re
 * Domains of type ``qemu``: emulated guests are what CI and laptops run, and the CPU is what slows
   them down.
 * KubeVirt guests: their libvirt runs without privileges in a pod.
+* On a QEMU command line, in a log or among processes, it fires only where a system libvirt is known
+  to have started the guest: its secret or monitor is below ``/var/lib/libvirt/qemu``, or Nova or
+  oVirt keep the guest. Who starts QEMU by hand may have no privileges.
+* A backend in ``<qemu:commandline>``: it is there for what libvirt has no words for.
 * A NIC whose link is down is reported as *low*: it carries no traffic.
 """
 
@@ -54,6 +58,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from vnicaudit.model.domain import DomainConfig
 from vnicaudit.model.finding import Severity
 from vnicaudit.model.hypervisors import KVM_DOMAINS
 from vnicaudit.model.rule import Problem, Scope, Subject
@@ -77,11 +82,13 @@ _FIXES = {
 
 
 def applies(subject: Subject) -> bool:
-    """A slirp NIC of a KVM guest that a privileged libvirt may keep."""
+    """A slirp NIC of a KVM guest that a privileged libvirt may keep; of one that is known by its
+    command line alone, that such a libvirt does keep."""
     nic, domain = subject.nic, subject.domain
     if domain.session or domain.owner == "kubevirt" or domain.type not in KVM_DOMAINS:
         return False
-    return nic.origin == "interface" and nic.type == "user" and nic.backend_type != "passt"
+    kept = nic.origin == "interface" or (domain.form == "qemu" and _of_system(domain))
+    return kept and nic.type == "user" and nic.backend_type != "passt"
 
 
 def check(subject: Subject) -> Iterator[Problem]:
@@ -90,7 +97,19 @@ def check(subject: Subject) -> Iterator[Problem]:
         "type='user' is slirp: QEMU's own TCP/IP stack behind address translation, no vhost",
         field="type",
         severity="low" if subject.nic.link_state == "down" else None,
-        confidence="medium" if subject.state is None else "high",
+        confidence="medium" if _in_file(subject) else "high",
         fix=_FIX,
         fixes=_FIXES,
     )
+
+
+def _of_system(domain: DomainConfig) -> bool:
+    """Whether a system libvirt is known to have started it; Nova and oVirt have no other."""
+    return domain.owner in ("nova", "ovirt") or (
+        domain.owner == "libvirt" and domain.session is False
+    )
+
+
+def _in_file(subject: Subject) -> bool:
+    """A definition in a file may be kept by a session libvirt."""
+    return subject.nic.origin == "interface" and subject.state is None

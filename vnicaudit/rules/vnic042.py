@@ -43,7 +43,9 @@ QEMU waits at start until Open vSwitch connects.
 
 * passt and other backends: only sockets in Open vSwitch's run directory, or named as Neutron names
   them (``vhu`` and 11 characters of the port's UUID).
-* ``<reconnect enabled='yes'/>`` (libvirt 4.1): QEMU connects again by itself.
+* ``<reconnect enabled='yes'/>`` (libvirt 4.1), or ``reconnect=`` in QEMU's ``-chardev``: QEMU
+  connects again by itself.
+* On a QEMU command line whose ``-chardev`` names no path.
 """
 
 from __future__ import annotations
@@ -60,7 +62,9 @@ NEEDS: tuple[str, ...] = ()
 
 _PORT = "Use a dpdkvhostuserclient port in Open vSwitch"
 _FIX = f"{_PORT} and mode='server' on QEMU's side."
+_FIX_QEMU = f"{_PORT} and server=on in QEMU's -chardev."
 _FIXES = {
+    "qemu": _FIX_QEMU,
     "nova": "Give the compute node an Open vSwitch that offers dpdkvhostuserclient: Neutron then "
     "chooses that port type, with QEMU as the server, by itself. Then hard-reboot the server.",
     "kubevirt": f"{_PORT}, with QEMU as the server: the definition is KubeVirt's, change the "
@@ -81,11 +85,12 @@ def applies(subject: Subject) -> bool:
 
 def check(subject: Subject) -> Iterator[Problem]:
     """One problem per NIC."""
+    where = "mode='client' on" if subject.nic.origin == "interface" else "QEMU is the client of"
     yield Problem(
-        f"mode='{subject.nic.source_mode}' on Open vSwitch's socket (dpdkvhostuser): the network "
-        "is gone when Open vSwitch restarts, until the guest is started anew",
+        f"{where} Open vSwitch's socket (dpdkvhostuser): the network is gone when Open vSwitch "
+        "restarts, until the guest is started anew",
         field="source_mode",
         confidence="medium",
-        fix=_FIX,
+        fix=_FIX if subject.nic.origin != "commandline" else _FIX_QEMU,
         fixes=_FIXES,
     )

@@ -52,7 +52,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vnicaudit.model.finding import Change, Severity
-from vnicaudit.model.nova import NovaConfig, as_bool
+from vnicaudit.model.nova import NovaConfig
+from vnicaudit.model.nova_options import as_bool
 from vnicaudit.model.rule import ConfigSubject, Problem, Scope
 
 NAME = "nova-virtio-off"
@@ -88,6 +89,7 @@ def check(subject: ConfigSubject) -> Iterator[Problem]:
         fix="Set [libvirt] use_virtio_for_bridges = true (the default) and restart nova-compute; "
         "this is for new servers. Existing ones keep their model: stop the server, nova-manage "
         "image_property set UUID --property hw_vif_model=virtio, start it.",
+        related=() if option is None else subject.nova.overridden(option),
     )
 
 

@@ -38,6 +38,8 @@ Safe: removing a line that is not read changes nothing.
 ## When it does not fire
 
 * When `compute_driver` names another driver than libvirt.
+* In a file of flags (`--libvirt_use_virtio_for_bridges=true`), of which Nova reads nothing at all:
+  VNIC074.
 * In a template, where the line stands under a condition: skipped.
 """
 
@@ -46,13 +48,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vnicaudit.model.finding import Change, Severity
-from vnicaudit.model.nova import NovaConfig, as_bool
+from vnicaudit.model.nova import NovaConfig, NovaOption
+from vnicaudit.model.nova_options import as_bool
 from vnicaudit.model.rule import ConfigSubject, Problem, Scope
 
 NAME = "nova-dead-option"
 SEVERITY: Severity = "medium"
 SCOPE: Scope = "config"
-NEEDS: tuple[str, ...] = ("nova.driver", "nova.libvirt_use_virtio_for_bridges")
+NEEDS: tuple[str, ...] = ("nova.libvirt_use_virtio_for_bridges",)
 
 _DEAD = "libvirt_use_virtio_for_bridges"
 
@@ -60,24 +63,35 @@ _DEAD = "libvirt_use_virtio_for_bridges"
 def applies(subject: ConfigSubject) -> bool:
     """The dead option is written in this file, and the compute node may be one of libvirt."""
     nova = subject.nova
-    return nova.libvirt is not False and nova.written("DEFAULT", _DEAD) is not None
+    return nova.form == "ini" and nova.libvirt is not False and _dead(nova) is not None
 
 
 def check(subject: ConfigSubject) -> Iterator[Problem]:
     """One problem per file."""
-    option = subject.nova.written("DEFAULT", _DEAD)
-    value = "" if option is None else option.value
+    option = _dead(subject.nova)
+    if option is None:
+        return
+    value = option.value
     yield Problem(
         f"[DEFAULT] {_DEAD} = {value} has not been read since Juno (2014.2); "
         + _in_effect(subject.nova),
-        field=f"DEFAULT/{_DEAD}",
+        field=subject.nova.field_of(option),
         change=Change(_DEAD, value, None, safe=True, reason="Nova does not read the line"),
         fix=_fix(value),
     )
 
 
+def _dead(nova: NovaConfig) -> NovaOption | None:
+    """The last line of it that is there in any case; else the last."""
+    found = [o for o in nova.own if o.name == _DEAD and o.section in ("DEFAULT", "")]
+    there = [option for option in found if option.present]
+    return (there or found)[-1] if found else None
+
+
 def _in_effect(nova: NovaConfig) -> str:
     living = nova.winner("libvirt", "use_virtio_for_bridges")
+    if living is None and not nova.complete:
+        return "[libvirt] use_virtio_for_bridges is what counts"
     if living is None:
         return "[libvirt] use_virtio_for_bridges is not set: its default, true, is in effect"
     if not living.certain:

@@ -85,7 +85,9 @@ def check(subject: DomainSubject) -> Iterator[Problem]:
 
 
 def _worth_changing(subject: Subject) -> bool:
-    if subject.staged is not None or (subject.tuned and subject.nic.driver_name == "qemu"):
+    if subject.staged is not None:
+        return not subject.staged.gone
+    if subject.tuned and subject.nic.driver_name == "qemu":
         return True
     emulated = subject.effective.model.state == KNOWN and subject.model not in VIRTIO
     return emulated and subject.model not in BOARD

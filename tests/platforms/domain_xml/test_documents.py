@@ -7,8 +7,9 @@ import struct
 import pytest
 
 from vnicaudit.errors import TargetError
-from vnicaudit.platforms.domain_xml.documents import documents, looks_like_xml, root_name
+from vnicaudit.platforms.domain_xml.documents import documents
 from vnicaudit.platforms.domain_xml.read import read_bytes
+from vnicaudit.platforms.domain_xml.recognise import looks_like_xml, root_name
 
 A = "<domain type='kvm'>\n<name>a</name>\n</domain>\n"
 B = A.replace(">a<", ">b<")
@@ -79,6 +80,7 @@ def test_ebcdic(name: str, codec: str) -> None:
         ("encoding='IBM-1047'", "encoding 'IBM-1047' is not known: make it UTF-8 (iconv)"),
         ("encoding='utf-8'", "EBCDIC that calls itself 'utf-8'"),
         ("encoding='rot13'", "encoding 'rot13' is not known"),
+        ("encoding='cp\x0037'", "encoding 'cp\\x0037' is not known"),
         ("encoding='cp037", "EBCDIC whose XML declaration names no encoding"),
         ("", "EBCDIC whose XML declaration names no encoding"),
     ],

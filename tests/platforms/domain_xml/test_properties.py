@@ -8,8 +8,8 @@ from lxml import etree
 
 from vnicaudit.errors import TargetError
 from vnicaudit.model.domain import Domain
-from vnicaudit.platforms.domain_xml.documents import looks_like_xml
 from vnicaudit.platforms.domain_xml.read import read_bytes
+from vnicaudit.platforms.domain_xml.recognise import looks_like_xml
 
 NAMES = st.sampled_from(
     ["domain", "domstatus", "name", "uuid", "devices", "interface", "hostdev", "model", "driver",
@@ -18,12 +18,14 @@ NAMES = st.sampled_from(
      "host", "guest", "mtu", "teaming", "disk", "controller", "link", "reconnect",
      "{http://libvirt.org/schemas/domain/qemu/1.0}commandline",
      "{http://libvirt.org/schemas/domain/qemu/1.0}arg",
+     *(f"{{http://libvirt.org/schemas/domain/qemu/1.0}}{tag}"
+       for tag in ("override", "device", "frontend", "property")),
      "{https://vnicaudit.org/xmlns/1}suppress"]
 )  # fmt: skip
 KEYS = st.sampled_from(
     ["type", "arch", "machine", "queues", "rx_queue_size", "tx_queue_size", "name", "value",
      "address", "dev", "path", "mode", "bus", "slot", "function", "current", "size", "index",
-     "model", "tso4", "id", "rule"]
+     "model", "tso4", "id", "rule", "alias"]
 )  # fmt: skip
 XML_TEXT = st.text(
     st.characters(exclude_categories=["Cs", "Cc"], exclude_characters="\ufffe\uffff"), max_size=12

@@ -20,6 +20,7 @@ pytestmark = pytest.mark.rig
 BRIDGE = f"vnat{os.getpid()}"
 MAC = "52:54:00:7e:00:01"
 OTHER_MAC = "52:54:00:7e:00:02"
+LIVE_MAC = "52:54:00:7e:00:03"
 E1000 = "<model type='e1000'/>"
 VIRTIO = "<model type='virtio'/>"
 PAUSED = libvirt.VIR_DOMAIN_START_PAUSED
@@ -70,7 +71,28 @@ def test_a_change_that_waits_for_a_power_cycle_is_staged(
     found = domains(read(daemon.uri))["staged"]
     assert found.declared.form == "live"
     assert found.nics[0].declared.model == "e1000"
-    assert found.staged == (StagedNic(MAC, (("model", "e1000", "virtio"),)),)
+    assert [(nic.mac, nic.fields) for nic in found.staged] == [
+        (MAC, (("model", "e1000", "virtio"),))
+    ]
+    assert found.coming == ()
+
+
+def test_nics_of_one_definition_only_go_or_come(
+    daemon: PrivateDaemon, hypervisor_connection: libvirt.virConnect
+) -> None:
+    definition = domain("half", nic(MAC, "user", VIRTIO))
+    pluggable = definition.replace("<devices", "<features><acpi/></features><devices")
+    handle = hypervisor_connection.defineXML(pluggable)
+    handle.createWithFlags(PAUSED)
+    handle.attachDeviceFlags(nic(LIVE_MAC, "user", VIRTIO), libvirt.VIR_DOMAIN_AFFECT_LIVE)
+    handle.attachDeviceFlags(nic(OTHER_MAC, "user", VIRTIO), libvirt.VIR_DOMAIN_AFFECT_CONFIG)
+    found = domains(read(daemon.uri))["half"]
+    assert [nic.mac for nic in found.nics] == [MAC, LIVE_MAC]
+    assert found.staged == (StagedNic(LIVE_MAC, gone=True),)
+    assert found.coming == (OTHER_MAC,)
+    handle.detachDeviceFlags(nic(MAC, "user", VIRTIO), libvirt.VIR_DOMAIN_AFFECT_CONFIG)
+    removed = domains(read(daemon.uri))["half"]
+    assert removed.staged == (StagedNic(MAC, gone=True), StagedNic(LIVE_MAC, gone=True))
 
 
 def test_a_running_guest_without_changes_has_nothing_staged(
@@ -80,7 +102,7 @@ def test_a_running_guest_without_changes_has_nothing_staged(
     nics = [nic(MAC, "user", VIRTIO, driver), nic(OTHER_MAC, "ethernet", VIRTIO)]
     hypervisor_connection.defineXML(domain("steady", *nics)).createWithFlags(PAUSED)
     found = domains(read(daemon.uri))["steady"]
-    assert found.staged == ()
+    assert (found.staged, found.coming) == ((), ())
     assert found.state is not None
     assert found.state.active is True
     assert found.state.agent is False
@@ -146,7 +168,7 @@ def test_a_running_nic_on_a_network_is_resolved_and_not_staged(
     )
     assert found.nics[0].source == "lan"
     assert found.nics[0].target_dev is not None
-    assert found.staged == ()
+    assert (found.staged, found.coming) == ((), ())
 
 
 def test_tcp_gives_what_the_local_socket_gives(

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vnicaudit.errors import TargetError
-from vnicaudit.model.nova import NovaOption, as_bool
+from vnicaudit.model.nova import NovaOption
+from vnicaudit.model.nova_options import as_bool
 from vnicaudit.platforms.nova_conf import read as nova_read
 from vnicaudit.platforms.nova_conf.read import options_of, read_bytes
 
@@ -24,8 +25,8 @@ def options(text: str) -> list[tuple[str, str, str, int, bool]]:
 def test_option_knows_section_file_and_line() -> None:
     text = "# head\n[DEFAULT]\n\n; note\nmy_ip = 192.0.2.1\n[libvirt]\nvirt_type=kvm\n"
     assert options_of(text.encode(), "etc/nova.conf") == (
-        NovaOption("DEFAULT", "my_ip", "192.0.2.1", "etc/nova.conf", 5),
-        NovaOption("libvirt", "virt_type", "kvm", "etc/nova.conf", 7),
+        NovaOption("DEFAULT", "my_ip", "192.0.2.1", "etc/nova.conf", 5, True, 1, 9),
+        NovaOption("libvirt", "virt_type", "kvm", "etc/nova.conf", 7, True, 1, 11),
     )
 
 
@@ -57,12 +58,50 @@ def test_windows_line_ends_and_byte_order_mark() -> None:
     ]
 
 
-def test_value_that_refers_to_another_option_is_uncertain() -> None:
-    assert options("[DEFAULT]\na = $my_ip\nb = ${x.y}\nc = 1\n") == [
-        ("DEFAULT", "a", "$my_ip", 2, False),
-        ("DEFAULT", "b", "${x.y}", 3, False),
-        ("DEFAULT", "c", "1", 4, True),
+@pytest.mark.parametrize(
+    ("line", "columns"),
+    [
+        ("a=1", (1, 3)),
+        ("a :  x y  ", (1, 6)),
+        ('a = "x y"', (1, 6)),
+        ("a = 'it", (1, 5)),
+        ("a =", (1, None)),
+        ("a = = b", (1, 5)),
+        ("a = a", (1, 5)),
+        ("{% set y = 1 %}a = x", (16, 20)),
+    ],
+)
+def test_columns_of_the_name_and_of_the_value(line: str, columns: tuple[int, int | None]) -> None:
+    (option,) = options_of(f"[libvirt]\n{line}\n".encode(), "nova.conf")
+    assert (option.column, option.value_column) == columns
+
+
+def test_value_that_begins_on_the_next_line_has_no_column() -> None:
+    (option,) = options_of(b"[libvirt]\na =\n  x\n", "nova.conf")
+    assert (option.value, option.column, option.value_column) == ("\nx", 1, None)
+
+
+def test_what_is_included_may_begin_another_section() -> None:
+    text = "[libvirt]\na = 1\n{% include 'x' %}\nb = 2\n[pci]\nc = 3\n"
+    found = options_of(text.encode(), "nova.conf")
+    assert [(o.name, o.certain, o.present) for o in found] == [
+        ("a", False, True),
+        ("b", False, False),
+        ("c", False, True),
     ]
+    assert not read_bytes(text.encode(), target="t", file="nova.conf").complete
+
+
+def test_flags_of_old_are_read_and_none_is_in_effect() -> None:
+    text = "# old\n--libvirt_type=kvm\n  --my_ip 192.0.2.1\nnonsense\n--sql_connection=secret\n"
+    config = read_bytes(text.encode(), target="t", file="nova.conf")
+    assert config.form == "flags"
+    assert [(o.section, o.name, o.value, o.line, o.column, o.value_column) for o in config.own] == [
+        ("DEFAULT", "libvirt_type", "kvm", 2, 1, 16),
+        ("DEFAULT", "my_ip", "192.0.2.1", 3, 3, 11),
+    ]
+    assert config.winner("DEFAULT", "libvirt_type") is None
+    assert config.written("DEFAULT", "libvirt_type") is not None
 
 
 @pytest.mark.parametrize(
@@ -109,7 +148,7 @@ def test_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_without_a_file_the_target_is_the_place() -> None:
     config = read_bytes(b"[libvirt]\nvirt_type = kvm\n", target="-", file=None)
-    assert str(config.place("libvirt/virt_type")) == "-:2"
+    assert str(config.place("libvirt/virt_type")) == "-:2:13"
     assert str(config.place("libvirt/cpu_mode")) == "-"
 
 
@@ -138,6 +177,22 @@ _PIECES = st.sampled_from([
     "%}", "{{", "}}", "{#", "#}", "<%", "%>", " if x ", " endif ", " else ", " include 'x' ",
     " set ", "\r\n", "\ufffc", "$x", "-", "[DEFAULT]\n", "x = 1\n",
 ])  # fmt: skip
+
+
+@settings(deadline=None)
+@given(st.lists(_PIECES, max_size=60).map("".join))
+def test_columns_are_where_the_text_stands(text: str) -> None:
+    try:
+        found = options_of(text.encode("utf-8", "surrogatepass"), "nova.conf")
+    except TargetError:
+        return
+    lines = text.replace("\r\n", "\n").split("\n")
+    for option in found:
+        line = lines[option.line - 1]
+        assert option.column is None or line[option.column - 1 :].startswith(option.name)
+        if option.value_column is not None and option.present:
+            first = option.value.split("\n")[0]
+            assert line[option.value_column - 1 :].startswith(first)
 
 
 @settings(deadline=None)

@@ -16,6 +16,8 @@ NOVA = {
     "a colon instead of =": "[libvirt]\nuse_virtio_for_bridges: false\n",
     "with a byte order mark": "\ufeff[libvirt]\ncpu_mode = host-model\n",
     "Windows line ends": "[libvirt]\r\nrx_queue_size = 512\r\n",
+    "a list of devices": "[pci]\ndevice_spec = {}\n",
+    "flags of old": "# Cactus\n--verbose\n--libvirt_type=kvm\n--sql_connection=mysql://[::1]/nova\n",
 }
 
 OTHER = {
@@ -36,6 +38,10 @@ OTHER = {
     "the option in another section": "[glance]\nvirt_type = kvm\n",
     "prose": "See [libvirt] in nova.conf.\nvirt_type = kvm\n",
     "qemu.conf": '# [libvirt]\nuser = "root"\nvirt_type = 1\n',
+    "flags of another program": "--verbose\n--output=x\n",
+    "QEMU's options, one on each line": "--name=guest\n--machine=q35\n--netdev=user,id=n\n",
+    "a script with such options": "--libvirt_type=kvm\nrun this\n",
+    "a section [pci] of others": "[pci]\nslots = 4\n",
     "binary": "[libvirt]\nvirt_type = kvm\n\0\1",
 }
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
-from vnicaudit.audit.engine import Engine
+from vnicaudit.audit.descriptions import DescriptionJudge
 from vnicaudit.model.report import Audited
 from vnicaudit.platforms.nova_conf.siblings import load_order, read_with_siblings
 
@@ -14,7 +15,7 @@ ON = "[libvirt]\nuse_virtio_for_bridges = true\n"
 
 def judge(file: Path, rule: str = "VNIC060") -> Audited:
     config = read_with_siblings(file.read_bytes(), target="t", file=str(file))
-    return Engine([rule]).audit_config(config, "t")
+    return DescriptionJudge([rule]).audit(config, "t")
 
 
 def places(audited: Audited) -> list[str]:
@@ -28,7 +29,7 @@ def test_order_is_that_of_oslo_config(tmp_path: Path) -> None:
         (tmp_path / folder).mkdir()
         for name in ("20.conf", "10.conf", ".hidden.conf", "note.txt"):
             (tmp_path / folder / name).touch()
-    order = [str(path.relative_to(tmp_path)) for path in load_order(tmp_path / "nova.conf")]
+    order = [os.path.relpath(path, tmp_path) for path in load_order(f"{tmp_path}/nova.conf")]
     assert order == [
         "nova.conf",
         "nova-compute.conf",
@@ -37,12 +38,12 @@ def test_order_is_that_of_oslo_config(tmp_path: Path) -> None:
         "nova-compute.conf.d/10.conf",
         "nova-compute.conf.d/20.conf",
     ]
-    assert load_order(tmp_path / "nova.conf.d" / "10.conf") == load_order(tmp_path / "nova.conf")
+    assert load_order(f"{tmp_path}/nova.conf.d/10.conf") == load_order(f"{tmp_path}/nova.conf")
 
 
 def test_a_file_by_another_name_stands_alone(tmp_path: Path) -> None:
     (tmp_path / "nova.conf").touch()
-    assert load_order(tmp_path / "nova-api.conf") == (tmp_path / "nova-api.conf",)
+    assert load_order(f"{tmp_path}/nova-api.conf") == (f"{tmp_path}/nova-api.conf",)
 
 
 def test_what_a_later_file_overrides_is_not_reported(tmp_path: Path) -> None:
@@ -58,7 +59,7 @@ def test_what_is_in_effect_is_reported_once_where_it_stands(tmp_path: Path) -> N
     (tmp_path / "nova.conf.d" / "10.conf").write_text("# here\n" + OFF)
     assert judge(tmp_path / "nova.conf").findings == ()
     found = judge(tmp_path / "nova.conf.d" / "10.conf")
-    assert places(found) == [f"{tmp_path}/nova.conf.d/10.conf:3"]
+    assert places(found) == [f"{tmp_path}/nova.conf.d/10.conf:3:26"]
 
 
 def test_a_driver_named_in_another_file_counts(tmp_path: Path) -> None:
@@ -73,8 +74,8 @@ def test_a_dead_option_is_reported_in_each_file_it_stands_in(tmp_path: Path) -> 
     (tmp_path / "nova-compute.conf").write_text("\n" + dead)
     found = [judge(tmp_path / name, "VNIC061") for name in ("nova.conf", "nova-compute.conf")]
     assert [places(audited) for audited in found] == [
-        [f"{tmp_path}/nova.conf:2"],
-        [f"{tmp_path}/nova-compute.conf:3"],
+        [f"{tmp_path}/nova.conf:2:1"],
+        [f"{tmp_path}/nova-compute.conf:3:1"],
     ]
     assert found[0].findings[0].fingerprint != found[1].findings[0].fingerprint
 
@@ -89,10 +90,24 @@ def test_a_sibling_that_cannot_be_read_leaves_the_verdict_open(tmp_path: Path) -
     ]
 
 
+def test_a_later_template_may_override_what_is_not_seen(tmp_path: Path) -> None:
+    (tmp_path / "nova.conf").write_text(OFF)
+    (tmp_path / "nova-compute.conf").write_text("[libvirt]\n{% include 'more' %}\n")
+    audited = judge(tmp_path / "nova.conf")
+    assert (audited.findings, [skipped.rule for skipped in audited.skipped]) == ((), ["VNIC060"])
+
+
+def test_an_earlier_template_cannot(tmp_path: Path) -> None:
+    (tmp_path / "nova.conf").write_text("[libvirt]\n{% include 'more' %}\n")
+    (tmp_path / "nova-compute.conf").write_text("[DEFAULT]\ncompute_driver=libvirt.L\n" + OFF)
+    found = judge(tmp_path / "nova-compute.conf")
+    assert places(found) == [f"{tmp_path}/nova-compute.conf:4:26"]
+
+
 def test_a_link_that_leads_nowhere_is_not_read_by_nova_either(tmp_path: Path) -> None:
     (tmp_path / "nova.conf").write_text(OFF)
     (tmp_path / "nova-compute.conf").symlink_to(tmp_path / "missing")
-    assert places(judge(tmp_path / "nova.conf")) == [f"{tmp_path}/nova.conf:2"]
+    assert places(judge(tmp_path / "nova.conf")) == [f"{tmp_path}/nova.conf:2:26"]
 
 
 def test_a_finding_survives_that_lines_move(tmp_path: Path) -> None:

@@ -8,7 +8,8 @@ from vnicaudit.platforms.qemu.arguments import Arguments, parse, parse_unquoted
 def test_flags_take_no_value_and_others_do() -> None:
     found = parse(["-S", "-name", "-x", "--device", "e1000", "-nodefaults", "disk.img", "-m", "1"])
     assert found == Arguments(
-        (("S", None), ("name", "-x"), ("device", "e1000"), ("nodefaults", None), ("m", "1"))
+        (("S", None), ("name", "-x"), ("device", "e1000"), ("nodefaults", None), ("m", "1")),
+        places=(0, 2, 4, 5, 8),
     )
 
 

@@ -1,4 +1,4 @@
-"""A command line as a domain of its own, and NICs of ``<qemu:commandline>``."""
+"""A command line as a domain of its own."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import pytest
 from vnicaudit.audit.effective import resolve
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.host import HostConfig
-from vnicaudit.model.nic import NicConfig, RunningNic
-from vnicaudit.platforms.qemu.domain import domain_of, extra_nics
+from vnicaudit.model.nic import NicConfig
+from vnicaudit.platforms.qemu.domain import domain_of
 from vnicaudit.platforms.qemu.read import read_text
 
 
@@ -89,20 +89,3 @@ def test_a_backend_of_unknown_kind() -> None:
     domain = _domain("qemu-system-x86_64 -nodefaults -m 1 -device e1000\n")
     (nic,) = domain.nics
     assert (nic.declared.type, nic.declared.actual_type) == ("none", "none")
-
-
-def test_nics_of_a_definitions_own_arguments() -> None:
-    args = ["-netdev", "user,id=u", "-device", "rtl8139,netdev=u,mac=52:54:00:00:00:09",
-            "-device", "vfio-pci,host=01:00.0", "-global", "x.y=z"]  # fmt: skip
-    assert extra_nics(args) == (
-        RunningNic(
-            "rtl8139",
-            "rtl8139",
-            "user",
-            mac="52:54:00:00:00:09",
-            vhost=False,
-            queues=1,
-            evidence="arguments in <qemu:commandline>",
-        ),
-    )
-    assert extra_nics([]) == ()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from vnicaudit.platforms.qemu.log import is_log, last_start, read_tail
+from vnicaudit.platforms.qemu.log import is_log, last_start, lines_before, read_tail
 
 DATA = Path(__file__).parent / "data"
 START = b"2023-01-02 03:04:05.678+0000: starting up libvirt version: 9.0.0\n/usr/bin/kvm -m 1\n"
@@ -51,7 +51,8 @@ def test_warnings_are_cleaned_and_counted() -> None:
     lines = "\x1b[31mqemu: vhost-net requested\x07 but could not be initialized\n" * 50
     start = last_start(START.decode() + lines)
     assert start is not None
-    assert start.warnings == (("[31mqemu: vhost-net requested but could not be initialized",) * 20)
+    text = "[31mqemu: vhost-net requested but could not be initialized"
+    assert start.warnings == tuple((line, text) for line in range(3, 23))
 
 
 def test_only_logs_are_logs() -> None:
@@ -60,3 +61,13 @@ def test_only_logs_are_logs() -> None:
     assert not is_log("2023-01-02 03:04:05.678+0000: 77: error : somebody else's log\n")
     assert not is_log("-option \\\n-other\n")
     assert not is_log("")
+
+
+def test_lines_before(tmp_path: Path) -> None:
+    path = tmp_path / "a.log"
+    text = b"a\nbc\n" * 400_000  # more than one window
+    path.write_bytes(text)
+    with path.open("rb") as file:
+        for offset in (0, 1, 2, 5, 1 << 20, len(text)):
+            assert lines_before(file.fileno(), offset) == text[:offset].count(b"\n")
+        assert lines_before(file.fileno(), (1 << 30) + 1) is None

@@ -139,3 +139,24 @@ def test_virtio_disk(line: str, disk: bool) -> None:
 )
 def test_windows_hint(line: str, windows: bool) -> None:
     assert machine.windows_hint(_arguments(line)) is windows
+
+
+@pytest.mark.parametrize(
+    ("line", "session"),
+    [
+        # libvirt 9.0 and 11.3, system; session; embedded (qemu:///embed?root=/srv/x)
+        ('-object \'{"qom-type":"secret","id":"masterKey0","format":"raw",'
+         '"file":"/var/lib/libvirt/qemu/domain-1-web/master-key.aes"}\'', False),
+        ("-object secret,id=masterKey0,file=/root/.config/libvirt/qemu/lib/domain-1-web/k", True),
+        ("-object secret,id=masterKey0,format=raw,file=/srv/x/lib/qemu/domain-1-web/k", None),
+        # before the secret (libvirt 1.3): the monitor
+        ("-chardev socket,id=charmonitor,path=/var/lib/libvirt/qemu/web.monitor,server", False),
+        ("-chardev socket,id=charmonitor,fd=27,server=on,wait=off", None),
+        # somebody's own file there proves nothing
+        ("-object secret,id=mine,file=/var/lib/libvirt/qemu/k",
+         None),
+        ("", None),
+    ],
+)  # fmt: skip
+def test_session(line: str, session: bool | None) -> None:
+    assert machine.session(_arguments(line)) is session

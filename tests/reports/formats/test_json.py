@@ -37,7 +37,7 @@ def test_the_words_of_the_format() -> None:
     assert report["schema"] == "vnicaudit.report/1"
     assert list(report["findings"][3]) == [
         "rule", "name", "severity", "confidence", "message", "nic", "location", "owner",
-        "change", "fingerprint", "fix",
+        "change", "fingerprint", "fix", "related",
     ]  # fmt: skip
     assert report["findings"][3]["nic"] == {
         "domain": "instance-0000002a",

@@ -61,7 +61,7 @@ def test_rules_carry_their_manual_and_level() -> None:
             "markdown": "Legacy emulated NIC.\n\n## What is wrong\n\nThe NIC is *emulated*.",
         },
         "defaultConfiguration": {"level": "error"},
-        "properties": {"severity": "high", "scope": "nic"},
+        "properties": {"severity": "high", "judges": ["nic"]},
     }
     levels = [rule["defaultConfiguration"]["level"] for rule in rules]
     assert levels == ["error", "note", "error", "warning"]
@@ -177,3 +177,20 @@ def test_a_target_cannot_put_a_link_into_a_message() -> None:
     stream = [msgspec.structs.replace(WEB_01, findings=(odd,))]
     text = run_of(stream)["results"][0]["message"]["text"]
     assert text == "model [click\\](http://e.example) is unknown"
+
+
+def test_related_places_and_columns() -> None:
+    place = Location("d", "nova.conf", 8, column=3)
+    other = Location("d", "nova.conf.d/10.conf", 2)
+    found = msgspec.structs.replace(finding(location=place), related=(other,))
+    stream = [msgspec.structs.replace(CLEAN, findings=(found,))]
+    (result,) = run_of(stream)["results"]
+    assert result["locations"][0]["physicalLocation"] == {
+        "artifactLocation": {"uri": "nova.conf"},
+        "region": {"startLine": 8, "startColumn": 3},
+    }
+    assert result["relatedLocations"] == [
+        {"physicalLocation": {
+            "artifactLocation": {"uri": "nova.conf.d/10.conf"}, "region": {"startLine": 2},
+        }}
+    ]  # fmt: skip

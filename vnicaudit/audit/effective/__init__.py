@@ -7,8 +7,10 @@ Where QEMU's own arguments are at hand they win over inference, and the reason s
 from __future__ import annotations
 
 from vnicaudit.audit.effective.given import Given
+from vnicaudit.audit.effective.manifest import resolve_manifest
 from vnicaudit.audit.effective.model import resolve_model
 from vnicaudit.audit.effective.queues import resolve_queues
+from vnicaudit.audit.effective.refused import is_refused, is_refused_assigned
 from vnicaudit.audit.effective.rings import resolve_rx, resolve_tx
 from vnicaudit.audit.effective.unjudged import assigned, foreign, is_assigned
 from vnicaudit.audit.effective.vhost import opens_vhost_net, resolve_vhost
@@ -25,7 +27,9 @@ def resolve(
 ) -> Effective:
     """What the guest gets for one NIC. Pure; depends on nothing but its arguments."""
     if is_assigned(nic):
-        return assigned(nic)
+        return assigned(nic, refused=is_refused_assigned(nic, running))
+    if domain.manifest is not None:
+        return resolve_manifest(nic, domain, domain.manifest)
     if domain.type not in QEMU_DOMAINS:
         return foreign(nic, domain)
     given = Given(nic, domain, host, running)
@@ -33,10 +37,9 @@ def resolve(
     name = model.value.effective
     vhost, queues = resolve_vhost(given, name), resolve_queues(given, name)
     rx, tx = resolve_rx(given, name), resolve_tx(given, name)
-    refused = model.refused or vhost.refused or queues.refused or rx.refused or tx.refused
-    return Effective(
-        model.value, vhost.value, queues.value, rx.value, tx.value, given.proven or not refused
-    )
+    refused = any(fact.refused for fact in (model, vhost, queues, rx, tx))
+    starts = not (refused or is_refused(given, model.value))
+    return Effective(model.value, vhost.value, queues.value, rx.value, tx.value, starts)
 
 
 def wants_vhost_net(

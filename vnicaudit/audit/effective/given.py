@@ -10,11 +10,14 @@ from vnicaudit.model.domain import DomainConfig
 from vnicaudit.model.effective import Resolved
 from vnicaudit.model.host import HostConfig
 from vnicaudit.model.models import tuning_read
-from vnicaudit.model.nic import NicConfig, RunningNic
+from vnicaudit.model.nic import DESCRIPTORS, LOG, NicConfig, RunningNic
 
 T = TypeVar("T")
 
 NOT_READ = "libvirt reads <driver> only when <model type='virtio'/> is written"
+WHOSE_OVERRIDE = (
+    "<qemu:override> changes it on this NIC or on another: the running guest's aliases would tell"
+)
 NO_MODEL = "depends on the model, which is not known"
 
 
@@ -32,9 +35,28 @@ class Given(NamedTuple):
         return self.running is not None and not self.host.assumed
 
     @property
+    def runs(self) -> bool:
+        """As proven, but not by arguments alone, which may be of a start that failed (a log, a
+        line that somebody pasted, ``<qemu:commandline>``)."""
+        if not self.proven or self.running is None:
+            return False
+        if self.nic.origin == "interface":
+            return self.running.evidence != LOG
+        return self.running.evidence == DESCRIPTORS
+
+    @property
+    def arch(self) -> str | None:
+        """The guest's architecture; the host's where the definition names none."""
+        return self.domain.arch or self.host.arch
+
+    @property
     def tuned(self) -> bool:
         """libvirt reads ``<driver>`` of this NIC."""
         return tuning_read(self.nic.model)
+
+    def override(self, name: str) -> str | None:
+        """The text of this property in ``<qemu:override>``; None where it is not changed."""
+        return dict(self.nic.overridden).get(name)
 
     def unreadable(self, field: str) -> bool:
         """The field is text that libvirt refuses, where it reads it."""
@@ -42,8 +64,8 @@ class Given(NamedTuple):
 
 
 class Outcome(msgspec.Struct, Generic[T], frozen=True):
-    """One fact resolved. ``refused``: as it is declared libvirt or QEMU is certain not to start
-    it, whatever an older QEMU may be running."""
+    """One fact resolved. ``refused``: as it is declared libvirt or QEMU is known not to start it
+    the next time, whatever runs now."""
 
     value: Resolved[T]
     refused: bool = False

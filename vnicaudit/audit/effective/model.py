@@ -2,61 +2,103 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from vnicaudit.audit.default_model import default_model
-from vnicaudit.audit.effective.given import Given, Outcome
+from vnicaudit.audit.effective.given import WHOSE_OVERRIDE, Given, Outcome
 from vnicaudit.model.backends import OWN_PATH
+from vnicaudit.model.binaries import lacks
 from vnicaudit.model.effective import NONE, UNKNOWN, Resolved
+from vnicaudit.model.machines import is_board
 from vnicaudit.model.models import QEMU_MODELS, VIRTIO, model_of_driver, shown_model
+from vnicaudit.model.nic import MAYBE
 from vnicaudit.model.version import Version
 
 VHOSTUSER_DEFAULT = Version(11, 1)
 """libvirt before it demands ``<model type='virtio'/>`` of ``type='vhostuser'`` (NEWS 11.1.0)."""
 
+VDPA_LIBVIRT, VDPA_QEMU = Version(6, 9), Version(5, 1)
+"""The first ones with ``type='vdpa'`` (libvirt NEWS 6.9.0; ``QEMU_CAPS_NETDEV_VHOST_VDPA``)."""
+
 
 def resolve_model(given: Given) -> Outcome[str]:
     """libvirt's name of the device, the one that runs first of all; refused where no QEMU has it
-    or libvirt wants one written."""
+    or libvirt wants another one written."""
     nic, running = given.nic, given.running
     if running is not None:
-        reason = f"QEMU runs -device {running.driver}"
-        return Outcome(Resolved(nic.model, running.model, reason), _must_be_written(given))
-    if nic.model is not None:
-        return _declared(nic.model, nic.type)
-    return _on_own_path(given) if nic.type in OWN_PATH else Outcome(_default(given))
+        value = Resolved(nic.model, running.model, f"QEMU runs -device {running.driver}")
+        refusal = None if given.proven else _refused_type(given)
+        return Outcome(value, (refusal or _refused_model(given, running.model)) is not None)
+    if (driver := given.override("driver")) is not None:
+        return Outcome(Resolved(None, None, _overridden(driver), UNKNOWN))
+    if (reason := _refused_type(given)) is not None:
+        return Outcome(Resolved(nic.model, None, reason, NONE), refused=True)
+    value = _default(given) if nic.model is None else _declared(nic.model)
+    if (reason := _refused_model(given, value.effective)) is not None:
+        return Outcome(replace(value, reason=reason), refused=True)
+    return Outcome(value)
 
 
-def _must_be_written(given: Given) -> bool:
-    """Whether this libvirt refuses the NIC for having no model."""
-    version = given.host.libvirt_version
-    if given.nic.type != "vhostuser" or given.nic.model is not None:
-        return False
-    return version is not None and version < VHOSTUSER_DEFAULT
+def _overridden(driver: str) -> str:
+    if driver == MAYBE:
+        return WHOSE_OVERRIDE
+    return "<qemu:override> gives QEMU another driver: its command line would tell"
 
 
-def _declared(model: str, kind: str) -> Outcome[str]:
-    name = model_of_driver(model)
-    if kind in OWN_PATH and model not in VIRTIO:
+def _refused_type(given: Given) -> str | None:
+    """Why libvirt takes no such interface, or not with this model; None where it does."""
+    nic, host = given.nic, given.host
+    if nic.type not in OWN_PATH:
+        return None
+    if nic.model is not None and nic.model not in VIRTIO:
         # qemuValidateDomainDeviceDefNetwork: "invalid model for interface of type '…'"
-        reason = f"libvirt refuses {shown_model(model)} on type='{kind}', which takes virtio only"
-        return Outcome(Resolved(model, None, reason, NONE), refused=True)
+        shown = shown_model(nic.model)
+        return f"libvirt refuses {shown} on type='{nic.type}', which takes virtio only"
+    if nic.type == "vdpa":
+        return _without_vdpa("libvirt", host.libvirt_version, VDPA_LIBVIRT) or _without_vdpa(
+            "QEMU", host.qemu_version, VDPA_QEMU
+        )
+    version = host.libvirt_version
+    if nic.model is None and version is not None and version < VHOSTUSER_DEFAULT:
+        return f"libvirt {version} refuses type='vhostuser' without a model"
+    return None
+
+
+def _without_vdpa(program: str, version: Version | None, first: Version) -> str | None:
+    if version is None or version >= first:
+        return None
+    since = f"{first.major}.{first.minor}"
+    return f"{program} {version} has no type='vdpa', {since} brought it: does not start"
+
+
+def _refused_model(given: Given, model: str | None) -> str | None:
+    """Why QEMU does not start with this device; None where it does, as far as is known. ARM
+    boards have NICs of other names."""
+    if given.proven or is_board(given.domain):
+        return None
+    written = given.nic.model if given.nic.origin == "interface" else None
+    if written is not None and written not in QEMU_MODELS:
+        return f"{shown_model(written)} is no NIC model of QEMU: does not start"
+    for name in (written, model):
+        if name is not None and lacks(name, given.arch, given.host.qemu_version):
+            version = given.host.qemu_version
+            where = "" if given.arch is None else f" on {given.arch}"
+            return f"QEMU{f' {version}' if version else ''} has no {name}{where}: does not start"
+    return None
+
+
+def _declared(model: str) -> Resolved[str]:
+    name = model_of_driver(model)
     same = name == model
     reason = "as declared" if same else f"libvirt hands it to QEMU as it is: -device {model}"
-    return Outcome(Resolved(model, name, reason), refused=name not in QEMU_MODELS)
-
-
-def _on_own_path(given: Given) -> Outcome[str]:
-    kind = given.nic.type
-    if _must_be_written(given):
-        reason = f"libvirt {given.host.libvirt_version} refuses type='vhostuser' without a model"
-        return Outcome(Resolved(None, None, reason, NONE), refused=True)
-    since = "6.9" if kind == "vdpa" else "11.1"
-    reason = f"libvirt's default for type='{kind}' since {since}"
-    return Outcome(Resolved(None, "virtio", reason))
+    return Resolved(model, name, reason)
 
 
 def _default(given: Given) -> Resolved[str]:
-    nic, domain = given.nic, given.domain
-    arch = domain.arch or given.host.arch
+    nic, domain, arch = given.nic, given.domain, given.arch
+    if nic.type in OWN_PATH:
+        since = "6.9" if nic.type == "vdpa" else "11.1"
+        return Resolved(None, "virtio", f"libvirt's default for type='{nic.type}' since {since}")
     if arch is None:
         reason = (
             "no model and no architecture declared: x86 would make it rtl8139, s390x virtio; the "

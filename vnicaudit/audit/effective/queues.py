@@ -2,58 +2,72 @@
 
 from __future__ import annotations
 
-from vnicaudit.audit.effective.given import NO_MODEL, NOT_READ, Given, Outcome
+from vnicaudit.audit.effective.given import (
+    NO_MODEL,
+    NOT_READ,
+    WHOSE_OVERRIDE,
+    Given,
+    Outcome,
+)
 from vnicaudit.model.backends import SINGLE_QUEUE, queue_limit
 from vnicaudit.model.domain import DomainConfig
 from vnicaudit.model.effective import NONE, UNKNOWN, Resolved
 from vnicaudit.model.models import VIRTIO
+from vnicaudit.model.nic import MAYBE
 
 
 def resolve_queues(given: Given, model: str | None) -> Outcome[int]:
     """Queue pairs; refused where the backend has fewer than are declared. What QEMU runs
-    decides how many there are."""
-    inferred = _inferred(given, model)
-    if given.running is None or given.running.queues is None:
-        return inferred
-    count = given.running.queues
-    reason = f"QEMU runs {_pairs(count)}{_idle(count, given.domain)}"
-    return Outcome(Resolved(given.nic.queues, count, reason), inferred.refused)
+    decides how many there are, and that there can be as many."""
+    refusal = _refusal(given)
+    if given.proven and not given.unreadable("queues"):
+        refusal = None
+    running = None if given.running is None else given.running.queues
+    if running is None:
+        return Outcome(_inferred(given, model, refusal), refusal is not None)
+    reason = f"QEMU runs {_pairs(running)}{_idle(running, given.domain)}"
+    return Outcome(Resolved(given.nic.queues, running, reason), refusal is not None)
 
 
-def _inferred(given: Given, model: str | None) -> Outcome[int]:
-    declared = given.nic.queues
-    if model is None:
-        return Outcome(Resolved(declared, None, NO_MODEL, UNKNOWN))
-    if model not in VIRTIO:
-        dropped = "; libvirt drops queues= on it" if declared is not None else ""
-        return Outcome(Resolved(declared, 1, f"{model} has one queue{dropped}"))
-    if given.unreadable("queues"):
-        return _refused(None, "queues= is not a number: libvirt refuses the definition")
-    if declared is None:
-        return Outcome(Resolved(None, 1, "none declared: one queue pair"))
-    if not given.tuned:
-        return Outcome(Resolved(declared, 1, NOT_READ))
-    if declared <= 1:
-        return Outcome(Resolved(declared, 1, "one queue pair"))
-    return _several(given, declared)
-
-
-def _several(given: Given, declared: int) -> Outcome[int]:
-    kind = given.nic.actual_type
+def _refusal(given: Given) -> str | None:
+    """Why libvirt or QEMU does not start with what is declared; None where they do."""
+    declared, kind = given.nic.queues or 1, given.nic.actual_type
     limit = queue_limit(kind)
+    if given.unreadable("queues"):
+        return "queues= is not a number: libvirt refuses the definition"
+    if not given.tuned or declared <= 1:
+        return None
     if kind in SINGLE_QUEUE:
-        return _refused(declared, f"libvirt refuses to start: type='{kind}' has no multiqueue")
+        return f"libvirt refuses to start: type='{kind}' has no multiqueue"
     if limit is not None and declared > limit:
         device = "a vhost-user NIC" if kind == "vhostuser" else "a tap device"
-        return _refused(declared, f"{device} has {limit} queues at most: does not start")
-    if kind == "vdpa":
+        return f"{device} has {limit} queues at most: does not start"
+    return None
+
+
+def _inferred(given: Given, model: str | None, refusal: str | None) -> Resolved[int]:
+    declared = given.nic.queues
+    if model is None:
+        return Resolved(declared, None, NO_MODEL, UNKNOWN)
+    if model not in VIRTIO:
+        dropped = "; libvirt drops queues= on it" if declared is not None else ""
+        return Resolved(declared, 1, f"{model} has one queue{dropped}")
+    if refusal is not None:
+        return Resolved(declared, None, refusal, NONE)
+    if declared is None:
+        return Resolved(None, 1, "none declared: one queue pair")
+    if not given.tuned:
+        return Resolved(declared, 1, NOT_READ)
+    if declared <= 1:
+        return Resolved(declared, 1, "one queue pair")
+    if (mq := given.override("mq")) == MAYBE:
+        return Resolved(declared, None, WHOSE_OVERRIDE, UNKNOWN)
+    if mq in ("", "false", "off"):
+        return Resolved(declared, 1, "<qemu:override> takes multiqueue (mq) from the device")
+    if given.nic.actual_type == "vdpa":
         reason = "as declared; QEMU 10 takes the device's own number of queue pairs"
-        return Outcome(Resolved(declared, declared, reason))
-    return Outcome(Resolved(declared, declared, "as declared" + _idle(declared, given.domain)))
-
-
-def _refused(declared: int | None, reason: str) -> Outcome[int]:
-    return Outcome(Resolved(declared, None, reason, NONE), refused=True)
+        return Resolved(declared, declared, reason)
+    return Resolved(declared, declared, "as declared" + _idle(declared, given.domain))
 
 
 def _pairs(count: int) -> str:

@@ -15,8 +15,9 @@ def is_assigned(nic: NicConfig) -> bool:
     return "hostdev" in (nic.type, nic.actual_type)
 
 
-def assigned(nic: NicConfig) -> Effective:
-    """The guest drives the host's device: there is nothing of virtio."""
+def assigned(nic: NicConfig, *, refused: bool) -> Effective:
+    """The guest drives the host's device: there is nothing of virtio. ``refused``: libvirt is
+    known not to start it."""
     reason = "passed through: no virtio device"
     return Effective(
         model=_assigned_model(nic),
@@ -24,6 +25,7 @@ def assigned(nic: NicConfig) -> Effective:
         queues=Resolved(nic.queues, None, "set by the adapter and the guest's driver", NONE),
         rx_queue_size=Resolved(nic.rx_queue_size, None, reason, NONE),
         tx_queue_size=Resolved(nic.tx_queue_size, None, reason, NONE),
+        starts=not refused,
     )
 
 

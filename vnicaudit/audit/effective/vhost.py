@@ -23,7 +23,7 @@ def resolve_vhost(given: Given, model: str | None) -> Outcome[bool]:
     if running is None or running.vhost is None:
         return inferred
     seen = Resolved(declared, running.vhost, f"seen in QEMU's {running.evidence}")
-    return Outcome(seen, refused=inferred.refused and not running.vhost)
+    return Outcome(seen, inferred.refused and not running.vhost)
 
 
 def opens_vhost_net(given: Given, model: str | None) -> bool:

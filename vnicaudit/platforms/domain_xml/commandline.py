@@ -1,41 +1,107 @@
-"""``<qemu:commandline>``: NICs that are added behind libvirt's back."""
+"""``<qemu:commandline>``: NICs that are added behind libvirt's back.
+
+libvirt 11.3 takes the ``value=`` of every ``./qemu:commandline/qemu:arg``
+(``qemuDomainDefNamespaceParseCommandlineArgs`` in src/qemu/qemu_domain.c), however many of these
+elements there are, and passes them to QEMU as they are, behind its own arguments.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import NamedTuple, Protocol
 
 from lxml import etree
 
 from vnicaudit.model.location import Location
 from vnicaudit.model.nic import Nic
+from vnicaudit.model.report import ReadError
 
 NAMESPACE = "http://libvirt.org/schemas/domain/qemu/1.0"
 TAG = f"{{{NAMESPACE}}}commandline"
 
 _ARG = f"{{{NAMESPACE}}}arg"
 _MAX_ARGS = 10_000
+_MAX_UNREAD = 100
+"""Of one domain; what is beyond is counted."""
 
 
-def commandline_nics(element: etree._Element, first: int, place: Location, base: int) -> list[Nic]:
+class Guest(Protocol):
+    """Whose arguments they are."""
+
+    commandlines: list[etree._Element]
+    arch: str | None
+    machine: str | None
+
+
+class Added(NamedTuple):
+    """The NICs, and what cannot be read."""
+
+    nics: tuple[Nic, ...]
+    unread: tuple[ReadError, ...]
+
+
+class _Arg(NamedTuple):
+    value: str | None
+    location: Location
+
+
+def read_commandlines(guest: Guest, first: int, place: Location, base: int) -> Added:
     """The NICs among the arguments; the first gets index ``first``. ``place`` is the domain's,
     ``base`` the number of lines before its document.
 
-    libvirt passes the arguments to QEMU as they are, so they say what will run; what an argument
-    refers to in the rest of the definition is not looked up.
+    What an argument refers to in the rest of the definition is not looked up.
     """
     # imported here: few definitions have such arguments, and most audits need no more of it
-    from vnicaudit.platforms.qemu.domain import anonymous, config_of, extra_nics
+    from vnicaudit.platforms.qemu.added import read_added
+    from vnicaudit.platforms.qemu.domain import anonymous, config_of
 
-    args = [arg.get("value", "") for arg in element.iterchildren(_ARG)][:_MAX_ARGS]
-    line = base + (element.sourceline or 0) if place.file else None
-    xpath = f"{place.xpath or '/domain'}/*[local-name()='commandline']"
-    where = Location(place.target, place.file, line, xpath)
-    return [
+    args = list(islice(_args(guest.commandlines, place, base), _MAX_ARGS + 1))
+    words = [arg.value or "" for arg in args[:_MAX_ARGS]]
+    added = read_added(words, arch=guest.arch, machine=guest.machine)
+    nics = tuple(
         Nic(
             index=first + offset,
             declared=config_of(running, origin="commandline"),
-            location=where,
+            location=args[index].location,
             mac=running.mac,
             alias=running.id,
             running=anonymous(running),
         )
-        for offset, running in enumerate(extra_nics(args))
-    ]
+        for offset, (index, running) in enumerate(added.nics)
+    )
+    return Added(nics, tuple(_unread(args, added.problems)))
+
+
+def _args(elements: Sequence[etree._Element], place: Location, base: int) -> Iterator[_Arg]:
+    for number, element in enumerate(elements, 1):
+        which = f"[{number}]" if len(elements) > 1 else ""
+        xpath = f"{place.xpath or '/domain'}/*[local-name()='commandline']{which}"
+        for position, arg in enumerate(element.iterchildren(_ARG), 1):
+            line = base + (arg.sourceline or 0) if place.file else None
+            where = f"{xpath}/*[local-name()='arg'][{position}]"
+            yield _Arg(arg.get("value"), Location(place.target, place.file, line, where))
+
+
+def _unread(args: list[_Arg], problems: Sequence[tuple[int, str]]) -> Iterator[ReadError]:
+    found = sorted(_reasons(args, problems))
+    for index, reason in found[:_MAX_UNREAD]:
+        where = args[index].location
+        yield ReadError(f"<qemu:arg> not understood: {reason}", where.file, where.line)
+    if len(found) > _MAX_UNREAD:
+        where = args[found[_MAX_UNREAD][0]].location
+        more = f"{len(found) - _MAX_UNREAD} more <qemu:arg> not understood"
+        yield ReadError(more, where.file, where.line)
+
+
+def _reasons(args: list[_Arg], problems: Sequence[tuple[int, str]]) -> Iterator[tuple[int, str]]:
+    cut = len(args) > _MAX_ARGS
+    for index, problem in problems:
+        own_value = cut and index == _MAX_ARGS - 1 and (args[index].value or "").startswith("-")
+        if not own_value:  # else its value is there, beyond the limit
+            yield index, problem
+    for index, arg in enumerate(args[:_MAX_ARGS]):
+        if arg.value is None:
+            yield index, "it has no value=: libvirt refuses the definition"
+    if cut:
+        yield _MAX_ARGS, f"more than {_MAX_ARGS:,} arguments, this one and the rest are not read"

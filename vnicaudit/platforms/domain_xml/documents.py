@@ -14,25 +14,18 @@ from typing import NamedTuple
 from lxml import etree
 
 from vnicaudit.errors import TargetError
-from vnicaudit.platforms.domain_xml.encodings import as_utf8, is_foreign, roughly_ascii
-from vnicaudit.platforms.domain_xml.spans import DOCTYPE, OPENING, Span, spans
-
-OTHER_ROOTS = (
-    "network", "networkport", "pool", "volume", "secret", "filter", "capabilities", "nodedevice",
-    "domainCapabilities", "interface", "filterbinding", "cpu",
-)  # fmt: skip
-"""Other libvirt documents: known, and of no interest when found in a directory."""
+from vnicaudit.platforms.domain_xml.encodings import as_utf8
+from vnicaudit.platforms.domain_xml.recognise import SAVE_MAGIC, is_foreign
+from vnicaudit.platforms.domain_xml.spans import DOCTYPE, Span, spans
 
 MAX_DOCUMENT = 8 * 1024 * 1024
 """Bytes of one document; 10,000 NICs are about 4 MB."""
 MAX_TAGS = 1_000_000
 """Start and end tags of one document: an element takes a hundred times the memory of ``<a/>``."""
 
-_SAVE_MAGIC = (b"LibvirtQemudSave", b"LibvirtQemudPart")
 _SAVE_HEADER = 16 + 5 * 4 + 14 * 4
 """struct _virQEMUSaveHeader, libvirt 11.3 src/qemu/qemu_saveimage.h."""
 
-_HEAD = re.compile(rb"<([A-Za-z_][\w.-]*)(?=[\s>/])")
 _TEMPLATE = re.compile(rb"\{\{|\{%")
 
 _PARSER = etree.XMLParser(
@@ -56,25 +49,13 @@ class Document(NamedTuple):
     ordinal: int
 
 
-def looks_like_xml(head: bytes) -> bool:
-    """Whether a file that begins with ``head`` (some kilobytes) may hold domain XML: a libvirt
-    root element, in any encoding lxml reads, perhaps after a log line."""
-    return OPENING.search(roughly_ascii(head)) is not None or head.startswith(_SAVE_MAGIC)
-
-
-def root_name(head: bytes) -> str | None:
-    """The name of the first element in ``head``, None when there is none."""
-    match = _HEAD.search(roughly_ascii(head))
-    return None if match is None else match.group(1).decode()
-
-
 def documents(data: bytes, file: str) -> Iterator[Document]:
     """Parse every document in ``data``.
 
     Raises TargetError, with file and line, when the readable ones have been yielded: for the
     first that is not, saying how many are not.
     """
-    if data.startswith(_SAVE_MAGIC):
+    if data.startswith(SAVE_MAGIC):
         data = _save_image_xml(data, file)
     elif is_foreign(data):
         data = as_utf8(data, file)

@@ -11,9 +11,7 @@ import codecs
 import re
 
 from vnicaudit.errors import TargetError
-
-_EBCDIC = b"\x4c\x6f\xa7\x94"
-"""``<?xm`` in every EBCDIC: its letters are the same in all code pages."""
+from vnicaudit.platforms.domain_xml.recognise import EBCDIC
 
 _DECLARED = re.compile(r"(<\?xml[^>]*?)\sencoding\s*=\s*(?:'([^']*)'|\"([^\"]*)\")")
 _NUMBERED = re.compile(r"(?i)(?:ibm|cp|ccsid)[-_]?0*(\d{2,4})")
@@ -23,37 +21,26 @@ _DECLARATION = 256
 """Bytes that surely hold an XML declaration."""
 
 
-def is_foreign(data: bytes) -> bool:
-    """UTF-16 or UTF-32, by byte order mark or by zero bytes around the first ``<``, or EBCDIC."""
-    return data.startswith((b"\xff\xfe", b"\xfe\xff", _EBCDIC)) or b"\0" in data[:4]
-
-
 def as_utf8(data: bytes, file: str) -> bytes:
     """The text as UTF-8, without the encoding that its XML declaration names.
 
     Raises TargetError where it cannot be decoded.
     """
     try:
-        text = data.decode(_codec(data))
+        text = data.decode(codec_of(data))
     except UnicodeDecodeError as error:
         raise TargetError(f"not readable as XML: {error.reason}", file=file) from None
     except LookupError as error:
         raise TargetError(f"not readable as XML: {error}", file=file, line=1) from None
-    if data.startswith(_EBCDIC):
+    if data.startswith(EBCDIC):
         text = text.replace("\x85", "\n")  # the mainframe's new line, NEL
     return _DECLARED.sub(r"\1", text.lstrip("\ufeff"), count=1).encode("utf-8", "replace")
 
 
-def roughly_ascii(head: bytes) -> bytes:
-    """``head`` good enough to look for tags in."""
-    if head.startswith(_EBCDIC):
-        return head.decode("cp037").encode("ascii", "replace")
-    return head.replace(b"\0", b"") if is_foreign(head) else head
-
-
-def _codec(data: bytes) -> str:
-    """By the byte order mark, by where the zero bytes of ``<`` are, or by the declaration."""
-    if data.startswith(_EBCDIC):
+def codec_of(data: bytes) -> str:
+    """Python's name of a foreign encoding: by the byte order mark, by where the zero bytes of ``<``
+    are, or by the declaration. Raises LookupError for one that is not known."""
+    if data.startswith(EBCDIC):
         return _ebcdic(data)
     for mark, codec in (
         (b"\xff\xfe\0\0", "utf-32"), (b"\0\0\xfe\xff", "utf-32"),
@@ -76,8 +63,8 @@ def _ebcdic(data: bytes) -> str:
     try:
         page = codecs.lookup(f"cp{number.group(1).zfill(3)}" if number else name).name
         start = "<?xm".encode(page, "replace")
-    except LookupError:
+    except (LookupError, ValueError):  # the latter for a name with a zero byte in it
         raise LookupError(f"encoding {name[:40]!r} is not known: make it UTF-8 (iconv)") from None
-    if start != _EBCDIC:
+    if start != EBCDIC:
         raise LookupError(f"EBCDIC that calls itself {name[:40]!r}")
     return page

@@ -9,6 +9,7 @@ from typing import Any
 from lxml import etree
 
 from vnicaudit.platforms.domain_xml.commandline import TAG as _COMMANDLINE
+from vnicaudit.platforms.domain_xml.override import TAG as _OVERRIDE
 
 SUPPRESS_NAMESPACE = "https://vnicaudit.org/xmlns/1"
 """Namespace of ``<vnicaudit:suppress>`` in a domain's ``<metadata>``."""
@@ -21,13 +22,15 @@ class Facts:
     """What the walk over a domain gathers before the record is made."""
 
     __slots__ = (
-        "arch", "cells", "commandline", "encrypted", "machine", "memory_shared", "namespaces",
-        "os_id", "product", "suppressions", "vcpus", "vcpus_max", "virtio_disk", "windows",
+        "arch", "cells", "commandlines", "encrypted", "machine", "memory_shared", "namespaces",
+        "os_id", "overrides", "product", "suppressions", "vcpus", "vcpus_max", "virtio_disk",
+        "windows",
     )  # fmt: skip
 
     def __init__(self) -> None:
         self.arch: str | None = None
-        self.commandline: etree._Element | None = None
+        self.commandlines: list[etree._Element] = []
+        self.overrides: list[etree._Element] = []
         self.machine: str | None = None
         self.vcpus: str | None = "1"  # virDomainVcpuParse: no <vcpu> means one
         self.vcpus_max: str | None = "1"
@@ -115,7 +118,11 @@ def _read_cpu(facts: Facts, element: etree._Element) -> None:
 
 
 def _read_commandline(facts: Facts, element: etree._Element) -> None:
-    facts.commandline = element
+    facts.commandlines.append(element)
+
+
+def _read_override(facts: Facts, element: etree._Element) -> None:
+    facts.overrides.append(element)
 
 
 def _read_security(facts: Facts, element: etree._Element) -> None:
@@ -125,6 +132,7 @@ def _read_security(facts: Facts, element: etree._Element) -> None:
 
 READERS: dict[str, Callable[[Facts, etree._Element], None]] = {
     _COMMANDLINE: _read_commandline,
+    _OVERRIDE: _read_override,
     "vcpu": _read_vcpu,
     "os": _read_os,
     "metadata": _read_metadata,
@@ -145,6 +153,6 @@ def shared_memory(facts: Facts) -> bool | None:
     default = "shared" if facts.memory_shared else None
     if all((access or default) == "shared" for access in facts.cells or (None,)):
         return True
-    given = () if facts.commandline is None else facts.commandline.iterchildren("*")
+    given = (argument for element in facts.commandlines for argument in element.iterchildren("*"))
     own = any("memory-backend" in argument.get("value", "") for argument in given)
     return None if own else False

@@ -1,4 +1,4 @@
-"""The table of NIC attributes: one row per fact, used for reading and (later) for writing.
+"""The table of NIC attributes: one row per fact, used for reading and for writing.
 
 A row says which field of :class:`~vnicaudit.model.nic.NicConfig` stands in which attribute of
 which child of ``<interface>``, and how its text is read. Names and types follow libvirt 11.3

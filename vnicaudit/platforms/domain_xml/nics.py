@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from lxml import etree
 
+from vnicaudit.model.backends import is_ovs_socket
 from vnicaudit.model.location import Location
 from vnicaudit.model.nic import Nic, NicConfig
-from vnicaudit.platforms.domain_xml.fields import CHILDREN
+from vnicaudit.platforms.domain_xml.fields import CHILDREN, XPATH
 from vnicaudit.platforms.domain_xml.nic_config import Part, config_of
 from vnicaudit.platforms.domain_xml.values import number
 
@@ -48,22 +49,31 @@ def interface_nic(element: etree._Element, index: int, location: Location, base:
         target_dev=walk.target_dev,
         alias=walk.alias,
         lines=tuple(lines),
+        places=tuple(walk.places(location, base)) if walk.inner else (),
     )
 
 
 class _Walk:
-    """What the walk over an interface's children gathers: who it is, and what is set (raw)."""
+    """What the walk over an interface's children gathers: who it is, and what is set (raw);
+    ``inner`` has the elements inside of children that fields stand in."""
 
-    __slots__ = ("alias", "device", "kind", "mac", "raw", "source", "target_dev")
+    __slots__ = ("alias", "device", "inner", "kind", "mac", "raw", "source", "target_dev")
 
     def __init__(self, kind: str) -> None:
         self.kind = kind
         self.raw: list[Part] = []
+        self.inner: tuple[tuple[str, etree._Element], ...] = ()
         self.mac: str | None = None
         self.source: str | None = None
         self.device: str | None = None
         self.target_dev: str | None = None
         self.alias: str | None = None
+
+    def places(self, nic: Location, base: int) -> Iterator[tuple[str, Location]]:
+        """Where the fields inside of children stand; ``nic`` is the interface's place."""
+        for field, element in self.inner:
+            line = base + (element.sourceline or 0) if nic.file else None
+            yield field, Location(nic.target, nic.file, line, f"{nic.xpath}/{XPATH[field]}")
 
 
 def _read_mac(walk: _Walk, element: etree._Element) -> None:
@@ -104,6 +114,7 @@ def _read_driver(walk: _Walk, element: etree._Element) -> None:
         part = next(element.iterchildren(name), None)
         if part is not None:
             walk.raw.append((f"driver/{name}", tuple(part.items())))
+            walk.inner += ((f"{name}_off", part),)
 
 
 _READERS: dict[str, Callable[[_Walk, etree._Element], None]] = {
@@ -117,21 +128,12 @@ _READERS: dict[str, Callable[[_Walk, etree._Element], None]] = {
 """Children that are more than attributes of the table in ``fields.py``."""
 
 
-_OVS_FOLDERS = ("/run/openvswitch/", "/var/run/openvswitch/", "/usr/local/var/run/openvswitch/")
-"""Where Open vSwitch keeps its sockets (its ``--prefix`` /usr or /usr/local), and Neutron's
-``vhostuser_socket_dir`` by default."""
-
-
 def _vhostuser(source: etree._Element, path: str | None) -> tuple[Part, ...]:
     """What a vhost-user ``<source>`` says beside its mode. The path is identity, and stays out;
-    that it is Open vSwitch's is a fact. Neutron names sockets ``vhu`` and 11 characters of the
-    port's UUID."""
+    that it is Open vSwitch's is a fact."""
     found: list[Part] = []
-    if path is not None:
-        name = path.rpartition("/")[2]
-        neutron = len(name) == 14 and name.startswith("vhu")
-        if neutron or path.startswith(_OVS_FOLDERS):
-            found.append(("source/ovs", ()))
+    if path is not None and is_ovs_socket(path):
+        found.append(("source/ovs", ()))
     reconnect = source.find("reconnect")
     if reconnect is not None:
         found.append(("source/reconnect", (("enabled", reconnect.get("enabled", "")),)))

@@ -11,19 +11,27 @@ from msgspec.structs import replace
 from vnicaudit.model.domain import Domain, DomainConfig
 from vnicaudit.model.location import Location
 from vnicaudit.model.nic import Nic
-from vnicaudit.platforms.domain_xml.commandline import commandline_nics
+from vnicaudit.model.report import ReadError
+from vnicaudit.platforms.domain_xml.arch import arch_of
+from vnicaudit.platforms.domain_xml.commandline import TAG as _COMMANDLINE
+from vnicaudit.platforms.domain_xml.commandline import read_commandlines
 from vnicaudit.platforms.domain_xml.documents import Document, documents
 from vnicaudit.platforms.domain_xml.domain_config import config_of
 from vnicaudit.platforms.domain_xml.facts import READERS, Facts, child
 from vnicaudit.platforms.domain_xml.nics import hostdev_nic, interface_nic
-from vnicaudit.platforms.domain_xml.spans import ROOTS
+from vnicaudit.platforms.domain_xml.override import TAG as _OVERRIDE
+from vnicaudit.platforms.domain_xml.override import overridden
+from vnicaudit.platforms.domain_xml.recognise import ROOTS
 
 _SESSION = "/.config/libvirt/qemu/"
 """Where an unprivileged libvirt keeps its definitions (``$XDG_CONFIG_HOME``, by default)."""
 
 _AUTO_GENERATED = b"AUTO-GENERATED FILE"
 _INTERESTING = ("name", "uuid", "devices", *READERS)
+_QEMU = ("kvm", "qemu", "hvf")
 _DEVICES = ("disk", "interface", "hostdev")
+_SEVERAL = ("sysinfo", _COMMANDLINE, _OVERRIDE)
+"""All of these count: SMBIOS and firmware; ``./qemu:commandline/qemu:arg`` to libvirt."""
 
 
 def read_bytes(data: bytes, *, target: str, file: str | None) -> Iterator[Domain]:
@@ -60,17 +68,27 @@ def domain_of(root: etree._Element, place: Location, base: int, *, form: str) ->
     walk = _Walk()
     for element in root.iterchildren(*_INTERESTING):
         walk.take(element)
+    kind = root.get("type", "qemu")
+    if not walk.facts.arch and kind in _QEMU:
+        walk.facts.arch = arch_of(walk.emulator, walk.facts.machine)
     nics = walk.nics(place, base)
+    if walk.facts.overrides:
+        nics = overridden(nics, walk.facts.overrides, live=form == "live")
+    unread: tuple[ReadError, ...] = ()
+    if walk.facts.commandlines:
+        added = read_commandlines(walk.facts, len(nics), place, base)
+        nics, unread = nics + added.nics, added.unread
     return Domain(
         name=(walk.name or "").strip() or "(no name)",
         uuid=walk.uuid.strip().lower() if walk.uuid else None,
-        declared=_declared(root.get("type", "qemu"), form, walk, nics, place),
+        declared=_declared(kind, form, walk, nics, place),
         location=Location(
             place.target, place.file, base + (root.sourceline or 1) if place.file else None,
             place.xpath,
         ),
         nics=nics,
         suppressions=tuple(walk.facts.suppressions),
+        unread=unread,
     )  # fmt: skip
 
 
@@ -85,7 +103,7 @@ def _declared(
 
 class _Walk:
     """What the walk over a domain's children finds. Like libvirt, the first of several equal ones
-    counts; only ``<sysinfo>`` there may be more of (SMBIOS and firmware)."""
+    counts, where not all do."""
 
     __slots__ = ("devices", "facts", "name", "seen", "uuid")
 
@@ -99,7 +117,7 @@ class _Walk:
     def take(self, element: etree._Element) -> None:
         """Note what one child says."""
         tag: Any = element.tag  # str: only elements are iterated over
-        if tag in self.seen and tag != "sysinfo":
+        if tag in self.seen and tag not in _SEVERAL:
             return
         self.seen.add(tag)
         if tag == "name":
@@ -111,14 +129,15 @@ class _Walk:
         else:
             READERS[tag](self.facts, element)
 
+    @property
+    def emulator(self) -> str | None:
+        """The path of QEMU's binary, where the definition names one."""
+        element = None if self.devices is None else child(self.devices, "emulator")
+        return None if element is None else (element.text or "").strip()
+
     def nics(self, place: Location, base: int) -> tuple[Nic, ...]:
-        """The NICs among the devices, then those on ``<qemu:commandline>``."""
-        found: tuple[Nic, ...] = ()
-        if self.devices is not None:
-            found = _nics(self.devices, self.facts, place, base)
-        if self.facts.commandline is not None:
-            found += tuple(commandline_nics(self.facts.commandline, len(found), place, base))
-        return found
+        """The NICs among the devices."""
+        return () if self.devices is None else _nics(self.devices, self.facts, place, base)
 
 
 def _nics(devices: etree._Element, facts: Facts, place: Location, base: int) -> tuple[Nic, ...]:

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from typing import NamedTuple
 
-ROOTS = ("domain", "domstatus", "domainsnapshot", "domainbackup", "domaincheckpoint")
-"""Roots that contain a domain definition."""
+from vnicaudit.platforms.domain_xml.recognise import OPENING, ROOTS
 
-OPENING = re.compile(rb"<(%s)(?=[\s>/])" % "|".join(ROOTS).encode())
 DOCTYPE = re.compile(rb"<!DOCTYPE\b")
 
 _DECLARATION = re.compile(rb"<\?xml\s[^>]*\?>")
 _AT_LINE_START = re.compile(rb"^[ \t]*(?=<(?:%s)[\s>/])" % "|".join(ROOTS).encode(), re.MULTILINE)
-_TAGS = {root: re.compile(rb"<(/?)%s(?=[\s>/])[^<>]*?(/?)>" % root.encode()) for root in ROOTS}
+
+
+@cache
+def _tags(root: bytes) -> re.Pattern[bytes]:
+    """Start and end tags of one name."""
+    return re.compile(rb"<(/?)%s(?=[\s>/])[^<>]*?(/?)>" % root)
 
 
 class Span(NamedTuple):
@@ -49,7 +53,7 @@ def _end(data: bytes, opening: re.Match[bytes]) -> int:
     """Behind the end tag of the element that ``opening`` begins, elements of the same name inside
     counted."""
     depth = 0
-    for tag in _TAGS[opening.group(1).decode()].finditer(data, opening.start()):
+    for tag in _tags(opening.group(1)).finditer(data, opening.start()):
         if tag.group(1):
             depth -= 1
         elif not tag.group(2):

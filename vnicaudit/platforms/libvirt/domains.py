@@ -23,7 +23,7 @@ from vnicaudit.platforms.libvirt.agent import GuestFacts, channel_state, with_ag
 from vnicaudit.platforms.libvirt.binding import libvirt
 from vnicaudit.platforms.libvirt.connection import explain
 from vnicaudit.platforms.libvirt.networks import resolve_networks
-from vnicaudit.platforms.libvirt.staged import staged
+from vnicaudit.platforms.libvirt.staged import coming, staged
 from vnicaudit.platforms.libvirt.state import Listing
 from vnicaudit.platforms.libvirt.uri import Uri
 
@@ -83,8 +83,12 @@ def _domain_from(fetched: Fetched, around: Surroundings) -> Domain:
         return domain
     if fetched.persistent is not None:
         later = _domain(_root(fetched.persistent), around, None, form="dump")
-        if changes := staged(domain, later):
-            domain = msgspec.structs.replace(domain, staged=changes)
+        domain = msgspec.structs.replace(
+            domain,
+            staged=staged(domain, later),
+            coming=coming(domain, later),
+            unread=domain.unread or later.unread,
+        )
     facts = around.guests.get(domain.uuid or "")
     return with_agent(domain, connected=channel_state(root), facts=facts)
 
@@ -99,9 +103,12 @@ def _domain(
     # the test driver fills in no defaults (measured with 9.0: a missing model stays missing)
     form = "raw" if around.uri.driver == "test" else form
     domain = domain_of(root, Location(around.uri.text), 0, form=form)
+    named = (f"domain {domain.name!r}: {error.message}" for error in domain.unread)
     declared = domain.declared
     # libvirt's client takes the system daemon for root, whatever the path says
     if around.uri.session and os.geteuid() != 0:
         declared = msgspec.structs.replace(declared, session=True)
-    domain = msgspec.structs.replace(domain, declared=declared, state=state)
+    domain = msgspec.structs.replace(
+        domain, declared=declared, state=state, unread=tuple(ReadError(text) for text in named)
+    )
     return resolve_networks(domain, around.networks)

@@ -12,15 +12,12 @@ import msgspec
 
 from vnicaudit.errors import TargetError
 from vnicaudit.model.domain import Domain
-from vnicaudit.model.host import Host
+from vnicaudit.model.host import DEADLINE, Host
 from vnicaudit.model.report import ReadError
 from vnicaudit.platforms.libvirt.crew import Silence
 from vnicaudit.platforms.libvirt.domains import Fetched, Surroundings, domain_from
 from vnicaudit.platforms.libvirt.uri import parse
 from vnicaudit.platforms.libvirt.visit import Failed, Opened, Visit, start
-
-DEADLINE = 30.0
-"""Seconds a host may keep silent."""
 
 
 class LiveHost(msgspec.Struct, frozen=True):
@@ -67,13 +64,13 @@ def stream(opened: Opened, visit: Visit, around: Surroundings) -> Iterator[Domai
         while position < len(opened.names) and not reason:
             reason = _receive(visit)
             while position in shelf:
-                yield from _finished(shelf.pop(position), around)
+                yield from finished(shelf.pop(position), around)
                 position += 1
     finally:
         visit.pulse.end()
     for index in range(position, len(opened.names)):
         lost = ReadError(f"domain {opened.names[index]!r}: not read: {reason}")
-        yield from _finished(shelf.get(index, lost), around)
+        yield from finished(shelf.get(index, lost), around)
 
 
 def _receive(visit: Visit) -> str:
@@ -90,11 +87,15 @@ def _receive(visit: Visit) -> str:
     raise report.error
 
 
-def _finished(
+def finished(
     item: Fetched | ReadError | None, around: Surroundings
 ) -> Iterator[Domain | ReadError]:
-    """Nothing for a domain that has gone since it was listed."""
+    """Nothing for a domain that has gone since it was listed; what of one cannot be read comes
+    behind it."""
     if isinstance(item, ReadError):
         yield item
     elif item is not None:
-        yield domain_from(item, around)
+        found = domain_from(item, around)
+        yield found
+        if isinstance(found, Domain):
+            yield from found.unread

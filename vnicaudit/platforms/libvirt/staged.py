@@ -1,5 +1,10 @@
 """The running definition against the persistent one: which changes wait for a power cycle.
 
+NICs are matched by MAC, and a MAC that occurs twice is no match. A NIC that was removed from the
+persistent definition and one that was plugged in live only look the same: the running definition
+has it and the other has not. libvirt keeps the two apart on purpose (VIR_DOMAIN_AFFECT_LIVE and
+VIR_DOMAIN_AFFECT_CONFIG, virDomainAttachDeviceFlags).
+
 Compared is what libvirt never changes by itself while a guest runs. Left out: addresses and
 aliases (given at start), target devices, link state and bandwidth (changed live without power
 cycle), and what a network or its portgroup fills in when the guest starts.
@@ -9,7 +14,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from vnicaudit.model.domain import Domain, StagedNic
+from vnicaudit.model.domain import REWRITTEN_BY, Domain, StagedNic
 from vnicaudit.model.nic import Nic, NicConfig
 
 _FIELDS = (
@@ -21,16 +26,36 @@ _UNSET = ""
 
 
 def staged(running: Domain, persistent: Domain) -> tuple[StagedNic, ...]:
-    """The NICs whose persistent definition differs, matched by MAC. A MAC that occurs twice is
-    no match; a NIC that only one of the definitions has is not a change of a NIC."""
+    """The running NICs whose persistent definition differs, in order; then those it has not."""
     later = _by_mac(persistent)
     found = []
     for mac, nic in _by_mac(running).items():
         other = later.get(mac)
         fields = _differences(nic.declared, other.declared) if other is not None else ()
-        if fields:
-            found.append(StagedNic(mac, fields))
+        if other is not None and fields:
+            found.append(StagedNic(mac, fields, other.declared))
+    found += [StagedNic(mac, gone=True) for mac in _only(running, persistent)]
     return tuple(found)
+
+
+def coming(running: Domain, persistent: Domain) -> tuple[str, ...]:
+    """MACs of the NICs that only the persistent definition has, in order."""
+    return tuple(_only(persistent, running))
+
+
+def _only(one: Domain, other: Domain) -> list[str]:
+    """MACs of NICs that ``one`` has and ``other`` has not. Nothing where that is not certain (an
+    interface without MAC might be any of them) or says nothing of the next start: oVirt, for one,
+    plugs in live only (vdsm, ``Vm.hotplugNic``)."""
+    if one.declared.owner in REWRITTEN_BY or any(map(_nameless, other.nics)):
+        return []
+    there = {nic.mac for nic in other.nics}
+    return [mac for mac in _by_mac(one) if mac not in there]
+
+
+def _nameless(nic: Nic) -> bool:
+    """An interface without MAC. libvirt gives each one, and none to a ``<hostdev>``."""
+    return nic.mac is None and nic.declared.origin == "interface"
 
 
 def _by_mac(domain: Domain) -> dict[str, Nic]:

@@ -1,5 +1,7 @@
 """nova.conf: oslo.config files and folders, and templates of them.
 
-``recognise.py`` tells a Nova configuration from other ini files, ``template.py`` takes template
-syntax out, ``read.py`` parses one file, ``siblings.py`` adds the files Nova reads beside it.
+``recognise.py`` tells a Nova configuration from other ini files, ``read.py`` parses one file,
+``flags.py`` one of the time before oslo.config, ``siblings.py`` adds the files Nova reads beside
+it, ``resolve.py`` gives old names and references their meaning, ``options.py`` knows which release
+has which option.
 """

@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from oslo_config.iniparser import BaseParser, ParseError
 
 from vnicaudit.errors import TargetError
 from vnicaudit.model.nova import NovaConfig, NovaOption
-from vnicaudit.platforms.nova_conf.template import Line, is_template, plain
+from vnicaudit.platforms.nova_conf.flags import flags_of, is_flags
+from vnicaudit.platforms.nova_conf.resolve import as_of
+from vnicaudit.text.template import Line, is_template, plain
 
 MAX_BYTES = 8 * 1024 * 1024
 """Larger files are refused; Nova's complete sample configuration has about half a megabyte."""
@@ -18,32 +21,58 @@ MAX_BYTES = 8 * 1024 * 1024
 _CREDENTIAL = re.compile(r"passw|secret|token|transport_url|connection|credential|_key$")
 """Names of options that can hold a credential: not kept, so that they cannot get out."""
 
+_QUOTES = ('"', "'")
+
 
 def read_bytes(data: bytes, *, target: str, file: str | None) -> NovaConfig:
     """One file. Raises TargetError, with file and line, where Nova would refuse it; in a template
     what cannot be parsed is passed over."""
     name = file or target
-    return NovaConfig(target, name, options_of(data, name))
+    text = text_of(data, name)
+    if is_flags(text):
+        found = tuple(o for o in flags_of(text, name) if _CREDENTIAL.search(o.name) is None)
+        return as_of(NovaConfig(target, name, found, (name,), form="flags"))
+    parsed = parsed_text(text, name)
+    return as_of(NovaConfig(target, name, parsed.options, (name,), complete=not parsed.open_ended))
 
 
 def options_of(data: bytes, file: str) -> tuple[NovaOption, ...]:
-    """The options in one file, in order. Raises TargetError as above."""
+    """The options in one file, in order, as they are written. Raises TargetError as above."""
+    return parsed_text(text_of(data, file), file).options
+
+
+def text_of(data: bytes, file: str) -> str:
+    """The file as text. Raises TargetError when it is too large."""
     if len(data) > MAX_BYTES:
         raise TargetError(f"larger than {MAX_BYTES >> 20} MiB: not read", file=file)
-    text = data.decode("utf-8-sig", "replace").replace("\r\n", "\n")
+    return data.decode("utf-8-sig", "replace").replace("\r\n", "\n")
+
+
+class Parsed(NamedTuple):
+    """One file. ``open_ended``: there may be options in it that are not seen (a template)."""
+
+    options: tuple[NovaOption, ...]
+    open_ended: bool = False
+
+
+def parsed_text(text: str, file: str) -> Parsed:
+    """What one file says, as it is written. Raises TargetError as above."""
+    written = text.split("\n")
     if is_template(text):
         lines, open_ended = plain(text)
     else:
-        lines, open_ended = [Line(line, True, False) for line in text.split("\n")], False
-    return _Parser(lines, file, certain=not open_ended).options()
+        lines, open_ended = [Line(line, True, False) for line in written], False
+    parser = _Parser(lines, written, file, certain=not open_ended)
+    return Parsed(parser.options(), open_ended)
 
 
 class _Parser(BaseParser):
     """oslo.config's parser, which also keeps where each assignment begins."""
 
-    def __init__(self, lines: list[Line], file: str, *, certain: bool) -> None:
+    def __init__(self, lines: list[Line], written: list[str], file: str, *, certain: bool) -> None:
         super().__init__()
         self._lines = lines
+        self._written = written
         self._file = file
         self._certain = certain
         self._section: str | None = None
@@ -81,8 +110,33 @@ class _Parser(BaseParser):
             raise ParseError("Section must be started before assignment", number, "")
         if _CREDENTIAL.search(key) is not None:
             return
-        text = "\n".join(value)
-        certain = (
-            self._certain and section != "" and self._lines[number - 1].certain and "$" not in text
+        line = self._lines[number - 1]
+        column, value_column = _columns(self._written[number - 1], key)
+        present = section != "" and line.certain
+        self._options.append(
+            NovaOption(
+                section,
+                key,
+                "\n".join(value),
+                self._file,
+                number,
+                self._certain and present,
+                column,
+                value_column,
+                present and not line.adrift,
+            )
         )
-        self._options.append(NovaOption(section, key, text, self._file, number, certain))
+
+
+def _columns(line: str, key: str) -> tuple[int | None, int | None]:
+    """Where a name and its value begin in a line, 1-based: behind the quote of a quoted value.
+    None for a name that a template splits, and for a value that begins on another line."""
+    start = line.find(key)
+    if start < 0:
+        return None, None
+    rest = line[start + len(key) :]
+    value = rest.lstrip()[1:].strip()
+    if not value:
+        return start + 1, None
+    quoted = len(value) > 1 and value[0] == value[-1] and value.startswith(_QUOTES)
+    return start + 1, line.rindex(value) + 1 + quoted

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 _HEADER = re.compile(r"\[([^\[\]\r\n]+)\]\s*")
+_FLAG = r"--([a-z][a-z0-9_]*)(?:[=\s].*)?"
 _KEY = re.compile(r"#?\s{0,2}([a-z][a-z0-9_]*)\s*[=:]")
 
 _OWN = frozenset({
@@ -13,7 +14,8 @@ _OWN = frozenset({
     "instance_usage_audit_period", "reserved_host_memory_mb", "reserved_huge_pages",
     "default_schedule_zone", "internal_service_availability_zone", "metadata_workers",
     "resume_guests_state_on_host_boot", "libvirt_use_virtio_for_bridges", "libvirt_vif_driver",
-    "osapi_compute_listen", "novncproxy_base_url",
+    "osapi_compute_listen", "novncproxy_base_url", "use_neutron", "linuxnet_interface_driver",
+    "libvirt_type", "pci_passthrough_whitelist", "pci_alias",
 })  # fmt: skip
 """Options of [DEFAULT] that Nova has, or had, and other services do not."""
 
@@ -27,18 +29,47 @@ _OWN_LIBVIRT = frozenset({
 })  # fmt: skip
 """Options of [libvirt] in nova.conf."""
 
+_OWN_PCI = frozenset({"device_spec", "passthrough_whitelist", "report_in_placement"})
+"""Options of [pci] in nova.conf."""
+
+_OWN_FLAGS = _OWN | {
+    "libvirt_type", "network_manager", "flat_network_bridge", "dhcpbridge", "fixed_range",
+    "connection_type", "nova_url", "cc_host", "ec2_dmz_host", "routing_source_ip",
+    "public_interface", "libvirt_xml_template", "osapi_path", "vlan_interface",
+    "flat_interface", "multi_host",
+    "firewall_driver", "linuxnet_interface_driver", "network_size", "force_dhcp_release",
+}  # fmt: skip
+"""Flags that Nova had before oslo.config."""
+
 
 def looks_like(head: bytes) -> bool:
     """Whether a file that begins with ``head`` (some kilobytes) is a Nova configuration.
 
     Demanded: the first thing in it is a section header (a script, a YAML file or a manual page
     that quotes nova.conf begins otherwise), and there is an option only Nova has, in its section.
-    Options that are commented out count: that is how the sample configuration looks.
+    Options that are commented out count: that is how the sample configuration looks. A file of
+    flags (``--name=value``) is one when it is nothing but flags, and one of them only Nova had.
     """
-    if b"\0" in head or b"[" not in head:
+    if b"\0" in head:
         return False
+    lines = head.decode("utf-8-sig", "replace").splitlines()
+    return (b"[" in head and _looks_like_ini(lines)) or _looks_like_flags(lines)
+
+
+def _looks_like_flags(lines: list[str]) -> bool:
+    own = False
+    for line in lines:
+        match = re.fullmatch(_FLAG, line.strip())
+        if match is not None:
+            own = own or match.group(1) in _OWN_FLAGS
+        elif not _skippable(line):
+            return False
+    return own
+
+
+def _looks_like_ini(lines: list[str]) -> bool:
     section = ""
-    for line in head.decode("utf-8-sig", "replace").splitlines():
+    for line in lines:
         header = _HEADER.fullmatch(line)
         if header is not None:
             section = header.group(1)
@@ -62,4 +93,5 @@ def _is_own(section: str, line: str) -> bool:
         return False
     if section == "DEFAULT":
         return match.group(1) in _OWN
-    return section.lower() == "libvirt" and match.group(1) in _OWN_LIBVIRT
+    own = {"libvirt": _OWN_LIBVIRT, "pci": _OWN_PCI}.get(section.lower(), frozenset())
+    return match.group(1) in own

@@ -45,10 +45,12 @@ MAX_WORDS = 100_000
 
 class Arguments(NamedTuple):
     """The options in order, each with its value (None for a flag), and what is wrong with the
-    list, if anything: then it is incomplete and more may have stood after it."""
+    list, if anything: then it is incomplete and more may have stood after it. ``places`` has the
+    index of the last word of each pair, where the borders of words are known."""
 
     pairs: tuple[tuple[str, str | None], ...]
     problem: str | None = None
+    places: tuple[int, ...] = ()
 
     def values(self, *names: str) -> list[str]:
         """The values of the options of these names, in order."""
@@ -68,6 +70,8 @@ def parse(words: Sequence[str]) -> Arguments:
     """Read words whose borders are known (``/proc``, a shell, a log). ``words[0]`` is the first
     argument, not the program."""
     pairs: list[tuple[str, str | None]] = []
+    places: list[int] = []
+    problem = None
     position = 0
     while position < min(len(words), MAX_WORDS):
         name = _option(words[position])
@@ -79,9 +83,11 @@ def parse(words: Sequence[str]) -> Arguments:
         elif position < len(words):
             pairs.append((name, words[position]))
             position += 1
-        elif name in VALUED:
-            return Arguments(tuple(pairs), f"ends after -{name}, which takes a value")
-    return Arguments(tuple(pairs))
+        else:
+            problem = f"ends after -{name}, which takes a value"
+            break
+        places.append(position - 1)
+    return Arguments(tuple(pairs), problem, tuple(places))
 
 
 def parse_unquoted(words: Sequence[str]) -> Arguments:

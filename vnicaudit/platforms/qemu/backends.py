@@ -2,32 +2,66 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
-from vnicaudit.platforms.qemu.options import Options, number, truth
+from vnicaudit.model.backends import is_ovs_socket
+from vnicaudit.platforms.qemu.options import Options, lenient, number, truth
 
 VHOST_OF_ITS_OWN = ("vhost-user", "vhost-vdpa")
 """Backends with a data path of their own: vhost-net is not in question."""
+
+
+class Socket(NamedTuple):
+    """The socket of a vhost-user backend, in libvirt's terms: ``mode`` client or server,
+    ``reconnect`` yes or no."""
+
+    mode: str
+    ovs: bool
+    reconnect: str
 
 
 class Backend(NamedTuple):
     """``kind`` is QEMU's word: tap, bridge, user, vhost-user…; None when it is not known.
 
     ``vhost`` is whether vhost-net carries the packets, None where that is not the question.
-    ``queues`` counts queue pairs, None when only the device knows.
+    ``queues`` counts queue pairs, None when only the device knows. ``socket`` is known of
+    vhost-user alone.
     """
 
     kind: str | None
     vhost: bool | None = None
     queues: int | None = 1
+    socket: Socket | None = None
 
 
-def backend_of(given: Options) -> Backend:
+def sockets(chardevs: Iterable[str]) -> dict[str, Socket]:
+    """The Unix sockets among the values of ``-chardev``, by id."""
+    given = [lenient(value, "backend") for value in chardevs]
+    return {
+        chardev["id"]: _socket(chardev)
+        for chardev in given
+        if chardev.get("backend") == "socket" and "id" in chardev and "path" in chardev
+    }
+
+
+def _socket(chardev: Options) -> Socket:
+    """``reconnect-ms=`` is QEMU's since 9.2; 0 is off, as in ``reconnect=``."""
+    seconds = chardev.get("reconnect-ms", chardev.get("reconnect"))
+    return Socket(
+        "server" if truth(chardev.get("server")) else "client",
+        is_ovs_socket(chardev["path"]),
+        "yes" if number(seconds) else "no",
+    )
+
+
+def backend_of(given: Options, sockets: dict[str, Socket]) -> Backend:
     """The backend that the options describe."""
     kind = given.get("type") or "user"
     if kind in VHOST_OF_ITS_OWN:
         default = None if kind == "vhost-vdpa" else 1
-        return Backend(kind, None, number(given.get("queues")) or default)
+        queues = number(given.get("queues")) or default
+        return Backend(kind, None, queues, sockets.get(given.get("chardev", "")))
     if kind not in ("tap", "bridge"):
         return Backend(kind, False)
     return Backend(kind, _vhost(given), _tap_queues(given))

@@ -41,6 +41,7 @@ def build(
         virtio_disk=machine.has_virtio_disk(arguments),
         windows_hint=machine.windows_hint(arguments),
         nics=found.nics,
+        session=machine.session(arguments),
         owner=machine.owner(arguments),
     )
     return Built(qemu, arguments.problem or found.problem or _cut(arguments))

@@ -11,8 +11,7 @@ from vnicaudit.model.models import VIRTIO
 from vnicaudit.model.nic import Nic, NicConfig, RunningNic
 from vnicaudit.model.running import RunningQemu
 from vnicaudit.platforms.domain_xml.readiness import readiness_of
-from vnicaudit.platforms.qemu.arguments import parse
-from vnicaudit.platforms.qemu.nics import VIRTIO_RING, nics
+from vnicaudit.platforms.qemu.virtio import VIRTIO_RING
 
 _TYPES = {
     "tap": "ethernet",
@@ -51,6 +50,7 @@ def running_nic(qemu: RunningQemu, index: int, running: RunningNic, *, origin: s
         location=_place(qemu, index),
         mac=running.mac,
         alias=running.id,
+        places=_warning(qemu),
         running=anonymous(running),
     )
 
@@ -59,6 +59,12 @@ def _place(qemu: RunningQemu, index: int) -> Location:
     if index >= len(qemu.nic_lines):
         return qemu.location
     return msgspec.structs.replace(qemu.location, line=qemu.nic_lines[index])
+
+
+def _warning(qemu: RunningQemu) -> tuple[tuple[str, Location], ...]:
+    if qemu.warning_line is None:
+        return ()
+    return (("log_warning", msgspec.structs.replace(qemu.location, line=qemu.warning_line)),)
 
 
 def anonymous(running: RunningNic) -> RunningNic:
@@ -81,20 +87,17 @@ def config_of(running: RunningNic, *, origin: str) -> NicConfig:
         queues=running.queues if (running.queues or 1) > 1 else None,
         rx_queue_size=_unless_default(running.rx_queue_size),
         tx_queue_size=_unless_default(running.tx_queue_size),
+        txmode=running.txmode,
+        ioeventfd=running.ioeventfd,
+        event_idx=running.event_idx,
+        host_off=running.host_off,
+        guest_off=running.guest_off,
+        source_mode=running.source_mode,
+        ovs_socket=running.ovs_socket,
+        reconnect=running.reconnect,
         packed="on" if running.packed else None,
         mtu=running.mtu,
         address_type=_ADDRESSES.get(running.driver, "pci" if virtio else None),
-    )
-
-
-def extra_nics(args: list[str]) -> tuple[RunningNic, ...]:
-    """The NICs that ``<qemu:commandline>`` adds behind libvirt's back. Assigned devices are left
-    out: nothing says whether they are network adapters."""
-    found = nics(parse(args), arch=None, machine=None, with_default=False).nics
-    return tuple(
-        msgspec.structs.replace(nic, evidence="arguments in <qemu:commandline>")
-        for nic in found
-        if nic.backend != "vfio"
     )
 
 
@@ -114,6 +117,7 @@ def _config(qemu: RunningQemu) -> DomainConfig:
             windows_hint=qemu.windows_hint,
         ),
         shared_memory=qemu.shared_memory,
+        session=qemu.session,
         nics=len(qemu.nics),
     )
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+from itertools import islice
 from typing import NamedTuple
 
 from vnicaudit.model.version import Version
@@ -18,6 +19,8 @@ MAX_TAIL = 64 << 20
 """Bytes from the end of a log that are looked at for a start."""
 
 _FIRST_WINDOW = 1 << 20
+_MAX_COUNTED = 1 << 30
+"""Bytes whose lines are counted: a second or less."""
 _START = re.compile(
     r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+\+\d{4}: starting up[^\n]*\n?", re.MULTILINE
 )
@@ -38,8 +41,8 @@ _MAX_WARNINGS = 20
 
 class Start(NamedTuple):
     """The last start in a log. ``line`` is the line its arguments begin in and ``text`` these as
-    they stand there; ``stopped`` whether
-    the log says that this QEMU has ended; ``problem`` why the arguments are not all there."""
+    they stand there; ``stopped`` whether the log says that this QEMU has ended; ``warnings`` what
+    bears on vhost-net, each with its line."""
 
     program: str
     arguments: Arguments
@@ -48,7 +51,7 @@ class Start(NamedTuple):
     qemu: Version | None
     libvirt: Version | None
     stopped: bool
-    warnings: tuple[str, ...]
+    warnings: tuple[tuple[int, str], ...]
 
 
 def is_log(text: str) -> bool:
@@ -86,7 +89,7 @@ def last_start(text: str) -> Start | None:
         _version(_QEMU, header.group()),
         _version(_LIBVIRT, header.group()),
         _STOP.search(rest) is not None,
-        _warnings(rest),
+        _warnings(text, end),
     )
 
 
@@ -103,6 +106,16 @@ def read_tail(descriptor: int, size: int) -> bytes:
         if start == 0 or window >= MAX_TAIL:
             return data
         window *= 4
+
+
+def lines_before(descriptor: int, offset: int) -> int | None:
+    """How many lines of an open file end before ``offset``; None where that is too far to look."""
+    if offset > _MAX_COUNTED:
+        return None
+    return sum(
+        _read(descriptor, start, min(_FIRST_WINDOW, offset - start)).count(b"\n")
+        for start in range(0, offset, _FIRST_WINDOW)
+    )
 
 
 def _read(descriptor: int, start: int, length: int) -> bytes:
@@ -126,11 +139,11 @@ def _version(pattern: re.Pattern[str], header: str) -> Version | None:
         return None
 
 
-def _warnings(text: str) -> tuple[str, ...]:
+def _warnings(text: str, start: int) -> tuple[tuple[int, str], ...]:
     """Lines that bear on vhost-net, cleaned of control characters: they end up in messages."""
     found = []
-    for match in _WARNING.finditer(text):
-        found.append(_CONTROL.sub("", match.group())[:400])
-        if len(found) >= _MAX_WARNINGS:
-            break
+    line, counted = 1, 0
+    for match in islice(_WARNING.finditer(text, start), _MAX_WARNINGS):
+        line, counted = line + text.count("\n", counted, match.start()), match.start()
+        found.append((line, _CONTROL.sub("", match.group())[:400]))
     return tuple(found)

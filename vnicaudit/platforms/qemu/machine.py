@@ -25,6 +25,11 @@ _LIBVIRT_NETDEV = re.compile(r"\bfds?\b.*\bhostnet\d+|\bhostnet\d+.*\bfds?\b")
 _LIBVIRT_MARKS = ("masterKey0", "charmonitor")
 """Ids that libvirt gives its secret and its monitor (qemu_domain.c, qemu_command.c)."""
 
+_SYSTEM_FILES = "/var/lib/libvirt/qemu/"
+_SESSION_FILES = "/.config/libvirt/qemu/"
+"""Where the system's libvirt, and a user's (``$XDG_CONFIG_HOME``, by default), keep the secret and
+the monitor of each guest (docs/drvqemu.rst)."""
+
 _HYPERV = re.compile(r"(?:^|,)\+?hv[-_]")
 _TOPOLOGY = ("drawers", "books", "sockets", "dies", "clusters", "modules", "cores", "threads")
 
@@ -134,7 +139,21 @@ def owner(arguments: Arguments) -> str:
 
 def by_libvirt(arguments: Arguments) -> bool:
     """Whether libvirt wrote this command line."""
-    values = arguments.values("object", "chardev")
-    if any(mark in value for value in values for mark in _LIBVIRT_MARKS):
+    if _marked(arguments):
         return True
     return any(_LIBVIRT_NETDEV.search(value) for value in arguments.values("netdev"))
+
+
+def session(arguments: Arguments) -> bool | None:
+    """Whether an unprivileged libvirt runs it, by the folder of its secret or monitor; None where
+    these show neither folder (another prefix, a descriptor, not libvirt's)."""
+    paths = _marked(arguments)
+    if any(_SESSION_FILES in path for path in paths):
+        return True
+    return False if any(_SYSTEM_FILES in path for path in paths) else None
+
+
+def _marked(arguments: Arguments) -> list[str]:
+    """The arguments that only libvirt writes."""
+    values = arguments.values("object", "chardev")
+    return [value for value in values if any(mark in value for mark in _LIBVIRT_MARKS)]

@@ -13,17 +13,16 @@ from typing import NamedTuple
 from vnicaudit.model.models import QEMU_MODELS, VIRTIO, model_of_driver
 from vnicaudit.model.nic import RunningNic
 from vnicaudit.platforms.qemu.arguments import Arguments
-from vnicaudit.platforms.qemu.backends import Backend, backend_of
-from vnicaudit.platforms.qemu.boards import default_nic, device_name
-from vnicaudit.platforms.qemu.options import BrokenOption, Options, lenient, number, options, truth
+from vnicaudit.platforms.qemu.backends import Backend, Socket, backend_of, sockets
+from vnicaudit.platforms.qemu.boards import default_nic
+from vnicaudit.platforms.qemu.faults import Fault, broken, legacy_driver, unnamed
+from vnicaudit.platforms.qemu.options import Options, lenient
 from vnicaudit.platforms.qemu.overrides import (
     device_defaults,
     global_properties,
     set_properties,
 )
-
-VIRTIO_RING = 256
-"""VIRTIO_NET_RX_QUEUE_DEFAULT_SIZE and its TX twin in QEMU's hw/net/virtio-net.c."""
+from vnicaudit.platforms.qemu.virtio import virtio_nic
 
 _NIC_PREFIXES = ("virtio-net", "e1000", "rtl8139", "ne2k", "i8255", "vmxnet", "xen-net-device")
 _NO_NIC = Backend(None)
@@ -40,6 +39,7 @@ class Found(NamedTuple):
 class _Context(NamedTuple):
     """What every NIC is looked up in."""
 
+    sockets: dict[str, Socket]
     netdevs: dict[str, Backend]
     hubs: dict[str, list[Backend]]
     globals: dict[str, Options]
@@ -53,39 +53,52 @@ def nics(
 ) -> Found:
     """The NICs on a command line. ``with_default``: the arguments are known to be all there are,
     so that the machine's own NIC can be concluded from silence."""
-    problem = None
-    for option in ("device", "netdev"):
-        for value in arguments.values(option):
-            try:
-                options(value)
-            except BrokenOption as error:
-                problem = problem or f"-{option}: {error}"
     context = _context(arguments, arch, machine)
-    found = tuple(_nics(arguments, context))
+    found = tuple(nic for _pair, nic in _nics(arguments, context))
     if with_default and _silent(arguments) and (driver := default_nic(arch, machine)):
         user = Backend("user")
         found += (_running(driver, {}, user),)
-    return Found(found, problem or _dangling(arguments, context) or _unnamed(arguments, context))
+    problem = _first(broken(arguments)) or _dangling(arguments, context)
+    return Found(found, problem or _first(unnamed(arguments, arch, machine)))
+
+
+def added_nics(
+    arguments: Arguments, *, arch: str | None, machine: str | None
+) -> list[tuple[int, RunningNic]]:
+    """The NICs of arguments that are not all there are, each with the index of its option among
+    the arguments' pairs."""
+    return list(_nics(arguments, _context(arguments, arch, machine)))
+
+
+def _first(faults: Iterator[Fault]) -> str | None:
+    return next((fault.problem for fault in faults), None)
 
 
 def _context(arguments: Arguments, arch: str | None, machine: str | None) -> _Context:
+    chardevs = sockets(arguments.values("chardev"))
     netdevs: dict[str, Backend] = {}
     for value in arguments.values("netdev"):
         given = lenient(value, "type")
         if "id" in given:
-            netdevs[given["id"]] = backend_of(given)
+            netdevs[given["id"]] = backend_of(given, chardevs)
     hubs: dict[str, list[Backend]] = {}
     for value in arguments.values("net"):
         given = lenient(value, "type")
         if given.get("type") not in (None, "nic", "none") and "netdev" not in given:
-            hubs.setdefault(given.get("vlan", "0"), []).append(backend_of(given))
+            hubs.setdefault(given.get("vlan", "0"), []).append(backend_of(given, chardevs))
     return _Context(
-        netdevs, hubs, global_properties(arguments), set_properties(arguments), arch, machine
+        chardevs,
+        netdevs,
+        hubs,
+        global_properties(arguments),
+        set_properties(arguments),
+        arch,
+        machine,
     )
 
 
-def _nics(arguments: Arguments, context: _Context) -> Iterator[RunningNic]:
-    for name, value in arguments.pairs:
+def _nics(arguments: Arguments, context: _Context) -> Iterator[tuple[int, RunningNic]]:
+    for pair, (name, value) in enumerate(arguments.pairs):
         nic = None
         if name == "device":
             nic = _from_device(lenient(value, "driver"), context)
@@ -94,7 +107,7 @@ def _nics(arguments: Arguments, context: _Context) -> Iterator[RunningNic]:
         elif name == "nic":
             nic = _from_nic(lenient(value, "type"), context)
         if nic is not None:
-            yield nic
+            yield pair, nic
 
 
 def _from_device(given: Options, context: _Context) -> RunningNic | None:
@@ -121,7 +134,7 @@ def _from_net(given: Options, context: _Context) -> RunningNic | None:
     straight on a netdev."""
     if given.get("type") != "nic":
         return None
-    driver = _legacy_driver(given, context)
+    driver = legacy_driver(given, context.arch, context.machine)
     if driver is None:
         return None
     if "netdev" in given:
@@ -133,17 +146,10 @@ def _from_net(given: Options, context: _Context) -> RunningNic | None:
 
 def _from_nic(given: Options, context: _Context) -> RunningNic | None:
     """``-nic tap,model=…``: a NIC and its backend in one."""
-    driver = _legacy_driver(given, context)
+    driver = legacy_driver(given, context.arch, context.machine)
     if given.get("type") == "none" or driver is None:
         return None
-    return _running(driver, _legacy(given), backend_of(given))
-
-
-def _legacy_driver(given: Options, context: _Context) -> str | None:
-    model = given.get("model")
-    if model is None:
-        return default_nic(context.arch, context.machine)
-    return device_name(model, context.arch)
+    return _running(driver, _legacy(given), backend_of(given, context.sockets))
 
 
 def _legacy(given: Options) -> Options:
@@ -179,34 +185,7 @@ def _running(driver: str, given: Options, backend: Backend) -> RunningNic:
             vhost=None if backend.kind is None else False,
             queues=1,
         )
-    mq = truth(given.get("mq")) or False
-    return RunningNic(
-        driver,
-        model,
-        backend.kind,
-        mac=_mac(given),
-        id=given.get("id"),
-        vhost=backend.vhost,
-        queues=_pairs(backend, mq=mq),
-        rx_queue_size=_ring(given, "rx_queue_size"),
-        tx_queue_size=_ring(given, "tx_queue_size"),
-        mq=mq,
-        packed=truth(given.get("packed")) or False,
-        mtu=number(given.get("host_mtu")) or None,
-        evidence="command line",
-    )
-
-
-def _pairs(backend: Backend, *, mq: bool) -> int | None:
-    """Queue pairs the guest can use: those of the backend, if the device offers multiqueue.
-    A vDPA device without ``queues=`` brings its own number (QEMU 10.0 net/vhost-vdpa.c)."""
-    if not mq:
-        return 1
-    return backend.queues
-
-
-def _ring(given: Options, name: str) -> int | None:
-    return number(given[name]) if name in given else VIRTIO_RING
+    return virtio_nic(driver, model, given, backend, mac=_mac(given))
 
 
 def _mac(given: Options) -> str | None:
@@ -227,16 +206,4 @@ def _dangling(arguments: Arguments, context: _Context) -> str | None:
         name = given.get("netdev")
         if name is not None and name not in context.netdevs:
             return f"-device {given.get('driver', '?')} is on netdev {name!r}, which is not there"
-    return None
-
-
-def _unnamed(arguments: Arguments, context: _Context) -> str | None:
-    """A NIC without ``model=`` on a board whose default is not known (``kvm -net nic``)."""
-    legacy = [("net", value) for value in arguments.values("net")]
-    legacy += [("nic", value) for value in arguments.values("nic")]
-    for name, value in legacy:
-        given = lenient(value, "type")
-        a_nic = given.get("type") == "nic" if name == "net" else given.get("type") != "none"
-        if a_nic and _legacy_driver(given, context) is None:
-            return f"-{name} names no model=, and the machine's default NIC is not known"
     return None

@@ -48,8 +48,11 @@ def looks_like(head: bytes) -> str | None:
     return "command" if found.pid is None else "ps"
 
 
-def read_text(data: bytes, *, target: str, file: str | None) -> Iterator[RunningQemu]:
-    """Every QEMU in a log (its last start), in ``ps`` output, or pasted.
+def read_text(
+    data: bytes, *, target: str, file: str | None, before: int | None = 0
+) -> Iterator[RunningQemu]:
+    """Every QEMU in a log (its last start), in ``ps`` output, or pasted. ``before`` is how many
+    lines of a log stand before ``data``, which is its end; None: they were not counted.
 
     Raises TargetError, with file and line, after the ones that could be read: at the first
     command line that is not complete (what is missing may be a NIC), saying how many are.
@@ -58,7 +61,9 @@ def read_text(data: bytes, *, target: str, file: str | None) -> Iterator[Running
         built = [_from_nul(data, Location(target, file, 1))]
     else:
         text = data.decode("utf-8", "replace").replace("\0", " ")
-        built = _from_log(text, target, file) if is_log(text) else _pasted(text, target, file)
+        built = (
+            _from_log(text, target, file, before) if is_log(text) else _pasted(text, target, file)
+        )
     broken = []
     for item in built:
         if item.problem is None:
@@ -85,7 +90,7 @@ def _from_nul(data: bytes, location: Location) -> Built:
     return build(words[0], arguments, location, pid=None, whole=True)
 
 
-def _from_log(text: str, target: str, file: str | None) -> list[Built]:
+def _from_log(text: str, target: str, file: str | None, before: int | None) -> list[Built]:
     start = last_start(text)
     if start is None:
         raise TargetError(
@@ -93,15 +98,20 @@ def _from_log(text: str, target: str, file: str | None) -> list[Built]:
             file=file or target,
             line=1,
         )
-    place = Location(target, file, start.line)
+    first = None if before is None else before + start.line
+    place = Location(target, file, first)
     qemu, problem = build(start.program, start.arguments, place, pid=None, whole=True)
-    warning = next((line for line in start.warnings if _UNABLE in line), "")
+    found = (warning for warning in start.warnings if _UNABLE in warning[1])
+    line, warning = next(found, (None, ""))
+    warned = None if before is None or line is None else before + line
+    where = () if first is None else nic_lines(start.text, first, qemu.nics)
     qemu = msgspec.structs.replace(
         qemu,
         qemu_version=start.qemu,
         libvirt_version=start.libvirt,
         stopped=start.stopped,
-        nic_lines=nic_lines(start.text, start.line, qemu.nics),
+        nic_lines=where,
+        warning_line=warned,
         # only libvirt writes such logs
         owner="libvirt" if qemu.owner == "qemu" else qemu.owner,
         nics=tuple(

@@ -53,7 +53,7 @@ class _Github:
 
 def _finding(finding: Finding, subject: str) -> str:
     place = finding.location
-    where = _where(f"{finding.rule} {finding.name}", place.file, place.line)
+    where = _where(f"{finding.rule} {finding.name}", place.file, place.line, place.column)
     lines = [f"{_who(subject, nic_label(finding.nic))}: {message_of(finding)}"]
     if finding.fix:
         lines.append(f"{fix_label(finding)}: {finding.fix}")
@@ -65,10 +65,13 @@ def _crash(crashed: Crashed, subject: str) -> str:
     return _command("error", {"title": f"{crashed.rule} crashed"}, text)
 
 
-def _where(title: str, file: str | None, line: int | None) -> dict[str, str]:
+def _where(
+    title: str, file: str | None, line: int | None, column: int | None = None
+) -> dict[str, str]:
     if file is None:
         return {"title": title}
-    return {"file": file, "line": str(line or 1), "title": title}
+    place = {"file": file, "line": str(line or 1)}
+    return {**place, **({"col": str(column)} if column else {}), "title": title}
 
 
 def _who(subject: str, nic: str) -> str:

@@ -45,11 +45,12 @@ class _Sarif:
 
     def start(self, run: RunInfo) -> str:
         self._started = run.started
-        self._rules = {rule.id: index for index, rule in enumerate(run.rules)}
+        rules = run.rules()
+        self._rules = {rule.id: index for index, rule in enumerate(rules)}
         driver = {
             "name": run.tool.name,
             "version": run.tool.version,
-            "rules": [_rule(rule) for rule in run.rules],
+            "rules": [_rule(rule) for rule in rules],
         }
         return (
             f'{{"$schema":"{_SCHEMA}",\n"version":"2.1.0",\n"runs":[{{\n'
@@ -93,6 +94,12 @@ class _Sarif:
             "partialFingerprints": {_FINGERPRINT: finding.fingerprint},
             "properties": _properties(finding),
         }
+        if finding.related:
+            result["relatedLocations"] = [
+                {"physicalLocation": artifact(place.file, place.line, place.column)}
+                for place in finding.related
+                if place.file is not None
+            ]
         if finding.rule in self._rules:
             result["ruleIndex"] = self._rules[finding.rule]
         return result
@@ -119,7 +126,7 @@ def _rule(rule: RuleInfo) -> dict[str, Any]:
         "shortDescription": {"text": rule.summary},
         "help": {"text": rule.manual, "markdown": rule.manual},
         "defaultConfiguration": {"level": _LEVELS[rule.severity]},
-        "properties": {"severity": rule.severity, "scope": rule.scope},
+        "properties": {"severity": rule.severity, "judges": rule.judges},
     }
 
 

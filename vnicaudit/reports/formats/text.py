@@ -14,6 +14,7 @@ from vnicaudit.reports.wording import (
     accepted_sentence,
     closing,
     count,
+    fixed_sentence,
     is_clean,
     skip_sentences,
     unread,
@@ -25,6 +26,10 @@ FORMAT = "text"
 SUMMARY = "for people: by domain, then a summary by rule"
 
 _SHOWN_ERRORS = 20
+_WHAT = {
+    "config": "configuration", "image": "image", "flavor": "flavor", "preference": "preference",
+    "site": "compute node",
+}  # fmt: skip
 
 
 def writer(options: Options) -> Writer:
@@ -59,6 +64,8 @@ class _Text:
         yield from self._not_judged()
         if accepted := accepted_sentence(end):
             yield wrap(accepted, self._width, "", "  ")
+        if fixed := fixed_sentence(end):
+            yield wrap(fixed, self._width, "", "  ")
         style = "good" if is_clean(self._tally, end) else "bad"
         for line in wrap(closing(self._tally, end), self._width, "", "  ").splitlines():
             yield self._paint(style, line) + "\n"
@@ -130,4 +137,4 @@ def _about(audited: Audited, *, verbose: bool) -> Iterator[str]:
         if verbose and audited.uuid:
             yield audited.uuid
     else:
-        yield "host" if audited.scope == "host" else f"{audited.owner}, configuration"
+        yield "host" if audited.scope == "host" else f"{audited.owner}, {_WHAT[audited.scope]}"

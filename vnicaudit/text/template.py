@@ -23,11 +23,13 @@ _HARMLESS = frozenset({"import", "from", "do"})
 
 class Line(NamedTuple):
     """What is left of one line. ``section_lost``: from here on it is unknown which section this
-    is, because a section may have begun inside a block."""
+    is, because a section may have begun inside a block. ``adrift``: something unknown was put in
+    since the last plain section header, and that may have begun another section."""
 
     text: str
     certain: bool
     section_lost: bool
+    adrift: bool = False
 
 
 class Plain(NamedTuple):
@@ -73,6 +75,10 @@ class _Walk:
         self._certain = True
         self._section_in_block = False
         self._section_lost = False
+        self._adrift = False
+
+    def _opens(self) -> None:
+        self.open_ended = self._adrift = True
 
     def text(self, text: str) -> None:
         """Text outside of tags."""
@@ -91,7 +97,7 @@ class _Walk:
             self._parts.append(_HOLE)
             self._certain = False
         elif kind == "<%":
-            self.open_ended = True
+            self._opens()
             self._certain = False
         for _ in range(body.count("\n")):
             self.end_line()
@@ -102,10 +108,12 @@ class _Walk:
         if text.startswith("["):
             self._section_in_block = self._section_in_block or self._depth > 0
             if _HOLE in text:
-                self.open_ended = True
+                self._opens()
+            elif self._depth == 0:
+                self._adrift = False
         elif _HOLE in text and not _is_value(text):
-            self.open_ended = True
-        self.lines.append(Line(text, self._certain, self._section_lost))
+            self._opens()
+        self.lines.append(Line(text, self._certain, self._section_lost, self._adrift))
         self._parts = []
         self._certain = self._depth == 0
         self._section_lost = False
@@ -120,7 +128,7 @@ class _Walk:
         elif word in _BLOCKS or (word == "set" and "=" not in body):
             self._depth += 1
         elif word != "set" and word not in _HARMLESS:
-            self.open_ended = True
+            self._opens()
 
     def _leave(self) -> None:
         self._section_lost = self._section_lost or self._section_in_block

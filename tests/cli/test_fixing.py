@@ -1,0 +1,192 @@
+"""``vnicaudit audit --fix`` and ``--diff``, as a user runs them."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.cli.command import vnicaudit
+
+_XML = """\
+<domain type='kvm'>
+  <name>{name}</name>
+  <!-- by hand -->
+  <vcpu>2</vcpu>
+  <os><type arch='x86_64' machine='q35'>hvm</type></os>
+  <devices>
+    <interface type='bridge'>
+      <source bridge='br0'/>
+      <model type="virtio"/>
+      <driver queues='{queues}'/>
+    </interface>{more}
+  </devices>
+</domain>
+"""
+_UNSAFE = """\
+<domain type='kvm'>
+  <name>a</name>
+  <os><type arch='x86_64' machine='q35'>hvm</type></os>
+  <devices>
+    <interface type='bridge'><source bridge='br0'/><model type='e1000'/></interface>
+  </devices>
+</domain>
+"""
+_DIFF = """\
+--- a.xml
++++ a.xml
+@@ -7,7 +7,7 @@
+     <interface type='bridge'>
+       <source bridge='br0'/>
+       <model type="virtio"/>
+-      <driver queues='4'/>
++      <driver queues='2'/>
+     </interface>
+   </devices>
+ </domain>
+"""
+_ONE = ("--select", "VNIC031")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Two definitions, one of which is in order."""
+    (tmp_path / "a.xml").write_text(_XML.format(name="a", queues=4, more=""))
+    (tmp_path / "b.xml").write_text(_XML.format(name="b", queues=2, more=""))
+    return tmp_path
+
+
+def test_fix(folder: Path) -> None:
+    result = vnicaudit("audit", ".", "--fix", *_ONE, cwd=folder)
+    assert (result.returncode, result.stderr) == (0, "")
+    assert result.stdout == ("Fixed 1 problem in 1 file\nNo problems in 2 domains, 2 NICs\n")
+    assert (folder / "a.xml").read_text() == _XML.format(name="a", queues=2, more="")
+    assert sorted(os.listdir(folder)) == ["a.xml", "b.xml"]
+
+
+def test_a_second_run_changes_nothing(folder: Path) -> None:
+    vnicaudit("audit", ".", "--fix", "--include-unsafe", cwd=folder)
+    before = (folder / "a.xml").stat()
+    result = vnicaudit("audit", ".", "--fix", "--include-unsafe", cwd=folder)
+    assert "Fixed" not in result.stdout
+    after = (folder / "a.xml").stat()
+    assert (after.st_ino, after.st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
+
+
+def test_diff_changes_nothing(folder: Path) -> None:
+    result = vnicaudit("audit", ".", "--diff", *_ONE, cwd=folder)
+    assert result.stdout == _DIFF
+    assert result.stderr == "Would fix 1 problem in 1 file\n"
+    assert result.returncode == 1, "what is there is there still"
+    assert (folder / "a.xml").read_text() == _XML.format(name="a", queues=4, more="")
+
+
+def test_fix_and_show(folder: Path) -> None:
+    result = vnicaudit("audit", ".", "--fix", "--diff", *_ONE, cwd=folder)
+    assert (result.stdout, result.stderr) == (_DIFF, "Fixed 1 problem in 1 file\n")
+    assert result.returncode == 0
+    assert "queues='2'" in (folder / "a.xml").read_text()
+
+
+def test_nothing_to_show(folder: Path) -> None:
+    result = vnicaudit("audit", "b.xml", "--diff", *_ONE, cwd=folder)
+    assert (result.stdout, result.stderr, result.returncode) == ("", "Nothing to fix\n", 0)
+
+
+def test_diff_of_standard_input(folder: Path) -> None:
+    data = (folder / "a.xml").read_bytes()
+    result = vnicaudit("audit", "-", "--diff", *_ONE, stdin=data)
+    assert result.stdout == _DIFF.replace("a.xml", "-")
+    assert result.returncode == 1
+
+
+def test_colour(folder: Path) -> None:
+    result = vnicaudit("audit", ".", "--diff", "--color", "always", *_ONE, cwd=folder)
+    assert "\x1b[32m+      <driver queues='2'/>\x1b[0m\n" in result.stdout
+
+
+def test_report_beside_the_diff(folder: Path) -> None:
+    options = ("--format", "json", "--output", "r.json")
+    result = vnicaudit("audit", ".", "--fix", "--diff", *_ONE, *options, cwd=folder)
+    assert result.stdout == _DIFF
+    summary = json.loads((folder / "r.json").read_text())["summary"]
+    assert (summary["fixed"], summary["fixed_files"], summary["refused"]) == (1, 1, 0)
+
+
+def test_unsafe_ones_only_when_asked_for(tmp_path: Path) -> None:
+    path = tmp_path / "a.xml"
+    path.write_text(_UNSAFE)
+    result = vnicaudit("audit", path, "--fix")
+    assert result.stderr == "1 more with unsafe fixes (--include-unsafe)\n"
+    assert (result.returncode, path.read_text()) == (1, _UNSAFE)
+    result = vnicaudit("audit", path, "--fix", "--include-unsafe")
+    assert "Fixed 1 problem in 1 file\n" in result.stdout
+    assert path.read_text() == _UNSAFE.replace("e1000", "virtio")
+
+
+def test_suppressed_and_known_ones_stay(folder: Path) -> None:
+    vnicaudit("audit", ".", "--write-baseline", "known.json", *_ONE, cwd=folder)
+    result = vnicaudit("audit", ".", "--fix", "--baseline", "known.json", *_ONE, cwd=folder)
+    assert (result.returncode, "queues='4'" in (folder / "a.xml").read_text()) == (0, True)
+    (folder / "vnicaudit.toml").write_text(
+        "[[suppress]]\nrule = 'VNIC031'\nfile = 'a.xml'\nreason = 'later'\n"
+    )
+    result = vnicaudit("audit", ".", "--fix", *_ONE, cwd=folder)
+    assert (result.returncode, "queues='4'" in (folder / "a.xml").read_text()) == (0, True)
+
+
+def test_a_refused_fix_is_exit_code_5(folder: Path) -> None:
+    os.link(folder / "a.xml", folder / "c.xml")
+    result = vnicaudit("audit", ".", "--fix", *_ONE, cwd=folder)
+    assert result.returncode == 5
+    assert result.stderr == (
+        "a.xml:10: VNIC031 not fixed: the file has 2 names (hard links): the others would keep "
+        "the old text\nc.xml:10: VNIC031 not fixed: the file has 2 names (hard links): the "
+        "others would keep the old text\n"
+    )
+    assert "2 could not be fixed in place\n" in result.stdout
+    assert (folder / "a.xml").read_text() == _XML.format(name="a", queues=4, more="")
+
+
+def test_what_belongs_to_libvirt_is_no_refusal(folder: Path) -> None:
+    text = _XML.format(name="a", queues=4, more="")
+    (folder / "a.xml").write_text(f"<!--\nWARNING: THIS IS AN AUTO-GENERATED FILE.\n-->\n{text}")
+    result = vnicaudit("audit", ".", "--fix", *_ONE, cwd=folder)
+    assert result.stderr == (
+        "1 not fixed here: libvirt's own file, which it overwrites: change it with virsh edit\n"
+    )
+    assert result.returncode == 1
+
+
+def test_a_broken_neighbour_is_still_exit_code_4(folder: Path) -> None:
+    (folder / "c.xml").write_text("<domain><name>")
+    result = vnicaudit("audit", ".", "--fix", *_ONE, cwd=folder)
+    assert result.returncode == 4
+    assert "queues='2'" in (folder / "a.xml").read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("-", "--fix"), "standard input cannot be fixed in place: give a file, or --diff alone"),
+        (("qemu:///system", "--fix"), "--fix and --diff are for files; what runs is only read"),
+        (("/proc", "--diff"), "--fix and --diff are for files; what runs is only read"),
+        ((".", "--include-unsafe"), "--include-unsafe says what --fix and --diff do"),
+        ((".", "--fix", "--nova-config", "a.xml"), "take files as TARGETs, not by --nova-config"),
+        ((".", "--diff", "--format", "json"), "--diff goes to standard output: give the report"),
+    ],
+)
+def test_what_makes_no_sense(arguments: tuple[str, ...], message: str, folder: Path) -> None:
+    before = (folder / "a.xml").read_bytes()
+    result = vnicaudit("audit", *arguments, cwd=folder)
+    assert result.returncode == 2
+    assert message in result.stderr
+    assert (folder / "a.xml").read_bytes() == before
+
+
+def test_nothing_is_changed_where_the_report_cannot_be_written(folder: Path) -> None:
+    before = (folder / "a.xml").read_bytes()
+    result = vnicaudit("audit", ".", "--fix", "--output", "no/such/folder/r", cwd=folder)
+    assert (result.returncode, (folder / "a.xml").read_bytes()) == (2, before)

@@ -1,0 +1,144 @@
+"""The GitLab template: its script run by bash as a runner runs it. (GitLab itself cannot be had in
+a test.)"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lxml import etree
+
+from tests.docs.pages import ROOT
+from tests.pipelines.project import (
+    SCRIPTS,
+    bash,
+    copy_of_this,
+    git,
+    guests,
+    needs_packages,
+    parse,
+    repository,
+    shellcheck,
+    snippets,
+)
+
+TEMPLATE: dict[str, Any] = parse(
+    (ROOT / "templates" / "gitlab" / "vnicaudit.gitlab-ci.yml").read_text("utf-8")
+)
+JOB: dict[str, Any] = TEMPLATE["vnicaudit"]
+INSTALL, AUDIT = JOB["script"]
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    folder = tmp_path / "project"
+    folder.mkdir()
+    guests(folder, good="virtio", slow="rtl8139")
+    return folder
+
+
+def run(project: Path, script: str, **variables: str) -> tuple[int, str]:
+    """Exit code and log; variables of the template are set as in a job."""
+    result = bash(script, project, {**TEMPLATE["variables"], **variables}, ("-eo", "pipefail"))
+    return result.returncode, result.stdout + result.stderr
+
+
+def audit(project: Path, **variables: str) -> tuple[int, str]:
+    """The second part, with what is installed here in place of what the first installed."""
+    here = str(Path(SCRIPTS).parent)
+    return run(project, f"environment={here}\n{AUDIT}", **variables)
+
+
+def test_the_whole_script_from_a_package(
+    project: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    needs_packages("gitlab-template")
+    package = tmp_path_factory.mktemp("package")
+    copy_of_this(package)
+    python = tmp_path_factory.mktemp("bin")
+    (python / "python3").symlink_to(sys.executable)
+    script = f'PATH="{python}:$PATH"\n{INSTALL}\n{AUDIT}'
+    code, log = run(project, script, VNICAUDIT_PACKAGE=str(package))
+    assert code == 1, log
+    assert "guests/slow.xml:7" in log
+
+
+def test_without_a_package_it_says_so(project: Path) -> None:
+    assert run(project, INSTALL) == (
+        2, "VNICAUDIT_PACKAGE is not set: it says what pip shall install\n",
+    )  # fmt: skip
+
+
+def test_the_reports_are_those_the_job_hands_over(project: Path) -> None:
+    code, log = audit(project)
+    assert code == 1, log
+    assert "VNIC001" in log
+    reports = JOB["artifacts"]["reports"]
+    assert list(reports.values()) == JOB["artifacts"]["paths"]
+    assert JOB["artifacts"]["when"] == "always"
+    entries = json.loads((project / reports["codequality"]).read_text())
+    assert [(e["check_name"], e["location"]) for e in entries] == [
+        ("VNIC001", {"path": "guests/slow.xml", "lines": {"begin": 7}}),
+    ]
+    suites = etree.parse(str(project / reports["junit"])).getroot()
+    assert [suite.get("failures") for suite in suites] == ["0", "1"]
+
+
+def test_targets_and_options_are_words(project: Path) -> None:
+    assert audit(project, VNICAUDIT_TARGETS="guests/good.xml guests/g*.xml")[0] == 0
+    assert audit(project, VNICAUDIT_ARGS="--fail-on error --select VNIC00")[0] == 0
+    assert audit(project, VNICAUDIT_TARGETS="none.xml")[0] == 4
+
+
+def test_shellcheck_has_nothing_to_say() -> None:
+    assert shellcheck(f"{INSTALL}\n{AUDIT}") == ""
+
+
+class TestPage:
+    """The configurations of the how-to."""
+
+    def test_they_include_the_template_and_set_what_it_has(self) -> None:
+        pages = snippets("ci-gitlab.md")
+        assert len(pages) == 3
+        for page in pages:
+            includes: list[dict[str, str]] = page["include"]  # type: ignore[assignment]
+            (include,) = includes
+            assert (ROOT / include["file"].lstrip("/")).is_file()
+            assert "VNICAUDIT_PACKAGE" in _variables(page)
+            assert page.keys() <= {"include", "variables", "vnicaudit"}
+
+    def test_the_first_fails_for_a_finding(self, project: Path) -> None:
+        assert audit(project, **_variables(snippets("ci-gitlab.md")[0]))[0] == 1
+
+    def test_the_second_sees_what_a_merge_request_changes(self, project: Path) -> None:
+        start = repository(project)
+        guests(project, new="rtl8139")
+        git(project, "add", "-A")
+        git(project, "commit", "-q", "-m", "m")
+        page = snippets("ci-gitlab.md")[1]
+        job: dict[str, Any] = page["vnicaudit"]  # type: ignore[assignment]
+        rule = next(rule for rule in job["rules"] if "merge_request_event" in rule["if"])
+        given = {
+            name: value.replace("$CI_MERGE_REQUEST_DIFF_BASE_SHA", start)
+            for name, value in rule["variables"].items()
+        }
+        code, log = audit(project, **_variables(page), **job["variables"], **given)
+        assert code == 1
+        assert "guests/new.xml" in log
+        assert "guests/slow.xml" not in log
+
+    def test_the_third_knows_the_baseline(self, project: Path) -> None:
+        variables = _variables(snippets("ci-gitlab.md")[2])
+        baseline = variables["VNICAUDIT_BASELINE"]
+        assert audit(project, VNICAUDIT_ARGS=f"--write-baseline {baseline}")[0] == 0
+        assert audit(project, **variables)[0] == 0
+        guests(project, new="rtl8139")
+        assert audit(project, **variables)[0] == 1
+
+
+def _variables(page: dict[str, Any]) -> dict[str, str]:
+    found: dict[str, str] = page["variables"]
+    return found

@@ -1,0 +1,184 @@
+"""Shell scripts: which commands are read, what they say, where it stands."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vnicaudit.model.openstack import Flavor, Image
+from vnicaudit.platforms.infra_code.shell import looks_like, read
+from vnicaudit.platforms.infra_code.shell_words import commands
+
+SCRIPT = """#!/bin/bash
+# openstack image create --property hw_vif_model=e1000 commented
+set -e
+ID=$(openstack --os-cloud prod image create -f value -c id \\
+    --disk-format qcow2 --property "hw_vif_model=e1000" \\
+    --property=os_distro='ubuntu22.04' --file "$FILE" "my image" 2>/dev/null)
+cat <<EOF >readme
+openstack image create --property hw_vif_model=e1000 text
+EOF
+echo openstack image create --property hw_vif_model=e1000 echoed
+for name in a b; do
+  sudo -E openstack flavor set --property hw:vif_multiqueue_enabled=$MQ "$name" >/dev/null 2>&1
+done
+if [ -n "$OLD" ]; then nova flavor-key m1 set hw:vif_multiqueue_enabled=true; fi
+"""
+
+
+def _read(text: str) -> list[Image | Flavor]:
+    return list(read(text.encode(), target="t", file="make.sh"))
+
+
+def _said(text: str) -> list[tuple[str, list[tuple[str, str]]]]:
+    return [
+        (found.name, [(each.name, each.value) for each in found.properties])
+        for found in _read(text)
+    ]
+
+
+def test_commands_that_run_are_read_and_no_others() -> None:
+    assert _said(SCRIPT) == [
+        ("my image", [("hw_vif_model", "e1000"), ("os_distro", "ubuntu22.04")]),
+        ("$name", [("hw:vif_multiqueue_enabled", "$MQ")]),
+        ("m1", [("hw:vif_multiqueue_enabled", "true")]),
+    ]
+
+
+def test_each_property_has_its_place() -> None:
+    image = _read(SCRIPT)[0]
+    assert [str(each.location) for each in image.properties] == [
+        "make.sh:5:36",
+        "make.sh:6:5",
+    ]
+    assert str(image.location) == "make.sh:4:6"
+
+
+def test_what_a_command_says_beside_properties() -> None:
+    image, flavor, _m1 = _read(SCRIPT)
+    assert isinstance(image, Image)
+    assert (image.disk_format, image.complete, image.libosinfo_model) == ("qcow2", True, "e1000e")
+    assert isinstance(flavor, Flavor)
+    assert (flavor.vcpus, flavor.complete) == (None, False)
+
+
+def test_a_variable_makes_a_value_uncertain() -> None:
+    assert [each.certain for found in _read(SCRIPT) for each in found.properties] == [
+        True,
+        True,
+        False,
+        True,
+    ]
+
+
+def test_a_later_command_completes_an_image() -> None:
+    (image,) = _read(
+        "openstack image create --property hw_vif_model=e1000 $NAME\n"
+        "openstack image set --property hw_vif_model=virtio $NAME\n"
+    )
+    assert isinstance(image, Image)
+    assert image.vif_model == "virtio"
+
+
+def test_a_variable_that_is_set_anew_names_another_image() -> None:
+    first, second = _read(
+        "NAME=a\nopenstack image set --property hw_vif_model=e1000 $NAME\n"
+        "NAME=b\nopenstack image set --property hw_vif_model=virtio $NAME\n"
+    )
+    assert isinstance(first, Image)
+    assert isinstance(second, Image)
+    assert (first.vif_model, second.vif_model) == ("e1000", "virtio")
+
+
+def test_a_command_about_something_unknown_may_be_about_the_new_image() -> None:
+    (image, _other) = _read(
+        "ID=$(openstack image create --property os_distro=ubuntu22.04 jammy)\n"
+        "openstack image set --property hw_vif_model=virtio $ID\n"
+    )
+    assert not image.complete
+
+
+def test_another_name_is_another_image() -> None:
+    first, _second = _read(
+        "openstack image create --property os_distro=ubuntu22.04 jammy\n"
+        "openstack image set --property hw_vif_model=virtio focal\n"
+    )
+    assert first.complete
+
+
+def test_options_from_an_array_may_say_anything() -> None:
+    (image,) = _read('openstack image create --property os_distro=debian12 "${ARGS[@]}" bookworm\n')
+    assert not image.complete
+
+
+def test_unset_takes_a_property_away() -> None:
+    (image,) = _read(
+        "openstack image create --property hw_vif_model=e1000 a\n"
+        "openstack image unset --property hw_vif_model a\n"
+    )
+    assert image.properties == ()
+    assert not image.complete
+
+
+def test_glance_commands() -> None:
+    assert _said(
+        "glance image-create --name a --disk-format raw --property hw_vif_model=pcnet\n"
+        "glance --os-image-api-version 2 image-update --property hw_vif_model=e1000 $ID\n"
+        "glance image-create --os-distro debian12 --name b\n"
+    ) == [
+        ("a", [("hw_vif_model", "pcnet")]),
+        ("$ID", [("hw_vif_model", "e1000")]),
+        ("b", [("os_distro", "debian12")]),
+    ]
+
+
+def test_vcpus_of_a_new_flavor() -> None:
+    flavors = _read(
+        "openstack flavor create --vcpus 4 --ram 1 a\n"
+        "openstack flavor create --ram 1 b\n"
+        "openstack flavor create --vcpus $N --ram 1 c\n"
+    )
+    assert [each.vcpus for each in flavors if isinstance(each, Flavor)] == [4, 1, None]
+
+
+def test_jinja_is_a_hole() -> None:
+    (image,) = _read(
+        "{% if x %}\nopenstack image set --property hw_vif_model={{ model | default('a b') }} i\n"
+    )
+    assert [(each.name, each.certain) for each in image.properties] == [("hw_vif_model", False)]
+
+
+def test_what_is_a_script() -> None:
+    line = b"openstack image set --property hw_vif_model=e1000 a\n"
+    assert looks_like(b"#!/bin/sh\n" + line)
+    assert looks_like(b"#!/usr/bin/env bash\n" + line)
+    assert looks_like(b"# upload\n\nset -eu\n" + line)
+    assert looks_like(line)
+    assert looks_like(
+        b"source openrc\nopenstack \\\n  image \\\n  create a\n".replace(b" \\\n  c", b" c")
+    )
+
+
+def test_what_is_no_script() -> None:
+    line = b"openstack image set --property hw_vif_model=e1000 a\n"
+    assert not looks_like(b"# Images\n\nRun this:\n\n    " + line)
+    assert not looks_like(b"To change it, run\n" + line)
+    assert not looks_like(b"#!/usr/bin/python3\nimport os\n# " + line)
+    assert not looks_like(b"- shell: " + line)
+    assert not looks_like(b"#!/bin/sh\necho hello\n")
+    assert not looks_like(b"#!/bin/sh\nopenstack server list\n")
+
+
+@given(st.text(alphabet="ab \"'`$(){}\\\n<>#;&|=-{[@]!", max_size=80))
+def test_any_text_has_commands(text: str) -> None:
+    lines = text.split("\n")
+    for command in commands(text):
+        assert command
+        for word in command:
+            assert 1 <= word.line <= len(lines)
+            assert 1 <= word.column <= len(lines[word.line - 1]) + 1
+
+
+def test_deep_nesting_ends() -> None:
+    assert commands("$(" * 5000)
+    assert commands("(" * 5000 + "a") == [(commands("a")[0][0]._replace(column=5001),)]

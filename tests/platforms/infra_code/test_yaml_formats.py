@@ -1,0 +1,210 @@
+"""Ansible, Heat, Packer and Nodepool."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+import pytest
+
+from vnicaudit.errors import TargetError
+from vnicaudit.model.openstack import Flavor, Image
+from vnicaudit.platforms.infra_code import ansible, heat, nodepool, packer
+from vnicaudit.platforms.infra_code.recognise import looks_like, read
+
+PLAYBOOK = """\
+---
+- hosts: localhost
+  tasks:
+    - name: an image
+      openstack.cloud.image:
+        name: jammy
+        properties:
+          os_distro: ubuntu22.04
+    - block:
+        - os_image:
+            name: "{{ item.name }}"
+            disk_format: raw
+            properties:
+              hw_vif_model: "{{ item.model }}"
+          loop: "{{ images }}"
+        - openstack.cloud.compute_flavor:
+            name: tiny
+            vcpus: 1
+            extra_specs:
+              "hw:vif_multiqueue_enabled": true
+        - os_image:
+            name: gone
+            state: absent
+            properties: {hw_vif_model: e1000}
+    - shell: |
+        set -e
+        openstack image set --property hw_vif_model=rtl8139 \\
+          --property os_type=linux old
+    - ansible.builtin.command: >-
+        openstack --os-cloud {{ cloud }} image set
+        --property hw_vif_model={{ model }} --property os_distro=debian12
+        folded
+    - command:
+        argv: [glance, image-update, --property, hw_vif_model=pcnet, listed]
+"""
+
+TEMPLATE = """\
+heat_template_version: 2018-08-31
+resources:
+  image:
+    type: OS::Glance::WebImage
+    properties:
+      name: cirros
+      disk_format: qcow2
+      os_distro: debian12
+      extra_properties:
+        hw_vif_model: {get_param: model}
+        hw_vif_multiqueue_enabled: false
+  flavor:
+    type: OS::Nova::Flavor
+    properties:
+      vcpus: 4
+      extra_specs: {"hw:vif_multiqueue_enabled": "true"}
+  server:
+    type: OS::Nova::Server
+    properties:
+      image: {get_resource: image}
+      flavor: {get_resource: flavor}
+"""
+
+PACKER = """\
+source "openstack" "base" {
+  image_name = "base"
+  metadata = { hw_vif_model = "e1000" }
+  instance_metadata = { hw_vif_model = "rtl8139" }
+}
+source "qemu" "build" {
+  net_device = "e1000"
+}
+"""
+
+PACKER_JSON = """\
+{"builders": [
+  {"type": "qemu", "net_device": "e1000"},
+  {"type": "openstack", "image_name": "i",
+   "metadata": {"hw_vif_model": "pcnet", "os_distro": "{{user `distro`}}"}}
+]}
+"""
+
+NODEPOOL = """\
+diskimages:
+  - name: jammy
+providers:
+  - name: cloud
+    driver: openstack
+    diskimages:
+      - name: jammy
+        meta:
+          hw_vif_model: e1000
+"""
+
+
+def _said(found: list[Image | Flavor]) -> list[tuple[str, list[tuple[str, str, bool]]]]:
+    return [
+        (one.name, [(each.name, str(each.location), each.certain) for each in one.properties])
+        for one in found
+    ]
+
+
+def test_ansible() -> None:
+    found = list(ansible.read(PLAYBOOK.encode(), target="t", file="p.yml"))
+    assert _said(found) == [
+        ("jammy", [("os_distro", "p.yml:8:11", True)]),
+        ("{{ item.name }}", [("hw_vif_model", "p.yml:14:15", False)]),
+        ("tiny", [("hw:vif_multiqueue_enabled", "p.yml:20:15", True)]),
+        ("old", [("hw_vif_model", "p.yml:27:40", True), ("os_type", "p.yml:28:22", True)]),
+        ("folded", [("hw_vif_model", "p.yml:31:20", False), ("os_distro", "p.yml:31:56", True)]),
+        ("listed", [("hw_vif_model", "p.yml:34:50", True)]),
+    ]
+
+
+def test_defaults_of_ansible_modules() -> None:
+    jammy, item, tiny, *_rest = ansible.read(PLAYBOOK.encode(), target="t", file="p.yml")
+    assert isinstance(jammy, Image)
+    assert isinstance(item, Image)
+    assert isinstance(tiny, Flavor)
+    assert (jammy.disk_format, jammy.complete) == ("qcow2", True)
+    assert item.disk_format == "raw"
+    assert tiny.vcpus == 1
+
+
+def test_heat() -> None:
+    image, flavor = heat.read(TEMPLATE.encode(), target="t", file="h.yaml")
+    assert _said([image]) == [
+        (
+            "cirros",
+            [
+                ("hw_vif_model", "h.yaml:10:9", False),
+                ("hw_vif_multiqueue_enabled", "h.yaml:11:9", True),
+                ("os_distro", "h.yaml:8:7", True),
+            ],
+        )
+    ]
+    assert isinstance(flavor, Flavor)
+    assert (flavor.vcpus, [each.name for each in flavor.images]) == (4, ["cirros"])
+
+
+def test_packer() -> None:
+    found = list(packer.read(PACKER.encode(), target="t", file="p.pkr.hcl"))
+    assert _said(found) == [("base", [("hw_vif_model", "p.pkr.hcl:3:16", True)])]
+    assert not found[0].complete
+
+
+def test_packer_json() -> None:
+    found = list(packer.read(PACKER_JSON.encode(), target="t", file="p.json"))
+    assert _said(found) == [
+        ("i", [("hw_vif_model", "p.json:4:17", True), ("os_distro", "p.json:4:42", False)])
+    ]
+
+
+def test_nodepool() -> None:
+    found = list(nodepool.read(NODEPOOL.encode(), target="t", file="n.yaml"))
+    assert _said(found) == [("jammy", [("hw_vif_model", "n.yaml:9:11", True)])]
+    assert not found[0].complete
+
+
+@pytest.mark.parametrize("text", [PLAYBOOK, TEMPLATE, PACKER, PACKER_JSON, NODEPOOL])
+def test_each_format_is_recognised(text: str) -> None:
+    assert looks_like(text.encode())
+    assert list(read(text.encode(), target="t", file="f"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "a: b\n",
+        "os_image: a default in a variable file\n",
+        "- shell: openstack server list\n",
+        "heat_template_version: 2018-08-31\nresources: {}\n",
+        "parameters:\n  type: OS::Glance::WebImage\n",
+        'source "qemu" "a" {\n metadata = 1\n}\n',
+        "providers:\n  - name: a\n    diskimages: []\n",
+        "Use OS::Nova::Flavor for flavors.\n",
+        f"Images\n======\n\n.. code-block:: yaml\n\n{PLAYBOOK}",
+        f"# Images\n\n```yaml\n{PLAYBOOK}```\n",
+        f"# Images\n\nTemplates look so.\n\n{TEMPLATE}",
+        f"Packer\n------\n\n{PACKER}",
+        "\0\1\2 openstack image create",
+    ],
+)
+def test_nothing_else_is(text: str) -> None:
+    assert not looks_like(text.encode())
+
+
+@pytest.mark.parametrize("text", [PLAYBOOK, TEMPLATE, PACKER_JSON, NODEPOOL, PACKER])
+def test_truncation_is_read_or_refused(text: str) -> None:
+    for length in range(0, len(text), 23):
+        with suppress(TargetError):
+            assert len(list(read(text[:length].encode(), target="t", file="f"))) <= 7
+
+
+def test_yaml_that_is_none_is_an_error() -> None:
+    broken = PLAYBOOK.replace("    - block:", "   - block: [")
+    with pytest.raises(TargetError, match=r"not YAML|no YAML"):
+        list(ansible.read(broken.encode(), target="t", file="p.yml"))

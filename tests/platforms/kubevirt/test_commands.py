@@ -1,0 +1,81 @@
+"""Manifests on the command line: what is shown of them, and what is no error."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tests.cli.command import vnicaudit
+
+VM = """\
+apiVersion: kubevirt.io/v1
+kind: VirtualMachine
+metadata: {name: web}
+spec:
+  preference: {name: old}
+  template:
+    spec:
+      domain: {cpu: {cores: 2}, devices: {interfaces: [{name: n, bridge: {}}]}}
+      networks: [{name: n, multus: {networkName: vlan}}]
+"""
+BESIDE = """\
+apiVersion: k8s.cni.cncf.io/v1
+kind: NetworkAttachmentDefinition
+metadata: {name: vlan}
+spec: {config: '{"type": "ovn-k8s-cni-overlay"}'}
+---
+apiVersion: instancetype.kubevirt.io/v1beta1
+kind: VirtualMachineClusterPreference
+metadata: {name: old, labels: {instancetype.kubevirt.io/os-type: linux}}
+spec: {devices: {preferredInterfaceModel: rtl8139}}
+"""
+
+
+def test_nics_shows_the_wiring(tmp_path: Path) -> None:
+    (tmp_path / "vm.yaml").write_text(VM)
+    (tmp_path / "beside.yaml").write_text(BESIDE)
+    result = vnicaudit("nics", str(tmp_path / "vm.yaml"))
+    assert result.returncode == 0
+    assert "ovn-secondary" in result.stdout
+    result = vnicaudit("nics", str(tmp_path / "vm.yaml"), "--format", "json")
+    (nic,) = json.loads(result.stdout)["nics"]
+    assert (nic["wiring"], nic["type"], nic["owner"]) == ("ovn-secondary", "ethernet", "kubevirt")
+    assert nic["model"]["reason"] == "KubeVirt: preferredInterfaceModel of preference 'old'"
+
+
+def test_explain_names_the_manifest_and_the_preference(tmp_path: Path) -> None:
+    (tmp_path / "vm.yaml").write_text(VM)
+    result = vnicaudit("explain", str(tmp_path / "vm.yaml"), "--nic", "0")
+    assert result.returncode == 0
+    lines = [line.strip() for line in result.stdout.splitlines()]
+    assert any(line.startswith("Manifest ") for line in lines)
+    assert "Preference old" in lines
+    assert "not known: the preference itself, in the same folder, would tell" in lines
+    assert "libvirt" not in result.stdout
+
+
+def test_a_named_file_of_attachments_is_no_error(tmp_path: Path) -> None:
+    file = tmp_path / "nad.yaml"
+    file.write_text(BESIDE.partition("---")[0])
+    result = vnicaudit("audit", str(file))
+    assert (result.returncode, result.stderr) == (0, "")
+
+
+def test_a_key_that_stands_twice_is_named_and_the_rest_is_judged(tmp_path: Path) -> None:
+    file = tmp_path / "vm.yaml"
+    file.write_text(VM.replace("bridge: {}", "bridge: {}, model: pcnet, model: e1000"))
+    result = vnicaudit("audit", str(file), "--select", "VNIC071")
+    assert "the key 'model' stands twice (line 8 too): the last counts" in " ".join(
+        result.stdout.split()
+    )
+    assert "e1000 is emulated packet by packet" in " ".join(result.stdout.split())
+    assert result.returncode == 4
+
+
+def test_a_template_that_is_no_yaml_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "vm.yaml"
+    file.write_text(VM.replace("cores: 2", "cores: {{ .x }} }} ["))
+    result = vnicaudit("audit", str(file))
+    assert f"{file}:" in result.stdout.replace("\n", "")
+    assert "a template that is no YAML before it is rendered" in " ".join(result.stdout.split())
+    assert result.returncode == 4

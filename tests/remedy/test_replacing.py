@@ -1,0 +1,129 @@
+"""A file gets new content and keeps the rest: whole or not at all."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from vnicaudit.errors import RefusedError
+from vnicaudit.remedy.replacing import replace_file
+
+
+def test_content_changes_and_nothing_else(tmp_path: Path) -> None:
+    path = tmp_path / "a.xml"
+    path.write_bytes(b"old")
+    path.chmod(0o640)
+    replace_file(str(path), b"old", b"new")
+    assert path.read_bytes() == b"new"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+    assert os.listdir(tmp_path) == ["a.xml"]
+
+
+def test_extended_attributes_stay(tmp_path: Path) -> None:
+    path = tmp_path / "a.xml"
+    path.write_bytes(b"old")
+    try:
+        os.setxattr(path, "user.note", b"mine")
+    except OSError as error:
+        pytest.skip(f"no extended attributes here: {error.strerror}")
+    replace_file(str(path), b"old", b"new")
+    assert (path.read_bytes(), os.getxattr(path, "user.note")) == (b"new", b"mine")
+
+
+def test_a_file_system_without_extended_attributes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "a.xml"
+    path.write_bytes(b"old")
+
+    def none(_file: object) -> list[str]:
+        raise OSError(errno.ENOTSUP, "Operation not supported")
+
+    monkeypatch.setattr(os, "listxattr", none)
+    replace_file(str(path), b"old", b"new")
+    assert path.read_bytes() == b"new"
+
+
+def test_a_link_is_followed(tmp_path: Path) -> None:
+    (tmp_path / "there").mkdir()
+    real, link = tmp_path / "there" / "a.xml", tmp_path / "a.xml"
+    real.write_bytes(b"old")
+    link.symlink_to(real)
+    replace_file(str(link), b"old", b"new")
+    assert (link.is_symlink(), real.read_bytes()) == (True, b"new")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may give files away")
+def test_the_owner_stays(tmp_path: Path) -> None:
+    path = tmp_path / "a.xml"
+    path.write_bytes(b"old")
+    os.chown(path, 1234, 5678)
+    path.chmod(0o2755)
+    replace_file(str(path), b"old", b"new")
+    found = path.stat()
+    assert (found.st_uid, found.st_gid, stat.S_IMODE(found.st_mode)) == (1234, 5678, 0o2755)
+
+
+def test_a_file_that_changed_meanwhile_is_left(tmp_path: Path) -> None:
+    path = tmp_path / "a.xml"
+    path.write_bytes(b"older")
+    with pytest.raises(RefusedError, match="the file was changed meanwhile"):
+        replace_file(str(path), b"old", b"new")
+    assert (path.read_bytes(), os.listdir(tmp_path)) == (b"older", ["a.xml"])
+
+
+def test_a_file_with_two_names_is_left(tmp_path: Path) -> None:
+    path = tmp_path / "a.xml"
+    path.write_bytes(b"old")
+    os.link(path, tmp_path / "b.xml")
+    with pytest.raises(RefusedError, match=r"the file has 2 names \(hard links\)"):
+        replace_file(str(path), b"old", b"new")
+    assert path.read_bytes() == b"old"
+
+
+def test_a_read_only_file_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a.xml"
+    path.write_bytes(b"old")
+    path.chmod(0o444)
+    monkeypatch.setattr(os, "access", lambda *_: False)  # root may write everything
+    with pytest.raises(RefusedError, match="the file is read-only"):
+        replace_file(str(path), b"old", b"new")
+    assert path.read_bytes() == b"old"
+
+
+def test_an_owner_that_cannot_be_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a.xml"
+    path.write_bytes(b"old")
+    real = os.stat(path)
+    other = os.stat_result((real.st_mode, real.st_ino, real.st_dev, 1, 77, 77, 3, 0, 0, 0))
+    monkeypatch.setattr(os, "stat", lambda _path: other)
+
+    def refuse(*_: object) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(os, "fchown", refuse)
+    with pytest.raises(RefusedError, match="owner cannot be kept: Operation not permitted"):
+        replace_file(str(path), b"old", b"new")
+    assert (path.read_bytes(), os.listdir(tmp_path)) == (b"old", ["a.xml"])
+
+
+def test_a_full_disk_leaves_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a.xml"
+    path.write_bytes(b"old")
+
+    def full(_descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(RefusedError, match="cannot be written: No space left on device"):
+        replace_file(str(path), b"old", b"new")
+    assert (path.read_bytes(), os.listdir(tmp_path)) == (b"old", ["a.xml"])
+
+
+def test_a_file_that_went_away(tmp_path: Path) -> None:
+    with pytest.raises(RefusedError, match="cannot be written: No such file or directory"):
+        replace_file(str(tmp_path / "a.xml"), b"old", b"new")

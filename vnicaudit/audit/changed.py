@@ -1,0 +1,104 @@
+"""Which files differ from a revision of the Git repository around the current folder.
+
+git is asked by a list of arguments, never by a shell. It changes nothing; ``git diff`` brings the
+times of files in the index up to date where it may, as it always does. What counts is documented in
+git-diff(1), git-ls-files(1) and git-merge-base(1).
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+
+from vnicaudit.audit.selection import Changed, places
+from vnicaudit.errors import UsageError
+
+_NO_DAEMON = ("-c", "core.fsmonitor=false")
+"""A repository may name a program that watches its files; to ask for differences needs none."""
+
+
+def changed_since(revision: str, folder: str = ".") -> Changed:
+    """What the working tree has that differs from ``revision``, in the repository of ``folder``:
+    changed, added and renamed files, staged or not, and untracked files that are not ignored.
+    Compared is with the merge base of ``revision`` and HEAD, so that what ``revision`` got since
+    is not mistaken for a change. Files that are gone are not in it.
+
+    Raises UsageError: no git, no repository, no such revision, nothing in common with it.
+    """
+    # -C top: ls-files lists only what is below the folder it runs in
+    top = _git(folder, "rev-parse", "--show-toplevel").rstrip("\n")
+    base = _merge_base(top, revision)
+    differing = _git(
+        top, "diff", "--name-only", "-z", "--no-renames", "--no-relative", "--no-ext-diff",
+        "--diff-filter=d", base, "--",
+    )  # fmt: skip
+    untracked = _git(top, "ls-files", "--others", "--exclude-standard", "-z")
+    names = [name for name in f"{differing}{untracked}".split("\0") if name]
+    found = {place for name in names for place in places(os.path.join(top, name.rstrip("/")))}
+    folders = {place for place in found if os.path.isdir(place)}
+    return Changed(
+        os.path.realpath(top),
+        frozenset(found - folders),
+        tuple(sorted(f"{place}/" for place in folders)),
+    )
+
+
+def _merge_base(top: str, revision: str) -> str:
+    """The commit to compare with."""
+    commit = _commit(top, revision)
+    head = _commit(top, "HEAD")
+    if commit is None or head is None:
+        what = repr(revision) if commit is None else "HEAD"
+        raise UsageError(f"--changed-since: {what} is no commit of {top}{_shallow(top)}")
+    result = _run(top, "merge-base", commit, head)
+    if result.returncode != 0:
+        raise UsageError(
+            f"--changed-since: {revision!r} and HEAD have no commit in common{_shallow(top)}"
+        )
+    return result.stdout.decode().split()[0]
+
+
+def _commit(top: str, revision: str) -> str | None:
+    """The id of a commit; None where there is none by that name. What looks like an option of
+    git's is none: no revision begins with a dash (git-check-ref-format(1))."""
+    if revision.startswith("-") or not revision or "\0" in revision:
+        return None
+    named = _id(top, revision)
+    # a step of its own: ``:/some text`` takes everything behind it for text
+    return None if named is None else _id(top, f"{named}^{{commit}}")
+
+
+def _id(top: str, name: str) -> str | None:
+    """The id of what has this name; None also for what is no single thing (``^main``, ``a..b``)."""
+    result = _run(top, "rev-parse", "--verify", "--quiet", name)
+    text = result.stdout.decode("ascii", "replace").strip()
+    return text if result.returncode == 0 and text.isalnum() else None
+
+
+def _shallow(top: str) -> str:
+    """What to do where the history was cut off, as build servers do."""
+    if _git(top, "rev-parse", "--is-shallow-repository").strip() != "true":
+        return ""
+    return "; this clone is shallow: fetch the whole history (git fetch --unshallow)"
+
+
+def _git(folder: str, *arguments: str) -> str:
+    """What git prints, as file names are decoded. Raises UsageError with git's own words."""
+    result = _run(folder, *arguments)
+    if result.returncode != 0:
+        said = os.fsdecode(result.stderr).strip().split("\n")[0].removeprefix("fatal: ")
+        raise UsageError(f"--changed-since: git: {said or f'exit code {result.returncode}'}")
+    return os.fsdecode(result.stdout)
+
+
+def _run(folder: str, *arguments: str) -> subprocess.CompletedProcess[bytes]:
+    try:
+        return subprocess.run(
+            ["git", *_NO_DAEMON, "-C", folder, *arguments],
+            env=os.environ | {"LC_ALL": "C"},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            check=False,
+        )
+    except OSError as error:
+        raise UsageError(f"--changed-since needs git: {error.strerror}") from None

@@ -1,0 +1,96 @@
+"""Rules x descriptions: judge a configuration file, an image, a flavor or a preference.
+
+How each kind is judged: as which scope, under which name, for which owner. Apart from the engine,
+which resolves NICs: a lint of one nova.conf loads nothing of that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from msgspec.structs import replace
+
+from vnicaudit.audit.catalogue import RuleSet
+from vnicaudit.audit.fingerprint import digest, file_key
+from vnicaudit.audit.judgement import Tray, ask, finding_of
+from vnicaudit.model.description import Description
+from vnicaudit.model.finding import NicRef
+from vnicaudit.model.kubevirt import Preference
+from vnicaudit.model.location import Location
+from vnicaudit.model.nova import NovaConfig
+from vnicaudit.model.openstack import Image
+from vnicaudit.model.report import Audited, AuditedScope
+from vnicaudit.model.rule import (
+    ConfigSubject,
+    DescriptionSubject,
+    FlavorSubject,
+    ImageSubject,
+    PreferenceSubject,
+)
+
+
+class DescriptionJudge:
+    """Judges with a fixed set of rules."""
+
+    def __init__(self, rule_ids: Iterable[str]) -> None:
+        self._rules = RuleSet(rule_ids)
+
+    def audit(self, item: Description, target: str) -> Audited:
+        """Judge one description."""
+        tray = Tray()
+        scope, owner = scope_of(item), owner_of(item)
+        for verdict in ask(self._rules.of(scope), subject_of(item)):
+            for problem in verdict.problems:
+                mark = digest(verdict.rule.id, key_of(item), problem.field or "")
+                where = place_of(item, problem.field)
+                tray.findings.append(
+                    finding_of(verdict.rule, problem, NicRef(), where, owner, mark, problem.fix)
+                )
+            tray.note(verdict, NicRef())
+        audited = tray.audited(target, name_of(item), owner, scope)
+        return replace(audited, file=place_of(item, None).file)
+
+
+def subject_of(item: Description) -> DescriptionSubject:
+    """The description as rules see it."""
+    if isinstance(item, NovaConfig):
+        return ConfigSubject(item)
+    if isinstance(item, Preference):
+        return PreferenceSubject(item)
+    return ImageSubject(item) if isinstance(item, Image) else FlavorSubject(item)
+
+
+def scope_of(item: Description) -> AuditedScope:
+    """The scope of the rules that judge it."""
+    if isinstance(item, NovaConfig):
+        return "config"
+    if isinstance(item, Preference):
+        return "preference"
+    return "image" if isinstance(item, Image) else "flavor"
+
+
+def owner_of(item: Description) -> str:
+    """Who keeps what it describes."""
+    return "kubevirt" if isinstance(item, Preference) else "nova"
+
+
+def name_of(item: Description) -> str:
+    """What it is called; a configuration by its file."""
+    return item.file if isinstance(item, NovaConfig) else item.name
+
+
+def place_of(item: Description, field: str | None) -> Location:
+    """Where a field stands; the description itself where it does not."""
+    if isinstance(item, NovaConfig | Preference):
+        return item.place(field)
+    found = item.property(field or "")
+    return item.location if found is None else found.location
+
+
+def key_of(item: Description) -> str:
+    """What tells it apart from others across audits: its file and its name, never a line."""
+    if isinstance(item, NovaConfig):
+        return file_key(item.file)
+    file = item.location.file
+    owner = item.target if file is None else file_key(file)
+    return f"{owner}#{item.location.xpath or ''}#{item.name}"

@@ -1,0 +1,111 @@
+"""What KubeVirt makes of a manifest's interface.
+
+Sources, all in KubeVirt: ``pkg/virt-launcher/virtwrap/converter/network/configurator.go`` (model,
+queues, driver), ``pkg/instancetype/preference/apply`` (what a preference sets, and only where the
+manifest does not), ``pkg/network/admitter/netiface.go`` (models that are admitted).
+"""
+
+from __future__ import annotations
+
+from vnicaudit.model.domain import DomainConfig
+from vnicaudit.model.effective import NONE, UNKNOWN, Effective, Resolved
+from vnicaudit.model.kubevirt import MAX_QUEUES, MODELS, REMOVED_BINDINGS, Manifest
+from vnicaudit.model.machines import S390
+from vnicaudit.model.models import E1000, LEGACY, VIRTIO
+from vnicaudit.model.nic import NicConfig
+from vnicaudit.model.rings import DEFAULT_RING
+
+_RENDERED = "KubeVirt: a template decides; the rendered manifest would tell"
+_NO_RING = "KubeVirt: it has no field for it"
+
+
+def resolve_manifest(nic: NicConfig, domain: DomainConfig, manifest: Manifest) -> Effective:
+    """What the guest gets for one interface of a manifest."""
+    model = _model(nic, manifest)
+    name = model.effective
+    removed = nic.binding in REMOVED_BINDINGS and not nic.plugin
+    missing = domain.arch in S390 and name in LEGACY | E1000
+    return Effective(
+        model,
+        _vhost(nic, name),
+        _queues(nic, domain, manifest, name),
+        _ring(name, nic),
+        _ring(name, nic),
+        starts=model.state != NONE and not removed and not missing,
+    )
+
+
+def _model(nic: NicConfig, manifest: Manifest) -> Resolved[str]:
+    if nic.plugin and nic.actual_type != "ethernet":
+        reason = f"KubeVirt: the binding plugin {(nic.binding or '')[:40]!r} makes the device"
+        return Resolved(nic.model, None, reason, UNKNOWN)
+    if "model" in nic.unseen:
+        return Resolved(None, None, _RENDERED, UNKNOWN)
+    if nic.model is not None:
+        return _admitted(nic.model, nic.model, "as the interface says", manifest)
+    if not manifest.preference_read:
+        reason = (
+            f"KubeVirt: the interface names no model, and preference {manifest.preference!r} is "
+            "not here: it would tell"
+        )
+        return Resolved(None, None, reason, UNKNOWN)
+    if manifest.preferred_model:
+        reason = f"preferredInterfaceModel of preference {manifest.preference!r}"
+        return _admitted(None, manifest.preferred_model, reason, manifest)
+    return _admitted(None, "virtio", "its default", manifest)
+
+
+def _admitted(declared: str | None, model: str, reason: str, manifest: Manifest) -> Resolved[str]:
+    if model not in MODELS:
+        return Resolved(declared, None, f"KubeVirt: refuses {model[:40]!r} as a model", NONE)
+    if model == "virtio" and manifest.transitional:
+        return Resolved(
+            declared, "virtio-transitional", f"KubeVirt: {reason}, and useVirtioTransitional"
+        )
+    return Resolved(declared, model, f"KubeVirt: {reason}")
+
+
+def _vhost(nic: NicConfig, model: str | None) -> Resolved[bool]:
+    if nic.actual_type in ("vhostuser", "vdpa"):
+        reason = f"KubeVirt: {nic.binding} is the packet path; vhost-net is not used"
+        return Resolved(None, None, reason, NONE)
+    if model is None:
+        return Resolved(None, None, "depends on the model, which is not known", UNKNOWN)
+    if model not in VIRTIO:
+        return Resolved(None, False, f"{model} is emulated by QEMU; only virtio has vhost")
+    if nic.actual_type == "user":
+        return Resolved(None, False, "slirp never uses vhost-net")
+    reason = (
+        "KubeVirt: asks the node for /dev/vhost-net unless emulation is allowed; what runs would "
+        "tell"
+    )
+    return Resolved(None, None, reason, UNKNOWN)
+
+
+def _queues(
+    nic: NicConfig, domain: DomainConfig, manifest: Manifest, model: str | None
+) -> Resolved[int]:
+    if model is None:
+        return Resolved(None, None, "depends on the model, which is not known", UNKNOWN)
+    if model not in VIRTIO:
+        return Resolved(None, 1, f"{model} has one queue")
+    if nic.actual_type != "ethernet":
+        return Resolved(None, 1, "KubeVirt: multiqueue is for its tap devices only")
+    if not manifest.multiqueue_read:
+        reason = "KubeVirt: a template or a preference that is not here may set multiqueue"
+        return Resolved(None, None, reason, UNKNOWN)
+    if not manifest.multiqueue:
+        return Resolved(None, 1, "KubeVirt: networkInterfaceMultiqueue is not set: one queue pair")
+    if domain.vcpus is None:
+        reason = "KubeVirt: one queue pair per vCPU; how many vCPUs is not known"
+        return Resolved(None, None, reason, UNKNOWN)
+    reason = f"KubeVirt: networkInterfaceMultiqueue: one per vCPU, {MAX_QUEUES} at most"
+    return Resolved(None, min(domain.vcpus, MAX_QUEUES), reason)
+
+
+def _ring(model: str | None, nic: NicConfig) -> Resolved[int]:
+    if model is None or nic.actual_type == "vdpa":
+        return Resolved(None, None, "depends on the device, which is not known", UNKNOWN)
+    if model not in VIRTIO:
+        return Resolved(None, None, f"{model} has no virtio ring", NONE)
+    return Resolved(None, DEFAULT_RING, f"{_NO_RING}: QEMU's default")

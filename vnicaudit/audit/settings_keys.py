@@ -1,0 +1,109 @@
+"""The keys of ``vnicaudit.toml`` (or ``[tool.vnicaudit]`` in pyproject.toml), and what the
+published JSON Schema (docs/generate_schemas.py) says of each."""
+
+from __future__ import annotations
+
+import datetime
+from typing import Annotated, Any, Literal
+
+import msgspec
+
+FailOn = Literal["info", "low", "medium", "high", "error", "never"]
+
+_A_VERSION = r"^\s*v?[0-9]"
+_NOT_EMPTY = r"\S"
+
+
+def _key(description: str, *examples: object, pattern: str | None = None) -> msgspec.Meta:
+    """What an editor shows of a key. ``pattern`` is for editors only: what is wrong with a value
+    is said in better words when the settings are loaded."""
+    extra: dict[str, Any] = {"examples": list(examples)} if examples else {}
+    if pattern is not None:
+        extra["pattern"] = pattern
+    return msgspec.Meta(description=description, extra_json_schema=extra)
+
+
+RULE = "vnicaudit-rule"
+"""The format, in the sense of JSON Schema, of an id of a rule or the beginning of ids."""
+
+Rule = Annotated[str, msgspec.Meta(extra_json_schema={"format": RULE})]
+
+
+class SuppressTable(
+    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
+):
+    """An accepted finding: one that matches the rule and every other key that is there."""
+
+    rule: Annotated[Rule, _key("The rule it is about: an id, or the beginning of ids.", "VNIC002")]
+    reason: Annotated[
+        str, _key("Why it is accepted.", "the vendor supports e1000 only", pattern=_NOT_EMPTY)
+    ]
+    domain: Annotated[
+        str | None, _key("Name of the domain; `*`, `?` and `[…]` as in a shell.", "pbx-*")
+    ] = None
+    uuid: Annotated[
+        str | None, _key("UUID of the domain.", "4dea24b3-1d52-d8f3-2516-782e98a23fa0")
+    ] = None
+    mac: Annotated[str | None, _key("MAC address of the NIC.", "52:54:00:1f:0d:01")] = None
+    file: Annotated[
+        str | None,
+        _key(
+            "Where the definition stands; `*`, `?` and `[…]` as in a shell. Without a slash, only "
+            "the last part of the path is compared.",
+            "appliances/*.xml",
+        ),
+    ] = None
+    owner: Annotated[
+        str | None, _key("Who answers for it; shown when it expires.", "telephony team")
+    ] = None
+    until: Annotated[
+        datetime.date | None, _key("The last day it holds; without it, for ever.", "2027-01-31")
+    ] = None
+
+
+class Settings(
+    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="kebab"
+):
+    """Settings of vnicaudit. Each key is the option of the same name; what is given on the
+    command line wins."""
+
+    select: Annotated[
+        tuple[Rule, ...],
+        _key("Only these rules: ids or beginnings of ids. Without it, all.", ["VNIC00", "VNIC030"]),
+    ] = ()
+    ignore: Annotated[tuple[Rule, ...], _key("Not these rules.", ["VNIC009"])] = ()
+    fail_on: Annotated[FailOn, _key("Lowest severity that makes the exit code 1.", "medium")] = (
+        "low"
+    )
+    baseline: Annotated[
+        str | None,
+        _key(
+            "A baseline or report: what it has is not reported. Relative to this file.",
+            "known.json",
+        ),
+    ] = None
+    exclude: Annotated[
+        tuple[str, ...],
+        _key(
+            "Files and folders that are not read when they are found in a folder: patterns of "
+            "names or, with a slash, of paths relative to this file.",
+            ["vendor", "tests/data/*.xml"],
+        ),
+    ] = ()
+    assume_qemu: Annotated[
+        str | None, _key("Judge as if the hosts ran this QEMU.", "10.0", pattern=_A_VERSION)
+    ] = None
+    assume_libvirt: Annotated[
+        str | None, _key("Judge as if the hosts ran this libvirt.", "11.3", pattern=_A_VERSION)
+    ] = None
+    nova_release: Annotated[
+        str | None,
+        _key("Judge nova.conf as this release of Nova reads it.", "Caracal", "29.0", "2024.1"),
+    ] = None
+    deadline: Annotated[
+        Annotated[float, msgspec.Meta(gt=0)] | None,
+        _key("Seconds a live host may keep silent. Without it, 30.", 10.0),
+    ] = None
+    suppress: Annotated[
+        tuple[SuppressTable, ...], _key("Findings that somebody accepted, with a reason.")
+    ] = ()

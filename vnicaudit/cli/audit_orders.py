@@ -1,0 +1,82 @@
+"""What ``vnicaudit audit`` is to do: its options and the settings, merged and checked."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from vnicaudit.audit.baseline import Baseline, load_baseline
+from vnicaudit.audit.catalogue import select
+from vnicaudit.audit.run import prepared
+from vnicaudit.cli.fixing import Fixing, asked, beside_diff
+from vnicaudit.cli.options import pairs
+from vnicaudit.cli.outputs import different
+from vnicaudit.cli.reading import Reading, reading
+from vnicaudit.errors import UsageError
+
+
+class Orders(NamedTuple):
+    """Command line and settings, merged: the command line wins."""
+
+    reading: Reading
+    rules: tuple[str, ...]
+    fail_on: str
+    baseline: Baseline
+    outputs: list[tuple[str, str]]
+    write_baseline: str | None
+    fixing: Fixing
+    color: str
+    quiet: bool
+    verbose: bool
+
+
+def orders_of(given: dict[str, Any], targets: tuple[str, ...]) -> Orders:
+    """What to do. Raises UsageError for what makes no sense together, or in the settings."""
+    read = reading(given)
+    settings = read.settings.settings
+    baseline = given["baseline"] or read.settings.baseline
+    fixing = asked(given, prepared(targets))
+    outputs = beside_diff(fixing, pairs(given["formats_"], given["outputs"]), given["formats_"])
+    different([place for _, place in outputs] + [given["write_baseline"] or "/dev/null"])
+    orders = Orders(
+        reading=read,
+        rules=_rules(
+            _split(given["selected"]) or settings.select,
+            _split(given["ignored"]) or settings.ignore,
+        ),
+        fail_on="never" if given["exit_zero"] else given["fail_on"] or settings.fail_on,
+        baseline=load_baseline(baseline) if baseline else {},
+        outputs=outputs,
+        write_baseline=given["write_baseline"],
+        fixing=fixing,
+        color=given["color"],
+        quiet=given["quiet"],
+        verbose=given["verbose"],
+    )
+    _check_changed(targets, orders)
+    return orders
+
+
+def _check_changed(targets: tuple[str, ...], orders: Orders) -> None:
+    """Raises UsageError where ``--changed-since`` would leave out what it knows nothing of."""
+    changed = orders.reading.options.selection.changed
+    if changed is None:
+        return
+    if orders.write_baseline:
+        raise UsageError("--write-baseline with --changed-since would forget all unchanged files")
+    for target in prepared(targets):
+        if target.kind != "path" or not changed.covers(target.name):
+            raise UsageError(
+                f"--changed-since: {target.name} is not in the Git repository {changed.top}"
+            )
+
+
+def _rules(selected: tuple[str, ...], ignored: tuple[str, ...]) -> tuple[str, ...]:
+    rules = select(selected, ignored)
+    if not rules:
+        raise UsageError("--select and --ignore leave no rule: nothing would be judged")
+    return rules
+
+
+def _split(given: tuple[str, ...]) -> tuple[str, ...]:
+    """``VNIC001,VNIC03`` is two: people are used to commas."""
+    return tuple(part.strip() for text in given for part in text.split(",") if part.strip())

@@ -1,0 +1,120 @@
+"""Carry out ``vnicaudit audit``: fix, read, judge, write the reports, and find the exit code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
+from datetime import date, datetime, timezone
+
+import click
+from msgspec.structs import replace
+
+from vnicaudit import __version__
+from vnicaudit.audit.baseline import gone
+from vnicaudit.audit.catalogue import info
+from vnicaudit.audit.run import Run, prepared
+from vnicaudit.audit.stale import INFO as ABOUT_SUPPRESSIONS
+from vnicaudit.audit.suppressions import Suppressor
+from vnicaudit.audit.work import AuditWork
+from vnicaudit.cli.audit_orders import Orders
+from vnicaudit.cli.fixing import fix
+from vnicaudit.cli.options import terminal_width, use_color
+from vnicaudit.cli.outputs import STDOUT, Output
+from vnicaudit.cli.progress import Progress
+from vnicaudit.cli.stdout import stream
+from vnicaudit.errors import RefusedError, TargetError
+from vnicaudit.model.finding import SEVERITIES
+from vnicaudit.model.report import Audited, RuleInfo, RunEnd, RunInfo, Tool
+from vnicaudit.reports.baseline import BaselineWriter
+from vnicaudit.reports.registry import writer
+from vnicaudit.reports.writer import Options
+
+
+def audit(targets: tuple[str, ...], orders: Orders) -> int:
+    """Fix what is to be fixed, audit, report; the exit code."""
+    progress = Progress(enabled=not orders.quiet)
+    with ExitStack() as stack:
+        outputs = [stack.enter_context(output) for output in _outputs(orders)]
+        done = fix(prepared(targets), orders.fixing, _work(orders), orders.reading.options)
+        work = _work(orders)
+        run = Run(work, orders.reading.options, progress, done.input)
+        start = RunInfo(Tool("vnicaudit", __version__), _now(), lambda: _catalogue(orders))
+        for output in outputs:
+            output.write(output.writer.start(start))
+        for audited in _audited(run, targets, work.suppressor):
+            progress.clear()
+            for output in outputs:
+                output.write(output.writer.add(audited))
+        progress.clear()
+        summary = replace(
+            run.summary,
+            baseline_gone=gone(orders.baseline, run.baselined),
+            fixed=done.problems,
+            fixed_files=done.files,
+            refused=done.refused,
+        )
+        end = RunEnd(_now(), run.results, summary)
+        for output in outputs:
+            output.finish(output.writer.finish(end))
+        if orders.write_baseline and _broken(run):
+            outputs[-1].abandon()  # it would forget what could not be read
+            click.echo(f"{orders.write_baseline} was left as it was: not all was read", err=True)
+    if done.refused and not _broken(run):
+        return RefusedError.exit_code
+    return 0 if orders.write_baseline and not _broken(run) else _exit_code(run, orders.fail_on)
+
+
+def _work(orders: Orders) -> AuditWork:
+    """Judging as ordered; each use of it counts suppressions for itself."""
+    read = orders.reading
+    suppressor = Suppressor(read.settings.suppressions, date.today(), orders.rules)
+    return AuditWork(orders.rules, read.assumptions, suppressor, orders.baseline)
+
+
+def _audited(run: Run, targets: Iterable[str], suppressor: Suppressor) -> Iterator[Audited]:
+    """Everything that was audited, and at the end what is to be said of the suppressions."""
+    for product in run.items(targets):
+        if isinstance(product, Audited):
+            yield product
+    closing = suppressor.closing(run.usage)
+    if closing is not None:
+        run.count_extra(closing)
+        yield closing
+
+
+def _outputs(orders: Orders) -> Iterator[Output]:
+    for name, place in orders.outputs:
+        screen = place == STDOUT
+        options = Options(
+            width=terminal_width() if screen else 100,
+            color=use_color(orders.color, to_terminal=screen and stream().isatty()),
+            verbose=orders.verbose,
+            quiet=orders.quiet,
+        )
+        yield Output(writer(name, options), place)
+    if orders.write_baseline:
+        yield Output(BaselineWriter(), orders.write_baseline)
+
+
+def _catalogue(orders: Orders) -> tuple[RuleInfo, ...]:
+    return (*map(info, orders.rules), *ABOUT_SUPPRESSIONS)
+
+
+def _broken(run: Run) -> bool:
+    return bool(run.summary.crashed) or any(r.status != "ok" for r in run.results)
+
+
+def _exit_code(run: Run, fail_on: str) -> int:
+    summary = run.summary
+    if summary.crashed:
+        return 3
+    if any(result.status != "ok" for result in run.results):
+        return TargetError.exit_code
+    if fail_on == "never":
+        return 0
+    failing = SEVERITIES[SEVERITIES.index(fail_on) :]
+    return 1 if any(summary.by_severity.get(name) for name in failing) else 0
+
+
+def _now() -> str:
+    return datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")

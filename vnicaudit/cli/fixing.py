@@ -1,0 +1,206 @@
+"""``vnicaudit audit --fix`` and ``--diff``: what is done before the audit says what is left."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable
+from io import BytesIO
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+import click
+
+from vnicaudit.audit.options import RunOptions
+from vnicaudit.audit.targets import Target
+from vnicaudit.audit.work import AuditWork
+from vnicaudit.cli.options import use_color
+from vnicaudit.cli.outputs import STDOUT
+from vnicaudit.cli.stdout import emit, stream
+from vnicaudit.errors import UsageError
+
+if TYPE_CHECKING:
+    from vnicaudit.remedy.files import FileFixed
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_SHOWN = 20
+"""Refused fixes that are named one by one."""
+
+
+def fix_options(function: F) -> F:
+    """Options that change files, or show how they would change."""
+    for option in reversed(_OPTIONS):
+        function = option(function)
+    return function
+
+
+_OPTIONS = (
+    click.option(
+        "--fix",
+        is_flag=True,
+        help="Fix in place what is safe to fix, in nova.conf, KubeVirt manifests and offline "
+        "domain XML; then report what is left.",
+    ),
+    click.option(
+        "--diff",
+        is_flag=True,
+        help="Print what --fix would change (with --fix: what it changes) instead of the report.",
+    ),
+    click.option(
+        "--include-unsafe",
+        is_flag=True,
+        help="With --fix or --diff: fixes that may hurt a guest, too.",
+    ),
+)
+
+
+class Fixing(NamedTuple):
+    """What was asked for."""
+
+    write: bool = False
+    diff: bool = False
+    include_unsafe: bool = False
+    color: str = "auto"
+    quiet: bool = False
+
+    @property
+    def wanted(self) -> bool:
+        """Whether there is anything to do."""
+        return self.write or self.diff
+
+
+class Fixed(NamedTuple):
+    """What was done, in numbers; ``stdin`` is standard input where it was read for it."""
+
+    problems: int = 0
+    files: int = 0
+    refused: int = 0
+    stdin: bytes | None = None
+
+    @property
+    def input(self) -> BytesIO | None:
+        """Standard input, to be read again."""
+        return None if self.stdin is None else BytesIO(self.stdin)
+
+
+def asked(given: dict[str, Any], targets: Iterable[Target]) -> Fixing:
+    """What the options ask for. Raises UsageError where it cannot be done to these targets."""
+    fixing = Fixing(
+        given["fix"], given["diff"], given["include_unsafe"], given["color"], given["quiet"]
+    )
+    if fixing.include_unsafe and not fixing.wanted:
+        raise UsageError("--include-unsafe says what --fix and --diff do: give one of them")
+    if fixing.wanted and given["nova_config"]:
+        raise UsageError("--fix and --diff take files as TARGETs, not by --nova-config")
+    for target in targets if fixing.wanted else ():
+        if target.kind == "stdin" and fixing.write:
+            raise UsageError(
+                "standard input cannot be fixed in place: give a file, or --diff alone"
+            )
+        if target.kind not in ("stdin", "path"):
+            raise UsageError(
+                f"{target.name}: --fix and --diff are for files; what runs is only read"
+            )
+    return fixing
+
+
+def beside_diff(
+    fixing: Fixing, outputs: list[tuple[str, str]], formats: tuple[str, ...]
+) -> list[tuple[str, str]]:
+    """The reports that are written: with ``--diff`` standard output is the diff's, so the text
+    that would go there by default is not. Raises UsageError where another report was asked for."""
+    if not fixing.diff:
+        return outputs
+    if formats and any(place == STDOUT for _format, place in outputs):
+        raise UsageError("--diff goes to standard output: give the report its own --output")
+    return [output for output in outputs if output[1] != STDOUT]
+
+
+def fix(targets: list[Target], fixing: Fixing, work: AuditWork, options: RunOptions) -> Fixed:
+    """Fix the files of the targets, or show how. Says on standard error what was not fixed."""
+    if not fixing.wanted:
+        return Fixed()
+    # imported here: an audit that changes nothing needs none of it
+    from vnicaudit.remedy.files import files_with_changes, fix_files, fix_text
+
+    names = [target.name for target in targets if target.kind == "path"]
+    paths = files_with_changes(names, work, options)
+    told = _Told(fixing)
+    for one in fix_files(paths, work, include_unsafe=fixing.include_unsafe, write=fixing.write):
+        told.take(one)
+    data = _stdin() if len(names) < len(targets) else None
+    if data is not None:
+        told.take(fix_text(data, "-", work, include_unsafe=fixing.include_unsafe))
+    return told.end()._replace(stdin=data)
+
+
+class _Told:
+    """What is printed while files are fixed, and what it adds up to."""
+
+    def __init__(self, fixing: Fixing) -> None:
+        from vnicaudit.reports.paint import Paint
+
+        self._fixing = fixing
+        self._paint = Paint(color=use_color(fixing.color, to_terminal=stream().isatty()))
+        self._problems = self._files = self._refused = self._unsafe = 0
+        self._owned: Counter[str] = Counter()
+
+    def take(self, one: FileFixed) -> None:
+        """One file."""
+        from vnicaudit.reports.diff import unified
+
+        if self._fixing.diff:
+            for line in unified(one.before, one.after, one.path, self._paint):
+                emit(line)
+        self._problems += one.made
+        self._files += bool(one.made)
+        self._unsafe += one.unsafe
+        if one.error:
+            self._complain(f"{one.path}: not fixed: {one.error}")
+        for refused in one.refused:
+            if refused.owned:
+                self._owned[refused.reason] += 1
+            else:
+                place, rule = refused.finding.location, refused.finding.rule
+                self._complain(f"{place}: {rule} not fixed: {refused.reason}")
+
+    def end(self) -> Fixed:
+        """The numbers; those that the report does not have are printed."""
+        if self._refused > _SHOWN:
+            _say(f"… {self._refused - _SHOWN:,} more not fixed")
+        if not self._fixing.quiet:
+            for reason, number in self._owned.most_common():
+                _say(f"{number:,} not fixed here: {reason}")
+            self._say_numbers()
+        written = self._fixing.write
+        return Fixed(self._problems * written, self._files * written, self._refused)
+
+    def _complain(self, text: str) -> None:
+        self._refused += 1
+        if self._refused <= _SHOWN:
+            _say(text)
+
+    def _say_numbers(self) -> None:
+        from vnicaudit.reports.wording import count
+
+        if self._fixing.diff and not self._problems:
+            _say("Nothing to fix")
+        elif self._fixing.diff:
+            would = "Fixed" if self._fixing.write else "Would fix"
+            problems = count(self._problems, "problem")
+            _say(f"{would} {problems} in {count(self._files, 'file')}")
+        if self._unsafe:
+            _say(f"{self._unsafe:,} more with unsafe fixes (--include-unsafe)")
+
+
+def _say(text: str) -> None:
+    from vnicaudit.reports.safe import safe
+
+    click.echo(safe(text), err=True)
+
+
+def _stdin() -> bytes | None:
+    """Standard input, read once; None where it is closed, which the audit says."""
+    from vnicaudit.audit.files import MAX_BYTES
+
+    return None if sys.stdin is None else sys.stdin.buffer.read(MAX_BYTES + 1)

@@ -1,0 +1,10 @@
+"""What is judged beside domains and hosts: everything that decides what NICs a guest will get."""
+
+from __future__ import annotations
+
+from vnicaudit.model.kubevirt import Preference
+from vnicaudit.model.nova import NovaConfig
+from vnicaudit.model.openstack import Flavor, Image
+
+Description = NovaConfig | Image | Flavor | Preference
+"""The records; :mod:`vnicaudit.audit.descriptions` says how each is judged."""

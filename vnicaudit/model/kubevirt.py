@@ -1,0 +1,67 @@
+"""What of KubeVirt decides about NICs and is no virtual machine itself."""
+
+from __future__ import annotations
+
+import msgspec
+
+from vnicaudit.model.location import Location
+
+MODELS = frozenset({"e1000", "e1000e", "igb", "ne2k_pci", "pcnet", "rtl8139", "virtio"})
+"""What KubeVirt admits as ``model`` (igb: late releases only). Source: ``validInterfaceModels`` in
+KubeVirt's ``pkg/network/admitter/netiface.go``."""
+
+MAX_QUEUES = 256
+"""``MultiQueueMaxQueues`` in KubeVirt's ``pkg/virt-launcher/virtwrap/converter/network``."""
+
+REMOVED_BINDINGS = ("slirp", "macvtap", "passt")
+"""Fields of an interface that KubeVirt's API keeps and its admission refuses since v1.3
+(``pkg/network/admitter/discontinued.go``, ``pkg/deprecation``)."""
+
+
+class Manifest(msgspec.Struct, frozen=True):
+    """What a KubeVirt manifest, and the preference it refers to, set for all NICs of a VM."""
+
+    kind: str = "VirtualMachine"
+    preference: str | None = None
+    """``fedora``: the name of the preference it refers to."""
+    preference_read: bool = True
+    """False: it refers to a preference that was not found."""
+    preferred_model: str | None = None
+    preferred_readiness: str = "unknown"
+    """Whether the guests that the preference is made for drive virtio."""
+    multiqueue: bool | None = None
+    """``networkInterfaceMultiqueue``, or else what the preference prefers; None: neither says."""
+    multiqueue_read: bool = True
+    """False: a template, or a preference that was not found, may set it."""
+    transitional: bool = False
+    """``useVirtioTransitional``, or else what the preference prefers."""
+    by_image: bool = False
+    """That the guest drives virtio is told by the name of its container disk only."""
+
+
+class Preference(msgspec.Struct, frozen=True):
+    """A VirtualMachinePreference or VirtualMachineClusterPreference. None: it prefers nothing.
+
+    Source: KubeVirt ``staging/src/kubevirt.io/api/instancetype/v1beta1/types.go``.
+    """
+
+    target: str
+    name: str
+    location: Location
+    interface_model: str | None = None
+    multiqueue: bool | None = None
+    transitional: bool | None = None
+    pod_interface: bool | None = None
+    """``preferredAutoattachPodInterface``: whether a VM that names no interface gets one."""
+    kind: str = "VirtualMachineClusterPreference"
+    unseen: tuple[str, ...] = ()
+    """Fields that a template decides."""
+    readiness: str = "unknown"
+    """Can the guests it is made for drive virtio? As in
+    :class:`~vnicaudit.model.domain.DomainConfig`."""
+    places: tuple[tuple[str, Location], ...] = ()
+    """Field -> where it is set."""
+
+    def place(self, field: str | None) -> Location:
+        """Where a field is set; the preference itself where it is not."""
+        return dict(self.places).get(field or "", self.location)

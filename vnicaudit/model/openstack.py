@@ -1,0 +1,153 @@
+"""Images and flavors of OpenStack, as far as they decide about NICs.
+
+Source of the names: Nova 34.0.0, ``objects/fields.py`` (VIFModel), ``objects/image_meta.py``,
+``virt/libvirt/vif.py`` (SUPPORTED_VIF_MODELS) and ``api/validation/extra_specs/hw.py``.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from vnicaudit.model.location import Location
+
+VIF_MODELS = frozenset({
+    "virtio", "ne2k_pci", "pcnet", "rtl8139", "e1000", "e1000e", "netfront", "spapr-vlan",
+    "lan9118", "sriov", "vmxnet", "vmxnet3", "igb",
+})  # fmt: skip
+"""What Nova takes as ``hw_vif_model``, for all its hypervisors."""
+
+FOREIGN_VIF_MODELS = frozenset({"netfront", "vmxnet", "sriov", "lan9118"})
+"""Those that Nova's libvirt driver refuses with KVM, and that another driver may take."""
+
+_LEGACY_VIF_MODELS = {
+    "virtuale1000": "e1000",
+    "virtuale1000e": "e1000e",
+    "virtualpcnet32": "pcnet",
+    "virtualsriovethernetcard": "sriov",
+    "virtualvmxnet": "vmxnet",
+    "virtualvmxnet3": "vmxnet3",
+}
+
+_TRUE = frozenset({"1", "t", "true", "on", "y", "yes"})
+
+_LINUX = frozenset({
+    "almalinux", "alpine", "arch", "centos", "cirros", "debian", "fedora", "fedora-coreos",
+    "flatcar", "gentoo", "mandrake", "mandriva", "opensuse", "oracle", "rhel", "rocky", "sled",
+    "sles", "ubuntu",
+})  # fmt: skip
+"""Values of ``os_distro`` that Glance's documentation gives for Linux, and others in use."""
+
+_QEMU_TYPES = frozenset({"kvm", "qemu"})
+_QEMU_FORMATS = {
+    "raw": True,
+    "qcow2": True,
+    "vmdk": False,
+    "vhd": False,
+    "vhdx": False,
+    "ova": False,
+}
+"""Disk format -> whether it is for QEMU (libvirt driver) or for another hypervisor's driver."""
+
+
+class Property(msgspec.Struct, frozen=True):
+    """One image property or flavor extra spec, and where it is set. ``certain`` False: the value
+    is not known before a template is rendered or a variable has its value."""
+
+    name: str
+    value: str
+    location: Location
+    certain: bool = True
+
+
+class Image(msgspec.Struct, frozen=True):
+    """One image. ``complete`` False: it may have properties that are not seen here (a command
+    that only sets some, a list that is filled in)."""
+
+    target: str
+    name: str
+    location: Location
+    properties: tuple[Property, ...] = ()
+    complete: bool = False
+    disk_format: str | None = None
+    libosinfo_model: str | None = None
+    """The emulated NIC that libosinfo lists first for its ``os_distro``, where it lists virtio for
+    that system as well. None: there is no such NIC, or it is not known."""
+
+    @property
+    def vif_model(self) -> str | None:
+        """``hw_vif_model`` as Nova reads it: lower case, old names replaced."""
+        value = self.known("hw_vif_model")
+        return None if value is None else normal_vif_model(value)
+
+    @property
+    def qemu(self) -> bool | None:
+        """Whether servers of this image run on QEMU; None: it does not say."""
+        kind = self.known("img_hv_type") or self.known("hypervisor_type")
+        if kind is not None:
+            return kind.lower() in _QEMU_TYPES
+        if any(found.name.startswith(("vmware_", "xenapi_")) for found in self.properties):
+            return False
+        return _QEMU_FORMATS.get(self.disk_format or "")
+
+    @property
+    def linux(self) -> bool:
+        """Whether it says that it holds a Linux."""
+        kind, system = self.known("os_type") or "", self.known("os_distro") or ""
+        return kind.lower() == "linux" or system.lower() in _LINUX
+
+    @property
+    def windows(self) -> bool:
+        """Whether it says that it holds Windows, which has no virtio driver of its own."""
+        system = (self.known("os_distro") or "").lower()
+        return (self.known("os_type") or "").lower() == "windows" or system.startswith(
+            ("win", "http://microsoft.com/")
+        )
+
+    def property(self, name: str) -> Property | None:
+        """The one that is in effect: the last of several."""
+        return _last(self.properties, name)
+
+    def known(self, name: str) -> str | None:
+        """The value of a property that is set for certain."""
+        return _certain(self.property(name))
+
+
+class Flavor(msgspec.Struct, frozen=True):
+    """One flavor. ``complete`` as for an image; ``vcpus`` None: not said here. ``images`` are
+    those that a server described in the same file boots with this flavor."""
+
+    target: str
+    name: str
+    location: Location
+    properties: tuple[Property, ...] = ()
+    complete: bool = False
+    vcpus: int | None = None
+    images: tuple[Image, ...] = ()
+
+    def property(self, name: str) -> Property | None:
+        """The one that is in effect: the last of several."""
+        return _last(self.properties, name)
+
+    def known(self, name: str) -> str | None:
+        """The value of an extra spec that is set for certain."""
+        return _certain(self.property(name))
+
+
+def normal_vif_model(text: str) -> str:
+    """A NIC model as Nova stores it: ``VirtualVmxnet3`` -> ``vmxnet3``."""
+    lower = text.lower()
+    return _LEGACY_VIF_MODELS.get(lower, lower)
+
+
+def as_flag(text: str) -> bool:
+    """A flag as Nova reads it: ``oslo_utils.strutils.bool_from_string``, to which all that is not
+    a word for yes means no."""
+    return text.strip().lower() in _TRUE
+
+
+def _last(properties: tuple[Property, ...], name: str) -> Property | None:
+    return next((found for found in reversed(properties) if found.name == name), None)
+
+
+def _certain(found: Property | None) -> str | None:
+    return found.value if found is not None and found.certain else None

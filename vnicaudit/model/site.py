@@ -1,0 +1,46 @@
+"""Compute nodes of one site, and where one of them is set otherwise than the most."""
+
+from __future__ import annotations
+
+import msgspec
+
+from vnicaudit.model.location import Location
+
+
+class NodeValue(msgspec.Struct, frozen=True):
+    """What one option is on one node: as Nova takes it, its default where it is not set (``""``
+    where it has none). ``place`` is where it is set; the node's first file where it is not."""
+
+    option: str
+    value: str
+    place: Location
+
+
+class Node(msgspec.Struct, frozen=True):
+    """One compute node: the ``files`` its nova-compute reads together.
+
+    ``site`` is what its configuration says of the cloud it belongs to; ``host`` how it calls
+    itself, ``""`` where it does not. Options that are not certain are not among its ``values``.
+    """
+
+    target: str
+    files: tuple[str, ...]
+    site: tuple[str, ...]
+    host: str
+    values: tuple[NodeValue, ...]
+
+
+class Difference(msgspec.Struct, frozen=True):
+    """One option of one node that the most other nodes of its site have otherwise.
+
+    ``usual`` is their value, ``nodes`` how many have it, of ``total``; ``places`` are some of
+    them. ``place`` is where this node sets it.
+    """
+
+    option: str
+    value: str
+    usual: str
+    nodes: int
+    total: int
+    place: Location
+    places: tuple[Location, ...]

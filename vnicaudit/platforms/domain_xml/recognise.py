@@ -1,0 +1,70 @@
+"""Is this domain XML? Told by its first kilobytes; nothing is parsed, and lxml is not loaded."""
+
+from __future__ import annotations
+
+import re
+
+ROOTS = ("domain", "domstatus", "domainsnapshot", "domainbackup", "domaincheckpoint")
+"""Roots that contain a domain definition."""
+
+OPENING = re.compile(rb"<(%s)(?=[\s>/])" % "|".join(ROOTS).encode())
+
+OTHER_ROOTS = (
+    "network", "networkport", "pool", "volume", "secret", "filter", "capabilities", "nodedevice",
+    "domainCapabilities", "interface", "filterbinding", "cpu",
+)  # fmt: skip
+"""Other libvirt documents: known, and of no interest when found in a directory."""
+
+SAVE_MAGIC = (b"LibvirtQemudSave", b"LibvirtQemudPart")
+"""The first bytes of a libvirt save image, finished and unfinished."""
+
+EBCDIC = b"\x4c\x6f\xa7\x94"
+"""``<?xm`` in every EBCDIC: its letters are the same in all code pages."""
+
+_BEGINS = re.compile(rb"(?:^|>)[ \t\r]*<(?:%s)(?=[\s>/])" % "|".join(ROOTS).encode(), re.MULTILINE)
+"""A root at the beginning of a line, or behind another tag: in a sentence or a string it is what
+somebody writes about."""
+
+_MARKS = b"\xff\xfe\xef\xbb\xbf"
+"""Bytes of byte order marks."""
+
+_LOG_LINES = 10
+"""So many lines may stand before the first root: what virsh logs. More is a text with an
+example."""
+_FENCE = re.compile(rb"^[ \t]*(?:```|~~~)", re.MULTILINE)
+
+_HEAD = re.compile(rb"<([A-Za-z_][\w.-]*)(?=[\s>/])")
+
+
+def looks_like_xml(head: bytes) -> bool:
+    """Whether a file that begins with ``head`` (some kilobytes) may hold domain XML: a libvirt
+    root element, in any encoding lxml reads, perhaps after some log lines. Prose and programs with
+    such an element in them are none."""
+    if head.startswith(SAVE_MAGIC):
+        return True
+    text = _roughly_ascii(head).lstrip(_MARKS)
+    found = _BEGINS.search(text)
+    if found is None:
+        return False
+    before = text[: found.start()].lstrip()
+    if not before or before.startswith(b"<"):
+        return True
+    return before.count(b"\n") < _LOG_LINES and _FENCE.search(before) is None
+
+
+def root_name(head: bytes) -> str | None:
+    """The name of the first element in ``head``, None when there is none."""
+    match = _HEAD.search(_roughly_ascii(head))
+    return None if match is None else match.group(1).decode()
+
+
+def is_foreign(data: bytes) -> bool:
+    """UTF-16 or UTF-32, by byte order mark or by zero bytes around the first ``<``, or EBCDIC."""
+    return data.startswith((b"\xff\xfe", b"\xfe\xff", EBCDIC)) or b"\0" in data[:4]
+
+
+def _roughly_ascii(head: bytes) -> bytes:
+    """``head`` good enough to look for tags in."""
+    if head.startswith(EBCDIC):
+        return head.decode("cp037").replace("\x85", "\n").encode("ascii", "replace")
+    return head.replace(b"\0", b"") if is_foreign(head) else head

@@ -1,0 +1,134 @@
+"""Where the elements and attributes of a document stand in its bytes.
+
+For documents that libxml2 has parsed already: well-formed, without a document type. libxml2 keeps
+lines and no positions, so the tags are looked for once more. Bytes are enough for every encoding
+in which ASCII is itself: ``<``, ``>``, quotes and ``=`` are never a part of another character.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+_TAG = re.compile(
+    rb"<!--.*?-->|<!\[CDATA\[.*?\]\]>|<\?.*?\?>"
+    rb"|<(?P<close>/)?(?P<name>[^\s<>/!?=\"']+)(?P<attributes>(?:[^<>\"']|\"[^\"]*\"|'[^']*')*)>",
+    re.DOTALL,
+)
+_ATTRIBUTE = re.compile(rb"(\s+)([^\s=\"'<>/]+)\s*=\s*(?:\"([^\"<]*)\"|'([^'<]*)')")
+_DEFAULT_NAMESPACE = re.compile(rb"\sxmlns\s*=\s*(?:\"[^\"]|'[^'])")
+
+FOREIGN = b"{}"
+"""Name of an element that stands in a default namespace: none of libvirt's."""
+
+
+class Attribute(NamedTuple):
+    """``start`` is that of the blanks before it, ``end`` behind its closing quote; the value is
+    between ``value_start`` and ``value_end``."""
+
+    name: bytes
+    start: int
+    name_start: int
+    value_start: int
+    value_end: int
+    end: int
+
+
+class Element:
+    """One element: ``start`` to ``end``; its start tag ends at ``open_end``, its end tag begins
+    at ``close_start``, which of ``<a/>`` is ``open_end``. ``children`` are those on the wanted
+    path, and all below it."""
+
+    __slots__ = ("children", "close_start", "end", "name", "open_end", "start")
+
+    def __init__(self, name: bytes, start: int, open_end: int) -> None:
+        self.name = name
+        self.start = start
+        self.open_end = self.close_start = self.end = open_end
+        self.children: list[Element] = []
+
+    @property
+    def is_single(self) -> bool:
+        """Whether it is one tag, ``<a/>``."""
+        return self.end == self.open_end
+
+    def first(self, name: bytes) -> Element | None:
+        """The first child of that name, the one libvirt reads."""
+        return next((child for child in self.children if child.name == name), None)
+
+
+def attributes(data: bytes, element: Element) -> list[Attribute]:
+    """The attributes of an element, in order."""
+    found = []
+    for match in _ATTRIBUTE.finditer(data, element.start, element.open_end):
+        group = 3 if match.start(3) >= 0 else 4
+        found.append(
+            Attribute(
+                match[2],
+                match.start(),
+                match.start(2),
+                match.start(group),
+                match.end(group),
+                match.end(),
+            )
+        )
+    return found
+
+
+def tree(data: bytes, start: int, path: tuple[bytes, ...]) -> Element | None:
+    """The first element at ``start`` or behind it, with its children along ``path`` (names below
+    it) and everything below the last of these. None where there is none, or where it never ends.
+    """
+    walk = _Walk(path)
+    for match in _TAG.finditer(data, start):
+        if match["name"] is None:
+            continue
+        if match["close"]:
+            walk.close(match)
+        else:
+            walk.open(match)
+        if not walk.stack:
+            return walk.root
+    return None
+
+
+class _Walk:
+    """Goes over the tags of one element. ``stack`` holds the open elements, each with whether its
+    children are kept."""
+
+    def __init__(self, path: tuple[bytes, ...]) -> None:
+        self.root: Element | None = None
+        self.stack: list[tuple[Element, bool]] = []
+        self._path = path
+        self._foreign: int | None = None
+        """Depth of the element whose default namespace holds."""
+
+    def open(self, match: re.Match[bytes]) -> None:
+        """A start tag, or ``<a/>``."""
+        depth = len(self.stack)
+        if self._foreign is None and _DEFAULT_NAMESPACE.search(match["attributes"]):
+            self._foreign = depth
+        name = match["name"] if self._foreign is None else FOREIGN
+        element = Element(name, match.start(), match.end())
+        kept = not depth or (self.stack[-1][1] and self._wanted(name, depth))
+        if depth and kept:
+            self.stack[-1][0].children.append(element)
+        self.root = self.root or element
+        self.stack.append((element, kept))
+        if match["attributes"].endswith(b"/"):
+            self._leave()
+
+    def close(self, match: re.Match[bytes]) -> None:
+        """An end tag."""
+        if self.stack:
+            element = self.stack[-1][0]
+            element.close_start, element.end = match.start(), match.end()
+            self._leave()
+
+    def _wanted(self, name: bytes, depth: int) -> bool:
+        return depth > len(self._path) or name == self._path[depth - 1]
+
+    def _leave(self) -> None:
+        self.stack.pop()
+        if self._foreign == len(self.stack):
+            self._foreign = None

@@ -1,0 +1,162 @@
+"""Ansible: playbooks and task files that make images and flavors.
+
+Source of the modules' arguments: the collection openstack.cloud 2.4.1, ``image`` (``properties``,
+``disk_format``) and ``compute_flavor`` (``vcpus``, ``extra_specs``); ``os_image`` and
+``os_nova_flavor`` are their names before. Commands of OpenStack's clients in ``command`` and
+``shell`` tasks are read as in a script.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from vnicaudit.model.location import Location
+from vnicaudit.platforms.infra_code.beginning import like_yaml
+from vnicaudit.platforms.infra_code.clients import definitions, says_something
+from vnicaudit.platforms.infra_code.definition import Definition, Kind, Record, records
+from vnicaudit.platforms.infra_code.node import Node, is_open, properties_of
+from vnicaudit.platforms.infra_code.shell_words import Word, commands
+from vnicaudit.platforms.infra_code.yaml_node import node_of, tops
+from vnicaudit.text.yaml_nodes import Place
+from vnicaudit.text.yaml_tree import Scalar
+
+_IMAGE = ("openstack.cloud.image", "os_image")
+_FLAVOR = ("openstack.cloud.compute_flavor", "os_nova_flavor")
+_COMMAND = tuple(
+    prefix + name
+    for prefix in ("ansible.builtin.", "ansible.legacy.", "")
+    for name in ("command", "shell", "raw")
+)
+_LISTS = ("tasks", "pre_tasks", "post_tasks", "handlers", "block", "rescue", "always")
+
+_MODULE = re.compile(
+    rb"^[ \t]*(?:-[ \t]+)?(?:(?:openstack\.cloud\.)(?:image|compute_flavor)|os_image"
+    rb"|os_nova_flavor):[ \t]*(?:#[^\n]*)?\r?$",
+    re.MULTILINE,
+)
+_TASK = re.compile(
+    rb"^[ \t]*(?:-[ \t]+)?(?:ansible\.(?:builtin|legacy)\.)?(?:command|shell|raw):(?:[ \t]|\r?$)",
+    re.MULTILINE,
+)
+
+
+def looks_like(head: bytes) -> bool:
+    """Whether it is YAML with a task that makes an image or a flavor."""
+    named = any(name.encode() in head for name in (*_IMAGE, *_FLAVOR))
+    said = named and _MODULE.search(head) is not None
+    if not said:
+        said = says_something(head.replace(b",", b" ")) and _TASK.search(head) is not None
+    return said and like_yaml(head)
+
+
+def read(data: bytes, *, target: str, file: str) -> Iterator[Record]:
+    """The images and flavors of all tasks. Raises TargetError where it is not YAML."""
+    found = [
+        definition
+        for top in tops(data, file)
+        for task in _tasks(top, 0)
+        for definition in _definitions(task, target, file)
+    ]
+    yield from records(found, target)
+
+
+def _tasks(place: Place, depth: int) -> Iterator[Place]:
+    """The tasks in a list of tasks, blocks or plays, in order."""
+    if depth > 20:
+        return
+    for item in place.items():
+        yield item
+        for name in _LISTS:
+            inner = item.child(name)
+            if inner is not None:
+                yield from _tasks(inner, depth + 1)
+
+
+def _definitions(task: Place, target: str, file: str) -> Iterator[Definition]:
+    for names, kind in ((_IMAGE, "image"), (_FLAVOR, "flavor")):
+        for name in names:
+            found = task.child(name)
+            if found is not None:
+                yield from _module(found, "image" if kind == "image" else "flavor", target, file)
+    for name in _COMMAND:
+        found = task.child(name)
+        if found is not None:
+            yield from _command(found, target, file)
+
+
+def _module(place: Place, kind: Kind, target: str, file: str) -> Iterator[Definition]:
+    node = node_of(place)
+    if node.kind != "map" or node.scalar("state") == "absent":
+        return
+    named = node.get("name")
+    where = Location(target, file, node.line, place.pointer, node.column)
+    inner = node.get("properties" if kind == "image" else "extra_specs")
+    yield Definition(
+        kind,
+        _shown(place, named),
+        where,
+        properties_of(inner, where),
+        key=(place.pointer,),
+        open_ended=is_open(inner) or not node.certain,
+        vcpus=_number(node.scalar("vcpus")) if kind == "flavor" else None,
+        disk_format=_format(node) if kind == "image" else None,
+        named=named is not None and named.certain,
+    )
+
+
+def _format(node: Node) -> str | None:
+    """The module's default is qcow2."""
+    return node.scalar("disk_format") if node.get("disk_format") is not None else "qcow2"
+
+
+def _shown(place: Place, named: Node | None) -> str:
+    """The name as it is written, expressions and all."""
+    child = place.child("name")
+    if named is None or child is None:
+        return ""
+    return named.text if named.certain else place.document.source.written(child.node).strip("'\"")
+
+
+def _command(place: Place, target: str, file: str) -> Iterator[Definition]:
+    """A command line: the task's text, its ``cmd``, or its ``argv``."""
+    cmd = place if isinstance(place.node, Scalar) else place.child("cmd")
+    words = None
+    if cmd is not None and isinstance(cmd.node, Scalar):
+        words = commands(cmd.node.text)
+    argv = place.child("argv")
+    if words is None and argv is not None:
+        cmd = argv
+        nodes = [item.node for item in argv.items()]
+        texts = [node.text for node in nodes if isinstance(node, Scalar)]
+        words = [tuple(Word(text, 1, 1, "\ufffc" not in text) for text in texts)]
+    if cmd is None or words is None:
+        return
+    finder = _Finder(cmd, target, file)
+    for command in words:
+        yield from definitions(command, finder.place, lambda word: word.text)
+
+
+class _Finder:
+    """Where the words of a command stand in the file: YAML folds lines and takes quotes away, so
+    they are looked for, one after the other."""
+
+    def __init__(self, place: Place, target: str, file: str) -> None:
+        self._place = place
+        self._target = target
+        self._file = file
+        self._next: dict[str, int] = {}
+
+    def place(self, word: Word) -> Location:
+        source, node = self._place.document.source, self._place.node
+        text = word.text.split("\ufffc", 1)[0]
+        start = self._next.get(word.text, node.start)
+        at = source.text.find(text, start, node.end) if text else -1
+        if at >= 0:
+            self._next[word.text] = at + len(text)
+        line, column = source.line_column(node.start if at < 0 else at)
+        return Location(self._target, self._file, line, self._place.pointer, column)
+
+
+def _number(text: str | None) -> int | None:
+    return int(text) if text is not None and text.isascii() and text.isdigit() else None

@@ -1,0 +1,234 @@
+"""Commands of OpenStack's clients -> what they say of images and flavors.
+
+Sources of the options: python-openstackclient 10.5.0 (``image/v2/image.py``,
+``compute/v2/flavor.py``), python-glanceclient 4.13.0 and python-novaclient 18.13.1
+(``v2/shell.py``).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from vnicaudit.model.location import Location
+from vnicaudit.model.openstack import Property
+from vnicaudit.platforms.infra_code.definition import Definition, Kind
+from vnicaudit.platforms.infra_code.shell_words import Command, Word
+
+CLIENTS = frozenset({"openstack", "glance", "nova"})
+
+_BEFORE = frozenset({
+    "!", "if", "then", "elif", "else", "while", "until", "do", "{", "time", "sudo", "exec",
+    "command", "env", "nohup", "eval", "retry",
+})  # fmt: skip
+"""Words after which a command begins."""
+
+_FLAGS = frozenset({
+    "--public", "--private", "--shared", "--community", "--protected", "--unprotected", "--force",
+    "--progress", "--import", "--activate", "--deactivate", "--accept", "--reject", "--pending",
+    "--hidden", "--unhidden", "--no-property", "--insecure", "--debug", "--timing", "--verbose",
+    "--quiet", "--noindent", "--print-empty", "--fit-width", "--os-beta-command", "--verify",
+    "--copy-from-cache",
+})  # fmt: skip
+"""Long options without a value; all others have one."""
+
+_SHORT_WITH_VALUE = frozenset({"-f", "-c"})
+
+_VERBS = re.compile(
+    rb"(?:image|flavor)[ \t]{1,9}(?:create|set)\b|image-(?:create|update)\b|flavor-key\b"
+)
+_UUID = re.compile(r"[0-9a-fA-F-]{32,36}")
+
+_OWN_OPTIONS = {
+    "--os-distro": "os_distro",
+    "--os_distro": "os_distro",
+    "--architecture": "architecture",
+}
+"""Image properties that have an option of their own."""
+
+
+class _Call(NamedTuple):
+    """A command line taken apart. ``options`` in order; ``open_ended``: a word of it may become
+    further options."""
+
+    plain: tuple[Word, ...]
+    options: tuple[tuple[str, Word], ...]
+    open_ended: bool
+
+
+Place = Callable[[Word], Location]
+Key = Callable[[Word], object]
+
+
+def says_something(head: bytes) -> bool:
+    """Whether a text may have such a command in it."""
+    return (b"openstack" in head or b"glance" in head or b"nova" in head) and (
+        _VERBS.search(head) is not None
+    )
+
+
+def definitions(command: Command, place: Place, key: Key) -> Iterator[Definition]:
+    """What a command says; nothing if it is not one of those. ``place`` is where a word stands,
+    ``key`` tells two names apart."""
+    start = _client(command)
+    if start is None:
+        return
+    client, call = command[start].text.rpartition("/")[2], _taken_apart(command[start + 1 :])
+    verb = [word.text for word in call.plain[:3]]
+    if client == "openstack" and verb[:1] in (["image"], ["flavor"]) and len(verb) > 1:
+        kind: Kind = "image" if verb[0] == "image" else "flavor"
+        if verb[1] in ("create", "set", "unset"):
+            yield _openstack(kind, verb[1], call, command[start], place, key)
+    elif client == "glance" and verb[:1] in (["image-create"], ["image-update"]):
+        yield _glance(verb[0] == "image-create", call, command[start], place, key)
+    elif client == "nova" and verb[:1] == ["flavor-key"] and verb[2:3] == ["set"]:
+        yield _nova_key(call, command[start], place, key)
+
+
+def _client(command: Command) -> int | None:
+    """Where the client's name stands, if the command runs it."""
+    wrapped = False
+    for number, word in enumerate(command):
+        if word.certain and word.text.rpartition("/")[2] in CLIENTS:
+            return number
+        assignment = "=" in word.text and word.text.partition("=")[0].isidentifier()
+        option = wrapped and word.text.startswith("-")
+        if word.text not in _BEFORE and not assignment and not option:
+            return None
+        wrapped = wrapped or word.text in ("sudo", "env", "time", "command", "exec")
+    return None
+
+
+def _taken_apart(words: Command) -> _Call:
+    plain: list[Word] = []
+    options: list[tuple[str, Word]] = []
+    open_ended = only_plain = False
+    rest = iter(words)
+    for word in rest:
+        text = word.text
+        if word.splits and not text.startswith("-"):
+            open_ended = True
+        if only_plain or not text.startswith("-") or text == "-":
+            plain.append(word)
+        elif text == "--":
+            only_plain = True
+        elif text.startswith("--") and "=" in text:
+            name, _equals, value = text.partition("=")
+            options.append((name, word._replace(text=value)))
+        elif (text.startswith("--") and text not in _FLAGS) or text in _SHORT_WITH_VALUE:
+            value_word = next(rest, None)
+            if value_word is not None:
+                options.append((text, value_word))
+    return _Call(tuple(plain), tuple(options), open_ended)
+
+
+def _openstack(
+    kind: Kind, verb: str, call: _Call, command: Word, place: Place, key: Key
+) -> Definition:
+    name = call.plain[-1] if len(call.plain) > 2 else command
+    # one name is demanded: an unquoted $NAME alone is that name, however it is written
+    open_ended = (call.open_ended and len(call.plain) > 3) or _only_splitting_name(call)
+    removed = tuple(word.text for option, word in call.options if option == "--property")
+    unset = verb == "unset"
+    return Definition(
+        kind,
+        name.text if len(call.plain) > 2 else "",
+        place(command),
+        () if unset else _properties(call, place, kind),
+        key(name),
+        creates=verb == "create",
+        open_ended=open_ended,
+        vcpus=_vcpus(call, verb) if kind == "flavor" else None,
+        disk_format=_openstack_format(call, verb),
+        removed=removed if unset else (),
+        named=_is_name(name),
+    )
+
+
+def _is_name(word: Word) -> bool:
+    return word.certain and _UUID.fullmatch(word.text) is None
+
+
+def _only_splitting_name(call: _Call) -> bool:
+    """The only name is ``${ARGS[@]}``, which may be everything."""
+    return len(call.plain) == 3 and "@" in call.plain[2].text and call.plain[2].splits
+
+
+def _glance(creates: bool, call: _Call, command: Word, place: Place, key: Key) -> Definition:
+    named = [word for option, word in call.options if option == "--name"]
+    plain = list(call.plain[1:])
+    name = (named if creates else plain or named) or [command]
+    return Definition(
+        "image",
+        name[0].text if name[0] is not command else "",
+        place(command),
+        _properties(call, place, "image"),
+        key(name[0]),
+        creates=creates,
+        open_ended=call.open_ended and (creates or len(plain) > 1),
+        disk_format=_certain(call, "--disk-format"),
+        named=_is_name(name[0]),
+    )
+
+
+def _nova_key(call: _Call, command: Word, place: Place, key: Key) -> Definition:
+    """``nova flavor-key NAME set k=v …``"""
+    pairs = (_property(word, place) for word in call.plain[3:])
+    return Definition(
+        "flavor",
+        call.plain[1].text,
+        place(command),
+        tuple(found for found in pairs if found is not None),
+        key(call.plain[1]),
+        creates=False,
+        named=_is_name(call.plain[1]),
+    )
+
+
+def _properties(call: _Call, place: Place, kind: Kind) -> tuple[Property, ...]:
+    found = []
+    for option, word in call.options:
+        if option == "--property":
+            found.append(_property(word, place))
+        elif kind == "image" and option in _OWN_OPTIONS:
+            name = _OWN_OPTIONS[option]
+            found.append(Property(name, word.text, place(word), word.certain))
+    return tuple(each for each in found if each is not None)
+
+
+def _property(word: Word, place: Place) -> Property | None:
+    """``key=value``; None where the key is not certain."""
+    name, equals, value = word.text.partition("=")
+    if not equals or not (word.certain or _is_plain(name)):
+        return None
+    return Property(name, value, place(word), word.certain)
+
+
+def _is_plain(name: str) -> bool:
+    return not any(char in name for char in "$`\ufffc")
+
+
+def _vcpus(call: _Call, verb: str) -> int | None:
+    """The client's default for a new flavor is 1."""
+    given = [word for option, word in call.options if option == "--vcpus"]
+    if not given:
+        return 1 if verb == "create" and not call.open_ended else None
+    text = given[-1].text
+    return int(text) if given[-1].certain and text.isascii() and text.isdigit() else None
+
+
+def _openstack_format(call: _Call, verb: str) -> str | None:
+    """The client's default for a new image is raw."""
+    if verb == "create" and not call.open_ended and not _given(call, "--disk-format"):
+        return "raw"
+    return _certain(call, "--disk-format")
+
+
+def _given(call: _Call, option: str) -> bool:
+    return any(name == option for name, _word in call.options)
+
+
+def _certain(call: _Call, option: str) -> str | None:
+    words = [word for name, word in call.options if name == option and word.certain]
+    return words[-1].text if words else None

@@ -1,0 +1,100 @@
+"""Heat templates: images, flavors, and the servers that use both.
+
+Source of the properties: Heat 27.0.1, ``engine/resources/openstack/glance/image.py``
+(``extra_properties``, ``os_distro``, ``architecture``) and ``nova/flavor.py`` (``extra_specs``,
+``vcpus``). A value that a function gives (``get_param``) is not certain: a parameter's default is
+only a hint.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec.structs import replace
+
+from vnicaudit.model.location import Location
+from vnicaudit.model.openstack import Flavor, Image, Property
+from vnicaudit.platforms.infra_code.beginning import like_yaml
+from vnicaudit.platforms.infra_code.definition import Definition, Record, record_of
+from vnicaudit.platforms.infra_code.node import Node, is_open, place, properties_of
+from vnicaudit.platforms.infra_code.yaml_node import node_of, tops
+
+_IMAGES = ("OS::Glance::WebImage", "OS::Glance::Image")
+_FLAVOR = "OS::Nova::Flavor"
+_SERVER = "OS::Nova::Server"
+_OWN = ("os_distro", "architecture")
+"""Image properties that are properties of the resource."""
+_VERSIONS = (b"heat_template_version", b"HeatTemplateFormatVersion", b"AWSTemplateFormatVersion")
+
+
+def looks_like(head: bytes) -> bool:
+    """Whether it is a Heat template with an image or a flavor in it."""
+    if b"OS::Glance::" not in head and b"OS::Nova::Flavor" not in head:
+        return False
+    return like_yaml(head) and any(version in head for version in _VERSIONS)
+
+
+def read(data: bytes, *, target: str, file: str) -> Iterator[Record]:
+    """The images and flavors; a flavor knows the images that are booted with it. Raises
+    TargetError where it is not YAML."""
+    for top in tops(data, file):
+        resources = top.child("resources") or top.child("Resources")
+        if resources is not None:
+            where = Location(target, file, None, resources.pointer)
+            yield from _records(node_of(resources), where)
+
+
+def _records(resources: Node, where: Location) -> Iterator[Record]:
+    made: dict[str, Record] = {}
+    used: dict[str, list[str]] = {}
+    for key, body in resources.entries if resources.kind == "map" else ():
+        if key is None or body.kind != "map":
+            continue
+        kind = body.scalar("type") or body.scalar("Type")
+        said = body.get("properties") or body.get("Properties") or Node("map", key.line, key.column)
+        spot = replace(place(key, where), xpath=f"{where.xpath}/{key.text}")
+        if kind in _IMAGES or kind == _FLAVOR:
+            made[key.text] = _record(kind or "", key.text, said, spot)
+        elif kind == _SERVER:
+            image, flavor = _referred(said.get("image")), _referred(said.get("flavor"))
+            if image is not None and flavor is not None:
+                used.setdefault(flavor, []).append(image)
+    for name, record in made.items():
+        if isinstance(record, Flavor):
+            images = [made.get(image) for image in dict.fromkeys(used.get(name, ()))]
+            yield replace(record, images=tuple(one for one in images if isinstance(one, Image)))
+        else:
+            yield record
+
+
+def _record(kind: str, label: str, said: Node, spot: Location) -> Record:
+    flavor = kind == _FLAVOR
+    inner = said.get("extra_specs" if flavor else "extra_properties")
+    found = properties_of(inner, spot) + (() if flavor else tuple(_own(said, spot)))
+    vcpus = said.scalar("vcpus") or ""
+    return record_of(
+        Definition(
+            "flavor" if flavor else "image",
+            said.scalar("name") or label,
+            spot,
+            found,
+            open_ended=is_open(inner) or not said.certain,
+            vcpus=int(vcpus) if vcpus.isascii() and vcpus.isdigit() else None,
+            disk_format=said.scalar("disk_format"),
+        ),
+        spot.target,
+    )
+
+
+def _own(said: Node, spot: Location) -> Iterator[Property]:
+    for key, value in said.entries:
+        if key is not None and key.text in _OWN:
+            certain = value.certain and value.kind == "scalar"
+            yield Property(key.text, value.text, place(key, spot), certain)
+
+
+def _referred(node: Node | None) -> str | None:
+    """``{get_resource: NAME}``, ``{Ref: NAME}`` or, of a literal, nothing."""
+    if node is None:
+        return None
+    return node.scalar("get_resource") or node.scalar("Ref")

@@ -1,0 +1,97 @@
+"""Terraform's ``libvirt_domain`` (dmacvicar/libvirt) -> domains.
+
+Since 0.9 the provider hands libvirt what is written, one to one (``docs/schema-mapping.md`` there):
+``devices.interfaces[].model.type`` is ``<model type=…>``, the branch under ``source`` is the
+interface's type, and what is left out is left out of the XML. A guest is judged if everything of
+its interfaces is understood: plain values, and none of the settings whose names there are not
+known here (``driver``). Up to 0.8 there is ``network_interface``, whose model is always virtio
+(``libvirt/network_interface_def.go``) and of which nothing else can be set: nothing to judge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from vnicaudit.model.domain import Domain, DomainConfig
+from vnicaudit.model.location import Location
+from vnicaudit.model.models import normal_model
+from vnicaudit.model.nic import Nic, NicConfig
+from vnicaudit.platforms.infra_code.node import Node
+
+if TYPE_CHECKING:
+    from vnicaudit.platforms.infra_code.terraform import Resource
+
+DOMAIN = "libvirt_domain"
+
+_TYPES = {"network": "network", "bridge": "bridge", "direct": "direct", "user": "user"}
+"""Branch of ``source`` -> interface type. Others need more than is read here."""
+_UNDERSTOOD = frozenset({"model", "source", "mac", "target", "alias", "boot", "wait_for_ip"})
+
+
+def domains(resources: Iterable[Resource], where: Location) -> Iterator[Domain]:
+    """The guests that can be judged."""
+    for resource in resources:
+        interfaces = resource.body.get("devices", "interfaces")
+        if resource.type != DOMAIN or interfaces is None:
+            continue
+        address = f"{DOMAIN}.{resource.label}"
+        place = Location(where.target, where.file, resource.line, address, resource.column)
+        nics = [_nic(node, number, place) for number, node in enumerate(interfaces.items())]
+        known = [nic for nic in nics if nic is not None]
+        kind = resource.body.scalar("type")
+        if known and len(known) == len(nics) and interfaces.certain and kind is not None:
+            yield Domain(
+                resource.body.scalar("name") or address,
+                _config(resource.body, kind, len(known)),
+                place,
+                tuple(known),
+                mark=address,
+            )
+
+
+def _config(body: Node, kind: str, nics: int) -> DomainConfig:
+    vcpus = None
+    if body.get("vcpus") is None and body.get("vcpu_current") is None:
+        vcpus = _number(body.scalar("vcpu") or body.scalar("vcpu", "value"))
+    return DomainConfig(
+        type=kind,
+        arch=body.scalar("os", "type_arch"),
+        machine=body.scalar("os", "type_machine"),
+        vcpus=vcpus,
+        vcpus_max=vcpus,
+        owner="terraform",
+        encrypted=body.get("launch_security") is not None,
+        nics=nics,
+    )
+
+
+def _nic(node: Node, number: int, place: Location) -> Nic | None:
+    """None where something of it is not understood."""
+    keys = {"" if key is None else key.text for key, _value in node.entries}
+    branches = [branch for branch in _TYPES if node.get("source", branch) is not None]
+    model = node.get("model")
+    if node.kind != "map" or not keys <= _UNDERSTOOD or len(branches) != 1:
+        return None
+    if model is not None and node.scalar("model", "type") is None:
+        return None
+    text = node.scalar("model", "type")
+    kind = _TYPES[branches[0]]
+    spot = Location(
+        place.target, place.file, node.line, f"{place.xpath}/devices/interfaces/{number}"
+    )
+    return Nic(
+        number,
+        NicConfig(
+            type=kind,
+            actual_type=None if kind == "network" else kind,
+            model=None if text is None else normal_model(text),
+        ),
+        spot,
+        mac=(node.scalar("mac", "address") or "").lower() or None,
+        lines=() if model is None else (("model", model.line),),
+    )
+
+
+def _number(text: str | None) -> int | None:
+    return int(text) if text is not None and text.isascii() and text.isdigit() else None

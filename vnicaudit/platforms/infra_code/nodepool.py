@@ -1,0 +1,43 @@
+"""Nodepool, which builds images with diskimage-builder and uploads them.
+
+Source: Nodepool's documentation of its OpenStack driver: ``providers[].diskimages[].meta`` is
+stored with the image. diskimage-builder itself has no file of image properties.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from vnicaudit.model.location import Location
+from vnicaudit.platforms.infra_code.beginning import like_yaml
+from vnicaudit.platforms.infra_code.definition import Definition, Record, record_of
+from vnicaudit.platforms.infra_code.node import properties_of
+from vnicaudit.platforms.infra_code.yaml_node import node_of, tops
+
+_TOP = (
+    re.compile(rb"^providers:", re.MULTILINE),
+    re.compile(rb"^[ \t]+diskimages:", re.MULTILINE),
+    re.compile(rb"^[ \t]+meta:", re.MULTILINE),
+)
+
+
+def looks_like(head: bytes) -> bool:
+    """Whether it is a Nodepool configuration that gives images properties."""
+    if b"diskimages:" not in head or not like_yaml(head):
+        return False
+    return all(word.search(head) is not None for word in _TOP)
+
+
+def read(data: bytes, *, target: str, file: str) -> Iterator[Record]:
+    """The images each provider uploads. Raises TargetError where it is not YAML."""
+    for top in tops(data, file):
+        providers = top.child("providers")
+        for provider in providers.items() if providers is not None else ():
+            images = provider.child("diskimages")
+            for image in images.items() if images is not None else ():
+                node = node_of(image)
+                spot = Location(target, file, node.line, image.pointer, node.column)
+                found = properties_of(node.get("meta"), spot)
+                name = node.scalar("name") or ""
+                yield record_of(Definition("image", name, spot, found, open_ended=True), target)

@@ -1,0 +1,66 @@
+"""Packer: the properties that its openstack builder gives the image it makes.
+
+Source: hashicorp/packer-plugin-openstack, ``builder/openstack/image_config.go``: ``metadata`` is
+set on the image; ``instance_metadata`` belongs to the server that builds it and is not looked at.
+The qemu builder's ``net_device`` is the NIC of the build guest, not of the image: not judged. An
+image made of a server has the properties of the image it was booted from as well: never complete.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from vnicaudit.model.location import Location
+from vnicaudit.platforms.infra_code.beginning import like_hcl
+from vnicaudit.platforms.infra_code.definition import Definition, Record, record_of
+from vnicaudit.platforms.infra_code.node import Node, properties_of
+from vnicaudit.platforms.infra_code.yaml_node import node_of, tops
+
+_SOURCE = re.compile(rb'^[ \t]*source[ \t]+"openstack"', re.MULTILINE)
+_BUILDER = re.compile(rb'"type"\s*:\s*"openstack"')
+
+
+def looks_like(head: bytes) -> bool:
+    """Whether it is a Packer template, HCL or JSON, with an openstack builder that sets image
+    properties."""
+    if b"metadata" not in head:
+        return False
+    return _is_json(head) or (_SOURCE.search(head) is not None and like_hcl(head))
+
+
+def read(data: bytes, *, target: str, file: str) -> Iterator[Record]:
+    """The images it makes. Raises TargetError where it is neither HCL nor JSON."""
+    where = Location(target, file)
+    if _is_json(data):
+        for top in tops(data, file):
+            builders = top.child("builders")
+            for number, builder in enumerate(node_of(builders).items() if builders else ()):
+                if builder.scalar("type") == "openstack":
+                    yield _image(builder, str(number), where, f"/builders/{number}")
+        return
+    from vnicaudit.platforms.infra_code.hcl import blocks
+
+    for block in blocks(data.decode("utf-8-sig", "replace"), file):
+        if block.type == "source" and block.labels[:1] == ("openstack",):
+            label = ".".join(block.labels)
+            yield _image(block.body, label, where, f"source.{label}")
+
+
+def _is_json(head: bytes) -> bool:
+    return head.lstrip()[:1] == b"{" and b'"builders"' in head and _BUILDER.search(head) is not None
+
+
+def _image(body: Node, label: str, where: Location, address: str) -> Record:
+    spot = Location(where.target, where.file, body.line, address, body.column)
+    return record_of(
+        Definition(
+            "image",
+            body.scalar("image_name") or label,
+            spot,
+            properties_of(body.get("metadata"), spot),
+            open_ended=True,
+            disk_format=body.scalar("image_disk_format"),
+        ),
+        where.target,
+    )

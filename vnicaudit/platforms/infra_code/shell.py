@@ -1,0 +1,85 @@
+"""Shell scripts that make images and flavors with OpenStack's clients."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from vnicaudit.errors import TargetError
+from vnicaudit.model.location import Location
+from vnicaudit.platforms.infra_code.clients import CLIENTS, definitions, says_something
+from vnicaudit.platforms.infra_code.definition import Definition, Record, records
+from vnicaudit.platforms.infra_code.holes import without_templates
+from vnicaudit.platforms.infra_code.shell_words import Command, Word, commands
+
+MAX_BYTES = 8 * 1024 * 1024
+"""Larger scripts are refused."""
+
+_SHEBANG = re.compile(rb"#!\s*\S*/(?:env\s+(?:-S\s+)?)?(?:ba|da|k|z)?sh\b")
+_FIRST_WORDS = re.compile(
+    r"(?:openstack|glance|nova|set|source|\.|export|function|if|for|while|local|readonly|declare|cd"
+    r"|wget|curl|mkdir|sudo|true|trap)(?:\s|$)|\[\[? |[A-Za-z_]\w*=|[A-Za-z_]\w*\s*\(\)"
+)
+_VARIABLE = re.compile(r"\$\{?([A-Za-z_]\w*)")
+_ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)(?:\[[^]]*\])?\+?=")
+
+
+def looks_like(head: bytes) -> bool:
+    """Whether a file that begins with ``head`` is a shell script that makes or changes images or
+    flavors: it says so in its first line, or its first command is one of a script's."""
+    if not says_something(head) or b"\0" in head:
+        return False
+    return _SHEBANG.match(head) is not None or _begins_like_a_script(head)
+
+
+def read(data: bytes, *, target: str, file: str) -> Iterator[Record]:
+    """The images and flavors, one for each that is made, changed or both. Raises TargetError for a
+    file that is too large for a script."""
+    if len(data) > MAX_BYTES:
+        raise TargetError(f"larger than {MAX_BYTES >> 20} MiB: not read", file=file)
+    text = without_templates(data.decode("utf-8-sig", "replace"))
+    yield from records(script(text, Location(target, file)), target)
+
+
+def script(text: str, where: Location, line: int = 1, column: int = 1) -> Iterator[Definition]:
+    """What the commands in a text say. ``line`` and ``column`` are those of its beginning."""
+
+    def place(word: Word) -> Location:
+        first = column - 1 if word.line == 1 else 0
+        return Location(
+            where.target, where.file, line + word.line - 1, where.xpath, word.column + first
+        )
+
+    times: dict[str, int] = {}
+    for command in commands(text):
+        if any(word.text.rpartition("/")[2] in CLIENTS for word in command):
+            yield from definitions(command, place, lambda word: _key(word, times))
+        for name in _assigned(command):
+            times[name] = times.get(name, 0) + 1
+
+
+def _begins_like_a_script(head: bytes) -> bool:
+    for line in head.decode("utf-8-sig", "replace").splitlines():
+        text = line.strip()
+        if text and not text.startswith("#"):
+            return _FIRST_WORDS.match(text) is not None
+    return False
+
+
+def _key(word: Word, times: dict[str, int]) -> object:
+    """Names are told apart as they are written; one with a variable also by how often the variable
+    was set before: ``$NAME`` is another image after ``NAME=…``."""
+    if word.certain:
+        return word.text
+    names = _VARIABLE.findall(word.text)
+    return word.text, tuple(times.get(name, 0) for name in names)
+
+
+def _assigned(command: Command) -> Iterator[str]:
+    """Variables that a command sets."""
+    if command[0].text in ("for", "read", "select"):
+        yield from (word.text for word in command[1:2])
+    for word in command:
+        match = _ASSIGNMENT.match(word.text)
+        if match is not None:
+            yield match.group(1)

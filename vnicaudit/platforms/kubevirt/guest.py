@@ -1,0 +1,138 @@
+"""What a manifest says of the guest: its operating system, its vCPUs."""
+
+from __future__ import annotations
+
+import re
+
+from vnicaudit.platforms.kubevirt.objects import text_at
+from vnicaudit.text.yaml_nodes import Place
+
+READY = "ready"
+NEEDS_DRIVER = "needs-driver"
+UNKNOWN = "unknown"
+
+_KEYS = (
+    "vm.kubevirt.io/os",
+    "kubevirt.io/os",
+    "instancetype.kubevirt.io/os-type",
+    "kubevirt.io/domain-os",
+)
+_OF_TEMPLATE = "os.template.kubevirt.io/"
+"""A label of the common templates: the system is in its key, its value is ``true``."""
+
+_LINUX = re.compile(
+    r"(linux|fedora|rhel|redhat|centos|ubuntu|debian|alpine|opensuse|sles|suse|rocky|alma|oracle"
+    r"|cirros|flatcar|archlinux|amazonlinux|coreos|rhcos|silverblue)",
+)
+_OLD = re.compile(r"(rhel|centos|redhat|oracle)[-.]?[2-5](\D|$)")
+"""Releases, some of which came before the driver."""
+_WINDOWS = re.compile(r"win(dows)?([-.]?(\d|xp|vista|server)|dows)")
+_MOST_VCPUS = 65_536
+"""More is no number of vCPUs but a fault of the manifest."""
+_QUANTITY = re.compile(r"(\d{1,9})(?:\.(\d{1,9}))?(m?)")
+
+
+def readiness_of_words(*words: str | None) -> str:
+    """Whether a system with one of these names drives virtio; the first that says so counts."""
+    for word in words:
+        name = (word or "").lower()
+        if _WINDOWS.match(name):
+            return NEEDS_DRIVER
+        if _LINUX.match(name) and not _OLD.match(name):
+            return READY
+    return UNKNOWN
+
+
+def named_systems(*holders: Place | None) -> list[str]:
+    """The operating systems that labels and annotations of ``metadata`` name."""
+    found = []
+    for holder in holders:
+        for kind in ("annotations", "labels"):
+            place = None if holder is None else holder.at(kind)
+            if place is None:
+                continue
+            found += [text for key in _KEYS if (text := text_at(place, key)) is not None]
+            found += [
+                key.removeprefix(_OF_TEMPLATE)
+                for key in place.names()
+                if key.startswith(_OF_TEMPLATE)
+            ]
+    return found
+
+
+def readiness_of_devices(domain: Place, volumes: Place | None) -> tuple[str, bool]:
+    """Whether the guest drives virtio, as its own devices say, and whether only the name of its
+    container disk does. A virtio disk is proof except on Windows, where NetKVM is a driver of its
+    own; Hyper-V enlightenments are for Windows."""
+    if domain.at("features", "hyperv") is not None or domain.at("features", "hypervPassthrough"):
+        return NEEDS_DRIVER, False
+    if _has_virtio_disk(domain, volumes):
+        return READY, False
+    images = [_image(volume) for volume in ([] if volumes is None else volumes.items())]
+    by_image = readiness_of_words(*(image for image in images if image))
+    return by_image, by_image == READY
+
+
+def vcpus_of(domain: Place) -> int | None:
+    """``sockets x cores x threads``, or the CPU limit or request rounded up; 0 where the manifest
+    sets neither, None where a template does.
+
+    Source: KubeVirt ``vcpu.GetCPUTopology`` and ``SetDefaultGuestCPUTopology``.
+    """
+    cpu = domain.child("cpu")
+    product, given = 1, False
+    if cpu is not None and not cpu.complete:
+        return None
+    for part in ("sockets", "cores", "threads"):
+        place = None if cpu is None else cpu.child(part)
+        if place is None:
+            continue
+        count = place.integer
+        if count is None or count < 0:
+            return None
+        given = given or count > 0
+        product *= count or 1
+    if product > _MOST_VCPUS:
+        return None
+    return product if given else _by_resources(domain)
+
+
+def _by_resources(domain: Place) -> int | None:
+    for bound in ("limits", "requests"):
+        place = domain.at("resources", bound, "cpu")
+        if place is not None:
+            return _quantity(place.text)
+    return 0
+
+
+def _quantity(text: str | None) -> int | None:
+    """A quantity of CPUs rounded up, as ``resource.Quantity.Value()`` does: ``1500m`` -> 2."""
+    match = _QUANTITY.fullmatch(text or "")
+    if match is None:
+        return None
+    whole, rest = int(match.group(1)), int(match.group(2) or 0)
+    if match.group(3):
+        return -(-whole // 1000)
+    return whole + (1 if rest else 0)
+
+
+def _has_virtio_disk(domain: Place, volumes: Place | None) -> bool:
+    """A disk on virtio that is not there for cloud-init only."""
+    seeds = {
+        text_at(volume, "name")
+        for volume in ([] if volumes is None else volumes.items())
+        if any(key.startswith("cloudInit") for key in volume.names())
+    }
+    disks = domain.at("devices", "disks")
+    return any(
+        text_at(disk, "disk", "bus") == "virtio" and text_at(disk, "name") not in seeds
+        for disk in ([] if disks is None else disks.items())
+    )
+
+
+def _image(volume: Place) -> str:
+    """``quay.io/containerdisks/fedora:40`` -> ``fedora:40``."""
+    text = text_at(volume, "containerDisk", "image") or ""
+    name = text.rsplit("/", 1)[-1].lower()
+    match = _LINUX.search(name.split("@")[0].split(":")[0])
+    return name[match.start() :] if match else name

@@ -1,0 +1,94 @@
+"""``domain.devices.interfaces`` -> NICs."""
+
+from __future__ import annotations
+
+from vnicaudit.model.kubevirt import Preference
+from vnicaudit.model.location import Location
+from vnicaudit.model.nic import Nic, NicConfig
+from vnicaudit.platforms.kubevirt.objects import Object, location_of, text_at
+from vnicaudit.platforms.kubevirt.references import Referred
+from vnicaudit.platforms.kubevirt.wiring import Wiring, wiring_of
+from vnicaudit.text.yaml_nodes import Place
+
+Places = tuple[tuple[str, Location], ...]
+
+
+def nics_of(
+    found: Object, spec: Place, prefers: Preference | None, known: list[Referred], target: str
+) -> tuple[Nic, ...]:
+    """The NICs of a virtual machine in order; those that are ``absent`` KubeVirt unplugs."""
+    domain = spec.child("domain") or spec
+    devices = domain.child("devices")
+    interfaces = None if devices is None else devices.child("interfaces")
+    networks = spec.child("networks")
+    shared = _multiqueue(domain, devices, target)
+    if interfaces is None:
+        return _default(spec, prefers, target, shared)
+    wanted = [item for item in interfaces.items() if text_at(item, "state") != "absent"]
+    return tuple(
+        _nic(index, item, wiring_of(item, networks, known, found.namespace), target, shared)
+        for index, item in enumerate(wanted)
+    )
+
+
+def _nic(index: int, place: Place, wiring: Wiring, target: str, shared: Places) -> Nic:
+    model = place.child("model")
+    binding = place.child(wiring.binding or "")
+    return Nic(
+        index=index,
+        declared=NicConfig(
+            type=wiring.type or "network",
+            actual_type=wiring.type,
+            model=None if model is None else model.text or None,
+            backend_type="passt" if wiring.name == "passt" else None,
+            link_state="down" if text_at(place, "state") == "down" else None,
+            boot_order=None if (order := place.child("bootOrder")) is None else order.integer,
+            unseen=("model",) if _unseen(place, model) else (),
+            shared=("model",) if (model or place).shared else (),
+            binding=wiring.binding,
+            plugin=wiring.plugin,
+        ),
+        location=location_of(place, target),
+        mac=(text_at(place, "macAddress") or "").lower().replace("-", ":") or None,
+        source=wiring.network,
+        alias=text_at(place, "name"),
+        places=(
+            ("model", location_of(model or place, target)),
+            ("binding", location_of(binding or place, target)),
+            *shared,
+        ),
+        wiring=wiring.name,
+    )
+
+
+def _unseen(place: Place, model: Place | None) -> bool:
+    return not place.complete if model is None else model.text is None
+
+
+def _multiqueue(domain: Place, devices: Place | None, target: str) -> Places:
+    own = None if devices is None else devices.child("networkInterfaceMultiqueue")
+    return (("multiqueue", location_of(own or devices or domain, target)),)
+
+
+def _default(
+    spec: Place, prefers: Preference | None, target: str, shared: Places
+) -> tuple[Nic, ...]:
+    """The NIC that KubeVirt adds where a manifest names neither interface nor network.
+
+    Source: ``SetDefaultNetworkInterface`` in KubeVirt's ``pkg/network/vmispec/defaults.go``: by
+    masquerade, unless the cluster is set to something else.
+    """
+    attach = spec.at("domain", "devices", "autoattachPodInterface")
+    wanted = prefers.pod_interface if attach is None and prefers is not None else None
+    wanted = wanted if attach is None else attach.boolean
+    devices = spec.at("domain", "devices")
+    unsure = attach is not None and attach.boolean is None
+    unsure = unsure or (devices is not None and not devices.complete) or not spec.complete
+    networks = spec.child("networks")
+    if wanted is False or unsure or (networks is not None and networks.items()):
+        return ()
+    place = location_of(spec.child("domain") or spec, target)
+    config = NicConfig("ethernet", origin="default", actual_type="ethernet", binding="masquerade")
+    return (
+        Nic(0, config, place, source="pod", alias="default", wiring="masquerade", places=shared),
+    )

@@ -1,0 +1,145 @@
+"""One virtual machine's manifest -> :class:`~vnicaudit.model.domain.Domain`."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from vnicaudit.model.domain import Domain, DomainConfig
+from vnicaudit.model.kubevirt import Manifest, Preference
+from vnicaudit.platforms.kubevirt.guest import (
+    UNKNOWN,
+    named_systems,
+    readiness_of_devices,
+    readiness_of_words,
+    vcpus_of,
+)
+from vnicaudit.platforms.kubevirt.interfaces import nics_of
+from vnicaudit.platforms.kubevirt.objects import (
+    VM_SPEC,
+    VMI_SPEC,
+    Object,
+    location_of,
+    text_at,
+)
+from vnicaudit.platforms.kubevirt.references import Referred
+from vnicaudit.text.yaml_nodes import Place
+
+_ARCHITECTURES = {"amd64": "x86_64", "arm64": "aarch64"}
+
+
+class Reference(NamedTuple):
+    """A preference or an instance type that a VM names. ``name`` None: a template decides."""
+
+    kind: str
+    name: str | None
+
+
+def domain_of(found: Object, known: list[Referred], target: str) -> Domain | None:
+    """The virtual machine that one object describes; None where it has no ``spec.domain``."""
+    machine = found.place.at(*VMI_SPEC[found.kind])
+    spec = None if machine is None else machine.child("spec")
+    domain = None if spec is None else spec.child("domain")
+    if machine is None or spec is None or domain is None:
+        return None
+    preference = _reference(found, "preference", "VirtualMachineClusterPreference")
+    prefers = _preference(preference, known)
+    manifest = _manifest(found.kind, domain, preference, prefers)
+    readiness, by_image = _readiness(found, machine, domain, prefers)
+    nics = nics_of(found, spec, prefers, known, target)
+    vcpus = _vcpus(found, domain, known)
+    arch = text_at(spec, "architecture")
+    return Domain(
+        name=found.shown,
+        declared=DomainConfig(
+            type="kvm",
+            arch=None if arch is None else _ARCHITECTURES.get(arch, arch),
+            machine=text_at(domain, "machine", "type"),
+            vcpus=vcpus,
+            vcpus_max=vcpus,
+            owner="kubevirt",
+            form="manifest",
+            readiness=readiness,
+            encrypted=domain.child("launchSecurity") is not None,
+            nics=len(nics),
+            manifest=replace(manifest, by_image=by_image),
+        ),
+        location=location_of(found.place.at("metadata", "name") or found.place, target),
+        nics=nics,
+    )
+
+
+def _reference(found: Object, key: str, default_kind: str) -> Reference | None:
+    way = VM_SPEC.get(found.kind)
+    place = None if way is None else found.place.at(*way, key)
+    if place is None:
+        return None
+    if not place.certain or not place.complete:
+        return Reference(default_kind, None)
+    kind = text_at(place, "kind") or default_kind
+    kinds = {"virtualmachinepreference": "VirtualMachinePreference",
+             "virtualmachineinstancetype": "VirtualMachineInstancetype"}  # fmt: skip
+    return Reference(kinds.get(kind.lower(), default_kind), text_at(place, "name"))
+
+
+def _preference(reference: Reference | None, known: list[Referred]) -> Preference | None:
+    if reference is None or reference.name is None:
+        return None
+    all_found = (each.preference(reference.kind, reference.name) for each in known)
+    return next((found for found in all_found if found is not None), None)
+
+
+def _manifest(
+    kind: str, domain: Place, reference: Reference | None, prefers: Preference | None
+) -> Manifest:
+    devices = domain.child("devices")
+    own = None if devices is None else devices.child("networkInterfaceMultiqueue")
+    transitional = None if devices is None else devices.child("useVirtioTransitional")
+    preferred = prefers or Preference("", "", location=location_of(domain, ""))
+    read = reference is None or prefers is not None
+    open_ended = devices is not None and not devices.complete
+    if own is not None:
+        multiqueue, multiqueue_read = own.boolean, own.boolean is not None
+    else:
+        multiqueue = preferred.multiqueue
+        multiqueue_read = read and not open_ended and "multiqueue" not in preferred.unseen
+    return Manifest(
+        kind=kind,
+        preference=None if reference is None else reference.name or "of a template",
+        preference_read=read and "model" not in preferred.unseen,
+        preferred_model=preferred.interface_model,
+        preferred_readiness=preferred.readiness,
+        multiqueue=multiqueue,
+        multiqueue_read=multiqueue_read,
+        transitional=bool(preferred.transitional if transitional is None else transitional.boolean),
+    )
+
+
+def _readiness(
+    found: Object, machine: Place, domain: Place, prefers: Preference | None
+) -> tuple[str, bool]:
+    """Whether the guest drives virtio: by what labels and annotations name, by the preference, by
+    its devices, in this order."""
+    named = readiness_of_words(
+        *named_systems(found.place.child("metadata"), machine.child("metadata"))
+    )
+    if named != UNKNOWN:
+        return named, False
+    if prefers is not None and prefers.readiness != UNKNOWN:
+        return prefers.readiness, False
+    return readiness_of_devices(domain, machine.at("spec", "volumes"))
+
+
+def _vcpus(found: Object, domain: Place, known: list[Referred]) -> int | None:
+    """vCPUs, as KubeVirt counts them: the manifest's own, or the instance type's, or one."""
+    own = vcpus_of(domain)
+    if own is None or own > 0:
+        return own
+    reference = _reference(found, "instancetype", "VirtualMachineClusterInstancetype")
+    if reference is None:
+        return 1
+    if reference.name is None:
+        return None
+    counts = (each.vcpus.get((reference.kind, reference.name)) for each in known)
+    return next((count for count in counts if count is not None), None)

@@ -1,0 +1,105 @@
+"""A file of manifests -> the objects in it, those of lists and templates one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from vnicaudit.errors import TargetError
+from vnicaudit.model.location import Location
+from vnicaudit.platforms.kubevirt.recognise import is_wanted
+from vnicaudit.text.yaml_nodes import Place, documents
+
+MAX_OBJECTS = 20_000
+"""Objects of one file; lists may hold one another by aliases."""
+_MAX_LISTS = 4
+
+VMI_SPEC: dict[str, tuple[str, ...]] = {
+    "VirtualMachine": ("spec", "template"),
+    "VirtualMachineInstance": (),
+    "VirtualMachineInstanceReplicaSet": ("spec", "template"),
+    "VirtualMachinePool": ("spec", "virtualMachineTemplate", "spec", "template"),
+}
+"""Kind -> the way to what holds ``metadata`` and ``spec`` of a VirtualMachineInstance."""
+VM_SPEC: dict[str, tuple[str, ...]] = {
+    "VirtualMachine": ("spec",),
+    "VirtualMachinePool": ("spec", "virtualMachineTemplate", "spec"),
+}
+"""Kind -> the way to what may name an instance type and a preference."""
+
+
+class Object(NamedTuple):
+    """One Kubernetes object. ``group`` is what stands before the slash of its apiVersion."""
+
+    kind: str
+    group: str
+    place: Place
+
+    @property
+    def name(self) -> str | None:
+        """``metadata.name``; None where a template makes it."""
+        return text_at(self.place, "metadata", "name")
+
+    @property
+    def namespace(self) -> str | None:
+        """``metadata.namespace``."""
+        return text_at(self.place, "metadata", "namespace")
+
+    @property
+    def shown(self) -> str:
+        """What to call it: its name as it is written, behind its namespace where it has one."""
+        found = self.place.at("metadata", "name") or self.place.at("metadata", "generateName")
+        if found is None:
+            return f"{self.kind} without a name"
+        name = found.text or found.document.source.written(found.node)
+        return f"{self.namespace}/{name}" if self.namespace else name
+
+
+def objects_of(data: bytes, file: str) -> Iterator[Object | TargetError]:
+    """The objects in order, and what of the file could not be read. Raises TargetError where that
+    is all of it."""
+    count = 0
+    for document in documents(data, file, is_wanted):
+        if isinstance(document, TargetError):
+            yield document
+            continue
+        for first, second in document.duplicates:
+            line = document.source.line_column(second.start)[0]
+            before = document.source.line_column(first.start)[0]
+            message = (
+                f"the key {first.text[:40]!r} stands twice (line {before} too): the last counts"
+            )
+            yield TargetError(message, file=file, line=line)
+        for found in _objects(document.top, 0):
+            count += 1
+            if count > MAX_OBJECTS:
+                yield TargetError(
+                    f"more than {MAX_OBJECTS} objects: the rest is not read", file=file
+                )
+                return
+            yield found
+
+
+def _objects(place: Place, depth: int) -> Iterator[Object]:
+    kind = text_at(place, "kind") or ""
+    held = "objects" if kind == "Template" else "items" if kind.endswith("List") else ""
+    if held:
+        items = place.child(held)
+        if items is not None and depth < _MAX_LISTS:
+            for item in items.items():
+                yield from _objects(item, depth + 1)
+        return
+    version = text_at(place, "apiVersion") or ""
+    yield Object(kind, version.partition("/")[0], place)
+
+
+def text_at(place: Place | None, *keys: str) -> str | None:
+    """The certain text at the end of a path; None where there is none."""
+    found = None if place is None else place.at(*keys)
+    return None if found is None else found.text
+
+
+def location_of(place: Place, target: str) -> Location:
+    """Where something stands."""
+    line, column = place.line_column
+    return Location(target, place.document.source.file, line, place.pointer, column)

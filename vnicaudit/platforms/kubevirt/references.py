@@ -1,0 +1,137 @@
+"""What a virtual machine refers to by name: preference, instance type, attachment of a network.
+
+Looked for in the same file, then in the YAML and JSON files of the same folder. What is found
+twice with different content is not found: which one the cluster has is not known.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import stat
+from functools import lru_cache
+
+import msgspec
+
+from vnicaudit.errors import TargetError
+from vnicaudit.model.kubevirt import Preference
+from vnicaudit.platforms.kubevirt import preferences
+from vnicaudit.platforms.kubevirt.objects import Object, objects_of, text_at
+
+INSTANCETYPES = ("VirtualMachineClusterInstancetype", "VirtualMachineInstancetype")
+ATTACHMENT = "NetworkAttachmentDefinition"
+
+_MAX_FILES = 2_000
+_MAX_TOTAL = 64 * 1024 * 1024
+_MAX_FILE = 1024 * 1024
+_SUFFIXES = (".yaml", ".yml", ".json")
+_OF_INTEREST = re.compile(
+    rb"""apiVersion["']?\s*:\s*["']?(?:instancetype\.kubevirt|k8s\.cni\.cncf)\.io/"""
+)
+
+
+class Referred(msgspec.Struct):
+    """What a file, or a folder, defines. Keys: kind and name (of attachments: namespace and
+    name, the namespace empty where none is written)."""
+
+    preferences: dict[tuple[str, str], Preference | None] = {}
+    vcpus: dict[tuple[str, str], int | None] = {}
+    networks: dict[tuple[str, str], str] = {}
+
+    def add(self, found: Object, target: str) -> None:
+        """Take one object, where it is of interest."""
+        name = found.name
+        if name is None:
+            return
+        if found.kind in preferences.KINDS:
+            self._add_preference((found.kind, name), preferences.preference_of(found, target))
+        elif found.kind in INSTANCETYPES:
+            guest = found.place.at("spec", "cpu", "guest")
+            count = None if guest is None else guest.integer
+            known = self.vcpus.setdefault((found.kind, name), count)
+            if known != count:
+                self.vcpus[found.kind, name] = None
+        elif found.kind == ATTACHMENT:
+            key = (found.namespace or "", name)
+            kind = network_type(text_at(found.place, "spec", "config"))
+            if self.networks.setdefault(key, kind) != kind:
+                self.networks[key] = ""
+
+    def preference(self, kind: str, name: str) -> Preference | None:
+        """The preference of that kind and name."""
+        return self.preferences.get((kind, name))
+
+    def network(self, namespace: str | None, name: str) -> str:
+        """The CNI type of an attachment; empty where it is not known."""
+        exact = self.networks.get((namespace or "", name))
+        return exact if exact is not None else self.networks.get(("", name), "")
+
+    def _add_preference(self, key: tuple[str, str], new: Preference) -> None:
+        known = self.preferences.setdefault(key, new)
+        if known is not None and _same(known) != _same(new):
+            self.preferences[key] = None
+
+
+def network_type(config: str | None) -> str:
+    """What makes the network of an attachment: the ``type`` of its CNI configuration, or of the
+    first plugin; with ``/primary`` where OVN-Kubernetes makes it a primary one. Empty: not
+    known."""
+    try:
+        data = json.loads(config or "")
+    except (ValueError, RecursionError):
+        return ""
+    if isinstance(data, dict) and isinstance(data.get("plugins"), list) and data["plugins"]:
+        data = data["plugins"][0]
+    kind = data.get("type") if isinstance(data, dict) else None
+    if not isinstance(kind, str):
+        return ""
+    return f"{kind}/primary" if data.get("role") == "primary" else kind
+
+
+@lru_cache(maxsize=8)
+def in_folder(folder: str) -> Referred:
+    """What the files of a folder define. Files that cannot be read define nothing."""
+    found, total = Referred({}, {}, {}), 0
+    try:
+        names = sorted(name for name in os.listdir(folder) if name.endswith(_SUFFIXES))
+    except OSError:
+        return found
+    for name in names[:_MAX_FILES]:
+        path = os.path.join(folder, name)
+        data = _read(path)
+        total += len(data)
+        if total > _MAX_TOTAL:
+            break
+        if _OF_INTEREST.search(data):
+            _take(found, data, path)
+    return found
+
+
+def _take(found: Referred, data: bytes, path: str) -> None:
+    try:
+        for item in objects_of(data, path):
+            if isinstance(item, Object):
+                found.add(item, path)
+    except TargetError:
+        return
+
+
+def _read(path: str) -> bytes:
+    """A regular file of moderate size; empty for anything else."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        with os.fdopen(descriptor, "rb") as stream:
+            status = os.fstat(descriptor)
+            if not stat.S_ISREG(status.st_mode) or status.st_size > _MAX_FILE:
+                return b""
+            return stream.read(_MAX_FILE)
+    except OSError:
+        return b""
+
+
+def _same(preference: Preference) -> Preference:
+    """A preference without where it stands."""
+    return msgspec.structs.replace(
+        preference, target="", location=preference.location.__class__(""), places=()
+    )

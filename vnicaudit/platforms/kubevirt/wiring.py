@@ -1,0 +1,103 @@
+"""How KubeVirt connects an interface: its binding, its network, and what makes that network.
+
+The seven ways that J. Meng and M. Coquelin compare ("Beam Me Through the Datapath: VDUSE for
+OpenShift Virtualization"), and the others that there are.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from vnicaudit.platforms.kubevirt.objects import text_at
+from vnicaudit.platforms.kubevirt.references import Referred
+from vnicaudit.text.yaml_nodes import Place
+
+METHODS = ("masquerade", "bridge", "sriov", "passtBinding", "slirp", "macvtap", "passt")
+"""Keys of an interface, one of which says how it is bound; ``binding`` names a plugin."""
+
+_TYPES = {
+    "masquerade": "ethernet",
+    "bridge": "ethernet",
+    "l2bridge": "ethernet",
+    "macvtap": "ethernet",
+    "sriov": "hostdev",
+    "passtBinding": "vhostuser",
+    "passt": "vhostuser",
+    "slirp": "user",
+}
+"""Binding -> libvirt's interface type, where KubeVirt decides it; other plugins do it themselves
+(``pkg/virt-launcher/virtwrap/converter/network``)."""
+
+_OVN = "ovn-k8s-cni-overlay"
+_VDPA = ("vdpa", "vduse")
+
+
+class Wiring(NamedTuple):
+    """``name`` as docs/how-to/kubevirt.md lists it; ``binding`` as the manifest says; ``type``
+    libvirt's, None where a plugin decides it; ``network`` what it is connected to."""
+
+    name: str
+    binding: str | None
+    type: str | None
+    network: str | None
+    plugin: bool = False
+
+
+def wiring_of(
+    interface: Place, networks: Place | None, known: list[Referred], namespace: str | None
+) -> Wiring:
+    """How one interface is connected."""
+    binding, plugin = _binding(interface)
+    network = _network(text_at(interface, "name"), networks)
+    attached = text_at(network, "multus", "networkName")
+    kind = "" if attached is None else _attachment(attached, known, namespace)
+    on_pod = network is not None and network.child("pod") is not None
+    name = _name(binding, plugin=plugin, on_pod=on_pod, kind=kind)
+    if network is None and binding == "bridge":
+        name = "bridge"  # to what is not known
+    libvirts = "vdpa" if name == "vhost-vdpa" else _TYPES.get(binding or "")
+    return Wiring(name, binding, libvirts, attached or ("pod" if on_pod else None), plugin)
+
+
+def _binding(interface: Place) -> tuple[str | None, bool]:
+    """The binding's name, and whether it is a plugin."""
+    plugin = interface.child("binding")
+    if plugin is not None:
+        return text_at(plugin, "name"), True
+    return next((name for name in METHODS if interface.child(name) is not None), None), False
+
+
+def _network(name: str | None, networks: Place | None) -> Place | None:
+    if name is None or networks is None:
+        return None
+    return next((place for place in networks.items() if text_at(place, "name") == name), None)
+
+
+def _attachment(attached: str, known: list[Referred], namespace: str | None) -> str:
+    space, slash, name = attached.rpartition("/")
+    where = space if slash else namespace
+    return next((kind for each in known if (kind := each.network(where, name))), "")
+
+
+def _name(binding: str | None, *, plugin: bool, on_pod: bool, kind: str) -> str:
+    if binding is None:
+        return "plugin" if plugin else "not said"
+    if plugin:
+        return _name_of_plugin(binding)
+    if binding == "bridge":
+        return "pod-bridge" if on_pod else _name_of_secondary(kind)
+    return {"sriov": "sriov-vfio", "passtBinding": "passt"}.get(binding, binding)
+
+
+def _name_of_plugin(binding: str) -> str:
+    if any(word in binding.lower() for word in _VDPA):
+        return "vhost-vdpa"
+    return {"l2bridge": "udn", "passt": "passt"}.get(binding, f"plugin {binding}")
+
+
+def _name_of_secondary(kind: str) -> str:
+    if kind.partition("/")[0] == _OVN:
+        return "udn" if kind.endswith("/primary") else "ovn-secondary"
+    if "sriov" in kind:
+        return "sriov-netdev"
+    return f"secondary {kind}" if kind else "secondary"

@@ -1,0 +1,93 @@
+"""A change of a NIC or a preference -> edits of the manifest it stands in, and of nothing else.
+
+Source of the fields: KubeVirt ``staging/src/kubevirt.io/api/core/v1/schema.go`` (Interface,
+Devices) and ``instancetype/v1beta1/types.go`` (DevicePreferences).
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from vnicaudit.errors import RefusedError, TargetError
+from vnicaudit.model.finding import Change
+from vnicaudit.model.location import Location
+from vnicaudit.text.edits import Edit
+from vnicaudit.text.yaml_edits import at_pointer, with_key, with_value
+from vnicaudit.text.yaml_nodes import Document, Place, documents
+
+ENTAILED: dict[str, tuple[str, ...]] = {}
+"""Field -> others that go with it: none."""
+
+SHARED = frozenset({"queues"})
+"""Fields that one setting decides for all NICs of a virtual machine."""
+
+_INTERFACE = re.compile(r".*/devices/interfaces/\d+(?=/|\Z)")
+_DEVICES = re.compile(r".*/devices(?=/|\Z)")
+_NUMBER = re.compile(r"\[(\d+)\]")
+_MULTIQUEUE = "networkInterfaceMultiqueue"
+_PREFERRED = ("preferredInterfaceModel", "preferredNetworkInterfaceMultiQueue")
+
+
+def edits_for(data: bytes, place: Location, change: Change) -> list[Edit]:
+    """The edits that make ``change`` at ``place``: where its field stands, or would stand.
+
+    Raises RefusedError where no field of KubeVirt's says it, or where it does not stand in the
+    manifest for sure (a template, an anchor, a preference).
+    """
+    pointer = place.xpath or "/"
+    top = _document(data, place, pointer)
+    if pointer.endswith(_PREFERRED):
+        return [_preferred(_found(top, pointer), change)]
+    interface, devices = _INTERFACE.match(pointer), _DEVICES.match(pointer)
+    if change.field == "model" and interface and change.new not in (None, "virtio-transitional"):
+        return [_set(_found(top, interface[0]), "model", str(change.new), ("name",))]
+    if change.field in ("queues", "multiqueue") and devices:
+        return [_set(_found(top, devices[0]), _MULTIQUEUE, _switch(change), ("interfaces",))]
+    raise RefusedError(f"no field of this manifest says {change.field}: edit it by hand")
+
+
+def text_of(data: bytes) -> str:
+    """The file's text, to be shown."""
+    return data.decode("utf-8-sig", "surrogateescape")
+
+
+def _preferred(found: Place, change: Change) -> Edit:
+    """What a preference prefers, where it says so."""
+    if change.new is None:
+        raise RefusedError("what is preferred is to be removed: edit it by hand")
+    return with_value(found, change.new)
+
+
+def _switch(change: Change) -> str:
+    """Queues are one switch: as many as vCPUs, or one."""
+    if change.field == "multiqueue":
+        return change.new or "false"
+    return "true" if int(change.new or 1) > int(change.old or 1) else "false"
+
+
+def _set(place: Place, key: str, value: str, after: tuple[str, ...]) -> Edit:
+    found = place.child(key)
+    return with_key(place, key, value, after) if found is None else with_value(found, value)
+
+
+def _found(top: Place, pointer: str) -> Place:
+    found = at_pointer(top, pointer)
+    if found is None:
+        raise RefusedError("the place is not found again")
+    return found
+
+
+def _document(data: bytes, place: Location, pointer: str) -> Place:
+    number = _NUMBER.match(pointer)
+    for document in _documents(data, place.file or place.target):
+        if not document.several if number is None else document.number == int(number[1]):
+            return document.top
+    raise RefusedError("the document is not found again")
+
+
+@lru_cache(maxsize=1)
+def _documents(data: bytes, file: str) -> tuple[Document, ...]:
+    """Those that can be read. The last file is kept: it has many NICs."""
+    found = documents(data, file)
+    return tuple(document for document in found if not isinstance(document, TargetError))

@@ -1,0 +1,135 @@
+"""What Nova's releases know of options that bear on NICs.
+
+``options.json`` beside this module is written by ``scripts/generate_nova_options.py`` from the
+option definitions in Nova's own packages, Ocata (15.0) to the newest there is.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+
+import msgspec
+
+from vnicaudit.model.nova_options import KnownOption, OptionForm, Release
+
+_FILE = os.path.join(os.path.dirname(__file__), "options.json")
+FIRST_PACKAGED = 15
+"""Ocata: of earlier releases there is no package, so what they did not have yet is not known."""
+
+Name = tuple[str, str]
+"""Section and name."""
+
+
+class _Form(OptionForm, frozen=True, kw_only=True):
+    """A form, from the release on that ``since`` names."""
+
+    since: int
+    aliases: tuple[Name, ...] = ()
+
+
+class _History(msgspec.Struct, frozen=True):
+    """One option over all releases; ``since`` and ``removed`` are numbers of releases."""
+
+    section: str
+    name: str
+    since: int
+    forms: tuple[_Form, ...] = ()
+    removed: int | None = None
+    deprecated: int | None = None
+    note: str = ""
+
+
+class _Table(msgspec.Struct, frozen=True):
+    """The file."""
+
+    releases: tuple[Release, ...]
+    options: tuple[_History, ...]
+    strings: dict[str, frozenset[str]]
+    """Section -> options whose value is text; only what they are called is known of them."""
+
+
+class Knowledge(msgspec.Struct, frozen=True):
+    """What one release knows, by the names that may be written."""
+
+    release: Release
+    options: dict[Name, KnownOption]
+    aliases: dict[Name, tuple[Name, ...]]
+    """Current name -> old ones that are read too, in oslo.config's order."""
+    strings: dict[str, frozenset[str]]
+
+
+@cache
+def _table() -> _Table:
+    with open(_FILE, "rb") as stream:
+        return msgspec.json.decode(stream.read(), type=_Table)
+
+
+def releases() -> tuple[Release, ...]:
+    """The releases there are, oldest first."""
+    return _table().releases
+
+
+def release_of(text: str) -> Release | None:
+    """The release somebody means: a name in any case, Nova's version (29, 29.0, 29.2.1) or
+    OpenStack's (2024.1); None when there is none."""
+    words = text.strip().lower()
+    number = words.partition(".")[0]
+    for release in releases():
+        names = {release.name.lower(), release.version, release.coordinated} - {""}
+        if words in names or (number == release.version.partition(".")[0] and _is_version(words)):
+            return release
+    return None
+
+
+def _is_version(words: str) -> bool:
+    """``29``, ``29.0`` or ``29.2.1``; 2015.1 is a name, of which other parts mean nothing."""
+    parts = words.split(".")
+    return len(parts) <= 3 and all(part.isdigit() for part in parts) and len(parts[0]) < 4
+
+
+@cache
+def knowledge(number: int | None = None) -> Knowledge:
+    """What a release knows; None is the newest."""
+    table = _table()
+    by_number = {release.number: release for release in table.releases}
+    release = table.releases[-1] if number is None else by_number[number]
+    found: dict[Name, KnownOption] = {}
+    aliases: dict[Name, tuple[Name, ...]] = {}
+    for history in table.options:
+        name = (history.section, history.name)
+        found[name] = known = _known(history, release, by_number)
+        form = _form_at(history, max(release.number, FIRST_PACKAGED))
+        if form is not None and known.is_read and form.aliases:
+            aliases[name] = form.aliases
+    for name, olds in aliases.items():
+        for old in olds:
+            found[old] = msgspec.structs.replace(found[name], status="alias")
+    return Knowledge(release, found, aliases, table.strings)
+
+
+def _known(history: _History, release: Release, by_number: dict[int, Release]) -> KnownOption:
+    number = release.number
+    form = _form_at(history, number)
+    status = "current"
+    if history.removed is not None and number >= history.removed:
+        status = "removed"
+    elif number < history.since and history.since > FIRST_PACKAGED:
+        status = "future"
+    elif history.deprecated is not None and number >= history.deprecated:
+        status = "deprecated"
+    return KnownOption(
+        section=history.section,
+        name=history.name,
+        status=status,  # type: ignore[arg-type]  # a Literal that mypy widened
+        form=form if status in ("current", "deprecated") else None,
+        since=by_number.get(history.since),
+        deprecated=None if history.deprecated is None else by_number[history.deprecated],
+        removed=None if history.removed is None else by_number[history.removed],
+        note=history.note,
+    )
+
+
+def _form_at(history: _History, number: int) -> _Form | None:
+    forms = [form for form in history.forms if form.since <= number]
+    return forms[-1] if forms else None

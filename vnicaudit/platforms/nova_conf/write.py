@@ -1,0 +1,125 @@
+"""A change of an option -> edits of the nova.conf it stands in, and of nothing else in it.
+
+Source of the syntax: oslo.config ``iniparser.BaseParser``: the value is what stands behind the
+first ``=`` or ``:``, without blanks and one pair of quotes, and in the lines behind it that begin
+with a blank; there are no comments behind a value.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from vnicaudit.errors import RefusedError
+from vnicaudit.model.finding import Change
+from vnicaudit.model.location import Location
+from vnicaudit.text.edits import Edit
+from vnicaudit.text.template import is_template
+
+ENTAILED: dict[str, tuple[str, ...]] = {}
+"""Field -> others that go with it: none."""
+SHARED: frozenset[str] = frozenset()
+"""Fields that one setting decides for all NICs: none."""
+
+_MARK = b"\xef\xbb\xbf"
+_HEADER = re.compile(rb"\[([^\]\n]*)\]")
+_ASSIGNMENT = re.compile(
+    rb"(?:--)?(?P<key>[^\s=:#;\[][^=:\n]*?)[ \t]*[=:][ \t]*(?P<value>[^\n]*?)\s*"
+)
+_QUOTED = re.compile(rb"(?P<quote>[\"'])(?P<inside>.*)(?P=quote)")
+_REMARK = re.compile(rb"\s[#;]|\A[#;]")
+_PLAIN = re.compile(r"[A-Za-z0-9_.,:/+-]+")
+
+
+def edits_for(data: bytes, place: Location, change: Change) -> list[Edit]:
+    """The edits that give the option at ``place`` another value, or take it out with all its lines,
+    there and wherever else its section has it: one that is gone would let another count.
+
+    Raises RefusedError where it does not stand there, or not for sure (a template).
+    """
+    if place.line is None:
+        raise RefusedError("the option does not stand in this file")
+    options = list(_options(data))
+    chosen = next((option for option in options if option.line == place.line), None)
+    if chosen is None:
+        raise RefusedError(f"line {place.line} does not set an option")
+    if change.new is None:
+        same = (chosen.section, chosen.name)
+        gone = [option for option in options if (option.section, option.name) == same]
+    elif _PLAIN.fullmatch(change.new) is None:
+        raise RefusedError(f"{change.new[:40]!r} cannot be a value of {change.field}")
+    else:
+        gone = []
+    for option in (chosen, *gone):
+        if is_template(data[option.start : option.below].decode("utf-8", "replace")):
+            raise RefusedError("a template fills this line in: edit it by hand")
+    if change.new is None:
+        return [Edit(option.start, option.below, b"") for option in gone]
+    return _new_value(data, chosen, change.new.encode())
+
+
+def text_of(data: bytes) -> str:
+    """The file's text, to be shown; bytes that are no UTF-8 as surrogates."""
+    return data.decode("utf-8-sig", "surrogateescape")
+
+
+class _Option(NamedTuple):
+    """An assignment: its line (1-based) and section, where it begins, where its value is, where
+    the line ends, and where the first line begins that does not belong to it."""
+
+    line: int
+    section: bytes
+    name: bytes
+    start: int
+    value: tuple[int, int]
+    end: int
+    below: int
+
+
+def _options(data: bytes) -> Iterator[_Option]:
+    """The assignments, in order."""
+    section = b""
+    position = len(_MARK) if data.startswith(_MARK) else 0
+    line = 0
+    while position < len(data):
+        line += 1
+        end = _line_end(data, position)
+        header = _HEADER.match(data, position, end)
+        match = _ASSIGNMENT.fullmatch(data, position, end)
+        if header is not None:
+            section = header[1]
+        elif match is not None:
+            below = _below(data, end)
+            value = match.span("value")
+            yield _Option(line, section, match["key"], position, value, end, below)
+        position = end + 1
+
+
+def _new_value(data: bytes, option: _Option, new: bytes) -> list[Edit]:
+    start, end = option.value
+    value = data[start:end]
+    quoted = _QUOTED.fullmatch(value)
+    if quoted is not None:
+        start, end = start + quoted.start("inside"), start + quoted.end("inside")
+    elif _REMARK.search(value):
+        raise RefusedError(
+            "what looks like a comment behind the value is a part of it: edit it by hand"
+        )
+    edits = [Edit(start, end, new)]
+    if option.end + 1 < option.below:  # the lines in which the old value went on
+        edits.append(Edit(option.end + 1, option.below, b""))
+    return edits
+
+
+def _below(data: bytes, end: int) -> int:
+    """Where the first line begins that is no continuation of the one that ends there."""
+    below = min(end + 1, len(data))
+    while data[below : below + 1] in (b" ", b"\t") and data[below : _line_end(data, below)].strip():
+        below = min(_line_end(data, below) + 1, len(data))
+    return below
+
+
+def _line_end(data: bytes, start: int) -> int:
+    found = data.find(b"\n", start)
+    return len(data) if found < 0 else found

@@ -1,0 +1,44 @@
+"""Arguments that ``<qemu:commandline>`` adds to libvirt's own -> the NICs among them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from vnicaudit.model.nic import RunningNic
+from vnicaudit.platforms.qemu.arguments import Arguments, parse
+from vnicaudit.platforms.qemu.faults import broken, misplaced, unnamed
+from vnicaudit.platforms.qemu.nics import added_nics
+
+_EVIDENCE = "arguments in <qemu:commandline>"
+
+
+class Added(NamedTuple):
+    """The NICs, and what cannot be read and why: each with the index of its argument."""
+
+    nics: tuple[tuple[int, RunningNic], ...]
+    problems: tuple[tuple[int, str], ...]
+
+
+def read_added(words: Sequence[str], *, arch: str | None, machine: str | None) -> Added:
+    """What the arguments add to a machine. Assigned devices are left out: nothing says whether
+    they are network adapters. What an argument refers to among libvirt's own is not looked up."""
+    arguments = parse(words)
+    nics = tuple(
+        (arguments.places[pair], msgspec.structs.replace(nic, evidence=_EVIDENCE))
+        for pair, nic in added_nics(arguments, arch=arch, machine=machine)
+        if nic.backend != "vfio"
+    )
+    return Added(nics, tuple(sorted(_problems(arguments, len(words) - 1, arch, machine))))
+
+
+def _problems(
+    arguments: Arguments, last: int, arch: str | None, machine: str | None
+) -> Iterator[tuple[int, str]]:
+    for faults in (broken(arguments), misplaced(arguments), unnamed(arguments, arch, machine)):
+        for pair, problem in faults:
+            yield arguments.places[pair], problem
+    if arguments.problem is not None:
+        yield last, arguments.problem

@@ -1,0 +1,58 @@
+"""What shows that the arguments of NICs are incomplete: each place, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from vnicaudit.platforms.qemu.arguments import Arguments
+from vnicaudit.platforms.qemu.boards import default_nic, device_name
+from vnicaudit.platforms.qemu.options import BrokenOption, Options, lenient, options
+
+_NIC_OPTIONS = ("device", "netdev", "nic", "net")
+
+
+class Fault(NamedTuple):
+    """``pair`` is the index of the option among the arguments' pairs."""
+
+    pair: int
+    problem: str
+
+
+def broken(arguments: Arguments) -> Iterator[Fault]:
+    """JSON that is cut off: of ``-device`` and ``-netdev``, which alone may add a NIC by it."""
+    for pair, (name, value) in enumerate(arguments.pairs):
+        if name in ("device", "netdev") and value is not None:
+            try:
+                options(value)
+            except BrokenOption as error:
+                yield Fault(pair, f"-{name}: {error}")
+
+
+def misplaced(arguments: Arguments) -> Iterator[Fault]:
+    """A NIC's option without a value of its own, or in one word with it: QEMU takes the next
+    option for its value, the whole word for the name of an option."""
+    for pair, (name, value) in enumerate(arguments.pairs):
+        first, blank, _rest = name.partition(" ")
+        if name in _NIC_OPTIONS and (value or "-").startswith("-"):
+            yield Fault(pair, f"-{name} has no value: {value!r} stands in its place")
+        elif blank and first in _NIC_OPTIONS:
+            yield Fault(pair, f"-{first} and its value are one argument: QEMU has no such option")
+
+
+def unnamed(arguments: Arguments, arch: str | None, machine: str | None) -> Iterator[Fault]:
+    """A NIC without ``model=`` on a board whose default is not known (``kvm -net nic``)."""
+    for pair, (name, value) in enumerate(arguments.pairs):
+        given = lenient(value, "type") if name in ("net", "nic") else {}
+        kind = given.get("type", "user" if name == "nic" else "")
+        a_nic = kind == "nic" if name == "net" else name == "nic" and kind != "none"
+        if a_nic and legacy_driver(given, arch, machine) is None:
+            yield Fault(
+                pair, f"-{name} names no model=, and the machine's default NIC is not known"
+            )
+
+
+def legacy_driver(given: Options, arch: str | None, machine: str | None) -> str | None:
+    """The device of ``-net nic`` and ``-nic``; None where the machine's default is not known."""
+    model = given.get("model")
+    return default_nic(arch, machine) if model is None else device_name(model, arch)

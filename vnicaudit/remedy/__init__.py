@@ -1,0 +1,7 @@
+"""Make the changes that findings propose, where the owner keeps the description.
+
+``contract.py`` is all that is known of platforms. Fixing files in place: ``reading.py`` reads and
+judges bytes, ``in_place.py`` makes and tries the changes of one file in memory, ``check.py`` says
+what speaks against what came out, ``replacing.py`` puts it in the file's place, ``files.py`` does
+all of that for many files.
+"""

@@ -1,0 +1,223 @@
+"""What speaks against a change that was made in memory: nothing, before a file is replaced.
+
+The finding must be gone; nothing worse may have come up; every fact that was not to be changed
+must be what it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import groupby
+from typing import NamedTuple
+
+from msgspec.structs import asdict, fields, replace
+
+from vnicaudit.audit.files import Item
+from vnicaudit.model.domain import Domain, DomainConfig
+from vnicaudit.model.finding import SEVERITIES, Change, Finding
+from vnicaudit.model.kubevirt import Preference
+from vnicaudit.model.nic import Nic, NicConfig
+from vnicaudit.model.nova import NovaConfig, NovaOption
+from vnicaudit.remedy.contract import platform_of, writer_of
+from vnicaudit.remedy.reading import Key, Reading, key_of
+
+_PREFERS = {"model": "interface_model"}
+"""Field of a change -> what a preference's record calls it."""
+_PLACES = {"location", "places"}
+_SWITCHED = ("queues", "multiqueue")
+"""Fields that a manifest sets for all NICs of a domain."""
+_FIELDS = frozenset(field.name for field in fields(NicConfig))
+
+
+class Made(NamedTuple):
+    """A finding whose change was made; ``subject`` is the place of what it is about."""
+
+    subject: int
+    finding: Finding
+    change: Change
+
+    @property
+    def key(self) -> Key:
+        """What makes it the same finding again."""
+        return key_of(self.subject, self.finding)
+
+
+def objection(before: Reading, after: Reading, made: Iterable[Made]) -> str | None:
+    """The first thing that speaks against having made these changes (in the order of their
+    subjects); None where nothing does."""
+    made = tuple(made)
+    return next(_objections(before, after, made), None)
+
+
+def _objections(before: Reading, after: Reading, made: tuple[Made, ...]) -> Iterator[str]:
+    if before.errors != after.errors:
+        error = next(iter(after.errors), "")
+        yield f"the result could not be read as before: {error or 'something is not there'}"
+    if len(before.judged) != len(after.judged):
+        yield "the result does not describe as much as before"
+        return
+    by_subject: dict[int, tuple[Made, ...]] = {
+        number: tuple(group) for number, group in groupby(made, lambda one: one.subject)
+    }
+    for number, (old, new) in enumerate(zip(before.judged, after.judged, strict=True)):
+        if len(new.audited.crashed) > len(old.audited.crashed):
+            yield f"rule {new.audited.crashed[-1].rule} crashes on the result"
+        yield from _other_facts(old.item, new.item, by_subject.get(number, ()))
+    yield from _findings(before.findings(), after.findings(), made)
+
+
+def _findings(
+    before: dict[Key, Finding], after: dict[Key, Finding], made: tuple[Made, ...]
+) -> Iterator[str]:
+    for one in made:
+        if one.key in after:
+            yield f"the problem would not be gone: {after[one.key].message}"
+    worst = _worst(made)
+    for key, finding in after.items():
+        old = before.get(key)
+        rank = SEVERITIES.index(finding.severity)
+        if old is not None and rank <= SEVERITIES.index(old.severity):
+            continue
+        if finding.confidence == "low":  # a hint (more queues?) is no harm done, and is reported
+            continue
+        if rank > worst.get((key[0], key[3]), worst.get(key[0], -1)):
+            yield f"it would bring up {finding.rule} ({finding.severity}): {finding.message}"
+
+
+def _worst(made: tuple[Made, ...]) -> dict[object, int]:
+    """How severe a new finding may be, by subject and NIC: no more than what was fixed on that
+    NIC; where nothing was, by subject alone: in that domain or file."""
+    found: dict[object, int] = {}
+    for one in made:
+        rank = SEVERITIES.index(one.finding.severity)
+        for place in ((one.subject, one.finding.nic.index), one.subject):
+            found[place] = max(rank, found.get(place, -1))
+    return found
+
+
+def _other_facts(old: Item, new: Item, made: tuple[Made, ...]) -> Iterator[str]:
+    if isinstance(old, Domain) and isinstance(new, Domain):
+        yield from _domain(old, new, made)
+    elif isinstance(old, NovaConfig) and isinstance(new, NovaConfig):
+        yield from _nova(old, new, made)
+    elif isinstance(old, Preference) and isinstance(new, Preference):
+        changed = {_PREFERS.get(one.change.field, one.change.field) for one in made} | _PLACES
+        if _without(asdict(old), changed) != _without(asdict(new), changed):
+            yield "something else of the preference would change"
+    elif type(old) is not type(new):
+        yield "the result is something else than before"
+
+
+def _nova(old: NovaConfig, new: NovaConfig, made: tuple[Made, ...]) -> Iterator[str]:
+    changed = {one: _option_of(one, old) for one in made}
+    for one, option in changed.items():
+        if option is None or option.name != one.change.field.rpartition("/")[2]:
+            yield f"{one.change.field} is not what stands there"
+            return
+    wanted = [option for given in old.options for option in _expected(given, changed)]
+    if wanted != [_as_set(option) for option in new.options]:
+        yield "another option of the file would change"
+
+
+def _option_of(made: Made, config: NovaConfig) -> NovaOption | None:
+    place = made.finding.location
+    options = config.options
+    return next((o for o in options if (o.file, o.line) == (place.file, place.line)), None)
+
+
+def _domain(old: Domain, new: Domain, made: tuple[Made, ...]) -> Iterator[str]:
+    changes = [one.change for one in made]
+    if (old.name, old.uuid) != (new.name, new.uuid) or len(old.nics) != len(new.nics):
+        yield "the domain would be another one"
+        return
+    if _settled(old.declared, changes) != _settled(new.declared, changes):
+        yield "something else of the domain would change"
+    shared = _shared(old, changes)
+    by_nic: dict[int | None, list[Change]] = {}
+    for one in made:
+        by_nic.setdefault(one.finding.nic.index, []).append(one.change)
+    for nic, other in zip(old.nics, new.nics, strict=True):
+        yield from _nic(old, nic, other, by_nic.get(nic.index, []), shared)
+
+
+def _nic(
+    domain: Domain, old: Nic, new: Nic, changes: list[Change], shared: set[str]
+) -> Iterator[str]:
+    if _identity(old) != _identity(new):
+        yield f"NIC {old.index} would be another one"
+    wanted = {change.field: change.new for change in changes if change.field in _FIELDS}
+    for field, value in wanted.items():
+        if field not in shared and _said(new.declared, field) != value:
+            yield f"{field} would not be {value or 'gone'}"
+    free = wanted.keys() | _entailed(domain, wanted) | shared
+    if _kept(old.declared, free) != _kept(new.declared, free):
+        yield f"something else of NIC {old.index} would change"
+
+
+def _entailed(domain: Domain, wanted: Iterable[str]) -> set[str]:
+    platform = platform_of(domain)
+    entailed = {} if platform is None else writer_of(platform).ENTAILED
+    return {other for field in wanted for other in entailed.get(field, ())}
+
+
+def _shared(domain: Domain, changes: list[Change]) -> set[str]:
+    """Fields that change on every NIC when they change on one."""
+    platform = platform_of(domain)
+    if not changes or platform is None:
+        return set()
+    return {change.field for change in changes} & writer_of(platform).SHARED
+
+
+def _identity(nic: Nic) -> tuple[object, ...]:
+    return nic.index, nic.mac, nic.source, nic.target_dev, nic.alias, nic.running
+
+
+def _said(nic: NicConfig, field: str) -> str | None:
+    value = getattr(nic, field)
+    return None if value in (None, ()) else str(value)
+
+
+def _kept(nic: NicConfig, free: set[str]) -> NicConfig:
+    """What is set beside ``free``: with these put back to what a NIC has that sets nothing."""
+    invalid = tuple(entry for entry in nic.invalid if entry[0] not in free)
+    nothing = NicConfig()
+    return replace(nic, **{field: getattr(nothing, field) for field in free}, invalid=invalid)
+
+
+def _settled(domain: DomainConfig, changes: list[Change]) -> DomainConfig:
+    """What is set for the domain beside the changes. What its guest is taken to be able to drive
+    may follow from the model of a NIC."""
+    if any(change.field == "model" for change in changes):
+        domain = replace(domain, readiness="", pcie_ports=None)
+    if domain.manifest is not None and any(change.field in _SWITCHED for change in changes):
+        domain = replace(domain, manifest=replace(domain.manifest, multiqueue=None))
+    return domain
+
+
+_Set = tuple[str, str, str, str, bool]
+
+
+def _expected(option: NovaOption, changed: Mapping[Made, NovaOption | None]) -> Iterator[_Set]:
+    """The option as it is to be; nothing where it is to be gone, with all of its name."""
+    for one, other in changed.items():
+        if other is None:
+            continue
+        if one.change.new is None:
+            if _where(option) == _where(other):
+                return
+        elif option == other:
+            yield _as_set(replace(option, value=one.change.new))
+            return
+    yield _as_set(option)
+
+
+def _where(option: NovaOption) -> tuple[str, str, str]:
+    return option.file, option.section, option.name
+
+
+def _as_set(option: NovaOption) -> _Set:
+    return option.section, option.name, option.value, option.file, option.certain
+
+
+def _without(given: dict[str, object], names: set[str]) -> dict[str, object]:
+    return {name: value for name, value in given.items() if name not in names}

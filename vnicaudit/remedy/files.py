@@ -1,0 +1,87 @@
+"""Fix many files in place, one after the other."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from vnicaudit.audit.files import MAX_BYTES
+from vnicaudit.audit.options import RunOptions
+from vnicaudit.audit.run import Run
+from vnicaudit.audit.work import AuditWork
+from vnicaudit.errors import RefusedError
+from vnicaudit.model.report import Audited
+from vnicaudit.remedy.contract import writer_of
+from vnicaudit.remedy.in_place import Outcome, Refused, fixed
+from vnicaudit.remedy.replacing import replace_file
+
+
+class FileFixed(NamedTuple):
+    """What became of one file. ``before`` and ``after`` are its text where it changes, else empty;
+    ``error`` says why a file with findings could not be looked at once more."""
+
+    path: str
+    before: str = ""
+    after: str = ""
+    made: int = 0
+    refused: tuple[Refused, ...] = ()
+    unsafe: int = 0
+    error: str = ""
+
+
+def files_with_changes(
+    targets: Iterable[str], work: AuditWork, options: RunOptions
+) -> dict[str, None]:
+    """The files of the targets in which there is a change to make, in order."""
+    found: dict[str, None] = {}
+    for product in Run(work, options).items(targets):
+        for finding in product.findings if isinstance(product, Audited) else ():
+            if finding.change is not None and finding.location.file is not None:
+                found[finding.location.file] = None
+    return found
+
+
+def fix_files(
+    paths: Iterable[str], work: AuditWork, *, include_unsafe: bool, write: bool
+) -> Iterator[FileFixed]:
+    """Fix each file. ``write`` False: only say what would become of it."""
+    for path in paths:
+        try:
+            outcome = fixed(_content(path), path, work, include_unsafe=include_unsafe)
+        except OSError as error:
+            yield FileFixed(path, error=error.strerror or str(error))
+            continue
+        yield _replaced(path, outcome) if write else shown(path, outcome)
+
+
+def fix_text(data: bytes, name: str, work: AuditWork, *, include_unsafe: bool) -> FileFixed:
+    """What would become of a text that is no file's."""
+    return shown(name, fixed(data, name, work, include_unsafe=include_unsafe))
+
+
+def shown(path: str, outcome: Outcome) -> FileFixed:
+    """An outcome, to be reported."""
+    refused, unsafe = outcome.refused, outcome.unsafe
+    if outcome.platform is None or outcome.before == outcome.after:
+        return FileFixed(path, refused=refused, unsafe=unsafe)
+    text_of = writer_of(outcome.platform).text_of
+    texts = text_of(outcome.before), text_of(outcome.after)
+    return FileFixed(path, *texts, len(outcome.made), refused, unsafe)
+
+
+def _replaced(path: str, outcome: Outcome) -> FileFixed:
+    if outcome.before != outcome.after:
+        try:
+            replace_file(path, outcome.before, outcome.after)
+        except RefusedError as error:
+            lost = (Refused(finding, str(error), owned=False) for finding in outcome.made)
+            return FileFixed(path, refused=(*outcome.refused, *lost), unsafe=outcome.unsafe)
+    return shown(path, outcome)
+
+
+def _content(path: str) -> bytes:
+    """The file, as far as anything is read that could be changed: a save image is larger."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    with open(descriptor, "rb") as stream:
+        return stream.read(MAX_BYTES)

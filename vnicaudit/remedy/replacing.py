@@ -1,0 +1,123 @@
+"""Put new content in a file's place: whole or not at all, and the file otherwise as it was.
+
+The content is written beside the file and moved over it, so that a reader finds the old or the
+new one and a full disk costs nothing. A link is followed: the file it leads to is replaced.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import stat
+import tempfile
+
+from vnicaudit.errors import RefusedError
+
+
+def replace_file(path: str, before: bytes, after: bytes) -> None:
+    """``path`` gets the content ``after``, with the owner, mode and extended attributes it had.
+
+    Raises RefusedError, with the file as it was, where it does not hold ``before`` any more, may
+    not be written, has other names (hard links, which would keep the old content), or where
+    something of it cannot be kept.
+    """
+    real = os.path.realpath(path)
+    try:
+        status = os.stat(real)
+        _check(real, status)
+        part = _written_beside(real, after, status)
+        try:
+            _check_unchanged(real, before, status)
+            os.replace(part, real)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.unlink(part)
+            raise
+        _sync(os.path.dirname(real), os.O_RDONLY | os.O_DIRECTORY)
+    except OSError as error:
+        raise RefusedError(f"the file cannot be written: {error.strerror or error}") from None
+
+
+def _check(real: str, status: os.stat_result) -> None:
+    if not stat.S_ISREG(status.st_mode):
+        raise RefusedError("not a regular file")
+    if not os.access(real, os.W_OK):
+        raise RefusedError("the file is read-only")
+    if status.st_nlink > 1:
+        raise RefusedError(
+            f"the file has {status.st_nlink} names (hard links): the others would keep the old text"
+        )
+
+
+def _written_beside(real: str, after: bytes, status: os.stat_result) -> str:
+    """The name of a new file with that content, in all else like the old one."""
+    descriptor, part = tempfile.mkstemp(prefix=".vnicaudit-", dir=os.path.dirname(real))
+    try:
+        with open(descriptor, "wb") as stream:
+            stream.write(after)
+            stream.flush()
+            _made_alike(stream.fileno(), real, status)
+            os.fsync(stream.fileno())
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(part)
+        raise
+    return part
+
+
+def _made_alike(descriptor: int, real: str, status: os.stat_result) -> None:
+    mine = os.fstat(descriptor)
+    if (mine.st_uid, mine.st_gid) != (status.st_uid, status.st_gid):
+        try:
+            os.fchown(descriptor, status.st_uid, status.st_gid)
+        except OSError as error:
+            raise RefusedError(f"the file's owner cannot be kept: {error.strerror}") from None
+    os.fchmod(descriptor, stat.S_IMODE(status.st_mode))  # behind fchown, which drops set-id bits
+    names = _attributes(real)
+    for name in names:
+        _keep_attribute(descriptor, real, name)
+    for name in set(_attributes(descriptor)) - set(names):
+        with contextlib.suppress(OSError):
+            os.removexattr(descriptor, name)
+
+
+def _attributes(file: str | int) -> list[str]:
+    """The names of the extended attributes; none on a file system that has none."""
+    try:
+        return os.listxattr(file)
+    except OSError as error:
+        if error.errno == errno.ENOTSUP:
+            return []
+        raise
+
+
+def _keep_attribute(descriptor: int, real: str, name: str) -> None:
+    """One extended attribute: an access control list, a security label, a user's own."""
+    value = os.getxattr(real, name)
+    with contextlib.suppress(OSError):
+        if os.getxattr(descriptor, name) == value:
+            return
+    try:
+        os.setxattr(descriptor, name, value)
+    except OSError as error:
+        reason = f"its extended attribute {name} cannot be kept: {error.strerror}"
+        raise RefusedError(reason) from None
+
+
+def _check_unchanged(real: str, before: bytes, status: os.stat_result) -> None:
+    with open(real, "rb") as stream:
+        now = os.fstat(stream.fileno())
+        same = (now.st_dev, now.st_ino) == (status.st_dev, status.st_ino)
+        if not same or stream.read(len(before) + 1) != before:
+            raise RefusedError("the file was changed meanwhile: run this again")
+
+
+def _sync(path: str, flags: int) -> None:
+    """Have the new name on disk too. The content is; a folder that cannot be synced costs that."""
+    with contextlib.suppress(OSError):
+        descriptor = os.open(path, flags)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

@@ -1,0 +1,128 @@
+"""GitLab Code Quality: each finding on its file and line in a merge request.
+
+Source: GitLab's documentation, "Code Quality report format" (doc/ci/testing/code_quality.md):
+``description``, ``check_name``, ``fingerprint``, ``severity`` (info, minor, major, critical,
+blocker), ``location.path`` (relative to the repository, without ``./``) and
+``location.lines.begin``. GitLab keeps one entry per fingerprint
+(lib/gitlab/ci/reports/codequality_reports.rb): ours identify a finding, so none is lost. What could
+not be read and rules that crashed are entries too: a report without them would look better than the
+audit was.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from hashlib import blake2b
+from typing import Any
+
+from vnicaudit.model.finding import Crashed, Finding
+from vnicaudit.model.report import Audited, RunEnd, RunInfo
+from vnicaudit.reports.array import Separator
+from vnicaudit.reports.encode import encode_items
+from vnicaudit.reports.safe import safe
+from vnicaudit.reports.wording import Unread, fix_label, message_of, nic_label, unread
+from vnicaudit.reports.writer import Options, Writer
+
+FORMAT = "gitlab"
+SUMMARY = "GitLab Code Quality, for merge requests"
+
+_SEVERITIES = {
+    "error": "blocker", "high": "critical", "medium": "major", "low": "minor", "info": "info",
+}  # fmt: skip
+
+
+def writer(options: Options) -> Writer:
+    """A Code Quality writer; no option changes what it writes."""
+    del options
+    return _Gitlab()
+
+
+class _Gitlab:
+    def __init__(self) -> None:
+        self._separator = Separator()
+
+    def start(self, run: RunInfo) -> str:
+        del run
+        return "["
+
+    def add(self, audited: Audited) -> str:
+        entries = [_finding(finding, audited.subject) for finding in audited.findings]
+        entries.extend(_crash(crashed, audited) for crashed in audited.crashed)
+        return self._written(entries)
+
+    def finish(self, end: RunEnd) -> Iterator[str]:
+        for target in end.targets:
+            yield self._written([_unread(error, target.target) for error in unread(target)])
+        yield "\n]\n"
+
+    def _written(self, entries: list[dict[str, Any]]) -> str:
+        return self._separator.before() + encode_items(entries) if entries else ""
+
+
+def _finding(finding: Finding, subject: str) -> dict[str, Any]:
+    place = finding.location
+    text = f"{_who(subject, nic_label(finding.nic))}: {message_of(finding)}"
+    if finding.fix:
+        text += f". {fix_label(finding)}: {finding.fix}"
+    return _entry(
+        finding.rule,
+        _SEVERITIES[finding.severity],
+        text,
+        finding.fingerprint,
+        (place.file or place.target, place.line),
+    )
+
+
+def _crash(crashed: Crashed, audited: Audited) -> dict[str, Any]:
+    who = _who(audited.subject, nic_label(crashed.nic))
+    return _entry(
+        crashed.rule,
+        "blocker",
+        f"{who}: the rule crashed: {crashed.error}",
+        _digest("crashed", crashed.rule, audited.target, who),
+        (audited.file or audited.target, None),
+    )
+
+
+def _unread(error: Unread, target: str) -> dict[str, Any]:
+    return _entry(
+        "unread",
+        "blocker",
+        f"could not be read: {error.message}",
+        _digest("unread", target, error.place, error.message),
+        (error.file or target, error.line),
+    )
+
+
+def _entry(
+    check: str, severity: str, text: str, mark: str, place: tuple[str, int | None]
+) -> dict[str, Any]:
+    file, line = place
+    return {
+        "description": safe(text),
+        "check_name": check,
+        "fingerprint": mark,
+        "severity": severity,
+        "location": {"path": _relative(file), "lines": {"begin": line or 1}},
+    }
+
+
+def _who(subject: str, nic: str) -> str:
+    return f"{subject}, {nic}" if nic else subject
+
+
+def _relative(file: str) -> str:
+    """A path from the folder the audit runs in, as GitLab wants it; what is elsewhere stays."""
+    if "://" in file:
+        return safe(file)
+    try:
+        here = os.getcwd().rstrip("/") + "/"
+    except FileNotFoundError:  # the current folder has been deleted
+        return safe(file)
+    return safe(os.path.normpath(file).removeprefix(here))
+
+
+def _digest(*parts: str) -> str:
+    data = "\0".join(parts).encode("utf-8", "backslashreplace")
+    return blake2b(data, digest_size=12).hexdigest()

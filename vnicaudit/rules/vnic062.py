@@ -1,0 +1,118 @@
+"""An image asks for an emulated NIC (hw_vif_model).
+
+## What is wrong
+
+The image property `hw_vif_model` names a card that QEMU emulates: every server that is made of
+the image gets it, whatever nova.conf says.
+
+## Why it matters
+
+The property outlives its reason: it is copied from image to image long after the system in it has
+had a virtio driver. One TCP stream went from 248 Mb/s on e1000 to 7.81 Gb/s on virtio with vhost
+on the same cloud (A. Scicchitano, SWITCH, "Improving network performance within the cloud").
+
+## Bad
+
+```console
+$ openstack image create --disk-format qcow2 --file jammy.img --property os_distro=ubuntu \\
+    --property hw_vif_model=e1000 jammy
+```
+
+## Good
+
+```console
+$ openstack image create --disk-format qcow2 --file jammy.img --property os_distro=ubuntu \\
+    --property hw_vif_model=virtio jammy
+```
+
+## Fix
+
+Set `hw_vif_model=virtio` on the image. That is for new servers: since Yoga (25.0) Nova keeps the
+model of an existing one (`image_hw_vif_model`). For those: stop the server, `nova-manage
+image_property set UUID --property hw_vif_model=virtio`, start it.
+
+## Fix safety
+
+Safe where libosinfo lists virtio for the system that `os_distro` names. Unsafe otherwise: whether
+the image has a virtio driver does not follow from its properties. Windows has none of its own:
+NetKVM from virtio-win has to be in the image first.
+
+## When it does not fire
+
+* On `virtio`, and on models of particular boards (`spapr-vlan`, `lan9118`).
+* Where the image is for another hypervisor: `img_hv_type` or `hypervisor_type` says so, it has
+  `vmware_` properties, or its disk format is vmdk, vhd, vhdx or ova.
+* On s390x, where emulated PCI cards do not work at all: VNIC070.
+* An image that says it holds Windows, or does not say what it holds, is *low*: review it. There
+  are appliances without a virtio driver.
+* Where a variable or a template decides the value: skipped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from vnicaudit.model.finding import Change, Confidence, Severity
+from vnicaudit.model.machines import S390
+from vnicaudit.model.openstack import Image
+from vnicaudit.model.rule import ImageSubject, Problem, Scope
+
+NAME = "image-emulated-model"
+SEVERITY: Severity = "medium"
+SCOPE: Scope = "image"
+NEEDS: tuple[str, ...] = ("image.hw_vif_model",)
+
+_EMULATED = frozenset({"rtl8139", "ne2k_pci", "pcnet", "e1000", "e1000e", "igb", "vmxnet3"})
+
+_READY = "libosinfo lists virtio for this system; only new servers are concerned"
+_LINUX = "Linux has had a virtio driver since 2.6.25 (2008), but a small kernel may lack it"
+_WINDOWS = "Windows has no virtio driver of its own: NetKVM has to be in the image first"
+_UNKNOWN = "without a virtio driver in the image new servers have no network"
+
+
+def applies(subject: ImageSubject) -> bool:
+    """The image may ask for an emulated model, and may be for QEMU."""
+    image = subject.image
+    if image.property("hw_vif_model") is None or image.qemu is False or _on_z(image):
+        return False
+    return image.vif_model is None or image.vif_model in _EMULATED
+
+
+def check(subject: ImageSubject) -> Iterator[Problem]:
+    """One problem."""
+    image = subject.image
+    value = image.known("hw_vif_model") or ""
+    note, reason = _about(image)
+    yield Problem(
+        f"hw_vif_model = {value}: every new server of this image gets a NIC that QEMU emulates"
+        + note,
+        field="hw_vif_model",
+        severity="low" if note else None,
+        confidence=_confidence(image),
+        change=Change("hw_vif_model", value, "virtio", safe=reason is _READY, reason=reason),
+        fix="Set hw_vif_model=virtio on the image; this is for new servers. Existing ones keep "
+        "their model: stop the server, nova-manage image_property set UUID --property "
+        "hw_vif_model=virtio, start it.",
+    )
+
+
+def _about(image: Image) -> tuple[str, str]:
+    """What to add to the message, and how safe virtio is for the system in the image."""
+    if image.windows:
+        return "; review: this is Windows", _WINDOWS
+    if image.libosinfo_model is not None:
+        return "", _READY
+    if image.linux:
+        return "", _LINUX
+    return "; review: it is not known whether its system supports virtio", _UNKNOWN
+
+
+def _on_z(image: Image) -> bool:
+    return (image.known("hw_architecture") or image.known("architecture")) in S390
+
+
+def _confidence(image: Image) -> Confidence:
+    """Where nothing says that it is for QEMU, vmxnet3 may well be VMware's own."""
+    if image.qemu:
+        return "high"
+    return "low" if image.vif_model == "vmxnet3" else "medium"

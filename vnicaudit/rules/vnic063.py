@@ -1,0 +1,91 @@
+"""os_distro gives an image an emulated NIC.
+
+## What is wrong
+
+The image has no `hw_vif_model`, and its `os_distro` is the id of a system in libosinfo's database.
+Where libosinfo's Python binding is installed on a compute node, Nova then takes the first NIC that
+libosinfo lists for that system. For this one it is an emulated card, although virtio is in the
+list as well; and it beats `use_virtio_for_bridges`.
+
+## Why it matters
+
+The property looks like a mere label, and the result depends on a package of the compute node. Of
+the systems in osinfo-db 20250619 that can drive virtio, 387 get an emulated NIC that way, 121 get
+virtio (Nova's `nova/virt/osinfo.py` run against it): ubuntu22.04, ubuntu24.04, debian12, rhel9.4
+get e1000e, freebsd14.0 gets ne2k_pci.
+
+## Bad
+
+```console
+$ openstack image create --disk-format qcow2 --file jammy.img --property os_distro=ubuntu22.04 jammy
+```
+
+## Good
+
+```console
+$ openstack image create --disk-format qcow2 --file jammy.img --property os_distro=ubuntu22.04 \\
+    --property hw_vif_model=virtio jammy
+```
+
+## Fix
+
+Set `hw_vif_model=virtio` on the image: it always wins. Or set `os_distro` to a word that is no id
+of libosinfo's (`ubuntu`), which is what Glance's documentation asks for. Both are for new servers:
+Nova keeps the model of existing ones.
+
+## Fix safety
+
+Safe: libosinfo lists virtio for the system, and only new servers are concerned.
+
+## When it does not fire
+
+* When the image has `hw_vif_model`, whatever it is.
+* When `os_distro` is no id of libosinfo's: `ubuntu`, `windows`, `centos`.
+* On Windows, for which libosinfo lists no virtio.
+* Where the image is for another hypervisor (see VNIC062).
+* Where not all properties of the image are seen (a command that only sets some, a list that is
+  filled in), or a variable decides `os_distro`: skipped.
+
+Confidence is medium: whether compute nodes have libosinfo's binding is not seen here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from vnicaudit.model.finding import Change, Severity
+from vnicaudit.model.rule import ImageSubject, Problem, Scope
+
+NAME = "image-os-distro"
+SEVERITY: Severity = "high"
+SCOPE: Scope = "image"
+NEEDS: tuple[str, ...] = ("image.os_distro", "image.properties")
+
+
+def applies(subject: ImageSubject) -> bool:
+    """Nothing names a model, and os_distro may be the id of a system with an emulated one."""
+    image = subject.image
+    system = image.property("os_distro")
+    if system is None or image.property("hw_vif_model") is not None or image.qemu is False:
+        return False
+    return not system.certain or (image.libosinfo_model is not None and not image.windows)
+
+
+def check(subject: ImageSubject) -> Iterator[Problem]:
+    """One problem: asked only when everything is known."""
+    image = subject.image
+    yield Problem(
+        f"os_distro = {image.known('os_distro')} and no hw_vif_model: where a compute node has "
+        f"libosinfo, Nova takes the first NIC it lists for this system, {image.libosinfo_model}",
+        field="os_distro",
+        confidence="medium",
+        change=Change(
+            "hw_vif_model",
+            None,
+            "virtio",
+            safe=True,
+            reason="libosinfo lists virtio for this system; only new servers are concerned",
+        ),
+        fix="Set hw_vif_model=virtio on the image: it wins over libosinfo and nova.conf. This is "
+        "for new servers.",
+    )

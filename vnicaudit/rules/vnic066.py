@@ -1,0 +1,191 @@
+"""Multiqueue is asked for, or may be, and a setting of the compute node takes it away.
+
+## What is wrong
+
+One of these stands in nova.conf:
+
+* `[libvirt] max_queues = 1`: Nova gives no NIC more than one pair of queues, whatever the image
+  (`hw_vif_multiqueue_enabled`) or the flavor (`hw:vif_multiqueue_enabled`) says.
+* `[libvirt] virt_type = qemu`: for emulated guests Nova never writes queues (and asks for no
+  vhost), so that `max_queues` beside it has no effect.
+
+Or in the definition of a flavor with `hw:vif_multiqueue_enabled`:
+
+* It has one vCPU: Nova does not look at the flag then.
+* A server described in the same file boots an image whose `hw_vif_multiqueue_enabled` says the
+  opposite: Nova refuses the server (`FlavorImageConflict`).
+
+## Why it matters
+
+Nobody is told: the server is created, its image says multiqueue, and it has one queue, which one
+vCPU of the guest and one vhost thread of the host serve. `virt_type = qemu` also means that guests
+run without KVM.
+
+## Bad
+
+```ini
+[libvirt]
+max_queues = 1
+```
+
+## Good
+
+```ini
+[libvirt]
+max_queues = 8
+```
+
+## Fix
+
+Raise `max_queues` or remove it (kernels from 5.0 on have no bound then), and restart nova-compute.
+Set `virt_type = kvm` where the host has KVM. Servers get their queues at the next hard reboot.
+
+## Fix safety
+
+Unsafe: guests whose image asks for multiqueue get more queues at their next hard reboot, and more
+memory is used on the host for them. `virt_type = kvm` needs a host with KVM.
+
+## When it does not fire
+
+* Where the value is overridden by a later file, and where `compute_driver` names another driver
+  than libvirt.
+* `virt_type = qemu` alone is information, not a problem: where there is no KVM it has to be so
+  (a nested host, a test cloud). With a `max_queues` above 1 beside it, one of the two is a mistake:
+  low.
+* On a flavor: where no server in the same file uses both, the flag is off, or there are two vCPUs
+  or more. Where the number of vCPUs is not said there: skipped.
+* In a template, where a condition decides or the value is filled in: skipped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from vnicaudit.model.finding import Change, Severity
+from vnicaudit.model.nova import NovaConfig, NovaOption
+from vnicaudit.model.nova_options import as_number
+from vnicaudit.model.openstack import Flavor, Image, as_flag
+from vnicaudit.model.rule import ConfigSubject, FlavorSubject, Problem, Scope
+
+NAME = "nova-multiqueue-off"
+SEVERITY: Severity = "medium"
+SCOPE: Scope = "config"
+NEEDS: tuple[str, ...] = ("nova.driver", "nova.virt_type", "nova.max_queues")
+FLAVOR_NEEDS: tuple[str, ...] = ("flavor.hw:vif_multiqueue_enabled", "flavor.vcpus")
+
+_FLAG = "hw:vif_multiqueue_enabled"
+
+
+def applies(subject: ConfigSubject) -> bool:
+    """One of the options is set here to what takes multiqueue away, or may be."""
+    nova = subject.nova
+    if nova.libvirt is False:
+        return False
+    queues, kind = _settings(nova)
+    return any(
+        option is not None and (not option.certain or is_off)
+        for option, is_off in ((queues, _is_one(queues)), (kind, _is_qemu(kind)))
+    )
+
+
+def check(subject: ConfigSubject) -> Iterator[Problem]:
+    """At most one problem per option."""
+    nova = subject.nova
+    queues, kind = _settings(nova)
+    if queues is not None and _is_one(queues) and not _is_qemu(nova.winner("libvirt", "virt_type")):
+        yield _one_queue(nova, queues)
+    if kind is not None and _is_qemu(kind):
+        yield _emulated(nova)
+
+
+def applies_flavor(subject: FlavorSubject) -> bool:
+    """The flag is set, and is on or may clash with an image's."""
+    flag = subject.flavor.property(_FLAG)
+    if flag is None:
+        return False
+    return not flag.certain or as_flag(flag.value) or any(_clashing(subject.flavor))
+
+
+def check_flavor(subject: FlavorSubject) -> Iterator[Problem]:
+    """One problem of the flavor alone, or one for each image it clashes with."""
+    flavor = subject.flavor
+    if (flavor.vcpus or 0) < 2:
+        if as_flag(flavor.known(_FLAG) or ""):
+            yield Problem(
+                f"{_FLAG} with {flavor.vcpus} vCPU: Nova does not look at it below two vCPUs",
+                field=_FLAG,
+                severity="low",
+                fix="Remove the extra spec, or give the flavor more vCPUs.",
+            )
+        return
+    for image in _clashing(flavor):
+        yield _conflict(flavor, image)
+
+
+def _clashing(flavor: Flavor) -> Iterator[Image]:
+    """Images that are booted with the flavor and say the opposite."""
+    wanted = flavor.known(_FLAG)
+    for image in flavor.images:
+        said = image.known("hw_vif_multiqueue_enabled")
+        if wanted is not None and said is not None and as_flag(wanted) != as_flag(said):
+            yield image
+
+
+def _conflict(flavor: Flavor, image: Image) -> Problem:
+    said = image.property("hw_vif_multiqueue_enabled")
+    return Problem(
+        f"{_FLAG} = {flavor.known(_FLAG)}, and the image {image.name} says "
+        f"{image.known('hw_vif_multiqueue_enabled')}: Nova refuses a server with both "
+        "(FlavorImageConflict)",
+        field=_FLAG,
+        severity="error",
+        fix="Set the flag in one place only, or to the same value.",
+        related=() if said is None else (said.location,),
+    )
+
+
+def _one_queue(nova: NovaConfig, option: NovaOption) -> Problem:
+    return Problem(
+        "max_queues = 1: every NIC gets one pair of queues, also where the image or the flavor "
+        "asks for multiqueue",
+        field="libvirt/max_queues",
+        change=Change(
+            "max_queues",
+            option.value,
+            None,
+            safe=False,
+            reason="guests whose image asks for multiqueue get it at their next hard reboot",
+        ),
+        fix="Remove [libvirt] max_queues, or raise it, and restart nova-compute; unless one queue "
+        "is what you want here.",
+        related=nova.overridden(option),
+    )
+
+
+def _emulated(nova: NovaConfig) -> Problem:
+    queues = nova.winner("libvirt", "max_queues")
+    number = None if queues is None else as_number(queues.value)
+    beside = queues is not None and number is not None and number > 1
+    effect = f", so max_queues = {number} has no effect" if beside else ""
+    return Problem(
+        "virt_type = qemu: guests are emulated without KVM, and Nova gives none of their NICs "
+        f"more than one queue{effect}",
+        field="libvirt/virt_type",
+        severity="low" if beside else "info",
+        fix="Where this host has KVM, set [libvirt] virt_type = kvm and restart nova-compute; "
+        "where it has not, there is nothing to do"
+        + (" but to remove max_queues." if beside else "."),
+        related=() if queues is None or not beside else (nova.at(queues),),
+    )
+
+
+def _settings(nova: NovaConfig) -> tuple[NovaOption | None, NovaOption | None]:
+    return nova.setting("libvirt", "max_queues"), nova.setting("libvirt", "virt_type")
+
+
+def _is_one(option: NovaOption | None) -> bool:
+    return option is not None and as_number(option.value) == 1
+
+
+def _is_qemu(option: NovaOption | None) -> bool:
+    return option is not None and option.value == "qemu"

@@ -1,0 +1,108 @@
+"""An image asks for a NIC model that Nova's libvirt driver does not have.
+
+## What is wrong
+
+`hw_vif_model` is a word that Nova does not know, or a model of another hypervisor (`netfront`,
+`vmxnet`, `sriov`), of an emulated board (`lan9118`), or an emulated PCI card on an image for
+s390x, where it does not work.
+
+## Why it matters
+
+Servers of the image fail to build. A word Nova does not know is refused when the image is used;
+a model that is not for its `virt_type` ends in `UnsupportedHardware` on the compute node; on s390x
+Nova lets e1000 pass and QEMU fails. Source: Nova 34.0.0, `objects/fields.py` (VIFModel) and
+`virt/libvirt/vif.py` (SUPPORTED_VIF_MODELS).
+
+## Bad
+
+```console
+$ openstack image create --disk-format qcow2 --file c.img --property hw_vif_model=virtio-net-pci c
+```
+
+## Good
+
+```console
+$ openstack image create --disk-format qcow2 --file c.img --property hw_vif_model=virtio c
+```
+
+## Fix
+
+Set `hw_vif_model=virtio`, or another model of the list: virtio, e1000, e1000e, igb, ne2k_pci,
+pcnet, rtl8139, vmxnet3; spapr-vlan on POWER.
+
+## Fix safety
+
+Unsafe: whether the system in the image has a virtio driver does not follow from its properties.
+
+## When it does not fire
+
+* On any upper or lower case (`VirtIO`) and on the old names (`VirtualE1000`): Nova takes them.
+* On models of other hypervisors where nothing says that the image is for QEMU (a disk format of
+  raw or qcow2, or `img_hv_type`): skipped.
+* Where a variable or a template decides the value: skipped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from vnicaudit.model.finding import Change, Severity
+from vnicaudit.model.machines import S390
+from vnicaudit.model.openstack import VIF_MODELS, Image
+from vnicaudit.model.rule import ImageSubject, Problem, Scope
+
+NAME = "image-model-unsupported"
+SEVERITY: Severity = "error"
+SCOPE: Scope = "image"
+NEEDS: tuple[str, ...] = ("image.hw_vif_model", "image.qemu")
+
+_OTHERS = frozenset({"netfront", "vmxnet", "sriov"})
+_NOT_ON_Z = frozenset({"e1000", "rtl8139", "ne2k_pci", "pcnet", "vmxnet3", "lan9118", "spapr-vlan"})
+
+
+def applies(subject: ImageSubject) -> bool:
+    """The model may be one that does not work, and the image may be for QEMU."""
+    image = subject.image
+    if image.property("hw_vif_model") is None or image.qemu is False:
+        return False
+    return image.vif_model is None or _problem(image) is not None
+
+
+def check(subject: ImageSubject) -> Iterator[Problem]:
+    """One problem."""
+    image = subject.image
+    value = image.known("hw_vif_model") or ""
+    found = _problem(image)
+    if found is None:
+        return
+    yield Problem(
+        f"hw_vif_model = {value[:40]!r}: {found}",
+        field="hw_vif_model",
+        severity="medium" if image.vif_model == "lan9118" and not _on_z(image) else None,
+        change=Change(
+            "hw_vif_model",
+            value,
+            "virtio",
+            safe=False,
+            reason="whether the system in the image has a virtio driver is not known",
+        ),
+        fix="Set hw_vif_model=virtio on the image, or another model that Nova's libvirt driver "
+        "has: e1000, e1000e, igb, ne2k_pci, pcnet, rtl8139, vmxnet3.",
+    )
+
+
+def _problem(image: Image) -> str | None:
+    model = image.vif_model or ""
+    if model not in VIF_MODELS:
+        return "Nova knows no such model and refuses the image"
+    if model in _OTHERS:
+        return "a model of another hypervisor; Nova's libvirt driver refuses it"
+    if _on_z(image) and model in _NOT_ON_Z:
+        return "it does not exist on s390x; the server does not start"
+    if model == "lan9118":
+        return "Nova takes it with virt_type = qemu only; with kvm the server does not build"
+    return None
+
+
+def _on_z(image: Image) -> bool:
+    return (image.known("hw_architecture") or image.known("architecture")) in S390

@@ -1,0 +1,112 @@
+"""KubeVirt: multiqueue on many NICs of a guest with many vCPUs.
+
+## What is wrong
+
+`networkInterfaceMultiqueue` gives *every* virtio interface of the VM one queue pair per vCPU, 256
+at most. With many vCPUs and several interfaces that is a great number of queues, and KubeVirt has
+no field to make it smaller, neither for the VM nor for one interface.
+
+## Why it matters
+
+Each queue pair takes guest memory for its buffers, two interrupt vectors and a vhost thread of
+the node. Reported: Windows Server 2019 with 8 vCPUs, 8 GB and 10 interfaces used about 90 % of its
+memory after booting (kubevirt/kubevirt issue 18012); a limit is proposed (kubevirt/enhancements
+issue 422) and in no release. What KubeVirt does: `NetworkQueuesCapacity` in
+`pkg/virt-launcher/virtwrap/converter/network`.
+
+## Bad
+
+```yaml
+apiVersion: kubevirt.io/v1
+kind: VirtualMachineInstance
+metadata: {name: router}
+spec:
+  domain:
+    cpu: {cores: 32}
+    devices:
+      networkInterfaceMultiqueue: true
+      interfaces:
+      - {name: a, masquerade: {}}
+      - {name: b, bridge: {}}
+      - {name: c, bridge: {}}
+  networks:
+  - {name: a, pod: {}}
+  - {name: b, multus: {networkName: b}}
+  - {name: c, multus: {networkName: c}}
+```
+
+## Good
+
+```yaml
+apiVersion: kubevirt.io/v1
+kind: VirtualMachineInstance
+metadata: {name: router}
+spec:
+  domain:
+    cpu: {cores: 4}
+    devices:
+      networkInterfaceMultiqueue: true
+      interfaces:
+      - {name: a, masquerade: {}}
+      - {name: b, bridge: {}}
+      - {name: c, bridge: {}}
+  networks:
+  - {name: a, pod: {}}
+  - {name: b, multus: {networkName: b}}
+  - {name: c, multus: {networkName: c}}
+```
+
+## Fix
+
+Use fewer interfaces or fewer vCPUs, or switch `networkInterfaceMultiqueue` off; measure which
+serves better. Do not expect a ring or queue number to be settable.
+
+## Fix safety
+
+Unsafe: with multiqueue off each interface has one queue pair.
+
+## When it does not fire
+
+* Up to 64 queue pairs in all, and on VMs with one interface that has several queues.
+* Interfaces without multiqueue do not count: emulated models, SR-IOV, passt, binding plugins.
+* Where the vCPUs come from an instance type that is in none of the files beside the manifest, or
+  a preference that is not there may set multiqueue: skipped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from vnicaudit.model.finding import Change, Severity
+from vnicaudit.model.rule import DomainSubject, Problem, Scope
+
+NAME = "kubevirt-many-queues"
+SEVERITY: Severity = "medium"
+SCOPE: Scope = "domain"
+NEEDS: tuple[str, ...] = ("vcpus",)
+MANIFESTS = True
+
+_MANY = 64
+_REASON = "each interface would be left with one queue pair: measure before and after"
+
+
+def applies(subject: DomainSubject) -> bool:
+    """A manifest with multiqueue, and two NICs that may have it."""
+    manifest = subject.domain.manifest
+    if manifest is None or not manifest.multiqueue:
+        return False
+    return sum(nic.nic.actual_type == "ethernet" for nic in subject.nics) > 1
+
+
+def check(subject: DomainSubject) -> Iterator[Problem]:
+    """One problem where the queue pairs of all NICs are many."""
+    each = [nic.effective.queues.effective or 0 for nic in subject.nics]
+    several = [pairs for pairs in each if pairs > 1]
+    if len(several) < 2 or sum(several) <= _MANY:
+        return
+    yield Problem(
+        f"{len(several)} interfaces with {several[0]} queue pairs each are {sum(several)}: "
+        "KubeVirt cannot set fewer per interface",
+        field="multiqueue",
+        change=Change("multiqueue", "true", "false", safe=False, reason=_REASON),
+    )

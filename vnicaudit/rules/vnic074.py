@@ -1,0 +1,176 @@
+"""An option that this release of Nova does not have, or is about to lose.
+
+## What is wrong
+
+nova.conf sets an option that bears on NICs and that the release judged for (`--nova-release`,
+otherwise the newest that is known)
+
+* no longer has: its driver or nova-network is gone, or it was removed;
+* does not have yet;
+* has under another name, or calls deprecated;
+* or the whole file is one of flags (`--name=value`), which Nova last read in Essex (2012.1).
+
+## Why it matters
+
+Nova says nothing about an option it does not know: oslo.config does not read the line. Whoever
+reads the file believes it.
+
+## Bad
+
+```ini
+[DEFAULT]
+linuxnet_interface_driver = nova.network.linux_net.LinuxOVSInterfaceDriver
+[libvirt]
+vif_driver = nova.virt.libvirt.vif.LibvirtGenericVIFDriver
+```
+
+## Good
+
+```ini
+[libvirt]
+virt_type = kvm
+```
+
+## Fix
+
+Remove a line that is not read; write an old name as the current one. Judge for the release you
+run: `vnicaudit audit nova.conf --nova-release Caracal`.
+
+## Fix safety
+
+Safe where the release that was judged for is the one you run: removing a line that is not read
+changes nothing.
+
+## When it does not fire
+
+* On options that do not bear on NICs. Which ones are known, and since when, comes from the option
+  definitions in Nova's own packages, Ocata (15.0) to 34.0; what earlier releases did not have yet
+  is not known.
+* On `[DEFAULT] libvirt_use_virtio_for_bridges`: VNIC061.
+* On options of `[libvirt]` where `compute_driver` names another driver.
+* On more than 50 such lines in one file: the first are enough to tell.
+* In a template, where a condition decides whether the line is there: skipped, unless there is
+  another one for certain.
+
+It is medium where libvirt's guests depended on the option and low where those of another driver
+did. What only nova-network read is information, since Neutron does it now, whatever stands there;
+so is a name that is deprecated or old, since Nova still reads it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from vnicaudit.model.finding import Change, Severity
+from vnicaudit.model.nova import NovaConfig, NovaOption
+from vnicaudit.model.nova_options import KnownOption
+from vnicaudit.model.rule import ConfigSubject, Problem, Scope
+
+NAME = "nova-option-release"
+SEVERITY: Severity = "medium"
+SCOPE: Scope = "config"
+NEEDS: tuple[str, ...] = ("nova.names",)
+
+_ELSEWHERE = ("DEFAULT", "libvirt_use_virtio_for_bridges")
+"""VNIC061 judges it."""
+_OF_GUESTS = ("libvirt", "pci", "neutron", "compute", "workarounds")
+"""Sections that libvirt's guests depend on; of [DEFAULT] it is told by the name."""
+_NAMED = 3
+_MOST = 50
+"""Lines of one file that are told."""
+
+
+def applies(subject: ConfigSubject) -> bool:
+    """There is such an option, or may be."""
+    nova = subject.nova
+    return nova.form == "flags" or bool(_flag_lines(nova)) or bool(_found(nova))
+
+
+def check(subject: ConfigSubject) -> Iterator[Problem]:
+    """One problem per option that is certain; one for a whole file of flags."""
+    nova = subject.nova
+    if nova.form == "flags":
+        yield from _flags(nova)
+        return
+    for option in _found(nova)[:_MOST]:
+        if option.present and option.known is not None:
+            yield _problem(nova, option, option.known)
+    for option in _flag_lines(nova)[:_MOST]:
+        yield Problem(
+            f"{option.name}: a flag of the time before oslo.config, which does not read it",
+            field=nova.field_of(option),
+            severity="low",
+            fix=f"Remove the line, or write it as {option.name.lstrip('-')} in its section.",
+        )
+
+
+def _found(nova: NovaConfig) -> list[NovaOption]:
+    unread = "libvirt" if nova.libvirt is False else None
+    return [
+        option
+        for option in nova.own
+        if option.known is not None
+        and option.known.status != "current"
+        and (option.section, option.name) != _ELSEWHERE
+        and option.section != unread
+    ]
+
+
+def _flag_lines(nova: NovaConfig) -> list[NovaOption]:
+    """Lines of flags in a file of sections: no option's name begins so."""
+    return [option for option in nova.own if option.name.startswith("--") and option.present]
+
+
+def _flags(nova: NovaConfig) -> Iterator[Problem]:
+    about = [option for option in nova.own if option.known is not None] or list(nova.own)
+    names = ", ".join(dict.fromkeys(option.name for option in about[:_NAMED]))
+    more = " and others" if len(about) > _NAMED else ""
+    yield Problem(
+        "a file of flags (--name=value), of which Nova has read none since Folsom (2012.2): "
+        f"nothing in it is in effect ({names}{more})",
+        field=nova.field_of(about[0]) if about else None,
+        fix="Write what is still wanted as options in sections ([libvirt] virt_type = kvm); "
+        "nova-compute does not start with this file as its configuration.",
+    )
+
+
+def _problem(nova: NovaConfig, option: NovaOption, known: KnownOption) -> Problem:
+    field, current = nova.field_of(option), f"[{known.section}] {known.name}"
+    if known.status == "alias":
+        return Problem(
+            f"{option.written} is an old name of {current}, and still read",
+            field=field,
+            severity="info",
+            fix=f"Write it as {known.name} in [{known.section}].",
+        )
+    if known.status == "deprecated":
+        note = f"; gone from {known.removed} on" if known.removed else ""
+        return Problem(
+            f"{option.written} is deprecated since {known.deprecated}, and still read{note}",
+            field=field,
+            severity="info",
+            fix="Remove the line before the upgrade to a release that has it no more.",
+        )
+    return Problem(
+        f"{option.written} {_absent(nova, known)}",
+        field=field,
+        severity=_severity(option),
+        change=Change(
+            option.name, option.value, None, safe=True, reason="Nova does not read the line"
+        ),
+        fix="Remove the line; or name the release you run (--nova-release) if it is another one.",
+    )
+
+
+def _absent(nova: NovaConfig, known: KnownOption) -> str:
+    if known.status == "future":
+        since = "" if known.since is None else f"; it came with {known.since.name}"
+        return f"is not in {nova.release}: Nova does not read it{since}"
+    note = f": {known.note}" if known.note else ""
+    return f"has not been read since {known.removed}{note}"
+
+
+def _severity(option: NovaOption) -> Severity | None:
+    if option.section in _OF_GUESTS or option.name.startswith("libvirt_"):
+        return None
+    return "info" if option.section == "DEFAULT" else "low"

@@ -1,0 +1,100 @@
+"""A list of PCI devices (SR-IOV, vDPA) with which nova-compute does not start.
+
+## What is wrong
+
+`[pci] device_spec` (`passthrough_whitelist` up to Yoga) says which devices servers get, for SR-IOV
+and for vDPA ports alike: the virtual functions that are the parents of vDPA devices. An entry is
+not JSON, not an object, or names a device in a way that Nova refuses.
+
+## Why it matters
+
+nova-compute checks the list when it starts, and ends with `PciConfigInvalidSpec` or
+`PciDeviceWrongAddressFormat`: all servers of the node are out of Nova's hands until it is mended.
+(nova/pci/whitelist.py and devspec.py.)
+
+## Bad
+
+```ini
+[pci]
+device_spec = {"vendor_id": "15b3", "product_id": "101e", "physical_network": physnet1}
+```
+
+## Good
+
+```ini
+[pci]
+device_spec = {"vendor_id": "15b3", "product_id": "101e", "physical_network": "physnet1"}
+device_spec = {"address": "0000:65:00.*", "physical_network": "physnet2"}
+```
+
+## Fix
+
+Write each entry as a JSON object on one line: names and texts in double quotes, `vendor_id` and
+`product_id` as up to four hexadecimal digits in quotes, `address` as `domain:bus:slot.function`
+with `*` for any, or `devname`, not both.
+
+## Fix safety
+
+There is none that is made for you: which device was meant is not known.
+
+## When it does not fire
+
+* On what only the host can tell: whether the device is there, whether it is a virtual function,
+  whether it has a vDPA device, whether `physical_network` is one of Neutron's.
+* On what follows the first 50 lines of such lists.
+* In a template that fills a value in it is skipped, unless another entry is wrong for certain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from vnicaudit.model.finding import Severity
+from vnicaudit.model.nova import NovaConfig, NovaOption
+from vnicaudit.model.nova_options import as_bool
+from vnicaudit.model.pci_spec import by_name, refused
+from vnicaudit.model.rule import ConfigSubject, Problem, Scope
+
+NAME = "nova-vdpa-devices"
+SEVERITY: Severity = "error"
+SCOPE: Scope = "config"
+NEEDS: tuple[str, ...] = ("nova.devices",)
+
+_NAMES = ("device_spec", "passthrough_whitelist")
+_MOST = 50
+"""Entries that are looked at."""
+
+
+def applies(subject: ConfigSubject) -> bool:
+    """There is a list of devices in this file."""
+    return bool(_entries(subject.nova))
+
+
+def check(subject: ConfigSubject) -> Iterator[Problem]:
+    """One problem per line that Nova refuses."""
+    nova = subject.nova
+    release = 0 if nova.release is None else nova.release.number
+    for option in _entries(nova):
+        if not option.certain:
+            continue
+        reasons = [*dict.fromkeys(refused(option.value, release)), *_unplaceable(nova, option)]
+        if reasons:
+            yield Problem(
+                f"{option.written}: nova-compute does not start with it: {'; '.join(reasons[:3])}",
+                field=nova.field_of(option),
+                fix="Write each entry as a JSON object on one line, for example "
+                '{"vendor_id": "15b3", "product_id": "101e", "physical_network": "physnet1"}.',
+            )
+
+
+def _entries(nova: NovaConfig) -> list[NovaOption]:
+    return [o for o in nova.settings if o.section == "pci" and o.name in _NAMES][:_MOST]
+
+
+def _unplaceable(nova: NovaConfig, option: NovaOption) -> Iterator[str]:
+    """Placement takes addresses only (``ensure_no_dev_spec_with_devname``, from Zed on)."""
+    tracked = nova.winner("pci", "report_in_placement")
+    if tracked is None or not tracked.certain or not as_bool(tracked.value):
+        return
+    for name in by_name(option.value):
+        yield f"devname {name[:20]!r} and [pci] report_in_placement exclude each other"

@@ -1,0 +1,96 @@
+"""KubeVirt: an interface binding that was removed (slirp, macvtap, passt).
+
+## What is wrong
+
+The interface is bound by a field that KubeVirt discontinued in v1.3: `slirp`, `macvtap` or
+`passt`. The fields are still in the API, so that a manifest with one is understood, and refused.
+
+## Why it matters
+
+The VM is not admitted: "Slirp interface support has been discontinued since v1.3",
+"Passt network binding has been discontinued since v1.3", "Macvtap network binding is discontinued
+since v1.3". Source: `pkg/network/admitter/discontinued.go` and `pkg/deprecation` of KubeVirt.
+
+## Bad
+
+```yaml
+apiVersion: kubevirt.io/v1
+kind: VirtualMachineInstance
+metadata: {name: old}
+spec:
+  domain:
+    devices:
+      interfaces:
+      - name: default
+        slirp: {}
+  networks:
+  - {name: default, pod: {}}
+```
+
+## Good
+
+```yaml
+apiVersion: kubevirt.io/v1
+kind: VirtualMachineInstance
+metadata: {name: new}
+spec:
+  domain:
+    devices:
+      interfaces:
+      - name: default
+        masquerade: {}
+  networks:
+  - {name: default, pod: {}}
+```
+
+## Fix
+
+On the pod network use `masquerade: {}`, or `passtBinding: {}` where its feature gate is on. For
+macvtap use the binding plugin (`binding: {name: macvtap}`), registered in the KubeVirt resource,
+or a `bridge` binding.
+
+## Fix safety
+
+No change is proposed: another binding is another network, with other addresses and other reach.
+
+## When it does not fire
+
+* On `passtBinding: {}`, which took the place of `passt: {}`.
+* On binding plugins, whatever their names.
+* On clusters with KubeVirt before 1.3 the field works; which release runs is not in a manifest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from vnicaudit.model.finding import Severity
+from vnicaudit.model.kubevirt import REMOVED_BINDINGS
+from vnicaudit.model.rule import Problem, Scope, Subject
+
+NAME = "kubevirt-removed-binding"
+SEVERITY: Severity = "error"
+SCOPE: Scope = "nic"
+NEEDS: tuple[str, ...] = ()
+MANIFESTS = True
+
+_INSTEAD = {
+    "slirp": "On the pod network use masquerade: {}, or passtBinding: {} where its gate is on.",
+    "passt": "Use passtBinding: {} where its feature gate is on, else masquerade: {}.",
+    "macvtap": "Use the macvtap binding plugin (binding: {name: macvtap}), or a bridge binding.",
+}
+
+
+def applies(subject: Subject) -> bool:
+    """An interface with one of the three fields; plugins may bear the same names."""
+    return subject.nic.binding in REMOVED_BINDINGS and not subject.nic.plugin
+
+
+def check(subject: Subject) -> Iterator[Problem]:
+    """One problem."""
+    binding = subject.nic.binding or ""
+    yield Problem(
+        f"KubeVirt refuses the {binding} binding since v1.3: the VM is not admitted",
+        field="binding",
+        fix=_INSTEAD[binding],
+    )

@@ -1,0 +1,130 @@
+"""A property that looks like one for NICs and that Nova does not read.
+
+## What is wrong
+
+The image or flavor carries a property whose name is almost one of Nova's: without `_enabled`, with
+a colon where an image has an underscore, with an underscore where a flavor has a colon, or on a
+flavor although only images have it. Nova looks names up letter by letter.
+
+## Why it matters
+
+Nobody says so: Glance stores any property, and Nova passes over what it does not know, so that
+what was meant to be switched on is not. An extra spec without `hw:` may even keep a host from
+being found, because the scheduler's AggregateInstanceExtraSpecsFilter compares it with the
+aggregates' metadata. Source: Nova 34.0.0, `objects/image_meta.py` (the names of image properties)
+and `api/validation/extra_specs/hw.py` (those of extra specs).
+
+## Bad
+
+```console
+$ openstack image set --property hw_vif_multiqueue=true jammy
+```
+
+## Good
+
+```console
+$ openstack image set --property hw_vif_multiqueue_enabled=true jammy
+```
+
+## Fix
+
+Rename the property to the one that Nova reads; where there is none of that kind on a flavor, set
+it on the image.
+
+## Fix safety
+
+Unsafe: what has not been in effect so far will be.
+
+## When it does not fire
+
+* On any name that is not in the list of known mistakes: properties are free for everybody.
+* Where the right name is set as well: the wrong one is then only a leftover.
+* Where the image is for another hypervisor (see VNIC062).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from vnicaudit.model.finding import Change, Severity
+from vnicaudit.model.openstack import Flavor, Image, Property
+from vnicaudit.model.rule import FlavorSubject, ImageSubject, Problem, Scope
+
+NAME = "property-not-read"
+SEVERITY: Severity = "medium"
+SCOPE: Scope = "image"
+NEEDS: tuple[str, ...] = ()
+FLAVOR_NEEDS: tuple[str, ...] = ()
+
+_IMAGE = {
+    "hw_vif_multiqueue": "hw_vif_multiqueue_enabled",
+    "hw_vif_multiqueue_enable": "hw_vif_multiqueue_enabled",
+    "hw:vif_multiqueue_enabled": "hw_vif_multiqueue_enabled",
+    "vif_multiqueue_enabled": "hw_vif_multiqueue_enabled",
+    "hw:vif_model": "hw_vif_model",
+    "vif_model": "hw_vif_model",
+    "hw:virtio_packed_ring": "hw_virtio_packed_ring",
+}
+_FLAVOR = {
+    "hw:vif_multiqueue": "hw:vif_multiqueue_enabled",
+    "hw:vif_multiqueue_enable": "hw:vif_multiqueue_enabled",
+    "hw_vif_multiqueue_enabled": "hw:vif_multiqueue_enabled",
+    "hw_vif_multiqueue": "hw:vif_multiqueue_enabled",
+    "vif_multiqueue_enabled": "hw:vif_multiqueue_enabled",
+    "hw_virtio_packed_ring": "hw:virtio_packed_ring",
+    "hw_vif_model": "",
+    "hw:vif_model": "",
+}
+"""The wrong name -> the right one; empty: flavors have none."""
+
+
+def applies(subject: ImageSubject) -> bool:
+    """Any image that may be for QEMU."""
+    return bool(subject.image.properties) and subject.image.qemu is not False
+
+
+def check(subject: ImageSubject) -> Iterator[Problem]:
+    """One problem for each wrong name."""
+    yield from _problems(subject.image, _IMAGE)
+
+
+def applies_flavor(subject: FlavorSubject) -> bool:
+    """Any flavor."""
+    return bool(subject.flavor.properties)
+
+
+def check_flavor(subject: FlavorSubject) -> Iterator[Problem]:
+    """One problem for each wrong name."""
+    yield from _problems(subject.flavor, _FLAVOR)
+
+
+def _problems(thing: Image | Flavor, names: dict[str, str]) -> Iterator[Problem]:
+    for found in dict.fromkeys(each.name for each in thing.properties):
+        right = names.get(found)
+        setting = thing.property(found)
+        if right is None or setting is None or (right and thing.property(right) is not None):
+            continue
+        yield _renamed(setting, right) if right else _misplaced(setting)
+
+
+def _renamed(setting: Property, right: str) -> Problem:
+    return Problem(
+        f"{setting.name} is not read by Nova: the property is called {right}",
+        field=setting.name,
+        change=Change(
+            setting.name,
+            setting.value,
+            None,
+            safe=False,
+            reason="what has not been in effect so far will be",
+        ),
+        fix=f"Set {right} in its place.",
+    )
+
+
+def _misplaced(setting: Property) -> Problem:
+    return Problem(
+        f"{setting.name} on a flavor is not read by Nova: only images have a NIC model",
+        field=setting.name,
+        fix="Remove it here and set hw_vif_model on the images.",
+    )

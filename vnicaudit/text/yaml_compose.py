@@ -1,0 +1,201 @@
+"""The events of ruamel.yaml's parser -> nodes.
+
+ruamel.yaml parses, by its C parser where that is installed, which is 20 times as fast. The nodes
+are made here, because what is needed is positions, and what must not happen is recursion and
+expansion: an alias is the node it names, and a document whose aliases would expand to more than
+``MAX_VALUES`` is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import cache
+from typing import Any, NamedTuple
+
+from vnicaudit.text.yaml_source import Source
+from vnicaudit.text.yaml_tree import Mapping, Node, Scalar, Sequence
+
+MAX_DEPTH = 100
+"""Levels of nesting, aliases followed."""
+MAX_VALUES = 500_000
+"""Values of one document, aliases followed."""
+
+
+class NotYamlError(Exception):
+    """What is wrong, and at which position of the file."""
+
+    def __init__(self, problem: str, position: int) -> None:
+        super().__init__(problem)
+        self.problem = problem
+        self.position = position
+
+
+class _ParserError(NotYamlError):
+    """ruamel.yaml refuses it."""
+
+
+class Composed(NamedTuple):
+    """One document: its root (None: there is nothing), and the keys that stand twice in a mapping,
+    first and second."""
+
+    root: Node | None
+    duplicates: tuple[tuple[Scalar, Scalar], ...]
+
+
+def composed(source: Source, start: int, text: str) -> Composed:
+    """One document. What the C parser refuses the other one may read (JSON's surrogate pairs), or
+    word better. Raises NotYamlError."""
+    composer = _Composer(source, start, text)
+    c_parser = _c_parser()
+    if c_parser is not None:
+        try:
+            return composer.composed(_c_events(c_parser(text)))
+        except _ParserError:
+            composer = _Composer(source, start, text)
+    from ruamel.yaml import YAML
+
+    return composer.composed(YAML(typ="safe", pure=True).parse(text))
+
+
+class _Frame:
+    """A list or mapping that is being read."""
+
+    __slots__ = ("anchor", "depth", "nodes", "size", "start")
+
+    def __init__(self, start: int, anchor: str | None) -> None:
+        self.start = start
+        self.anchor = anchor
+        self.nodes: list[Node] = []
+        self.size = 1
+        self.depth = 1
+
+
+class _Composer:
+    """Makes nodes of the parser's events, without recursion."""
+
+    def __init__(self, source: Source, offset: int, text: str) -> None:
+        self._duplicates: list[tuple[Scalar, Scalar]] = []
+        self._offset = offset
+        self._text = text
+        self._anchors: dict[str, tuple[Node, int, int]] = {}
+        self._stack: list[_Frame] = [_Frame(0, None)]
+        self._template = source.template
+
+    def composed(self, events: Iterator[Any]) -> Composed:
+        """The one document that the events are of. Raises NotYamlError."""
+        from ruamel.yaml.error import MarkedYAMLError, YAMLError
+
+        try:
+            for event in events:
+                _STEPS[type(event).__name__](self, event)
+        except MarkedYAMLError as error:
+            mark = error.problem_mark or error.context_mark
+            problem = error.problem or error.context or "it cannot be parsed"
+            at = self._offset + (mark.index if mark is not None else 0)
+            raise _ParserError(problem, at) from None
+        except YAMLError as error:
+            at = getattr(error, "position", 0)
+            problem = "a character that YAML does not allow"
+            raise _ParserError(problem, self._offset + (at or 0)) from None
+        nodes = self._stack[0].nodes
+        return Composed(nodes[0] if nodes else None, tuple(self._duplicates))
+
+    def scalar(self, event: Any) -> None:
+        text = event.value
+        if not text.isascii():
+            text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        plain = not event.style and event.tag is None
+        start, end = self._offset + event.start_mark.index, self._offset + event.end_mark.index
+        node = Scalar(start, end, text, plain, event.anchor is not None)
+        self._add(node, 1, 1, event.anchor, start)
+
+    def alias(self, event: Any) -> None:
+        at = self._offset + event.start_mark.index
+        found = self._anchors.get(event.anchor)
+        if found is None:
+            raise NotYamlError("an alias of an anchor that is not there, or not yet", at)
+        self._add(*found, None, at)
+
+    def begin(self, event: Any) -> None:
+        if len(self._stack) > MAX_DEPTH:
+            at = self._offset + event.start_mark.index
+            raise NotYamlError(f"nested more than {MAX_DEPTH} levels deep", at)
+        self._stack.append(_Frame(self._offset + event.start_mark.index, event.anchor))
+
+    def end_sequence(self, event: Any) -> None:
+        frame = self._stack.pop()
+        end = self._offset + event.end_mark.index
+        node = Sequence(frame.start, end, frame.nodes, frame.anchor is not None)
+        self._add(node, frame.size, frame.depth, frame.anchor, frame.start)
+
+    def end_mapping(self, event: Any) -> None:
+        frame = self._stack.pop()
+        nodes = iter(frame.nodes)
+        pairs = list(zip(nodes, nodes, strict=True))
+        self._note_duplicates(pairs)
+        for key, value in pairs:
+            self._place_nothing(key, value)
+        end = self._offset + event.end_mark.index
+        node = Mapping(frame.start, end, pairs, frame.anchor is not None)
+        self._add(node, frame.size, frame.depth, frame.anchor, frame.start)
+
+    def skip(self, event: Any) -> None:
+        """Begin and end of the stream and the document."""
+
+    def _add(self, node: Node, size: int, depth: int, anchor: str | None, at: int) -> None:
+        if anchor is not None:
+            self._anchors[anchor] = (node, size, depth)
+        frame = self._stack[-1]
+        frame.nodes.append(node)
+        frame.size += size
+        frame.depth = max(frame.depth, depth + 1)
+        if frame.size > MAX_VALUES:
+            raise NotYamlError(f"more than {MAX_VALUES} values, aliases followed", at)
+        if frame.depth > MAX_DEPTH + 1:
+            raise NotYamlError(f"nested more than {MAX_DEPTH} levels deep", at)
+
+    def _place_nothing(self, key: Node, value: Node) -> None:
+        """``key:`` without a value: that stands behind the colon. The parsers differ in this."""
+        if not isinstance(value, Scalar) or value.text or not value.plain or value.anchored:
+            return
+        colon = self._text.find(":", key.end - self._offset, value.start - self._offset)
+        value.start = value.end = self._offset + colon + 1 if colon >= 0 else key.end
+
+    def _note_duplicates(self, pairs: list[tuple[Node, Node]]) -> None:
+        if self._template:  # the branches of a condition set the same key
+            return
+        seen: dict[str, Scalar] = {}
+        for key, _value in pairs:
+            if isinstance(key, Scalar):
+                first = seen.setdefault(key.text, key)
+                if first is not key:
+                    self._duplicates.append((first, key))
+
+
+_STEPS: dict[str, Callable[[_Composer, Any], None]] = {
+    "ScalarEvent": _Composer.scalar,
+    "AliasEvent": _Composer.alias,
+    "SequenceStartEvent": _Composer.begin,
+    "MappingStartEvent": _Composer.begin,
+    "SequenceEndEvent": _Composer.end_sequence,
+    "MappingEndEvent": _Composer.end_mapping,
+    "StreamStartEvent": _Composer.skip,
+    "StreamEndEvent": _Composer.skip,
+    "DocumentStartEvent": _Composer.skip,
+    "DocumentEndEvent": _Composer.skip,
+}
+
+
+def _c_events(parser: Any) -> Iterator[Any]:
+    while parser.check_event():
+        yield parser.get_event()
+
+
+@cache
+def _c_parser() -> Any:
+    """ruamel.yaml's C parser; None where it is not installed."""
+    from ruamel.yaml import YAML
+    from ruamel.yaml.parser import Parser
+
+    found = YAML(typ="safe").Parser
+    return None if found is Parser else found

@@ -1,0 +1,126 @@
+"""Edits of YAML and JSON in the manner of what stands around them: style, quotes, indentation.
+
+On the nodes of :mod:`vnicaudit.text.yaml_nodes`. What a template puts in, and what an anchor or a
+merge shares with other places, is not changed.
+"""
+
+from __future__ import annotations
+
+import re
+
+from vnicaudit.errors import RefusedError
+from vnicaudit.text.edits import Edit
+from vnicaudit.text.yaml_nodes import Place
+from vnicaudit.text.yaml_source import Source
+from vnicaudit.text.yaml_tree import Mapping, Node, Scalar, Sequence
+
+_STEP = re.compile(r"(?:\[\d+\])?(.*)", re.DOTALL)
+_PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")
+_LINE_END = re.compile(r"[^\n]*?(?=\r?\n|\r?\Z)")
+_BLANK = " \t\r\n"
+
+
+def at_pointer(top: Place, pointer: str) -> Place | None:
+    """The value that a JSON pointer (behind its document's number) names below ``top``."""
+    match = _STEP.fullmatch(pointer)
+    place: Place | None = top
+    for step in (match[1] if match else "").split("/")[1:]:
+        if place is None or not step:
+            return place
+        key = step.replace("~1", "/").replace("~0", "~")
+        if isinstance(place.node, Sequence):
+            items = place.items()
+            place = items[int(key)] if key.isdecimal() and int(key) < len(items) else None
+        else:
+            place = place.child(key)
+    return place
+
+
+def with_value(place: Place, value: str) -> Edit:
+    """The scalar at a place made ``value``, in the quotes it has.
+
+    Raises RefusedError where it is no scalar in one line, or not for sure what stands there.
+    """
+    _check(place)
+    source, node = place.document.source, place.node
+    written = source.written(node)
+    if not isinstance(node, Scalar) or not written or written[0] in "|>&*!" or "\n" in written:
+        raise RefusedError("what stands there is no simple value: edit it by hand")
+    quote = 1 if written[0] in "'\"" else 0
+    _check_value(value)
+    return _edit(source, node.start + quote, node.end - quote, value)
+
+
+def with_key(place: Place, key: str, value: str, after: tuple[str, ...]) -> Edit:
+    """The mapping at a place with one more key, behind the first of ``after`` it has.
+
+    Raises RefusedError where none of these is there, or where it stands in a mapping not for sure.
+    """
+    _check(place)
+    mapping = place.node
+    if not isinstance(mapping, Mapping) or not place.complete:
+        raise RefusedError("a template may put more in here: edit it by hand")
+    if _pair(mapping, key) is not None:
+        raise RefusedError(f"{key} stands there without a value: edit it by hand")
+    _check_value(value)
+    source = place.document.source
+    sibling = next((found for name in after if (found := _pair(mapping, name))), None)
+    if sibling is None:
+        raise RefusedError(f"there is none of {', '.join(after)} beside which to put {key}")
+    name, given = sibling
+    if source.text[mapping.start : mapping.start + 1] == "{":
+        return _in_flow(source, name, given, key, value)
+    end = _last_position(source, name, given)
+    column = source.line_column(name.start)[1] - 1
+    match = _LINE_END.match(source.text, end)
+    place_of = end if match is None else match.end()
+    line_break = "\r\n" if source.text[place_of : place_of + 1] == "\r" else "\n"
+    return _edit(source, place_of, place_of, f"{line_break}{' ' * column}{key}: {value}")
+
+
+def _in_flow(source: Source, name: Scalar, given: Node, key: str, value: str) -> Edit:
+    text = source.text
+    before = text[: name.start]
+    blank = before[len(before.rstrip(_BLANK)) :] or " "
+    if text[name.start : name.start + 1] == '"':
+        key = f'"{key}"'
+        value = value if value in ("true", "false") else f'"{value}"'
+    end = _last_position(source, name, given)
+    return _edit(source, end, end, f",{blank}{key}: {value}")
+
+
+def _pair(mapping: Mapping, name: str) -> tuple[Scalar, Node] | None:
+    """A key of the mapping's own and its value."""
+    for key, value in mapping.pairs:
+        if isinstance(key, Scalar) and key.text == name:
+            return key, value
+    return None
+
+
+def _last_position(source: Source, name: Scalar, node: Node) -> int:
+    """Where the text of a value ends, without the blanks and remarks behind it. Raises
+    RefusedError where an alias ends it, which stands elsewhere."""
+    above = name.start
+    while True:
+        if node.start < above:
+            raise RefusedError("an alias stands there: edit it by hand")
+        if isinstance(node, Scalar) or source.text[node.start : node.start + 1] in ("[", "{"):
+            return max(node.start, len(source.text[: node.end].rstrip(_BLANK)))
+        above = node.start
+        node = node.items[-1] if isinstance(node, Sequence) else node.pairs[-1][1]
+
+
+def _check(place: Place) -> None:
+    if not place.certain:
+        raise RefusedError("a template fills this in: edit it by hand")
+    if place.shared:
+        raise RefusedError("an anchor shares this with other places: edit it by hand")
+
+
+def _check_value(value: str) -> None:
+    if _PLAIN.fullmatch(value) is None:
+        raise RefusedError(f"{value[:40]!r} is not written here: edit it by hand")
+
+
+def _edit(source: Source, start: int, end: int, new: str) -> Edit:
+    return Edit(source.byte_offset(start), source.byte_offset(end), new.encode())

@@ -1,0 +1,221 @@
+"""YAML text -> documents, and places in them that know what they are and where.
+
+Each document of a file is parsed by itself, so that an error in one leaves the others readable.
+Templates are read with their syntax taken out (:mod:`vnicaudit.text.yaml_template`); a place says
+whether what stands there is certain.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from vnicaudit.errors import TargetError
+from vnicaudit.text.yaml_compose import NotYamlError, composed
+from vnicaudit.text.yaml_source import Source
+from vnicaudit.text.yaml_template import HOLE
+from vnicaudit.text.yaml_tree import Mapping, Node, Scalar, Sequence
+
+_MARKER = re.compile(r"^(---|\.\.\.)(?=[ \t\r\n]|\Z)", re.MULTILINE)
+_NOTHING = re.compile(r"(?:[ \t\r]*(?:#[^\n]*)?(?:\n|\Z)|%[^\n]*(?:\n|\Z))*")
+_TRUE = frozenset({"y", "yes", "true", "on"})
+_FALSE = frozenset({"n", "no", "false", "off"})
+_NULL = frozenset({"", "~", "null", "Null", "NULL"})
+_INTEGER = re.compile(r"[-+]?\d{1,18}")
+_PLACEHOLDER = re.compile(r"\$\(|\$\{|\$[A-Z_]|<[^>]*>|@\w+@|%\w+%")
+"""Of envsubst, OpenShift templates, documentation, autoconf…: replaced before it is used."""
+
+
+class Document(NamedTuple):
+    """One document of a file. ``number`` is 1-based, over all documents; ``several``: the file
+    has more than one. ``duplicates``: keys that stand twice in one mapping, first and second."""
+
+    source: Source
+    number: int
+    several: bool
+    root: Node
+    duplicates: tuple[tuple[Scalar, Scalar], ...] = ()
+
+    @property
+    def top(self) -> Place:
+        """Its root."""
+        return Place(self, self.root, f"[{self.number}]" if self.several else "")
+
+
+class Place(NamedTuple):
+    """A node with the way to it.
+
+    ``pointer`` is a JSON pointer, behind the document's number where there are several.
+    ``certain`` False: in the rendered template it may not be there, or not with this value.
+    ``shared`` True: it stands in an anchored node or is merged, so that a change of it is a
+    change of another place too.
+    """
+
+    document: Document
+    node: Node
+    pointer: str
+    certain: bool = True
+    shared: bool = False
+
+    def child(self, key: str) -> Place | None:
+        """The value of a key; None where there is none, or it is null, or this is no mapping."""
+        if not isinstance(self.node, Mapping):
+            return None
+        entry = self.node.children().get(key)
+        if entry is None:
+            return None
+        place = self._to(entry.value, entry.key.start, key, shared=entry.merged)
+        return None if place.null and place.certain else place
+
+    def at(self, *keys: str) -> Place | None:
+        """The value at the end of a path of keys."""
+        place: Place | None = self
+        for key in keys:
+            if place is None:
+                return None
+            place = place.child(key)
+        return place
+
+    def items(self) -> list[Place]:
+        """The items of a list. That a condition surrounds an item makes nothing in it uncertain:
+        where the item is, it is so."""
+        if not isinstance(self.node, Sequence):
+            return []
+        return [
+            self._to(item, self.node.start, str(number))
+            for number, item in enumerate(self.node.items)
+        ]
+
+    def names(self) -> list[str]:
+        """The keys of a mapping."""
+        return list(self.node.children()) if isinstance(self.node, Mapping) else []
+
+    @property
+    def null(self) -> bool:
+        """It has no value."""
+        node = self.node
+        return isinstance(node, Scalar) and node.plain and node.text in _NULL
+
+    @property
+    def text(self) -> str | None:
+        """The text of a scalar; None where it is none or is not certain."""
+        if not self.certain or not isinstance(self.node, Scalar):
+            return None
+        return None if _PLACEHOLDER.search(self.node.text) else self.node.text
+
+    @property
+    def boolean(self) -> bool | None:
+        """A boolean as Kubernetes' YAML 1.1 reads it (``yes``, ``on``); None where it is none."""
+        if self.text is None or not isinstance(self.node, Scalar) or not self.node.plain:
+            return None
+        word = self.node.text
+        if word not in (word.lower(), word.upper(), word.capitalize()):
+            return None
+        return True if word.lower() in _TRUE else False if word.lower() in _FALSE else None
+
+    @property
+    def integer(self) -> int | None:
+        """A whole number; None where it is none."""
+        if self.text is None or not isinstance(self.node, Scalar) or not self.node.plain:
+            return None
+        return int(self.node.text) if _INTEGER.fullmatch(self.node.text) else None
+
+    @property
+    def complete(self) -> bool:
+        """Whether all keys, or items, of it are seen: no template puts more in."""
+        node, mask = self.node, self.document.source.mask
+        if isinstance(node, Scalar):
+            return self.certain
+        column = self.document.source.line_column(node.start)[1] - 1
+        if any(hole.indent in (column, 0) for hole in mask.inserted(node.start, node.end)):
+            return False
+        return not (isinstance(node, Mapping) and any(HOLE in key for key in node.children()))
+
+    @property
+    def line_column(self) -> tuple[int, int]:
+        """Where it stands."""
+        return self.document.source.line_column(self.node.start)
+
+    def _to(self, node: Node, start: int, step: str, *, shared: bool = False) -> Place:
+        source = self.document.source
+        certain = self.certain
+        if source.template and certain:
+            certain = not source.mask.conditional(self.node.start, start) and _is_said(node, source)
+        return Place(
+            self.document,
+            node,
+            f"{self.pointer}/{step.replace('~', '~0').replace('/', '~1')}",
+            certain,
+            self.shared or shared or node.anchored,
+        )
+
+
+def documents(
+    data: bytes, file: str, wanted: Callable[[str], bool] | None = None
+) -> Iterator[Document | TargetError]:
+    """The documents of a file in order, those that are no YAML as the error that says so.
+
+    ``wanted`` looks at the text of a document before it is parsed; what it does not want is
+    passed over. Raises TargetError where the whole file cannot be read.
+    """
+    source = Source(data, file)
+    ranges = list(_ranges(source.mask.text))
+    for number, (start, end) in enumerate(ranges, 1):
+        text = source.mask.text[start:end]
+        if wanted is not None and not wanted(text):
+            continue
+        try:
+            root, duplicates = composed(source, start, _without_tabs(text))
+        except NotYamlError as error:
+            yield _error(source, error)
+            continue
+        if root is not None:
+            yield Document(source, number, len(ranges) > 1, root, duplicates)
+
+
+def _ranges(text: str) -> Iterator[tuple[int, int]]:
+    """Where each document of a file begins and ends. ``---`` and ``...`` at the beginning of a
+    line are markers wherever they stand (YAML 1.2, 9.1.2)."""
+    start, explicit = 0, False
+    for match in _MARKER.finditer(text):
+        filled = explicit or _NOTHING.fullmatch(text, start, match.start()) is None
+        if match.group() == "---":
+            if filled:
+                yield start, match.start()
+                start = match.start()
+            explicit = True
+        else:
+            if filled:
+                yield start, match.start()
+            start, explicit = match.end(), False
+    if explicit or _NOTHING.fullmatch(text, start) is None:
+        yield start, len(text)
+
+
+def _without_tabs(text: str) -> str:
+    """JSON may be indented by tabs, which YAML does not allow; in its strings there are none."""
+    if "\t" in text and text.lstrip().startswith(("{", "[")):
+        return text.replace("\t", " ")
+    return text
+
+
+def _error(source: Source, error: NotYamlError) -> TargetError:
+    line, _column = source.line_column(min(error.position, len(source.text)))
+    what = "a template that is no YAML before it is rendered" if source.template else "not YAML"
+    return TargetError(f"{what}: {error.problem}", file=source.file, line=line)
+
+
+def _is_said(node: Node, source: Source) -> bool:
+    """Whether a template says what the node is: no expression in it, none behind an empty one."""
+    if not isinstance(node, Scalar):
+        return True
+    if HOLE in node.text:
+        return False
+    if node.text:
+        return True
+    following = source.mask.inserted(node.end, node.end + 4096)
+    return not (following and not source.mask.text[node.end : following[0].start].strip())
+
+
+__all__ = ["Document", "Mapping", "Node", "Place", "Scalar", "Sequence", "Source", "documents"]

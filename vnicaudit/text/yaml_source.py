@@ -1,0 +1,53 @@
+"""The text of a YAML file, and where in it a position is."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+
+from vnicaudit.errors import TargetError
+from vnicaudit.text.yaml_template import Mask, is_template, masked
+from vnicaudit.text.yaml_tree import Node
+
+MAX_BYTES = 8 * 1024 * 1024
+"""Larger files are refused."""
+
+
+class Source:
+    """The text of a file, and where in it a position is.
+
+    ``text`` is the file as it stands there, without a byte order mark; positions are 0-based
+    characters of it.
+    """
+
+    def __init__(self, data: bytes, file: str) -> None:
+        """Raises TargetError for what is too large or is not UTF-8."""
+        if len(data) > MAX_BYTES:
+            raise TargetError(f"larger than {MAX_BYTES >> 20} MiB: not read", file=file)
+        self.file = file
+        self._mark = 3 if data.startswith(b"\xef\xbb\xbf") else 0
+        try:
+            self.text = data[self._mark :].decode("utf-8")
+        except UnicodeDecodeError as error:
+            line = data.count(b"\n", 0, error.start + self._mark) + 1
+            raise TargetError("not UTF-8, as YAML has to be", file=file, line=line) from None
+        self.mask = masked(self.text) if is_template(self.text) else Mask(self.text)
+        self.template = self.mask.text is not self.text and self.mask.text != self.text
+        self._lines: list[int] = []
+
+    def line_column(self, position: int) -> tuple[int, int]:
+        """1-based line, and 1-based column in characters."""
+        if not self._lines:
+            self._lines = [0, *(match.end() for match in re.finditer("\n", self.text))]
+        line = bisect_right(self._lines, position)
+        return line, position - self._lines[line - 1] + 1
+
+    def byte_offset(self, position: int) -> int:
+        """How many bytes of the file stand before a position."""
+        if self.text.isascii():
+            return position + self._mark
+        return len(self.text[:position].encode()) + self._mark
+
+    def written(self, node: Node) -> str:
+        """The text of a node as it stands in the file, quotes, expressions and all."""
+        return self.text[node.start : node.end]
