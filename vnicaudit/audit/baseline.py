@@ -8,7 +8,6 @@ Findings about suppressions are never part of one: an expired suppression is not
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import Annotated
 
 import msgspec
@@ -108,7 +107,7 @@ def gone(baseline: Baseline, seen: Iterable[str]) -> int:
 
 def _read(path: str) -> bytes:
     try:
-        with Path(path).open("rb") as stream:
+        with open(path, "rb") as stream:
             data = stream.read(MAX_BYTES + 1)
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror or error}") from None

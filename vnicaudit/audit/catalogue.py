@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
-import pkgutil
+import os
 import re
 from collections.abc import Iterable
 from functools import cache
@@ -19,6 +19,7 @@ from vnicaudit.model.report import RuleInfo
 MANIFESTS = "manifests"
 """Stands among the scopes of a rule whose module says ``MANIFESTS = True``."""
 
+_MODULE = re.compile(r"vnic\d{3}\.py")
 _JUDGES = re.compile(
     rb"""^(?:SCOPE: Scope = "(?=\w+"$)|def check_(?=\w+\()|MANIFESTS = True$)(\w*)""", re.MULTILINE
 )
@@ -39,8 +40,8 @@ class LoadedRule(NamedTuple):
 @cache
 def rule_ids() -> tuple[str, ...]:
     """The ids of all rules, ordered. Reads the folder, imports nothing."""
-    names = [module.name for module in pkgutil.iter_modules(vnicaudit.rules.__path__)]
-    return tuple(sorted(name.upper() for name in names if name.startswith("vnic")))
+    names = [name for folder in vnicaudit.rules.__path__ for name in os.listdir(folder)]
+    return tuple(sorted(name[:-3].upper() for name in names if _MODULE.fullmatch(name)))
 
 
 def module_of(rule_id: str) -> ModuleType:
@@ -100,8 +101,8 @@ class RuleSet:
 def judges(rule_id: str) -> frozenset[str]:
     """The scopes a rule judges, and MANIFESTS. Read from the text of its module: importing each
     to ask would cost more than judging a file."""
-    data = pkgutil.get_data("vnicaudit.rules", f"{rule_id.lower()}.py")
-    text = b"" if data is None else data
+    with open(os.path.join(vnicaudit.rules.__path__[0], f"{rule_id.lower()}.py"), "rb") as stream:
+        text = stream.read()
     return frozenset((group or MANIFESTS.encode()).decode() for group in _JUDGES.findall(text))
 
 

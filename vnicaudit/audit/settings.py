@@ -6,9 +6,9 @@ that names file and line: a setting that is silently not in effect would hide fi
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -39,23 +39,22 @@ class Loaded(msgspec.Struct, frozen=True):
         """The baseline's path, seen from the current folder."""
         if self.settings.baseline is None or self.file is None:
             return None
-        return str(Path(self.file).parent / self.settings.baseline)
+        return os.path.join(os.path.dirname(self.file), self.settings.baseline)
 
     @property
     def exclusion(self) -> Exclusion | None:
         """What the settings exclude; None where that is nothing."""
         if not self.settings.exclude or self.file is None:
             return None
-        return Exclusion(self.settings.exclude, str(Path(self.file).parent))
+        return Exclusion(self.settings.exclude, os.path.dirname(self.file) or ".")
 
 
-def load_settings(explicit: str | None, start: Path | None = None) -> Loaded:
-    """The settings of ``--config`` (``explicit``) or of the nearest file from ``start`` (None: the
-    current folder) upwards.
+def load_settings(explicit: str | None, start: str | os.PathLike[str] = ".") -> Loaded:
+    """The settings of ``--config`` (``explicit``) or of the nearest file from ``start`` upwards.
 
     Raises UsageError with file and line for whatever is wrong in it.
     """
-    source = read(Path(explicit), explicit=True) if explicit else find(start or Path())
+    source = read(explicit, explicit=True) if explicit else find(start)
     if source is None:
         return Loaded()
     for problem in _unknown_keys(source):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from vnicaudit.errors import UsageError
@@ -13,8 +14,8 @@ OWN = "vnicaudit.toml"
 SHARED = "pyproject.toml"
 MAX_BYTES = 1024 * 1024
 
-_SYNTAX_LINE = re.compile(r"\s*\(at line (\d+), column \d+\)|\s*\(at end of document\)")
-_INDEX = re.compile(r"suppress\[(\d+)\](?:\.(.+))?")
+_SYNTAX_LINE = r"\s*\(at line (\d+), column \d+\)|\s*\(at end of document\)"
+_INDEX = r"suppress\[(\d+)\](?:\.(.+))?"
 
 
 class Source(NamedTuple):
@@ -32,7 +33,7 @@ class Source(NamedTuple):
     def line(self, path: str) -> int | None:
         """The 1-based line of a key, or of the table it should stand in; None where the text does
         not show it (inline tables)."""
-        match = _INDEX.match(path)
+        match = re.match(_INDEX, path)
         if match is None:
             return self._key(path, 1, own_table=not self._shared)
         start = self._table(int(match.group(1)))
@@ -42,7 +43,7 @@ class Source(NamedTuple):
 
     @property
     def _shared(self) -> bool:
-        return Path(self.file).name == SHARED
+        return os.path.basename(self.file) == SHARED
 
     def _table(self, index: int) -> int | None:
         """The line of the nth ``[[suppress]]``, if there are as many as there should be."""
@@ -76,51 +77,51 @@ def assigns_table(line: str, key: str) -> bool:
     return bool(key) and name in (key, f"tool.vnicaudit.{key}")
 
 
-def find(start: Path) -> Source | None:
+def find(start: str | os.PathLike[str]) -> Source | None:
     """The nearest settings from ``start`` upwards; None when there are none up to the root. In one
     folder vnicaudit.toml wins; a pyproject.toml without the table is passed over.
 
     Raises UsageError for a file that cannot be read.
     """
-    folder = start.resolve()
-    for place in (folder, *folder.parents):
+    for folder in _upwards(os.path.realpath(start)):
         for name in (OWN, SHARED):
-            if _is_file(place / name):
-                source = read(place / name, explicit=False)
+            path = os.path.join(folder, name)
+            if os.path.isfile(path):
+                source = read(path, explicit=False)
                 if source is not None:
                     return source
     return None
 
 
-def read(path: Path, *, explicit: bool) -> Source | None:
+def _upwards(folder: str) -> Iterator[str]:
+    yield folder
+    while (above := os.path.dirname(folder)) != folder:
+        yield above
+        folder = above
+
+
+def read(path: str, *, explicit: bool) -> Source | None:
     """The settings in one file. None for a pyproject.toml without the table, which is an error
     when it was named on purpose. Raises UsageError."""
     text = _text(path)
-    shared = path.name == SHARED
+    shared = os.path.basename(path) == SHARED
     if shared and not explicit and "vnicaudit" not in text:
         return None  # somebody else's, and none of our business even if it were broken
     table = _parse(path, text)
     if not shared:
-        return Source(table, str(path), text)
+        return Source(table, path, text)
     tool = table.get("tool", {})
     own = tool.get("vnicaudit") if isinstance(tool, dict) else None
     if isinstance(own, dict):
-        return Source(own, str(path), text)
+        return Source(own, path, text)
     if explicit or own is not None:
         raise UsageError(f"{path}: has no table [tool.vnicaudit]")
     return None
 
 
-def _is_file(path: Path) -> bool:
+def _text(path: str) -> str:
     try:
-        return path.is_file()
-    except OSError:
-        return False  # a folder above that may not be looked into
-
-
-def _text(path: Path) -> str:
-    try:
-        with path.open("rb") as stream:
+        with open(path, "rb") as stream:
             data = stream.read(MAX_BYTES + 1)
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror or error}") from None
@@ -133,7 +134,7 @@ def _text(path: Path) -> str:
         raise UsageError(f"{path}:{line}: not UTF-8") from None
 
 
-def _parse(path: Path, text: str) -> dict[str, Any]:
+def _parse(path: str, text: str) -> dict[str, Any]:
     if sys.version_info >= (3, 11):
         import tomllib
     else:
@@ -142,8 +143,8 @@ def _parse(path: Path, text: str) -> dict[str, Any]:
         return tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         message = str(error)
-        match = _SYNTAX_LINE.search(message)
+        match = re.search(_SYNTAX_LINE, message)
         end = text.rstrip("\n").count("\n") + 1
         line = end if match is None or match.group(1) is None else int(match.group(1))
-        what = _SYNTAX_LINE.sub("", message)
+        what = re.sub(_SYNTAX_LINE, "", message)
         raise UsageError(f"{path}:{line}: not valid TOML: {what}") from None

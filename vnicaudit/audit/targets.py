@@ -9,7 +9,6 @@ import os
 import re
 from collections.abc import Callable, Iterator
 from typing import Literal, NamedTuple
-from urllib.parse import urlsplit
 
 from vnicaudit.errors import UsageError
 from vnicaudit.model.report import ReadError
@@ -45,6 +44,8 @@ def target_of(name: str) -> Target:
                 f"{name}: not a libvirt URI this reads; one begins with {', '.join(_DRIVERS)}, "
                 "for example qemu:///system"
             )
+        from urllib.parse import urlsplit  # slow to load, and for live hosts only
+
         try:
             urlsplit(name)
         except ValueError as error:

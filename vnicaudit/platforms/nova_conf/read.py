@@ -45,7 +45,7 @@ def text_of(data: bytes, file: str) -> str:
     """The file as text. Raises TargetError when it is too large."""
     if len(data) > MAX_BYTES:
         raise TargetError(f"larger than {MAX_BYTES >> 20} MiB: not read", file=file)
-    return data.decode("utf-8-sig", "replace").replace("\r\n", "\n")
+    return data.decode("utf-8", "replace").removeprefix("\ufeff").replace("\r\n", "\n")
 
 
 class Parsed(NamedTuple):

@@ -52,7 +52,7 @@ def looks_like(head: bytes) -> bool:
     """
     if b"\0" in head:
         return False
-    lines = head.decode("utf-8-sig", "replace").splitlines()
+    lines = head.decode("utf-8", "replace").removeprefix("\ufeff").splitlines()
     return (b"[" in head and _looks_like_ini(lines)) or _looks_like_flags(lines)
 
 
