@@ -92,7 +92,7 @@ def _section(name: str, command: click.Command, top: click.Context) -> str:
         usage=command.get_usage(context).removeprefix("Usage: "),
         help=_text(command),
         options="\n".join(
-            f"{_row(option, context)} {_variable(option, context)} |"
+            f"{_row(option, context)} {_variable(option)} |"
             for option in _options(command, context)
         ),
     )
@@ -110,11 +110,8 @@ def _row(option: click.Option, context: click.Context) -> str:
     return f"| `{names}` | {' '.join(meaning.split())} |"
 
 
-def _variable(option: click.Option, context: click.Context) -> str:
-    if not option.expose_value:
-        return ""  # --help
-    given = option.envvar or f"{context.auto_envvar_prefix}_{str(option.name).upper()}"
-    return f"`{given}`"
+def _variable(option: click.Option) -> str:
+    return f"`{option.envvar}`" if option.envvar else ""
 
 
 def _text(command: click.Command) -> str:

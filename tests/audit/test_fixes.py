@@ -156,7 +156,7 @@ def test_kubevirt_words(change: Change, text: str) -> None:
         (FIELDS[0], "Use -device virtio-net-pci (virtio-net-ccw on s390x)"),
         (FIELDS[2], "Set queues=4 in -netdev and mq=on,vectors=10 in -device"),
         (FIELDS[5], "Set rx_queue_size=1024 in -device"),
-        (FIELDS[6], "Remove tx_queue_size of this NIC"),
+        (FIELDS[6], "Remove tx_queue_size= of this NIC"),
         (Change("driver_name", "qemu", "vhost", safe=True), "Set vhost=on in -netdev"),
     ],
     ids=lambda value: f"{value.field}-{value.new}" if isinstance(value, Change) else "",

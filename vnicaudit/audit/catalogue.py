@@ -20,9 +20,9 @@ MANIFESTS = "manifests"
 """Stands among the scopes of a rule whose module says ``MANIFESTS = True``."""
 
 _MODULE = re.compile(r"vnic\d{3}\.py")
-_JUDGES = re.compile(
-    rb"""^(?:SCOPE: Scope = "(?=\w+"$)|def check_(?=\w+\()|MANIFESTS = True$)(\w*)""", re.MULTILINE
-)
+_SCOPE = b'\nSCOPE: Scope = "'
+_BESIDE = b"\ndef check_"
+_IN_MANIFESTS = b"\nMANIFESTS = True\n"
 
 
 class LoadedRule(NamedTuple):
@@ -101,9 +101,14 @@ class RuleSet:
 def judges(rule_id: str) -> frozenset[str]:
     """The scopes a rule judges, and MANIFESTS. Read from the text of its module: importing each
     to ask would cost more than judging a file."""
-    with open(os.path.join(vnicaudit.rules.__path__[0], f"{rule_id.lower()}.py"), "rb") as stream:
-        text = stream.read()
-    return frozenset((group or MANIFESTS.encode()).decode() for group in _JUDGES.findall(text))
+    path = os.path.join(vnicaudit.rules.__path__[0], f"{rule_id.lower()}.py")
+    with open(path, "rb", buffering=0) as stream:
+        own, *beside = stream.read().split(_BESIDE)
+    found = {own.partition(_SCOPE)[2].partition(b'"')[0]}
+    found.update(part.partition(b"(")[0] for part in beside)
+    if _IN_MANIFESTS in own:
+        found.add(MANIFESTS.encode())
+    return frozenset(name.decode() for name in found)
 
 
 def info(rule_id: str) -> RuleInfo:

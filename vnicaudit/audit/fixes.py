@@ -56,6 +56,13 @@ _QEMU_DEVICE = {
     "iommu": "iommu_platform={new} in -device",
     "driver_name": "vhost=on in -netdev",
 }
+_QEMU_GONE = {
+    "host_off": "the offloads that are switched off (csum=off, host_tso4=off …)",
+    "guest_off": "the offloads that are switched off (guest_csum=off, guest_tso4=off …)",
+    "txmode": "tx=",
+    "rx_queue_size": "rx_queue_size=",
+    "tx_queue_size": "tx_queue_size=",
+}
 _QEMU_DRIVER = {"virtio": "virtio-net-pci (virtio-net-ccw on s390x)"}
 
 
@@ -198,7 +205,8 @@ def _commandline(change: Change) -> str:
 
 def _argument(change: Change) -> str:
     if change.new is None:
-        return f"Remove {change.field} of this NIC"
+        what = _QEMU_GONE.get(change.field, change.field)
+        return f"Remove {what} of this NIC"
     if change.field == "queues":
         vectors = 2 * int(change.new) + 2
         return f"Set queues={change.new} in -netdev and mq=on,vectors={vectors} in -device"
