@@ -41,7 +41,9 @@ class Engine:
     def audit_domain(self, domain: Domain, host: HostConfig, target: str) -> Audited:
         """Judge every NIC of a domain, then the domain."""
         tray = Tray()
-        if domain.declared.type in QEMU_DOMAINS:
+        if domain.unjudged:
+            tray.skipped.append(Skipped(FOREIGN, _domain_ref(domain), domain.unjudged))
+        elif domain.declared.type in QEMU_DOMAINS:
             self._judge_all(domain, host, tray)
         elif domain.nics:
             reason = f"a QEMU or KVM domain (this one is type='{domain.declared.type}')"

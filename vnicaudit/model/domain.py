@@ -91,6 +91,8 @@ class Domain(msgspec.Struct, frozen=True):
     mark: str = ""
     """What tells a QEMU without UUID apart from others in the same file: its name, or its place
     among them. Part of fingerprints, so never a line number or a process id."""
+    unjudged: str = ""
+    """What would be needed to judge it at all; empty: it can be."""
     state: DomainState | None = None
     staged: tuple[StagedNic, ...] = ()
     coming: tuple[str, ...] = ()

@@ -6,8 +6,11 @@ from contextlib import suppress
 
 import pytest
 
+from vnicaudit.audit.catalogue import rule_ids
+from vnicaudit.audit.engine import Engine
 from vnicaudit.errors import TargetError
 from vnicaudit.model.domain import Domain
+from vnicaudit.model.host import HostConfig
 from vnicaudit.model.openstack import Flavor, Image
 from vnicaudit.platforms.infra_code.terraform import looks_like, read
 
@@ -106,7 +109,13 @@ def test_a_guest_of_libvirt() -> None:
 def test_a_guest_that_is_not_understood_is_not_judged(old: str, new: str) -> None:
     assert old in GUEST
     text = GUEST.replace(old, new)
-    assert _guests(text.replace("    ]\n", "    ])\n") if "concat" in new else text) == []
+    (domain,) = _guests(text.replace("    ]\n", "    ])\n") if "concat" in new else text)
+    assert domain.nics == ()
+    audited = Engine(rule_ids()).audit_domain(domain, HostConfig(), "t")
+    (skipped,) = audited.skipped
+    assert (skipped.rule, skipped.nic.domain) == ("*", domain.name)
+    assert skipped.needs.startswith("its type and interfaces in full")
+    assert audited.findings == ()
 
 
 def test_interfaces_before_0_9_are_always_virtio() -> None:

@@ -4,7 +4,7 @@ Since 0.9 the provider hands libvirt what is written, one to one (``docs/schema-
 ``devices.interfaces[].model.type`` is ``<model type=…>``, the branch under ``source`` is the
 interface's type, and what is left out is left out of the XML. A guest is judged if everything of
 its interfaces is understood: plain values, and none of the settings whose names there are not
-known here (``driver``). Up to 0.8 there is ``network_interface``, whose model is always virtio
+known here (``driver``); else it is reported as not judged. Up to 0.8 there is ``network_interface``, whose model is always virtio
 (``libvirt/network_interface_def.go``) and of which nothing else can be set: nothing to judge.
 """
 
@@ -26,11 +26,12 @@ DOMAIN = "libvirt_domain"
 
 _TYPES = {"network": "network", "bridge": "bridge", "direct": "direct", "user": "user"}
 """Branch of ``source`` -> interface type. Others need more than is read here."""
+_NEEDS = "its type and interfaces in full (the XML that the provider makes of them)"
 _UNDERSTOOD = frozenset({"model", "source", "mac", "target", "alias", "boot", "wait_for_ip"})
 
 
 def domains(resources: Iterable[Resource], where: Location) -> Iterator[Domain]:
-    """The guests that can be judged."""
+    """The guests of a provider of 0.9 or later."""
     for resource in resources:
         interfaces = resource.body.get("devices", "interfaces")
         if resource.type != DOMAIN or interfaces is None:
@@ -40,14 +41,15 @@ def domains(resources: Iterable[Resource], where: Location) -> Iterator[Domain]:
         nics = [_nic(node, number, place) for number, node in enumerate(interfaces.items())]
         known = [nic for nic in nics if nic is not None]
         kind = resource.body.scalar("type")
-        if known and len(known) == len(nics) and interfaces.certain and kind is not None:
-            yield Domain(
-                resource.body.scalar("name") or address,
-                _config(resource.body, kind, len(known)),
-                place,
-                tuple(known),
-                mark=address,
-            )
+        whole = len(known) == len(nics) and interfaces.certain and kind is not None
+        yield Domain(
+            resource.body.scalar("name") or address,
+            _config(resource.body, kind or "kvm", len(known)),
+            place,
+            tuple(known) if whole else (),
+            mark=address,
+            unjudged="" if whole else _NEEDS,
+        )
 
 
 def _config(body: Node, kind: str, nics: int) -> DomainConfig:
