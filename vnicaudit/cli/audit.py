@@ -118,11 +118,12 @@ Exit codes: 0 clean, 1 findings at or above --fail-on, 2 usage or configuration,
 def command(targets: tuple[str, ...], **given: Any) -> int:
     """Say what is wrong with the virtual NICs of the TARGETs.
 
-    A TARGET is a file or folder of libvirt domain XML, QEMU command lines, logs, ps output or
-    nova.conf (recognised by content), - for standard input, /proc for the QEMUs that run here,
-    or a libvirt URI. Connections are read-only; nothing is changed, but for files by --fix.
+    A TARGET is a file or folder of libvirt domain XML, QEMU command lines, logs, ps output,
+    nova.conf, KubeVirt manifests, image or flavor definitions (recognised by content), - for
+    standard input, /proc for the QEMUs that run here, or a libvirt URI. Connections are read-only;
+    nothing is changed, but for files by --fix.
     """
     if not targets and not given["nova_config"]:
         raise click.UsageError("Missing argument 'TARGET...'.")
-    prepared(targets)  # what makes no sense is said before anything is written
-    return audit(targets, orders_of(given, targets))
+    # what makes no sense is said before anything is written
+    return audit(orders_of(given, prepared(targets)))

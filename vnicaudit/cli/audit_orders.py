@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from vnicaudit.audit.baseline import Baseline, load_baseline
 from vnicaudit.audit.catalogue import select
-from vnicaudit.audit.run import prepared
+from vnicaudit.audit.targets import Target
 from vnicaudit.cli.fixing import Fixing, asked, beside_diff
 from vnicaudit.cli.options import pairs
 from vnicaudit.cli.outputs import different
@@ -17,6 +17,7 @@ from vnicaudit.errors import UsageError
 class Orders(NamedTuple):
     """Command line and settings, merged: the command line wins."""
 
+    targets: list[Target]
     reading: Reading
     rules: tuple[str, ...]
     fail_on: str
@@ -29,15 +30,16 @@ class Orders(NamedTuple):
     verbose: bool
 
 
-def orders_of(given: dict[str, Any], targets: tuple[str, ...]) -> Orders:
+def orders_of(given: dict[str, Any], targets: list[Target]) -> Orders:
     """What to do. Raises UsageError for what makes no sense together, or in the settings."""
     read = reading(given)
     settings = read.settings.settings
     baseline = given["baseline"] or read.settings.baseline
-    fixing = asked(given, prepared(targets))
+    fixing = asked(given, targets)
     outputs = beside_diff(fixing, pairs(given["formats_"], given["outputs"]), given["formats_"])
     different([place for _, place in outputs] + [given["write_baseline"] or "/dev/null"])
     orders = Orders(
+        targets=targets,
         reading=read,
         rules=_rules(
             _split(given["selected"]) or settings.select,
@@ -52,18 +54,18 @@ def orders_of(given: dict[str, Any], targets: tuple[str, ...]) -> Orders:
         quiet=given["quiet"],
         verbose=given["verbose"],
     )
-    _check_changed(targets, orders)
+    _check_changed(orders)
     return orders
 
 
-def _check_changed(targets: tuple[str, ...], orders: Orders) -> None:
+def _check_changed(orders: Orders) -> None:
     """Raises UsageError where ``--changed-since`` would leave out what it knows nothing of."""
     changed = orders.reading.options.selection.changed
     if changed is None:
         return
     if orders.write_baseline:
         raise UsageError("--write-baseline with --changed-since would forget all unchanged files")
-    for target in prepared(targets):
+    for target in orders.targets:
         if target.kind != "path" or not changed.covers(target.name):
             raise UsageError(
                 f"--changed-since: {target.name} is not in the Git repository {changed.top}"

@@ -12,48 +12,42 @@ from msgspec.structs import replace
 from vnicaudit import __version__
 from vnicaudit.audit.baseline import gone
 from vnicaudit.audit.catalogue import info
-from vnicaudit.audit.run import Run, prepared
+from vnicaudit.audit.run import Run
 from vnicaudit.audit.stale import INFO as ABOUT_SUPPRESSIONS
 from vnicaudit.audit.suppressions import Suppressor
 from vnicaudit.audit.work import AuditWork
 from vnicaudit.cli.audit_orders import Orders
-from vnicaudit.cli.fixing import fix
+from vnicaudit.cli.fixing import Fixed, fix
 from vnicaudit.cli.options import terminal_width, use_color
 from vnicaudit.cli.outputs import STDOUT, Output
 from vnicaudit.cli.progress import Progress
 from vnicaudit.cli.stdout import stream
 from vnicaudit.errors import RefusedError, TargetError
 from vnicaudit.model.finding import SEVERITIES
-from vnicaudit.model.report import Audited, RuleInfo, RunEnd, RunInfo, Tool
+from vnicaudit.model.report import Audited, RuleInfo, RunEnd, RunInfo, Summary, Tool
 from vnicaudit.reports.baseline import BaselineWriter
 from vnicaudit.reports.registry import writer
 from vnicaudit.reports.writer import Options
 
 
-def audit(targets: tuple[str, ...], orders: Orders) -> int:
+def audit(orders: Orders) -> int:
     """Fix what is to be fixed, audit, report; the exit code."""
-    progress = Progress(enabled=not orders.quiet)
     with ExitStack() as stack:
         outputs = [stack.enter_context(output) for output in _outputs(orders)]
-        done = fix(prepared(targets), orders.fixing, _work(orders), orders.reading.options)
+        done = fix(orders.targets, orders.fixing, _work(orders), orders.reading.options)
         work = _work(orders)
+        progress = Progress(enabled=not orders.quiet)
         run = Run(work, orders.reading.options, progress, done.input)
         start = RunInfo(Tool("vnicaudit", __version__), _now(), lambda: _catalogue(orders))
         for output in outputs:
             output.write(output.writer.start(start))
-        for audited in _audited(run, targets, work.suppressor):
+        names = [target.name for target in orders.targets]
+        for audited in _audited(run, names, work.suppressor):
             progress.clear()
             for output in outputs:
                 output.write(output.writer.add(audited))
         progress.clear()
-        summary = replace(
-            run.summary,
-            baseline_gone=gone(orders.baseline, run.baselined),
-            fixed=done.problems,
-            fixed_files=done.files,
-            refused=done.refused,
-        )
-        end = RunEnd(_now(), run.results, summary)
+        end = RunEnd(_now(), run.results, _summary(run, orders, done))
         for output in outputs:
             output.finish(output.writer.finish(end))
         if orders.write_baseline and _broken(run):
@@ -62,6 +56,16 @@ def audit(targets: tuple[str, ...], orders: Orders) -> int:
     if done.refused and not _broken(run):
         return RefusedError.exit_code
     return 0 if orders.write_baseline and not _broken(run) else _exit_code(run, orders.fail_on)
+
+
+def _summary(run: Run, orders: Orders, done: Fixed) -> Summary:
+    return replace(
+        run.summary,
+        baseline_gone=gone(orders.baseline, run.baselined),
+        fixed=done.problems,
+        fixed_files=done.files,
+        refused=done.refused,
+    )
 
 
 def _work(orders: Orders) -> AuditWork:

@@ -15,7 +15,7 @@ from vnicaudit.audit.targets import Target
 from vnicaudit.audit.work import AuditWork
 from vnicaudit.cli.options import use_color
 from vnicaudit.cli.outputs import STDOUT
-from vnicaudit.cli.stdout import emit, stream
+from vnicaudit.cli.stdout import emit, flush, stream
 from vnicaudit.errors import UsageError
 
 if TYPE_CHECKING:
@@ -196,6 +196,7 @@ class _Told:
 def _say(text: str) -> None:
     from vnicaudit.reports.safe import safe
 
+    flush()  # what it is about has been seen first, also where both go to one place
     click.echo(safe(text), err=True)
 
 

@@ -68,9 +68,10 @@ _SUMMARIES = {
 def cli() -> None:
     """Audit virtual NICs: what each one is declared to be, what it really is, what is wrong.
 
-    TARGETs are files or folders of libvirt domain XML, QEMU command lines, QEMU logs, ps output
-    and nova.conf (recognised by content), `-` for standard input, /proc for what runs here, and
-    libvirt URIs. Live connections are read-only; nothing is changed but files, by `audit --fix`.
+    TARGETs are files or folders of libvirt domain XML, QEMU command lines, QEMU logs, ps output,
+    nova.conf, KubeVirt manifests, image and flavor definitions (recognised by content), `-` for
+    standard input, /proc for what runs here, and libvirt URIs. Live connections are read-only;
+    nothing is changed but files, by `audit --fix`.
     """
 
 

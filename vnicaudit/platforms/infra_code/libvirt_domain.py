@@ -4,8 +4,9 @@ Since 0.9 the provider hands libvirt what is written, one to one (``docs/schema-
 ``devices.interfaces[].model.type`` is ``<model type=…>``, the branch under ``source`` is the
 interface's type, and what is left out is left out of the XML. A guest is judged if everything of
 its interfaces is understood: plain values, and none of the settings whose names there are not
-known here (``driver``); else it is reported as not judged. Up to 0.8 there is ``network_interface``, whose model is always virtio
-(``libvirt/network_interface_def.go``) and of which nothing else can be set: nothing to judge.
+known here (``driver``); else it is reported as not judged. Up to 0.8 there is
+``network_interface``, whose model is always virtio (``libvirt/network_interface_def.go``) and of
+which nothing else can be set: nothing to judge.
 """
 
 from __future__ import annotations
