@@ -17,7 +17,7 @@ PACKAGE = Path(__file__).parents[1] / "vnicaudit"
 
 LANGUAGE = ("__future__", "collections.abc", "typing")
 RULES = (*LANGUAGE, "vnicaudit.model")
-MODEL = (*LANGUAGE, "re", "msgspec", "vnicaudit.model")
+MODEL = (*LANGUAGE, "functools.cached_property", "re", "msgspec", "vnicaudit.model")
 ERRORS = (*LANGUAGE,)
 
 IMPURE = {"__import__", "eval", "exec", "open", "input", "print"}

@@ -6,11 +6,13 @@ import io
 import os
 import struct
 import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from vnicaudit.audit.files import MAX_BYTES, read_file, read_stream
+from vnicaudit.audit.files import MAX_BYTES, Item, read_file, read_stream
+from vnicaudit.audit.readers import HEAD, Content, Reader
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.report import ReadError
 
@@ -20,6 +22,28 @@ DOMAIN = """<domain type='kvm'><name>{name}</name>
 <interface type='bridge'><source bridge='br0'/>
 <model type='e1000'/></interface>
 </devices></domain>
+"""
+
+NOT_RECOGNISED = (
+    "not recognised: none of libvirt domain XML, nova.conf, QEMU log, QEMU command line or ps "
+    "output, KubeVirt manifest, image or flavor definition"
+)
+CONFIG_MAP = b"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n---\n"
+MACHINE = b"""\
+apiVersion: kubevirt.io/v1
+kind: VirtualMachineInstance
+metadata:
+  name: vmi
+spec:
+  domain:
+    devices:
+      interfaces: [{name: default, masquerade: {}}]
+"""
+ATTACHMENT = b"""\
+apiVersion: k8s.cni.cncf.io/v1
+kind: NetworkAttachmentDefinition
+metadata:
+  name: net
 """
 
 
@@ -153,8 +177,10 @@ def test_a_gigabyte_of_text_is_not_read(tmp_path: Path) -> None:
     ("data", "message"),
     [
         (b"", "empty: nothing to read"),
-        (b"\x7fELF\x02\x01\x01" + bytes(100), "not recognised: no libvirt domain XML"),
-        (b"hello\n", "not recognised: no libvirt domain XML"),
+        (b"\x7fELF\x02\x01\x01" + bytes(100), NOT_RECOGNISED),
+        (b"hello\n", NOT_RECOGNISED),
+        (b"hello\n" * 20_000, NOT_RECOGNISED),
+        (CONFIG_MAP * 2_000, NOT_RECOGNISED),
         (b"<network><name>n</name></network>", "a libvirt <network> document: it describes no NIC"),
         (b"<html></html>", "XML with the root <html>: not a libvirt domain"),
     ],
@@ -169,15 +195,89 @@ def test_other_content_is_an_error_when_named_and_passed_over_in_a_folder(
 
 def test_a_document_without_a_domain_is_named(tmp_path: Path) -> None:
     """A snapshot without its definition; a domain in somebody else's namespace."""
+    message = "recognised as libvirt domain XML, but there is nothing in it to judge: no domain"
     for text in (
         "<domainsnapshot><name>s</name></domainsnapshot>",
         "<domain xmlns='urn:other' type='kvm'><name>x</name></domain>",
     ):
         path = write(tmp_path, text.encode())
-        assert one_error(read(path)).message == "recognised, but there is no domain in it"
+        assert one_error(read(path)).message == message
         large = write(tmp_path, text.encode() + b"\n" * 100_000, "large")
-        assert one_error(read(large)).message == "recognised, but there is no domain in it"
+        assert one_error(read(large)).message == message
         assert read(path, explicit=False) == []
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (
+            b"<domainsnapshot><name>s</name></domainsnapshot>",
+            "recognised as libvirt domain XML, but there is nothing in it to judge: no domain",
+        ),
+        (
+            b"#!/bin/sh\n# openstack image create a\n",
+            "recognised as image or flavor definition, but there is nothing in it to judge: no "
+            "image, flavor or guest of libvirt",
+        ),
+    ],
+)
+def test_what_was_looked_for_is_said(tmp_path: Path, data: bytes, message: str) -> None:
+    path = write(tmp_path, data)
+    assert read(path) == [ReadError(message, str(path))]
+    assert list(read_stream(io.BytesIO(data), "-")) == [ReadError(message, "-")]
+    assert read(path, explicit=False) == []
+
+
+def test_attachments_by_themselves_are_in_order(tmp_path: Path) -> None:
+    assert read(write(tmp_path, ATTACHMENT)) == []
+    assert read(write(tmp_path, CONFIG_MAP * 2_000 + ATTACHMENT)) == []
+    assert list(read_stream(io.BytesIO(ATTACHMENT), "-")) == []
+
+
+def test_a_machine_behind_64_kib_of_other_objects(tmp_path: Path) -> None:
+    data = CONFIG_MAP * 2_000 + MACHINE
+    assert names(read(write(tmp_path, data))) == ["vmi"]
+    assert names(list(read_stream(io.BytesIO(data), "-"))) == ["vmi"]
+
+
+@pytest.mark.parametrize("prefix", [b"", b"\n" * HEAD])
+def test_a_file_and_standard_input_are_told_by_the_same_bytes(
+    tmp_path: Path, prefix: bytes
+) -> None:
+    data = prefix + b"[DEFAULT]\ncompute_driver = libvirt.LibvirtDriver\n"
+    from_file = read(write(tmp_path, data), explicit=False)
+    from_stream = [
+        item for item in read_stream(io.BytesIO(data), "-") if not isinstance(item, ReadError)
+    ]
+    assert len(from_file) == len(from_stream) == (0 if prefix else 1)
+
+
+def _without_end(content: Content) -> Iterator[Item]:
+    yield from _without_end(content)
+
+
+def _without_memory(content: Content) -> Iterator[Item]:
+    raise MemoryError(content.path)
+
+
+@pytest.mark.parametrize(
+    ("broken", "message"),
+    [
+        (_without_end, "nested too deeply to be read; please report this"),
+        (_without_memory, "not enough memory to read it"),
+    ],
+)
+def test_a_reader_at_its_end_costs_the_file(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    broken: Callable[[Content], Iterator[Item]],
+    message: str,
+) -> None:
+    row = Reader("test", "test", lambda head: head.startswith(b"test"), broken)
+    monkeypatch.setattr("vnicaudit.audit.readers.READERS", (row,))
+    path = write(tmp_path, b"test")
+    assert read(path, explicit=False) == [ReadError(message, str(path))]
+    assert list(read_stream(io.BytesIO(b"test"), "-")) == [ReadError(message, "-")]
 
 
 def test_ten_thousand_nics_in_one_domain(tmp_path: Path) -> None:
@@ -256,3 +356,27 @@ def test_a_log_read_from_its_end_keeps_its_lines(tmp_path: Path) -> None:
     (cut,) = read(write(tmp_path, (before + start[:-150]).encode()))
     assert isinstance(cut, ReadError)
     assert cut.line == 3002
+
+
+_QEMU = "qemu-system-x86_64 -m 1024 -net nic,model=e1000 -net user\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        (_QEMU, True),
+        ("#!/bin/sh\n# start it\n\n" + _QEMU, True),
+        ("$ sudo " + _QEMU, True),
+        ("  PID COMMAND\n    7 " + _QEMU, True),
+        ("# Networking\n\nStart it like this:\n\n    " + _QEMU, False),
+        ("jobs:\n  boot:\n    steps:\n    - run: |\n        " + _QEMU, False),
+        ("all:\n\t" + _QEMU, False),
+        ("set -e\ncd /tmp\n" + _QEMU, False),
+    ],
+)
+def test_a_page_that_quotes_a_command_line_counts_only_where_it_is_named(
+    tmp_path: Path, text: str, found: bool
+) -> None:
+    path = write(tmp_path, text.encode(), "page.txt")
+    assert read(path)
+    assert bool(list(read_file(str(path), str(tmp_path), explicit=False))) is found

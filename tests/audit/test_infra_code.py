@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from vnicaudit.audit.descriptions import DescriptionJudge
@@ -62,7 +63,35 @@ def test_documentation_about_images_is_passed_over(tmp_path: Path) -> None:
 def test_a_file_that_cannot_be_parsed_is_an_error(tmp_path: Path) -> None:
     file = tmp_path / "main.tf"
     file.write_text(TERRAFORM.replace("properties  =", "properties  = ="), "utf-8")
-    assert _read(file) == [ReadError("not valid HCL", str(file), 4)]
+    message = "not read by the HCL parser: '= { os_type =' where it expects something else"
+    assert _read(file) == [ReadError(message, str(file), 4)]
+
+
+def test_a_byte_order_mark_hides_nothing(tmp_path: Path) -> None:
+    file = tmp_path / "main.tf"
+    file.write_text(TERRAFORM, "utf-8-sig")
+    (image,) = _read(file)
+    assert isinstance(image, Image)
+    assert (image.location.line, image.location.column) == (1, 1)
+
+
+def test_a_byte_order_mark_before_json_and_a_script(tmp_path: Path) -> None:
+    resource = {"name": "old", "properties": {"hw_vif_model": "pcnet"}}
+    text = json.dumps({"resource": {"openstack_images_image_v2": {"old": resource}}})
+    script = "#!/bin/sh\nopenstack image set --property hw_vif_model=pcnet old\n"
+    for number, each in enumerate((text, script)):
+        file = tmp_path / str(number)
+        file.write_text(each, "utf-8-sig")
+        (image,) = _read(file)
+        assert isinstance(image, Image)
+
+
+def test_utf_16_is_named_where_it_is_about_images(tmp_path: Path) -> None:
+    file = tmp_path / "main.tf"
+    file.write_bytes(("\ufeff" + TERRAFORM).encode("utf-16-le"))
+    assert _read(file) == [ReadError("UTF-16: not read; save it as UTF-8", str(file))]
+    file.write_bytes("\ufeffa = 1\n".encode("utf-16-be"))
+    assert _read(file) == []
 
 
 def test_words_for_a_guest_of_terraform() -> None:

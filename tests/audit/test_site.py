@@ -116,3 +116,20 @@ def test_a_difference_can_be_accepted(tmp_path: Path) -> None:
     )
     result = vnicaudit("audit", "a/nova.conf", "b/nova.conf", cwd=tmp_path)
     assert result.returncode == 0, result.stdout
+
+
+def test_layers_of_one_configuration_are_no_nodes(tmp_path: Path) -> None:
+    """As kolla keeps them."""
+    (tmp_path / "config/nova/compute").mkdir(parents=True)
+    for name, size in (
+        ("nova.conf", 256), ("nova/nova-compute.conf", 512), ("nova/compute/nova.conf", 1024),
+        ("nova/nova-api.conf", 256),
+    ):  # fmt: skip
+        (tmp_path / "config" / name).write_text(RINGS.format(size))
+    assert places(tmp_path) == []
+
+
+def test_nodes_that_say_which_host_they_are_may_lie_anywhere(tmp_path: Path) -> None:
+    for name, size in (("east", 1024), ("west", 1024), ("north", 256)):
+        (tmp_path / f"{name}.conf").write_text(f"[DEFAULT]\nhost = {name}\n" + RINGS.format(size))
+    assert places(tmp_path) == ["north.conf:4:17"]

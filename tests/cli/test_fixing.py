@@ -34,6 +34,21 @@ _UNSAFE = """\
   </devices>
 </domain>
 """
+_TERRAFORM = """\
+resource "libvirt_domain" "web" {
+  name = "web"
+  type = "kvm"
+  os   = { type = "hvm", type_arch = "x86_64", type_machine = "q35" }
+  devices = {
+    interfaces = [
+      {
+        source = { bridge = { bridge = "br0" } }
+        model  = { type = "e1000" }
+      },
+    ]
+  }
+}
+"""
 _DIFF = """\
 --- a.xml
 +++ a.xml
@@ -148,6 +163,17 @@ def test_a_refused_fix_is_exit_code_5(folder: Path) -> None:
     )
     assert "2 could not be fixed in place\n" in result.stdout
     assert (folder / "a.xml").read_text() == _XML.format(name="a", queues=4, more="")
+
+
+def test_terraform_is_changed_by_hand(tmp_path: Path) -> None:
+    path = tmp_path / "main.tf"
+    path.write_text(_TERRAFORM)
+    result = vnicaudit("audit", "main.tf", "--fix", "--include-unsafe", cwd=tmp_path)
+    assert (result.returncode, result.stderr) == (1, "")
+    assert "VNIC002  NIC 0  main.tf:9\n" in result.stdout
+    assert path.read_text() == _TERRAFORM
+    shown = vnicaudit("explain", "main.tf", "--nic", "0", cwd=tmp_path).stdout
+    assert "Terraform resource" in shown
 
 
 def test_what_belongs_to_libvirt_is_no_refusal(folder: Path) -> None:

@@ -5,19 +5,29 @@ Apart from atheris, so that the suite runs the seeds through the same functions 
 
 from __future__ import annotations
 
+from vnicaudit.audit.catalogue import rule_ids
+from vnicaudit.audit.descriptions import DescriptionJudge
 from vnicaudit.audit.effective import resolve
 from vnicaudit.errors import TargetError
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.host import HostConfig
+from vnicaudit.model.openstack import Flavor, Image
 from vnicaudit.model.report import ReadError
 from vnicaudit.platforms.domain_xml.read import read_bytes
 from vnicaudit.platforms.domain_xml.recognise import looks_like_xml
+from vnicaudit.platforms.infra_code.recognise import looks_like as looks_like_infra
+from vnicaudit.platforms.infra_code.recognise import read as read_infra_code
 from vnicaudit.platforms.kubevirt.read import read_bytes as read_manifests
 from vnicaudit.platforms.kubevirt.recognise import looks_like as looks_like_kubevirt
+from vnicaudit.platforms.nova_conf.options import release_of
+from vnicaudit.platforms.nova_conf.read import read_bytes as read_config
+from vnicaudit.platforms.nova_conf.recognise import looks_like as looks_like_nova
+from vnicaudit.platforms.nova_conf.resolve import as_of
 from vnicaudit.platforms.qemu.domain import domain_of
 from vnicaudit.platforms.qemu.read import looks_like, read_text
 
 _HOST = HostConfig(arch="x86_64")
+_JUDGE = DescriptionJudge(rule_ids())
 
 
 def read_xml(data: bytes) -> None:
@@ -53,6 +63,33 @@ def read_manifest(data: bytes) -> None:
                 _check(TargetError(found.message, file=found.file, line=found.line))
     except TargetError as error:
         _check(error)
+
+
+def read_infra(data: bytes) -> None:
+    """The readers of shell, Ansible, Heat, Terraform, Packer and Nodepool, and the resolver."""
+    looks_like_infra(data)
+    try:
+        for found in read_infra_code(data, target="fuzz", file="fuzz"):
+            if isinstance(found, Domain):
+                _resolve(found)
+            elif not isinstance(found, Image | Flavor) or found.location.file != "fuzz":
+                raise AssertionError(f"no image and no flavor, or nowhere: {found!r}")
+    except TargetError as error:
+        _check(error)
+
+
+def read_nova(data: bytes) -> None:
+    """The reader of nova.conf, its templates and files of flags, and the rules."""
+    looks_like_nova(data)
+    try:
+        config = read_config(data, target="fuzz", file="fuzz")
+    except TargetError as error:
+        _check(error)
+        return
+    for seen in (config, as_of(config, release_of("Queens"))):
+        crashed = _JUDGE.audit(seen, "fuzz").crashed
+        if crashed:
+            raise AssertionError(f"a rule that crashes: {crashed!r}")
 
 
 def _resolve(domain: Domain) -> None:

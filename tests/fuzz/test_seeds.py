@@ -12,10 +12,13 @@ import pytest
 
 from tests.fuzz import SEEDS
 from tests.fuzz.available import obstacle
-from tests.fuzz.targets import read_command, read_manifest, read_xml
+from tests.fuzz.targets import read_command, read_infra, read_manifest, read_nova, read_xml
 from tests.not_run import not_run
 
-TARGETS = {"xml": read_xml, "command": read_command, "manifest": read_manifest}
+TARGETS = {
+    "xml": read_xml, "command": read_command, "manifest": read_manifest,
+    "infra": read_infra, "nova": read_nova,
+}  # fmt: skip
 SEED_FILES = [
     pytest.param(kind, path, id=path.name)
     for kind in TARGETS

@@ -24,6 +24,11 @@ PLACEHOLDER = "https://git.example.org/you/vnicaudit"
 GUEST = """\
 <domain type='kvm'>
   <name>{name}</name>
+  <metadata>
+    <libosinfo:libosinfo xmlns:libosinfo='http://libosinfo.org/xmlns/libvirt/domain/1.0'>
+      <libosinfo:os id='http://debian.org/debian/12'/>
+    </libosinfo:libosinfo>
+  </metadata>
   <vcpu>2</vcpu>
   <os><type arch='x86_64' machine='q35'>hvm</type></os>
   <devices>

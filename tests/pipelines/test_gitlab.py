@@ -63,7 +63,7 @@ def test_the_whole_script_from_a_package(
     script = f'PATH="{python}:$PATH"\n{INSTALL}\n{AUDIT}'
     code, log = run(project, script, VNICAUDIT_PACKAGE=str(package))
     assert code == 1, log
-    assert "guests/slow.xml:7" in log
+    assert "guests/slow.xml:12" in log
 
 
 def test_without_a_package_it_says_so(project: Path) -> None:
@@ -81,7 +81,7 @@ def test_the_reports_are_those_the_job_hands_over(project: Path) -> None:
     assert JOB["artifacts"]["when"] == "always"
     entries = json.loads((project / reports["codequality"]).read_text())
     assert [(e["check_name"], e["location"]) for e in entries] == [
-        ("VNIC001", {"path": "guests/slow.xml", "lines": {"begin": 7}}),
+        ("VNIC001", {"path": "guests/slow.xml", "lines": {"begin": 12}}),
     ]
     suites = etree.parse(str(project / reports["junit"])).getroot()
     assert [suite.get("failures") for suite in suites] == ["0", "1"]

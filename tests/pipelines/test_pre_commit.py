@@ -91,7 +91,7 @@ def test_a_finding_stops_the_commit_and_other_files_do_not(
     assert re.search(r"^vnicaudit\.+Failed$", result.stdout, re.MULTILINE)
     assert "- exit code: 1" in result.stdout
     assert "VNIC001" in result.stdout
-    assert "guests/slow.xml:7" in result.stdout
+    assert "guests/slow.xml:12" in result.stdout
     assert "not recognised" not in result.stdout
     guests(theirs, slow="virtio")
     result = pre_commit(theirs, "--all-files")

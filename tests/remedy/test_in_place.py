@@ -15,7 +15,7 @@ from vnicaudit.platforms.nova_conf import write as nova_conf
 from vnicaudit.remedy import check, in_place
 from vnicaudit.remedy.check import Made, objection
 from vnicaudit.remedy.in_place import Outcome, fixed
-from vnicaudit.remedy.reading import read
+from vnicaudit.remedy.reading import Reader
 from vnicaudit.text.edits import Edit
 
 _UBUNTU = (
@@ -76,6 +76,22 @@ def test_a_more_severe_problem_is_not_brought_up() -> None:
     outcome = _fixed(data, include_unsafe=True)
     assert outcome.after == data
     assert outcome.refused[0].reason.startswith("it would bring up VNIC035 (error): ")
+
+
+_ZPCI = "<address type='pci' domain='0x0000' bus='0x00' slot='0x01' function='0x0'/>"
+_PCI_ONLY = "\n      <rom bar='off'/>\n      <acpi index='3'/>\n      "
+
+
+@pytest.mark.parametrize("address", ["", _ZPCI])
+def test_on_s390x_nothing_of_pci_is_left(address: str) -> None:
+    """libvirt refuses ``<rom>`` and ``<acpi>`` on ccw."""
+    nic = _nic(1, f"<model type='e1000'/>{_PCI_ONLY}{address}")
+    data = _domain(nic).replace(b"x86_64' machine='q35", b"s390x' machine='s390-ccw-virtio")
+    outcome = _fixed(data, include_unsafe=True)
+    assert set(_rules(outcome)) == {"VNIC008"}
+    assert outcome.refused == ()
+    assert b"<model type='virtio'/>" in outcome.after
+    assert not any(word in outcome.after for word in (b"<rom", b"<acpi", b"<address"))
 
 
 def test_a_hint_is_no_objection() -> None:
@@ -278,7 +294,7 @@ def test_other_options_of_nova_stay(
 
 
 def test_a_change_of_another_option_than_stands_there() -> None:
-    reading = read(_CONF, "n01.conf", work())
+    reading = Reader("n01.conf", work()).read(_CONF)
     finding = next(f for f in reading.findings().values() if f.rule == "VNIC035")
     made = Made(0, finding, Change("virt_type", "kvm", "qemu", safe=True))
     assert objection(reading, reading, [made]) == "virt_type is not what stands there"

@@ -42,6 +42,10 @@ _OWNERS = {
     "kubevirt": "<kubevirt xmlns='http://kubevirt.io'><uid/></kubevirt>",
     "ovirt": "<ovirt-vm:vm xmlns:ovirt-vm='http://ovirt.org/vm/1.0'/>",
 }
+_SYSTEM = (
+    "<libosinfo:libosinfo xmlns:libosinfo='http://libosinfo.org/xmlns/libvirt/domain/1.0'>"
+    "<libosinfo:os id='{}'/></libosinfo:libosinfo>"
+)
 _MACHINES = {"x86_64": "pc-q35-9.2", "s390x": "s390-ccw-virtio-9.2", "aarch64": "virt-9.2"}
 _DUMPED = "<!-- WARNING: THIS IS AN AUTO-GENERATED FILE. -->"
 
@@ -226,22 +230,29 @@ def _frame(given: Facts, owner: str | None) -> tuple[str, str]:
     vcpus = given.pop("vcpus", 2)
     vcpus_max = given.pop("vcpus_max", vcpus)
     disk = given.pop("disk", "virtio")
+    system = given.pop("os", "http://debian.org/debian/12")
     form = given.pop("form", "raw")
     kind, identity = given.pop("type", "kvm"), "1" if form == "live" else None
     lines = [
         _DUMPED if form == "dump" else "",
         f"<domain{_attribute('type', kind)}{_attribute('id', identity)}>",
         "<name>guest</name><uuid>6e1f1c2e-6a0f-4d53-a1f2-0d8f3f0a4a01</uuid>",
-        f"<metadata>{_OWNERS[owner]}</metadata>" if owner in _OWNERS else "",
         f"<vcpu current='{vcpus}'>{vcpus_max}</vcpu>" if vcpus else "",
         f"<os><type{_attribute('arch', arch)}{_attribute('machine', machine)}>hvm</type></os>",
         given.pop("extra", ""),
+        _metadata(owner, system),
         "<devices>",
         f"<disk type='file' device='disk'><target dev='da' bus='{disk}'/></disk>" if disk else "",
     ]
     if given:
         raise ValueError(f"unknown keys of `domain`: {', '.join(given)}")
     return "\n".join(line for line in lines if line), "</devices></domain>"
+
+
+def _metadata(owner: str | None, system: str | None) -> str:
+    """Who keeps the guest, and what runs in it. Of several libvirt takes the first."""
+    parts = [_OWNERS.get(owner or "", ""), _SYSTEM.format(system) if system else ""]
+    return f"<metadata>{''.join(parts)}</metadata>" if any(parts) else ""
 
 
 def _attribute(name: str, value: str | None) -> str:

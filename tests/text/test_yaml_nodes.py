@@ -9,8 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.not_run import not_run
+from tests.text.parsers import C_PARSER
+from tests.text.parsers import parser as parser
 from vnicaudit.errors import TargetError
-from vnicaudit.text import yaml_compose, yaml_nodes
 from vnicaudit.text.yaml_nodes import (
     Document,
     Mapping,
@@ -20,6 +22,7 @@ from vnicaudit.text.yaml_nodes import (
     Sequence,
     documents,
 )
+from vnicaudit.text.yaml_ranges import ranges_of
 
 
 def read(text: str | bytes) -> list[Document | TargetError]:
@@ -43,10 +46,9 @@ def at(text: str, *keys: str) -> Place:
     return place
 
 
-@pytest.fixture(params=["the installed parser", "the pure parser"], autouse=True)
-def parser(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    if request.param == "the pure parser":
-        monkeypatch.setattr(yaml_compose, "_c_parser", lambda: None)
+def test_the_c_parser_is_used_where_it_is_installed() -> None:
+    if not C_PARSER:
+        not_run("tests/text", "ruamel.yaml.clib is not installed")
 
 
 def test_a_value_with_its_place() -> None:
@@ -107,7 +109,7 @@ def test_documents_are_counted_as_yaml_counts_them() -> None:
     pointers = [one.top.pointer for one in found if isinstance(one, Document)]
     assert pointers == ["[1]", "[2]", "[3]"]
     assert [str(one.number) for one in read("---\na: 1\n") if isinstance(one, Document)] == ["1"]
-    assert len(list(yaml_nodes._ranges(text))) == 3
+    assert len(list(ranges_of(text))) == 3
 
 
 def test_a_directive_belongs_to_what_follows() -> None:
@@ -147,6 +149,34 @@ def test_merge_keys() -> None:
 def test_what_an_anchor_names_is_shared_wherever_it_is() -> None:
     text = "a: &x {k: 1}\nb: *x\nc: {k: 1}\n"
     assert [at(text, name, "k").shared for name in "abc"] == [True, True, False]
+
+
+@pytest.mark.parametrize(
+    ("text", "pointers"),
+    [
+        ('{"a": 1}\n{"a": 2}\n', ["[1]", "[2]"]),
+        ('{"a": 1} \r\n\n{"a": {}}', ["[1]", "[2]"]),
+        ('{"a": 1}\n', [""]),
+        ('{\n"a": {"b": 1}}\n', [""]),
+        ('{"a": 1}\n---\n{"a": 2}\n', ["[1]", "[2]"]),
+    ],
+)
+def test_json_lines_are_documents(text: str, pointers: list[str]) -> None:
+    found = [document for document in read(text) if isinstance(document, Document)]
+    assert [document.top.pointer for document in found] == pointers
+    assert [document.top.names() for document in found] == [["a"]] * len(pointers)
+
+
+@pytest.mark.parametrize("text", ['{"a": 1}\n{"a": 2}\nb\n', '{"a": 1}\n{"a": [\n1]}\n'])
+def test_what_is_not_all_json_lines_is_no_yaml(text: str) -> None:
+    (error,) = errors(text)
+    assert error.startswith("f.yaml:2: not YAML: ")
+
+
+def test_utf_16_is_named_as_what_it_is() -> None:
+    for mark in (b"\xff\xfe", b"\xfe\xff"):
+        with pytest.raises(TargetError, match="UTF-16: not read; save it as UTF-8"):
+            read(mark + b"a\0")
 
 
 def test_keys_that_stand_twice_are_named_and_the_last_counts() -> None:

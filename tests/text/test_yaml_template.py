@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from typing import Any
+
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.text.parsers import parser as parser
 from vnicaudit.text.yaml_nodes import Document, Place, documents
-from vnicaudit.text.yaml_template import HOLE, is_template, masked
+from vnicaudit.text.yaml_template import HOLE, Block, Mask, is_template, masked
 
 
 def top(text: str) -> Place:
@@ -89,3 +93,82 @@ def test_every_position_stays(text: str) -> None:
     assert [(i, c) for i, c in enumerate(mask.text) if c in "\r\n"] == breaks
     if not is_template(text):
         assert mask.text == text
+
+
+PIECES = st.sampled_from(
+    ["{{ if x }}", "{{ else }}", "{{ end }}", "{% for a in b %}", "\n", "a: 1"]
+)
+
+
+@given(st.lists(PIECES, max_size=20).map("".join), st.data())
+def test_a_condition_is_over_what_is_in_a_block_and_not_in_the_same(
+    text: str, draw: st.DataObject
+) -> None:
+    mask = masked(text)
+    outer, inner = (draw.draw(st.integers(0, len(text))) for _ in range(2))
+    blocks = [block for block in mask.innermost if block is not None]
+    expected = any(block.has(inner) and not block.has(outer) for block in blocks)
+    assert mask.conditional(outer, inner) == expected
+
+
+def test_blocks_end_where_they_are_closed_or_never() -> None:
+    text = "{% if a %}b{% else %}c{% endif %}d{% if e %}f"
+    found = dict.fromkeys(map(_bounds, masked(text).innermost))
+    assert list(found) == [(10, 21), (21, 33), None, (44, len(text) + 1)]
+
+
+def _bounds(block: Block | None) -> tuple[int, int] | None:
+    return None if block is None else (block.start, block.end)
+
+
+class CountedTuple(tuple[int, ...]):
+    """A tuple that counts how often it is looked at."""
+
+    looks = 0
+
+    def __getitem__(self, index: Any) -> Any:
+        self.looks += 1
+        return super().__getitem__(index)
+
+
+def test_of_many_blocks_few_are_looked_at() -> None:
+    text = "".join(
+        f"{{{{ if .v{number} }}}}\nk{number}: 1\n{{{{ end }}}}\n" for number in range(4000)
+    )
+    mask = masked(text)
+    edges = CountedTuple(mask.edges)
+    counted = Mask(mask.text, edges, mask.innermost)
+    assert counted.conditional(0, text.index("k3999"))
+    assert 0 < edges.looks <= 2 * len(bin(len(edges)))
+    assert bisect_right(edges, len(text)) == 8000
+
+
+class CountedText(str):
+    """A text that counts the characters it is asked for, or to look through."""
+
+    __slots__ = ("seen",)
+
+    seen: int
+
+    def find(self, sub: str, *bounds: Any) -> int:
+        found = super().find(sub, *bounds)
+        self.seen += (len(self) if found < 0 else found) - bounds[0]
+        return found
+
+    def rfind(self, sub: str, *bounds: Any) -> int:
+        found = super().rfind(sub, *bounds)
+        self.seen += bounds[1] - max(found, bounds[0])
+        return found
+
+    def __getitem__(self, index: Any) -> str:
+        part = super().__getitem__(index)
+        self.seen += len(part)
+        return part
+
+
+def test_many_tags_in_one_line_are_looked_through_once() -> None:
+    for tag in ("{{x}}", "{{x}} ", "{% if a %}", "{{ if a }}b", " {# c #}"):
+        text = CountedText(tag * 2_000)
+        text.seen = 0
+        masked(text)
+        assert text.seen <= 8 * len(text)

@@ -9,7 +9,9 @@ import re
 from collections.abc import Iterable
 from functools import cache
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import Any
+
+import msgspec
 
 import vnicaudit.rules
 from vnicaudit.errors import UsageError
@@ -25,7 +27,7 @@ _BESIDE = b"\ndef check_"
 _IN_MANIFESTS = b"\nMANIFESTS = True\n"
 
 
-class LoadedRule(NamedTuple):
+class LoadedRule(msgspec.Struct, frozen=True):
     """What a rule module is asked about everything of one scope, looked up once."""
 
     id: str
@@ -70,7 +72,8 @@ def load_for(rule_id: str, scope: str) -> LoadedRule:
     module = module_of(rule_id)
     if scope == module.SCOPE:
         return load(rule_id)
-    return load(rule_id)._replace(
+    return msgspec.structs.replace(
+        load(rule_id),
         scope=scope,
         needs=getattr(module, f"{scope.upper()}_NEEDS"),
         applies=getattr(module, f"applies_{scope}"),

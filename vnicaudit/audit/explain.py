@@ -109,6 +109,7 @@ def _definition(domain: Domain, nic: Nic, effective: Effective) -> Layer:
         "live": "Live definition",
         "qemu": "QEMU's arguments, as a definition",
         "manifest": "Manifest",
+        "terraform": "Terraform resource",
     }[domain.declared.form]
     facts = [LayerFact("type", nic.declared.type)]
     if nic.wiring is not None:

@@ -7,7 +7,9 @@ source cannot tell: the rule is skipped, and the report carries the sentence bel
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from typing import Any
+
+import msgspec
 
 from vnicaudit.model.effective import UNKNOWN
 from vnicaudit.model.hypervisors import KVM_OR_QEMU
@@ -18,7 +20,7 @@ from vnicaudit.model.openstack import FOREIGN_VIF_MODELS
 from vnicaudit.model.rings import RING_SIZES
 
 
-class Fact(NamedTuple):
+class Fact(msgspec.Struct, frozen=True):
     """``known`` looks at a subject; ``tell`` completes "needs …"."""
 
     known: Callable[[Any], bool]
@@ -37,6 +39,13 @@ def _slot(subject: Any) -> bool:
     if subject.model == "virtio-non-transitional":
         return True
     return modern_only_slot(subject.nic, subject.domain) is not None
+
+
+def _kept_by(subject: Any) -> bool:
+    """Whether it is known which libvirt keeps it: Nova and oVirt have the system's alone."""
+    domain = subject.domain
+    system = subject.state is not None or domain.owner in ("nova", "ovirt")
+    return system or domain.session is not None
 
 
 def _domain(name: str) -> Callable[[Any], bool]:
@@ -110,6 +119,11 @@ _RENDERED = "the rendered file: here a template or another option decides"
 
 FACTS: dict[str, Fact] = {
     "model": Fact(_effective("model"), "the effective model (architecture, or libvirt's dumpxml)"),
+    "session": Fact(
+        _kept_by,
+        "which libvirt keeps it, the system's or a session's (audit qemu:///system, or the file "
+        "below /etc/libvirt/qemu)",
+    ),
     "manifest.model": Fact(
         _effective("model"),
         "the interface's model (the rendered manifest, or the preference it refers to beside it)",

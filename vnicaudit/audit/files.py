@@ -5,20 +5,12 @@ from __future__ import annotations
 import os
 import select
 import stat
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Iterator
 from typing import BinaryIO
 
-from msgspec.structs import replace
-
+from vnicaudit.audit.readers import HEAD, Content, Item, Reader, nothing_in, reader_of, why_not
 from vnicaudit.errors import TargetError
-from vnicaudit.model.description import Description
-from vnicaudit.model.domain import Domain
 from vnicaudit.model.report import ReadError
-from vnicaudit.platforms.domain_xml.recognise import OTHER_ROOTS, looks_like_xml, root_name
-
-HEAD = 64 * 1024
-"""Bytes looked at to recognise a file; most definitions are smaller."""
 
 MAX_BYTES = 64 * 1024 * 1024
 """Larger files are not read (QEMU logs are read from their end)."""
@@ -26,14 +18,7 @@ MAX_BYTES = 64 * 1024 * 1024
 PIPE_PATIENCE = 60.0
 """Seconds to wait for a pipe's writer to say something."""
 
-Item = Domain | Description | ReadError
-Reader = Callable[[bytes, str, str], Iterator[Item]]
-"""Content, path and target -> items."""
-
-_NOT_RECOGNISED = (
-    "not recognised: no libvirt domain XML, no QEMU command line, log or ps output, no nova.conf, "
-    "no KubeVirt manifest"
-)
+__all__ = ["MAX_BYTES", "Item", "read_file", "read_stream", "shown_path"]
 
 
 def read_file(path: str, target: str, *, explicit: bool) -> Iterator[Item]:
@@ -65,6 +50,8 @@ def read_file(path: str, target: str, *, explicit: bool) -> Iterator[Item]:
         yield ReadError(error.strerror or str(error), path)
     except TargetError as error:
         yield ReadError(error.message, error.file or path, error.line)
+    except (RecursionError, MemoryError) as error:
+        yield _unread(error, path)
     finally:
         os.close(descriptor)
 
@@ -87,122 +74,59 @@ def read_stream(stream: BinaryIO, target: str) -> Iterator[Item]:
         yield from _items(data, target, target, explicit=True)
     except TargetError as error:
         yield ReadError(error.message, error.file or target, error.line)
+    except (RecursionError, MemoryError) as error:
+        yield _unread(error, target)
 
 
 def _large(
     descriptor: int, head: bytes, size: int, path: str, target: str, *, explicit: bool
 ) -> Iterator[Item]:
-    reader = _reader_of(head)
+    reader = reader_of(head, named=explicit)
     if reader is None:
         if explicit:
-            yield ReadError(_NOT_RECOGNISED, path)
+            yield ReadError(why_not(head), path)
         return
-    if reader is _read_log:
+    if reader.from_end:
         from vnicaudit.platforms.qemu.log import lines_before, read_tail
 
         data = read_tail(descriptor, size)  # its last start is at its end
-        before = lines_before(descriptor, size - len(data))
-        reader = partial(_read_log, before=before)
+        content = Content(data, path, target, lines_before(descriptor, size - len(data)))
     elif size > MAX_BYTES and not head.startswith(b"LibvirtQemud"):
         yield ReadError(_too_large(size), path)
         return
     else:
         data = head + _read_up_to(descriptor, MAX_BYTES - len(head))
-    yield from _read_with(reader, data, path, target, explicit=explicit)
+        content = Content(data, path, target)
+    yield from _read_with(reader, content, explicit=explicit)
 
 
 def _items(data: bytes, path: str, target: str, *, explicit: bool) -> Iterator[Item]:
-    reader = _reader_of(data)
+    reader = reader_of(data, named=explicit)
     if reader is not None:
-        yield from _read_with(reader, data, path, target, explicit=explicit)
+        yield from _read_with(reader, Content(data, path, target), explicit=explicit)
     elif explicit:
-        yield ReadError(_why_not(data), path)
+        yield ReadError(why_not(data), path)
 
 
-def _read_with(
-    reader: Reader, data: bytes, path: str, target: str, *, explicit: bool
-) -> Iterator[Item]:
+def _read_with(reader: Reader, content: Content, *, explicit: bool) -> Iterator[Item]:
     """What was recognised, whatever its size; a file the user named says so if that is nothing."""
+    if not reader.is_one(content.data):
+        if explicit:
+            yield ReadError(why_not(content.data), content.path)
+        return
     empty = True
-    for item in reader(data, path, target):
+    for item in reader.read(content):
         empty = False
         yield item
-    if empty and explicit and reader is not _read_kubevirt:  # attachments are no domains, and right
-        yield ReadError("recognised, but there is no domain in it", path)
+    if empty and explicit and reader.looks_for:
+        yield ReadError(nothing_in(reader), content.path)
 
 
-def _reader_of(head: bytes) -> Reader | None:
-    if looks_like_xml(head):
-        return _read_xml
-    from vnicaudit.platforms.nova_conf.recognise import looks_like as looks_like_nova
-
-    if looks_like_nova(head):
-        return _read_nova
-    from vnicaudit.platforms.qemu.read import looks_like as looks_like_qemu
-
-    kind = looks_like_qemu(head)
-    if kind is not None:
-        return _read_log if kind == "log" else _read_qemu
-    from vnicaudit.platforms.kubevirt.recognise import looks_like as looks_like_kubevirt
-
-    if looks_like_kubevirt(head):
-        return _read_kubevirt
-    from vnicaudit.platforms.infra_code.recognise import looks_like as looks_like_infra_code
-
-    return _read_infra_code if looks_like_infra_code(head) else None
-
-
-def _read_kubevirt(data: bytes, path: str, target: str) -> Iterator[Item]:
-    from vnicaudit.platforms.kubevirt.read import read_bytes
-
-    yield from read_bytes(data, target=target, file=path)
-
-
-def _read_infra_code(data: bytes, path: str, target: str) -> Iterator[Item]:
-    from vnicaudit.platforms.infra_code.recognise import read
-
-    yield from read(data, target=target, file=path)
-
-
-def _read_xml(data: bytes, path: str, target: str) -> Iterator[Item]:
-    # each reader is imported when there is something for it: a lint of one nova.conf needs no lxml
-    from vnicaudit.platforms.domain_xml.read import read_bytes
-
-    for domain in read_bytes(data, target=target, file=path):
-        yield domain
-        yield from domain.unread
-
-
-def _read_qemu(data: bytes, path: str, target: str, before: int | None = 0) -> Iterator[Item]:
-    """``before``: how many lines of the file stand before ``data``; None: nobody counted."""
-    from vnicaudit.platforms.qemu.domain import domain_of
-    from vnicaudit.platforms.qemu.read import read_text
-
-    found = read_text(data, target=target, file=path, before=before)
-    for number, qemu in enumerate(found, 1):
-        mark = f"#{number}" if qemu.name is None else qemu.name
-        yield replace(domain_of(qemu, target), mark=mark)
-
-
-def _read_log(data: bytes, path: str, target: str, before: int | None = 0) -> Iterator[Item]:
-    yield from _read_qemu(data, path, target, before)
-
-
-def _read_nova(data: bytes, path: str, target: str) -> Iterator[Item]:
-    from vnicaudit.platforms.nova_conf.siblings import read_with_siblings
-
-    yield read_with_siblings(data, target=target, file=path)
-
-
-def _why_not(data: bytes) -> str:
-    if not data.strip():
-        return "empty: nothing to read"
-    name = root_name(data[:HEAD]) if data.lstrip().startswith(b"<") else None
-    if name in OTHER_ROOTS:
-        return f"a libvirt <{name}> document: it describes no NIC"
-    if name is not None:
-        return f"XML with the root <{name}>: not a libvirt domain"
-    return _NOT_RECOGNISED
+def _unread(error: RecursionError | MemoryError, path: str) -> ReadError:
+    """Readers have limits of their own: this is for a limit that one of them lacks."""
+    if isinstance(error, MemoryError):
+        return ReadError("not enough memory to read it", path)
+    return ReadError("nested too deeply to be read; please report this", path)
 
 
 def _too_large(size: int) -> str:

@@ -26,6 +26,8 @@ _XML = {
 _XML_GONE = {
     "model": "<model>",
     "address_type": "<address>",
+    "rom": "<rom>",
+    "acpi": "<acpi>",
     "backend_vhost": "vhost= from <backend>",
     "driver_name": "name= from <driver>",
     "host_off": "the off switches from <driver><host>",

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
+
+import msgspec
 
 from vnicaudit.audit.catalogue import LoadedRule
 from vnicaudit.audit.facts import FACTS
@@ -16,7 +17,7 @@ FOREIGN = "*"
 """The ``rule`` of the one Skipped entry of a domain that is not QEMU's: all rules."""
 
 
-class Judgement(NamedTuple):
+class Judgement(msgspec.Struct, frozen=True):
     """What one rule said of one subject: problems, or what it needs, or how it crashed."""
 
     rule: LoadedRule

@@ -6,7 +6,9 @@ import os
 import re
 import sys
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
+
+import msgspec
 
 from vnicaudit.errors import UsageError
 
@@ -18,7 +20,7 @@ _SYNTAX_LINE = r"\s*\(at line (\d+), column \d+\)|\s*\(at end of document\)"
 _INDEX = r"suppress\[(\d+)\](?:\.(.+))?"
 
 
-class Source(NamedTuple):
+class Source(msgspec.Struct, frozen=True):
     """Settings as they were written: the table, unchecked, its file, and the text it came from."""
 
     table: dict[str, Any]

@@ -5,7 +5,6 @@ Only what is needed for it is kept of each: a thousand nodes are a few megabytes
 
 from __future__ import annotations
 
-import os
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 
@@ -18,32 +17,21 @@ from vnicaudit.model.finding import NicRef
 from vnicaudit.model.nova import NovaConfig, NovaOption
 from vnicaudit.model.report import Audited
 from vnicaudit.model.rule import SiteSubject
-from vnicaudit.model.site import Difference, Node, NodeValue
+from vnicaudit.model.site import IDENTITY, SITE_OPTIONS, Difference, Node, NodeValue
 from vnicaudit.platforms.nova_conf.options import knowledge
 
 COMPARED = ("use_virtio_for_bridges", "rx_queue_size", "tx_queue_size", "max_queues", "virt_type")
 """Options of [libvirt] that decide what NIC a server gets, whatever the node's hardware is."""
 
-_SITE = (
-    ("keystone_authtoken", "auth_url"), ("keystone_authtoken", "www_authenticate_uri"),
-    ("keystone_authtoken", "region_name"), ("neutron", "auth_url"), ("neutron", "region_name"),
-    ("placement", "auth_url"), ("placement", "region_name"), ("placement", "os_region_name"),
-    ("glance", "region_name"), ("cinder", "os_region_name"),
-)  # fmt: skip
-"""What tells one cloud, or region of it, from another."""
-
-_IDENTITY = (("DEFAULT", "host"), ("DEFAULT", "my_ip"))
 _SHOWN = 5
 
 
 def node_of(config: NovaConfig) -> Node | None:
     """What is compared of a configuration; None where it is not that of a libvirt compute node,
     or where it is not certain which site it belongs to."""
-    if config.form != "ini" or not config.complete or not config.libvirt:
+    if config.form != "ini" or not (config.complete and config.compute and config.libvirt):
         return None
-    if not _is_compute(config):
-        return None
-    site = tuple(config.winner(*name) for name in _SITE)
+    site = tuple(config.winner(*name) for name in SITE_OPTIONS)
     if not all(option is None or option.certain for option in site):
         return None
     return Node(
@@ -59,12 +47,25 @@ def compared(nodes: Iterable[Node]) -> Iterator[tuple[Node, tuple[Difference, ..
     """The nodes of sites that have several, each with what the most have otherwise."""
     sites: dict[tuple[str, ...], list[Node]] = defaultdict(list)
     for node in _distinct(nodes):
-        sites[node.site].append(node)
+        alike = (*node.site, *_layout(node))
+        sites[alike].append(node)
     for members in sites.values():
         usual = {option: _usual(option, members) for option in COMPARED}
         if len(members) > 1:
             for node in members:
                 yield node, tuple(_differences(node, usual))
+
+
+def _layout(node: Node) -> tuple[str, ...]:
+    """What the files of the nodes of one site have in common: that each says which host it is, or
+    that there is a folder for each node, with a file of the same name in it, or a file for each,
+    with a number in its name. Else files that lie about together may as well be layers of one
+    configuration, or one for each service."""
+    if node.host:
+        return ()
+    folder, _slash, name = file_key(node.files[0]).rpartition("/")
+    bare = "".join(character for character in name if not character.isdigit())
+    return (folder, bare) if bare != name else (folder.rpartition("/")[0], name)
 
 
 class SiteJudge:
@@ -130,19 +131,8 @@ def _distinct(nodes: Iterable[Node]) -> Iterator[Node]:
         seen |= keys
 
 
-def _is_compute(config: NovaConfig) -> bool:
-    """A configuration of nova-compute, not of another service, nor a copy that was put aside."""
-    folder, name = os.path.split(config.file)
-    beside = os.path.join(folder, "nova.conf")
-    if not name.endswith(".conf") or (beside not in config.files and os.path.exists(beside)):
-        return False
-    return any(
-        option.section == "libvirt" or option.name == "compute_driver" for option in config.options
-    )
-
-
 def _host(config: NovaConfig) -> str:
-    for section, name in _IDENTITY:
+    for section, name in IDENTITY:
         option = config.winner(section, name)
         if option is not None and option.certain and "$" not in option.value:
             return option.value

@@ -31,10 +31,11 @@ def without_edits_made(
     """The verdicts on a running NIC without the changes that its persistent definition does not
     need. ``later``: what the same rules say of the NIC as it is there."""
     return tuple(
-        verdict._replace(
+        replace(
+            verdict,
             problems=tuple(
                 _worded(problem, staged, later, verdict.rule.id) for problem in verdict.problems
-            )
+            ),
         )
         for verdict in verdicts
     )

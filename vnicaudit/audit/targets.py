@@ -1,6 +1,6 @@
 """What the user named -> what to read: paths, standard input, live connections.
 
-Recognition of files is by content (see :mod:`vnicaudit.audit.files`), never by name.
+Recognition of files is by content (see :mod:`vnicaudit.audit.readers`), never by name.
 """
 
 from __future__ import annotations
@@ -8,7 +8,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator
-from typing import Literal, NamedTuple
+from typing import Literal
+
+import msgspec
 
 from vnicaudit.errors import UsageError
 from vnicaudit.model.report import ReadError
@@ -21,7 +23,7 @@ _DRIVERS = ("qemu", "test", "xen", "lxc", "ch", "bhyve")
 _LATER = ("openstack:", "kube:")
 
 
-class Target(NamedTuple):
+class Target(msgspec.Struct, frozen=True):
     """One target: its ``name`` as the user gave it, and what kind of thing that is."""
 
     name: str
@@ -105,7 +107,7 @@ def _below(folder: str, name: str) -> str:
     return name if folder == os.curdir else os.path.join(folder, name)
 
 
-class _Listing(NamedTuple):
+class _Listing(msgspec.Struct, frozen=True):
     """Names in one folder. Names only: a folder may hold 100,000 files. ``files`` are sorted
     backwards, to be taken from the end."""
 

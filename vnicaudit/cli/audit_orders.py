@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
+
+import msgspec
 
 from vnicaudit.audit.baseline import Baseline, load_baseline
 from vnicaudit.audit.catalogue import select
@@ -14,7 +16,7 @@ from vnicaudit.cli.reading import Reading, reading
 from vnicaudit.errors import UsageError
 
 
-class Orders(NamedTuple):
+class Orders(msgspec.Struct, frozen=True):
     """Command line and settings, merged: the command line wins."""
 
     targets: list[Target]

@@ -25,7 +25,6 @@ from vnicaudit.cli.stdout import stream
 from vnicaudit.errors import RefusedError, TargetError
 from vnicaudit.model.finding import SEVERITIES
 from vnicaudit.model.report import Audited, RuleInfo, RunEnd, RunInfo, Summary, Tool
-from vnicaudit.reports.baseline import BaselineWriter
 from vnicaudit.reports.registry import writer
 from vnicaudit.reports.writer import Options
 
@@ -97,6 +96,8 @@ def _outputs(orders: Orders) -> Iterator[Output]:
         )
         yield Output(writer(name, options), place)
     if orders.write_baseline:
+        from vnicaudit.reports.baseline import BaselineWriter
+
         yield Output(BaselineWriter(), orders.write_baseline)
 
 

@@ -6,9 +6,10 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterable
 from io import BytesIO
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+import msgspec
 
 from vnicaudit.audit.options import RunOptions
 from vnicaudit.audit.targets import Target
@@ -54,7 +55,7 @@ _OPTIONS = (
 )
 
 
-class Fixing(NamedTuple):
+class Fixing(msgspec.Struct, frozen=True):
     """What was asked for."""
 
     write: bool = False
@@ -69,7 +70,7 @@ class Fixing(NamedTuple):
         return self.write or self.diff
 
 
-class Fixed(NamedTuple):
+class Fixed(msgspec.Struct, frozen=True):
     """What was done, in numbers; ``stdin`` is standard input where it was read for it."""
 
     problems: int = 0
@@ -131,7 +132,7 @@ def fix(targets: list[Target], fixing: Fixing, work: AuditWork, options: RunOpti
     data = _stdin() if len(names) < len(targets) else None
     if data is not None:
         told.take(fix_text(data, "-", work, include_unsafe=fixing.include_unsafe))
-    return told.end()._replace(stdin=data)
+    return msgspec.structs.replace(told.end(), stdin=data)
 
 
 class _Told:

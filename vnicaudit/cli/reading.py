@@ -3,7 +3,9 @@ explain cannot disagree about the same input."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
+
+import msgspec
 
 from vnicaudit.audit.options import LiveOptions, RunOptions
 from vnicaudit.audit.selection import Changed, Exclusion, Selection
@@ -17,7 +19,7 @@ from vnicaudit.model.version import Version
 from vnicaudit.reports.writer import Options
 
 
-class Reading(NamedTuple):
+class Reading(msgspec.Struct, frozen=True):
     """Settings, the versions to judge by, and how to read; the command line wins."""
 
     settings: Loaded

@@ -10,9 +10,9 @@ from vnicaudit.model.nic import Nic, NicConfig
 from vnicaudit.model.report import ReadError
 from vnicaudit.model.version import Version
 
-REWRITTEN_BY = ("nova", "kubevirt", "ovirt")
-"""Owners that write the definition anew for each start: libvirt's persistent one does not say
-what that will be."""
+REWRITTEN_BY = {"nova": "Nova", "kubevirt": "KubeVirt", "ovirt": "oVirt"}
+"""Owners that write the definition anew for each start, and what they are called: libvirt's
+persistent one does not say what that will be."""
 
 
 class DomainConfig(msgspec.Struct, frozen=True, cache_hash=True):
@@ -29,21 +29,23 @@ class DomainConfig(msgspec.Struct, frozen=True, cache_hash=True):
     """Who regenerates this definition: libvirt (a user or a script), nova, kubevirt, ovirt, …"""
     form: str = "raw"
     """``raw`` (written by hand or a tool, defaults not filled in), ``dump`` (written by libvirt:
-    what it dropped is gone), ``live`` (the running definition), ``qemu`` (a command line) or
-    ``manifest`` (KubeVirt's, from which a definition will be made)."""
+    what it dropped is gone), ``live`` (the running definition), ``qemu`` (a command line),
+    ``manifest`` (KubeVirt's, from which a definition will be made) or ``terraform`` (a
+    ``libvirt_domain``, which its provider hands to libvirt one to one: as ``raw``, but not XML)."""
     os_id: str | None = None
     """libosinfo id in the metadata, e.g. ``http://ubuntu.com/ubuntu/22.04``."""
     readiness: str = "unknown"
-    """Can this guest drive virtio? ready, ready-transitional, needs-driver, unknown or
-    not-supported. See :mod:`vnicaudit.platforms.domain_xml.readiness`."""
+    """Can this guest drive virtio? ready, likely-ready (a virtio disk, and nothing tells that the
+    system is not Windows), ready-transitional, needs-driver, unknown or not-supported. See
+    :mod:`vnicaudit.platforms.domain_xml.readiness`."""
     shared_memory: bool | None = None
     """Guest memory is shared with another process, as vhost-user needs."""
     encrypted: bool = False
     """Its memory is hidden from the host (``<launchSecurity>``: SEV, TDX, Secure Execution): a
     virtio device may need ``iommu='on'`` to reach it."""
-    session: bool | None = False
+    session: bool | None = None
     """Belongs to an unprivileged session daemon (``qemu:///session``). None: it cannot be told (a
-    command line without libvirt's paths)."""
+    file that may be anybody's, a command line without libvirt's paths)."""
     pcie_ports: tuple[int, ...] | None = None
     """Indexes of the PCI Express port controllers (the ``bus`` of a device behind one). Read only
     where the guest is ready-transitional: nothing else depends on it."""
@@ -51,6 +53,11 @@ class DomainConfig(msgspec.Struct, frozen=True, cache_hash=True):
     """How many NICs the domain has, assigned devices included."""
     manifest: Manifest | None = None
     """What only a KubeVirt manifest says; None for every other form."""
+
+    @property
+    def as_written(self) -> bool:
+        """Nobody has filled in defaults yet: what is not there is libvirt's to choose."""
+        return self.form in ("raw", "terraform")
 
 
 class DomainState(msgspec.Struct, frozen=True):
@@ -91,6 +98,8 @@ class Domain(msgspec.Struct, frozen=True):
     mark: str = ""
     """What tells a QEMU without UUID apart from others in the same file: its name, or its place
     among them. Part of fingerprints, so never a line number or a process id."""
+    preference_file: str | None = None
+    """Of a KubeVirt manifest: the file of the preference it refers to, where it is another."""
     unjudged: str = ""
     """What would be needed to judge it at all; empty: it can be."""
     state: DomainState | None = None

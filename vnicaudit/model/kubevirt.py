@@ -26,6 +26,8 @@ class Manifest(msgspec.Struct, frozen=True):
     """``fedora``: the name of the preference it refers to."""
     preference_read: bool = True
     """False: it refers to a preference that was not found."""
+    preference_judged: bool = False
+    """The preference is judged in this run, too: what is wrong with it is said there."""
     preferred_model: str | None = None
     preferred_readiness: str = "unknown"
     """Whether the guests that the preference is made for drive virtio."""

@@ -65,6 +65,10 @@ class NicConfig(msgspec.Struct, frozen=True, cache_hash=True):
     link_state: str | None = None
     address_type: str | None = None
     address_bus: int | None = None
+    rom: str | None = None
+    """The first attribute of ``<rom>``, which is for PCI devices alone."""
+    acpi: str | None = None
+    """``<acpi index=…>``, which is for PCI devices alone."""
     teaming: str | None = None
     trust_guest_rx_filters: str | None = None
     boot_order: int | None = None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from functools import cached_property
 from typing import Literal
 
 import msgspec
@@ -11,6 +13,9 @@ from vnicaudit.model.nova_options import KnownOption, Release
 
 _SHOWN = 5
 """Places named beside a finding's own."""
+
+Name = tuple[str, str]
+"""Section and name."""
 
 
 class NovaOption(msgspec.Struct, frozen=True):
@@ -24,6 +29,7 @@ class NovaOption(msgspec.Struct, frozen=True):
 
     Where an old name was written, ``section`` and ``name`` are the current ones and ``alias`` is
     what stands there (``pci/passthrough_whitelist``). ``known`` None: no option that bears on NICs.
+    ``raw`` is what stands there where ``value`` was filled in from other options.
     """
 
     section: str
@@ -37,6 +43,7 @@ class NovaOption(msgspec.Struct, frozen=True):
     present: bool = True
     alias: str = ""
     known: KnownOption | None = None
+    raw: str = ""
 
     @property
     def written(self) -> str:
@@ -44,20 +51,97 @@ class NovaOption(msgspec.Struct, frozen=True):
         section, _, name = (self.alias or f"{self.section}/{self.name}").partition("/")
         return f"[{section}] {name}"
 
-    @property
-    def in_force(self) -> bool:
-        """Whether Nova reads the option it assigns; True where that is not known."""
-        return self.known is None or self.known.is_read
+
+class NovaIndex:
+    """The assignments of a configuration by name and by file, so that no question goes over all of
+    them: a file of 8 MiB has hundreds of thousands.
+
+    ``options`` are in the order in which Nova reads them, those of one file one after another.
+    """
+
+    def __init__(self, options: tuple[NovaOption, ...]) -> None:
+        self.options = options
+        self._places: dict[Name, list[int]] = {}
+        self._files: dict[str, list[NovaOption]] = {}
+        self._winners: dict[Name, NovaOption | None] = {}
+        for place, option in enumerate(options):
+            self._places.setdefault((option.section, option.name), []).append(place)
+            self._files.setdefault(option.file, []).append(option)
+
+    def of_file(self, file: str) -> tuple[NovaOption, ...]:
+        """What stands in one file."""
+        return tuple(self._files.get(file, ()))
+
+    def values(self, section: str, name: str, most: int = 0) -> tuple[NovaOption, ...]:
+        """All assignments of an option, or the last ``most`` of them."""
+        return tuple(self.options[place] for place in self._of(section, name)[-most:])
+
+    def winner(self, section: str, name: str) -> NovaOption | None:
+        """The assignment that is in effect; one whose section is not known may be it."""
+        if (section, name) not in self._winners:
+            lost, known = self._of("", name)[-1:], self._of(section, name)
+            after = [place for place in known if place > lost[0]] if lost else known
+            found = self._effective([*lost, *after])
+            self._winners[section, name] = found
+        return self._winners[section, name]
+
+    @cached_property
+    def lines(self) -> dict[int, NovaOption]:
+        """Each assignment by its line, of one file."""
+        return {option.line: option for option in self.options}
+
+    @cached_property
+    def last(self) -> frozenset[int]:
+        """Of each option, the ``id`` of the assignment that is in effect in its own section."""
+        found = (self._effective(places) for places in self._places.values())
+        return frozenset(id(option) for option in found)
+
+    @cached_property
+    def fields(self) -> dict[str, NovaOption]:
+        """Each assignment by what a problem names it by: ``section/name``, with ``#`` and its
+        number where another one is in effect."""
+        found = {}
+        for (section, name), places in self._places.items():
+            winner = self.winner(section, name)
+            for number, place in enumerate(places, 1):
+                option = self.options[place]
+                mark = "" if option is winner else f"#{number}"
+                found[f"{section}/{name}{mark}"] = option
+        return found
+
+    @cached_property
+    def names(self) -> dict[int, str]:
+        """``id`` of an assignment -> its key in ``fields``."""
+        return {id(option): field for field, option in self.fields.items()}
+
+    def _of(self, section: str, name: str) -> list[int]:
+        return self._places.get((section, name), [])
+
+    def _effective(self, places: Iterable[int]) -> NovaOption | None:
+        """The last assignment; in one file the current name wins over an old one that follows it
+        (oslo.config ``_Namespace._get_file_value``)."""
+        found: NovaOption | None = None
+        for place in sorted(places, reverse=True):
+            option = self.options[place]
+            if found is not None and option.file != found.file:
+                break
+            if not option.alias:
+                return option
+            found = found or option
+        return found
 
 
-class NovaConfig(msgspec.Struct, frozen=True):
+class NovaConfig(msgspec.Struct, frozen=True, dict=True):
     """One file of a Nova service, seen together with the files the service reads beside it.
 
     ``options`` are in the order in which Nova reads them, over all those ``files``: the last one
     wins. Only what stands in ``file`` is judged; the others are there because they may override
-    it. Options that can hold a credential are not kept. Of ``form`` flags is a file of the time
-    before oslo.config (``--name=value``): Nova reads nothing of it. Not ``complete``: there may be
-    options that are not seen here (a template includes something, a file cannot be read).
+    it. Options that nothing asks for, or that can hold a credential, are not kept; ``rest`` is a
+    sum over the former, another one when one of them changes. Of ``form`` flags is a file of the
+    time before oslo.config (``--name=value``): Nova reads nothing of it. Not ``complete``: there
+    may be options that are not seen here (a template includes something, a file cannot be read).
+    ``release_assumed``: nobody said that it is the one that runs; it is the newest that is known.
+    ``compute``: nova-compute reads it, not another service alone, and it is no copy put aside.
     """
 
     target: str
@@ -65,12 +149,24 @@ class NovaConfig(msgspec.Struct, frozen=True):
     options: tuple[NovaOption, ...] = ()
     files: tuple[str, ...] = ()
     release: Release | None = None
+    release_assumed: bool = True
     form: Literal["ini", "flags"] = "ini"
     complete: bool = True
+    compute: bool = False
+    rest: int = 0
+
+    @cached_property
+    def index(self) -> NovaIndex:
+        """The options by name; no part of the record."""
+        return NovaIndex(self.options)
+
+    @cached_property
+    def _own(self) -> NovaIndex:
+        return self.index if len(self.files) <= 1 else NovaIndex(self.index.of_file(self.file))
 
     def winner(self, section: str, name: str) -> NovaOption | None:
         """The assignment that is in effect, whichever file it stands in; None where none is."""
-        return None if self.form == "flags" else _effective(self.options, section, name)
+        return None if self.form == "flags" else self.index.winner(section, name)
 
     def setting(self, section: str, name: str) -> NovaOption | None:
         """The assignment that is in effect, if it stands in the judged file."""
@@ -79,43 +175,40 @@ class NovaConfig(msgspec.Struct, frozen=True):
 
     def written(self, section: str, name: str) -> NovaOption | None:
         """The last assignment in the judged file, whether it is in effect or not."""
-        return _effective(self.own, section, name)
+        return self._own.winner(section, name)
+
+    def on_line(self, line: int | None) -> NovaOption | None:
+        """The assignment that begins on a line of the judged file."""
+        return self._own.lines.get(line or 0)
 
     @property
     def own(self) -> tuple[NovaOption, ...]:
         """The assignments in the judged file."""
-        if len(self.files) <= 1:
-            return self.options
-        return tuple(option for option in self.options if option.file == self.file)
+        return self._own.options
 
-    @property
+    @cached_property
     def settings(self) -> tuple[NovaOption, ...]:
         """The assignments in the judged file that are in effect, of options that bear on NICs."""
         if self.form == "flags":
             return ()
-        found: dict[tuple[str, str], NovaOption] = {}
-        for option in reversed(self.options):
-            name = (option.section, option.name)
-            last = found.setdefault(name, option)
-            if last.alias and not option.alias and last.file == option.file:
-                found[name] = option
         return tuple(
             option
             for option in self.own
             if option.known is not None
             and option.known.is_read
-            and (_is_multi(option) or option is found[option.section, option.name])
+            and (_is_multi(option) or id(option) in self.index.last)
         )
 
     def values(self, section: str, name: str) -> tuple[NovaOption, ...]:
         """All assignments of an option that collects them (``MultiOpt``)."""
-        return tuple(o for o in self.options if (o.section, o.name) == (section, name))
+        return self.index.values(section, name)
 
     def overridden(self, option: NovaOption) -> tuple[Location, ...]:
         """Where else it is set: the last places whose value this one overrides."""
         if _is_multi(option):
             return ()
-        others = [o for o in self.values(option.section, option.name) if o is not option]
+        found = self.index.values(option.section, option.name, _SHOWN + 1)
+        others = [other for other in found if other is not option]
         return tuple(self.at(other) for other in others[-_SHOWN:])
 
     def at(self, option: NovaOption) -> Location:
@@ -126,20 +219,14 @@ class NovaConfig(msgspec.Struct, frozen=True):
 
     def field_of(self, option: NovaOption) -> str:
         """What a problem names it by: ``section/name``, and which one where there are several."""
-        field = f"{option.section}/{option.name}"
-        alike = [o for o in self.own if (o.section, o.name) == (option.section, option.name)]
-        if option is self.written(option.section, option.name):
-            return field
-        return next((f"{field}#{n}" for n, o in enumerate(alike, 1) if o is option), field)
+        return self._own.names.get(id(option), f"{option.section}/{option.name}")
 
     def place(self, field: str | None) -> Location:
         """Where a field stands in the judged file; the file where it does not."""
-        path, _, number = (field or "").partition("#")
-        section, _, name = path.partition("/")
-        option = self.written(section, name)
-        if number:
-            alike = [o for o in self.own if (o.section, o.name) == (section, name)]
-            option = alike[int(number) - 1]
+        option = None if field is None else self._own.fields.get(field)
+        if field is not None and option is None:  # named by the section that it may belong to
+            section, _, name = field.partition("/")
+            option = self.written(section, name)
         return Location(self.target, self.file) if option is None else self.at(option)
 
     @property
@@ -155,17 +242,3 @@ class NovaConfig(msgspec.Struct, frozen=True):
 def _is_multi(option: NovaOption) -> bool:
     form = None if option.known is None else option.known.form
     return form is not None and form.multi
-
-
-def _effective(options: tuple[NovaOption, ...], section: str, name: str) -> NovaOption | None:
-    """The last assignment; in one file the current name wins over an old one that follows it
-    (oslo.config ``_Namespace._get_file_value``)."""
-    found: NovaOption | None = None
-    for option in reversed(options):
-        if found is not None and option.file != found.file:
-            break
-        if option.name == name and option.section in (section, ""):
-            if not option.alias:
-                return option
-            found = found or option
-    return found

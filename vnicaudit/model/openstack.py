@@ -9,6 +9,7 @@ from __future__ import annotations
 import msgspec
 
 from vnicaudit.model.location import Location
+from vnicaudit.model.machines import S390
 
 VIF_MODELS = frozenset({
     "virtio", "ne2k_pci", "pcnet", "rtl8139", "e1000", "e1000e", "netfront", "spapr-vlan",
@@ -88,6 +89,12 @@ class Image(msgspec.Struct, frozen=True):
         if any(found.name.startswith(("vmware_", "xenapi_")) for found in self.properties):
             return False
         return _QEMU_FORMATS.get(self.disk_format or "")
+
+    @property
+    def on_z(self) -> bool:
+        """Whether it says that it is for s390x; Nova takes ``architecture`` for
+        ``hw_architecture`` (``objects/image_meta.py``)."""
+        return (self.known("hw_architecture") or self.known("architecture")) in S390
 
     @property
     def linux(self) -> bool:

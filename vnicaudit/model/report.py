@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import msgspec
 
@@ -90,7 +90,7 @@ class RuleInfo(msgspec.Struct, frozen=True):
     """The scopes it judges, its own first; ``manifests``: also in KubeVirt manifests."""
 
 
-class RunInfo(NamedTuple):
+class RunInfo(msgspec.Struct, frozen=True):
     """What is known when an audit begins."""
 
     tool: Tool

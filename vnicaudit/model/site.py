@@ -6,6 +6,17 @@ import msgspec
 
 from vnicaudit.model.location import Location
 
+SITE_OPTIONS = (
+    ("keystone_authtoken", "auth_url"), ("keystone_authtoken", "www_authenticate_uri"),
+    ("keystone_authtoken", "region_name"), ("neutron", "auth_url"), ("neutron", "region_name"),
+    ("placement", "auth_url"), ("placement", "region_name"), ("placement", "os_region_name"),
+    ("glance", "region_name"), ("cinder", "os_region_name"),
+)  # fmt: skip
+"""What tells one cloud, or region of it, from another."""
+
+IDENTITY = (("DEFAULT", "host"), ("DEFAULT", "my_ip"))
+"""What a node is told from others by."""
+
 
 class NodeValue(msgspec.Struct, frozen=True):
     """What one option is on one node: as Nova takes it, its default where it is not set (``""``

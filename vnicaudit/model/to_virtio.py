@@ -22,6 +22,10 @@ _PORT = (
 )
 _NEEDS_DRIVER = "Windows has no virtio driver of its own: install NetKVM from virtio-win first"
 _UNKNOWN = "whether the guest has a virtio driver is not known; without one it loses its network"
+_DISK_ONLY = (
+    "it is not known that this guest is not Windows without NetKVM, which a virtio disk does not "
+    "show; without a driver it loses its network"
+)
 _ENCRYPTED = (
     "the guest's memory is encrypted: a virtio device that it is to share with needs iommu='on' "
     "as well, unless libvirt and QEMU set it themselves"
@@ -63,6 +67,8 @@ def _by_readiness(subject: Subject, severity: Severity) -> Conversion:
         return Conversion(severity, "", _change(subject, "virtio", _ENCRYPTED, safe=False))
     if readiness == "ready":
         return Conversion(severity, "", _change(subject, "virtio", _KEEPS, safe=True))
+    if readiness == "likely-ready":
+        return Conversion(severity, "", _change(subject, "virtio", _DISK_ONLY, safe=False))
     if readiness == "ready-transitional":
         return Conversion(severity, "", _transitional(subject))
     if readiness == "needs-driver":

@@ -59,10 +59,12 @@ def _objections(before: Reading, after: Reading, made: tuple[Made, ...]) -> Iter
     by_subject: dict[int, tuple[Made, ...]] = {
         number: tuple(group) for number, group in groupby(made, lambda one: one.subject)
     }
+    preferred = any(isinstance(before.judged[one.subject].item, Preference) for one in made)
     for number, (old, new) in enumerate(zip(before.judged, after.judged, strict=True)):
         if len(new.audited.crashed) > len(old.audited.crashed):
             yield f"rule {new.audited.crashed[-1].rule} crashes on the result"
-        yield from _other_facts(old.item, new.item, by_subject.get(number, ()))
+        mine = by_subject.get(number, ())
+        yield from _other_facts(_apart(old.item, preferred), _apart(new.item, preferred), mine)
     yield from _findings(before.findings(), after.findings(), made)
 
 
@@ -108,6 +110,14 @@ def _other_facts(old: Item, new: Item, made: tuple[Made, ...]) -> Iterator[str]:
         yield "the result is something else than before"
 
 
+def _apart(item: Item, preferred: bool) -> Item:
+    """The item without the model that a preference gives it, where a preference is changed."""
+    if not preferred or not isinstance(item, Domain) or item.declared.manifest is None:
+        return item
+    manifest = replace(item.declared.manifest, preferred_model=None)
+    return replace(item, declared=replace(item.declared, manifest=manifest))
+
+
 def _nova(old: NovaConfig, new: NovaConfig, made: tuple[Made, ...]) -> Iterator[str]:
     changed = {one: _option_of(one, old) for one in made}
     for one, option in changed.items():
@@ -115,14 +125,13 @@ def _nova(old: NovaConfig, new: NovaConfig, made: tuple[Made, ...]) -> Iterator[
             yield f"{one.change.field} is not what stands there"
             return
     wanted = [option for given in old.options for option in _expected(given, changed)]
-    if wanted != [_as_set(option) for option in new.options]:
+    if wanted != [_as_set(option) for option in new.options] or old.rest != new.rest:
         yield "another option of the file would change"
 
 
 def _option_of(made: Made, config: NovaConfig) -> NovaOption | None:
     place = made.finding.location
-    options = config.options
-    return next((o for o in options if (o.file, o.line) == (place.file, place.line)), None)
+    return config.on_line(place.line) if place.file == config.file else None
 
 
 def _domain(old: Domain, new: Domain, made: tuple[Made, ...]) -> Iterator[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib import import_module
-from typing import Protocol, cast
+from typing import Protocol, cast, runtime_checkable
 
 from vnicaudit.audit.files import Item
 from vnicaudit.model.domain import Domain
@@ -38,6 +38,14 @@ class PlatformWriter(Protocol):
 
     def text_of(self, data: bytes) -> str:
         """The file's text, to be shown; undecodable bytes as surrogates."""
+
+
+@runtime_checkable
+class Remembering(Protocol):
+    """A writer whose platform remembers files that others refer to."""
+
+    def note_replaced(self, before: bytes, after: bytes) -> None:
+        """Be told that a file has another content now."""
 
 
 def platform_of(item: Item) -> str | None:

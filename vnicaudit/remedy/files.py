@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from vnicaudit.audit.files import MAX_BYTES
@@ -12,7 +12,7 @@ from vnicaudit.audit.run import Run
 from vnicaudit.audit.work import AuditWork
 from vnicaudit.errors import RefusedError
 from vnicaudit.model.report import Audited
-from vnicaudit.remedy.contract import writer_of
+from vnicaudit.remedy.contract import Remembering, writer_of
 from vnicaudit.remedy.in_place import Outcome, Refused, fixed
 from vnicaudit.remedy.replacing import replace_file
 
@@ -32,23 +32,32 @@ class FileFixed(NamedTuple):
 
 def files_with_changes(
     targets: Iterable[str], work: AuditWork, options: RunOptions
-) -> dict[str, None]:
-    """The files of the targets in which there is a change to make, in order."""
-    found: dict[str, None] = {}
+) -> dict[str, bool]:
+    """The files of the targets in which there is a change to make, and whether one of them is of a
+    preference. Those come first: they decide what virtual machines in other files come to."""
+    preferences: dict[str, bool] = {}
+    found: dict[str, bool] = {}
     for product in Run(work, options).items(targets):
-        for finding in product.findings if isinstance(product, Audited) else ():
+        if not isinstance(product, Audited):
+            continue
+        of_preference = product.scope == "preference"
+        for finding in product.findings:
             if finding.change is not None and finding.location.file is not None:
-                found[finding.location.file] = None
-    return found
+                (preferences if of_preference else found)[finding.location.file] = of_preference
+    return preferences | {path: path in preferences for path in found}
 
 
 def fix_files(
-    paths: Iterable[str], work: AuditWork, *, include_unsafe: bool, write: bool
+    paths: Mapping[str, bool], work: AuditWork, *, include_unsafe: bool, write: bool
 ) -> Iterator[FileFixed]:
-    """Fix each file. ``write`` False: only say what would become of it."""
+    """Fix each file, as :func:`files_with_changes` names them. ``write`` False: only say what
+    would become of it."""
+    preferences = frozenset(os.path.abspath(path) for path, of_one in paths.items() if of_one)
     for path in paths:
         try:
-            outcome = fixed(_content(path), path, work, include_unsafe=include_unsafe)
+            outcome = fixed(
+                _content(path), path, work, include_unsafe=include_unsafe, preferences=preferences
+            )
         except OSError as error:
             yield FileFixed(path, error=error.strerror or str(error))
             continue
@@ -74,10 +83,17 @@ def _replaced(path: str, outcome: Outcome) -> FileFixed:
     if outcome.before != outcome.after:
         try:
             replace_file(path, outcome.before, outcome.after)
+            _note_replaced(outcome)
         except RefusedError as error:
             lost = (Refused(finding, str(error), owned=False) for finding in outcome.made)
             return FileFixed(path, refused=(*outcome.refused, *lost), unsafe=outcome.unsafe)
     return shown(path, outcome)
+
+
+def _note_replaced(outcome: Outcome) -> None:
+    writer = None if outcome.platform is None else writer_of(outcome.platform)
+    if isinstance(writer, Remembering):
+        writer.note_replaced(outcome.before, outcome.after)
 
 
 def _content(path: str) -> bytes:

@@ -1,20 +1,22 @@
 """The changes of one file, made and tried in memory, until there is none left to make.
 
-Each round makes as many at once as do not meet, one for each NIC; what is spoken against is found
-by halving, and left out.
+Each round makes as many at once as do not meet, one for each NIC or option; what is spoken against
+is found by halving, and left out.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
+from vnicaudit.audit.files import Item
 from vnicaudit.audit.work import AuditWork
 from vnicaudit.errors import OwnedError, RefusedError
 from vnicaudit.model.domain import REWRITTEN_BY, Domain
 from vnicaudit.model.finding import Finding
+from vnicaudit.model.nova import NovaConfig
 from vnicaudit.remedy.check import Made, objection
 from vnicaudit.remedy.contract import DOMAIN_XML, platform_of, writer_of
-from vnicaudit.remedy.reading import Judged, Key, read
+from vnicaudit.remedy.reading import Judged, Key, Reader
 from vnicaudit.text.edits import Edit, OverlappingEditsError, applied
 
 _TRIES = 256
@@ -41,9 +43,17 @@ class Outcome(NamedTuple):
     """Of what was changed."""
 
 
-def fixed(data: bytes, path: str, work: AuditWork, *, include_unsafe: bool) -> Outcome:
-    """Fix what can be fixed of the text of ``path``; ``work`` says what is wrong with it."""
-    rounds = _Rounds(data, path, work, include_unsafe=include_unsafe)
+def fixed(
+    data: bytes,
+    path: str,
+    work: AuditWork,
+    *,
+    include_unsafe: bool,
+    preferences: frozenset[str] = frozenset(),
+) -> Outcome:
+    """Fix what can be fixed of the text of ``path``; ``work`` says what is wrong with it.
+    ``preferences``: the files whose preferences are fixed too."""
+    rounds = _Rounds(Reader(path, work, preferences), data, include_unsafe=include_unsafe)
     rounds.run()
     return rounds.outcome(data)
 
@@ -59,12 +69,11 @@ class _Try(NamedTuple):
 class _Rounds:
     """One file on its way."""
 
-    def __init__(self, data: bytes, path: str, work: AuditWork, *, include_unsafe: bool) -> None:
+    def __init__(self, reader: Reader, data: bytes, *, include_unsafe: bool) -> None:
+        self._reader = reader
         self._data = data
-        self._path = path
-        self._work = work
         self._include_unsafe = include_unsafe
-        self._reading = read(data, path, work)
+        self._reading = reader.read(data)
         self._made: dict[Key, Made] = {}
         self._refused: dict[Key, Refused] = {}
         self._platform: str | None = None
@@ -104,11 +113,12 @@ class _Rounds:
         return found
 
     def _batch(self, at_once: int | None) -> list[_Try]:
-        """The next changes: one for each NIC, as many as are to be made at once."""
+        """The next changes: one for each NIC, or each name of an option, as many as are to be
+        made at once."""
         batch: list[_Try] = []
         taken: set[tuple[int, object]] = set()
         for made, platform in self._candidates():
-            place = (made.subject, made.finding.nic.index)
+            place = (made.subject, _changed(self._reading.judged[made.subject].item, made))
             if place in taken or not self._wanted(made):
                 continue
             one = self._tried(made, platform)
@@ -142,7 +152,7 @@ class _Rounds:
         made = [one.made for one in batch]
         try:
             data = applied(self._data, (edit for one in batch for edit in one.edits))
-            reading = read(data, self._path, self._work)
+            reading = self._reader.read(data)
             reason = objection(self._reading, reading, made)
         except OverlappingEditsError as error:
             reason = str(error)
@@ -160,9 +170,18 @@ class _Rounds:
         self._refused[made.key] = Refused(made.finding, reason, owned)
 
 
+def _changed(item: Item, made: Made) -> object:
+    """What a change is made to: a NIC, by its number; in a configuration an option, by its section
+    and name, as another change of it may be of the same lines."""
+    if not isinstance(item, NovaConfig):
+        return made.finding.nic.index
+    option = item.on_line(made.finding.location.line)
+    return option and option.written
+
+
 def _check_owner(judged: Judged, platform: str) -> None:
     """Raises OwnedError for a definition that another program writes."""
     item = judged.item
     if platform == DOMAIN_XML and isinstance(item, Domain) and item.declared.owner in REWRITTEN_BY:
-        name = {"nova": "Nova", "kubevirt": "KubeVirt", "ovirt": "oVirt"}[item.declared.owner]
+        name = REWRITTEN_BY[item.declared.owner]
         raise OwnedError(f"the definition is {name}'s, which writes it anew: change it there")

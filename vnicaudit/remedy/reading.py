@@ -5,6 +5,8 @@ from __future__ import annotations
 from io import BytesIO
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from vnicaudit.audit.files import Item, read_stream
 from vnicaudit.audit.work import AuditWork
 from vnicaudit.model.domain import Domain
@@ -45,18 +47,35 @@ def key_of(subject: int, finding: Finding) -> Key:
     return subject, finding.rule, finding.fingerprint, finding.nic.index, field
 
 
-def read(data: bytes, path: str, work: AuditWork) -> Reading:
-    """Read and judge ``data`` as if it stood in ``path``."""
-    judged: list[Judged] = []
-    errors: list[str] = []
-    for item in read_stream(BytesIO(data), path):
-        if isinstance(item, ReadError):
-            errors.append(item.message)
-        elif isinstance(item, Domain):
-            judged.append(Judged(item, work.domain(item, HostConfig(), path)))
-        else:
-            judged.append(Judged(item, work.description(item, path)))
-    return Reading(tuple(judged), tuple(errors))
+class Reader(NamedTuple):
+    """Reads what is to be the content of one file. ``preferences``: the files whose preferences
+    are fixed too (absolute paths)."""
+
+    path: str
+    work: AuditWork
+    preferences: frozenset[str] = frozenset()
+
+    def read(self, data: bytes) -> Reading:
+        """Read and judge ``data`` as if it stood in the file."""
+        judged: list[Judged] = []
+        errors: list[str] = []
+        for item in read_stream(BytesIO(data), self.path):
+            if isinstance(item, ReadError):
+                errors.append(item.message)
+            elif isinstance(item, Domain):
+                domain = self._beside(item)
+                judged.append(Judged(domain, self.work.domain(domain, HostConfig(), self.path)))
+            else:
+                judged.append(Judged(item, self.work.description(item, self.path)))
+        return Reading(tuple(judged), tuple(errors))
+
+    def _beside(self, domain: Domain) -> Domain:
+        """The domain as it is judged where its preference is fixed: it needs no fix for that."""
+        declared = domain.declared
+        if declared.manifest is None or domain.preference_file not in self.preferences:
+            return domain
+        manifest = replace(declared.manifest, preference_judged=True)
+        return replace(domain, declared=replace(declared, manifest=manifest))
 
 
 def _rank(finding: Finding) -> int:

@@ -17,9 +17,9 @@ _INVISIBLE = (
 variation selectors, fillers (Unicode 15, Default_Ignorable_Code_Point) and the empty Braille
 pattern."""
 
-_AUTOLINK = re.compile(r"(://)|(?i:(www)\.)")
-_MARKDOWN = re.compile(r"[\\`*_\[\]<>|~&$]")
-_PINGS = re.compile(r"[@#]")
+_AUTOLINK = r"(://)|(?i:(www)\.)"
+_MARKDOWN = r"[\\`*_\[\]<>|~&$]"
+_PINGS = r"[@#]"
 _FORMULA = ("=", "+", "-", "@")
 
 
@@ -45,10 +45,10 @@ def _shown(character: str) -> str:
 def markdown(text: str) -> str:
     """For running text and table cells of GitHub-flavoured Markdown: no markup, no link, no
     mention and no issue reference comes out of it."""
-    text = _MARKDOWN.sub(r"\\\g<0>", safe(text))
-    text = _AUTOLINK.sub(lambda found: "\\://" if found[1] else f"{found[2]}\\.", text)
+    text = re.sub(_MARKDOWN, r"\\\g<0>", safe(text))
+    text = re.sub(_AUTOLINK, lambda found: "\\://" if found[1] else f"{found[2]}\\.", text)
     # a backslash does not stop GitHub from notifying @somebody or linking #1; a code span does
-    return _PINGS.sub(r"`\g<0>`", text)
+    return re.sub(_PINGS, r"`\g<0>`", text)
 
 
 def markdown_code(text: str) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+
+import msgspec
 
 from vnicaudit.model.finding import SEVERITIES, Finding, NicRef
 from vnicaudit.model.report import RunEnd, TargetResult
@@ -41,7 +42,7 @@ def message_of(finding: Finding) -> str:
     return f"{finding.message} (confidence: {finding.confidence})"
 
 
-class Unread(NamedTuple):
+class Unread(msgspec.Struct, frozen=True):
     """One thing that could not be read: ``place`` is ``file:line`` as far as known, else the
     target."""
 

@@ -38,12 +38,13 @@ have the driver: Linux has it since 2.6.25, Windows needs NetKVM from virtio-win
 
 ## Fix safety
 
-Safe where the guest is known to drive virtio: another virtio NIC, a virtio disk (except on
-Windows), or an operating system known to have the driver. A guest whose driver knows virtio 0.9
-only gets a conventional PCI slot or `virtio-transitional`; where its present address is a PCI
-Express port the change is unsafe. Unsafe as well: Windows until NetKVM is installed, and every
-guest of which nothing is known. RHEL and CentOS 7 name virtio NICs `ethN`, so the interface may
-change its name even at the same address.
+Safe where the guest is known to drive virtio: another virtio NIC, or an operating system that is
+known to have the driver or is not Windows and has a virtio disk. A virtio disk alone does not show
+that the guest is not Windows without NetKVM: the severity stays, and the change is unsafe. A guest
+whose driver knows virtio 0.9 only gets a conventional PCI slot or `virtio-transitional`; where its
+present address is a PCI Express port the change is unsafe. Unsafe as well: Windows until NetKVM is
+installed, and every guest of which nothing is known. RHEL and CentOS 7 name virtio NICs `ethN`, so
+the interface may change its name even at the same address.
 
 ## When it does not fire
 

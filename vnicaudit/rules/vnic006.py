@@ -34,8 +34,7 @@ Add `<model type='virtio'/>`, in the template the definition comes from as well.
 
 ## Fix safety
 
-As for VNIC001: safe where the guest is known to drive virtio. Unlike there the severity stays
-*high* where nothing is known of the guest: nobody chose this NIC.
+As for VNIC001: safe where the guest is known to drive virtio.
 
 ## When it does not fire
 
@@ -47,7 +46,8 @@ As for VNIC001: safe where the guest is known to drive virtio. Unlike there the 
   emulator named `qemu-system-…`, or a machine that one architecture alone has (`q35`, `pseries`,
   `s390-ccw-virtio`), tells it: libvirt refuses the definition on a host of another one. Otherwise
   the rule is skipped.
-* Where the guest is known not to support virtio, or its link is down, the finding is *low*.
+* Where nothing says that the guest has a virtio driver, or it is known to have none, or its link
+  is down, the finding is *low*, as that of a written rtl8139 is.
 * Confidence is medium: RHEL's QEMU may lack the emulated models, which leaves virtio.
 """
 
@@ -72,7 +72,7 @@ def applies(subject: Subject) -> bool:
     nic = subject.nic
     if nic.model is not None or subject.running is not None or nic.type == "hostdev":
         return False
-    if subject.domain.form != "raw" or nic.origin != "interface":
+    if not subject.domain.as_written or nic.origin != "interface":
         return False
     if subject.effective.model.state == "unknown":
         return True
@@ -82,11 +82,10 @@ def applies(subject: Subject) -> bool:
 def check(subject: Subject) -> Iterator[Problem]:
     """One problem: what the missing line becomes."""
     found = to_virtio(subject, SEVERITY)
-    unknown = subject.domain.readiness == "unknown" and subject.nic.link_state != "down"
     where = f"{subject.arch} {subject.domain.machine or ''}".strip()
     yield Problem(
         f"no model is declared: on {where} libvirt makes it {subject.model}{found.note}",
-        severity=SEVERITY if unknown else found.severity,
+        severity=found.severity,
         confidence="medium",
         change=found.change,
         fix=found.fix,

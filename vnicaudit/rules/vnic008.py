@@ -5,7 +5,8 @@
 Guests on IBM Z use virtio over the channel subsystem (`virtio-net-ccw`). QEMU's s390x binary has
 no rtl8139, e1000, vmxnet3, ne2k_pci or pcnet at all: libvirt accepts them in a definition and the
 start fails. QEMU 10 does have e1000e and igb there, emulated, on zPCI. And virtio on a PCI address
-is virtio-net-pci on zPCI: it works, but is not the transport of the platform.
+is virtio-net-pci on zPCI: it works, but is not the transport of the platform. On a ccw address
+libvirt refuses `<rom>` and `<acpi>`, which only PCI devices have.
 
 ## Why it matters
 
@@ -49,8 +50,8 @@ a ccw address. With `<launchSecurity type='s390-pv'/>` or `iommu='on'` keep thos
 
 ## Fix safety
 
-Safe for a model that does not start and has no PCI address. Unsafe where a PCI address must go:
-the guest sees another device and names it anew.
+Safe for a model that does not start and has no PCI address, and for `<rom>` and `<acpi>` on ccw.
+Unsafe where a PCI address must go: the guest sees another device and names it anew.
 
 ## When it does not fire
 
@@ -78,6 +79,8 @@ NEEDS: tuple[str, ...] = ()
 
 _ADDRESS = "Its PCI address, ROM and ACPI settings must go too: libvirt then assigns a ccw address."
 _RENAMED = "the guest sees another device and may give it another name"
+_THESE = {1: "it", 2: "them"}
+_REFUSED = "as it is the domain cannot be defined"
 _BROKEN = "as it is the domain does not start"
 
 
@@ -94,19 +97,50 @@ def check(subject: Subject) -> Iterator[Problem]:
     """One problem at most: impossible, emulated, or virtio on the wrong bus."""
     model = subject.model
     if model_of_driver(model) in VIRTIO:
-        if subject.nic.address_type == "pci":
-            yield Problem(
-                f"{model} on a PCI address is virtio-net-pci on zPCI: s390x uses ccw",
-                field="address_type",
-                severity="medium",
-                change=Change("address_type", "pci", None, safe=False, reason=_RENAMED),
-                fix="libvirt then assigns a ccw address.",
-            )
+        yield from _virtio(subject)
     elif subject.proven or not absent_on_s390(model, subject.host.qemu_version):
         what = f"{model} on s390x is emulated on zPCI: guests there use virtio-net-ccw"
         yield _to_ccw(subject, what, "medium")
     else:
         yield _to_ccw(subject, _missing(subject), "error")
+
+
+def _virtio(subject: Subject) -> Iterator[Problem]:
+    """virtio on a PCI address, or on a ccw address with what is for PCI alone."""
+    left = _of_pci(subject)
+    named = _named(left)
+    if subject.nic.address_type == "pci":
+        too = f"{named} must go too: " if left else ""
+        yield Problem(
+            f"{subject.model} on a PCI address is virtio-net-pci on zPCI: s390x uses ccw",
+            field="address_type",
+            severity="medium",
+            change=Change("address_type", "pci", None, safe=False, reason=_RENAMED),
+            fix=f"{too}libvirt then assigns a ccw address.",
+        )
+    elif left and subject.running is None and subject.domain.form == "raw":
+        yield Problem(
+            f"libvirt refuses {named} on s390x: only PCI devices have {_THESE[len(left)]}, and "
+            f"{subject.model} is on ccw",
+            field=left[0],
+            severity="error",
+            change=Change(left[0], getattr(subject.nic, left[0]), None, safe=True, reason=_REFUSED),
+            fix="The same for <acpi>." if len(left) > 1 else "",
+        )
+
+
+def _of_pci(subject: Subject) -> list[str]:
+    """What is set that only PCI devices have, beside the address."""
+    return [name for name in ("rom", "acpi") if getattr(subject.nic, name) is not None]
+
+
+def _named(names: list[str]) -> str:
+    return " and ".join(f"<{name}>" for name in names)
+
+
+def _left_over(subject: Subject) -> str:
+    left = _named(_of_pci(subject))
+    return f"{left} must go too: libvirt refuses what is PCI's on ccw." if left else ""
 
 
 def _missing(subject: Subject) -> str:
@@ -125,5 +159,5 @@ def _to_ccw(subject: Subject, what: str, severity: Severity) -> Problem:
         field="model",
         severity=severity,
         change=Change("model", subject.nic.model, "virtio", safe=safe, reason=reason),
-        fix=_ADDRESS if subject.nic.address_type == "pci" else "",
+        fix=_ADDRESS if subject.nic.address_type == "pci" else _left_over(subject),
     )

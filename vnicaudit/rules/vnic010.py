@@ -83,7 +83,7 @@ _SHOWN = {"host_off": "<host>", "guest_off": "<guest>", "backend_vhost": "backen
 def applies(subject: Subject) -> bool:
     """Hand-written XML of an interface whose model is not virtio in writing."""
     nic = subject.nic
-    if subject.domain.form != "raw" or nic.origin != "interface":
+    if not subject.domain.as_written or nic.origin != "interface":
         return False
     return nic.type != "hostdev" and nic.actual_type != "hostdev" and nic.model not in VIRTIO
 

@@ -38,8 +38,9 @@ In the same guest:
 ## Fix
 
 Set queues to the number of vCPUs, 8 at most; on s390x begin with 2. An old guest must switch them
-on itself (`ethtool -L eth0 combined 8`). In a KubeVirt manifest set
-`networkInterfaceMultiqueue: true`: each NIC then gets one queue pair per vCPU.
+on itself (`ethtool -L eth0 combined 8`). Where virtio is only the default, write the model too:
+libvirt reads queues beside a virtio model that is written down, and nowhere else. In a KubeVirt
+manifest set `networkInterfaceMultiqueue: true`: each NIC then gets one queue pair per vCPU.
 
 ## Fix safety
 
@@ -59,6 +60,9 @@ switch must offer as many queues. Each queue pair takes two interrupt vectors an
 * In a KubeVirt manifest, or its preference, that sets multiqueue, on or off.
 * On s390x it is *low*: IBM recommends it only with evidence of load. Confidence is low
   everywhere: the load is not in the definition.
+* In a KubeVirt manifest it is one finding for the VM, and *low*: the switch is off by KubeVirt's
+  own default, and on it gives every NIC as many queues as there are vCPUs, with no way to have
+  fewer (VNIC072).
 """
 
 from __future__ import annotations
@@ -70,12 +74,13 @@ from vnicaudit.model.kubevirt import Manifest
 from vnicaudit.model.machines import S390
 from vnicaudit.model.models import VIRTIO
 from vnicaudit.model.nic import NicConfig
-from vnicaudit.model.rule import Problem, Scope, Subject
+from vnicaudit.model.rule import DomainSubject, Problem, Scope, Subject
 
 NAME = "single-queue"
 SEVERITY: Severity = "medium"
 SCOPE: Scope = "nic"
 NEEDS: tuple[str, ...] = ("vcpus", "actual_type", "queues")
+DOMAIN_NEEDS: tuple[str, ...] = ()
 MANIFESTS = True
 
 _TAP = ("bridge", "ethernet", "direct")
@@ -83,6 +88,12 @@ _ENOUGH_VCPUS = 4
 _MOST = 8
 _VECTORS = 200
 _MEASURE = "it helps many flows and can slow down small outgoing packets: measure before and after"
+
+_BOTH = (
+    "Write <model type='virtio'/> as well as queues='{}' in <driver> (virsh edit), then power the "
+    "guest off and on: libvirt reads queues only beside a virtio model that is written down. "
+    f"Unsafe: {_MEASURE}."
+)
 
 
 def applies(subject: Subject) -> bool:
@@ -100,26 +111,49 @@ def applies(subject: Subject) -> bool:
 
 
 def check(subject: Subject) -> Iterator[Problem]:
-    """One problem where there is one queue pair."""
-    if subject.effective.queues.effective != 1:
+    """One problem where there is one queue pair; of a manifest see :func:`check_domain`."""
+    if subject.effective.queues.effective != 1 or subject.domain.manifest is not None:
         return
-    change = _change(subject)
+    queues = subject.nic.queues
+    old = None if queues is None else str(queues)
+    unread, wanted = _unread(subject), str(_wanted(subject))
     yield Problem(
         f"one queue pair for {subject.domain.vcpus} vCPUs",
-        field=change.field,
+        field="queues",
         severity="low" if subject.arch in S390 else None,
         confidence="low",
-        change=change,
+        change=None if unread else Change("queues", old, wanted, safe=False, reason=_MEASURE),
+        fix=_BOTH.format(wanted) if unread else "",
     )
 
 
-def _change(subject: Subject) -> Change:
-    """As many queues as serve; KubeVirt has only on and off."""
-    if subject.domain.manifest is not None:
-        return Change("multiqueue", None, "true", safe=False, reason=_MEASURE)
-    queues = subject.nic.queues
-    old = None if queues is None else str(queues)
-    return Change("queues", old, str(_wanted(subject)), safe=False, reason=_MEASURE)
+def _unread(subject: Subject) -> bool:
+    """Whether libvirt would not read queues: the model is virtio by default only."""
+    nic, domain = subject.nic, subject.domain
+    written = nic.model is not None or domain.form != "raw" or nic.origin != "interface"
+    return not written and domain.owner == "libvirt"
+
+
+def applies_domain(subject: DomainSubject) -> bool:
+    """A manifest that could switch multiqueue on. What is not known of it NICs are skipped for."""
+    manifest = subject.domain.manifest
+    return (
+        manifest is not None
+        and subject.domain.vcpus is not None
+        and any(map(applies, subject.nics))
+    )
+
+
+def check_domain(subject: DomainSubject) -> Iterator[Problem]:
+    """One problem, however many NICs the one switch is for."""
+    if any(nic.effective.queues.effective == 1 for nic in subject.nics if applies(nic)):
+        yield Problem(
+            f"one queue pair per NIC for {subject.domain.vcpus} vCPUs",
+            field="multiqueue",
+            severity="low",
+            confidence="low",
+            change=Change("multiqueue", None, "true", safe=False, reason=_MEASURE),
+        )
 
 
 def _may_be_switched_on(manifest: Manifest, nic: NicConfig) -> bool:

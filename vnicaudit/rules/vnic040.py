@@ -41,8 +41,10 @@ Not automatic: the guest gets another address, and what was forwarded must be re
 ## When it does not fire
 
 * Under a session libvirt (``qemu:///session``, or a file below ``.config/libvirt/qemu``), which has
-  no tap devices to give. For a definition read from any other file the confidence is *medium*: it
-  does not say which libvirt keeps it.
+  no tap devices to give.
+* In a file that does not tell which libvirt keeps it: skipped. What tells is a place below
+  ``/etc/libvirt/qemu``, ``/run/libvirt/qemu`` or ``/var/lib/libvirt/qemu``, on the host or in a
+  copy of it, an owner that has none but the system's (Nova, oVirt), and a live libvirt.
 * passt.
 * Domains of type ``qemu``: emulated guests are what CI and laptops run, and the CPU is what slows
   them down.
@@ -66,7 +68,7 @@ from vnicaudit.model.rule import Problem, Scope, Subject
 NAME = "user-mode-network"
 SEVERITY: Severity = "medium"
 SCOPE: Scope = "nic"
-NEEDS: tuple[str, ...] = ()
+NEEDS: tuple[str, ...] = ("session",)
 
 _FIX = (
     "Connect it to a libvirt network or a bridge; where only user-mode networking is possible, "
@@ -92,12 +94,11 @@ def applies(subject: Subject) -> bool:
 
 
 def check(subject: Subject) -> Iterator[Problem]:
-    """One problem per NIC; surer where a live system libvirt keeps it."""
+    """One problem per NIC."""
     yield Problem(
         "type='user' is slirp: QEMU's own TCP/IP stack behind address translation, no vhost",
         field="type",
         severity="low" if subject.nic.link_state == "down" else None,
-        confidence="medium" if _in_file(subject) else "high",
         fix=_FIX,
         fixes=_FIXES,
     )
@@ -108,8 +109,3 @@ def _of_system(domain: DomainConfig) -> bool:
     return domain.owner in ("nova", "ovirt") or (
         domain.owner == "libvirt" and domain.session is False
     )
-
-
-def _in_file(subject: Subject) -> bool:
-    """A definition in a file may be kept by a session libvirt."""
-    return subject.nic.origin == "interface" and subject.state is None

@@ -53,7 +53,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vnicaudit.model.finding import Change, Confidence, Severity
-from vnicaudit.model.machines import S390
 from vnicaudit.model.openstack import Image
 from vnicaudit.model.rule import ImageSubject, Problem, Scope
 
@@ -73,7 +72,7 @@ _UNKNOWN = "without a virtio driver in the image new servers have no network"
 def applies(subject: ImageSubject) -> bool:
     """The image may ask for an emulated model, and may be for QEMU."""
     image = subject.image
-    if image.property("hw_vif_model") is None or image.qemu is False or _on_z(image):
+    if image.property("hw_vif_model") is None or image.qemu is False or image.on_z:
         return False
     return image.vif_model is None or image.vif_model in _EMULATED
 
@@ -105,10 +104,6 @@ def _about(image: Image) -> tuple[str, str]:
     if image.linux:
         return "", _LINUX
     return "; review: it is not known whether its system supports virtio", _UNKNOWN
-
-
-def _on_z(image: Image) -> bool:
-    return (image.known("hw_architecture") or image.known("architecture")) in S390
 
 
 def _confidence(image: Image) -> Confidence:

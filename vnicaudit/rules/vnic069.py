@@ -46,6 +46,10 @@ Look before you align: which value is the right one, the count does not say.
 * On files of other services and copies put aside: a node counts when its file is called `*.conf`,
   has options of `[libvirt]` or a `compute_driver`, and does not lie beside a `nova.conf` with
   which it is not read. Files with the same `host` (or `my_ip`) are one node.
+* On files that need not be of several nodes. Nodes are told by `host` or `my_ip` in them, or by the
+  layout: a folder for each node, and in it a file of the same name (`nodes/*/nova.conf`), or files
+  with numbers (`node1.conf`, `node2.conf`). Layers of one configuration (kolla's `nova.conf`,
+  `nova/nova-compute.conf`) are neither.
 * Where the value is not certain (a template), or Nova does not take it (VNIC035, VNIC073).
 * On an option that is not set where the others set what is its default.
 

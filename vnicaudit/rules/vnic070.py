@@ -28,7 +28,8 @@ $ openstack image create --disk-format qcow2 --file c.img --property hw_vif_mode
 ## Fix
 
 Set `hw_vif_model=virtio`, or another model of the list: virtio, e1000, e1000e, igb, ne2k_pci,
-pcnet, rtl8139, vmxnet3; spapr-vlan on POWER.
+pcnet, rtl8139, vmxnet3; spapr-vlan on POWER. On s390x QEMU has none of these but e1000e and igb,
+from release 10 on.
 
 ## Fix safety
 
@@ -47,7 +48,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vnicaudit.model.finding import Change, Severity
-from vnicaudit.model.machines import S390
 from vnicaudit.model.openstack import VIF_MODELS, Image
 from vnicaudit.model.rule import ImageSubject, Problem, Scope
 
@@ -78,7 +78,7 @@ def check(subject: ImageSubject) -> Iterator[Problem]:
     yield Problem(
         f"hw_vif_model = {value[:40]!r}: {found}",
         field="hw_vif_model",
-        severity="medium" if image.vif_model == "lan9118" and not _on_z(image) else None,
+        severity="medium" if image.vif_model == "lan9118" and not image.on_z else None,
         change=Change(
             "hw_vif_model",
             value,
@@ -86,8 +86,19 @@ def check(subject: ImageSubject) -> Iterator[Problem]:
             safe=False,
             reason="whether the system in the image has a virtio driver is not known",
         ),
-        fix="Set hw_vif_model=virtio on the image, or another model that Nova's libvirt driver "
-        "has: e1000, e1000e, igb, ne2k_pci, pcnet, rtl8139, vmxnet3.",
+        fix=_fix(image),
+    )
+
+
+def _fix(image: Image) -> str:
+    if image.on_z:
+        return (
+            "Set hw_vif_model=virtio on the image; of the others QEMU has e1000e and igb alone on "
+            "s390x, from release 10 on."
+        )
+    return (
+        "Set hw_vif_model=virtio on the image, or another model that Nova's libvirt driver has: "
+        "e1000, e1000e, igb, ne2k_pci, pcnet, rtl8139, vmxnet3."
     )
 
 
@@ -97,12 +108,8 @@ def _problem(image: Image) -> str | None:
         return "Nova knows no such model and refuses the image"
     if model in _OTHERS:
         return "a model of another hypervisor; Nova's libvirt driver refuses it"
-    if _on_z(image) and model in _NOT_ON_Z:
+    if image.on_z and model in _NOT_ON_Z:
         return "it does not exist on s390x; the server does not start"
     if model == "lan9118":
         return "Nova takes it with virt_type = qemu only; with kvm the server does not build"
     return None
-
-
-def _on_z(image: Image) -> bool:
-    return (image.known("hw_architecture") or image.known("architecture")) in S390

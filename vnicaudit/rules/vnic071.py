@@ -14,7 +14,10 @@ Swiss cloud measured 132 Mb/s on rtl8139 and 7.81 Gb/s on virtio with vhost (A. 
 SWITCH). Sources of what KubeVirt does: `getInterfaceType` and `calculateNetworkQueues` in
 `pkg/virt-launcher/virtwrap/converter/network/configurator.go`, `ApplyInterfacePreferences` in
 `pkg/instancetype/preference/apply/interface.go`, `validInterfaceModels` in
-`pkg/network/admitter/netiface.go`.
+`pkg/network/admitter/netiface.go`. On s390x only `virtio` is rewritten
+(`DomainConfigurator.Configure` and `TransitionalModelType` in `converter/arch/s390x.go`), and
+nothing checks the model (`pkg/virt-api/webhooks/s390x.go`, `pkg/defaults/s390x.go`): e1000 is
+passed on to a QEMU that has none, and the VM does not start.
 
 ## Bad
 
@@ -68,10 +71,13 @@ In a preference set `preferredInterfaceModel: virtio`. Ring sizes cannot be set 
 ## Fix safety
 
 Safe where labels or annotations (`vm.kubevirt.io/os`, `kubevirt.io/os`,
-`os.template.kubevirt.io/…`), the preference, or a virtio disk say that the guest drives virtio.
-Unsafe where only the name of the container disk does, on Windows until NetKVM is installed, where
-nothing is known of the guest, and where the value is shared by a YAML anchor. KubeVirt's virtio is
-a virtio 1.0 device; guests whose driver knows 0.9 only need `useVirtioTransitional: true`.
+`os.template.kubevirt.io/…`) or the preference, by its name at least, say that the guest drives
+virtio, or a virtio disk and the name of the container disk together do. Unsafe where only one of
+these two does (a virtio disk does not show that the guest is not Windows), on Windows until NetKVM
+is installed, where nothing is known of the guest, and where the value is shared by a YAML anchor.
+Windows is told by Hyper-V features, a Sysprep volume, and the names of the VM and its disks too.
+KubeVirt's virtio is a virtio 1.0 device; guests whose driver knows 0.9 only need
+`useVirtioTransitional: true`.
 
 ## When it does not fire
 
@@ -84,6 +90,8 @@ a virtio 1.0 device; guests whose driver knows 0.9 only need `useVirtioTransitio
   the manifest: skipped.
 * On SR-IOV interfaces, whose `model` KubeVirt does not use, and on binding plugins, which make
   the device themselves.
+* On VMs that take the model from a preference in the same file, which is reported itself, or from
+  one that `--fix` mends in the same run.
 * On the interface that KubeVirt adds to a VM that names none.
 * igb is admitted by late releases only; which one runs is not known.
 """
@@ -93,7 +101,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vnicaudit.model.finding import Change, Severity
-from vnicaudit.model.kubevirt import MODELS
+from vnicaudit.model.kubevirt import MODELS, Manifest
 from vnicaudit.model.machines import S390
 from vnicaudit.model.models import E1000, LEGACY, VIRTIO
 from vnicaudit.model.rule import PreferenceSubject, Problem, Scope, Subject
@@ -126,7 +134,9 @@ def applies(subject: Subject) -> bool:
         return False
     if nic.plugin and nic.actual_type != "ethernet":
         return False
-    if nic.model is None and manifest.preferred_readiness == "needs-driver":
+    if nic.model is None and (
+        manifest.preferred_readiness == "needs-driver" or _said_elsewhere(subject, manifest)
+    ):
         return False
     return subject.effective.model.state == "unknown" or subject.model not in VIRTIO
 
@@ -177,6 +187,13 @@ def check_preference(subject: PreferenceSubject) -> Iterator[Problem]:
         change=change,
         fix="Set preferredInterfaceModel: virtio; running VMs get it when they are restarted.",
     )
+
+
+def _said_elsewhere(subject: Subject, manifest: Manifest) -> bool:
+    """Whether the finding is the preference's own. That the VM does not start on s390x is not."""
+    known = manifest.preferred_readiness != "unknown" and "model" not in subject.nic.unseen
+    judged = manifest.preference_judged and manifest.preferred_model is not None
+    return judged and known and subject.arch not in S390
 
 
 def _refused(subject: Subject) -> Problem:

@@ -38,8 +38,8 @@ run: `vnicaudit audit nova.conf --nova-release Caracal`.
 
 ## Fix safety
 
-Safe where the release that was judged for is the one you run: removing a line that is not read
-changes nothing.
+Safe with `--nova-release`: removing a line that this release does not read changes nothing. Unsafe
+without it: an older release than the newest may read the line.
 
 ## When it does not fire
 
@@ -48,7 +48,7 @@ changes nothing.
   is not known.
 * On `[DEFAULT] libvirt_use_virtio_for_bridges`: VNIC061.
 * On options of `[libvirt]` where `compute_driver` names another driver.
-* On more than 50 such lines in one file: the first are enough to tell.
+* On more than 50 such lines in one file: the first of each option, and some more, are told.
 * In a template, where a condition decides whether the line is there: skipped, unless there is
   another one for certain.
 
@@ -92,7 +92,7 @@ def check(subject: ConfigSubject) -> Iterator[Problem]:
     if nova.form == "flags":
         yield from _flags(nova)
         return
-    for option in _found(nova)[:_MOST]:
+    for option in _told(_found(nova)):
         if option.present and option.known is not None:
             yield _problem(nova, option, option.known)
     for option in _flag_lines(nova)[:_MOST]:
@@ -114,6 +114,16 @@ def _found(nova: NovaConfig) -> list[NovaOption]:
         and (option.section, option.name) != _ELSEWHERE
         and option.section != unread
     ]
+
+
+def _told(found: list[NovaOption]) -> list[NovaOption]:
+    """As many as are told, in order, each option at least once: when it is fixed, none comes up
+    that was not seen before."""
+    firsts: dict[tuple[str, str], NovaOption] = {}
+    for option in found:
+        firsts.setdefault((option.section, option.name), option)
+    ranked = sorted(found, key=lambda o: o is not firsts[o.section, o.name])
+    return sorted(ranked[:_MOST], key=lambda option: option.line)
 
 
 def _flag_lines(nova: NovaConfig) -> list[NovaOption]:
@@ -155,11 +165,20 @@ def _problem(nova: NovaConfig, option: NovaOption, known: KnownOption) -> Proble
         f"{option.written} {_absent(nova, known)}",
         field=field,
         severity=_severity(option),
-        change=Change(
-            option.name, option.value, None, safe=True, reason="Nova does not read the line"
-        ),
+        change=_removed(nova, option),
         fix="Remove the line; or name the release you run (--nova-release) if it is another one.",
     )
+
+
+def _removed(nova: NovaConfig, option: NovaOption) -> Change:
+    """Without the line; safe where the release that does not read it is known to be the one."""
+    reason = (
+        f"the release that runs is not given (--nova-release): {nova.release} is assumed"
+        if nova.release_assumed
+        else "Nova does not read the line"
+    )
+    safe = not nova.release_assumed
+    return Change(option.name, option.value, None, safe=safe, reason=reason)
 
 
 def _absent(nova: NovaConfig, known: KnownOption) -> str:

@@ -15,6 +15,7 @@ from vnicaudit.text.yaml_source import Source
 from vnicaudit.text.yaml_tree import Mapping, Node, Scalar, Sequence
 
 _STEP = re.compile(r"(?:\[\d+\])?(.*)", re.DOTALL)
+_NUMBER = re.compile(r"[0-9]{1,9}")
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")
 _LINE_END = re.compile(r"[^\n]*?(?=\r?\n|\r?\Z)")
 _BLANK = " \t\r\n"
@@ -29,8 +30,7 @@ def at_pointer(top: Place, pointer: str) -> Place | None:
             return place
         key = step.replace("~1", "/").replace("~0", "~")
         if isinstance(place.node, Sequence):
-            items = place.items()
-            place = items[int(key)] if key.isdecimal() and int(key) < len(items) else None
+            place = place.item(int(key)) if _NUMBER.fullmatch(key) else None
         else:
             place = place.child(key)
     return place
@@ -43,6 +43,8 @@ def with_value(place: Place, value: str) -> Edit:
     """
     _check(place)
     source, node = place.document.source, place.node
+    if isinstance(node, Scalar) and place.text is None:
+        raise RefusedError("a template fills this in: edit it by hand")
     written = source.written(node)
     if not isinstance(node, Scalar) or not written or written[0] in "|>&*!" or "\n" in written:
         raise RefusedError("what stands there is no simple value: edit it by hand")
@@ -80,8 +82,7 @@ def with_key(place: Place, key: str, value: str, after: tuple[str, ...]) -> Edit
 
 def _in_flow(source: Source, name: Scalar, given: Node, key: str, value: str) -> Edit:
     text = source.text
-    before = text[: name.start]
-    blank = before[len(before.rstrip(_BLANK)) :] or " "
+    blank = text[_behind_text(text, name.start) : name.start] or " "
     if text[name.start : name.start + 1] == '"':
         key = f'"{key}"'
         value = value if value in ("true", "false") else f'"{value}"'
@@ -105,9 +106,16 @@ def _last_position(source: Source, name: Scalar, node: Node) -> int:
         if node.start < above:
             raise RefusedError("an alias stands there: edit it by hand")
         if isinstance(node, Scalar) or source.text[node.start : node.start + 1] in ("[", "{"):
-            return max(node.start, len(source.text[: node.end].rstrip(_BLANK)))
+            return max(node.start, _behind_text(source.text, node.end))
         above = node.start
         node = node.items[-1] if isinstance(node, Sequence) else node.pairs[-1][1]
+
+
+def _behind_text(text: str, position: int) -> int:
+    """Where the blanks before a position begin."""
+    while position and text[position - 1] in _BLANK:
+        position -= 1
+    return position
 
 
 def _check(place: Place) -> None:

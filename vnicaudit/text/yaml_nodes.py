@@ -12,19 +12,21 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from vnicaudit.errors import TargetError
+from vnicaudit.text.placeholders import whole
 from vnicaudit.text.yaml_compose import NotYamlError, composed
+from vnicaudit.text.yaml_ranges import ranges_of
 from vnicaudit.text.yaml_source import Source
 from vnicaudit.text.yaml_template import HOLE
 from vnicaudit.text.yaml_tree import Mapping, Node, Scalar, Sequence
 
-_MARKER = re.compile(r"^(---|\.\.\.)(?=[ \t\r\n]|\Z)", re.MULTILINE)
-_NOTHING = re.compile(r"(?:[ \t\r]*(?:#[^\n]*)?(?:\n|\Z)|%[^\n]*(?:\n|\Z))*")
 _TRUE = frozenset({"y", "yes", "true", "on"})
 _FALSE = frozenset({"n", "no", "false", "off"})
 _NULL = frozenset({"", "~", "null", "Null", "NULL"})
 _INTEGER = re.compile(r"[-+]?\d{1,18}")
 _PLACEHOLDER = re.compile(r"\$\(|\$\{|\$[A-Z_]|<[^>]*>|@\w+@|%\w+%")
 """Of envsubst, OpenShift templates, documentation, autoconf…: replaced before it is used."""
+_TOKEN = re.compile(r"[ \t]*#\{[^{}\r\n]*\}(?:#(?=\s|\Z)|[ \t]*(?=\r?\n|\r?\Z))")
+"""Of Azure's Replace Tokens; to YAML it is a comment where it stands without quotes."""
 
 
 class Document(NamedTuple):
@@ -80,12 +82,14 @@ class Place(NamedTuple):
     def items(self) -> list[Place]:
         """The items of a list. That a condition surrounds an item makes nothing in it uncertain:
         where the item is, it is so."""
-        if not isinstance(self.node, Sequence):
-            return []
-        return [
-            self._to(item, self.node.start, str(number))
-            for number, item in enumerate(self.node.items)
-        ]
+        count = len(self.node.items) if isinstance(self.node, Sequence) else 0
+        return [item for number in range(count) if (item := self.item(number)) is not None]
+
+    def item(self, number: int) -> Place | None:
+        """One item of a list, by its 0-based number; None where there is none."""
+        if not isinstance(self.node, Sequence) or not 0 <= number < len(self.node.items):
+            return None
+        return self._to(self.node.items[number], self.node.start, str(number))
 
     def names(self) -> list[str]:
         """The keys of a mapping."""
@@ -102,7 +106,8 @@ class Place(NamedTuple):
         """The text of a scalar; None where it is none or is not certain."""
         if not self.certain or not isinstance(self.node, Scalar):
             return None
-        return None if _PLACEHOLDER.search(self.node.text) else self.node.text
+        text = self.node.text
+        return None if whole(text) or _PLACEHOLDER.search(text) else text
 
     @property
     def boolean(self) -> bool | None:
@@ -142,6 +147,7 @@ class Place(NamedTuple):
         certain = self.certain
         if source.template and certain:
             certain = not source.mask.conditional(self.node.start, start) and _is_said(node, source)
+        certain = certain and not _is_token(node, source)
         return Place(
             self.document,
             node,
@@ -160,7 +166,7 @@ def documents(
     passed over. Raises TargetError where the whole file cannot be read.
     """
     source = Source(data, file)
-    ranges = list(_ranges(source.mask.text))
+    ranges = list(ranges_of(source.mask.text))
     for number, (start, end) in enumerate(ranges, 1):
         text = source.mask.text[start:end]
         if wanted is not None and not wanted(text):
@@ -174,25 +180,6 @@ def documents(
             yield Document(source, number, len(ranges) > 1, root, duplicates)
 
 
-def _ranges(text: str) -> Iterator[tuple[int, int]]:
-    """Where each document of a file begins and ends. ``---`` and ``...`` at the beginning of a
-    line are markers wherever they stand (YAML 1.2, 9.1.2)."""
-    start, explicit = 0, False
-    for match in _MARKER.finditer(text):
-        filled = explicit or _NOTHING.fullmatch(text, start, match.start()) is None
-        if match.group() == "---":
-            if filled:
-                yield start, match.start()
-                start = match.start()
-            explicit = True
-        else:
-            if filled:
-                yield start, match.start()
-            start, explicit = match.end(), False
-    if explicit or _NOTHING.fullmatch(text, start) is None:
-        yield start, len(text)
-
-
 def _without_tabs(text: str) -> str:
     """JSON may be indented by tabs, which YAML does not allow; in its strings there are none."""
     if "\t" in text and text.lstrip().startswith(("{", "[")):
@@ -202,8 +189,16 @@ def _without_tabs(text: str) -> str:
 
 def _error(source: Source, error: NotYamlError) -> TargetError:
     line, _column = source.line_column(min(error.position, len(source.text)))
-    what = "a template that is no YAML before it is rendered" if source.template else "not YAML"
+    written = source.text.split("\n")[line - 1]
+    template = source.template or "${" in written or "<%" in written
+    what = "a template that is no YAML before it is rendered" if template else "not YAML"
     return TargetError(f"{what}: {error.problem}", file=source.file, line=line)
+
+
+def _is_token(node: Node, source: Source) -> bool:
+    """Whether what looks like no value and a comment is a placeholder."""
+    nothing = isinstance(node, Scalar) and node.plain and not node.text
+    return nothing and _TOKEN.match(source.text, node.end) is not None
 
 
 def _is_said(node: Node, source: Source) -> bool:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
+from itertools import accumulate
 
 from vnicaudit.errors import TargetError
 from vnicaudit.text.yaml_template import Mask, is_template, masked
@@ -25,7 +27,9 @@ class Source:
         if len(data) > MAX_BYTES:
             raise TargetError(f"larger than {MAX_BYTES >> 20} MiB: not read", file=file)
         self.file = file
-        self._mark = 3 if data.startswith(b"\xef\xbb\xbf") else 0
+        if data.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
+            raise TargetError("UTF-16: not read; save it as UTF-8", file=file)
+        self._mark = 3 if data.startswith(BOM_UTF8) else 0
         try:
             self.text = data[self._mark :].decode("utf-8")
         except UnicodeDecodeError as error:
@@ -34,6 +38,7 @@ class Source:
         self.mask = masked(self.text) if is_template(self.text) else Mask(self.text)
         self.template = self.mask.text is not self.text and self.mask.text != self.text
         self._lines: list[int] = []
+        self._bytes: list[int] = []
 
     def line_column(self, position: int) -> tuple[int, int]:
         """1-based line, and 1-based column in characters."""
@@ -46,7 +51,12 @@ class Source:
         """How many bytes of the file stand before a position."""
         if self.text.isascii():
             return position + self._mark
-        return len(self.text[:position].encode()) + self._mark
+        if not self._bytes:
+            lines = self.text.split("\n")
+            self._bytes = [0, *accumulate(len(line.encode()) + 1 for line in lines)]
+        line, column = self.line_column(position)
+        before = self.text[position - column + 1 : position]
+        return self._bytes[line - 1] + len(before.encode()) + self._mark
 
     def written(self, node: Node) -> str:
         """The text of a node as it stands in the file, quotes, expressions and all."""

@@ -12,10 +12,14 @@ import re
 from bisect import bisect_right
 from typing import NamedTuple
 
+import msgspec
+
 HOLE = "\ufffc"
 """Stands for each character of an expression: what it becomes is not known."""
 
 _OPEN = re.compile(r"\{\{|\{%|\{#")
+_GAP = re.compile(r"\s*(?:\Z|(?=\{\{|\{%|\{#))")
+"""Blanks up to the end, or to the next tag."""
 _CLOSE = {"{{": "}}", "{%": "%}", "{#": "#}"}
 _WORD = re.compile(r"[-+~\s]*(/\*|[A-Za-z_]\w*)?")
 _INDENT = re.compile(r"\bn?indent\s+(\d{1,3})|\bindent\((\d{1,3})")
@@ -34,12 +38,25 @@ class Insertion(NamedTuple):
     indent: int
 
 
+class Block(msgspec.Struct):
+    """What a condition or a loop surrounds: ``[start, end)``. Two are apart, or one has the other
+    in it."""
+
+    start: int
+    end: int
+
+    def has(self, position: int) -> bool:
+        """Whether a position is in it."""
+        return self.start <= position < self.end
+
+
 class Mask(NamedTuple):
-    """A template as YAML. ``blocks``: the ranges that a condition or a loop surrounds, ordered by
-    their start; a range holds what is in ``[start, end)``."""
+    """A template as YAML. ``edges``: where a block begins or ends, ordered; ``innermost``: the
+    block one is in from that edge on, None where it is none."""
 
     text: str
-    blocks: tuple[tuple[int, int], ...] = ()
+    edges: tuple[int, ...] = ()
+    innermost: tuple[Block | None, ...] = ()
     insertions: tuple[Insertion, ...] = ()
 
     def inserted(self, start: int, end: int) -> tuple[Insertion, ...]:
@@ -50,7 +67,10 @@ class Mask(NamedTuple):
 
     def conditional(self, outer: int, inner: int) -> bool:
         """Whether something at ``inner`` is under a condition that ``outer`` is not under."""
-        return any(start <= inner < end and not start <= outer < end for start, end in self.blocks)
+        edge = bisect_right(self.edges, inner)
+        block = self.innermost[edge - 1] if edge else None
+        # what has the innermost block in it has all that surround it
+        return block is not None and not block.has(outer)
 
 
 def is_template(text: str) -> bool:
@@ -59,7 +79,7 @@ def is_template(text: str) -> bool:
 
 
 def masked(text: str) -> Mask:
-    """The template as YAML of the same length. Linear in its size, but for nested blocks."""
+    """The template as YAML of the same length. Linear in its size."""
     walk = _Walk(text)
     position = 0
     while (match := _OPEN.search(text, position)) is not None:
@@ -85,17 +105,23 @@ class _Walk:
         self._source = text
         self._parts: list[str] = []
         self._taken = 0
-        self._open: list[int] = []
-        self._blocks: list[tuple[int, int]] = []
+        self._open: list[Block] = []
+        self._edges: list[int] = []
+        self._innermost: list[Block | None] = []
         self._insertions: list[Insertion] = []
-        self._alone_until = -1
+        self._line = 0
+        self._line_end = -1
+        self._ends_in_tag = False
+        self._blank_so_far = True
 
     def tag(self, kind: str, start: int, end: int) -> None:
         """One tag, from its opening to behind its close."""
         text = self._source
-        line = max(text.rfind("\n", 0, start) + 1, self._alone_until)
-        alone = not text[line:start].strip() and not _rest_of_line(text, end)
-        self._alone_until = end if alone else -1
+        self._go_to(start)
+        column = start - self._line
+        alone = self._blank_so_far and self._nothing_behind(end)
+        self._blank_so_far = alone
+        self._line = max(self._line, text.rfind("\n", start, end) + 1)
         self._parts.append(text[self._taken : start])
         self._taken = end
         body = text[start:end]
@@ -110,24 +136,43 @@ class _Walk:
         self._parts.append(_blank(body, " "))
         if (kind == "{{" and not _is_statement(word)) or word == "include":
             indent = _INDENT.search(body)
-            column = start - (text.rfind("\n", 0, start) + 1)
             said = next((int(group) for group in indent.groups() if group), 0) if indent else column
             self._insertions.append(Insertion(start, said))
 
     def mask(self, end: int) -> Mask:
         """All of it, with the text behind the last tag."""
         self._parts.append(self._source[max(end, self._taken) :])
-        for start in self._open:  # never closed: the rest of the file
-            self._blocks.append((start, len(self._source) + 1))
-        return Mask("".join(self._parts), tuple(sorted(self._blocks)), tuple(self._insertions))
+        text = "".join(self._parts)
+        return Mask(text, tuple(self._edges), tuple(self._innermost), tuple(self._insertions))
+
+    def _go_to(self, start: int) -> None:
+        """Note in which line the next tag stands, and whether it is the first thing there; tags
+        on a line of their own do not count."""
+        line = self._source.rfind("\n", self._taken, start) + 1
+        self._line = max(self._line, line)
+        blank = not self._source[max(line, self._taken) : start].strip()
+        self._blank_so_far = blank and (self._blank_so_far or line > 0)
+
+    def _nothing_behind(self, end: int) -> bool:
+        """Whether nothing, or nothing but other tags, stands behind a tag on its line."""
+        text = self._source
+        if end > self._line_end:
+            line_end = text.find("\n", end)
+            self._line_end = len(text) if line_end < 0 else line_end
+            self._ends_in_tag = text[end : self._line_end].rstrip().endswith("}")
+        gap = _GAP.match(text, end, self._line_end)
+        return gap is not None and (self._ends_in_tag or gap.end() == self._line_end)
 
     def _block(self, word: str, end: int) -> None:
-        if word in _BEGIN:
-            self._open.append(end)
-        elif self._open and (word.startswith("end") or word in _BETWEEN):
-            self._blocks.append((self._open.pop(), end))
-            if word in _BETWEEN:
-                self._open.append(end)
+        begins, between = word in _BEGIN, word in _BETWEEN
+        if not begins and not (self._open and (between or word.startswith("end"))):
+            return
+        if not begins:
+            self._open.pop().end = end
+        if begins or between:  # until it is closed it is the rest of the file
+            self._open.append(Block(end, len(self._source) + 1))
+        self._edges.append(end)
+        self._innermost.append(self._open[-1] if self._open else None)
 
 
 def _word(body: str) -> str:
@@ -138,13 +183,6 @@ def _word(body: str) -> str:
 
 def _is_statement(word: str) -> bool:
     return word in _BEGIN or word in _BETWEEN or word in _SILENT or word.startswith("end")
-
-
-def _rest_of_line(text: str, position: int) -> str:
-    """What stands behind a tag on its line, other tags not counted."""
-    end = text.find("\n", position)
-    rest = text[position : len(text) if end < 0 else end].strip()
-    return "" if rest.startswith(("{{", "{%", "{#")) and rest.endswith("}") else rest
 
 
 def _blank(body: str, mark: str) -> str:

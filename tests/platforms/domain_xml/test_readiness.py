@@ -64,11 +64,34 @@ def test_a_virtio_nic_beside_it_is_proof(os_id: str | None) -> None:
     assert _of(os_id, nic=True) == "ready"
 
 
-def test_a_virtio_disk_is_proof_but_not_on_windows() -> None:
-    assert _of(None, disk=True) == "ready"
+def test_a_virtio_disk_is_proof_of_any_system_but_windows() -> None:
+    assert _of(UBUNTU, disk=True) == "ready"
+    assert _of("http://ubuntu.com/ubuntu/99.04", disk=True) == "ready"
     assert _of(OLD, disk=True) == "ready"
     assert _of(WINDOWS, disk=True) == "needs-driver"
     assert _of(None, disk=True, hint=True) == "needs-driver"
+
+
+@pytest.mark.parametrize("os_id", [None, "", "http://libosinfo.org/unknown"])
+def test_a_virtio_disk_does_not_tell_the_system(os_id: str | None) -> None:
+    assert _of(os_id, disk=True) == "likely-ready"
+
+
+@pytest.mark.parametrize(
+    ("arch", "verdict"),
+    [
+        ("x86_64", "likely-ready"),
+        ("i686", "likely-ready"),
+        ("aarch64", "likely-ready"),
+        (None, "likely-ready"),
+        ("s390x", "ready"),
+        ("ppc64le", "ready"),
+        ("riscv64", "ready"),
+    ],
+)
+def test_windows_does_not_run_everywhere(arch: str | None, verdict: str) -> None:
+    found = readiness_of(None, arch, virtio_nic=False, virtio_disk=True, windows_hint=False)
+    assert found == verdict
 
 
 def test_no_evidence_makes_a_legacy_driver_modern() -> None:

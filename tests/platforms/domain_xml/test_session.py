@@ -15,10 +15,14 @@ _XML = b"<domain type='kvm'><name>guest</name><devices><interface type='user'/><
         ("/home/ada/.config/libvirt/qemu/guest.xml", True),
         ("/home/ada/.config/libvirt/qemu/snapshot/guest/first.xml", True),
         ("/etc/libvirt/qemu/guest.xml", False),
-        ("guest.xml", False),
+        ("/srv/backup/host1/etc/libvirt/qemu/guest.xml", False),
+        ("/run/libvirt/qemu/guest.xml", False),
+        ("/var/lib/libvirt/qemu/save/guest.save", False),
+        ("guest.xml", None),
+        ("-", None),
         (None, False),
     ],
 )
-def test_session(file: str | None, session: bool) -> None:
+def test_session(file: str | None, session: bool | None) -> None:
     (domain,) = read_bytes(_XML, target="home", file=file)
     assert domain.declared.session is session

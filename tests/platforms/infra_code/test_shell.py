@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from vnicaudit.model.openstack import Flavor, Image
+from vnicaudit.platforms.infra_code.holes import HOLE, without_templates
 from vnicaudit.platforms.infra_code.shell import looks_like, read
 from vnicaudit.platforms.infra_code.shell_words import commands
 
@@ -182,3 +186,114 @@ def test_any_text_has_commands(text: str) -> None:
 def test_deep_nesting_ends() -> None:
     assert commands("$(" * 5000)
     assert commands("(" * 5000 + "a") == [(commands("a")[0][0]._replace(column=5001),)]
+
+
+@pytest.mark.parametrize(
+    "opening",
+    [
+        "(",
+        "<(",
+        ">(",
+        "$(",
+        "`",
+        "${",
+        "$((",
+        '"',
+        "'",
+        "$'",
+        '"$(',
+        '"`$(',
+        "<<",
+        "<<<",
+        "{",
+        "\\",
+    ],
+)
+def test_nothing_that_is_opened_ten_thousand_times_is_lost_or_fatal(opening: str) -> None:
+    text = f"openstack image create --property hw_vif_model=e1000 x\n: {opening * 10_000}"
+    assert _said(text) == [("x", [("hw_vif_model", "e1000")])]
+    inline = f"openstack image create --property hw_vif_model=e1000 x {opening * 10_000}"
+    (image,) = _read(inline)
+    assert [each.value for each in image.properties] == ["e1000"]
+
+
+def test_a_command_in_a_process_substitution() -> None:
+    assert [[word.text for word in command] for command in commands("a <(b c) >(d) e")] == [
+        ["b", "c"],
+        ["d"],
+        ["a", "<(b c)", ">(d)", "e"],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("digits", "vcpus"), [("8", 8), ("9" * 18, 10**18 - 1), ("9" * 19, None), ("9" * 5000, None)]
+)
+def test_a_count_is_one_that_fits(digits: str, vcpus: int | None) -> None:
+    (flavor,) = _read(f"openstack flavor create --vcpus {digits} a\n")
+    assert isinstance(flavor, Flavor)
+    assert flavor.vcpus == vcpus
+
+
+def test_what_is_set_later_is_in_effect() -> None:
+    text = (
+        "openstack image create --property a=1 --property b=1 --property c=1 x\n"
+        "openstack image set --property a=2 x\n"
+        "openstack image unset --property b x\n"
+        "openstack image set --property d=1 --disk-format qcow2 x\n"
+    )
+    assert _said(text) == [("x", [("c", "1"), ("a", "2"), ("d", "1")])]
+    (image,) = _read(text)
+    assert isinstance(image, Image)
+    assert (image.disk_format, image.complete) == ("qcow2", False)
+
+
+_TAG = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|(?<!\$)\{#.*?#\}", re.DOTALL)
+
+
+@given(st.text(alphabet="{}%#$a\n ", max_size=60))
+def test_templates_become_holes(text: str) -> None:
+    def covered(tag: re.Match[str]) -> str:
+        return re.sub(r"[^\n]", HOLE if tag.group().startswith("{{") else " ", tag.group())
+
+    assert without_templates(text) == _TAG.sub(covered, text)
+
+
+@pytest.mark.parametrize(
+    "placeholder",
+    ["@MODEL@", "%MODEL%", "<model>", "__MODEL__", "${MODEL}", "'((model))'", "'{model}'",
+     "'#{model}#'", "'%(model)s'", "{{ model }}", "'<%= model %>'"],
+)  # fmt: skip
+@pytest.mark.parametrize("behind", [" x", "\n", ""])
+def test_a_value_that_is_a_placeholder_is_not_certain(placeholder: str, behind: str) -> None:
+    (image,) = _read(f"openstack image create x --property hw_vif_model={placeholder}{behind}")
+    assert isinstance(image, Image)
+    (found,) = image.properties
+    assert (found.name, found.certain) == ("hw_vif_model", False)
+    assert image.vif_model is None
+
+
+def test_a_placeholder_alone_is_an_argument() -> None:
+    text = "openstack image create <name> --property hw_vif_model=e1000 --os-distro @DISTRO@\n"
+    assert _said(text) == [("<name>", [("hw_vif_model", "e1000"), ("os_distro", "@DISTRO@")])]
+    assert [found.certain for found in _read(text)[0].properties] == [True, False]
+
+
+def test_redirections_are_no_placeholders() -> None:
+    text = "openstack image create x --property a=b <in >out 2>&1; cat <in>out\n"
+    assert _said(text) == [("x", [("a", "b")])]
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        ("{{ name }}", "…"),
+        ("'{{ name }}-{{ version }}.qcow2'", "…-….qcow2"),
+        ("$NAME", "$NAME"),
+        ("@NAME@", "@NAME@"),
+        ('"$(' * 30 + "x" + ')"' * 30, "$(" + '"$(' * 19 + "…"),
+        ("a" * 100, "a" * 100),
+    ],
+)
+def test_the_name_of_an_image_is_shown_as_it_is_written_and_short(written: str, shown: str) -> None:
+    (image,) = _read(f"openstack image create --property hw_vif_model=e1000 {written}\n")
+    assert image.name == shown

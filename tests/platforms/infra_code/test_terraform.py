@@ -172,11 +172,42 @@ def test_windows_line_ends() -> None:
     assert str(image.properties[0].location) == "main.tf:6:5"
 
 
+def test_windows_line_ends_change_nothing_but_themselves() -> None:
+    text = HCL.replace('"22.${var.minor}"', '"${<<E\nfoo\nE\n}"') + GUEST
+    assert _read(text.replace("\n", "\r\n")) == _read(text)
+    assert _guests(text.replace("\n", "\r\n")) == _guests(text)
+
+
+def test_two_images_of_one_name_are_not_told_apart() -> None:
+    text = HCL.replace('"${openstack_images_image_v2.jammy.name}"', '"Ubuntu 22.04"')
+    other = 'resource "openstack_images_image_v2" "other" {\n  name = "Ubuntu 22.04"\n}\n'
+    used = []
+    for each in (text, text + other):
+        flavor = _read(each)[-1]
+        assert isinstance(flavor, Flavor)
+        used.append([str(image.location) for image in flavor.images])
+    assert used == [["main.tf:2:1"], []]
+
+
+@pytest.mark.parametrize("text", [HCL.replace("vcpus = 8", f"vcpus = {'8' * 5000}")])
+def test_a_number_that_is_none(text: str) -> None:
+    flavor = _read(text)[-1]
+    assert isinstance(flavor, Flavor)
+    assert flavor.vcpus is None
+    (domain,) = _guests(GUEST.replace("vcpu = 4", f"vcpu = {'4' * 5000}"))
+    assert domain.declared.vcpus is None
+
+
+def test_a_guest_that_is_not_xml() -> None:
+    (domain,) = _guests(GUEST)
+    assert (domain.declared.form, domain.declared.as_written) == ("terraform", True)
+
+
 def test_broken_hcl_is_an_error_with_its_line() -> None:
     with pytest.raises(TargetError) as caught:
         _read(HCL.replace('name  = "big"', "name  = = big"))
     assert (caught.value.message, caught.value.file, caught.value.line) == (
-        "not valid HCL",
+        "not read by the HCL parser: '= big' where it expects something else",
         "main.tf",
         18,
     )

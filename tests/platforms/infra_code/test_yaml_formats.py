@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 
 import pytest
@@ -147,6 +148,18 @@ def test_heat() -> None:
     ]
     assert isinstance(flavor, Flavor)
     assert (flavor.vcpus, [each.name for each in flavor.images]) == (4, ["cirros"])
+
+
+@pytest.mark.parametrize(
+    ("text", "reader"),
+    [
+        (PLAYBOOK.replace("vcpus: 1", f"vcpus: {'1' * 5000}"), ansible.read),
+        (TEMPLATE.replace("vcpus: 4", f"vcpus: {'4' * 5000}"), heat.read),
+    ],
+)
+def test_a_number_that_is_none(text: str, reader: Callable[..., Iterator[Image | Flavor]]) -> None:
+    found = [one for one in reader(text.encode(), target="t", file="f") if isinstance(one, Flavor)]
+    assert [flavor.vcpus for flavor in found] == [None]
 
 
 def test_packer() -> None:

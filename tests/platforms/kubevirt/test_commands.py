@@ -79,3 +79,28 @@ def test_a_template_that_is_no_yaml_is_named(tmp_path: Path) -> None:
     assert f"{file}:" in result.stdout.replace("\n", "")
     assert "a template that is no YAML before it is rendered" in " ".join(result.stdout.split())
     assert result.returncode == 4
+
+
+def test_what_a_preference_cannot_say_of_itself_is_said_of_the_vm(tmp_path: Path) -> None:
+    """It does not tell what guests it is for, and is skipped; the VM does tell."""
+    file = tmp_path / "vm.yaml"
+    file.write_text(
+        "apiVersion: kubevirt.io/v1\n"
+        "kind: VirtualMachine\n"
+        "metadata: {name: web, labels: {kubevirt.io/os: fedora40}}\n"
+        "spec:\n"
+        "  preference: {name: old}\n"
+        "  template:\n"
+        "    spec:\n"
+        "      domain: {devices: {interfaces: [{name: default, masquerade: {}}]}}\n"
+        "      networks: [{name: default, pod: {}}]\n"
+        "---\n"
+        "apiVersion: instancetype.kubevirt.io/v1beta1\n"
+        "kind: VirtualMachineClusterPreference\n"
+        "metadata: {name: old}\n"
+        "spec: {devices: {preferredInterfaceModel: e1000}}\n"
+    )
+    result = vnicaudit("audit", "vm.yaml", "--format", "github", cwd=tmp_path)
+    assert result.stdout.count("VNIC071") == 1
+    assert "file=vm.yaml,line=8,col=39,title=VNIC071" in result.stdout
+    assert "e1000 (from preference 'old') is emulated" in result.stdout

@@ -8,7 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.text.parsers import parser as parser
 from vnicaudit.audit.effective import resolve
+from vnicaudit.audit.engine import Engine
+from vnicaudit.audit.files import read_file
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.effective import Effective
 from vnicaudit.model.host import HostConfig
@@ -94,7 +97,7 @@ def attachment(config: str, name: str = "x", namespace: str = "lab") -> str:
         ("bridge: {}", "multus: {networkName: other/x}", "{}", ("secondary", "ethernet")),
         ("binding: {name: own}", "multus: {networkName: x}", "", ("plugin own", None)),
         ("model: virtio", "pod: {}", "", ("not said", None)),
-        ("bridge: {}", "name: another", "", ("bridge", "ethernet")),
+        ("bridge: {}", "name: '{{ .Values.network }}'", "", ("bridge", "ethernet")),
         ("masquerade: ", "pod: {}", "", ("not said", None)),
     ],
 )
@@ -136,12 +139,9 @@ def test_a_vm_that_names_no_interface_gets_one_by_masquerade() -> None:
     assert effective(found).model.effective == "virtio"
 
 
-@pytest.mark.parametrize(
-    ("given_domain", "networks"),
-    [("{devices: {autoattachPodInterface: false}}", "[]"), ("{devices: {}}", "[{name: n}]")],
-)
-def test_a_vm_that_gets_none(given_domain: str, networks: str) -> None:
-    assert domain(VMI.format(domain=given_domain, networks=networks)).nics == ()
+def test_a_vm_that_gets_none() -> None:
+    text = VMI.format(domain="{devices: {autoattachPodInterface: false}}", networks="[]")
+    assert (domain(text).nics, domain(text).unjudged) == ((), "")
 
 
 def test_what_the_guest_gets_and_why() -> None:
@@ -149,7 +149,8 @@ def test_what_the_guest_gets_and_why() -> None:
         domain="{cpu: {cores: 6}, devices: {networkInterfaceMultiqueue: on, interfaces: "
         "[{name: a, masquerade: {}}, {name: b, bridge: {}, model: e1000}, {name: c, bridge: {}, "
         "model: vmxnet3}]}}",
-        networks="[{name: a, pod: {}}]",
+        networks="[{name: a, pod: {}}, {name: b, multus: {networkName: b}}, "
+        "{name: c, multus: {networkName: c}}]",
     )
     found = domain(text)
     first, second, third = (effective(found, index) for index in range(3))
@@ -232,6 +233,228 @@ def test_what_is_found_twice_and_differs_is_not_known(tmp_path: Path) -> None:
     assert "preference 'old' is not here" in effective(found).model.reason
 
 
+@pytest.mark.parametrize(
+    ("of_vm", "kind", "of_preference", "model"),
+    [
+        ("mine", "", "mine", "pcnet"),
+        ("mine", "", "other", None),
+        ("mine", "", "", None),
+        ("", "", "other", None),
+        ("", "", "", "pcnet"),
+        ("mine", "Cluster", "", "pcnet"),
+        ("'{{ .Release.Namespace }}'", "", '"{{ .Release.Namespace }}"', "pcnet"),
+        ("'{{ .Release.Namespace }}'", "", "", None),
+    ],
+)
+def test_a_preference_of_another_namespace_is_not_this_one(
+    of_vm: str, kind: str, of_preference: str, model: str | None
+) -> None:
+    name = f"VirtualMachine{kind}Preference"
+    preference = (OLD % "pcnet").replace("VirtualMachinePreference", name)
+    vm = VM_WITH_REFERENCES.replace("VirtualMachinePreference", name)
+    if of_preference:
+        preference = preference.replace("name: old}", f"name: old, namespace: {of_preference}}}")
+    if of_vm:
+        vm = vm.replace("name: web}", f"name: web, namespace: {of_vm}}}")
+    effect = effective(domain(f"{preference}---\n{vm}")).model
+    assert (effect.effective, effect.state == "unknown") == (model, model is None)
+
+
+@pytest.mark.parametrize(("of_type", "vcpus"), [("mine", 12), ("other", None), ("", None)])
+def test_an_instance_type_of_another_namespace_is_not_this_one(
+    of_type: str, vcpus: int | None
+) -> None:
+    kind = "VirtualMachineInstancetype"
+    space = f", namespace: {of_type}" if of_type else ""
+    big = BIG.replace("VirtualMachineClusterInstancetype", kind).replace("big}", f"big{space}}}")
+    vm = VM_WITH_REFERENCES.replace("{name: big}", f"{{name: big, kind: {kind}}}")
+    vm = vm.replace("name: web}", "name: web, namespace: mine}")
+    assert domain(f"{big}---\n{vm}").declared.vcpus == vcpus
+
+
+VM = """\
+apiVersion: kubevirt.io/v1
+kind: VirtualMachine
+metadata: {{name: web}}
+spec: {{{running}template: {{spec: {{domain: {domain}{rest}}}}}}}
+"""
+_INTERFACE = "{devices: {interfaces: [{name: n, bridge: {}}]}}"
+
+
+@pytest.mark.parametrize(
+    ("text", "lacks"),
+    [
+        (VM.format(running="", domain="{cpu: {cores: 16}}", rest=""), "domain.devices"),
+        (
+            VM.format(running="running: true, ", domain="{devices: null}", rest=""),
+            "domain.devices",
+        ),
+        (
+            VM.format(running="", domain="{devices: {rng: {}}}", rest=""),
+            "running or runStrategy",
+        ),
+        (
+            VM.format(running="running: true, ", domain=_INTERFACE, rest=""),
+            "a network named like the interface 'n'",
+        ),
+        (
+            VMI.format(domain=_INTERFACE, networks="[{name: m, pod: {}}]"),
+            "a network named like the interface 'n'",
+        ),
+        (
+            VMI.format(domain="{devices: {interfaces: [{model: e1000}]}}", networks="[]"),
+            "a network named like the interface ''",
+        ),
+        (
+            VMI.format(domain="{devices: {}}", networks="[{name: m, pod: {}}]"),
+            "an interface named like the network 'm'",
+        ),
+        (
+            "apiVersion: pool.kubevirt.io/v1alpha1\nkind: VirtualMachinePool\nspec: "
+            "{virtualMachineTemplate: {spec: {template: {spec: {domain: {}}}}}}\n",
+            "domain.devices",
+        ),
+    ],
+)
+def test_a_piece_of_a_vm_is_not_judged_and_has_no_nic(text: str, lacks: str) -> None:
+    found = domain(text)
+    assert found.nics == ()
+    assert found.unjudged == (
+        "the whole manifest, as kustomize or Helm builds it (what stands here KubeVirt refuses: "
+        f"it lacks {lacks})"
+    )
+    (skipped,) = Engine(["VNIC030", "VNIC071"]).audit_domain(found, HostConfig(), "t").skipped
+    assert (skipped.rule, skipped.needs) == ("*", found.unjudged)
+
+
+@pytest.mark.parametrize(
+    ("text", "nics"),
+    [
+        (VM.format(running="running: false, ", domain="{devices: {}}", rest=""), 1),
+        (VM.format(running="runStrategy: Halted, ", domain="{devices: {}}", rest=""), 1),
+        (VM.format(running="", domain=_INTERFACE, rest=", networks: [{name: n, pod: {}}]"), 1),
+        (VMI.format(domain=_INTERFACE, networks="[{name: '{{ .n }}', pod: {}}]"), 1),
+        (VMI.format(domain=_INTERFACE, networks="'{{ .networks }}'"), 1),
+        (VMI.format(domain=_INTERFACE, networks="\n  {{- toYaml .n | nindent 2 }}"), 1),
+        (
+            VMI.format(domain=_INTERFACE, networks="[]").replace(
+                "  networks: []", "  {{- toYaml .Values.rest | nindent 2 }}"
+            ),
+            1,
+        ),
+        (
+            VMI.format(
+                domain="{devices: {interfaces: [{name: '{{ .n }}', bridge: {}}]}}",
+                networks="[{name: m, pod: {}}]",
+            ),
+            1,
+        ),
+        (
+            VMI.format(
+                domain="\n    devices:\n      interfaces:\n"
+                "      {{- range .Values.nics }}\n      - name: n\n      {{- end }}",
+                networks="\n  {{- range .Values.nics }}\n  - name: n\n    pod: {}\n  {{- end }}",
+            ),
+            1,
+        ),
+    ],
+)
+def test_a_whole_vm_or_a_template_of_one_is_judged(text: str, nics: int) -> None:
+    found = domain(text)
+    assert (found.unjudged, len(found.nics)) == ("", nics)
+
+
+TWICE = """\
+apiVersion: kubevirt.io/v1
+kind: VirtualMachine
+metadata: {{name: web{0}}}
+spec:
+  running: true{1}
+  preference: {{name: old{2}}}
+  template:
+    spec:
+      domain:
+        devices:
+          disks: [{{name: d{3}}}]
+          interfaces: [{{name: n, bridge: {{}}{4}}}]
+          rng: {{}}{5}
+      networks: [{{name: n, pod: {{}}{6}}}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("position", "twice", "line"),
+    [
+        (0, ", name: other", 3),
+        (0, ", labels: {a: b, a: c}", 3),
+        (0, ", finalizers: [], finalizers: []", None),
+        (1, "\n  running: false", None),
+        (1, "\n  template: {}", 8),
+        (2, ", name: new", 6),
+        (3, ", name: e", None),
+        (4, ", model: virtio, model: e1000", 12),
+        (4, ", <<: {model: virtio, model: e1000}", 12),
+        (5, "\n          rng: {}", None),
+        (5, "\n          interfaces: [{name: n, bridge: {}}]", 14),
+        (6, ", name: n", 14),
+    ],
+)
+def test_a_key_that_stands_twice_is_an_error_where_a_verdict_depends_on_it(
+    position: int, twice: str, line: int | None
+) -> None:
+    said = ["", "", "", "", "", "", ""]
+    said[position] = twice
+    items = read(TWICE.format(*said))
+    errors = [item for item in items if isinstance(item, ReadError)]
+    assert [error.line for error in errors] == ([] if line is None else [line])
+    assert all("stands twice" in error.message for error in errors)
+    assert len([item for item in items if isinstance(item, Domain)]) == 1
+
+
+def test_keys_that_stand_twice_in_a_preference_and_in_what_is_not_judged() -> None:
+    preference = OLD % "pcnet, preferredInterfaceModel: virtio"
+    error, found = read(preference)
+    assert isinstance(error, ReadError)
+    assert error.message == "the key 'preferredInterfaceModel' stands twice (line 4 too): " + (
+        "the last counts"
+    )
+    assert isinstance(found, Preference)
+    assert read("apiVersion: kubevirt.io/v1\nkind: KubeVirt\nspec: {a: 1, a: 2}\n") == []
+
+
+def test_one_object_on_each_line() -> None:
+    vm = (
+        '{"apiVersion":"kubevirt.io/v1","kind":"VirtualMachineInstance","metadata":{"name":"a"},'
+        '"spec":{"domain":{"devices":{}}}}'
+    )
+    event = '{"apiVersion":"v1","kind":"Event","involvedObject":{"apiVersion":"kubevirt.io/v1"}}'
+    assert read(f"{event}\n{event}\n", "events.jsonl") == []
+    (found,) = read(f"{event}\n\n{vm}\n{event}\n", "events.jsonl")
+    assert isinstance(found, Domain)
+    assert (found.location.line, found.nics[0].location.xpath) == (3, "[2]/spec/domain")
+
+
+def test_a_byte_order_mark_is_no_part_of_the_text() -> None:
+    text = VMI.format(domain="{devices: {}}", networks="[]")
+    data = b"\xef\xbb\xbf" + text.encode()
+    assert looks_like(data)
+    (found,) = read_bytes(data, target="t", file="vm.yaml")
+    assert isinstance(found, Domain)
+    assert str(found.nics[0].location) == "vm.yaml:5:11"
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+def test_utf_16_is_named_in_a_folder(encoding: str, tmp_path: Path) -> None:
+    file = tmp_path / "vm.yaml"
+    text = VMI.format(domain="{devices: {}}", networks="[]")
+    file.write_bytes(("\ufeff" + text).encode(encoding))
+    assert list(read_file(str(file), "t", explicit=False)) == [
+        ReadError("UTF-16: not read; save it as UTF-8", str(file))
+    ]
+    file.write_bytes("\ufeffapiVersion: v1\nkind: Pod\n".encode(encoding))
+    assert list(read_file(str(file), "t", explicit=False)) == []
+
+
 def test_a_broken_document_is_named_and_the_others_are_read() -> None:
     error, found = read("apiVersion: kubevirt.io/v1\nkind: [\n---\n" + VM_WITH_REFERENCES)
     assert isinstance(error, ReadError)
@@ -269,6 +492,12 @@ def test_recognised_by_api_version(head: str, wanted: bool) -> None:
     assert looks_like(head.encode()) is wanted
 
 
+def test_blank_lines_are_gone_through_once() -> None:
+    """Gone through from each of them they would be 10^13 steps: that would not end."""
+    assert not looks_like(b"apiVersion" + b"\n" * 4_000_000)
+    assert looks_like(b"apiVersion\n" * 2 + b"\n" * 4_000_000 + b"apiVersion: kubevirt.io/v1\n")
+
+
 WORDS = st.sampled_from(
     ["spec", "domain", "devices", "interfaces", "name", "model", "template", "kind", "metadata",
      "networks", "cpu", "cores", "a", "VirtualMachine", "{}", "[]", "1", "- ", "  ", ": ", "\n"]
@@ -288,3 +517,55 @@ def test_any_manifest_is_read_or_refused(text: str) -> None:
 def test_a_truncated_manifest_is_read_or_refused(cut: int) -> None:
     for item in read(VM_WITH_REFERENCES[:cut]):
         assert isinstance(item, Domain | ReadError)
+
+
+PLACEHOLDERS = (
+    "__MODEL__", '"((model))"', "((model))", '"[[ model ]]"', "[[ model ]]", '"#{model}#"',
+    "#{model}#", "#{model}# # which", "'@MODEL@'", "$MODEL", "$model", "${MODEL}", "$(MODEL)",
+    '"%MODEL%"', "<model>", "'{model}'", '"<%= model %>"', "'%(model)s'", "{{ model }}",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("placeholder", PLACEHOLDERS)
+def test_a_model_that_is_a_placeholder_is_not_known(placeholder: str) -> None:
+    interfaces = (
+        f"\n    devices:\n      interfaces:\n      - name: n\n        model: {placeholder}\n"
+    )
+    found = domain(VMI.format(domain=interfaces, networks="[{name: n, pod: {}}]"))
+    declared = found.nics[0].declared
+    assert (declared.model, declared.unseen) == (None, ("model",))
+
+
+def test_a_model_with_a_comment_is_known() -> None:
+    text = VMI.format(
+        domain="\n    devices:\n      interfaces:\n      - name: n\n        model: # {none}\n",
+        networks="[{name: n, pod: {}}]",
+    )
+    declared = domain(text).nics[0].declared
+    assert (declared.model, declared.unseen) == (None, ())
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        ('"{{ .Release.Name }}-static"', "{{ .Release.Name }}-static"),
+        ("'${NAME}'", "${NAME}"),
+        ("{{ .Release.Name }}", "{{ .Release.Name }}"),
+        ("__NAME__", "__NAME__"),
+    ],
+)
+def test_a_name_that_a_template_makes_is_shown_as_written_without_quotes(
+    written: str, shown: str
+) -> None:
+    text = VMI.format(domain="{devices: {}}", networks="[]").replace(
+        "name: a,", f"name: {written},"
+    )
+    assert domain(text).name == f"lab/{shown}"
+
+
+def test_a_variable_that_breaks_the_yaml_is_named_as_a_template() -> None:
+    text = VMI.format(domain="{cpu: {cores: ${CORES}}}", networks="[]")
+    (error,) = read(text)
+    assert isinstance(error, ReadError)
+    assert "a template that is no YAML before it is rendered" in error.message
+    assert error.line == 5

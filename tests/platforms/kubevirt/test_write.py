@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
+from tests.text.parsers import parser as parser
 from vnicaudit.errors import RefusedError
 from vnicaudit.model.finding import Change
 from vnicaudit.model.location import Location
@@ -144,6 +145,24 @@ def test_a_preference() -> None:
         ("- name: a\n  model:\n", _MODEL, "model stands there without a value"),
         ("- bridge: {}\n", _MODEL, "there is none of name"),
         ("- {{ include . }}\n", _MODEL, "a template fills this in"),
+        *(
+            (f"- name: a\n  model: {placeholder}\n", _MODEL, "a template fills this in")
+            for placeholder in (
+                "__MODEL__",
+                '"((model))"',
+                "'[[ model ]]'",
+                '"#{model}#"',
+                "#{model}#",
+                "'@MODEL@'",
+                "${MODEL}",
+                "$(MODEL)",
+                "'%(model)s'",
+                '"<%= model %>"',
+                "'{model}'",
+                '"%MODEL%"',
+                "<model>",
+            )
+        ),
     ],
 )
 def test_what_cannot_be_written(text: str, change: Change, reason: str) -> None:

@@ -13,7 +13,12 @@ from vnicaudit.errors import TargetError
 from vnicaudit.model.nova import NovaOption
 from vnicaudit.model.nova_options import as_bool
 from vnicaudit.platforms.nova_conf import read as nova_read
-from vnicaudit.platforms.nova_conf.read import options_of, read_bytes
+from vnicaudit.platforms.nova_conf.read import parsed_text, read_bytes, text_of
+
+
+def options_of(data: bytes, file: str) -> tuple[NovaOption, ...]:
+    """All options of a file, those that nobody asks for as well."""
+    return parsed_text(text_of(data, file), file, lambda *_: True).options
 
 
 def options(text: str) -> list[tuple[str, str, str, int, bool]]:
@@ -205,3 +210,29 @@ def test_any_text_is_read_or_refused_with_a_line(text: str) -> None:
     except TargetError as error:
         places = [error.line or 0]
     assert all(1 <= line <= lines for line in places)
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["@VIRT_TYPE@", "%TX%", "<RX>", "<None>", "__MAXQ__", "%(virtio)s", "${RX_RING}", "$(RX)",
+     "<%= @rx %>", "((rx))", "{rx}", "#{rx}#", "'@RX@'", "$RX_RING"],
+)  # fmt: skip
+def test_a_value_that_is_a_placeholder_is_not_certain(value: str) -> None:
+    text = f"[libvirt]\nrx_queue_size = {value}\ntx_queue_size = 512\n"
+    config = read_bytes(text.encode(), target="t", file="nova.conf")
+    found = config.winner("libvirt", "rx_queue_size")
+    assert found is not None
+    assert (found.line, found.certain) == (2, False)
+
+
+def test_a_reference_to_an_option_is_no_placeholder() -> None:
+    text = "[libvirt]\nrx_queue_size = 512\ntx_queue_size = ${rx_queue_size}\n"
+    config = read_bytes(text.encode(), target="t", file="nova.conf")
+    found = config.winner("libvirt", "tx_queue_size")
+    assert found is not None
+    assert (found.value, found.certain) == ("512", True)
+
+
+def test_a_flag_with_a_placeholder_is_not_certain() -> None:
+    config = read_bytes(b"--libvirt_type=@TYPE@\n--verbose\n", target="t", file="nova.conf")
+    assert [found.certain for found in config.options if found.name == "libvirt_type"] == [False]

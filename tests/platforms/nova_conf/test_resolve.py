@@ -168,3 +168,20 @@ def test_a_release_that_does_not_know_the_new_name_reads_the_old_one() -> None:
     assert statuses == {"device_spec": "future", "passthrough_whitelist": "current"}
     again = as_of(found, release_of("zed"))
     assert [o.name for o in again.options] == ["device_spec", "device_spec"]
+
+
+def test_another_release_is_asked_about_what_stands_in_the_file() -> None:
+    text = "[DEFAULT]\nmy_ip = 192.0.2.1\nhost = a$$my_ip\nstate_path = /x/$my_ip\n"
+    found = config(text)
+    for seen in (found, as_of(found, release_of("zed")), as_of(found)):
+        assert [option.value for option in seen.options] == ["192.0.2.1", "a$my_ip", "/x/192.0.2.1"]
+        assert [option.raw for option in seen.options] == ["", "a$$my_ip", "/x/$my_ip"]
+
+
+def test_a_circle_is_open_and_what_is_beside_it_is_not() -> None:
+    circle = "my_ip = $host\nhost = $my_ip\ninstances_path = $host\n"
+    found = config(f"[DEFAULT]\n{circle}state_path = /x\n[libvirt]\nvirt_type = kvm\n")
+    certain = {option.name: option.certain for option in found.options}
+    assert [name for name, known in certain.items() if not known] == [
+        "my_ip", "host", "instances_path"
+    ]  # fmt: skip

@@ -5,9 +5,16 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import pytest
+
 from vnicaudit.audit.descriptions import DescriptionJudge
+from vnicaudit.model.nova import NovaConfig
 from vnicaudit.model.report import Audited
-from vnicaudit.platforms.nova_conf.siblings import load_order, read_with_siblings
+from vnicaudit.platforms.nova_conf.siblings import (
+    load_order,
+    read_together,
+    read_with_siblings,
+)
 
 OFF = "[libvirt]\nuse_virtio_for_bridges = false\n"
 ON = "[libvirt]\nuse_virtio_for_bridges = true\n"
@@ -124,3 +131,47 @@ def test_an_audited_file_says_what_it_is(tmp_path: Path) -> None:
     audited = judge(tmp_path / "nova.conf")
     assert (audited.scope, audited.owner) == ("config", "nova")
     assert audited.subject == str(tmp_path / "nova.conf")
+
+
+@pytest.mark.parametrize("name", ["nova.conf", "nova-compute.conf", "nova.conf.d/10.conf"])
+def test_what_is_not_on_disk_counts_in_its_place(tmp_path: Path, name: str) -> None:
+    (tmp_path / "nova-compute.conf.d").mkdir()
+    (tmp_path / "nova-compute.conf.d/10.conf").write_text("[libvirt]\nvirt_type = qemu\n")
+    found = read_with_siblings(OFF.encode(), target="t", file=f"{tmp_path}/{name}")
+    assert [(o.file, o.value) for o in found.options] == [
+        (f"{tmp_path}/{name}", "false"),
+        (f"{tmp_path}/nova-compute.conf.d/10.conf", "qemu"),
+    ]
+    assert [option.value for option in found.own] == ["false"]
+
+
+@pytest.mark.parametrize("name", ["/nova.conf", "/./nova.conf", "nova.conf.d//10.conf"])
+def test_a_path_may_be_spelled_in_another_way(tmp_path: Path, name: str) -> None:
+    (tmp_path / "nova.conf.d").mkdir()
+    for file in ("nova.conf", "nova.conf.d/10.conf"):
+        (tmp_path / file).write_text("[libvirt]\nmax_queues = 1\n")
+    found = read_with_siblings(OFF.encode(), target="t", file=f"{tmp_path}/{name}")
+    assert [option.value for option in found.own] == ["false"]
+    assert len(found.options) == 2
+
+
+def test_a_hidden_file_stands_alone(tmp_path: Path) -> None:
+    (tmp_path / "nova.conf").write_text(ON)
+    (tmp_path / "nova.conf.d").mkdir()
+    hidden = f"{tmp_path}/nova.conf.d/.10.conf"
+    assert load_order(hidden) == (hidden,)
+    found = read_with_siblings(OFF.encode(), target="t", file=hidden)
+    assert [option.value for option in found.options] == ["false"]
+
+
+def test_a_copy_beside_nova_conf_is_of_no_compute_node(tmp_path: Path) -> None:
+    (tmp_path / "node1.conf").write_text(OFF)
+    file = f"{tmp_path}/node1.conf"
+    assert read_with_siblings(OFF.encode(), target="t", file=file).compute
+    (tmp_path / "nova.conf").write_text(OFF)
+    assert not read_with_siblings(OFF.encode(), target="t", file=file).compute
+    (together,) = read_together((file,), "t")
+    assert isinstance(together, NovaConfig)
+    assert not together.compute
+    both = read_together((f"{tmp_path}/nova.conf", file), "t")
+    assert [one.compute for one in both if isinstance(one, NovaConfig)] == [True, True]

@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 from vnicaudit.errors import RefusedError
 from vnicaudit.model.finding import Change
 from vnicaudit.model.location import Location
-from vnicaudit.platforms.nova_conf.read import read_bytes
+from vnicaudit.model.nova import NovaOption
+from vnicaudit.platforms.nova_conf.read import parsed_text
+from vnicaudit.platforms.nova_conf.read import text_of as decoded
 from vnicaudit.platforms.nova_conf.write import edits_for, text_of
 from vnicaudit.text.edits import applied
 
@@ -54,6 +56,12 @@ def test_what_differs(before: bytes, line: int, new: str | None, after: bytes) -
         (b"[l]\na=1 # one\n", 2, "2", "what looks like a comment behind the value is a part of it"),
         (b"[l]\na={{ one }}\n", 2, "2", "a template fills this line in"),
         (b"[l]\na={{ one }}\na=1\n", 3, None, "a template fills this line in"),
+        (b"[l]\na=<%= @one %>\n", 2, "2", "a template fills this line in"),
+        (b"[l]\na = @ONE@\n", 2, "2", "a template fills this line in"),
+        (b"[l]\na = '%(one)s'\n", 2, "2", "a template fills this line in"),
+        (b"[l]\na = <None>\n", 2, None, "a template fills this line in"),
+        (b"[l]\na = __ONE__\na=1\n", 3, None, "a template fills this line in"),
+        (b"[l]\na = ${ONE}\na=1\n", 3, None, "a template fills this line in"),
     ],
 )
 def test_what_cannot_be_written(data: bytes, line: int, new: str | None, reason: str) -> None:
@@ -86,14 +94,18 @@ def test_any_file(lines: list[str], line_break: str, remove: bool) -> None:
     """oslo.config reads the result as the source but for the one option."""
     text = "\n".join(["[l]", *lines, "a = 3"])
     data = text.replace("\n", line_break).encode()
-    before = read_bytes(data, target="x", file="x").options
+    before = _read(data)
     chosen = before[-1]
     new = None if remove else "9"
-    after = read_bytes(_edited(data, chosen.line, "a", new), target="x", file="x").options
+    after = _read(_edited(data, chosen.line, "a", new))
     kept = [(o.section, o.name, o.value) for o in before if not _is_gone(o, chosen, remove=remove)]
     if not remove:
         kept[-1] = (chosen.section, "a", "9")
     assert [(o.section, o.name, o.value) for o in after] == kept
+
+
+def _read(data: bytes) -> tuple[NovaOption, ...]:
+    return parsed_text(decoded(data, "x"), "x", lambda *_: True).options
 
 
 def _is_gone(option: object, chosen: object, *, remove: bool) -> bool:

@@ -17,6 +17,8 @@ from vnicaudit.errors import TargetError
 from vnicaudit.platforms.domain_xml.encodings import as_utf8
 from vnicaudit.platforms.domain_xml.recognise import SAVE_MAGIC, is_foreign
 from vnicaudit.platforms.domain_xml.spans import DOCTYPE, Span, spans
+from vnicaudit.platforms.domain_xml.templates import may_be_template, placeholder_in, tag_in
+from vnicaudit.text.placeholders import shown
 
 MAX_DOCUMENT = 8 * 1024 * 1024
 """Bytes of one document; 10,000 NICs are about 4 MB."""
@@ -25,8 +27,6 @@ MAX_TAGS = 1_000_000
 
 _SAVE_HEADER = 16 + 5 * 4 + 14 * 4
 """struct _virQEMUSaveHeader, libvirt 11.3 src/qemu/qemu_saveimage.h."""
-
-_TEMPLATE = re.compile(rb"\{\{|\{%")
 
 _PARSER = etree.XMLParser(
     resolve_entities=False,
@@ -61,18 +61,16 @@ def documents(data: bytes, file: str) -> Iterator[Document]:
         data = as_utf8(data, file)
     if len(data) <= MAX_DOCUMENT and not _needs_care(data):
         root = _try_parse(data)
-        if root is not None:
+        if root is not None and not (may_be_template(data) and placeholder_in(root)):
             yield Document(root, 0, 0)
             return
     yield from _split(data, file)
 
 
 def _needs_care(data: bytes) -> bool:
-    """What the quick way must not pass: document types, templates, more tags than are held."""
-    # one byte is found far faster than several, and most documents have neither of these
+    """What the quick way must not pass: document types, more tags than are held."""
+    # one byte is found far faster than several, and most documents have none
     if b"!" in data and (b"<!DOCTYPE" in data or b"<!ENTITY" in data):
-        return True
-    if b"{" in data and (b"{{" in data or b"{%" in data):
         return True
     return len(data) > MAX_TAGS and data.count(b"<") > MAX_TAGS
 
@@ -125,11 +123,11 @@ def _parse(data: bytes, file: str, lines: int) -> etree._Element:
         raise TargetError(
             "has a document type declaration (entities or an external DTD): not read", file=file
         )
-    if (template := _TEMPLATE.search(data)) is not None and _is_template(root):
+    if may_be_template(data) and (found := placeholder_in(root)) is not None:
         raise TargetError(
-            "a template ({{ … }} or {% … %} in what is judged): fill it in first",
+            f"a template ({shown(found.text)} in what is judged): fill it in first",
             file=file,
-            line=_line(data, lines, template),
+            line=lines + found.line,
         )
     return root
 
@@ -138,6 +136,13 @@ def _well_formed(data: bytes, file: str, lines: int) -> etree._Element:
     try:
         return etree.fromstring(data, _PARSER)
     except etree.XMLSyntaxError as error:
+        if (found := tag_in(data)) is not None:
+            raise TargetError(
+                f"a template ({shown(found.text)}), no XML before it is filled in: "
+                "fill it in first",
+                file=file,
+                line=lines + found.line,
+            ) from None
         line, _column = error.position
         reason = (error.msg or "not XML").rsplit(", line ", 1)[0].strip()
         raise TargetError(
@@ -145,21 +150,6 @@ def _well_formed(data: bytes, file: str, lines: int) -> etree._Element:
         ) from None
     except ValueError as error:
         raise TargetError(f"not readable as XML: {error}", file=file) from None
-
-
-def _is_template(root: etree._Element) -> bool:
-    """Whether a placeholder stands in what decides about NICs, rather than in a description or
-    somebody's metadata."""
-    judged = ("interface", "hostdev", "vcpu", "os", "name", "uuid")
-    for element in (root, *root.iter(*judged)):
-        parts = (element,) if element is root else element.iter()
-        for part in parts:
-            texts = [str(value) for value in part.values()]
-            if part is not root:
-                texts.append(part.text or "")
-            if any("{{" in text or "{%" in text for text in texts):
-                return True
-    return False
 
 
 def _line(data: bytes, lines: int, match: re.Match[bytes] | None) -> int:

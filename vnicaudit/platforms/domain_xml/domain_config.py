@@ -37,6 +37,7 @@ class _Key(NamedTuple):
     virtio_nic: bool
     shared: bool | None
     nics: int
+    session: bool | None
 
 
 _records: dict[_Key, DomainConfig] = {}
@@ -44,10 +45,16 @@ _records: dict[_Key, DomainConfig] = {}
 
 
 def config_of(
-    kind: str, form: str, facts: Facts, nics: tuple[Nic, ...], devices: etree._Element | None
+    kind: str,
+    form: str,
+    facts: Facts,
+    nics: tuple[Nic, ...],
+    devices: etree._Element | None,
+    *,
+    session: bool | None,
 ) -> DomainConfig:
-    """The record of a ``<domain type=kind>``; ``form`` is as in the record."""
-    key = _key(kind, form, facts, nics)
+    """The record of a ``<domain type=kind>``; ``form`` and ``session`` are as in the record."""
+    key = _key(kind, form, facts, nics, session)
     config = _records.get(key)
     if config is None:
         config = _record(key)
@@ -60,7 +67,7 @@ def config_of(
     return config
 
 
-def _key(kind: str, form: str, facts: Facts, nics: tuple[Nic, ...]) -> _Key:
+def _key(kind: str, form: str, facts: Facts, nics: tuple[Nic, ...], session: bool | None) -> _Key:
     return _Key(
         kind,
         form,
@@ -76,6 +83,7 @@ def _key(kind: str, form: str, facts: Facts, nics: tuple[Nic, ...]) -> _Key:
         any((nic.declared.model or "").startswith("virtio") for nic in nics),
         shared_memory(facts),
         len(nics),
+        session,
     )
 
 
@@ -92,11 +100,13 @@ def _record(key: _Key) -> DomainConfig:
         os_id=_word(key.os_id),
         readiness=readiness_of(
             key.os_id,
+            key.arch,
             virtio_nic=key.virtio_nic,
             virtio_disk=key.virtio_disk,
             windows_hint=key.windows,
         ),
         shared_memory=key.shared,
+        session=key.session,
         nics=key.nics,
     )
 

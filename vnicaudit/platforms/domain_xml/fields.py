@@ -51,6 +51,7 @@ FIELDS: tuple[Field, ...] = (
     Field("link_state", "link", "state", "word"),
     Field("address_type", "address", "type", "word"),
     Field("address_bus", "address", "bus", "bus"),
+    Field("acpi", "acpi", "index", "word"),
     Field("teaming", "teaming", "type", "word"),
     Field("boot_order", "boot", "order", "count"),
 )
@@ -61,6 +62,7 @@ XPATH: dict[str, str] = {field.name: field.xpath for field in FIELDS} | {
     "trust_guest_rx_filters": "@trustGuestRxFilters",
     "source": "source",
     "device": "source/@dev",
+    "rom": "rom",
     "host_off": "driver/host",
     "guest_off": "driver/guest",
 }

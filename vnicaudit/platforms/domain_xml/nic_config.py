@@ -66,8 +66,15 @@ def _actual(given: dict[str, str]) -> dict[str, Any]:
     return {"actual_type": "bridge" if given["type"] == "network" else word(given["type"])}
 
 
+def _rom(given: dict[str, str]) -> dict[str, Any]:
+    """libvirt takes these three attributes of ``<rom>`` (``virDomainDeviceInfoParseXML``)."""
+    found = (word(given[name]) for name in ("enabled", "bar", "file") if given.get(name))
+    return {"rom": next(found, None)}
+
+
 _SPECIAL: dict[str, Callable[[dict[str, str]], dict[str, Any]]] = {
     "": lambda given: {"trust_guest_rx_filters": word(given["trustGuestRxFilters"])},
+    "rom": _rom,
     "driver/host": lambda given: {"host_off": _off(given)},
     "driver/guest": lambda given: {"guest_off": _off(given)},
     "actual": _actual,

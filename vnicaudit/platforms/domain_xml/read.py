@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from lxml import etree
-from msgspec.structs import replace
 
 from vnicaudit.model.domain import Domain, DomainConfig
 from vnicaudit.model.location import Location
@@ -25,6 +24,9 @@ from vnicaudit.platforms.domain_xml.recognise import ROOTS
 
 _SESSION = "/.config/libvirt/qemu/"
 """Where an unprivileged libvirt keeps its definitions (``$XDG_CONFIG_HOME``, by default)."""
+_SYSTEM = ("/etc/libvirt/qemu/", "/run/libvirt/qemu/", "/var/lib/libvirt/qemu/")
+"""Where the system's libvirt keeps definitions, status, save images and snapshots: on this host,
+or in a copy of one."""
 
 _AUTO_GENERATED = b"AUTO-GENERATED FILE"
 _INTERESTING = ("name", "uuid", "devices", *READERS)
@@ -95,10 +97,16 @@ def domain_of(root: etree._Element, place: Location, base: int, *, form: str) ->
 def _declared(
     kind: str, form: str, walk: _Walk, nics: tuple[Nic, ...], place: Location
 ) -> DomainConfig:
-    config = config_of(kind, form, walk.facts, nics, walk.devices)
-    if place.file is not None and _SESSION in place.file:
-        return replace(config, session=True)
-    return config
+    session = _session(place.file)
+    return config_of(kind, form, walk.facts, nics, walk.devices, session=session)
+
+
+def _session(file: str | None) -> bool | None:
+    """Whether a session libvirt keeps what stands in a file, as far as its place tells; without a
+    file it came from a libvirt itself, the system's unless that says otherwise."""
+    if file is None or any(folder in file for folder in _SYSTEM):
+        return False
+    return True if _SESSION in file else None
 
 
 class _Walk:

@@ -13,14 +13,18 @@ from functools import cache
 import msgspec
 
 from vnicaudit.errors import VnicauditError
+from vnicaudit.model.machines import WINDOWS_RUNS_ON
 
 READY = "ready"
+LIKELY = "likely-ready"
 TRANSITIONAL = "ready-transitional"
 NEEDS_DRIVER = "needs-driver"
 UNKNOWN = "unknown"
 NOT_SUPPORTED = "not-supported"
 
 _MICROSOFT = "http://microsoft.com/"
+_NO_SYSTEM = ("", "http://libosinfo.org/unknown")
+"""Ids that name none."""
 
 
 class _Table(msgspec.Struct, frozen=True):
@@ -32,24 +36,32 @@ class _Table(msgspec.Struct, frozen=True):
 
 
 def readiness_of(
-    os_id: str | None, *, virtio_nic: bool, virtio_disk: bool, windows_hint: bool
+    os_id: str | None,
+    arch: str | None = None,
+    *,
+    virtio_nic: bool,
+    virtio_disk: bool,
+    windows_hint: bool,
 ) -> str:
-    """ready, ready-transitional, needs-driver, unknown or not-supported.
+    """ready, likely-ready, ready-transitional, needs-driver, unknown or not-supported.
 
     A system known to have no driver for virtio 1.0 stays ``ready-transitional`` whatever else the
     domain has: it needs a device that speaks virtio 0.9 too. A virtio NIC beside the one in
-    question is proof; a virtio disk is proof except on Windows, where NetKVM is a driver of its
-    own. The hint (Hyper-V enlightenments, a clock in local time) counts only where the metadata
-    do not name a known system.
+    question is proof. A virtio disk is proof where the system is not Windows, by its name or
+    because Windows does not run on ``arch``: NetKVM is a driver of its own, so that where nothing
+    tells the system the guest is but ``likely-ready``. The hint (Hyper-V enlightenments, a clock in
+    local time) counts only where the metadata do not name a known system.
     """
     listed = None if os_id is None else _listed().get(os_id)
     windows = _windows(os_id, listed, windows_hint)
     if listed == TRANSITIONAL:
         return listed
-    if virtio_nic or (virtio_disk and not windows):
+    if virtio_nic:
         return READY
     if windows:
         return NOT_SUPPORTED if listed == NOT_SUPPORTED else NEEDS_DRIVER
+    if virtio_disk:
+        return READY if _another_system(os_id, arch) else LIKELY
     return listed or UNKNOWN
 
 
@@ -57,6 +69,12 @@ def _windows(os_id: str | None, listed: str | None, hint: bool) -> bool:
     if os_id is not None and os_id.startswith(_MICROSOFT):
         return True
     return hint and listed is None
+
+
+def _another_system(os_id: str | None, arch: str | None) -> bool:
+    """Whether something tells that a guest that does not look like Windows is not Windows."""
+    named = os_id is not None and os_id not in _NO_SYSTEM
+    return named or (arch is not None and arch not in WINDOWS_RUNS_ON)
 
 
 @cache

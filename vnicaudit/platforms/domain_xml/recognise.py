@@ -31,9 +31,9 @@ _MARKS = b"\xff\xfe\xef\xbb\xbf"
 _LOG_LINES = 10
 """So many lines may stand before the first root: what virsh logs. More is a text with an
 example."""
-_FENCE = re.compile(rb"^[ \t]*(?:```|~~~)", re.MULTILINE)
+_FENCE = rb"(?m)^[ \t]*(?:```|~~~)"
 
-_HEAD = re.compile(rb"<([A-Za-z_][\w.-]*)(?=[\s>/])")
+_HEAD = rb"<([A-Za-z_][\w.-]*)(?=[\s>/])"
 
 
 def looks_like_xml(head: bytes) -> bool:
@@ -49,12 +49,12 @@ def looks_like_xml(head: bytes) -> bool:
     before = text[: found.start()].lstrip()
     if not before or before.startswith(b"<"):
         return True
-    return before.count(b"\n") < _LOG_LINES and _FENCE.search(before) is None
+    return before.count(b"\n") < _LOG_LINES and re.search(_FENCE, before) is None
 
 
 def root_name(head: bytes) -> str | None:
     """The name of the first element in ``head``, None when there is none."""
-    match = _HEAD.search(_roughly_ascii(head))
+    match = re.search(_HEAD, _roughly_ascii(head))
     return None if match is None else match.group(1).decode()
 
 

@@ -21,7 +21,9 @@ from vnicaudit.platforms.domain_xml.spans import Span, spans
 from vnicaudit.platforms.domain_xml.tags import Element, attributes, tree
 from vnicaudit.text.edits import Edit
 
-ENTAILED = {"address_type": ("address_bus",)}
+_OF_PCI = ("rom", "acpi")
+"""Children, and fields of the same names, that libvirt refuses where the address is not PCI's."""
+ENTAILED = {"address_type": ("address_bus", *_OF_PCI), "rom": ("acpi",)}
 """Field -> others that go with it."""
 SHARED: frozenset[str] = frozenset()
 """Fields that one setting decides for all NICs: none."""
@@ -103,15 +105,14 @@ def _edits(data: bytes, interface: Element, change: Change) -> Iterator[Edit]:
     row = _ROW.get(change.field)
     if change.field in _SWITCHES and change.new is None:
         yield from _switched_on(data, interface, _SWITCHES[change.field])
+    elif change.field in ("address_type", *_OF_PCI) and change.new is None:
+        yield from _off_pci(data, interface, change.field)
     elif row is None:
         what = XPATH.get(change.field, change.field)
         raise RefusedError(f"{what} is not changed in place: edit it by hand")
     elif change.new is None:
         child = _child(interface, row.path)
-        if change.field == "address_type":
-            yield markup.without(data, child)
-        else:
-            yield markup.without_attributes(data, child, {row.attribute.encode()})
+        yield markup.without_attributes(data, child, {row.attribute.encode()})
     elif _PLAIN.fullmatch(change.new) is None:
         raise RefusedError(f"{change.new[:40]!r} cannot be a value of {change.field}")
     else:
@@ -121,6 +122,15 @@ def _edits(data: bytes, interface: Element, change: Change) -> Iterator[Edit]:
             yield from markup.with_child(data, interface, row.path.encode(), name, value)
         else:
             yield markup.with_attribute(data, found, name, value)
+
+
+def _off_pci(data: bytes, interface: Element, field: str) -> Iterator[Edit]:
+    """The address taken out, or what is for PCI alone; in either case no such thing is left."""
+    yield markup.without(data, _child(interface, field.removesuffix("_type")))
+    for name in _OF_PCI:
+        found = interface.first(name.encode())
+        if found is not None and name != field:
+            yield markup.without(data, found)
 
 
 def _switched_on(data: bytes, interface: Element, name: bytes) -> Iterator[Edit]:

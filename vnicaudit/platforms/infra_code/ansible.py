@@ -15,9 +15,9 @@ from vnicaudit.model.location import Location
 from vnicaudit.platforms.infra_code.beginning import like_yaml
 from vnicaudit.platforms.infra_code.clients import definitions, says_something
 from vnicaudit.platforms.infra_code.definition import Definition, Kind, Record, records
-from vnicaudit.platforms.infra_code.node import Node, is_open, properties_of
 from vnicaudit.platforms.infra_code.shell_words import Word, commands
-from vnicaudit.platforms.infra_code.yaml_node import node_of, tops
+from vnicaudit.platforms.infra_code.value import Value, is_open, properties_of, whole_number
+from vnicaudit.platforms.infra_code.yaml_value import tops, value_of
 from vnicaudit.text.yaml_nodes import Place
 from vnicaudit.text.yaml_tree import Scalar
 
@@ -86,31 +86,31 @@ def _definitions(task: Place, target: str, file: str) -> Iterator[Definition]:
 
 
 def _module(place: Place, kind: Kind, target: str, file: str) -> Iterator[Definition]:
-    node = node_of(place)
-    if node.kind != "map" or node.scalar("state") == "absent":
+    said = value_of(place)
+    if said.kind != "map" or said.scalar("state") == "absent":
         return
-    named = node.get("name")
-    where = Location(target, file, node.line, place.pointer, node.column)
-    inner = node.get("properties" if kind == "image" else "extra_specs")
+    named = said.get("name")
+    where = Location(target, file, said.line, place.pointer, said.column)
+    inner = said.get("properties" if kind == "image" else "extra_specs")
     yield Definition(
         kind,
         _shown(place, named),
         where,
         properties_of(inner, where),
         key=(place.pointer,),
-        open_ended=is_open(inner) or not node.certain,
-        vcpus=_number(node.scalar("vcpus")) if kind == "flavor" else None,
-        disk_format=_format(node) if kind == "image" else None,
+        open_ended=is_open(inner) or not said.certain,
+        vcpus=whole_number(said.scalar("vcpus")) if kind == "flavor" else None,
+        disk_format=_format(said) if kind == "image" else None,
         named=named is not None and named.certain,
     )
 
 
-def _format(node: Node) -> str | None:
+def _format(said: Value) -> str | None:
     """The module's default is qcow2."""
-    return node.scalar("disk_format") if node.get("disk_format") is not None else "qcow2"
+    return said.scalar("disk_format") if said.get("disk_format") is not None else "qcow2"
 
 
-def _shown(place: Place, named: Node | None) -> str:
+def _shown(place: Place, named: Value | None) -> str:
     """The name as it is written, expressions and all."""
     child = place.child("name")
     if named is None or child is None:
@@ -156,7 +156,3 @@ class _Finder:
             self._next[word.text] = at + len(text)
         line, column = source.line_column(node.start if at < 0 else at)
         return Location(self._target, self._file, line, self._place.pointer, column)
-
-
-def _number(text: str | None) -> int | None:
-    return int(text) if text is not None and text.isascii() and text.isdigit() else None

@@ -15,6 +15,8 @@ from vnicaudit.model.location import Location
 from vnicaudit.model.openstack import Property
 from vnicaudit.platforms.infra_code.definition import Definition, Kind
 from vnicaudit.platforms.infra_code.shell_words import Command, Word
+from vnicaudit.platforms.infra_code.value import whole_number
+from vnicaudit.text.placeholders import whole
 
 CLIENTS = frozenset({"openstack", "glance", "nova"})
 
@@ -147,7 +149,12 @@ def _openstack(
 
 
 def _is_name(word: Word) -> bool:
-    return word.certain and _UUID.fullmatch(word.text) is None
+    return _is_said(word) and _UUID.fullmatch(word.text) is None
+
+
+def _is_said(word: Word) -> bool:
+    """Neither the shell nor something before it puts another text there."""
+    return word.certain and not whole(word.text)
 
 
 def _only_splitting_name(call: _Call) -> bool:
@@ -193,7 +200,7 @@ def _properties(call: _Call, place: Place, kind: Kind) -> tuple[Property, ...]:
             found.append(_property(word, place))
         elif kind == "image" and option in _OWN_OPTIONS:
             name = _OWN_OPTIONS[option]
-            found.append(Property(name, word.text, place(word), word.certain))
+            found.append(Property(name, word.text, place(word), _is_said(word)))
     return tuple(each for each in found if each is not None)
 
 
@@ -202,7 +209,7 @@ def _property(word: Word, place: Place) -> Property | None:
     name, equals, value = word.text.partition("=")
     if not equals or not (word.certain or _is_plain(name)):
         return None
-    return Property(name, value, place(word), word.certain)
+    return Property(name, value, place(word), word.certain and not whole(value))
 
 
 def _is_plain(name: str) -> bool:
@@ -214,8 +221,7 @@ def _vcpus(call: _Call, verb: str) -> int | None:
     given = [word for option, word in call.options if option == "--vcpus"]
     if not given:
         return 1 if verb == "create" and not call.open_ended else None
-    text = given[-1].text
-    return int(text) if given[-1].certain and text.isascii() and text.isdigit() else None
+    return whole_number(given[-1].text) if given[-1].certain else None
 
 
 def _openstack_format(call: _Call, verb: str) -> str | None:
@@ -230,5 +236,5 @@ def _given(call: _Call, option: str) -> bool:
 
 
 def _certain(call: _Call, option: str) -> str | None:
-    words = [word for name, word in call.options if name == option and word.certain]
-    return words[-1].text if words else None
+    words = [word for name, word in call.options if name == option]
+    return words[-1].text if words and _is_said(words[-1]) else None

@@ -6,6 +6,7 @@ A script makes an image in one command and sets properties of it in another; eac
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
@@ -13,10 +14,16 @@ from msgspec.structs import replace
 
 from vnicaudit.model.location import Location
 from vnicaudit.model.openstack import Flavor, Image, Property
+from vnicaudit.platforms.infra_code.holes import HOLE
 from vnicaudit.platforms.infra_code.libosinfo import emulated_model
 
 Kind = Literal["image", "flavor"]
 Record = Image | Flavor
+
+
+_HOLES = re.compile(f"{HOLE}+")
+_LONGEST_NAME = 60
+"""Characters of a name that is not certain: a command may stand there."""
 
 
 class Definition(NamedTuple):
@@ -48,6 +55,7 @@ def records(definitions: Iterable[Definition], target: str) -> list[Record]:
 
 def record_of(found: Definition, target: str) -> Record:
     """The record of one that is complete in itself."""
+    found = found._replace(name=_shown(found))
     complete = found.creates and not found.open_ended
     if found.kind == "flavor":
         return Flavor(target, found.name, found.location, found.properties, complete, found.vcpus)
@@ -56,18 +64,27 @@ def record_of(found: Definition, target: str) -> Record:
     return image if system is None else replace(image, libosinfo_model=emulated_model(system))
 
 
+def _shown(found: Definition) -> str:
+    """The name as it is shown: ``…`` for what an expression puts there."""
+    if found.named and HOLE not in found.name:
+        return found.name
+    name = " ".join(_HOLES.sub("…", found.name).split())
+    return name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…"
+
+
 def _merged(definitions: Iterable[Definition]) -> list[Definition]:
     """Statements about the same thing joined, in order. One about something that this file does
     not create may be about what it creates under another name: that is not complete then."""
-    merged: list[Definition] = []
-    places: dict[tuple[Kind, object], int] = {}
+    groups: list[list[Definition]] = []
+    latest: dict[tuple[Kind, object], list[Definition]] = {}
     for found in definitions:
-        place = places.get((found.kind, found.key))
-        if place is not None and not found.creates:
-            merged[place] = _joined(merged[place], found)
+        group = latest.get((found.kind, found.key))
+        if group is not None and not found.creates:
+            group.append(found)
         else:
-            places[found.kind, found.key] = len(merged)
-            merged.append(found)
+            latest[found.kind, found.key] = [found]
+            groups.append(latest[found.kind, found.key])
+    merged = [_joined(*group) for group in groups]
     strangers = {(each.kind, each.named) for each in merged if not each.creates}
     return [each._replace(open_ended=True) if _may_be(each, strangers) else each for each in merged]
 
@@ -79,12 +96,25 @@ def _may_be(found: Definition, strangers: set[tuple[Kind, bool]]) -> bool:
     return not found.named and (found.kind, True) in strangers
 
 
-def _joined(first: Definition, later: Definition) -> Definition:
-    gone = {*later.removed, *(each.name for each in later.properties)}
-    kept = tuple(each for each in first.properties if each.name not in gone)
+def _joined(first: Definition, *later: Definition) -> Definition:
+    if not later:
+        return first
+    every = (first, *later)
     return first._replace(
-        properties=kept + later.properties,
-        open_ended=first.open_ended or later.open_ended or bool(later.removed),
-        vcpus=first.vcpus if later.vcpus is None else later.vcpus,
-        disk_format=later.disk_format or first.disk_format,
+        properties=_in_effect(every),
+        open_ended=any(one.open_ended for one in every) or any(one.removed for one in later),
+        vcpus=next((one.vcpus for one in reversed(every) if one.vcpus is not None), None),
+        disk_format=next((one.disk_format for one in reversed(every) if one.disk_format), None),
     )
+
+
+def _in_effect(statements: Iterable[Definition]) -> tuple[Property, ...]:
+    """The properties that are there after the last of several statements, in the order they were
+    set."""
+    found: dict[str, list[Property]] = {}
+    for one in statements:
+        for name in {*one.removed, *(each.name for each in one.properties)}:
+            found.pop(name, None)
+        for each in one.properties:
+            found.setdefault(each.name, []).append(each)
+    return tuple(each for same in found.values() for each in same)

@@ -1,4 +1,4 @@
-"""HCL (Terraform, OpenTofu, Packer) -> blocks of nodes. python-hcl2 parses; nothing is evaluated.
+"""HCL (Terraform, OpenTofu, Packer) -> blocks of values. python-hcl2 parses, nothing is evaluated.
 
 Only python-hcl2's parse tree is used: its transformed form has no places.
 """
@@ -6,15 +6,53 @@ Only python-hcl2's parse tree is used: its transformed form has no places.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+import hcl2
+from lark import Token, Tree
+from lark.exceptions import LarkError
 
 from vnicaudit.errors import TargetError
-from vnicaudit.platforms.infra_code.node import MAX_DEPTH, Node
+from vnicaudit.platforms.infra_code.value import MAX_DEPTH, Value
 
 MAX_LENGTH = 1024 * 1024
 """Longer files are refused: the parser needs seconds and a hundredfold memory for them."""
 
+_MAX_SOURCE = 200
+"""Characters of an expression that are kept."""
+
+_MAX_SHOWN = 40
+"""Characters of what cannot be parsed that are shown."""
+
 _ESCAPES = {'\\"': '"', "\\\\": "\\", "\\n": "\n", "\\t": "\t", "\\r": "\r"}
+
+
+class Rule:
+    """Rules of python-hcl2's grammar that are looked for in its trees."""
+
+    BODY = "body"
+    BLOCK = "block"
+    ATTRIBUTE = "attribute"
+    TERM = "expr_term"
+    IDENTIFIER = "identifier"
+    KEYWORD = "keyword"
+    STRING = "string"
+    STRING_PART = "string_part"
+    WHOLE = "int_lit"
+    FRACTION = "float_lit"
+    LITERAL = "literal_value"
+    OBJECT = "object"
+    ELEMENT = "object_elem"
+    ELEMENT_KEY = "object_elem_key"
+    TUPLE = "tuple"
+    BETWEEN = "new_line_or_comment"
+
+
+ESCAPED = ("ESCAPED_INTERPOLATION", "ESCAPED_DIRECTIVE")
+"""Its tokens for ``$${`` and ``%%{``."""
+
+_NAMES = (Rule.IDENTIFIER, Rule.STRING, Rule.KEYWORD)
+_LITERALS = (Rule.WHOLE, Rule.FRACTION, Rule.LITERAL)
 
 
 class Block(NamedTuple):
@@ -25,112 +63,129 @@ class Block(NamedTuple):
     labels: tuple[str, ...]
     line: int
     column: int
-    body: Node
+    body: Value
     blocks: tuple[Block, ...] = ()
 
 
 def blocks(text: str, file: str) -> list[Block]:
-    """The blocks of a file. Raises TargetError where it is not HCL, with the line, and
-    where it is too large."""
+    """The blocks of a file. Raises TargetError where python-hcl2 does not read it, with the line,
+    and where it is too large."""
     if len(text) > MAX_LENGTH:
         raise TargetError(f"larger than {MAX_LENGTH >> 20} MiB: not read", file=file)
-    import hcl2
-    from lark.exceptions import LarkError
-
+    text = text.replace("\r\n", "\n")
     try:
-        tree = hcl2.parses_to_tree(text.replace("\r\n", "\n"))
+        tree: Tree[Token] = hcl2.parses_to_tree(text)
     except LarkError as error:
-        line = getattr(error, "line", None)
-        raise TargetError(
-            "not valid HCL", file=file, line=line if isinstance(line, int) and line > 0 else None
-        ) from None
-    return [found for body in _children(tree, "body") for found in _blocks(body, text, 0)]
+        raise _not_read(error, file) from None
+    except RecursionError:
+        raise TargetError("HCL that is nested too deeply: not read", file=file) from None
+    return [found for body in _children(tree, Rule.BODY) for found in _blocks(body, text, 0)]
 
 
-def _children(tree: Any, *names: str) -> Iterator[Any]:
-    """Subtrees of these rules."""
-    return (child for child in tree.children if hasattr(child, "children") and child.data in names)
+def _not_read(error: LarkError, file: str) -> TargetError:
+    """Which text stopped the parser. It may be HCL for all that: python-hcl2 does not know all of
+    it (``${~ … ~}``)."""
+    token = getattr(error, "token", "")
+    text = str(token or getattr(error, "char", "")).strip().partition("\n")[0][:_MAX_SHOWN]
+    ended = isinstance(token, Token) and token.type == "$END"
+    found = "the end" if ended else repr(text) if text else "something"
+    line = getattr(error, "line", None)
+    return TargetError(
+        f"not read by the HCL parser: {found} where it expects something else",
+        file=file,
+        line=line if isinstance(line, int) and line > 0 else None,
+    )
 
 
-def _blocks(body: Any, text: str, depth: int) -> Iterator[Block]:
+def _children(tree: Tree[Token], *names: str) -> Iterator[Tree[Token]]:
+    """Subtrees of these rules; of all but line ends and comments, where none is named."""
+    for child in tree.children:
+        if isinstance(child, Tree):
+            wanted = child.data in names if names else child.data != Rule.BETWEEN
+            if wanted:
+                yield child
+
+
+def _blocks(body: Tree[Token], text: str, depth: int) -> Iterator[Block]:
     if depth > MAX_DEPTH:
         return
-    for tree in _children(body, "block"):
-        names = [_name(child, text) for child in tree.children if _is_name(child)]
-        inner = next(_children(tree, "body"), None)
+    for tree in _children(body, Rule.BLOCK):
+        names = [_name(child, text) for child in _children(tree, *_NAMES)]
+        inner = next(_children(tree, Rule.BODY), None)
         attributes = () if inner is None else tuple(_attributes(inner, text))
         yield Block(
             names[0] if names else "",
             tuple(names[1:]),
             tree.meta.line,
             tree.meta.column,
-            Node("map", tree.meta.line, tree.meta.column, "", attributes),
+            Value("map", tree.meta.line, tree.meta.column, "", attributes),
             () if inner is None else tuple(_blocks(inner, text, depth + 1)),
         )
 
 
-def _is_name(child: Any) -> bool:
-    return hasattr(child, "children") and child.data in ("identifier", "string", "keyword")
+def _name(tree: Tree[Token], text: str) -> str:
+    return _string(tree, text).text if tree.data == Rule.STRING else _source(tree, text)
 
 
-def _name(tree: Any, text: str) -> str:
-    return _string(tree, text).text if tree.data == "string" else _source(tree, text)
-
-
-def _attributes(body: Any, text: str) -> Iterator[tuple[Node, Node]]:
-    for tree in _children(body, "attribute"):
-        key, value = tree.children[0], tree.children[-1]
+def _attributes(body: Tree[Token], text: str) -> Iterator[tuple[Value, Value]]:
+    for tree in _children(body, Rule.ATTRIBUTE):
+        key, *_operator, value = _children(tree)
         yield _key(key, text), _value(value, text, 0)
 
 
-def _key(tree: Any, text: str) -> Node:
+def _key(tree: Tree[Token], text: str) -> Value:
     """A bare word or a string is a key as it stands; anything in parentheses is an expression."""
-    while tree.data in ("object_elem_key", "expr_term") and len(tree.children) == 1:
-        tree = tree.children[0]
-    if tree.data == "string":
+    tree = _inside(tree, Rule.ELEMENT_KEY, Rule.TERM)
+    if tree.data == Rule.STRING:
         return _string(tree, text)
-    certain = tree.data in ("identifier", "keyword", "literal_value", "int_lit", "float_lit")
-    return Node("scalar", tree.meta.line, tree.meta.column, _source(tree, text), certain=certain)
+    certain = tree.data in (Rule.IDENTIFIER, Rule.KEYWORD, *_LITERALS)
+    return Value("scalar", tree.meta.line, tree.meta.column, _source(tree, text), certain=certain)
 
 
-def _value(tree: Any, text: str, depth: int) -> Node:
-    while hasattr(tree, "children") and tree.data == "expr_term" and len(tree.children) == 1:
-        tree = tree.children[0]
+def _inside(tree: Tree[Token], *wrappers: str) -> Tree[Token]:
+    """What stands alone in these rules."""
+    while tree.data in wrappers and len(tree.children) == 1:
+        only = tree.children[0]
+        if not isinstance(only, Tree):
+            break
+        tree = only
+    return tree
+
+
+def _value(tree: Tree[Token], text: str, depth: int) -> Value:
+    tree = _inside(tree, Rule.TERM)
     line, column = tree.meta.line, tree.meta.column
     if depth <= MAX_DEPTH:
-        if tree.data == "string":
+        if tree.data == Rule.STRING:
             return _string(tree, text)
-        if tree.data in ("int_lit", "float_lit", "literal_value"):
+        if tree.data in _LITERALS:
             word = _source(tree, text)
-            return Node("other" if word == "null" else "scalar", line, column, word)
-        if tree.data == "object":
-            return Node("map", line, column, "", tuple(_elements(tree, text, depth)))
-        if tree.data == "tuple":
-            items = (child for child in tree.children if hasattr(child, "children"))
-            values = (item for item in items if item.data != "new_line_or_comment")
-            nodes = tuple((None, _value(item, text, depth + 1)) for item in values)
-            return Node("list", line, column, "", nodes)
-    return Node("other", line, column, _source(tree, text), certain=False)
+            return Value("other" if word == "null" else "scalar", line, column, word)
+        if tree.data == Rule.OBJECT:
+            return Value("map", line, column, "", tuple(_elements(tree, text, depth)))
+        if tree.data == Rule.TUPLE:
+            items = tuple((None, _value(item, text, depth + 1)) for item in _children(tree))
+            return Value("list", line, column, "", items)
+    return Value("other", line, column, _source(tree, text), certain=False)
 
 
-def _elements(tree: Any, text: str, depth: int) -> Iterator[tuple[Node, Node]]:
-    for element in _children(tree, "object_elem"):
-        parts = [child for child in element.children if hasattr(child, "children")]
-        parts = [part for part in parts if part.data != "new_line_or_comment"]
-        yield _key(parts[0], text), _value(parts[-1], text, depth + 1)
+def _elements(tree: Tree[Token], text: str, depth: int) -> Iterator[tuple[Value, Value]]:
+    for element in _children(tree, Rule.ELEMENT):
+        key, *_between, value = _children(element)
+        yield _key(key, text), _value(value, text, depth + 1)
 
 
-def _string(tree: Any, text: str) -> Node:
+def _string(tree: Tree[Token], text: str) -> Value:
     """A quoted template: certain where nothing is interpolated; else as it is written."""
-    tokens = [token for part in _children(tree, "string_part") for token in part.children]
-    certain = not any(hasattr(token, "children") for token in tokens)
+    parts = [part for found in _children(tree, Rule.STRING_PART) for part in found.children]
+    tokens = [part for part in parts if isinstance(part, Token)]
+    certain = len(tokens) == len(parts)
     found = "".join(map(_token, tokens)) if certain else _source(tree, text).strip('"')
-    return Node("scalar", tree.meta.line, tree.meta.column, found, certain=certain)
+    return Value("scalar", tree.meta.line, tree.meta.column, found, certain=certain)
 
 
-def _token(token: Any) -> str:
-    escaped = token.type in ("ESCAPED_INTERPOLATION", "ESCAPED_DIRECTIVE")
-    return str(token)[1:] if escaped else _unescaped(str(token))
+def _token(token: Token) -> str:
+    return token[1:] if token.type in ESCAPED else _unescaped(token)
 
 
 def _unescaped(text: str) -> str:
@@ -141,7 +196,7 @@ def _unescaped(text: str) -> str:
     return text
 
 
-def _source(tree: Any, text: str) -> str:
+def _source(tree: Tree[Token], text: str) -> str:
     """The text of an expression, cut."""
-    found = text.replace("\r\n", "\n")[tree.meta.start_pos : tree.meta.end_pos]
-    return found[:200]
+    start = tree.meta.start_pos
+    return text[start : min(tree.meta.end_pos, start + _MAX_SOURCE)]

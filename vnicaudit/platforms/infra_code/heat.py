@@ -16,8 +16,8 @@ from vnicaudit.model.location import Location
 from vnicaudit.model.openstack import Flavor, Image, Property
 from vnicaudit.platforms.infra_code.beginning import like_yaml
 from vnicaudit.platforms.infra_code.definition import Definition, Record, record_of
-from vnicaudit.platforms.infra_code.node import Node, is_open, place, properties_of
-from vnicaudit.platforms.infra_code.yaml_node import node_of, tops
+from vnicaudit.platforms.infra_code.value import Value, is_open, place, properties_of, whole_number
+from vnicaudit.platforms.infra_code.yaml_value import tops, value_of
 
 _IMAGES = ("OS::Glance::WebImage", "OS::Glance::Image")
 _FLAVOR = "OS::Nova::Flavor"
@@ -41,17 +41,18 @@ def read(data: bytes, *, target: str, file: str) -> Iterator[Record]:
         resources = top.child("resources") or top.child("Resources")
         if resources is not None:
             where = Location(target, file, None, resources.pointer)
-            yield from _records(node_of(resources), where)
+            yield from _records(value_of(resources), where)
 
 
-def _records(resources: Node, where: Location) -> Iterator[Record]:
+def _records(resources: Value, where: Location) -> Iterator[Record]:
     made: dict[str, Record] = {}
     used: dict[str, list[str]] = {}
     for key, body in resources.entries if resources.kind == "map" else ():
         if key is None or body.kind != "map":
             continue
         kind = body.scalar("type") or body.scalar("Type")
-        said = body.get("properties") or body.get("Properties") or Node("map", key.line, key.column)
+        written = body.get("properties") or body.get("Properties")
+        said = written or Value("map", key.line, key.column)
         spot = replace(place(key, where), xpath=f"{where.xpath}/{key.text}")
         if kind in _IMAGES or kind == _FLAVOR:
             made[key.text] = _record(kind or "", key.text, said, spot)
@@ -67,11 +68,10 @@ def _records(resources: Node, where: Location) -> Iterator[Record]:
             yield record
 
 
-def _record(kind: str, label: str, said: Node, spot: Location) -> Record:
+def _record(kind: str, label: str, said: Value, spot: Location) -> Record:
     flavor = kind == _FLAVOR
     inner = said.get("extra_specs" if flavor else "extra_properties")
     found = properties_of(inner, spot) + (() if flavor else tuple(_own(said, spot)))
-    vcpus = said.scalar("vcpus") or ""
     return record_of(
         Definition(
             "flavor" if flavor else "image",
@@ -79,22 +79,21 @@ def _record(kind: str, label: str, said: Node, spot: Location) -> Record:
             spot,
             found,
             open_ended=is_open(inner) or not said.certain,
-            vcpus=int(vcpus) if vcpus.isascii() and vcpus.isdigit() else None,
+            vcpus=whole_number(said.scalar("vcpus")),
             disk_format=said.scalar("disk_format"),
         ),
         spot.target,
     )
 
 
-def _own(said: Node, spot: Location) -> Iterator[Property]:
+def _own(said: Value, spot: Location) -> Iterator[Property]:
     for key, value in said.entries:
         if key is not None and key.text in _OWN:
-            certain = value.certain and value.kind == "scalar"
-            yield Property(key.text, value.text, place(key, spot), certain)
+            yield Property(key.text, value.text, place(key, spot), value.is_said)
 
 
-def _referred(node: Node | None) -> str | None:
+def _referred(said: Value | None) -> str | None:
     """``{get_resource: NAME}``, ``{Ref: NAME}`` or, of a literal, nothing."""
-    if node is None:
+    if said is None:
         return None
-    return node.scalar("get_resource") or node.scalar("Ref")
+    return said.scalar("get_resource") or said.scalar("Ref")

@@ -18,7 +18,7 @@ from vnicaudit.model.domain import Domain, DomainConfig
 from vnicaudit.model.location import Location
 from vnicaudit.model.models import normal_model
 from vnicaudit.model.nic import Nic, NicConfig
-from vnicaudit.platforms.infra_code.node import Node
+from vnicaudit.platforms.infra_code.value import Value, whole_number
 
 if TYPE_CHECKING:
     from vnicaudit.platforms.infra_code.terraform import Resource
@@ -39,7 +39,7 @@ def domains(resources: Iterable[Resource], where: Location) -> Iterator[Domain]:
             continue
         address = f"{DOMAIN}.{resource.label}"
         place = Location(where.target, where.file, resource.line, address, resource.column)
-        nics = [_nic(node, number, place) for number, node in enumerate(interfaces.items())]
+        nics = [_nic(said, number, place) for number, said in enumerate(interfaces.items())]
         known = [nic for nic in nics if nic is not None]
         kind = resource.body.scalar("type")
         whole = len(known) == len(nics) and interfaces.certain and kind is not None
@@ -53,10 +53,10 @@ def domains(resources: Iterable[Resource], where: Location) -> Iterator[Domain]:
         )
 
 
-def _config(body: Node, kind: str, nics: int) -> DomainConfig:
+def _config(body: Value, kind: str, nics: int) -> DomainConfig:
     vcpus = None
     if body.get("vcpus") is None and body.get("vcpu_current") is None:
-        vcpus = _number(body.scalar("vcpu") or body.scalar("vcpu", "value"))
+        vcpus = whole_number(body.scalar("vcpu") or body.scalar("vcpu", "value"))
     return DomainConfig(
         type=kind,
         arch=body.scalar("os", "type_arch"),
@@ -64,24 +64,25 @@ def _config(body: Node, kind: str, nics: int) -> DomainConfig:
         vcpus=vcpus,
         vcpus_max=vcpus,
         owner="terraform",
+        form="terraform",
         encrypted=body.get("launch_security") is not None,
         nics=nics,
     )
 
 
-def _nic(node: Node, number: int, place: Location) -> Nic | None:
+def _nic(said: Value, number: int, place: Location) -> Nic | None:
     """None where something of it is not understood."""
-    keys = {"" if key is None else key.text for key, _value in node.entries}
-    branches = [branch for branch in _TYPES if node.get("source", branch) is not None]
-    model = node.get("model")
-    if node.kind != "map" or not keys <= _UNDERSTOOD or len(branches) != 1:
+    keys = {"" if key is None else key.text for key, _value in said.entries}
+    branches = [branch for branch in _TYPES if said.get("source", branch) is not None]
+    model = said.get("model")
+    if said.kind != "map" or not keys <= _UNDERSTOOD or len(branches) != 1:
         return None
-    if model is not None and node.scalar("model", "type") is None:
+    if model is not None and said.scalar("model", "type") is None:
         return None
-    text = node.scalar("model", "type")
+    text = said.scalar("model", "type")
     kind = _TYPES[branches[0]]
     spot = Location(
-        place.target, place.file, node.line, f"{place.xpath}/devices/interfaces/{number}"
+        place.target, place.file, said.line, f"{place.xpath}/devices/interfaces/{number}"
     )
     return Nic(
         number,
@@ -91,10 +92,6 @@ def _nic(node: Node, number: int, place: Location) -> Nic | None:
             model=None if text is None else normal_model(text),
         ),
         spot,
-        mac=(node.scalar("mac", "address") or "").lower() or None,
+        mac=(said.scalar("mac", "address") or "").lower() or None,
         lines=() if model is None else (("model", model.line),),
     )
-
-
-def _number(text: str | None) -> int | None:
-    return int(text) if text is not None and text.isascii() and text.isdigit() else None

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from vnicaudit.model.location import Location
 from vnicaudit.platforms.infra_code.beginning import like_yaml
 from vnicaudit.platforms.infra_code.definition import Definition, Record, record_of
-from vnicaudit.platforms.infra_code.node import properties_of
-from vnicaudit.platforms.infra_code.yaml_node import node_of, tops
+from vnicaudit.platforms.infra_code.value import properties_of
+from vnicaudit.platforms.infra_code.yaml_value import tops, value_of
 
 _TOP = (
     re.compile(rb"^providers:", re.MULTILINE),
@@ -36,8 +36,8 @@ def read(data: bytes, *, target: str, file: str) -> Iterator[Record]:
         for provider in providers.items() if providers is not None else ():
             images = provider.child("diskimages")
             for image in images.items() if images is not None else ():
-                node = node_of(image)
-                spot = Location(target, file, node.line, image.pointer, node.column)
-                found = properties_of(node.get("meta"), spot)
-                name = node.scalar("name") or ""
+                said = value_of(image)
+                spot = Location(target, file, said.line, image.pointer, said.column)
+                found = properties_of(said.get("meta"), spot)
+                name = said.scalar("name") or ""
                 yield record_of(Definition("image", name, spot, found, open_ended=True), target)

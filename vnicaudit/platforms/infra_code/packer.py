@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from vnicaudit.model.location import Location
 from vnicaudit.platforms.infra_code.beginning import like_hcl
 from vnicaudit.platforms.infra_code.definition import Definition, Record, record_of
-from vnicaudit.platforms.infra_code.node import Node, properties_of
-from vnicaudit.platforms.infra_code.yaml_node import node_of, tops
+from vnicaudit.platforms.infra_code.value import Value, properties_of
+from vnicaudit.platforms.infra_code.yaml_value import tops, value_of
 
 _SOURCE = re.compile(rb'^[ \t]*source[ \t]+"openstack"', re.MULTILINE)
 _BUILDER = re.compile(rb'"type"\s*:\s*"openstack"')
@@ -35,7 +35,7 @@ def read(data: bytes, *, target: str, file: str) -> Iterator[Record]:
     if _is_json(data):
         for top in tops(data, file):
             builders = top.child("builders")
-            for number, builder in enumerate(node_of(builders).items() if builders else ()):
+            for number, builder in enumerate(value_of(builders).items() if builders else ()):
                 if builder.scalar("type") == "openstack":
                     yield _image(builder, str(number), where, f"/builders/{number}")
         return
@@ -51,7 +51,7 @@ def _is_json(head: bytes) -> bool:
     return head.lstrip()[:1] == b"{" and b'"builders"' in head and _BUILDER.search(head) is not None
 
 
-def _image(body: Node, label: str, where: Location, address: str) -> Record:
+def _image(body: Value, label: str, where: Location, address: str) -> Record:
     spot = Location(where.target, where.file, body.line, address, body.column)
     return record_of(
         Definition(

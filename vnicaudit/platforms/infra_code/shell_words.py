@@ -21,6 +21,9 @@ _REDIRECTION = re.compile(r"<<<|<<-?|[<>]\(|&>>?|[<>]&|<>|>\||>>?|<")
 _HOLE = "\ufffc"
 _PLAIN = re.compile(r"[^ \t\r\n;&|()<>$`\"'\\]+")
 _QUOTED = re.compile(r"[^$`\"\\]+")
+_TO_FILL_IN = re.compile(r"<[A-Za-z][\w.-]*>(?=\s|\Z)")
+"""``<name>``, as documentation writes it; to a shell two redirections, the second of which goes to
+nowhere or to what stands behind the blank."""
 
 
 class Word(NamedTuple):
@@ -103,7 +106,9 @@ class _Lexer:
 
     def _redirection(self) -> str:
         match = _REDIRECTION.match(self._text, self._at)
-        return "" if match is None else match.group()
+        if match is None or _TO_FILL_IN.match(self._text, self._at):
+            return ""
+        return match.group()
 
     def _redirect(self, operator: str, words: list[Word], depth: int) -> None:
         """A redirection and its word are no part of the command; nor is the number before it."""
@@ -113,8 +118,8 @@ class _Lexer:
         start = self._at
         self._at += len(operator)
         if operator.endswith("("):
-            self._at -= 1
-            self._inner(")", depth)
+            self._at = start
+            self._substitution(")", len(operator), depth)
             words.append(self._made(start, self._text[start : self._at], certain=False))
             return
         while self._at < len(self._text) and self._text[self._at] in _BLANK:
@@ -142,6 +147,11 @@ class _Lexer:
         certain, splits = True, False
         while self._at < len(self._text):
             char = self._text[self._at]
+            if char == "<" and (match := _TO_FILL_IN.match(self._text, self._at)):
+                parts.append(match.group())
+                self._at = match.end()
+                certain = False
+                continue
             if char in _ENDS_WORD or char == closing:
                 break
             if char in "$`":

@@ -8,7 +8,7 @@ Source of the arguments: the provider's documentation of ``openstack_images_imag
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -19,8 +19,8 @@ from vnicaudit.model.openstack import Flavor, Image
 from vnicaudit.platforms.infra_code.beginning import like_hcl
 from vnicaudit.platforms.infra_code.definition import Definition, Record, record_of
 from vnicaudit.platforms.infra_code.libvirt_domain import domains
-from vnicaudit.platforms.infra_code.node import Node, is_open, properties_of
-from vnicaudit.platforms.infra_code.yaml_node import node_of, tops
+from vnicaudit.platforms.infra_code.value import Value, is_open, properties_of, whole_number
+from vnicaudit.platforms.infra_code.yaml_value import tops, value_of
 
 IMAGE = "openstack_images_image_v2"
 FLAVOR = "openstack_compute_flavor_v2"
@@ -41,7 +41,7 @@ class Resource(NamedTuple):
     label: str
     line: int
     column: int
-    body: Node
+    body: Value
 
 
 def looks_like(head: bytes) -> bool:
@@ -79,7 +79,7 @@ def resources(data: bytes, file: str) -> Iterator[Resource]:
     """All resources of a file."""
     if _is_json(data):
         for top in tops(data, file):
-            yield from _json_resources(node_of(top).get("resource"))
+            yield from _json_resources(value_of(top).get("resource"))
         return
     from vnicaudit.platforms.infra_code.hcl import blocks
 
@@ -88,9 +88,9 @@ def resources(data: bytes, file: str) -> Iterator[Resource]:
             yield Resource(*block.labels, block.line, block.column, block.body)
 
 
-def _json_resources(node: Node | None) -> Iterator[Resource]:
+def _json_resources(top: Value | None) -> Iterator[Resource]:
     """``{"type": {"label": {…}}}``; any of the maps may be a list of such maps."""
-    for kinds in _maps(node):
+    for kinds in _maps(top):
         for kind, labels in kinds.entries:
             for label, bodies in (pair for one in _maps(labels) for pair in one.entries):
                 for body in _maps(bodies):
@@ -98,10 +98,10 @@ def _json_resources(node: Node | None) -> Iterator[Resource]:
                         yield Resource(kind.text, label.text, label.line, label.column, body)
 
 
-def _maps(node: Node | None) -> tuple[Node, ...]:
-    if node is None or node.kind == "map":
-        return () if node is None else (node,)
-    return tuple(item for item in node.items() if item.kind == "map")
+def _maps(found: Value | None) -> tuple[Value, ...]:
+    if found is None or found.kind == "map":
+        return () if found is None else (found,)
+    return tuple(item for item in found.items() if item.kind == "map")
 
 
 def _is_json(head: bytes) -> bool:
@@ -114,15 +114,15 @@ def _record(resource: Resource, where: Location) -> Record | None:
     address = f"{resource.type}.{resource.label}"
     place = Location(where.target, where.file, resource.line, address, resource.column)
     image = resource.type == IMAGE
-    node = resource.body.get("properties" if image else "extra_specs")
+    inner = resource.body.get("properties" if image else "extra_specs")
     return record_of(
         Definition(
             "image" if image else "flavor",
             resource.body.scalar("name") or resource.label,
             place,
-            properties_of(node, place),
-            open_ended=is_open(node),
-            vcpus=None if image else _number(resource.body.scalar("vcpus")),
+            properties_of(inner, place),
+            open_ended=is_open(inner),
+            vcpus=None if image else whole_number(resource.body.scalar("vcpus")),
             disk_format=resource.body.scalar("disk_format"),
         ),
         where.target,
@@ -133,33 +133,42 @@ def _booted_together(
     resources: Iterable[Resource], images: dict[str, Image], flavors: dict[str, Flavor]
 ) -> dict[str, list[str]]:
     """Flavor -> images, by the servers that name both."""
-    used: dict[str, list[str]] = {}
+    used: dict[str, dict[str, None]] = {}
+    known_images, known_flavors = _known(images), _known(flavors)
     for server in resources:
         if server.type == SERVER:
-            image = _named(server.body, ("image_id", "image_name"), IMAGE, images)
-            flavor = _named(server.body, ("flavor_id", "flavor_name"), FLAVOR, flavors)
-            if image is not None and flavor is not None and image not in used.get(flavor, ()):
-                used.setdefault(flavor, []).append(image)
-    return used
+            image = _named(server.body, ("image_id", "image_name"), IMAGE, known_images)
+            flavor = _named(server.body, ("flavor_id", "flavor_name"), FLAVOR, known_flavors)
+            if image is not None and flavor is not None:
+                used.setdefault(flavor, {})[image] = None
+    return {flavor: list(labels) for flavor, labels in used.items()}
 
 
-def _named(
-    body: Node, arguments: tuple[str, ...], kind: str, known: dict[str, Image] | dict[str, Flavor]
-) -> str | None:
+class _Known(NamedTuple):
+    """The images, or the flavors, of a file: their labels, and the labels of each name."""
+
+    labels: frozenset[str]
+    by_name: dict[str, list[str]]
+
+
+def _known(records: Mapping[str, Record]) -> _Known:
+    by_name: dict[str, list[str]] = {}
+    for label, record in records.items():
+        by_name.setdefault(record.name, []).append(label)
+    return _Known(frozenset(records), by_name)
+
+
+def _named(body: Value, arguments: tuple[str, ...], kind: str, known: _Known) -> str | None:
     """The label of the resource that an argument refers to, or names."""
     for argument in arguments:
-        node = body.get(argument)
-        if node is None:
+        said = body.get(argument)
+        if said is None:
             continue
         wanted = rf"(?:\$\{{)?\s*{kind}\.([\w-]+)\.(?:id|name|flavor_id)\s*\}}?"
-        match = re.fullmatch(wanted, node.text)
+        match = re.fullmatch(wanted, said.text)
         if match is not None:
-            return match.group(1) if match.group(1) in known else None
-        if node.certain and argument.endswith("_name"):
-            labels = [label for label, record in known.items() if record.name == node.text]
+            return match.group(1) if match.group(1) in known.labels else None
+        if said.certain and argument.endswith("_name"):
+            labels = known.by_name.get(said.text, [])
             return labels[0] if len(labels) == 1 else None
     return None
-
-
-def _number(text: str | None) -> int | None:
-    return int(text) if text is not None and text.isascii() and text.isdigit() else None

@@ -8,6 +8,7 @@ from vnicaudit.platforms.kubevirt.objects import text_at
 from vnicaudit.text.yaml_nodes import Place
 
 READY = "ready"
+LIKELY = "likely-ready"
 NEEDS_DRIVER = "needs-driver"
 UNKNOWN = "unknown"
 
@@ -27,6 +28,12 @@ _LINUX = re.compile(
 _OLD = re.compile(r"(rhel|centos|redhat|oracle)[-.]?[2-5](\D|$)")
 """Releases, some of which came before the driver."""
 _WINDOWS = re.compile(r"win(dows)?([-.]?(\d|xp|vista|server)|dows)")
+_FOR_WINDOWS = re.compile(rf"(?<![a-z])({_WINDOWS.pattern}|virtio-win|virtio-container-disk)")
+"""In a name that somebody chose; the last two are disks of drivers for Windows."""
+_NAMED = (
+    ("containerDisk", "image"), ("dataVolume", "name"), ("persistentVolumeClaim", "claimName"),
+)  # fmt: skip
+"""Where a volume names what is on it."""
 _MOST_VCPUS = 65_536
 """More is no number of vCPUs but a fault of the manifest."""
 _QUANTITY = re.compile(r"(\d{1,9})(?:\.(\d{1,9}))?(m?)")
@@ -60,17 +67,28 @@ def named_systems(*holders: Place | None) -> list[str]:
     return found
 
 
-def readiness_of_devices(domain: Place, volumes: Place | None) -> tuple[str, bool]:
-    """Whether the guest drives virtio, as its own devices say, and whether only the name of its
-    container disk does. A virtio disk is proof except on Windows, where NetKVM is a driver of its
-    own; Hyper-V enlightenments are for Windows."""
-    if domain.at("features", "hyperv") is not None or domain.at("features", "hypervPassthrough"):
+def readiness_of_devices(domain: Place, volumes: Place | None, name: str) -> tuple[str, bool]:
+    """Whether the guest drives virtio, as its own devices and its name say, and whether only the
+    name of its container disk does. A virtio disk is no proof on Windows, where NetKVM is a driver
+    of its own: without a word of the system the guest is but ``likely-ready``."""
+    found = [] if volumes is None else volumes.items()
+    if _for_windows(domain, found, name):
         return NEEDS_DRIVER, False
+    by_image = readiness_of_words(*(image for volume in found if (image := _image(volume))))
     if _has_virtio_disk(domain, volumes):
-        return READY, False
-    images = [_image(volume) for volume in ([] if volumes is None else volumes.items())]
-    by_image = readiness_of_words(*(image for image in images if image))
+        return (READY if by_image == READY else LIKELY), False
     return by_image, by_image == READY
+
+
+def _for_windows(domain: Place, volumes: list[Place], name: str) -> bool:
+    """Hyper-V enlightenments, a disk of Sysprep, or names that say so."""
+    features = (domain.at("features", part) for part in ("hyperv", "hypervPassthrough"))
+    if any(part is not None for part in features):
+        return True
+    if any("sysprep" in volume.names() for volume in volumes):
+        return True
+    names = [text_at(volume, *way) for volume in volumes for way in _NAMED]
+    return any(_FOR_WINDOWS.search((text or "").lower()) for text in (name, *names))
 
 
 def vcpus_of(domain: Place) -> int | None:

@@ -23,17 +23,34 @@ from vnicaudit.platforms.kubevirt.objects import (
     location_of,
     text_at,
 )
-from vnicaudit.platforms.kubevirt.references import Referred
+from vnicaudit.platforms.kubevirt.pieces import lacking
+from vnicaudit.platforms.kubevirt.references import Key, Referred, key_of
 from vnicaudit.text.yaml_nodes import Place
 
+_WHOLE = (
+    "the whole manifest, as kustomize or Helm builds it (what stands here KubeVirt refuses: it"
+    " lacks {})"
+)
 _ARCHITECTURES = {"amd64": "x86_64", "arm64": "aarch64"}
 
 
 class Reference(NamedTuple):
-    """A preference or an instance type that a VM names. ``name`` None: a template decides."""
+    """A preference or an instance type that a VM names. ``name`` None: a template decides.
+    ``space`` is the VM's namespace."""
 
     kind: str
     name: str | None
+    space: str
+
+    @property
+    def key(self) -> Key | None:
+        """What names it in what is known; None where a template decides."""
+        return None if self.name is None else key_of(self.kind, self.name, self.space)
+
+    @property
+    def readiness(self) -> str:
+        """What its name says of the guests it is for (``windows.11``, ``fedora``)."""
+        return readiness_of_words(self.name)
 
 
 def domain_of(found: Object, known: list[Referred], target: str) -> Domain | None:
@@ -46,8 +63,12 @@ def domain_of(found: Object, known: list[Referred], target: str) -> Domain | Non
     preference = _reference(found, "preference", "VirtualMachineClusterPreference")
     prefers = _preference(preference, known)
     manifest = _manifest(found.kind, domain, preference, prefers)
-    readiness, by_image = _readiness(found, machine, domain, prefers)
-    nics = nics_of(found, spec, prefers, known, target)
+    beside = None if prefers is None else prefers.location.file
+    if beside == found.place.document.source.file:
+        manifest, beside = replace(manifest, preference_judged=True), None
+    readiness, by_image = _readiness(found, machine, domain, prefers or preference)
+    lacks = lacking(found, spec)
+    nics = () if lacks else nics_of(found, spec, prefers, known, target)
     vcpus = _vcpus(found, domain, known)
     arch = text_at(spec, "architecture")
     return Domain(
@@ -67,6 +88,8 @@ def domain_of(found: Object, known: list[Referred], target: str) -> Domain | Non
         ),
         location=location_of(found.place.at("metadata", "name") or found.place, target),
         nics=nics,
+        preference_file=beside,
+        unjudged=_WHOLE.format(lacks) if lacks else "",
     )
 
 
@@ -76,17 +99,18 @@ def _reference(found: Object, key: str, default_kind: str) -> Reference | None:
     if place is None:
         return None
     if not place.certain or not place.complete:
-        return Reference(default_kind, None)
+        return Reference(default_kind, None, found.space)
     kind = text_at(place, "kind") or default_kind
     kinds = {"virtualmachinepreference": "VirtualMachinePreference",
              "virtualmachineinstancetype": "VirtualMachineInstancetype"}  # fmt: skip
-    return Reference(kinds.get(kind.lower(), default_kind), text_at(place, "name"))
+    return Reference(kinds.get(kind.lower(), default_kind), text_at(place, "name"), found.space)
 
 
 def _preference(reference: Reference | None, known: list[Referred]) -> Preference | None:
-    if reference is None or reference.name is None:
+    key = None if reference is None else reference.key
+    if key is None:
         return None
-    all_found = (each.preference(reference.kind, reference.name) for each in known)
+    all_found = (each.preferences.get(key) for each in known)
     return next((found for found in all_found if found is not None), None)
 
 
@@ -117,18 +141,19 @@ def _manifest(
 
 
 def _readiness(
-    found: Object, machine: Place, domain: Place, prefers: Preference | None
+    found: Object, machine: Place, domain: Place, prefers: Preference | Reference | None
 ) -> tuple[str, bool]:
-    """Whether the guest drives virtio: by what labels and annotations name, by the preference, by
-    its devices, in this order."""
+    """Whether the guest drives virtio: by what labels and annotations name, by the preference (by
+    its name, where it was not read), by its devices, in this order."""
     named = readiness_of_words(
         *named_systems(found.place.child("metadata"), machine.child("metadata"))
     )
     if named != UNKNOWN:
         return named, False
-    if prefers is not None and prefers.readiness != UNKNOWN:
-        return prefers.readiness, False
-    return readiness_of_devices(domain, machine.at("spec", "volumes"))
+    preferred = prefers.readiness if prefers is not None else UNKNOWN
+    if preferred != UNKNOWN:
+        return preferred, False
+    return readiness_of_devices(domain, machine.at("spec", "volumes"), found.name or "")
 
 
 def _vcpus(found: Object, domain: Place, known: list[Referred]) -> int | None:
@@ -139,7 +164,8 @@ def _vcpus(found: Object, domain: Place, known: list[Referred]) -> int | None:
     reference = _reference(found, "instancetype", "VirtualMachineClusterInstancetype")
     if reference is None:
         return 1
-    if reference.name is None:
+    key = reference.key
+    if key is None:
         return None
-    counts = (each.vcpus.get((reference.kind, reference.name)) for each in known)
+    counts = (each.vcpus.get(key) for each in known)
     return next((count for count in counts if count is not None), None)

@@ -46,13 +46,28 @@ class Object(NamedTuple):
         return text_at(self.place, "metadata", "namespace")
 
     @property
+    def space(self) -> str:
+        """``metadata.namespace`` as it is written, a template's expression too; empty: none."""
+        found = self.place.at("metadata", "namespace")
+        return "" if found is None else _as_written(found)
+
+    @property
     def shown(self) -> str:
         """What to call it: its name as it is written, behind its namespace where it has one."""
         found = self.place.at("metadata", "name") or self.place.at("metadata", "generateName")
         if found is None:
             return f"{self.kind} without a name"
-        name = found.text or found.document.source.written(found.node)
+        name = _as_written(found)
         return f"{self.namespace}/{name}" if self.namespace else name
+
+
+def _as_written(place: Place) -> str:
+    """A scalar's text; where a template makes it as it stands in the file, without the quotes."""
+    if place.text:
+        return place.text
+    written = place.document.source.written(place.node)
+    quoted = len(written) > 1 and written[0] == written[-1] and written[0] in "'\""
+    return written[1:-1] if quoted else written
 
 
 def objects_of(data: bytes, file: str) -> Iterator[Object | TargetError]:
@@ -63,13 +78,6 @@ def objects_of(data: bytes, file: str) -> Iterator[Object | TargetError]:
         if isinstance(document, TargetError):
             yield document
             continue
-        for first, second in document.duplicates:
-            line = document.source.line_column(second.start)[0]
-            before = document.source.line_column(first.start)[0]
-            message = (
-                f"the key {first.text[:40]!r} stands twice (line {before} too): the last counts"
-            )
-            yield TargetError(message, file=file, line=line)
         for found in _objects(document.top, 0):
             count += 1
             if count > MAX_OBJECTS:

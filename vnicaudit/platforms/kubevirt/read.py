@@ -10,6 +10,7 @@ from vnicaudit.model.domain import Domain
 from vnicaudit.model.kubevirt import Preference
 from vnicaudit.model.report import ReadError
 from vnicaudit.platforms.kubevirt import preferences
+from vnicaudit.platforms.kubevirt.duplicates import ambiguous
 from vnicaudit.platforms.kubevirt.machines import domain_of
 from vnicaudit.platforms.kubevirt.objects import VMI_SPEC, Object, objects_of
 from vnicaudit.platforms.kubevirt.references import Referred, in_folder
@@ -32,9 +33,13 @@ def read_bytes(
         here.add(item, target)
         found.append(item)
     for item in found:
-        if item.kind in preferences.KINDS and item.group == preferences.GROUP:
+        is_preference = item.kind in preferences.KINDS and item.group == preferences.GROUP
+        is_machine = item.kind in VMI_SPEC and item.group in GROUPS
+        if is_preference or is_machine:
+            yield from (ReadError(each.message, name, each.line) for each in ambiguous(item))
+        if is_preference:
             yield preferences.preference_of(item, target)
-        elif item.kind in VMI_SPEC and item.group in GROUPS:
+        elif is_machine:
             domain = domain_of(item, _known(here, name), target)
             if domain is not None:
                 yield domain

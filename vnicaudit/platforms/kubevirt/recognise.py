@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
+from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
 
+_UTF16 = (BOM_UTF16_LE, BOM_UTF16_BE)
 _GROUPS = r"(?:kubevirt|instancetype\.kubevirt|pool\.kubevirt|k8s\.cni\.cncf)\.io/"
-_OWN = re.compile(rf"""^[\s{{,\-]*"?apiVersion"?\s*:\s*["']?{_GROUPS}""", re.MULTILINE)
+# no line break before the key: a run of blank lines would be gone through from each of them
+_OWN = re.compile(rf"""^[ \t{{,\-]*"?apiVersion"?\s*:\s*["']?{_GROUPS}""", re.MULTILINE)
 _IN_JSON = re.compile(rf'"apiVersion"\s*:\s*"{_GROUPS}')
-_OWN_BYTES = re.compile(_OWN.pattern.encode(), re.MULTILINE)
-_IN_JSON_BYTES = re.compile(_IN_JSON.pattern.encode())
-_ANY_BYTES = re.compile(
-    rb"""^(?:- )?["']?apiVersion["']?\s*:\s*["']?[\w./-]+["']?\s*$""", re.MULTILINE
-)
+_ANY = re.compile(r"""^(?:- )?["']?apiVersion["']?\s*:\s*["']?[\w./-]+["']?\s*$""", re.MULTILINE)
 _HEAD = 64 * 1024
 
 
@@ -20,15 +19,16 @@ def looks_like(head: bytes) -> bool:
     NetworkAttachmentDefinitions.
 
     Of a large file of Kubernetes objects only the head is seen: that is taken for one, because
-    what follows may be.
+    what follows may be. UTF-16 is taken for one too: the reader says that it is not read.
     """
+    if head.startswith(_UTF16):
+        return is_wanted(head.decode("utf-16", "replace"))
     if b"apiVersion" not in head or b"\0" in head:
         return False
-    if _OWN_BYTES.search(head) or _IN_JSON_BYTES.search(head):
-        return True
-    return len(head) >= _HEAD and _ANY_BYTES.search(head) is not None
+    text = head.removeprefix(BOM_UTF8).decode("latin-1")  # what is looked for is ASCII in UTF-8
+    return is_wanted(text) or (len(head) >= _HEAD and _ANY.search(text) is not None)
 
 
 def is_wanted(document: str) -> bool:
-    """Whether one document holds such objects."""
-    return bool(_OWN.search(document) or _IN_JSON.search(document))
+    """Whether one document holds such objects. What was UTF-16 and decoded as UTF-8 may."""
+    return bool("\0" in document or _OWN.search(document) or _IN_JSON.search(document))

@@ -11,6 +11,7 @@ import os
 import re
 import stat
 from functools import lru_cache
+from typing import NamedTuple
 
 import msgspec
 
@@ -31,12 +32,27 @@ _OF_INTEREST = re.compile(
 )
 
 
-class Referred(msgspec.Struct):
-    """What a file, or a folder, defines. Keys: kind and name (of attachments: namespace and
-    name, the namespace empty where none is written)."""
+class Key(NamedTuple):
+    """What names a preference or an instance type. ``space`` is the namespace as it is written:
+    empty where none is, and for kinds of the whole cluster, which have none. One without and one
+    with a namespace are not taken for one: ``kubectl -n`` decides."""
 
-    preferences: dict[tuple[str, str], Preference | None] = {}
-    vcpus: dict[tuple[str, str], int | None] = {}
+    kind: str
+    name: str
+    space: str
+
+
+def key_of(kind: str, name: str, space: str) -> Key:
+    """What names it for an object in that namespace."""
+    return Key(kind, name, "" if "Cluster" in kind else space)
+
+
+class Referred(msgspec.Struct):
+    """What a file, or a folder, defines. Keys of attachments: namespace and name, the namespace
+    empty where none is written."""
+
+    preferences: dict[Key, Preference | None] = {}
+    vcpus: dict[Key, int | None] = {}
     networks: dict[tuple[str, str], str] = {}
 
     def add(self, found: Object, target: str) -> None:
@@ -45,29 +61,26 @@ class Referred(msgspec.Struct):
         if name is None:
             return
         if found.kind in preferences.KINDS:
-            self._add_preference((found.kind, name), preferences.preference_of(found, target))
+            key = key_of(found.kind, name, found.space)
+            self._add_preference(key, preferences.preference_of(found, target))
         elif found.kind in INSTANCETYPES:
             guest = found.place.at("spec", "cpu", "guest")
             count = None if guest is None else guest.integer
-            known = self.vcpus.setdefault((found.kind, name), count)
-            if known != count:
-                self.vcpus[found.kind, name] = None
+            key = key_of(found.kind, name, found.space)
+            if self.vcpus.setdefault(key, count) != count:
+                self.vcpus[key] = None
         elif found.kind == ATTACHMENT:
-            key = (found.namespace or "", name)
+            where = (found.namespace or "", name)
             kind = network_type(text_at(found.place, "spec", "config"))
-            if self.networks.setdefault(key, kind) != kind:
-                self.networks[key] = ""
-
-    def preference(self, kind: str, name: str) -> Preference | None:
-        """The preference of that kind and name."""
-        return self.preferences.get((kind, name))
+            if self.networks.setdefault(where, kind) != kind:
+                self.networks[where] = ""
 
     def network(self, namespace: str | None, name: str) -> str:
         """The CNI type of an attachment; empty where it is not known."""
         exact = self.networks.get((namespace or "", name))
         return exact if exact is not None else self.networks.get(("", name), "")
 
-    def _add_preference(self, key: tuple[str, str], new: Preference) -> None:
+    def _add_preference(self, key: Key, new: Preference) -> None:
         known = self.preferences.setdefault(key, new)
         if known is not None and _same(known) != _same(new):
             self.preferences[key] = None
@@ -91,7 +104,10 @@ def network_type(config: str | None) -> str:
 
 @lru_cache(maxsize=8)
 def in_folder(folder: str) -> Referred:
-    """What the files of a folder define. Files that cannot be read define nothing."""
+    """What the files of a folder define. Files that cannot be read define nothing.
+
+    Kept until :func:`note_replaced`: a folder of manifests is asked for each of them.
+    """
     found, total = Referred({}, {}, {}), 0
     try:
         names = sorted(name for name in os.listdir(folder) if name.endswith(_SUFFIXES))
@@ -106,6 +122,12 @@ def in_folder(folder: str) -> Referred:
         if _OF_INTEREST.search(data):
             _take(found, data, path)
     return found
+
+
+def note_replaced(before: bytes, after: bytes) -> None:
+    """Have folders read again where a file that was replaced defines, or defined, any of it."""
+    if _OF_INTEREST.search(before) or _OF_INTEREST.search(after):
+        in_folder.cache_clear()
 
 
 def _take(found: Referred, data: bytes, path: str) -> None:

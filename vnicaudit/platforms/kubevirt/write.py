@@ -12,9 +12,12 @@ from functools import lru_cache
 from vnicaudit.errors import RefusedError, TargetError
 from vnicaudit.model.finding import Change
 from vnicaudit.model.location import Location
+from vnicaudit.platforms.kubevirt.references import note_replaced
 from vnicaudit.text.edits import Edit
 from vnicaudit.text.yaml_edits import at_pointer, with_key, with_value
 from vnicaudit.text.yaml_nodes import Document, Place, documents
+
+__all__ = ["ENTAILED", "SHARED", "edits_for", "note_replaced", "text_of"]
 
 ENTAILED: dict[str, tuple[str, ...]] = {}
 """Field -> others that go with it: none."""

@@ -114,12 +114,15 @@ def with_agent(domain: Domain, *, connected: bool, facts: GuestFacts | None) -> 
 def upgraded_readiness(readiness: str, state: DomainState) -> str:
     """The verdict of the definition in the light of what the agent says, which is what runs.
 
-    A Linux distribution with a kernel of version 4 or later drives virtio 1.0. Windows needs a
-    driver, unless the definition proves that it has one.
+    A Linux distribution with a kernel of version 4 or later drives virtio 1.0, and any system but
+    Windows that has a virtio disk drives virtio. Windows needs a driver, unless the definition
+    proves that it has one.
     """
     name = (state.guest_os or "").partition(" ")[0]
     if name == _WINDOWS:
-        return "needs-driver" if readiness == "unknown" else readiness
+        return "needs-driver" if readiness in ("unknown", "likely-ready") else readiness
+    if name and readiness == "likely-ready":
+        return "ready"
     kernel = _KERNEL.match(state.guest_kernel or "")
     modern = kernel is not None and int(kernel.group(1)) >= _MODERN_KERNEL
     return "ready" if name in _LINUX and modern else readiness

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 
 from vnicaudit.model.nova import NovaOption
+from vnicaudit.text.placeholders import whole
 
 _FLAG = r"--([a-z][a-z0-9_-]*)(?:\s*=\s*|\s+|$)(.*)"
 
@@ -33,4 +34,5 @@ def flags_of(text: str, file: str) -> Iterator[NovaOption]:
         value = match.group(2)
         place = line.rindex(value) + 1 if value else None
         name = match.group(1).replace("-", "_")
-        yield NovaOption("DEFAULT", name, value, file, number, True, column, place)
+        certain = not whole(value)
+        yield NovaOption("DEFAULT", name, value, file, number, certain, column, place)

@@ -11,14 +11,13 @@ from functools import cache
 
 import msgspec
 
-from vnicaudit.model.nova_options import KnownOption, OptionForm, Release
+from vnicaudit.model.nova import Name
+from vnicaudit.model.nova_options import MISPLACED, KnownOption, OptionForm, Release
+from vnicaudit.model.site import IDENTITY, SITE_OPTIONS
 
 _FILE = os.path.join(os.path.dirname(__file__), "options.json")
 FIRST_PACKAGED = 15
 """Ocata: of earlier releases there is no package, so what they did not have yet is not known."""
-
-Name = tuple[str, str]
-"""Section and name."""
 
 
 class _Form(OptionForm, frozen=True, kw_only=True):
@@ -86,6 +85,29 @@ def _is_version(words: str) -> bool:
     """``29``, ``29.0`` or ``29.2.1``; 2015.1 is a name, of which other parts mean nothing."""
     parts = words.split(".")
     return len(parts) <= 3 and all(part.isdigit() for part in parts) and len(parts[0]) < 4
+
+
+def is_asked_for(section: str, name: str) -> bool:
+    """Whether anything here wants to know of the option: it bears on NICs in some release, others
+    refer to it, it tells compute nodes apart, or it is a flag of the time before oslo.config.
+    ``section`` is ``""`` where it is not known."""
+    names, in_any_section = _asked_for()
+    if section:
+        return (section, name) in names or name.startswith("--")
+    return name in in_any_section or name.startswith("--")
+
+
+@cache
+def _asked_for() -> tuple[frozenset[Name], frozenset[str]]:
+    """Section and name of each, in any release; and the names alone."""
+    table = _table()
+    found = {*SITE_OPTIONS, *IDENTITY, *MISPLACED, ("DEFAULT", "compute_driver")}
+    for history in table.options:
+        found.add((history.section, history.name))
+        found.update(alias for form in history.forms for alias in form.aliases)
+    for section, names in table.strings.items():
+        found.update((section, name) for name in names)
+    return frozenset(found), frozenset(name for _section, name in found)
 
 
 @cache

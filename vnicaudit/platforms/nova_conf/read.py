@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections import deque
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Iterator
+from zlib import crc32
 
+import msgspec
 from oslo_config.iniparser import BaseParser, ParseError
 
 from vnicaudit.errors import TargetError
 from vnicaudit.model.nova import NovaConfig, NovaOption
 from vnicaudit.platforms.nova_conf.flags import flags_of, is_flags
-from vnicaudit.platforms.nova_conf.resolve import as_of
+from vnicaudit.platforms.nova_conf.options import is_asked_for
+from vnicaudit.platforms.nova_conf.resolve import as_of, is_placeholder
 from vnicaudit.text.template import Line, is_template, plain
 
 MAX_BYTES = 8 * 1024 * 1024
@@ -33,12 +36,22 @@ def read_bytes(data: bytes, *, target: str, file: str | None) -> NovaConfig:
         found = tuple(o for o in flags_of(text, name) if _CREDENTIAL.search(o.name) is None)
         return as_of(NovaConfig(target, name, found, (name,), form="flags"))
     parsed = parsed_text(text, name)
-    return as_of(NovaConfig(target, name, parsed.options, (name,), complete=not parsed.open_ended))
+    return as_of(
+        NovaConfig(
+            target,
+            name,
+            parsed.options,
+            (name,),
+            complete=not parsed.open_ended,
+            compute=parsed.compute and is_service_file(name),
+            rest=parsed.rest,
+        )
+    )
 
 
-def options_of(data: bytes, file: str) -> tuple[NovaOption, ...]:
-    """The options in one file, in order, as they are written. Raises TargetError as above."""
-    return parsed_text(text_of(data, file), file).options
+def is_service_file(file: str) -> bool:
+    """Whether it is called as files are that a service reads."""
+    return os.path.basename(file).endswith(".conf")
 
 
 def text_of(data: bytes, file: str) -> str:
@@ -48,29 +61,41 @@ def text_of(data: bytes, file: str) -> str:
     return data.decode("utf-8", "replace").removeprefix("\ufeff").replace("\r\n", "\n")
 
 
-class Parsed(NamedTuple):
-    """One file. ``open_ended``: there may be options in it that are not seen (a template)."""
+class Parsed(msgspec.Struct, frozen=True):
+    """One file. ``open_ended``: there may be options in it that are not seen (a template).
+    ``compute``: it says something of a compute node. ``rest`` is a sum over what is not kept."""
 
     options: tuple[NovaOption, ...]
     open_ended: bool = False
+    compute: bool = False
+    rest: int = 0
 
 
-def parsed_text(text: str, file: str) -> Parsed:
+IsKept = Callable[[str, str], bool]
+"""Whether to keep an option, by its section (``""``: not known) and name."""
+
+
+def parsed_text(text: str, file: str, is_kept: IsKept = is_asked_for) -> Parsed:
     """What one file says, as it is written. Raises TargetError as above."""
     written = text.split("\n")
     if is_template(text):
         lines, open_ended = plain(text)
     else:
         lines, open_ended = [Line(line, True, False) for line in written], False
-    parser = _Parser(lines, written, file, certain=not open_ended)
-    return Parsed(parser.options(), open_ended)
+    parser = _Parser(lines, written, file, is_kept, certain=not open_ended)
+    return Parsed(parser.options(), open_ended, parser.compute, parser.rest)
 
 
 class _Parser(BaseParser):
     """oslo.config's parser, which also keeps where each assignment begins."""
 
-    def __init__(self, lines: list[Line], written: list[str], file: str, *, certain: bool) -> None:
+    def __init__(
+        self, lines: list[Line], written: list[str], file: str, is_kept: IsKept, *, certain: bool
+    ) -> None:
         super().__init__()
+        self.compute = False
+        self.rest = 0
+        self._is_kept = is_kept
         self._lines = lines
         self._written = written
         self._file = file
@@ -110,17 +135,22 @@ class _Parser(BaseParser):
             raise ParseError("Section must be started before assignment", number, "")
         if _CREDENTIAL.search(key) is not None:
             return
+        self.compute = self.compute or section == "libvirt" or key == "compute_driver"
+        if not self._is_kept(section, key):
+            self.rest = crc32("\0".join([section, key, *value, ""]).encode(), self.rest)
+            return
         line = self._lines[number - 1]
         column, value_column = _columns(self._written[number - 1], key)
         present = section != "" and line.certain
+        text = "\n".join(value)
         self._options.append(
             NovaOption(
                 section,
                 key,
-                "\n".join(value),
+                text,
                 self._file,
                 number,
-                self._certain and present,
+                self._certain and present and not is_placeholder(text),
                 column,
                 value_column,
                 present and not line.adrift,

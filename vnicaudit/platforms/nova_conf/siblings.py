@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
 
+import msgspec
 from msgspec.structs import replace
 
 from vnicaudit.errors import TargetError
@@ -20,11 +22,15 @@ from vnicaudit.model.report import ReadError
 from vnicaudit.platforms.nova_conf.read import (
     MAX_BYTES,
     Parsed,
+    is_service_file,
     parsed_text,
     read_bytes,
     text_of,
 )
 from vnicaudit.platforms.nova_conf.resolve import as_of
+
+_MOST_BYTES = 8 * MAX_BYTES
+"""Of all files that are read together."""
 
 _FILES = ("nova.conf", "nova-compute.conf")
 _FOLDERS = ("nova.conf.d", "nova-compute.conf.d")
@@ -42,11 +48,14 @@ def read_with_siblings(data: bytes, *, target: str, file: str) -> NovaConfig:
     try:
         order = load_order(file)
         if order == (file,):
-            return config
-        parts = [_parsed(data if path == file else _read(path), path) for path in order]
-    except (OSError, TargetError):
+            return replace(config, compute=config.compute and not _is_beside(file, order))
+        together = _read_folder(tuple(_stamp(path) for path in order))
+    except OSError:
         return _uncertain(config)
-    return _joined(parts, target, file, order)
+    own = _parsed(data, file)
+    if together is not None and together.parts.get(file) != own:
+        together = _joined({**together.parts, file: own})
+    return _uncertain(config) if together is None else _seen(together, target, file)
 
 
 def read_together(paths: tuple[str, ...], target: str) -> Iterator[NovaConfig | ReadError]:
@@ -65,21 +74,85 @@ def read_together(paths: tuple[str, ...], target: str) -> Iterator[NovaConfig | 
         except (OSError, TargetError) as error:
             broken = True
             yield _error(error, path)
+    together = _joined(found)
+    if broken:
+        together = replace(together, options=_open(together.options), complete=False)
     for file in found:
-        config = _joined(list(found.values()), target, file, tuple(found))
-        yield _uncertain(config) if broken else config
+        yield _seen(together, target, file)
 
 
-def _joined(parts: list[Parsed], target: str, file: str, files: tuple[str, ...]) -> NovaConfig:
-    """Several files as one configuration. A later one that is open may override whatever stands
-    before it."""
-    options: tuple[NovaOption, ...] = ()
-    for part in parts:
-        if part.open_ended:
-            options = tuple(replace(option, certain=False) for option in options)
-        options += part.options
-    complete = not any(part.open_ended for part in parts)
-    return as_of(NovaConfig(target, file, options, files, complete=complete))
+class _Together(msgspec.Struct, frozen=True):
+    """Files that Nova reads together, in its order, and all that they say."""
+
+    parts: dict[str, Parsed]
+    options: tuple[NovaOption, ...]
+    complete: bool
+
+
+class _Stamp(msgspec.Struct, frozen=True):
+    """A file, and what changes when it is written or replaced; ``state`` is empty where there is
+    no file (yet) by that name."""
+
+    path: str
+    state: tuple[int, ...]
+
+
+def _stamp(path: str) -> _Stamp:
+    try:
+        s = os.stat(path)
+    except FileNotFoundError:
+        return _Stamp(path, ())
+    return _Stamp(path, (s.st_size, s.st_mtime_ns, s.st_ctime_ns, s.st_ino, s.st_dev))
+
+
+@lru_cache(maxsize=2)
+def _read_folder(stamps: tuple[_Stamp, ...]) -> _Together | None:
+    """Files as they are on disk, read once for all of them that are judged; None where one of
+    them cannot be read."""
+    if sum(stamp.state[0] for stamp in stamps if stamp.state) > _MOST_BYTES:
+        return None
+    try:
+        return _joined({stamp.path: _as_it_is(stamp) for stamp in stamps})
+    except (OSError, TargetError):
+        return None
+
+
+def _as_it_is(stamp: _Stamp) -> Parsed:
+    return _parsed(_read(stamp.path), stamp.path) if stamp.state else Parsed(())
+
+
+def _joined(parts: dict[str, Parsed]) -> _Together:
+    """Several files as one configuration. One that is open may override whatever stands before
+    it."""
+    opens = [number for number, part in enumerate(parts.values()) if part.open_ended]
+    options: list[NovaOption] = []
+    for number, part in enumerate(parts.values()):
+        overridden = bool(opens) and number < opens[-1]
+        options += _open(part.options) if overridden else part.options
+    return _Together(parts, tuple(options), complete=not opens)
+
+
+def _seen(together: _Together, target: str, file: str) -> NovaConfig:
+    """What the files say together, to judge one of them."""
+    files = tuple(together.parts)
+    compute = any(part.compute for part in together.parts.values()) and is_service_file(file)
+    config = NovaConfig(
+        target,
+        file,
+        together.options,
+        files,
+        complete=together.complete,
+        compute=compute and not _is_beside(file, files),
+        rest=together.parts[file].rest,
+    )
+    return as_of(config)
+
+
+def _is_beside(file: str, files: tuple[str, ...]) -> bool:
+    """Whether it lies beside a nova.conf with which it is not read: another service's file, or a
+    copy that was put aside."""
+    beside = os.path.join(os.path.dirname(file), "nova.conf")
+    return beside not in files and os.path.exists(beside)
 
 
 def _parsed(data: bytes, file: str) -> Parsed:
@@ -88,32 +161,46 @@ def _parsed(data: bytes, file: str) -> Parsed:
 
 def load_order(file: str) -> tuple[str, ...]:
     """``file`` and the files read with it, in Nova's order; only itself where its name is not one
-    of those Nova looks for. Raises OSError when a folder cannot be listed."""
+    of those Nova looks for. It need not be on disk. Raises OSError when a folder cannot be
+    listed."""
     folder, name = os.path.split(file)
-    if os.path.basename(folder) in _FOLDERS and name.endswith(".conf"):
-        return tuple(_existing(os.path.dirname(folder)))
-    return tuple(_existing(folder)) if name in _FILES else (file,)
+    top, inner = os.path.split(folder)
+    if inner in _FOLDERS and _is_loaded(name):
+        here = os.path.join(top, inner, name)
+    elif name in _FILES:
+        top, here = folder, os.path.join(folder, name)
+    else:
+        return (file,)
+    # a path may be spelled otherwise than its parts put together: a//nova.conf
+    return tuple(file if path == here else path for path in _existing(top, here))
 
 
-def _existing(folder: str) -> Iterator[str]:
+def _existing(folder: str, here: str) -> Iterator[str]:
     paths = (os.path.join(folder, name) for name in _FILES)
-    yield from (path for path in paths if os.path.isfile(path))
+    yield from (path for path in paths if path == here or os.path.isfile(path))
     for name in _FOLDERS:
         path = os.path.join(folder, name)
-        if os.path.isdir(path):
-            yield from _loaded(path)
+        found = set(_loaded(path)) if os.path.isdir(path) else set()
+        yield from sorted({*found, here} if os.path.dirname(here) == path else found)
 
 
 def _loaded(folder: str) -> tuple[str, ...]:
     """As oslo.config's ``glob('*.conf')``: sorted, and hidden files are left out."""
-    names = sorted(os.listdir(folder))
-    paths = (os.path.join(folder, n) for n in names if n.endswith(".conf") and n[0] != ".")
+    names = sorted(name for name in os.listdir(folder) if _is_loaded(name))
+    paths = (os.path.join(folder, name) for name in names)
     return tuple(path for path in paths if os.path.isfile(path))
 
 
+def _is_loaded(name: str) -> bool:
+    return name.endswith(".conf") and name[0] != "."
+
+
 def _uncertain(config: NovaConfig) -> NovaConfig:
-    options = tuple(replace(option, certain=False) for option in config.options)
-    return replace(config, options=options, complete=False)
+    return replace(config, options=_open(config.options), complete=False)
+
+
+def _open(options: Iterable[NovaOption]) -> tuple[NovaOption, ...]:
+    return tuple(replace(option, certain=False) for option in options)
 
 
 def _error(error: OSError | TargetError, path: str) -> ReadError:

@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 from vnicaudit.errors import RefusedError
 from vnicaudit.model.finding import Change
 from vnicaudit.model.location import Location
+from vnicaudit.platforms.nova_conf.resolve import is_placeholder
 from vnicaudit.text.edits import Edit
+from vnicaudit.text.placeholders import whole
 from vnicaudit.text.template import is_template
 
 ENTAILED: dict[str, tuple[str, ...]] = {}
@@ -40,19 +43,21 @@ def edits_for(data: bytes, place: Location, change: Change) -> list[Edit]:
     """
     if place.line is None:
         raise RefusedError("the option does not stand in this file")
-    options = list(_options(data))
-    chosen = next((option for option in options if option.line == place.line), None)
+    found = _found(data)
+    chosen = found.by_line.get(place.line)
     if chosen is None:
         raise RefusedError(f"line {place.line} does not set an option")
     if change.new is None:
-        same = (chosen.section, chosen.name)
-        gone = [option for option in options if (option.section, option.name) == same]
+        gone = found.by_name[chosen.section, chosen.name]
     elif _PLAIN.fullmatch(change.new) is None:
         raise RefusedError(f"{change.new[:40]!r} cannot be a value of {change.field}")
     else:
         gone = []
     for option in (chosen, *gone):
-        if is_template(data[option.start : option.below].decode("utf-8", "replace")):
+        value = data[slice(*option.value)].decode("utf-8", "replace").strip("\"'")
+        # what the finding is about may be a reference to another option, which has been resolved
+        filled_in = is_placeholder(value) if option is chosen else whole(value)
+        if filled_in or is_template(data[option.start : option.below].decode("utf-8", "replace")):
             raise RefusedError("a template fills this line in: edit it by hand")
     if change.new is None:
         return [Edit(option.start, option.below, b"") for option in gone]
@@ -75,6 +80,23 @@ class _Option(NamedTuple):
     value: tuple[int, int]
     end: int
     below: int
+
+
+class _Found(NamedTuple):
+    """The assignments of a file by their lines, and by section and name."""
+
+    by_line: dict[int, _Option]
+    by_name: dict[tuple[bytes, bytes], list[_Option]]
+
+
+@lru_cache(maxsize=1)
+def _found(data: bytes) -> _Found:
+    """Once for all changes that are tried on one text."""
+    found = _Found({}, {})
+    for option in _options(data):
+        found.by_line[option.line] = option
+        found.by_name.setdefault((option.section, option.name), []).append(option)
+    return found
 
 
 def _options(data: bytes) -> Iterator[_Option]:

@@ -71,7 +71,7 @@ def parse(words: Sequence[str]) -> Arguments:
     argument, not the program."""
     pairs: list[tuple[str, str | None]] = []
     places: list[int] = []
-    problem = None
+    problem = _too_many(words)
     position = 0
     while position < min(len(words), MAX_WORDS):
         name = _option(words[position])
@@ -107,7 +107,11 @@ def parse_unquoted(words: Sequence[str]) -> Arguments:
     if name in VALUED and not value:
         return Arguments(tuple(pairs), f"ends after -{name}, which takes a value")
     _close(pairs, name, value)
-    return Arguments(tuple(pairs))
+    return Arguments(tuple(pairs), _too_many(words))
+
+
+def _too_many(words: Sequence[str]) -> str | None:
+    return f"more than {MAX_WORDS:,} words" if len(words) > MAX_WORDS else None
 
 
 def _close(pairs: list[tuple[str, str | None]], name: str | None, value: list[str]) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from vnicaudit.platforms.qemu.arguments import EVIDENCE, Arguments, parse, parse_unquoted
+from vnicaudit.platforms.qemu.variables import left_open
 from vnicaudit.platforms.qemu.words import MAX_COMMAND, shell_words
 
 _PROGRAM = re.compile(
@@ -142,7 +143,8 @@ def _from_shell(text: str, match: re.Match[str], line: int, *, patient: bool) ->
     if not arguments.has(*EVIDENCE):
         return _Read(None, min(end, logical), end - match.end())
     whole = not any(_EXPANDS.match(word) for word in words) and not arguments.has("readconfig")
-    arguments = arguments._replace(problem=problem or arguments.problem)
+    problem = problem or arguments.problem or left_open(arguments)
+    arguments = arguments._replace(problem=problem)
     return _Read(Command(match["program"], arguments, line, None, whole), end)
 
 

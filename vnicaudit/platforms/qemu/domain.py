@@ -112,6 +112,7 @@ def _config(qemu: RunningQemu) -> DomainConfig:
         form="qemu",
         readiness=readiness_of(
             None,
+            qemu.arch,
             virtio_nic=any(nic.model in VIRTIO for nic in qemu.nics),
             virtio_disk=qemu.virtio_disk,
             windows_hint=qemu.windows_hint,

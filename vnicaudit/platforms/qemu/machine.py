@@ -7,6 +7,7 @@ import re
 from vnicaudit.platforms.domain_xml.owner import owner_of
 from vnicaudit.platforms.qemu.arguments import Arguments
 from vnicaudit.platforms.qemu.options import Options, lenient, number, truth
+from vnicaudit.platforms.qemu.variables import unfilled
 
 _SYSTEM = re.compile(r"\.?qemu-system-([a-z0-9_]+)")
 _KVM_PROGRAMS = ("qemu-kvm", "kvm")
@@ -62,7 +63,7 @@ def architecture(program: str, arguments: Arguments) -> str | None:
 
 def accelerator(program: str, arguments: Arguments) -> str | None:
     """libvirt's domain type: ``kvm``, ``qemu`` (TCG), ``hvf``…; None when QEMU chose at start
-    (``kvm:tcg``, several ``-accel``).
+    (``kvm:tcg``, several ``-accel``), or a shell's variable says it.
 
     Without any option QEMU uses TCG, or KVM with a fall-back when the program is named ``…kvm``
     (``configure_accelerators`` in softmmu/vl.c).
@@ -75,6 +76,8 @@ def accelerator(program: str, arguments: Arguments) -> str | None:
     ]
     if arguments.has("enable-kvm"):
         named.append("kvm")
+    if any(unfilled(name) for name in named):
+        return None
     wanted = {word for name in named for word in name.split(":") if word}
     if len(wanted) == 1:
         word = wanted.pop()
@@ -86,9 +89,11 @@ def accelerator(program: str, arguments: Arguments) -> str | None:
 
 def vcpus(arguments: Arguments) -> tuple[int | None, int | None]:
     """vCPUs at boot and at most. One when ``-smp`` is not given; the product of the topology when
-    it gives no number (qemu(1))."""
+    it gives no number (qemu(1)); None where a shell's variable says it."""
     if not arguments.has("smp"):
         return 1, 1
+    if unfilled(arguments.last("smp") or ""):
+        return None, None
     given = read(arguments, "smp", "cpus")
     product = 1
     for level in _TOPOLOGY:

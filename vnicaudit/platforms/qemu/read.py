@@ -48,6 +48,20 @@ def looks_like(head: bytes) -> str | None:
     return "command" if found.pid is None else "ps"
 
 
+def begins_with_command(head: bytes) -> bool:
+    """Whether a file is command lines or ``ps`` output from its beginning on, comments apart: a
+    page or a program that quotes one is not."""
+    if _NUL_PROGRAM.match(head):
+        return True
+    text = head.decode("utf-8", "replace")
+    lines = enumerate(text.split("\n"), 1)
+    first, line = next(((n, s) for n, s in lines if s.strip() and s.lstrip()[0] != "#"), (0, ""))
+    if _PS.match(line):
+        return True
+    found = next(commands(text), None)
+    return found is not None and found.line == first
+
+
 def read_text(
     data: bytes, *, target: str, file: str | None, before: int | None = 0
 ) -> Iterator[RunningQemu]:

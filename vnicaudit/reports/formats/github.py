@@ -45,9 +45,9 @@ class _Github:
 
     def finish(self, end: RunEnd) -> Iterator[str]:
         for target in end.targets:
-            for place, message, file, line in unread(target):
-                where = _where("could not be read", file, line)
-                yield _command("error", where, f"{place}: {message}")
+            for error in unread(target):
+                where = _where("could not be read", error.file, error.line)
+                yield _command("error", where, f"{error.place}: {error.message}")
         yield _command("notice", {"title": "vnicaudit"}, closing(self._tally, end))
 
 

@@ -6,12 +6,16 @@ from typing import Literal, NamedTuple
 
 from vnicaudit.model.location import Location
 from vnicaudit.model.openstack import Property
+from vnicaudit.text.placeholders import whole
 
 MAX_DEPTH = 60
 """Deeper nesting is not looked into."""
 
+_MAX_DIGITS = 18
+"""So that a number fits into 64 bits; Python refuses to convert 4,301 digits."""
 
-class Node(NamedTuple):
+
+class Value(NamedTuple):
     """One value. ``scalar``: ``text`` is what it says; ``certain`` False: something is filled in
     there. ``map`` and ``list``: ``entries`` (a list has empty keys), not certain when it may have
     more than is seen. ``other``: an expression, as ``text``."""
@@ -20,12 +24,12 @@ class Node(NamedTuple):
     line: int
     column: int
     text: str = ""
-    entries: tuple[tuple[Node | None, Node], ...] = ()
+    entries: tuple[tuple[Value | None, Value], ...] = ()
     certain: bool = True
 
-    def get(self, *path: str) -> Node | None:
+    def get(self, *path: str) -> Value | None:
         """The value under these keys, one after the other; of several the last."""
-        found: Node | None = self
+        found: Value | None = self
         for name in path:
             if found is None or found.kind != "map":
                 return None
@@ -36,37 +40,47 @@ class Node(NamedTuple):
     def scalar(self, *path: str) -> str | None:
         """The text of a scalar that is certain; None for anything else."""
         found = self.get(*path)
-        if found is None or found.kind != "scalar" or not found.certain:
-            return None
-        return found.text
+        return None if found is None or not found.is_said else found.text
 
-    def items(self) -> tuple[Node, ...]:
+    @property
+    def is_said(self) -> bool:
+        """Whether it is a scalar that is certain, and not to be replaced before it is used."""
+        return self.kind == "scalar" and self.certain and not whole(self.text)
+
+    def items(self) -> tuple[Value, ...]:
         """The values of a list; nothing for anything else."""
         return tuple(value for _key, value in self.entries) if self.kind == "list" else ()
 
 
-def properties_of(node: Node | None, where: Location) -> tuple[Property, ...]:
+def properties_of(found: Value | None, where: Location) -> tuple[Property, ...]:
     """The scalar entries of a map, each at its key."""
-    if node is None or node.kind != "map":
+    if found is None or found.kind != "map":
         return ()
     return tuple(
-        Property(key.text, value.text, place(key, where), value.certain and value.kind == "scalar")
-        for key, value in node.entries
+        Property(key.text, value.text, place(key, where), value.is_said)
+        for key, value in found.entries
         if key is not None and key.certain and key.kind == "scalar"
     )
 
 
-def is_open(node: Node | None) -> bool:
+def is_open(found: Value | None) -> bool:
     """Whether a map may have entries that are not seen."""
-    if node is None:
+    if found is None:
         return False
     return (
-        node.kind != "map"
-        or not node.certain
-        or any(key is None or not key.certain for key, _value in node.entries)
+        found.kind != "map"
+        or not found.certain
+        or any(key is None or not key.certain for key, _value in found.entries)
     )
 
 
-def place(node: Node, where: Location) -> Location:
-    """Where a node stands."""
-    return Location(where.target, where.file, node.line, where.xpath, node.column)
+def place(value: Value, where: Location) -> Location:
+    """Where a value stands."""
+    return Location(where.target, where.file, value.line, where.xpath, value.column)
+
+
+def whole_number(text: str | None) -> int | None:
+    """A count as it is written in decimal digits; None for anything else."""
+    if text is None or len(text) > _MAX_DIGITS or not (text.isascii() and text.isdigit()):
+        return None
+    return int(text)

@@ -1,10 +1,10 @@
-"""YAML and JSON -> nodes. Positions, templates and limits are :mod:`vnicaudit.text.yaml_nodes`'."""
+"""YAML and JSON -> values. Places, templates and limits are :mod:`vnicaudit.text.yaml_nodes`'."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from vnicaudit.platforms.infra_code.node import MAX_DEPTH, Node
+from vnicaudit.platforms.infra_code.value import MAX_DEPTH, Value
 from vnicaudit.text.yaml_nodes import Document, Place, documents
 from vnicaudit.text.yaml_template import HOLE
 from vnicaudit.text.yaml_tree import Mapping, Scalar
@@ -18,26 +18,26 @@ def tops(data: bytes, file: str, wanted: Callable[[str], bool] | None = None) ->
         yield found.top
 
 
-def node_of(place: Place, depth: int = 0) -> Node:
+def value_of(place: Place, depth: int = 0) -> Value:
     """A place with all that is under it. A value that a template or a placeholder decides is not
     certain; nor is a map or a list into which one puts something."""
     line, column = place.line_column
     if isinstance(place.node, Scalar):
-        return Node("scalar", line, column, place.node.text, certain=place.text is not None)
+        return Value("scalar", line, column, place.node.text, certain=place.text is not None)
     if depth > MAX_DEPTH:
-        return Node("other", line, column, certain=False)
+        return Value("other", line, column, certain=False)
     if isinstance(place.node, Mapping):
         pairs = tuple(_pairs(place, depth))
-        return Node("map", line, column, "", pairs, place.complete and place.certain)
-    items = tuple((None, node_of(item, depth + 1)) for item in place.items())
-    return Node("list", line, column, "", items, place.complete and place.certain)
+        return Value("map", line, column, "", pairs, place.complete and place.certain)
+    items = tuple((None, value_of(item, depth + 1)) for item in place.items())
+    return Value("list", line, column, "", items, place.complete and place.certain)
 
 
-def _pairs(place: Place, depth: int) -> Iterator[tuple[Node, Node]]:
+def _pairs(place: Place, depth: int) -> Iterator[tuple[Value, Value]]:
     children = place.node.children() if isinstance(place.node, Mapping) else {}
     for name, entry in children.items():
         value = place.child(name)
         if value is not None:
             line, column = place.document.source.line_column(entry.key.start)
-            key = Node("scalar", line, column, name, certain=HOLE not in name)
-            yield key, node_of(value, depth + 1)
+            key = Value("scalar", line, column, name, certain=HOLE not in name)
+            yield key, value_of(value, depth + 1)

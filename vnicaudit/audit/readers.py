@@ -1,0 +1,184 @@
+"""The readers of files: each kind of content is one row that says how it is told and read.
+
+What a row needs is imported when it is asked: a lint of one nova.conf loads neither lxml nor what
+reads manifests and infrastructure code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import msgspec
+from msgspec.structs import replace
+
+from vnicaudit.model.description import Description
+from vnicaudit.model.domain import Domain
+from vnicaudit.model.report import ReadError
+from vnicaudit.platforms.domain_xml.recognise import OTHER_ROOTS, looks_like_xml, root_name
+
+HEAD = 64 * 1024
+"""Bytes that a kind is told by; most files are smaller."""
+
+Item = Domain | Description | ReadError
+"""What reading gives."""
+
+
+class Content(msgspec.Struct, frozen=True):
+    """What is read. ``before``: how many lines of the file stand before ``data``; None: nobody
+    counted."""
+
+    data: bytes
+    path: str
+    target: str
+    before: int | None = 0
+
+
+class Reader(msgspec.Struct, frozen=True):
+    """One kind of content. ``looks_for`` is what has to be in it, or there is nothing to judge;
+    empty: files without are in order as well."""
+
+    name: str
+    looks_for: str
+    looks_like: Callable[[bytes], bool]
+    """Whether a file that begins so is of this kind, or may be."""
+    read: Callable[[Content], Iterator[Item]]
+    is_one: Callable[[bytes], bool] = lambda _data: True
+    """Whether the whole file is what its head may be."""
+    among_others: Callable[[bytes], bool] = lambda _head: True
+    """Whether a file of a folder that begins so is meant as one, and does not just quote one."""
+    from_end: bool = False
+    """Of a large file only the end is read: the last start of a log."""
+
+
+def reader_of(data: bytes, *, named: bool) -> Reader | None:
+    """The first kind that a file which begins so is of. ``named``: the user named this file; one of
+    a folder may be about something else."""
+    head = data[:HEAD]
+    found = next((reader for reader in READERS if reader.looks_like(head)), None)
+    return found if found is None or named or found.among_others(head) else None
+
+
+def why_not(data: bytes) -> str:
+    """Why there is no reader for a file that begins so."""
+    head = data[:HEAD]
+    if not data.strip():
+        return "empty: nothing to read"
+    root = root_name(head) if head.lstrip().startswith(b"<") else None
+    if root in OTHER_ROOTS:
+        return f"a libvirt <{root}> document: it describes no NIC"
+    if root is not None:
+        return f"XML with the root <{root}>: not a libvirt domain"
+    return "not recognised: none of " + ", ".join(reader.name for reader in READERS)
+
+
+def nothing_in(reader: Reader) -> str:
+    """What to say of a file of this kind that holds nothing of what is judged."""
+    return (
+        f"recognised as {reader.name}, but there is nothing in it to judge: no {reader.looks_for}"
+    )
+
+
+def _read_xml(content: Content) -> Iterator[Item]:
+    from vnicaudit.platforms.domain_xml.read import read_bytes
+
+    for domain in read_bytes(content.data, target=content.target, file=content.path):
+        yield domain
+        yield from domain.unread
+
+
+def _looks_like_nova(head: bytes) -> bool:
+    from vnicaudit.platforms.nova_conf.recognise import looks_like
+
+    return looks_like(head)
+
+
+def _read_nova(content: Content) -> Iterator[Item]:
+    from vnicaudit.platforms.nova_conf.siblings import read_with_siblings
+
+    yield read_with_siblings(content.data, target=content.target, file=content.path)
+
+
+def _looks_like_log(head: bytes) -> bool:
+    from vnicaudit.platforms.qemu.log import is_log
+
+    return b"\0" not in head and is_log(head.decode("utf-8", "replace"))
+
+
+def _looks_like_command(head: bytes) -> bool:
+    from vnicaudit.platforms.qemu.read import looks_like
+
+    return looks_like(head) is not None
+
+
+def _is_all_command(head: bytes) -> bool:
+    from vnicaudit.platforms.qemu.read import begins_with_command
+
+    return begins_with_command(head)
+
+
+def _read_qemu(content: Content) -> Iterator[Item]:
+    from vnicaudit.platforms.qemu.domain import domain_of
+    from vnicaudit.platforms.qemu.read import read_text
+
+    found = read_text(content.data, target=content.target, file=content.path, before=content.before)
+    for number, qemu in enumerate(found, 1):
+        mark = f"#{number}" if qemu.name is None else qemu.name
+        yield replace(domain_of(qemu, content.target), mark=mark)
+
+
+def _looks_like_kubevirt(head: bytes) -> bool:
+    from vnicaudit.platforms.kubevirt.recognise import looks_like
+
+    return looks_like(head)
+
+
+def _is_kubevirt(data: bytes) -> bool:
+    from vnicaudit.platforms.kubevirt.recognise import is_wanted
+
+    return is_wanted(data.decode("utf-8-sig", "replace"))
+
+
+def _read_kubevirt(content: Content) -> Iterator[Item]:
+    from vnicaudit.platforms.kubevirt.read import read_bytes
+
+    yield from read_bytes(content.data, target=content.target, file=content.path)
+
+
+def _looks_like_infra_code(head: bytes) -> bool:
+    from vnicaudit.platforms.infra_code.recognise import looks_like
+
+    return looks_like(head)
+
+
+def _read_infra_code(content: Content) -> Iterator[Item]:
+    from vnicaudit.platforms.infra_code.recognise import read
+
+    yield from read(content.data, target=content.target, file=content.path)
+
+
+READERS = (
+    Reader("libvirt domain XML", "domain", looks_like_xml, _read_xml),
+    Reader("nova.conf", "option", _looks_like_nova, _read_nova),
+    Reader("QEMU log", "start of a QEMU", _looks_like_log, _read_qemu, from_end=True),
+    Reader(
+        "QEMU command line or ps output",
+        "QEMU",
+        _looks_like_command,
+        _read_qemu,
+        among_others=_is_all_command,
+    ),
+    Reader(
+        "KubeVirt manifest",
+        "",  # network attachments and instance types by themselves are in order
+        _looks_like_kubevirt,
+        _read_kubevirt,
+        _is_kubevirt,
+    ),
+    Reader(
+        "image or flavor definition",
+        "image, flavor or guest of libvirt",
+        _looks_like_infra_code,
+        _read_infra_code,
+    ),
+)
+"""The kinds, in the order in which they are tried."""

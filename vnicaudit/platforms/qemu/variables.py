@@ -1,0 +1,66 @@
+"""What a pasted command line leaves to the shell, or to what fills a template in.
+
+Nothing is expanded, so that a variable where a fact of a NIC should stand is no fact. One in a
+name, an address or a port decides nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from vnicaudit.platforms.qemu.arguments import Arguments
+from vnicaudit.platforms.qemu.options import lenient
+from vnicaudit.text.placeholders import opened, shown, whole
+
+_VARIABLE = re.compile(r"\$[A-Za-z_]\w*|\$[@*\d]|\$\{[^}]*\}?|\$\(.*|`[^`]*`?", re.DOTALL)
+
+_FREE = frozenset({
+    "id", "name", "mac", "macaddr", "ifname", "script", "downscript", "br", "helper", "netdev",
+    "chardev", "path", "host", "port", "hostfwd", "guestfwd", "net", "ipv6-net", "dhcpstart",
+    "dns", "hostname", "domainname", "bootfile", "tftp", "smb", "localaddr", "connect", "listen",
+    "mcast", "sock", "local", "remote", "fd", "vhostfd", "vhostdev", "bus", "addr", "romfile",
+    "bootindex", "group", "failover_pair_id", "acpi-index",
+})  # fmt: skip
+"""Keys of NICs and their backends whose values say where or how something is called."""
+_KINDS = {"netdev": "type", "nic": "type", "net": "type", "device": "driver"}
+"""Options that make NICs -> the key that their first word may leave out."""
+_OF_NICS = frozenset({"netdev", "mq", "mac", "rx_queue_size", "tx_queue_size", "host_mtu"})
+
+
+def unfilled(text: str) -> str | None:
+    """The variable or placeholder in a text; None where it is what it says."""
+    match = _VARIABLE.search(text)
+    if match is not None:
+        return match.group()
+    return text if whole(text) or opened(text) else None
+
+
+def left_open(arguments: Arguments) -> str | None:
+    """Why the facts of NICs are not known: what is left open in them; None where nothing is."""
+    found = next((name for value in _decisive(arguments) if (name := unfilled(value))), None)
+    if found is None:
+        return None
+    if _VARIABLE.match(found):
+        return f"it has variables ({shown(found)}), which only the shell knows"
+    return f"it is a template ({shown(found)}), to be filled in first"
+
+
+def _decisive(arguments: Arguments) -> Iterator[str]:
+    """Values that say what a NIC is, and names of options that a variable makes."""
+    for name, value in arguments.pairs:
+        first = _KINDS.get(name)
+        if first is not None:
+            given = lenient(value, first)
+            if name != "device" or _is_nic(given):
+                yield from (key for key in given)
+                yield from (text for key, text in given.items() if key not in _FREE)
+        elif name in ("machine", "M"):
+            yield lenient(value, "type").get("type", "")
+        elif name in ("global", "set") and "net" in (value or "").lower():
+            yield value or ""
+
+
+def _is_nic(given: dict[str, str]) -> bool:
+    driver = given.get("driver", "")
+    return not _OF_NICS.isdisjoint(given) or "net" in driver

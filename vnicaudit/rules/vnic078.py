@@ -1,0 +1,89 @@
+"""An option that bears on NICs stands in a section where Nova does not read it.
+
+## What is wrong
+
+nova.conf sets an option such as `max_queues`, `rx_queue_size` or `use_virtio_for_bridges` in
+`[DEFAULT]`, or one of `[DEFAULT]` or `[pci]` in `[libvirt]`. Nova has an option of that name in one
+section only.
+
+## Why it matters
+
+oslo.config says nothing about a line that no option belongs to. Whoever reads the file believes
+that it is in effect.
+
+## Bad
+
+```ini
+[DEFAULT]
+compute_driver = libvirt.LibvirtDriver
+max_queues = 8
+```
+
+## Good
+
+```ini
+[DEFAULT]
+compute_driver = libvirt.LibvirtDriver
+[libvirt]
+max_queues = 8
+```
+
+## Fix
+
+Move the line to the section where Nova reads it, if what it says is still wanted; else remove it.
+
+## Fix safety
+
+There is no change to make without knowing what was meant: the line has had no effect so far, and
+moving it gives it one.
+
+## When it does not fire
+
+* On `[DEFAULT] libvirt_use_virtio_for_bridges`, which was right once: VNIC061. On options of older
+  releases: VNIC074.
+* In a template, where it is not certain in which section the line ends up.
+* Where another driver than libvirt is named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from vnicaudit.model.finding import Severity
+from vnicaudit.model.nova import NovaOption
+from vnicaudit.model.nova_options import MISPLACED
+from vnicaudit.model.rule import ConfigSubject, Problem, Scope
+
+NAME = "nova-wrong-section"
+SEVERITY: Severity = "medium"
+SCOPE: Scope = "config"
+NEEDS: tuple[str, ...] = ()
+
+_MOST = 50
+
+
+def applies(subject: ConfigSubject) -> bool:
+    """A line that stands there for sure, on a node that may be one of libvirt."""
+    nova = subject.nova
+    return nova.form == "ini" and nova.libvirt is not False and bool(_misplaced(subject))
+
+
+def check(subject: ConfigSubject) -> Iterator[Problem]:
+    """One problem per line."""
+    for option in _misplaced(subject)[:_MOST]:
+        right = MISPLACED[option.section, option.name]
+        yield Problem(
+            f"[{option.section}] {option.name} is read by no release of Nova: the option of that "
+            f"name is in [{right}]",
+            field=subject.nova.field_of(option),
+            fix=f"Move the line to [{right}] if what it says is wanted (it has had no effect so "
+            "far), or remove it.",
+        )
+
+
+def _misplaced(subject: ConfigSubject) -> list[NovaOption]:
+    return [
+        option
+        for option in subject.nova.own
+        if (option.section, option.name) in MISPLACED and option.present
+    ]

@@ -1,0 +1,59 @@
+"""What stands for a value that something fills in before a file is used.
+
+A text is no value where it is wholly such a placeholder, or where something in it can only be the
+beginning of one. Names and paths may hold ``$``, ``@``, ``%`` and ``_``, which alone say nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+_NAME = r"[A-Za-z_][\w.-]*"
+_FORMS = (
+    r"\{\{.*\}\}",  # Jinja 2 and Go's text/template (Helm, Packer), Mustache
+    r"\{%.*%\}",  # Jinja 2's statements
+    r"<%.*%>",  # ERB (Puppet, Chef), EJS, Mako's blocks
+    r"\$\{.*\}",  # POSIX shell and envsubst, Terraform's templatefile, OpenShift, Maven, Mako
+    r"\$\[\[.*\]\]",  # GitLab CI's inputs: $[[ inputs.x ]]
+    r"\$\(.*\)",  # make, Kubernetes' $(VAR), a shell's command substitution
+    rf"\$\$?{_NAME}",  # POSIX shell, Python's string.Template
+    rf"@@?{_NAME}@?@",  # autoconf's config.status, CMake and meson configure_file
+    rf"%{_NAME}%",  # cmd.exe's variables, qmake
+    r"%\([^()]+\)[#0 +-]*\d*[sdiru]",  # Python's "%(x)s"
+    r"%[sdiu]",  # printf, Python's "%s"
+    rf"\{{{_NAME}(?:\[[^\[\]{{}}]*\])?(?:![rsa])?(?::[^{{}}\"']*)?\}}",  # Python's str.format
+    r"\(\(\s*[A-Za-z_\"][^()]*\)\)",  # Concourse and BOSH: ((x)), ((a:b.c))
+    r"\[\[\s*[A-Za-z_$.][^\[\]\"',]*\]\]",  # Angular's and Vue's other delimiters, confd's
+    r"#\{[^{}]*\}#?",  # Azure's Replace Tokens: #{x}#; Ruby, Octopus Deploy: #{x}
+    r"<[A-Za-z_][^<>]*>",  # sample files: <X>; oslo.config's generator writes <None>
+    r"__[A-Za-z](?:\w*[A-Za-z0-9])?__",  # sed scripts: __X__
+)
+_FIRST = frozenset("{<$@%([#_")
+"""What every form begins with: most values need no more than this look."""
+
+_OPENERS = ("{{", "{%", "<%", "${", "$[[", "#{")
+_LONGEST = 40
+
+
+@cache
+def _whole() -> re.Pattern[str]:
+    """Made when it is needed first: it takes as long as to lint a small file."""
+    return re.compile("|".join(_FORMS), re.DOTALL)
+
+
+def whole(text: str) -> bool:
+    """Whether a value is nothing but a placeholder, blanks around it aside."""
+    text = text.strip()
+    return text[:1] in _FIRST and _whole().fullmatch(text) is not None
+
+
+def opened(text: str) -> bool:
+    """Whether a placeholder begins somewhere in a text that cannot be a part of a name."""
+    return any(opener in text for opener in _OPENERS)
+
+
+def shown(text: str) -> str:
+    """A placeholder as a message names it: in one line, and cut where it is long."""
+    line = " ".join(text.split())
+    return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
