@@ -85,14 +85,11 @@ def test_a_file_with_two_names_is_left(tmp_path: Path) -> None:
     assert path.read_bytes() == b"old"
 
 
-@pytest.mark.parametrize("mode", [0o444, 0o644])
-def test_a_read_only_file_is_left(
-    mode: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_read_only_file_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "a.xml"
     path.write_bytes(b"old")
-    path.chmod(mode)
-    monkeypatch.setattr(os, "access", lambda *_: mode == 0o444)  # root may write everything
+    path.chmod(0o444)
+    monkeypatch.setattr(os, "access", lambda *_: False)  # root may write everything
     with pytest.raises(RefusedError, match="the file is read-only"):
         replace_file(str(path), b"old", b"new")
     assert path.read_bytes() == b"old"
