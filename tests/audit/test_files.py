@@ -380,3 +380,13 @@ def test_a_page_that_quotes_a_command_line_counts_only_where_it_is_named(
     path = write(tmp_path, text.encode(), "page.txt")
     assert read(path)
     assert bool(list(read_file(str(path), str(tmp_path), explicit=False))) is found
+
+
+@pytest.mark.parametrize("codec", ["utf-16-le", "utf-16-be"])
+def test_a_nova_conf_in_utf_16_is_named(tmp_path: Path, codec: str) -> None:
+    text = "\ufeff[libvirt]\nuse_virtio_for_bridges = false\n"
+    path = write(tmp_path, text.encode(codec), "nova.conf")
+    (error,) = read_file(str(path), str(tmp_path), explicit=False)
+    assert error == ReadError(
+        "UTF-16: Nova does not read it either; save it as UTF-8", str(path), 1
+    )

@@ -15,6 +15,7 @@ from vnicaudit.errors import TargetError
 from vnicaudit.model.nova import NovaConfig, NovaOption
 from vnicaudit.platforms.nova_conf.flags import flags_of, is_flags
 from vnicaudit.platforms.nova_conf.options import is_asked_for
+from vnicaudit.platforms.nova_conf.recognise import UTF_16
 from vnicaudit.platforms.nova_conf.resolve import as_of, is_placeholder
 from vnicaudit.text.template import Line, is_template, plain
 
@@ -58,6 +59,10 @@ def text_of(data: bytes, file: str) -> str:
     """The file as text. Raises TargetError when it is too large."""
     if len(data) > MAX_BYTES:
         raise TargetError(f"larger than {MAX_BYTES >> 20} MiB: not read", file=file)
+    if data.startswith(UTF_16):
+        raise TargetError(
+            "UTF-16: Nova does not read it either; save it as UTF-8", file=file, line=1
+        )
     return data.decode("utf-8", "replace").removeprefix("\ufeff").replace("\r\n", "\n")
 
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import re
 
+UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+"""Byte order marks of a text that Nova does not read."""
+
 _HEADER = re.compile(r"\[([^\[\]\r\n]+)\]\s*")
 _FLAG = r"--([a-z][a-z0-9_]*)(?:[=\s].*)?"
 _KEY = re.compile(r"#?\s{0,2}([a-z][a-z0-9_]*)\s*[=:]")
@@ -50,6 +53,8 @@ def looks_like(head: bytes) -> bool:
     Options that are commented out count: that is how the sample configuration looks. A file of
     flags (``--name=value``) is one when it is nothing but flags, and one of them only Nova had.
     """
+    if head.startswith(UTF_16):
+        head = head.decode("utf-16", "replace").encode()
     if b"\0" in head:
         return False
     lines = head.decode("utf-8", "replace").removeprefix("\ufeff").splitlines()
