@@ -216,3 +216,11 @@ def test_nothing_is_changed_where_the_report_cannot_be_written(folder: Path) -> 
     before = (folder / "a.xml").read_bytes()
     result = vnicaudit("audit", ".", "--fix", "--output", "no/such/folder/r", cwd=folder)
     assert (result.returncode, (folder / "a.xml").read_bytes()) == (2, before)
+
+
+def test_what_could_not_be_read_is_said_beside_the_diff(folder: Path) -> None:
+    (folder / "torn.xml").write_text("<domain>\n<name>a</nam>\n</domain>\n")
+    result = vnicaudit("audit", ".", *_ONE, "--diff", cwd=folder)
+    assert result.returncode == 4
+    assert result.stdout == _DIFF
+    assert "torn.xml:2: not well-formed XML: " in result.stderr

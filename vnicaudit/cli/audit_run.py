@@ -52,9 +52,23 @@ def audit(orders: Orders) -> int:
         if orders.write_baseline and _broken(run):
             outputs[-1].abandon()  # it would forget what could not be read
             click.echo(f"{orders.write_baseline} was left as it was: not all was read", err=True)
+    if orders.fixing.diff:
+        _complain(run)
     if done.refused and not _broken(run):
         return RefusedError.exit_code
     return 0 if orders.write_baseline and not _broken(run) else _exit_code(run, orders.fail_on)
+
+
+def _complain(run: Run) -> None:
+    """What a report would say of what could not be read: with ``--diff`` there may be none."""
+    from vnicaudit.reports.safe import safe
+    from vnicaudit.reports.wording import unread
+
+    for result in run.results:
+        for error in unread(result):
+            click.echo(safe(f"{error.place}: {error.message}"), err=True)
+    if run.summary.crashed:
+        click.echo("A rule crashed: the report, without --diff, says which", err=True)
 
 
 def _summary(run: Run, orders: Orders, done: Fixed) -> Summary:
