@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import select
 import stat
 from collections.abc import Iterator
 from typing import BinaryIO
@@ -148,6 +147,8 @@ def _read_pipe(descriptor: int, path: str) -> bytes:
     """
     parts: list[bytes] = []
     total = 0
+    import select  # for pipes only
+
     poll = select.poll()
     poll.register(descriptor, select.POLLIN | select.POLLHUP)
     while total <= MAX_BYTES:

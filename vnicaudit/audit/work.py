@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
-from vnicaudit.audit.baseline import Baseline, is_known
 from vnicaudit.audit.descriptions import DescriptionJudge
 from vnicaudit.audit.suppressions import Suppressor, Usage
 from vnicaudit.model.description import Description
@@ -21,6 +20,7 @@ from vnicaudit.model.site import Node
 from vnicaudit.model.version import Version
 
 if TYPE_CHECKING:
+    from vnicaudit.audit.baseline import Baseline
     from vnicaudit.audit.engine import Engine
     from vnicaudit.audit.site import SiteJudge
 
@@ -153,6 +153,8 @@ class AuditWork:
         audited = self.suppressor.apply(audited, domain)
         if not self._baseline or not audited.findings:
             return audited
+        from vnicaudit.audit.baseline import is_known  # loaded where there is a baseline
+
         known = [f for f in audited.findings if is_known(f, self._baseline)]
         if not known:
             return audited

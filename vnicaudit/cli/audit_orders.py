@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from vnicaudit.audit.baseline import Baseline, load_baseline
 from vnicaudit.audit.catalogue import select
 from vnicaudit.audit.targets import Target
 from vnicaudit.cli.fixing import Fixing, asked, beside_diff
@@ -14,6 +13,9 @@ from vnicaudit.cli.options import pairs
 from vnicaudit.cli.outputs import different
 from vnicaudit.cli.reading import Reading, reading
 from vnicaudit.errors import UsageError
+
+if TYPE_CHECKING:
+    from vnicaudit.audit.baseline import Baseline
 
 
 class Orders(msgspec.Struct, frozen=True):
@@ -48,7 +50,7 @@ def orders_of(given: dict[str, Any], targets: list[Target]) -> Orders:
             _split(given["ignored"]) or settings.ignore,
         ),
         fail_on="never" if given["exit_zero"] else given["fail_on"] or settings.fail_on,
-        baseline=load_baseline(baseline) if baseline else {},
+        baseline=_known(baseline),
         outputs=outputs,
         write_baseline=given["write_baseline"],
         fixing=fixing,
@@ -58,6 +60,14 @@ def orders_of(given: dict[str, Any], targets: list[Target]) -> Orders:
     )
     _check_changed(orders)
     return orders
+
+
+def _known(baseline: str | None) -> Baseline:
+    if not baseline:
+        return {}
+    from vnicaudit.audit.baseline import load_baseline
+
+    return load_baseline(baseline)
 
 
 def _check_changed(orders: Orders) -> None:

@@ -10,7 +10,6 @@ import click
 from msgspec.structs import replace
 
 from vnicaudit import __version__
-from vnicaudit.audit.baseline import gone
 from vnicaudit.audit.catalogue import info
 from vnicaudit.audit.run import Run
 from vnicaudit.audit.stale import INFO as ABOUT_SUPPRESSIONS
@@ -59,6 +58,14 @@ def audit(orders: Orders) -> int:
     return 0 if orders.write_baseline and not _broken(run) else _exit_code(run, orders.fail_on)
 
 
+def _gone(orders: Orders, run: Run) -> int:
+    if not orders.baseline:
+        return 0
+    from vnicaudit.audit.baseline import gone
+
+    return gone(orders.baseline, run.baselined)
+
+
 def _complain(run: Run) -> None:
     """What a report would say of what could not be read: with ``--diff`` there may be none."""
     from vnicaudit.reports.safe import safe
@@ -74,7 +81,7 @@ def _complain(run: Run) -> None:
 def _summary(run: Run, orders: Orders, done: Fixed) -> Summary:
     return replace(
         run.summary,
-        baseline_gone=gone(orders.baseline, run.baselined),
+        baseline_gone=_gone(orders, run),
         fixed=done.problems,
         fixed_files=done.files,
         refused=done.refused,

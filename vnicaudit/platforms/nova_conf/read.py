@@ -6,7 +6,6 @@ import os
 import re
 from collections import deque
 from collections.abc import Callable, Iterator
-from zlib import crc32
 
 import msgspec
 from oslo_config.iniparser import BaseParser, ParseError
@@ -142,7 +141,7 @@ class _Parser(BaseParser):
             return
         self.compute = self.compute or section == "libvirt" or key == "compute_driver"
         if not self._is_kept(section, key):
-            self.rest = crc32("\0".join([section, key, *value, ""]).encode(), self.rest)
+            self.rest = hash((self.rest, section, key, *value))
             return
         line = self._lines[number - 1]
         column, value_column = _columns(self._written[number - 1], key)
