@@ -7,14 +7,14 @@ which resolves NICs: a lint of one nova.conf loads nothing of that.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 
 from msgspec.structs import replace
 
 from vnicaudit.audit.catalogue import RuleSet
-from vnicaudit.audit.fingerprint import digest, file_key
-from vnicaudit.audit.judgement import Tray, ask, finding_of
+from vnicaudit.audit.fingerprint import file_key
+from vnicaudit.audit.judgement import Tray, ask
 from vnicaudit.model.description import Description
-from vnicaudit.model.finding import NicRef
 from vnicaudit.model.kubevirt import Preference
 from vnicaudit.model.location import Location
 from vnicaudit.model.nova import NovaConfig
@@ -39,14 +39,8 @@ class DescriptionJudge:
         """Judge one description."""
         tray = Tray()
         scope, owner = scope_of(item), owner_of(item)
-        for verdict in ask(self._rules.of(scope), subject_of(item)):
-            for problem in verdict.problems:
-                mark = digest(verdict.rule.id, key_of(item), problem.field or "")
-                where = place_of(item, problem.field)
-                tray.findings.append(
-                    finding_of(verdict.rule, problem, NicRef(), where, owner, mark, problem.fix)
-                )
-            tray.note(verdict, NicRef())
+        verdicts = ask(self._rules.of(scope), subject_of(item))
+        tray.take(verdicts, owner, lambda _field: key_of(item), partial(place_of, item))
         audited = tray.audited(target, name_of(item), owner, scope)
         return replace(audited, file=place_of(item, None).file)
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import msgspec
 
 from vnicaudit.audit.catalogue import LoadedRule
 from vnicaudit.audit.facts import FACTS
+from vnicaudit.audit.fingerprint import digest
 from vnicaudit.model.finding import Crashed, Finding, NicRef, Skipped
 from vnicaudit.model.location import Location
 from vnicaudit.model.report import Audited, AuditedScope
@@ -86,6 +87,26 @@ class Tray:
             self.skipped.append(Skipped(verdict.rule.id, ref, verdict.needs))
         elif verdict.error:
             self.crashed.append(Crashed(verdict.rule.id, ref, verdict.error))
+
+    def take(
+        self,
+        verdicts: Iterable[Judgement],
+        owner: str,
+        key_of: Callable[[str | None], str],
+        place_of: Callable[[str | None], Location],
+    ) -> None:
+        """Take verdicts on what is no NIC, whose rules word the whole fix. ``key_of`` and
+        ``place_of`` say of the field that a problem hangs on what it is part of (for the
+        fingerprint), and where it stands."""
+        for verdict in verdicts:
+            for problem in verdict.problems:
+                field = problem.field
+                mark = digest(verdict.rule.id, key_of(field), field or "")
+                where = place_of(field)
+                self.findings.append(
+                    finding_of(verdict.rule, problem, NicRef(), where, owner, mark, problem.fix)
+                )
+            self.note(verdict, NicRef())
 
     def audited(self, target: str, subject: str, owner: str, scope: AuditedScope) -> Audited:
         """All of it, of something that is not a domain."""

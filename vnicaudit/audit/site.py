@@ -11,9 +11,8 @@ from collections.abc import Iterable, Iterator
 from msgspec.structs import replace
 
 from vnicaudit.audit.catalogue import RuleSet
-from vnicaudit.audit.fingerprint import digest, file_key
-from vnicaudit.audit.judgement import Tray, ask, finding_of
-from vnicaudit.model.finding import NicRef
+from vnicaudit.audit.fingerprint import file_key
+from vnicaudit.audit.judgement import Tray, ask
 from vnicaudit.model.nova import NovaConfig, NovaOption
 from vnicaudit.model.report import Audited
 from vnicaudit.model.rule import SiteSubject
@@ -83,14 +82,12 @@ class SiteJudge:
         """Judge one node beside the others of its site."""
         tray = Tray()
         places = {f"libvirt/{found.option}": found.place for found in differences}
-        for verdict in ask(self._rules.of("site"), SiteSubject(node, differences)):
-            for problem in verdict.problems:
-                where = places[problem.field or ""]
-                mark = digest(verdict.rule.id, file_key(where.file or ""), problem.field or "")
-                tray.findings.append(
-                    finding_of(verdict.rule, problem, NicRef(), where, "nova", mark, problem.fix)
-                )
-            tray.note(verdict, NicRef())
+        tray.take(
+            ask(self._rules.of("site"), SiteSubject(node, differences)),
+            "nova",
+            lambda field: file_key(places[field or ""].file or ""),
+            lambda field: places[field or ""],
+        )
         file = node.files[0]
         return replace(tray.audited(node.target, file, "nova", "site"), file=file)
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from io import BytesIO
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
@@ -14,7 +14,7 @@ import msgspec
 from vnicaudit.audit.options import RunOptions
 from vnicaudit.audit.targets import Target
 from vnicaudit.audit.work import AuditWork
-from vnicaudit.cli.options import use_color
+from vnicaudit.cli.options import together, use_color
 from vnicaudit.cli.outputs import STDOUT
 from vnicaudit.cli.stdout import emit, flush, stream
 from vnicaudit.errors import UsageError
@@ -22,20 +22,11 @@ from vnicaudit.errors import UsageError
 if TYPE_CHECKING:
     from vnicaudit.remedy.files import FileFixed
 
-F = TypeVar("F", bound=Callable[..., Any])
-
 _SHOWN = 20
 """Refused fixes that are named one by one."""
 
 
-def fix_options(function: F) -> F:
-    """Options that change files, or show how they would change."""
-    for option in reversed(_OPTIONS):
-        function = option(function)
-    return function
-
-
-_OPTIONS = (
+fix_options = together(
     click.option(
         "--fix",
         is_flag=True,
@@ -53,6 +44,7 @@ _OPTIONS = (
         help="With --fix or --diff: fixes that may hurt a guest, too.",
     ),
 )
+"""Options that change files, or show how they would change."""
 
 
 class Fixing(msgspec.Struct, frozen=True):

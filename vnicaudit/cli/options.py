@@ -57,25 +57,15 @@ def _seconds(
     return value
 
 
-def nova_options(function: F) -> F:
-    """Options that say how Nova's configuration is read."""
-    for option in reversed(_NOVA):
-        function = option(function)
-    return function
+def together(*options: Callable[[F], F]) -> Callable[[F], F]:
+    """One decorator for several options, which ``--help`` shows in this order."""
 
+    def decorated(function: F) -> F:
+        for option in reversed(options):
+            function = option(function)
+        return function
 
-def reading_options(function: F) -> F:
-    """Options of every command that reads targets."""
-    for option in reversed(_READING):
-        function = option(function)
-    return function
-
-
-def output_options(function: F) -> F:
-    """Options of every command that prints something."""
-    for option in reversed(_OUTPUT):
-        function = option(function)
-    return function
+    return decorated
 
 
 format_option = click.option(
@@ -88,7 +78,7 @@ format_option = click.option(
 )
 """Of the commands that print one thing, for people or for programs."""
 
-_READING = (
+reading_options = together(
     click.option(
         "--config",
         envvar="VNICAUDIT_CONFIG",
@@ -143,8 +133,9 @@ _READING = (
         help="Worker processes for files; 0 means one per core.",
     ),
 )
+"""Options of every command that reads targets."""
 
-_NOVA = (
+nova_options = together(
     click.option(
         "--nova-config",
         envvar="VNICAUDIT_NOVA_CONFIG",
@@ -163,8 +154,9 @@ _NOVA = (
         "known]",
     ),
 )
+"""Options that say how Nova's configuration is read."""
 
-_OUTPUT = (
+output_options = together(
     click.option(
         "-q",
         "--quiet",
@@ -188,6 +180,7 @@ _OUTPUT = (
         help="Colour on a terminal, always, or never (NO_COLOR is honoured).",
     ),
 )
+"""Options of every command that prints something."""
 
 
 def use_color(choice: str, *, to_terminal: bool) -> bool:
