@@ -24,6 +24,16 @@ class LiveDomain(NamedTuple):
     host: HostConfig
 
 
+class LiveDefinition(NamedTuple):
+    """A domain as it is, and its persistent definition: what that says, and its text without
+    passwords (empty: it has none)."""
+
+    running: Domain
+    domain: Domain
+    text: bytes
+    host: HostConfig
+
+
 def read_processes(name: str) -> Iterator[Domain | ReadError]:
     """The QEMUs below a proc file system, or the one of ``/proc/PID``; a ReadError for each whose
     arguments cannot be understood."""
@@ -68,6 +78,27 @@ def _read_live(uri: str, options: LiveOptions) -> Iterator[Host | LiveDomain | R
             yield LiveDomain(item, host.declared)
         else:
             yield LiveDomain(here.joined(item), here.config(host.declared, item))
+
+
+def read_live_definitions(
+    uri: str, options: LiveOptions
+) -> Iterator[Host | LiveDefinition | ReadError]:
+    """As :func:`read_live`, each domain with its persistent definition. Raises TargetError for a
+    host that cannot be read at all."""
+    from vnicaudit.platforms.libvirt.read import read_definitions
+
+    live = read_definitions(uri, deadline=options.deadline, agent=options.agent)
+    here = _Here(options) if live.local else None
+    host = live.host if here is None else here.host(live.host)
+    yield host
+    for item in live.domains:
+        if isinstance(item, ReadError):
+            yield item
+        elif here is None:
+            yield LiveDefinition(item.running, item.domain, item.text, host.declared)
+        else:
+            config = here.config(host.declared, item.domain)
+            yield LiveDefinition(here.joined(item.running), item.domain, item.text, config)
 
 
 class _Here:

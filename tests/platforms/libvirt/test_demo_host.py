@@ -11,12 +11,12 @@ HOST = Path(__file__).parents[3] / "templates/demo/host.xml"
 
 
 @pytest.fixture(scope="module")
-def live() -> LiveHost:
+def live() -> LiveHost[Domain]:
     return read(f"test://{HOST}")
 
 
 @pytest.fixture(scope="module")
-def domains(live: LiveHost) -> dict[str, Domain]:
+def domains(live: LiveHost[Domain]) -> dict[str, Domain]:
     return {item.name: item for item in live.domains if isinstance(item, Domain)}
 
 
@@ -50,7 +50,7 @@ def test_the_driver_keeps_what_the_story_needs(domains: dict[str, Domain]) -> No
     assert (node.queues, node.tx_queue_size) == (16, 1024)
 
 
-def test_networks_are_resolved(live: LiveHost, domains: dict[str, Domain]) -> None:
+def test_networks_are_resolved(live: LiveHost[Domain], domains: dict[str, Domain]) -> None:
     assert {network.name: network.actual_type for network in live.host.networks} == {
         "default": "bridge",
         "storage": "bridge",

@@ -26,7 +26,7 @@ VIRTIO = "<model type='virtio'/>"
 PAUSED = libvirt.VIR_DOMAIN_START_PAUSED
 
 
-def domains(live: LiveHost) -> dict[str, Domain]:
+def domains(live: LiveHost[Domain]) -> dict[str, Domain]:
     """The domains by name; none may have failed."""
     found = list(live.domains)
     assert [item for item in found if isinstance(item, ReadError)] == []

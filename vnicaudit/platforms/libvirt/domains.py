@@ -45,6 +45,15 @@ class Surroundings(msgspec.Struct, frozen=True):
     guests: Mapping[str, GuestFacts]
 
 
+class Definition(msgspec.Struct, frozen=True):
+    """A domain as it is judged, and its persistent definition: ``text`` as libvirt hands it out,
+    without passwords, and ``domain``, what it says. Of a transient domain ``text`` is empty."""
+
+    running: Domain
+    domain: Domain
+    text: bytes
+
+
 def fetch(handle: libvirt.virDomain, listing: Listing) -> Fetched | ReadError | None:
     """What libvirt says of one domain now; None when it has gone since it was listed.
 
@@ -93,16 +102,40 @@ def _domain_from(fetched: Fetched, around: Surroundings) -> Domain:
     return with_agent(domain, connected=channel_state(root), facts=facts)
 
 
+def definition_from(fetched: Fetched, around: Surroundings) -> Definition | ReadError:
+    """The domain and its persistent definition, to be changed. No libvirt is asked."""
+    try:
+        running = _domain_from(fetched, around)
+        text = fetched.persistent
+        if text is None:
+            text = "" if fetched.state.active else fetched.definition
+        if not text:
+            return Definition(running, running, b"")
+        later = _domain(_root(text), around, fetched.state, form="dump", xpath="/domain")
+    except TargetError as error:
+        return ReadError(f"a domain's definition: {error.message}")
+    declared = msgspec.structs.replace(later.declared, readiness=running.declared.readiness)
+    later = msgspec.structs.replace(
+        later, declared=declared, state=running.state, suppressions=running.suppressions
+    )
+    return Definition(running, later, text.encode())
+
+
 def _root(text: str) -> etree._Element:
     return next(documents(text.encode(), "libvirt")).root
 
 
 def _domain(
-    root: etree._Element, around: Surroundings, state: DomainState | None, *, form: str
+    root: etree._Element,
+    around: Surroundings,
+    state: DomainState | None,
+    *,
+    form: str,
+    xpath: str | None = None,
 ) -> Domain:
     # the test driver fills in no defaults (measured with 9.0: a missing model stays missing)
     form = "raw" if around.uri.driver == "test" else form
-    domain = domain_of(root, Location(around.uri.text), 0, form=form)
+    domain = domain_of(root, Location(around.uri.text, xpath=xpath), 0, form=form)
     named = (f"domain {domain.name!r}: {error.message}" for error in domain.unread)
     declared = domain.declared
     # libvirt's client takes the system daemon for root, whatever the path says

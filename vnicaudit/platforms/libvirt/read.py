@@ -6,7 +6,8 @@ delivered, and each domain that was not is an error of its own.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Generic, TypeVar
 
 import msgspec
 
@@ -15,23 +16,32 @@ from vnicaudit.model.domain import Domain
 from vnicaudit.model.host import DEADLINE, Host
 from vnicaudit.model.report import ReadError
 from vnicaudit.platforms.libvirt.crew import Silence
-from vnicaudit.platforms.libvirt.domains import Fetched, Surroundings, domain_from
+from vnicaudit.platforms.libvirt.domains import (
+    Definition,
+    Fetched,
+    Surroundings,
+    definition_from,
+    domain_from,
+)
 from vnicaudit.platforms.libvirt.uri import parse
 from vnicaudit.platforms.libvirt.visit import Failed, Opened, Visit, start
 
 
-class LiveHost(msgspec.Struct, frozen=True):
+T = TypeVar("T", Domain, Definition)
+
+
+class LiveHost(msgspec.Struct, Generic[T], frozen=True):
     """``local``: the host is this machine, its /proc and /dev can be read as well.
     ``domains`` can be walked once, in the order of names."""
 
     host: Host
     local: bool
-    domains: Iterator[Domain | ReadError]
+    domains: Iterator[T | ReadError]
 
 
 def read(
     uri: str, *, deadline: float = DEADLINE, agent: bool = False, threads: int | None = None
-) -> LiveHost:
+) -> LiveHost[Domain]:
     """Connect read-only and read everything that bears on NICs.
 
     ``deadline`` is how many seconds the host may keep silent, ``threads`` how many calls may be
@@ -40,6 +50,22 @@ def read(
 
     Raises TargetError when the host cannot be reached or its domains cannot be listed.
     """
+    opened, visit, around = _opened(uri, deadline=deadline, agent=agent, threads=threads)
+    return LiveHost(opened.host, opened.local, stream(opened, visit, around))
+
+
+def read_definitions(
+    uri: str, *, deadline: float = DEADLINE, agent: bool = False
+) -> LiveHost[Definition]:
+    """As :func:`read`, each domain with its persistent definition."""
+    opened, visit, around = _opened(uri, deadline=deadline, agent=agent, threads=None)
+    domains = _stream(opened, visit, lambda item: _defined(item, around))
+    return LiveHost(opened.host, opened.local, domains)
+
+
+def _opened(
+    uri: str, *, deadline: float, agent: bool, threads: int | None
+) -> tuple[Opened, Visit, Surroundings]:
     where = parse(uri)
     visit = start(where, deadline=deadline, agent=agent, threads=threads)
     try:
@@ -50,12 +76,21 @@ def read(
     if isinstance(opened, Failed):
         raise opened.error
     networks = {network.name: network for network in opened.host.networks}
-    around = Surroundings(where, networks, opened.guests)
-    return LiveHost(opened.host, opened.local, stream(opened, visit, around))
+    return opened, visit, Surroundings(where, networks, opened.guests)
 
 
 def stream(opened: Opened, visit: Visit, around: Surroundings) -> Iterator[Domain | ReadError]:
     """Domains and errors in the order of the list; those missing at the end are errors."""
+    return _stream(opened, visit, lambda item: finished(item, around))
+
+
+_Item = Fetched | ReadError | None
+"""What a thread brought of one domain; None: it has gone since it was listed."""
+
+
+def _stream(
+    opened: Opened, visit: Visit, finish: Callable[[_Item], Iterator[T | ReadError]]
+) -> Iterator[T | ReadError]:
     shelf = visit.shelf
     reason = ""
     position = 0
@@ -64,13 +99,13 @@ def stream(opened: Opened, visit: Visit, around: Surroundings) -> Iterator[Domai
         while position < len(opened.names) and not reason:
             reason = _receive(visit)
             while position in shelf:
-                yield from finished(shelf.pop(position), around)
+                yield from finish(shelf.pop(position))
                 position += 1
     finally:
         visit.pulse.end()
     for index in range(position, len(opened.names)):
         lost = ReadError(f"domain {opened.names[index]!r}: not read: {reason}")
-        yield from finished(shelf.get(index, lost), around)
+        yield from finish(shelf.get(index, lost))
 
 
 def _receive(visit: Visit) -> str:
@@ -87,9 +122,7 @@ def _receive(visit: Visit) -> str:
     raise report.error
 
 
-def finished(
-    item: Fetched | ReadError | None, around: Surroundings
-) -> Iterator[Domain | ReadError]:
+def finished(item: _Item, around: Surroundings) -> Iterator[Domain | ReadError]:
     """Nothing for a domain that has gone since it was listed; what of one cannot be read comes
     behind it."""
     if isinstance(item, ReadError):
@@ -99,3 +132,10 @@ def finished(
         yield found
         if isinstance(found, Domain):
             yield from found.unread
+
+
+def _defined(item: _Item, around: Surroundings) -> Iterator[Definition | ReadError]:
+    if isinstance(item, ReadError):
+        yield item
+    elif item is not None:
+        yield definition_from(item, around)

@@ -1,0 +1,148 @@
+"""What would be changed on which NIC, written down to be reviewed before anything is done."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from vnicaudit.model.finding import Change, NicRef
+
+Mode = Literal["next-boot", "restart", "hotswap"]
+MODES: tuple[Mode, ...] = ("next-boot", "restart", "hotswap")
+"""``next-boot``: define, and leave what runs alone. ``restart``: and shut the guest down and start
+it. ``hotswap``: and exchange the device under the running guest."""
+
+Goal = Literal["virtio", "vdpa", "vhostuser"]
+GOALS: tuple[Goal, ...] = ("virtio", "vdpa", "vhostuser")
+
+
+class ModeOption(msgspec.Struct, frozen=True):
+    """Whether a step can take effect this way; ``reason`` says why not."""
+
+    mode: Mode
+    possible: bool
+    reason: str = ""
+
+
+class Loss(msgspec.Struct, frozen=True):
+    """A function of the NIC that the change takes away. It blocks the step unless ``accepted``.
+
+    ``function`` is the name to accept it by: ``filterref``, ``isolation``, ``bandwidth``…
+    """
+
+    function: str
+    detail: str
+    accepted: bool = False
+
+
+class Naming(msgspec.Struct, frozen=True):
+    """The interface's name in the guest before and after; None where it cannot be told.
+    ``reason`` says how it was found or predicted."""
+
+    before: str | None = None
+    after: str | None = None
+    reason: str = ""
+
+    @property
+    def changes(self) -> bool | None:
+        """Whether the name will be another; None where that cannot be told."""
+        if self.before is None or self.after is None:
+            return None
+        return self.before != self.after
+
+
+class Snippet(msgspec.Struct, frozen=True):
+    """A piece of the guest's configuration that keeps the interface's name (or its address).
+
+    ``kind``: systemd-link, netplan, networkmanager, ifcfg or netsh; ``path``: where it goes in the
+    guest; ``text``: what goes there.
+    """
+
+    kind: str
+    path: str
+    text: str
+
+
+class GuestView(msgspec.Struct, frozen=True):
+    """What the guest will see: PCI ids as ``8086:100e``; slots as ``0000:00:03.0``, on s390x as
+    ``0.0.0001`` (the ccw device number); None where it cannot be told or there is none."""
+
+    id_before: str | None = None
+    id_after: str | None = None
+    slot_before: str | None = None
+    slot_after: str | None = None
+    name: Naming = Naming()
+    drivers: tuple[str, ...] = ()
+    """Drivers the guest needs, by what its system calls them: ``virtio_net``, ``NetKVM``."""
+    notes: tuple[str, ...] = ()
+    """What else will happen in the guest, one sentence each."""
+    snippets: tuple[Snippet, ...] = ()
+
+
+class Step(msgspec.Struct, frozen=True):
+    """One change to one NIC.
+
+    ``target`` is what was named to find it; ``file`` is set for a definition in a file. ``digest``
+    is that of the definition the step was made from (:func:`vnicaudit.remedy.digests.digest`):
+    the step is refused where that is another by then.
+    """
+
+    id: str
+    platform: str
+    """``libvirt`` or ``file``; ``nova``, ``kubevirt``, ``ovirt``: not done here, see ``route``."""
+    target: str
+    nic: NicRef
+    owner: str
+    to: Goal
+    rules: tuple[str, ...]
+    changes: tuple[Change, ...]
+    readiness: str
+    safe: bool
+    reason: str
+    """Why it is safe or unsafe."""
+    running: bool
+    """The guest runs: the step needs a restart or a hot swap to take effect."""
+    modes: tuple[ModeOption, ...]
+    digest: str
+    diff: str
+    guest: GuestView = GuestView()
+    losses: tuple[Loss, ...] = ()
+    blocked: tuple[str, ...] = ()
+    """Why it cannot be applied as it is; empty: it can be."""
+    route: tuple[str, ...] = ()
+    """What to do where the owner keeps the definition: commands and sentences, in order."""
+    notes: tuple[str, ...] = ()
+    """What else to know: a managed save, a host that could not be looked at."""
+    file: str | None = None
+
+    def mode(self, name: Mode) -> ModeOption:
+        """Whether it can take effect that way."""
+        for option in self.modes:
+            if option.mode == name:
+                return option
+        return ModeOption(name, possible=False, reason="not foreseen")
+
+
+class Left(msgspec.Struct, frozen=True):
+    """A NIC with findings that is not planned, and why."""
+
+    nic: NicRef
+    target: str
+    rules: tuple[str, ...]
+    reason: str
+
+
+class Plan(msgspec.Struct, frozen=True):
+    """The reviewable file, ``vnicaudit.plan/1``."""
+
+    tool: str
+    version: str
+    created: str
+    to: Goal
+    targets: tuple[str, ...]
+    steps: tuple[Step, ...]
+    left: tuple[Left, ...] = ()
+    errors: tuple[str, ...] = ()
+    """What could not be read."""
+    schema: str = "vnicaudit.plan/1"

@@ -1,0 +1,60 @@
+"""What was done with a plan: one execution, domain by domain."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from vnicaudit.model.plan import Mode
+
+Outcome = Literal[
+    "applied", "already", "refused", "failed", "rolled-back", "unfinished", "not-reached"
+]
+"""``applied``: done and seen to be so. ``already``: it was so before. ``refused``: nothing was done.
+``failed``: it could not be done or verified, and what was done was undone as far as the message
+says. ``rolled-back``: done, found to make things worse, and undone. ``unfinished``: the run ended
+in the middle of it. ``not-reached``: the run stopped before it."""
+
+Verdict = Literal["ok", "failed", "unknown"]
+
+
+class Check(msgspec.Struct, frozen=True):
+    """One thing that was looked at after the change. ``unknown``: it could not be looked at, and
+    ``detail`` says what would tell."""
+
+    name: str
+    verdict: Verdict
+    detail: str = ""
+
+
+class UnitRun(msgspec.Struct, frozen=True):
+    """What became of one domain (or file): all steps on it are done together."""
+
+    name: str
+    uuid: str | None
+    target: str
+    steps: tuple[str, ...]
+    macs: tuple[str, ...]
+    outcome: Outcome
+    message: str = ""
+    checks: tuple[Check, ...] = ()
+    downtime: float | None = None
+    """Seconds between the guest's last and first sign of life; None where it was not interrupted
+    or not measured."""
+
+
+class RunRecord(msgspec.Struct, frozen=True):
+    """One execution of a plan, or of the way back."""
+
+    id: str
+    kind: Literal["apply", "rollback"]
+    started: str
+    finished: str | None
+    """None: the run ended before its time, or has not ended."""
+    plan: str
+    """Digest of the plan; of a rollback, the id of the run it undoes."""
+    mode: Mode
+    targets: tuple[str, ...]
+    outcome: Literal["done", "failed", "rolled-back", "unfinished"]
+    steps: tuple[UnitRun, ...]
