@@ -17,7 +17,9 @@ import msgspec
 
 from vnicaudit.audit.catalogue import info, rule_ids
 from vnicaudit.audit.settings_keys import RULE, Settings
+from vnicaudit.model.plan import Plan
 from vnicaudit.model.report import Explanation, NicsReport, Report, RulesReport
+from vnicaudit.reports.runs.json import RunsReport
 
 FOLDER = Path(__file__).parent / "schemas"
 RECORDS: dict[str, type[msgspec.Struct]] = {
@@ -25,6 +27,8 @@ RECORDS: dict[str, type[msgspec.Struct]] = {
     "vnicaudit.nics-1.json": NicsReport,
     "vnicaudit.explain-1.json": Explanation,
     "vnicaudit.rules-1.json": RulesReport,
+    "vnicaudit.plan-1.json": Plan,
+    "vnicaudit.runs-1.json": RunsReport,
 }
 SETTINGS = "vnicaudit.toml.json"
 SHARED_SETTINGS = "vnicaudit.pyproject.json"

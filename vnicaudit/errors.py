@@ -6,6 +6,10 @@ VnicauditError
 ├── TargetError           exit 4   a target, or a part of it, could not be read
 ├── RefusedError          exit 5   a change was not made: it cannot be, or not without harm
 │   └── OwnedError        exit 5   … because somebody else writes that text anew
+├── ActionError           exit 5   what was begun could not be brought to its end
+│   ├── SilentError       exit 5   … because the host stopped answering
+│   └── GuestError        exit 5   … because the guest, or its agent, did not do it
+├── JournalError          exit 5   what a run does could not be noted: it stopped there
 └── ReaderGoneError       exit 141 the reader of standard output went away (head, less)
 """
 
@@ -72,3 +76,24 @@ class RefusedError(VnicauditError):
 class OwnedError(RefusedError):
     """A change was not made here: whoever owns the text would overwrite it, or it says what was
     and not what is to be. The message says where to make it instead."""
+
+
+class ActionError(VnicauditError):
+    """Something that was asked for failed. The message says what, as a sentence's end."""
+
+    exit_code = 5
+
+
+class SilentError(ActionError):
+    """A host stopped answering. What was asked of it may still happen."""
+
+
+class GuestError(ActionError):
+    """A guest, or its agent, did not do what it was asked."""
+
+
+class JournalError(VnicauditError):
+    """What was about to be done could not be noted, so it was not done. Not an ActionError: to
+    undo something would have to be noted too."""
+
+    exit_code = 5

@@ -106,6 +106,13 @@ def test_a_nic_that_was_unplugged_is_not_brought_back_by_the_command_line() -> N
     assert domain.nics[0].mac == "52:54:00:00:00:01"
 
 
+def test_a_nic_that_was_exchanged_under_the_guest_is_not_what_the_command_line_names() -> None:
+    old = RunningNic("e1000", "e1000", "tap", mac="52:54:00:00:00:01", id="net0")
+    domain = join(_domain(_nic(0, "52:54:00:00:00:01", "net0")), _qemu(old))
+    assert domain.nics[0].running is None
+    assert domain.joined
+
+
 def test_finds_by_uuid_before_name() -> None:
     other = msgspec.structs.replace(_qemu(), uuid=UUID.replace("6", "7"))
     same = msgspec.structs.replace(_qemu(), name="renamed")

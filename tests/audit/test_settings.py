@@ -9,7 +9,7 @@ import pytest
 
 from vnicaudit.audit import settings_file
 from vnicaudit.audit.settings import Loaded, load_settings
-from vnicaudit.audit.settings_keys import Settings, SuppressTable
+from vnicaudit.audit.settings_keys import PolicyTable, Settings, SuppressTable
 from vnicaudit.errors import UsageError
 from vnicaudit.platforms.nova_conf.options import releases
 
@@ -38,6 +38,13 @@ mac = "52-54-00-AA-BB-CC"
 file = "lab/*"
 reason = " measured: latency matters more "
 until = "2027-06-30"
+
+[policy]
+queues = "auto"
+queues-max = 4
+rx-queue-size = 1024
+tx-queue-size = 512
+vectors-max = 128
 """
 
 
@@ -86,6 +93,9 @@ def test_every_key_is_read(tmp_path: Path) -> None:
                 until=datetime.date(2027, 6, 30),
             ),
         ),
+        policy=PolicyTable(
+            queues="auto", queues_max=4, rx_queue_size=1024, tx_queue_size=512, vectors_max=128
+        ),
     )
     assert loaded.file == str(path)
 
@@ -98,6 +108,15 @@ def test_suppressions_are_normal_and_know_their_lines(tmp_path: Path) -> None:
     assert second.uuid == "4dea24b3-1d52-d8f3-2516-782e98a23fa0"
     assert second.mac == "52:54:00:aa:bb:cc"
     assert second.reason == "measured: latency matters more"
+
+
+def test_a_policy_keeps_what_is_set_unless_it_says_otherwise(tmp_path: Path) -> None:
+    keep = PolicyTable(
+        queues="keep", queues_max=8, rx_queue_size="keep", tx_queue_size="keep", vectors_max=200
+    )
+    assert load_settings(str(write(tmp_path, "[policy]\n"))).settings.policy == keep
+    assert Settings().policy == keep
+    assert load_settings(str(write(tmp_path, "policy.queues = 4\n"))).settings.policy.queues == 4
 
 
 def test_baseline_is_relative_to_the_file(tmp_path: Path) -> None:
@@ -269,6 +288,39 @@ MISTAKES = {
         "vnicaudit.toml:1: nova-release: 'Zaphod' is no release of Nova from "
         f"{releases()[0]} to {releases()[-1]}",
     ),
+    "unknown key in the policy": (
+        "[policy]\n\nqueue = 4\n",
+        "vnicaudit.toml:3: unknown key 'queue' in [policy]; did you mean 'queues'?",
+    ),
+    "queues that are none": (
+        'fail-on = "low"\n\n[policy]\nrx-queue-size = 256\n"queues" = 0\n\n[[suppress]]\n'
+        'rule = "VNIC001"\nreason = "r"\n',
+        'vnicaudit.toml:5: queues: expected "keep", "auto" or a number from 1',
+    ),
+    "a word for queues": (
+        "[policy]\nqueues = 'all'\n",
+        'vnicaudit.toml:2: queues: expected "keep", "auto" or a number from 1',
+    ),
+    "a ring that QEMU does not take": (
+        "[policy]\ntx-queue-size = 2048\n",
+        'vnicaudit.toml:2: tx-queue-size: expected "keep", 256, 512 or 1024',
+    ),
+    "no vectors": (
+        "[policy]\nvectors-max = 0\n",
+        "vnicaudit.toml:2: vectors-max: expected a number from 1",
+    ),
+    "a policy in one line": (
+        "\npolicy = {queues-max = 1.5}\n",
+        "vnicaudit.toml:2: queues-max: expected a number from 1",
+    ),
+    "a policy at the top": (
+        "\npolicy.queues-max = '8'\n",
+        "vnicaudit.toml:2: queues-max: expected a number from 1",
+    ),
+    "a policy that is no table": (
+        "policy = 'auto'\n",
+        "vnicaudit.toml:1: policy: expected `object`, got `str`",
+    ),
     "patterns that are no list": (
         'exclude = "vendor"\n',
         "vnicaudit.toml:1: exclude: expected `array`, got `str`",
@@ -300,6 +352,13 @@ def test_a_mistake_in_pyproject_is_told_with_its_line(tmp_path: Path) -> None:
     text = "[tool.x]\nselect = 1\n\n[tool.vnicaudit]\nselect = 2\n"
     assert complaint(tmp_path, text, "pyproject.toml") == (
         "pyproject.toml:5: select: expected `array`, got `int`"
+    )
+
+
+def test_a_mistake_in_the_policy_of_a_pyproject_is_told_with_its_line(tmp_path: Path) -> None:
+    text = "[tool.vnicaudit]\nselect = []\n\n[tool.vnicaudit.policy]\nqueues = -1\n"
+    assert complaint(tmp_path, text, "pyproject.toml") == (
+        'pyproject.toml:5: queues: expected "keep", "auto" or a number from 1'
     )
 
 

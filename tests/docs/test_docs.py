@@ -14,7 +14,7 @@ import pytest
 from docs import generate_cli
 from tests.docs.pages import ROOT, Block, blocks, pages, pattern, run, squeezed, steps
 from vnicaudit.audit.settings import load_settings
-from vnicaudit.audit.settings_keys import Settings, SuppressTable
+from vnicaudit.audit.settings_keys import PolicyTable, Settings, SuppressTable
 from vnicaudit.cli.main import cli
 
 _LINK = re.compile(r"(?<!!)\[[^\]]*\]\((?!https?:|#)([^)#\s]+)(?:#([^)\s]+))?\)")
@@ -137,7 +137,7 @@ def test_configuration_page_names_every_key() -> None:
 
 
 def _keys() -> list[str]:
-    kinds = (Settings, SuppressTable)
+    kinds = (Settings, SuppressTable, PolicyTable)
     return [field.encode_name for kind in kinds for field in msgspec.structs.fields(kind)]
 
 

@@ -21,7 +21,7 @@ from tests.not_run import not_run
 from tests.pipelines.project import SCRIPTS
 from vnicaudit.audit.catalogue import rule_ids
 from vnicaudit.audit.settings import load_settings
-from vnicaudit.audit.settings_keys import Settings, SuppressTable
+from vnicaudit.audit.settings_keys import PolicyTable, Settings, SuppressTable
 from vnicaudit.errors import UsageError
 
 if sys.version_info >= (3, 11):
@@ -89,6 +89,7 @@ def _loads(folder: Path, text: str) -> bool:
 def _shared(text: str) -> str:
     """The same in a pyproject.toml."""
     text = text.replace("[[suppress]]", "[[tool.vnicaudit.suppress]]")
+    text = text.replace("[policy]", "[tool.vnicaudit.policy]")
     return f"[project]\nname = 'x'\n[tool.vnicaudit]\n{text}".replace(
         "[suppres]", "[tool.vnicaudit.suppres]"
     )
@@ -114,8 +115,11 @@ def test_of_the_rest_of_a_pyproject_it_says_nothing() -> None:
 
 def test_every_key_is_there_and_explained() -> None:
     whole = schema(generate_schemas.SETTINGS)
-    table = whole["definitions"]["SuppressTable"]
-    tables: list[tuple[type[msgspec.Struct], Any]] = [(Settings, whole), (SuppressTable, table)]
+    tables: list[tuple[type[msgspec.Struct], Any]] = [
+        (Settings, whole),
+        (SuppressTable, whole["definitions"]["SuppressTable"]),
+        (PolicyTable, whole["definitions"]["PolicyTable"]),
+    ]
     for record, table in tables:
         names = [field.encode_name for field in msgspec.structs.fields(record)]
         assert list(table["properties"]) == names
@@ -134,6 +138,9 @@ def test_examples_and_defaults_are_taken() -> None:
         for value in key["examples"]:
             entry = {"rule": "VNIC001", "reason": "r", name: value}
             jsonschema.Draft7Validator(whole).validate({"suppress": [entry]})
+    for name, key in whole["definitions"]["PolicyTable"]["properties"].items():
+        for value in (*key["examples"], key["default"]):
+            jsonschema.Draft7Validator(whole).validate({"policy": {name: value}})
 
 
 def test_editors_complete_every_rule_and_say_what_it_is() -> None:

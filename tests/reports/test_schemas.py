@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import runpy
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,19 +12,25 @@ import jsonschema
 import pytest
 
 from tests.reports.nics.samples import ODD, WEB
+from tests.reports.plan.samples import PLAN
+from tests.reports.runs.samples import RUNS
 from tests.reports.samples import RULES, written
 from tests.reports.test_explain import IT
 from vnicaudit.reports.explain import explanation_json
 from vnicaudit.reports.nics.json import render
+from vnicaudit.reports.plan import json as plan_json
 from vnicaudit.reports.rules import catalogue_json
+from vnicaudit.reports.runs import json as runs_json
 from vnicaudit.reports.writer import Options
 
 DOCS = Path(__file__).parents[2] / "docs"
-WRITTEN = {
+WRITTEN: dict[str, Callable[[], str | bytes]] = {
     "vnicaudit.report-1.json": lambda: written("json"),
     "vnicaudit.nics-1.json": lambda: "".join(render([WEB, ODD], Options())),
     "vnicaudit.explain-1.json": lambda: explanation_json(IT),
     "vnicaudit.rules-1.json": lambda: catalogue_json(RULES),
+    "vnicaudit.plan-1.json": lambda: plan_json.to_json(PLAN),
+    "vnicaudit.runs-1.json": lambda: runs_json.to_json(RUNS),
 }
 
 

@@ -7,16 +7,21 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from tests.rig import dns
 from tests.rig.agent import Agent, Ran
-from tests.rig.domain_xml import Definition, Nic
+from tests.rig.domain_xml import Definition, Manners, Nic, Pieces
 from tests.rig.errors import RigError
-from tests.rig.hypervisor import Hypervisor
+from tests.rig.hypervisor import Hypervisor, forget
 from tests.rig.images import guest_image
+from tests.rig.inside import Inside
+from tests.rig.process import wait_for
 
 BOOT_SECONDS = 180
+AS_USUAL = Manners()
+NOTHING_MORE = Pieces()
 
 
-class Guest:
+class Guest(Inside):
     """A defined domain. Use it in a `with` statement to have it removed at the end."""
 
     def __init__(self, hypervisor: Hypervisor, definition: Definition) -> None:
@@ -34,6 +39,25 @@ class Guest:
         """The QEMU process."""
         return int(Path(f"/run/libvirt/qemu/{self.name}.pid").read_text())
 
+    @property
+    def address(self) -> str:
+        """Where the guest can be reached from this machine; it answers DNS there."""
+        if self.definition.address is None:
+            raise RigError(f"{self.name} was given no address")
+        return str(self.definition.address.ip)
+
+    def answers_dns(self) -> bool:
+        """Whether the guest answers a question of DNS now."""
+        return dns.answers(self.address)
+
+    def wait_for_dns(self, *, seconds: float = BOOT_SECONDS) -> None:
+        """Wait until it does."""
+        wait_for(self.answers_dns, f"{self.name} answers DNS", seconds=seconds)
+
+    def dns_probe(self) -> dns.DnsProbe:
+        """Asks all the time: `with guest.dns_probe() as probe: ...; probe.longest_gap`."""
+        return dns.DnsProbe(self.address)
+
     def xml(self) -> str:
         """What libvirt says about the domain now."""
         return str(self.domain.XMLDesc())
@@ -46,14 +70,26 @@ class Guest:
             raise RigError(f"{self.name} does not start: {error}") from error
 
     def boot(self) -> None:
-        """Start and wait until the guest agent answers; a guest that fails is removed."""
+        """Start and wait until the guest is up; a guest that fails is removed."""
         try:
             self.start()
-            self.agent.wait(seconds=BOOT_SECONDS)
+            self.wait_until_up()
         except RigError as error:
-            console = self._console_end()
+            console = self._console()[-2000:]
             self.remove()
             raise RigError(f"{error}; its console ends with:\n{console}") from error
+
+    def wait_until_up(self, *, seconds: float = BOOT_SECONDS) -> None:
+        """Wait until the guest agent answers, or until the console says that there is none."""
+        if self.definition.manners.agent and self.definition.pieces.channel:
+            self.agent.wait(seconds=seconds)
+        else:
+            up = "rig guest is up"
+            wait_for(lambda: up in self._console(), f"{self.name} is up", seconds=seconds)
+
+    def wait_until_off(self, *, seconds: float = 60) -> None:
+        """Wait for the end of QEMU."""
+        wait_for(lambda: not self.domain.isActive(), f"{self.name} is off", seconds=seconds)
 
     def run(self, argv: Sequence[str], *, timeout: float = 60) -> Ran:
         """Run a program in the guest."""
@@ -61,9 +97,7 @@ class Guest:
 
     def remove(self) -> None:
         """Stop the guest and forget its definition."""
-        if self.domain.isActive():
-            self.domain.destroy()
-        self.domain.undefine()
+        forget(self.domain)
 
     def __enter__(self) -> "Guest":
         return self
@@ -76,11 +110,11 @@ class Guest:
     ) -> None:
         self.remove()
 
-    def _console_end(self) -> str:
+    def _console(self) -> str:
         console = self.definition.console
         if console is None or not console.exists():
             return "(no console)"
-        return console.read_text(errors="replace")[-2000:]
+        return console.read_text(errors="replace")
 
 
 class GuestFactory:
@@ -94,9 +128,15 @@ class GuestFactory:
         self._numbers = count(1)
 
     def __call__(
-        self, *nics: Nic, machine: str | None = None, vcpus: int = 1, boot: bool = True
+        self,
+        *nics: Nic,
+        machine: str | None = None,
+        vcpus: int = 1,
+        boot: bool = True,
+        manners: Manners = AS_USUAL,
+        pieces: Pieces = NOTHING_MORE,
     ) -> Guest:
-        """A guest with these NICs: booted and answering, or only defined."""
+        """A guest with these NICs and an address: up, or only defined."""
         name = f"{self._hypervisor.prefix}{self._arch}-{next(self._numbers)}"
         definition = Definition(
             name=name,
@@ -106,6 +146,10 @@ class GuestFactory:
             machine=machine or self._machine,
             vcpus=vcpus,
             image=self._image,
+            address=next(self._hypervisor.addresses),
+            gateway=self._hypervisor.gateway,
+            manners=manners,
+            pieces=pieces,
             console=self._hypervisor.folder / f"{name}.log",
         )
         guest = Guest(self._hypervisor, definition)

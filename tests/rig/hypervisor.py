@@ -5,6 +5,7 @@ not meet, and what a killed session left behind is known and removed by the next
 """
 
 import importlib
+import json
 import os
 import re
 import shlex
@@ -13,6 +14,7 @@ import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from ipaddress import IPv4Interface, IPv4Network
 from pathlib import Path
 from typing import Any
 
@@ -28,12 +30,18 @@ _IDLE_SECONDS = 3600
 
 @dataclass(frozen=True)
 class Hypervisor:
-    """An open connection, a bridge to put guests on and a folder for their files."""
+    """An open connection, a bridge to put guests on and a folder for their files.
+
+    `addresses` hands out, one by one, those of the bridge's network that guests may have; the
+    bridge itself has the first, `gateway`.
+    """
 
     connection: Any
     bridge: str
     prefix: str
     folder: Path
+    gateway: str
+    addresses: Iterator[IPv4Interface]
 
 
 @contextmanager
@@ -51,11 +59,29 @@ def running_hypervisor() -> Iterator[Hypervisor]:
     folder.mkdir()
     bridge = f"vnab{own}"
     try:
-        _add_bridge(bridge)
-        yield Hypervisor(connection, bridge, f"vnicaudit-{own}-", folder)
+        network = _free_network(os.getpid())
+        first, *others = (IPv4Interface((host, network.prefixlen)) for host in network.hosts())
+        _add_bridge(bridge, first)
+        prefix = f"vnicaudit-{own}-"
+        yield Hypervisor(connection, bridge, prefix, folder, str(first.ip), iter(others))
     finally:
         _remove(connection, own)
         connection.close()
+
+
+def forget(domain: Any) -> None:
+    """Stop a domain and remove its definition with all that libvirt keeps of it."""
+    libvirt: Any = importlib.import_module("libvirt")
+    persistent = domain.isPersistent()
+    if domain.isActive():
+        domain.destroy()
+    if persistent:
+        domain.undefineFlags(
+            libvirt.VIR_DOMAIN_UNDEFINE_MANAGED_SAVE
+            | libvirt.VIR_DOMAIN_UNDEFINE_SNAPSHOTS_METADATA
+            | libvirt.VIR_DOMAIN_UNDEFINE_CHECKPOINTS_METADATA
+            | libvirt.VIR_DOMAIN_UNDEFINE_NVRAM
+        )
 
 
 def _connect() -> Any:
@@ -96,11 +122,27 @@ def _listens(path: str) -> bool:
         return client.connect_ex(path) == 0
 
 
-def _add_bridge(name: str) -> None:
+def _free_network(start: int) -> IPv4Network:
+    """A network that this machine has no route to, looked for from the `start`-th one on.
+
+    Sessions start at their process's id, and so do not try the same network at the same time.
+    """
+    networks = list(IPv4Network("10.64.0.0/10").subnets(new_prefix=24))
+    routes = json.loads(run("ip", "-json", "-4", "route", "show", "table", "all"))
+    taken = [IPv4Network(route["dst"]) for route in routes if route["dst"] != "default"]
+    for number in range(start, start + len(networks)):
+        network = networks[number % len(networks)]
+        if not any(network.overlaps(other) for other in taken):
+            return network
+    raise Missing("this machine has routes to all networks in 10.64.0.0/10")
+
+
+def _add_bridge(name: str, address: IPv4Interface) -> None:
     try:
         run("ip", "link", "add", name, "type", "bridge")
     except RigError as error:
         raise Missing(f"this kernel makes no bridge ({error})") from error
+    run("ip", "address", "add", str(address), "dev", name)
     run("ip", "link", "set", name, "up")
 
 
@@ -125,10 +167,7 @@ def _remove(connection: Any, process: str) -> None:
     """Remove all that belongs to one test process; what is gone already is fine."""
     for domain in connection.listAllDomains():
         if domain.name().startswith(f"vnicaudit-{process}-"):
-            if domain.isActive():
-                domain.destroy()
-            if domain.isPersistent():
-                domain.undefine()
+            forget(domain)
     if Path("/sys/class/net", f"vnab{process}").exists():
         run("ip", "link", "delete", f"vnab{process}")
     shutil.rmtree(_session_folder(process), ignore_errors=True)

@@ -8,7 +8,6 @@ from tests.rig import initramfs
 from tests.rig import l1_image as l1_recipe
 from tests.rig.cache import cached, digest
 from tests.rig.errors import Missing
-from tests.rig.kernel import Kernel
 from tests.rig.process import require
 
 
@@ -24,25 +23,21 @@ class GuestImage:
 def guest_image(arch: str) -> GuestImage:
     """The small guest, with a guest agent, for x86_64 or s390x."""
     folder = _guest_folder(arch)
-    return GuestImage(Kernel(folder / "kernel").image, folder / "initrd")
+    return GuestImage(folder / "image", folder / "initrd")
 
 
 def l1_image() -> GuestImage:
     """L1: a hypervisor in a guest. Its loader is the small guest."""
     require("chroot", "debootstrap", "mkfs.ext4", "setpriv", "unshare")
     guest = _guest_folder("x86_64")
-    kernel = Kernel(guest / "kernel")
-    folder = cached(
-        "l1",
-        digest(guest.name, *l1_recipe.sources()),
-        lambda part: l1_recipe.build(kernel, guest / "initrd", part),
-    )
-    return GuestImage(kernel.image, guest / "initrd", folder / "disk.img")
+    key = digest(guest.name, *l1_recipe.sources())
+    folder = cached("l1", key, lambda part: l1_recipe.build(guest, part))
+    return GuestImage(guest / "image", guest / "initrd", folder / "disk.img")
 
 
 def _guest_folder(arch: str) -> Path:
     if os.geteuid():
         raise Missing("images can be built by root only")
-    require("apt-get", "bash", "cpio", "depmod", "dpkg-deb", "gzip")
+    require("apt-get", "bash", "cpio", "depmod", "dpkg-deb", "readelf", "zstd")
     key = digest(*initramfs.sources(arch))
     return cached(f"guest-{arch}", key, lambda part: initramfs.build(arch, part))

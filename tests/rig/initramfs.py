@@ -1,11 +1,12 @@
 """The small guest: one kernel and one initramfs with a guest agent, per architecture."""
 
+import shutil
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.rig import debian, kernel, process
+from tests.rig import debian, kernel, process, programs
 from tests.rig.debian import Archive
 from tests.rig.errors import RigError
 from tests.rig.kernel import Kernel, unpack_kernel
@@ -17,75 +18,95 @@ FILES = Path(__file__).parent / "files"
 class Recipe:
     """What goes into a guest of one architecture.
 
-    To give guests another program, add its package: it and all it depends on are unpacked.
+    `disk_modules` are loaded only to hand over to a system on a disk.
     """
 
     debian_name: str
     modules: tuple[str, ...]
-    packages: tuple[str, ...] = ("busybox-static", "qemu-guest-agent")
+    disk_modules: tuple[str, ...] = ()
 
 
-# crc32c_generic: ext4 asks for it at mount time, without a dependency modprobe could see.
-_DISK = ("crc32c_generic", "ext4", "virtio_blk")
+# To give guests another program: its package, and its name.
+PACKAGES = ("busybox-static", "ethtool", "iperf3", "iproute2", "nsd", "qemu-guest-agent")
+PROGRAMS = ("busybox", "ethtool", "ip", "iperf3", "nsd", "qemu-ga")
+
 _LEGACY_NICS = ("8139cp", "8139too", "e1000", "e1000e", "igb", "ne2k_pci", "pcnet32", "vmxnet3")
+_POWER_BUTTON = ("button", "evdev")
 
 RECIPES = {
-    "x86_64": Recipe("amd64", ("virtio_net", "virtio_console", *_LEGACY_NICS, *_DISK)),
+    "x86_64": Recipe(
+        "amd64",
+        modules=("virtio_net", "virtio_console", *_LEGACY_NICS, *_POWER_BUTTON),
+        # crc32c_generic: ext4 asks for it at mount time, without a dependency modprobe could see
+        disk_modules=("crc32c_generic", "ext4", "virtio_blk"),
+    ),
     "s390x": Recipe("s390x", ("virtio_net", "virtio_console")),
 }
 
-_DOCUMENTATION = ("usr/share", "usr/lib/*/gconv", "usr/lib/systemd", "etc/init.d")
+FILES_IN_PLACE = {
+    "guest-init.sh": "init",
+    "guest-shutdown.sh": "usr/sbin/shutdown",
+    "nsd.conf": "etc/nsd.conf",
+    "rig.test.zone": "etc/rig.test.zone",
+}
 
 
 def sources(arch: str) -> Iterator[Path | str]:
     """All that decides what `build` makes for this architecture."""
-    yield from (Path(module.__file__ or "") for module in (debian, kernel, process))
+    modules = (debian, kernel, process, programs)
+    yield from (Path(module.__file__ or "") for module in modules)
     yield Path(__file__)
-    yield FILES / "guest-init.sh"
+    yield from (FILES / name for name in FILES_IN_PLACE)
     yield arch
 
 
 def build(arch: str, folder: Path) -> None:
-    """Fill a folder with `kernel/` (an unpacked kernel) and `initrd`."""
+    """Fill a folder with `kernel/` (an unpacked kernel), and `image` and `initrd` to boot."""
     recipe = RECIPES[arch]
     work = folder / "work"
     archive = Archive(recipe.debian_name, work / "apt")
     unpacked = unpack_kernel(archive, f"linux-image-{recipe.debian_name}", folder / "kernel")
-    root = work / "root"
+    (folder / "image").write_bytes(unpacked.bootable())
+    tree, root = work / "tree", work / "root"
+    merged_folders(tree)
+    archive.unpack_with_dependencies(PACKAGES, tree)
     _skeleton(root)
-    archive.unpack_with_dependencies(recipe.packages, root)
-    for pattern in _DOCUMENTATION:
-        for path in root.glob(pattern):
-            process.run("rm", "-r", path)
+    programs.copy_programs(PROGRAMS, tree, root)
     _settle(root, recipe, unpacked)
     _pack(root, folder / "initrd")
     process.run("rm", "-r", work)
 
 
-def _skeleton(root: Path) -> None:
-    for name in ("dev", "disk", "etc", "proc", "run", "sys", "tmp", "usr/bin", "usr/sbin"):
-        (root / name).mkdir(parents=True)
+def merged_folders(root: Path) -> None:
+    """Make a root whose programs and libraries are all in /usr, as Debian has it."""
     for name in ("bin", "sbin", "lib", "lib64"):
-        (root / "usr" / name).mkdir(exist_ok=True)
+        (root / "usr" / name).mkdir(parents=True)
         (root / name).symlink_to(f"usr/{name}")
-    (root / "var").mkdir()
+
+
+def _skeleton(root: Path) -> None:
+    merged_folders(root)
+    for name in ("dev", "disk", "etc", "proc", "run", "sys", "tmp", "var"):
+        (root / name).mkdir()
     (root / "var/run").symlink_to("/run")
 
 
 def _settle(root: Path, recipe: Recipe, unpacked: Kernel) -> None:
-    unpacked.copy_modules(recipe.modules, root)
-    init = root / "init"
-    init.write_bytes((FILES / "guest-init.sh").read_bytes())
-    init.chmod(0o755)
+    unpacked.copy_modules(recipe.modules + recipe.disk_modules, root)
+    for name, place in FILES_IN_PLACE.items():
+        shutil.copy(FILES / name, root / place)
+        (root / place).chmod(0o755)
     etc = root / "etc"
     (etc / "modules").write_text("".join(f"{name}\n" for name in recipe.modules))
+    (etc / "modules.disk").write_text("".join(f"{name}\n" for name in recipe.disk_modules))
     (etc / "passwd").write_text("root:x:0:0:root:/root:/bin/sh\n")
     (etc / "group").write_text("root:x:0:\n")
     (etc / "os-release").write_text('NAME="vnicaudit rig"\nID=vnicaudit-rig\nVERSION_ID=1\n')
 
 
 def _pack(root: Path, initrd: Path) -> None:
-    command = "find . -print0 | cpio --null --create --format=newc --quiet | gzip -1"
+    # Not compressed: emulated CPUs take longer to unpack it than QEMU takes to load it.
+    command = "find . -print0 | cpio --null --create --format=newc --quiet"
     with initrd.open("wb") as output:
         packed = subprocess.run(
             ["bash", "-o", "pipefail", "-c", command],

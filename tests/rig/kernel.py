@@ -2,6 +2,8 @@
 
 import lzma
 import shutil
+import struct
+import subprocess
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +28,14 @@ class Kernel:
     @property
     def modules(self) -> Path:
         return next((self.tree / MODULES).iterdir())
+
+    def bootable(self) -> bytes:
+        """What QEMU is to load: on x86 the kernel itself instead of its compressed image.
+
+        QEMU starts it by its PVH entry. Under emulation a guest is up a second earlier for it.
+        """
+        image = self.image.read_bytes()
+        return _payload(image) if image[_MAGIC] == b"HdrS" else image
 
     def copy_modules(self, names: Iterable[str], root: Path) -> None:
         """Put modules and those they need, uncompressed, under `root` as modprobe wants them.
@@ -62,6 +72,28 @@ def unpack_kernel(archive: Archive, meta_package: str, tree: Path) -> Kernel:
     kernel = Kernel(tree)
     run("depmod", "--basedir", tree / "usr", kernel.modules.name)
     return kernel
+
+
+# Setup header of an x86 image (the kernel's Documentation/arch/x86/boot.rst).
+_SETUP_SECTORS = 0x1F1
+_MAGIC = slice(0x202, 0x206)
+_PAYLOAD = 0x248
+_SECTOR = 512
+
+
+def _payload(image: bytes) -> bytes:
+    """The ELF file in an x86 image, whose compressed form ends with its length (4 bytes)."""
+    offset, length = struct.unpack_from("<II", image, _PAYLOAD)
+    begin = (image[_SETUP_SECTORS] + 1) * _SECTOR + offset
+    unpacked = subprocess.run(
+        ["zstd", "--decompress", "--stdout"],
+        input=image[begin : begin + length - 4],
+        capture_output=True,
+        check=False,
+    )
+    if unpacked.returncode:
+        raise RigError(f"unpacking a kernel: {unpacked.stderr.decode()}")
+    return unpacked.stdout
 
 
 def _module_name(path: str) -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.rig.agent import Ran
-from tests.rig.domain_xml import Definition, Disk, Nic
+from tests.rig.domain_xml import Definition, Disk, Nic, Pieces
 from tests.rig.errors import RigError
 from tests.rig.guests import Guest
 from tests.rig.hypervisor import Hypervisor
@@ -19,6 +19,9 @@ from tests.rig.images import GuestImage, l1_image
 from tests.rig.process import log, require, run, wait_for
 
 BRIDGE = "br0"
+# Files of L2 guests; a copy of the rig's own modules.
+RUN = "/run/l2"
+RIG = "/srv/rig"
 INBOX_BYTES = 256 * 2**20
 _UNWANTED = {".git", ".mypy_cache", ".pytest_cache", ".ruff_cache", "__pycache__"}
 _FACTS = (Path(__file__).parent / "files/vhost_facts.py").read_text()
@@ -27,7 +30,15 @@ _FACTS = (Path(__file__).parent / "files/vhost_facts.py").read_text()
 def _l2(name: str, accelerator: str, driver: str = "", vcpus: int = 1) -> Definition:
     # The ROM would look for something to boot on the network, all the time.
     nic = Nic(extra=f"{driver}<rom enabled='no'/>")
-    return Definition(name, BRIDGE, (nic,), accelerator=accelerator, vcpus=vcpus, memory_mib=128)
+    return Definition(
+        name=name,
+        bridge=BRIDGE,
+        nics=(nic,),
+        accelerator=accelerator,
+        vcpus=vcpus,
+        memory_mib=128,
+        pieces=Pieces(system=None),
+    )
 
 
 # Guests that say one thing about vhost and may do another; none has anything to boot.
@@ -47,6 +58,7 @@ class VhostFacts:
     netdev: dict[str, object]
     vhost_files: int
     vhost_threads: tuple[str, ...]
+    vdpa_files: int
 
 
 class L1:
@@ -76,12 +88,18 @@ class L1:
         self.run(["blockdev", "--flushbufs", "/dev/vdb"]).output()
         self.run(["tar", "-x", "-f", "/dev/vdb", "-C", to, "--no-same-owner"]).output()
 
+    def write(self, path: str, text: str) -> None:
+        """Write a small file in L1."""
+        self.run(["sh", "-c", 'printf %s "$1" >"$2"', "sh", text, path]).output()
+
+    def virsh(self, *words: str) -> Ran:
+        """Run virsh on L1's libvirt."""
+        return self.run(["virsh", "--connect", "qemu:///system", *words])
+
     def vhost_facts(self, name: str) -> VhostFacts:
         """The facts about the QEMU process of one L2 guest."""
         facts = json.loads(self.run(["python3", "-c", _FACTS, name]).output())
-        return VhostFacts(
-            facts["pid"], facts["netdev"], facts["vhost_files"], tuple(facts["vhost_threads"])
-        )
+        return VhostFacts(**facts | {"vhost_threads": tuple(facts["vhost_threads"])})
 
 
 def bring_up(hypervisor: Hypervisor) -> L1:
@@ -115,27 +133,21 @@ def _bring_up(hypervisor: Hypervisor, image: GuestImage, name: str) -> L1:
     guest.boot()
     l1 = L1(guest, inbox)
     try:
-        _start_l2(l1, hypervisor.folder)
+        _start_l2(l1)
     except RigError:
         guest.remove()
         raise
     return l1
 
 
-def _start_l2(l1: L1, folder: Path) -> None:
-    wait_for(lambda: _virsh(l1, "list").exit_code == 0, "libvirt of L1 answers", seconds=120)
-    definitions = folder / "l2"
-    definitions.mkdir(exist_ok=True)
+def _start_l2(l1: L1) -> None:
+    wait_for(lambda: l1.virsh("list").exit_code == 0, "libvirt of L1 answers", seconds=120)
+    l1.run(["mkdir", RUN]).output()
+    l1.put(Path(__file__).parent, f"{RIG}/tests/rig")
     for guest in L2_GUESTS:
-        (definitions / f"{guest.name}.xml").write_text(guest.xml())
-    l1.put(definitions, "/run/l2")
-    for guest in L2_GUESTS:
-        _virsh(l1, "define", f"/run/l2/{guest.name}.xml").output()
-        _virsh(l1, "start", guest.name).output()
-
-
-def _virsh(l1: L1, *words: str) -> Ran:
-    return l1.run(["virsh", "--connect", "qemu:///system", *words])
+        l1.write(f"{RUN}/{guest.name}.xml", guest.xml())
+        l1.virsh("define", f"{RUN}/{guest.name}.xml").output()
+        l1.virsh("start", guest.name).output()
 
 
 def _wanted(entry: tarfile.TarInfo) -> tarfile.TarInfo | None:

@@ -4,8 +4,9 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.rig.debian import KEYRING, SUITE, mirror
-from tests.rig.initramfs import FILES
+from tests.rig import programs
+from tests.rig.debian import KEYRING, SUITE, Archive, mirror
+from tests.rig.initramfs import FILES, merged_folders
 from tests.rig.kernel import Kernel
 from tests.rig.process import run
 
@@ -26,6 +27,10 @@ PACKAGES = (
     "qemu-system-x86",
 )
 MODULES = ("bridge", "kvm_amd", "macvtap", "tun", "vduse", "vhost_net", "vhost_vdpa")
+# What serves a vDPA device is DPDK's testpmd: it is taken out of its package, which would bring
+# all that is needed to compile programs. Its drivers are plugins.
+DPDK_PACKAGES = ("dpdk-dev", "librte-mempool-ring25", "librte-net-tap25", "librte-net-vhost25")
+DPDK_PLUGINS = ("librte_mempool_ring.so.25", "librte_net_tap.so.25", "librte_net_vhost.so.25")
 FILES_IN_PLACE = {
     "l1-init.sh": "usr/local/sbin/rig-init",
     "qemu.conf": "etc/libvirt/qemu.conf",
@@ -42,18 +47,20 @@ path-exclude=/usr/share/man/*
 def sources() -> Iterator[Path | str]:
     """All that decides what `build` makes, besides the small guest."""
     yield Path(__file__)
+    yield Path(programs.__file__)
     yield from (FILES / name for name in FILES_IN_PLACE)
 
 
-def build(kernel: Kernel, initrd: Path, folder: Path) -> None:
-    """Fill a folder with `disk.img`; the small guest's files are in its /srv/guest."""
+def build(guest: Path, folder: Path) -> None:
+    """Fill a folder with `disk.img`. What boots the small guest, whose folder is given, is in
+    its /srv/guest."""
     root = folder / "root"
     _install(root)
-    kernel.copy_modules(MODULES, root)
-    guest = root / "srv/guest"
-    guest.mkdir()
-    shutil.copy(kernel.image, guest / "vmlinuz")
-    shutil.copy(initrd, guest / "initrd")
+    _add_testpmd(root, folder / "dpdk")
+    Kernel(guest / "kernel").copy_modules(MODULES, root)
+    (root / "srv/guest").mkdir()
+    for name in ("image", "initrd"):
+        shutil.copy(guest / name, root / "srv/guest")
     for name, place in FILES_IN_PLACE.items():
         shutil.copy(FILES / name, root / place)
         (root / place).chmod(0o755)
@@ -76,6 +83,14 @@ def _install(root: Path) -> None:
     _isolated("chroot", root, "env", "DEBIAN_FRONTEND=noninteractive", "LC_ALL=C", *install)
     for leftover in ("var/cache/apt", "var/lib/apt/lists"):
         shutil.rmtree(root / leftover)
+
+
+def _add_testpmd(root: Path, work: Path) -> None:
+    tree = work / "tree"
+    merged_folders(tree)
+    Archive("amd64", work / "apt").unpack_with_dependencies(DPDK_PACKAGES, tree)
+    programs.copy_programs(["dpdk-testpmd"], tree, root, plugins=DPDK_PLUGINS)
+    shutil.rmtree(work)
 
 
 def _isolated(*argv: str | Path) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import msgspec
 
 from vnicaudit.model.domain import Domain
+from vnicaudit.model.models import VIRTIO
 from vnicaudit.model.nic import Nic, RunningNic
 from vnicaudit.model.running import RunningQemu
 from vnicaudit.platforms.qemu.domain import anonymous
@@ -32,9 +33,13 @@ def join(domain: Domain, running: RunningQemu) -> Domain:
     NICs are matched by MAC, among equal MACs by id and then by order; the rest by id. A NIC that
     was plugged later is not on the command line and stays without. One that only the command line
     has is gone: the running definition lists every NIC, those of ``<qemu:commandline>`` too, and
-    the command line does not forget one that was unplugged.
+    the command line does not forget one that was unplugged. So it may name the device that was
+    exchanged for another one with the same MAC while the guest ran: that one does not run.
     """
     pairs = _match(domain.nics, list(running.nics))
+    pairs = {
+        index: other for index, other in pairs.items() if not _exchanged(domain.nics[index], other)
+    }
     nics = tuple(
         nic if index not in pairs else msgspec.structs.replace(nic, running=anonymous(pairs[index]))
         for index, nic in enumerate(domain.nics)
@@ -65,6 +70,12 @@ def _match(nics: tuple[Nic, ...], left: list[RunningNic]) -> dict[int, RunningNi
             if found is not None:
                 pairs[index] = left.pop(found)
     return pairs
+
+
+def _exchanged(nic: Nic, other: RunningNic) -> bool:
+    """Whether one of the two is virtio and the other is not."""
+    model = nic.declared.model
+    return model is not None and (model in VIRTIO) != (other.model in VIRTIO)
 
 
 def _same_mac_and_id(nic: Nic, other: RunningNic) -> bool:

@@ -26,12 +26,13 @@ class LiveDomain(NamedTuple):
 
 class LiveDefinition(NamedTuple):
     """A domain as it is, and its persistent definition: what that says, and its text without
-    passwords (empty: it has none)."""
+    passwords (empty: it has none). ``local``: its host is this machine."""
 
     running: Domain
     domain: Domain
     text: bytes
     host: HostConfig
+    local: bool
 
 
 def read_processes(name: str) -> Iterator[Domain | ReadError]:
@@ -95,10 +96,11 @@ def read_live_definitions(
         if isinstance(item, ReadError):
             yield item
         elif here is None:
-            yield LiveDefinition(item.running, item.domain, item.text, host.declared)
+            yield LiveDefinition(item.running, item.domain, item.text, host.declared, local=False)
         else:
             config = here.config(host.declared, item.domain)
-            yield LiveDefinition(here.joined(item.running), item.domain, item.text, config)
+            running = here.joined(item.running)
+            yield LiveDefinition(running, item.domain, item.text, config, local=True)
 
 
 class _Here:

@@ -16,7 +16,7 @@ import msgspec
 from vnicaudit.audit.catalogue import rule_ids
 from vnicaudit.audit.selection import Exclusion
 from vnicaudit.audit.settings_file import Source, find, read
-from vnicaudit.audit.settings_keys import Settings, SuppressTable
+from vnicaudit.audit.settings_keys import PolicyTable, Settings, SuppressTable
 from vnicaudit.audit.suppression import Suppression, close_to
 from vnicaudit.errors import UsageError
 from vnicaudit.model.location import Location
@@ -24,6 +24,14 @@ from vnicaudit.model.version import Version
 
 _ELEMENT = re.compile(r"(?<!^suppress)\[\d+\]$")
 """The index of an element in msgspec's path: the key says enough."""
+
+_RING = '"keep", 256, 512 or 1024'
+_POLICY = {
+    "queues": '"keep", "auto" or a number from 1',
+    "rx-queue-size": _RING,
+    "tx-queue-size": _RING,
+}
+"""What a key of the policy takes, where it is not just a number."""
 
 
 class Loaded(msgspec.Struct, frozen=True):
@@ -85,17 +93,23 @@ def _suppressions(source: Source, settings: Settings) -> Iterator[Suppression]:
 
 def _unknown_keys(source: Source) -> Iterator[UsageError]:
     """Keys that mean nothing, with the one that was probably meant."""
-    known = [field.encode_name for field in msgspec.structs.fields(Settings)]
-    for key in source.table:
-        if key not in known:
-            yield source.error(f"unknown key {key!r}{close_to(key, known)}", key)
-    known = [field.encode_name for field in msgspec.structs.fields(SuppressTable)]
+    for key, known in _strange(source.table, Settings):
+        yield source.error(f"unknown key {key!r}{close_to(key, known)}", key)
     tables: Any = source.table.get("suppress")
     for index, table in enumerate(tables if isinstance(tables, list) else ()):
-        for key in table if isinstance(table, dict) else ():
-            if key not in known:
-                message = f"unknown key {key!r} in [[suppress]]{close_to(key, known)}"
-                yield source.error(message, f"suppress[{index}].{key}")
+        for key, known in _strange(table, SuppressTable):
+            message = f"unknown key {key!r} in [[suppress]]{close_to(key, known)}"
+            yield source.error(message, f"suppress[{index}].{key}")
+    for key, known in _strange(source.table.get("policy"), PolicyTable):
+        yield _policy_error(source, f"unknown key {key!r} in [policy]{close_to(key, known)}", key)
+
+
+def _strange(table: Any, kind: type[msgspec.Struct]) -> Iterator[tuple[str, list[str]]]:
+    """The keys of a table that its kind does not have, each with those it has."""
+    known = [field.encode_name for field in msgspec.structs.fields(kind)]
+    for key in table if isinstance(table, dict) else ():
+        if key not in known:
+            yield key, known
 
 
 def _refused(source: Source, message: str) -> UsageError:
@@ -105,11 +119,29 @@ def _refused(source: Source, message: str) -> UsageError:
     missing = what.removeprefix("Object missing required field ")
     if missing != what:
         return source.error(f"{missing.strip('`')!r} is missing in [[suppress]]", path)
+    if path.startswith("policy."):
+        key = path.removeprefix("policy.")
+        return _policy_error(source, f"{key}: expected {_POLICY.get(key, 'a number from 1')}", key)
     if "RFC3339" in what or "`datetime`" in what:
         what = "expected a date such as 2027-01-31"
     what = what.replace(" | null`", "`")
     key = path.rpartition(".")[2] or "the table"
     return source.error(f"{key}: {what[:1].lower()}{what[1:]}", path)
+
+
+def _policy_error(source: Source, message: str, key: str) -> UsageError:
+    """A usage error about a key in the policy, with the key's line or else the table's."""
+    start = source.line("policy")
+    if start is None:  # policy.queues = 4
+        return source.error(message, f"policy.{key}")
+    assigns = re.compile(rf"""\s*["']?{re.escape(key)}["']?\s*=""")
+    for number, line in enumerate(source.text.split("\n")[start:], start + 1):
+        if line.lstrip().startswith("["):
+            break
+        if assigns.match(line):
+            start = number
+            break
+    return UsageError(f"{source.file}:{start}: {message}")
 
 
 def _check(source: Source, settings: Settings) -> None:

@@ -61,6 +61,41 @@ class SuppressTable(
     ] = None
 
 
+class PolicyTable(
+    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="kebab"
+):
+    """Queues and rings that `vnicaudit plan` gives to NICs."""
+
+    queues: Annotated[
+        Literal["keep", "auto"] | Annotated[int, msgspec.Meta(ge=1)],
+        _key(
+            "Queue pairs of a NIC: `keep` what is set, `auto` one per vCPU up to `queues-max` (on "
+            "s390x 2), or a number. Never more than the guest has vCPUs.",
+            "auto",
+            4,
+        ),
+    ] = "keep"
+    queues_max: Annotated[
+        Annotated[int, msgspec.Meta(ge=1)], _key("The most queue pairs that `auto` gives.", 4)
+    ] = 8
+    rx_queue_size: Annotated[
+        Literal["keep", 256, 512, 1024],
+        _key("Descriptors of a receive ring: `keep` what is set, or a number.", 1024),
+    ] = "keep"
+    tx_queue_size: Annotated[
+        Literal["keep", 256, 512, 1024],
+        _key(
+            "Descriptors of a transmit ring: `keep` what is set, or a number. Above 256 on "
+            "vhost-user and vDPA only.",
+            1024,
+        ),
+    ] = "keep"
+    vectors_max: Annotated[
+        Annotated[int, msgspec.Meta(ge=1)],
+        _key("Interrupt vectors of all NICs of a guest that queues may be added up to.", 128),
+    ] = 200
+
+
 class Settings(
     msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="kebab"
 ):
@@ -107,3 +142,7 @@ class Settings(
     suppress: Annotated[
         tuple[SuppressTable, ...], _key("Findings that somebody accepted, with a reason.")
     ] = ()
+    policy: Annotated[
+        PolicyTable,
+        _key("Queues and rings that `vnicaudit plan` gives to NICs.", {"queues": "auto"}),
+    ] = PolicyTable()

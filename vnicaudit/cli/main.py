@@ -15,7 +15,7 @@ from vnicaudit import __version__
 from vnicaudit.cli.stdout import discard, flush
 from vnicaudit.errors import ReaderGoneError, VnicauditError
 
-_COMMANDS = ("audit", "nics", "explain", "rules")
+_COMMANDS = ("audit", "nics", "explain", "rules", "plan", "apply", "rollback", "runs")
 
 _EPILOG = """\b
 Examples:
@@ -26,10 +26,12 @@ Examples:
   vnicaudit nics /proc                           every NIC of every running QEMU
   vnicaudit explain qemu:///system --nic 52:54:00:12:34:56
   vnicaudit rules VNIC001                        a rule's manual page
+  vnicaudit plan qemu:///system -o plan.json     what would be changed
+  vnicaudit apply plan.json                      … and do it
 
 \b
 Exit codes: 0 clean, 1 findings, 2 usage, 3 internal error, 4 a target could not
-be read, 5 a fix was not made, 130 interrupted."""
+be read, 5 a change was not made or not verified, 6 rolled back, 130 interrupted."""
 
 
 class _Commands(click.Group):
@@ -58,6 +60,10 @@ _SUMMARIES = {
     "nics": "Every vNIC, as declared and as it really is.",
     "explain": "One vNIC, layer by layer: who declares what, what wins, why.",
     "rules": "The catalogue of rules, or one rule's manual page.",
+    "plan": "What would be changed, as a diff and in words.",
+    "apply": "Carry a plan out: define, restart or hot swap, verify.",
+    "rollback": "Take a run back.",
+    "runs": "What was applied, when, with which outcome.",
 }
 
 
@@ -70,8 +76,8 @@ def cli() -> None:
 
     TARGETs are files or folders of libvirt domain XML, QEMU command lines, QEMU logs, ps output,
     nova.conf, KubeVirt manifests, image and flavor definitions (recognised by content), `-` for
-    standard input, /proc for what runs here, and libvirt URIs. Live connections are read-only;
-    nothing is changed but files, by `audit --fix`.
+    standard input, /proc for what runs here, and libvirt URIs. All is read-only, but for `apply`
+    and `rollback`, which ask first, and `audit --fix`, which changes files.
     """
 
 

@@ -46,3 +46,35 @@ class Host(msgspec.Struct, frozen=True):
     name: str
     declared: HostConfig = HostConfig()
     networks: tuple[Network, ...] = ()
+
+
+class VdpaDevice(msgspec.Struct, frozen=True):
+    """One device on the vDPA bus. ``path`` is what a NIC names (``/dev/vhost-vdpa-0``); None: it
+    has none, as no driver that makes one is bound to it."""
+
+    name: str
+    path: str | None = None
+    driver: str | None = None
+    """``vhost_vdpa``, ``virtio_vdpa``; ``""`` when it is bound to none."""
+    parent_bus: str | None = None
+    """``pci``, ``auxiliary``, ``vduse``; None also for a simulator, which has no parent."""
+    parent: str | None = None
+    """``0000:05:00.2``; of VDUSE the name its program gave it."""
+    vduse: bool | None = None
+    """A program is the device, by VDUSE."""
+    shared_memory: bool | None = None
+    """The guest's memory must be shared: the device reads it by the address QEMU has it at."""
+    virtqueues: int | None = None
+    """How many it has; sysfs says it of VDUSE only, since Linux 6.4."""
+
+
+def needed_memlock_kib(ram_kib: int, vdpa_count: int) -> int:
+    """How much memory libvirt lets QEMU lock for a domain with that many vDPA devices: all of it
+    for each, and 1 GiB. It is more than the host has, easily, and only a limit.
+
+    libvirt 11.3 ``qemuDomainGetMemLockLimitBytes`` (src/qemu/qemu_domain.c): vDPA devices count
+    since 7.2, each of them since 8.7. Not so with ``<hard_limit>`` (which is the limit then), with
+    ``<locked/>`` (there is none), on ppc64 with KVM, and with VFIO or NVMe devices, which add to
+    it.
+    """
+    return vdpa_count * ram_kib + 1024 * 1024 if vdpa_count else 0

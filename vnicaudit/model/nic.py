@@ -151,3 +151,7 @@ class Nic(msgspec.Struct, frozen=True):
     running: RunningNic | None = None
     effective: Effective | None = None
     """Filled in by :mod:`vnicaudit.audit.effective`; None before."""
+    address: str | None = None
+    """Where it sits, as the definition has it: ``0000:00:03.0`` on PCI (domain, bus, slot,
+    function), ``fe.0.0001`` on ccw (cssid, ssid, devno). None elsewhere, and where it is not, or
+    only in part, written."""

@@ -1,4 +1,7 @@
-"""What would be changed on which NIC, written down to be reviewed before anything is done."""
+"""What would be changed on which NIC, written down to be reviewed before anything is done.
+
+A plan is edited by hand, so a field that there is none of is an error, not passed over.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +19,10 @@ it. ``hotswap``: and exchange the device under the running guest."""
 Goal = Literal["virtio", "vdpa", "vhostuser"]
 GOALS: tuple[Goal, ...] = ("virtio", "vdpa", "vhostuser")
 
+PLAN_SCHEMA: Literal["vnicaudit.plan/1"] = "vnicaudit.plan/1"
 
-class ModeOption(msgspec.Struct, frozen=True):
+
+class ModeOption(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Whether a step can take effect this way; ``reason`` says why not."""
 
     mode: Mode
@@ -25,7 +30,7 @@ class ModeOption(msgspec.Struct, frozen=True):
     reason: str = ""
 
 
-class Loss(msgspec.Struct, frozen=True):
+class Loss(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A function of the NIC that the change takes away. It blocks the step unless ``accepted``.
 
     ``function`` is the name to accept it by: ``filterref``, ``isolation``, ``bandwidth``…
@@ -36,7 +41,7 @@ class Loss(msgspec.Struct, frozen=True):
     accepted: bool = False
 
 
-class Naming(msgspec.Struct, frozen=True):
+class Naming(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The interface's name in the guest before and after; None where it cannot be told.
     ``reason`` says how it was found or predicted."""
 
@@ -52,7 +57,7 @@ class Naming(msgspec.Struct, frozen=True):
         return self.before != self.after
 
 
-class Snippet(msgspec.Struct, frozen=True):
+class Snippet(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A piece of the guest's configuration that keeps the interface's name (or its address).
 
     ``kind``: systemd-link, netplan, networkmanager, ifcfg or netsh; ``path``: where it goes in the
@@ -64,7 +69,7 @@ class Snippet(msgspec.Struct, frozen=True):
     text: str
 
 
-class GuestView(msgspec.Struct, frozen=True):
+class GuestView(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What the guest will see: PCI ids as ``8086:100e``; slots as ``0000:00:03.0``, on s390x as
     ``0.0.0001`` (the ccw device number); None where it cannot be told or there is none."""
 
@@ -80,7 +85,7 @@ class GuestView(msgspec.Struct, frozen=True):
     snippets: tuple[Snippet, ...] = ()
 
 
-class Step(msgspec.Struct, frozen=True):
+class Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One change to one NIC.
 
     ``target`` is what was named to find it; ``file`` is set for a definition in a file. ``digest``
@@ -90,7 +95,7 @@ class Step(msgspec.Struct, frozen=True):
 
     id: str
     platform: str
-    """``libvirt`` or ``file``; ``nova``, ``kubevirt``, ``ovirt``: not done here, see ``route``."""
+    """``libvirt``: a domain of a live host; ``file``: domain XML in a file."""
     target: str
     nic: NicRef
     owner: str
@@ -115,6 +120,17 @@ class Step(msgspec.Struct, frozen=True):
     notes: tuple[str, ...] = ()
     """What else to know: a managed save, a host that could not be looked at."""
     file: str | None = None
+    place: str | None = None
+    """XPath of the NIC in the file."""
+
+    @property
+    def refused(self) -> tuple[str, ...]:
+        """Everything because of which it is not applied; empty: it can be."""
+        lost = tuple(
+            f"{loss.detail} (accept it by name: {loss.function})"
+            for loss in self.losses if not loss.accepted
+        )  # fmt: skip
+        return self.blocked + lost
 
     def mode(self, name: Mode) -> ModeOption:
         """Whether it can take effect that way."""
@@ -124,7 +140,7 @@ class Step(msgspec.Struct, frozen=True):
         return ModeOption(name, possible=False, reason="not foreseen")
 
 
-class Left(msgspec.Struct, frozen=True):
+class Left(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A NIC with findings that is not planned, and why."""
 
     nic: NicRef
@@ -133,7 +149,7 @@ class Left(msgspec.Struct, frozen=True):
     reason: str
 
 
-class Plan(msgspec.Struct, frozen=True):
+class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The reviewable file, ``vnicaudit.plan/1``."""
 
     tool: str
@@ -145,4 +161,4 @@ class Plan(msgspec.Struct, frozen=True):
     left: tuple[Left, ...] = ()
     errors: tuple[str, ...] = ()
     """What could not be read."""
-    schema: str = "vnicaudit.plan/1"
+    schema: Literal["vnicaudit.plan/1"] = PLAN_SCHEMA

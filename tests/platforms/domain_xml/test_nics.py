@@ -94,6 +94,25 @@ def test_a_long_word_is_cut_and_a_long_path_is_not() -> None:
     assert found.declared.backend_vhost == f"/{long}"
 
 
+@pytest.mark.parametrize(
+    ("address", "expected"),
+    [
+        ("type='pci' domain='0x0000' bus='0x02' slot='0x1e' function='0x7'", "0000:02:1e.7"),
+        ("type='pci' bus='2' slot='036'", "0000:02:1e.0"),
+        ("type='pci' domain='0x10001' bus='0x00' slot='0x03'", "10001:00:03.0"),
+        ("type='pci'", None),
+        ("type='pci' slot='three'", None),
+        ("type='ccw' cssid='0xfe' ssid='0x1' devno='0x0a0f'", "fe.1.0a0f"),
+        ("type='ccw' cssid='0xfe' ssid='0x0'", None),
+        ("type='virtio-mmio'", None),
+        ("slot='0x03'", None),
+    ],
+)
+def test_where_it_sits(address: str, expected: str | None) -> None:
+    assert nic(f"<address {address}/>").address == expected
+    assert nic("<model type='virtio'/>").address is None
+
+
 def test_offloads_that_are_off() -> None:
     found = nic(
         "<driver><host csum='off' tso4='on' gso='off'/><guest tso6='off'/>"

@@ -200,6 +200,11 @@ def test_what_differs(before: str, change: Change, after: str) -> None:
         ("<interface/>", _change("queues", None), "there is no <driver> in the <interface>"),
         ("<interface><driver/></interface>", _change("queues", None), "the attribute is not there"),
         (
+            "<interface><driver/></interface>",
+            _change("host_off", None),
+            "there is no <host> in <driver>",
+        ),
+        (
             "<interface/>",
             _change("mac", "52:54:00:00:00:09"),
             "mac/@address is not changed in place",
@@ -239,6 +244,13 @@ def test_what_cannot_be_written(inside: str, change: Change, reason: str) -> Non
 def test_what_is_somebody_elses(data: bytes, xpath: str, reason: str) -> None:
     with pytest.raises(OwnedError, match=reason):
         _edited(data, _change("model", "virtio"), xpath)
+
+
+@pytest.mark.parametrize("number", [2, 9])
+def test_a_domain_that_is_not_there_any_more(number: int) -> None:
+    data = f"a log\n{_HEAD}<interface/>{_TAIL}\n<domain><name>cut".encode()
+    with pytest.raises(RefusedError, match="the domain is not found again"):
+        _edited(data, _change("model", "virtio"), f"/domain[{number}]/devices/interface[1]")
 
 
 def test_a_nic_in_qemu_arguments() -> None:

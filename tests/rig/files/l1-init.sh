@@ -13,7 +13,9 @@ mount -t cgroup2 cgroup /sys/fs/cgroup
 hostname l1
 modprobe --all bridge tun kvm_amd vhost_net
 ip link set lo up
-ip link add br0 type bridge
+# With a MAC of its own br0 does not take that of whatever joins it.
+ip link add br0 address 52:54:00:00:00:01 type bridge
+ip address add 10.199.0.1/24 dev br0
 ip link set br0 up
 
 virtlogd --daemon

@@ -14,6 +14,7 @@ facts = {
     "pid": pid,
     "netdev": json.loads(words[words.index("-netdev") + 1]),
     "vhost_files": opened.count("/dev/vhost-net"),
+    "vdpa_files": sum(path.startswith("/dev/vhost-vdpa-") for path in opened),
     "vhost_threads": sorted(name for name in threads if name.startswith("vhost")),
 }
 print(json.dumps(facts))

@@ -9,12 +9,14 @@ from vnicaudit.errors import RefusedError
 from vnicaudit.platforms.domain_xml.tags import Attribute, Element, attributes
 from vnicaudit.text.edits import Edit
 
-_BEFORE = (
-    b"mac", b"source", b"actual", b"virtualport", b"vlan", b"ip", b"route", b"script",
-    b"downscript", b"backenddomain", b"target", b"guest", b"model", b"driver", b"backend",
+_ORDER = (
+    b"mac", b"source", b"actual", b"virtualport", b"bandwidth", b"vlan", b"port", b"ip", b"route",
+    b"portForward", b"script", b"downscript", b"backenddomain", b"target", b"guest", b"model",
+    b"driver", b"backend", b"filterref", b"tune", b"teaming", b"link", b"mtu", b"coalesce", b"boot",
+    b"alias", b"rom", b"acpi", b"address",
 )  # fmt: skip
-"""Children of ``<interface>`` in the order libvirt writes them (``virDomainNetDefFormat``), up to
-the last that is ever put in. Readers take them in any order."""
+"""Children of ``<interface>`` in the order libvirt writes them (``virDomainNetDefFormat``).
+Readers take them in any order."""
 
 _LEAD = re.compile(rb"\r?\n[ \t]*\Z")
 _LONGEST_LEAD = 1024
@@ -41,7 +43,7 @@ def with_child(
 ) -> Iterator[Edit]:
     """A new element ``<tag name='value'/>``, on a line of its own where its siblings are."""
     new = b"<" + tag + _assignment(b" ", name, value, _house_quote(data, parent)) + b"/>"
-    before = _BEFORE[: _BEFORE.index(tag)]
+    before = _ORDER[: _ORDER.index(tag)]
     siblings = [child for child in parent.children if child.name in before]
     if siblings:
         place = _behind(data, siblings[-1].end)
@@ -53,16 +55,19 @@ def with_child(
         yield _opened(data, parent, new)
 
 
-def without_attributes(data: bytes, element: Element, names: set[bytes]) -> Edit:
-    """The element without these attributes; itself taken out where it says nothing any more.
+def without_attributes(
+    data: bytes, element: Element, names: set[bytes], *, keep: bool = False
+) -> Edit:
+    """The element without these attributes; itself taken out where it says nothing any more, unless
+    it is to be kept.
 
-    Raises RefusedError where one is not there, or where another stands between them.
+    Raises RefusedError where one is not there.
     """
     given = attributes(data, element)
     gone = [found for found in given if found.name in names]
     if not gone or len(gone) < len(names):
         raise RefusedError("the attribute is not there")
-    if is_bare(data, element, names):
+    if not keep and is_bare(data, element, names):
         return without(data, element)
     start, end = gone[0].start, gone[-1].end
     kept = (found for found in given if start <= found.start < end and found.name not in names)

@@ -16,6 +16,11 @@ from vnicaudit.platforms.domain_xml.values import number
 
 _SOURCE_ATTRIBUTES = ("bridge", "network", "dev", "path", "name", "address")
 
+_PCI_ATTRIBUTES = ("domain", "bus", "slot", "function")
+_CCW_ATTRIBUTES = ("cssid", "ssid", "devno")
+_NO_PCI_ADDRESS = "0000:00:00.0"
+"""All zero is none to libvirt (``virPCIDeviceAddressIsEmpty``): it chooses one."""
+
 _ON_BRIDGE: Part = ("actual", (("type", "network"),))
 """What ``<source bridge=…>`` on ``type='network'`` says: libvirt adds it while the guest runs,
 when the network has a bridge of libvirt's own. A live status has ``<actual type=…>`` instead."""
@@ -48,6 +53,7 @@ def interface_nic(element: etree._Element, index: int, location: Location, base:
         source=walk.source,
         target_dev=walk.target_dev,
         alias=walk.alias,
+        address=walk.address,
         lines=tuple(lines),
         places=tuple(walk.places(location, base)) if walk.inner else (),
     )
@@ -57,7 +63,9 @@ class _Walk:
     """What the walk over an interface's children gathers: who it is, and what is set (raw);
     ``inner`` has the elements inside of children that fields stand in."""
 
-    __slots__ = ("alias", "device", "inner", "kind", "mac", "raw", "source", "target_dev")
+    __slots__ = (
+        "address", "alias", "device", "inner", "kind", "mac", "raw", "source", "target_dev",
+    )  # fmt: skip
 
     def __init__(self, kind: str) -> None:
         self.kind = kind
@@ -68,6 +76,7 @@ class _Walk:
         self.device: str | None = None
         self.target_dev: str | None = None
         self.alias: str | None = None
+        self.address: str | None = None
 
     def places(self, nic: Location, base: int) -> Iterator[tuple[str, Location]]:
         """Where the fields inside of children stand; ``nic`` is the interface's place."""
@@ -108,6 +117,17 @@ def _read_alias(walk: _Walk, element: etree._Element) -> None:
     walk.alias = element.get("name")
 
 
+def _read_address(walk: _Walk, element: etree._Element) -> None:
+    given = dict(element.items())
+    walk.raw.append(("address", tuple(given.items())))
+    kind = given.get("type")
+    if kind == "pci":
+        found = _pci_name([given.get(name, "0x0") for name in _PCI_ATTRIBUTES])
+        walk.address = None if found == _NO_PCI_ADDRESS else found
+    elif kind == "ccw":
+        walk.address = _ccw_name([number(given.get(name, "")) for name in _CCW_ATTRIBUTES])
+
+
 def _read_driver(walk: _Walk, element: etree._Element) -> None:
     walk.raw.append(("driver", tuple(element.items())))
     for name in ("host", "guest"):
@@ -124,6 +144,7 @@ _READERS: dict[str, Callable[[_Walk, etree._Element], None]] = {
     "target": _read_target,
     "alias": _read_alias,
     "driver": _read_driver,
+    "address": _read_address,
 }
 """Children that are more than attributes of the table in ``fields.py``."""
 
@@ -152,7 +173,7 @@ def hostdev_nic(element: etree._Element, index: int, location: Location) -> Nic:
     address = element.find("source/address")
     source = None
     if address is not None:
-        parts = [address.get(name, "0x0") for name in ("domain", "bus", "slot", "function")]
+        parts = [address.get(name, "0x0") for name in _PCI_ATTRIBUTES]
         source = _pci_name(parts)
     return Nic(
         index=index,
@@ -168,3 +189,10 @@ def _pci_name(parts: list[str]) -> str | None:
         return None
     domain, bus, slot, function = numbers
     return f"{domain:04x}:{bus:02x}:{slot:02x}.{function:x}"
+
+
+def _ccw_name(numbers: list[int | None]) -> str | None:
+    if None in numbers:
+        return None
+    cssid, ssid, devno = numbers
+    return f"{cssid:02x}.{ssid:x}.{devno:04x}"

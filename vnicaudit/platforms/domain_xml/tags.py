@@ -11,10 +11,13 @@ import re
 from typing import NamedTuple
 
 _TAG = re.compile(
-    rb"<!--.*?-->|<!\[CDATA\[.*?\]\]>|<\?.*?\?>"
-    rb"|<(?P<close>/)?(?P<name>[^\s<>/!?=\"']+)(?P<attributes>(?:[^<>\"']|\"[^\"]*\"|'[^']*')*)>",
+    rb"<!--.*?-->|<!\[CDATA\[.*?\]\]>|<\?.*?\?>|</[^>]*>"
+    rb"|<([^\s<>/!?=\"']+)([^<>\"']*(?:(?:\"[^\"]*\"|'[^']*')[^<>\"']*)*)>",
     re.DOTALL,
 )
+"""Groups 1 and 2: name and attributes of a start tag, or of ``<a/>``. Everything else is passed
+over as a whole, so that nothing in it is taken for a tag."""
+_SLASH = ord("/")
 _ATTRIBUTE = re.compile(rb"(\s+)([^\s=\"'<>/]+)\s*=\s*(?:\"([^\"<]*)\"|'([^'<]*)')")
 _DEFAULT_NAMESPACE = re.compile(rb"\sxmlns\s*=\s*(?:\"[^\"]|'[^'])")
 
@@ -80,55 +83,62 @@ def tree(data: bytes, start: int, path: tuple[bytes, ...]) -> Element | None:
     it) and everything below the last of these. None where there is none, or where it never ends.
     """
     walk = _Walk(path)
+    passed = 0  # depth in an element of no interest: most of a domain is, so this is the short way
     for match in _TAG.finditer(data, start):
-        if match["name"] is None:
-            continue
-        if match["close"]:
-            walk.close(match)
-        else:
-            walk.open(match)
-        if not walk.stack:
+        if match[1] is None:
+            if data[match.start() + 1] != _SLASH:
+                continue
+            if passed:
+                passed -= 1
+            elif walk.close(match):
+                return walk.root
+        elif passed or not walk.open(match):
+            passed += data[match.end() - 2] != _SLASH
+        elif data[match.end() - 2] == _SLASH and walk.leave():
             return walk.root
     return None
 
 
 class _Walk:
-    """Goes over the tags of one element. ``stack`` holds the open elements, each with whether its
-    children are kept."""
+    """Goes over the tags of one element. ``stack`` holds the open elements that are kept."""
 
     def __init__(self, path: tuple[bytes, ...]) -> None:
         self.root: Element | None = None
-        self.stack: list[tuple[Element, bool]] = []
+        self.stack: list[Element] = []
         self._path = path
         self._foreign: int | None = None
         """Depth of the element whose default namespace holds."""
 
-    def open(self, match: re.Match[bytes]) -> None:
-        """A start tag, or ``<a/>``."""
+    def open(self, match: re.Match[bytes]) -> bool:
+        """Keep the element of a start tag, or of ``<a/>``; False where it is not wanted."""
         depth = len(self.stack)
-        if self._foreign is None and _DEFAULT_NAMESPACE.search(match["attributes"]):
+        foreign = self._foreign is not None
+        if not foreign and b"xmlns" in match[2] and _DEFAULT_NAMESPACE.search(match[2]):
+            foreign = True
+        name = FOREIGN if foreign else match[1]
+        if 0 < depth <= len(self._path) and name != self._path[depth - 1]:
+            return False
+        if foreign and self._foreign is None:
             self._foreign = depth
-        name = match["name"] if self._foreign is None else FOREIGN
         element = Element(name, match.start(), match.end())
-        kept = not depth or (self.stack[-1][1] and self._wanted(name, depth))
-        if depth and kept:
-            self.stack[-1][0].children.append(element)
-        self.root = self.root or element
-        self.stack.append((element, kept))
-        if match["attributes"].endswith(b"/"):
-            self._leave()
+        if depth:
+            self.stack[-1].children.append(element)
+        else:
+            self.root = element
+        self.stack.append(element)
+        return True
 
-    def close(self, match: re.Match[bytes]) -> None:
-        """An end tag."""
+    def close(self, match: re.Match[bytes]) -> bool:
+        """An end tag; whether it is the root's."""
         if self.stack:
-            element = self.stack[-1][0]
-            element.close_start, element.end = match.start(), match.end()
-            self._leave()
+            element = self.stack[-1]
+            element.close_start, element.end = match.span()
+        return self.leave()
 
-    def _wanted(self, name: bytes, depth: int) -> bool:
-        return depth > len(self._path) or name == self._path[depth - 1]
-
-    def _leave(self) -> None:
-        self.stack.pop()
-        if self._foreign == len(self.stack):
-            self._foreign = None
+    def leave(self) -> bool:
+        """The innermost element has ended; whether it is the root."""
+        if self.stack:
+            self.stack.pop()
+            if self._foreign == len(self.stack):
+                self._foreign = None
+        return not self.stack

@@ -8,23 +8,45 @@ which libvirt would make up others.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 from vnicaudit.errors import OwnedError, RefusedError
 from vnicaudit.model.finding import Change
 from vnicaudit.model.location import Location
 from vnicaudit.platforms.domain_xml import markup
-from vnicaudit.platforms.domain_xml.fields import FIELDS, XPATH
+from vnicaudit.platforms.domain_xml.changeable import (
+    ATTRIBUTES,
+    ENTAILED,
+    REQUIRED,
+    WHOLE,
+    written,
+)
+from vnicaudit.platforms.domain_xml.elements import interface_at, interface_from, root_at
+from vnicaudit.platforms.domain_xml.fields import XPATH, Field
+from vnicaudit.platforms.domain_xml.pieces import (
+    for_attach,
+    interface_number,
+    interface_of,
+    with_interface,
+)
 from vnicaudit.platforms.domain_xml.source import Source, source_of
 from vnicaudit.platforms.domain_xml.spans import Span, spans
-from vnicaudit.platforms.domain_xml.tags import Element, attributes, tree
-from vnicaudit.text.edits import Edit
+from vnicaudit.platforms.domain_xml.tags import Element, attributes
+from vnicaudit.text.edits import Edit, applied
 
-_OF_PCI = ("rom", "acpi")
-"""Children, and fields of the same names, that libvirt refuses where the address is not PCI's."""
-ENTAILED = {"address_type": ("address_bus", *_OF_PCI), "rom": ("acpi",)}
-"""Field -> others that go with it."""
+__all__ = [
+    "ENTAILED",
+    "SHARED",
+    "edits_for",
+    "for_attach",
+    "interface_number",
+    "interface_of",
+    "rewritten",
+    "text_of",
+    "with_interface",
+]
+
 SHARED: frozenset[str] = frozenset()
 """Fields that one setting decides for all NICs: none."""
 
@@ -32,9 +54,9 @@ _PLACE = re.compile(
     r"/(?P<root>\w+)(?:\[(?P<ordinal>\d+)\])?(?P<inner>/domain)?"
     r"/devices/interface\[(?P<number>\d+)\](?:/.*)?"
 )
-_ROW = {field.name: field for field in FIELDS}
 _SWITCHES = {"host_off": b"host", "guest_off": b"guest"}
-_PLAIN = re.compile(r"[A-Za-z0-9_./:+-]+")
+_LEAD = 1024
+"""Bytes before a NIC that show how it is indented."""
 _WRITTEN_BY_LIBVIRT = b"AUTO-GENERATED FILE"
 _SAVED = b"LibvirtQemud"
 
@@ -45,6 +67,29 @@ def edits_for(data: bytes, place: Location, change: Change) -> list[Edit]:
     Raises OwnedError where libvirt owns the text, RefusedError where the change cannot be written
     there: a NIC that is no ``<interface>``, a field that stands nowhere in it.
     """
+    source, interface = _found(data, place)
+    return source.carried(list(_edits(source.data, interface, change)))
+
+
+def rewritten(data: bytes, place: Location, changes: Iterable[Change]) -> bytes:
+    """The text with all changes of one NIC made, one after another: what :func:`edits_for` comes
+    to when it is asked for each, without looking for the NIC again. Raises as that does."""
+    source, interface = _found(data, place)
+    before = source.data[max(0, interface.start - _LEAD) : interface.start]
+    piece = before + source.data[interface.start : interface.end]
+    for change in changes:
+        element = interface_from(piece, len(before))
+        piece = applied(piece, _edits(piece, element, change))
+    edit = Edit(interface.start, interface.end, piece[len(before) :])
+    return applied(data, source.carried([edit]))
+
+
+def text_of(data: bytes) -> str:
+    """The file's text, to be shown."""
+    return source_of(data).text
+
+
+def _found(data: bytes, place: Location) -> tuple[Source, Element]:
     where = _PLACE.fullmatch(place.xpath or "")
     if data.startswith(_SAVED):
         raise OwnedError("a save image: change the domain, then save it again")
@@ -54,13 +99,7 @@ def edits_for(data: bytes, place: Location, change: Change) -> list[Edit]:
         raise OwnedError(f"a <{where['root']}> says what was: change the domain's definition")
     source = source_of(data)
     domain = _domain(source, int(where["ordinal"] or 0))
-    interface = _interface(domain, int(where["number"]))
-    return source.carried(list(_edits(source.data, interface, change)))
-
-
-def text_of(data: bytes) -> str:
-    """The file's text, to be shown."""
-    return source_of(data).text
+    return source, interface_at(domain, int(where["number"]))
 
 
 @lru_cache(maxsize=2)
@@ -74,7 +113,7 @@ def _domain(source: Source, ordinal: int) -> Element:
     # comments before the root of the only document may quote another
     places = found[ordinal - 1 : ordinal] if ordinal else [Span(0, len(data), 0), *found[:1]]
     for start, end, _lines in places:
-        root = tree(data, start, (b"devices", b"interface"))
+        root = root_at(source, start)
         if root is not None and root.name == b"domain" and root.end <= end:
             break
     else:
@@ -93,44 +132,47 @@ def _spans(source: Source) -> list[Span]:
     return list(spans(source.data))
 
 
-def _interface(domain: Element, number: int) -> Element:
-    devices = domain.first(b"devices")
-    found = [] if devices is None else devices.children
-    if not 0 < number <= len(found):
-        raise RefusedError("the <interface> is not found again")
-    return found[number - 1]
-
-
 def _edits(data: bytes, interface: Element, change: Change) -> Iterator[Edit]:
-    row = _ROW.get(change.field)
-    if change.field in _SWITCHES and change.new is None:
-        yield from _switched_on(data, interface, _SWITCHES[change.field])
-    elif change.field in ("address_type", *_OF_PCI) and change.new is None:
-        yield from _off_pci(data, interface, change.field)
-    elif row is None:
-        what = XPATH.get(change.field, change.field)
+    field, new = change.field, change.new
+    row = ATTRIBUTES.get(field)
+    if new is None and field in _SWITCHES:
+        yield from _switched_on(data, interface, _SWITCHES[field])
+    elif new is None and field in WHOLE:
+        yield from _without(data, interface, WHOLE[field])
+    elif row is None or (new is None and field in REQUIRED):
+        what = XPATH.get(field, field)
         raise RefusedError(f"{what} is not changed in place: edit it by hand")
-    elif change.new is None:
-        child = _child(interface, row.path)
-        yield markup.without_attributes(data, child, {row.attribute.encode()})
-    elif _PLAIN.fullmatch(change.new) is None:
-        raise RefusedError(f"{change.new[:40]!r} cannot be a value of {change.field}")
+    elif new is None:
+        yield _unset(data, interface, row)
     else:
-        name, value = row.attribute.encode(), change.new.encode()
-        found = interface.first(row.path.encode())
-        if found is None:
-            yield from markup.with_child(data, interface, row.path.encode(), name, value)
-        else:
-            yield markup.with_attribute(data, found, name, value)
+        yield from _set(data, interface, row, written(field, new))
 
 
-def _off_pci(data: bytes, interface: Element, field: str) -> Iterator[Edit]:
-    """The address taken out, or what is for PCI alone; in either case no such thing is left."""
-    yield markup.without(data, _child(interface, field.removesuffix("_type")))
-    for name in _OF_PCI:
-        found = interface.first(name.encode())
-        if found is not None and name != field:
-            yield markup.without(data, found)
+def _set(data: bytes, interface: Element, row: Field, value: bytes) -> Iterator[Edit]:
+    tag, name = row.path.encode(), row.attribute.encode()
+    found = interface.first(tag) if tag else interface
+    if found is None:
+        yield from markup.with_child(data, interface, tag, name, value)
+    else:
+        yield markup.with_attribute(data, found, name, value)
+
+
+def _unset(data: bytes, interface: Element, row: Field) -> Edit:
+    """An attribute taken out. Its element stays where another of that name would be the first."""
+    names = {row.attribute.encode()}
+    if not row.path:
+        return markup.without_attributes(data, interface, names, keep=True)
+    child = _child(interface, row.path)
+    keep = len(_all(interface, row.path)) > 1
+    return markup.without_attributes(data, child, names, keep=keep)
+
+
+def _without(data: bytes, interface: Element, tags: Iterable[str]) -> Iterator[Edit]:
+    """Children taken out, and all others of the same names: libvirt would read the next."""
+    first, *others = tags
+    _child(interface, first)
+    for tag in (first, *others):
+        yield from (markup.without(data, found) for found in _all(interface, tag))
 
 
 def _switched_on(data: bytes, interface: Element, name: bytes) -> Iterator[Edit]:
@@ -150,8 +192,12 @@ def _switched_on(data: bytes, interface: Element, name: bytes) -> Iterator[Edit]
         yield markup.without_attributes(data, child, off)
 
 
-def _child(interface: Element, path: str) -> Element:
-    found = interface.first(path.encode())
+def _all(interface: Element, tag: str) -> list[Element]:
+    return [child for child in interface.children if child.name == tag.encode()]
+
+
+def _child(interface: Element, tag: str) -> Element:
+    found = interface.first(tag.encode())
     if found is None:
-        raise RefusedError(f"there is no <{path}> in the <interface>")
+        raise RefusedError(f"there is no <{tag}> in the <interface>")
     return found

@@ -38,10 +38,10 @@ def open_read_only(uri: Uri) -> libvirt.virConnect:
 
     Blocks as long as libvirt does. Raises TargetError with what failed and what to do.
     """
-    _refuse(uri)
+    refuse(uri)
     be_silent()
     if uri.remote:
-        _start_event_loop()
+        start_event_loop()
     try:
         connection = libvirt.openReadOnly(uri.dial)
         if uri.remote:
@@ -76,7 +76,7 @@ def _silent(_context: object, _error: tuple[object, ...]) -> None:
     """Errors are raised as exceptions as well; printing them is the caller's."""
 
 
-def _refuse(uri: Uri) -> None:
+def refuse(uri: Uri) -> None:
     """What libvirt would try and should not: an embedded driver (it would run inside this
     program and write), and a missing file (libxml2 would print a warning of its own)."""
     if uri.path == "/embed":
@@ -89,7 +89,7 @@ def _refuse(uri: Uri) -> None:
 
 
 @cache
-def _start_event_loop() -> None:
+def start_event_loop() -> None:
     """Run libvirt's event loop in a thread of its own: without one there is no keepalive, and a
     peer that died would hold a thread for ever. Not for local sockets: those tell when the
     daemon is gone, and the loop makes each call a fifth dearer (libvirt 9.0)."""

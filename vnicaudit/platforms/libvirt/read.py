@@ -26,7 +26,6 @@ from vnicaudit.platforms.libvirt.domains import (
 from vnicaudit.platforms.libvirt.uri import parse
 from vnicaudit.platforms.libvirt.visit import Failed, Opened, Visit, start
 
-
 T = TypeVar("T", Domain, Definition)
 
 

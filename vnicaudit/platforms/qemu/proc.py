@@ -62,7 +62,7 @@ def _process(root: str, pid: int, target: str) -> RunningQemu | ReadError | None
     qemu, problem = build(program, arguments, place, pid=pid, whole=whole)
     if problem is not None:
         return ReadError(f"QEMU command line not understood: {problem}", place.file)
-    proven = _proven(qemu.nics, arguments, _vhost_descriptors(f"{folder}/fd"))
+    proven = _proven(qemu.nics, arguments, vhost_descriptors(f"{folder}/fd"))
     return msgspec.structs.replace(qemu, nics=proven)
 
 
@@ -99,7 +99,7 @@ def _program(folder: str, first: str) -> str | None:
     return real if _PROGRAM.fullmatch(real) else None
 
 
-def _vhost_descriptors(folder: str) -> int | None:
+def vhost_descriptors(folder: str) -> int | None:
     """How many descriptors are open on vhost-net; None when it may not be looked at."""
     count = 0
     try:

@@ -1,0 +1,242 @@
+"""One ``<interface>`` taken out of a definition, put back, and made to stand alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from lxml import etree
+
+from vnicaudit.errors import RefusedError
+from vnicaudit.platforms.domain_xml.write import (
+    for_attach,
+    interface_number,
+    interface_of,
+    with_interface,
+)
+
+_FIRST = "<interface type='bridge'>\n  <mac address='52:54:00:AA:00:01'/>\n</interface>"
+_SECOND = (
+    '<interface\ttype="user"><!-- </interface> --><mac address = "52:54:00:aa:00:02" /></interface>'
+)
+_THIRD = "<interface type='user'/>"
+_HEAD = "<?xml version='1.0'?>\n<!-- <domain> -->\n<domain id='3'><name>\u00e9</name><devices>"
+_TEXT = (
+    f"{_HEAD}\n {_FIRST}\n <disk/>{_SECOND}{_THIRD}<console/></devices></domain>\n<!-- end -->\n"
+)
+_DATA = _TEXT.encode()
+
+
+@pytest.mark.parametrize(("number", "text"), [(1, _FIRST), (2, _SECOND), (3, _THIRD)])
+def test_the_text_of_a_nic(number: int, text: str) -> None:
+    assert interface_of(_DATA, number) == text.encode()
+
+
+@pytest.mark.parametrize(("number", "text"), [(1, _FIRST), (2, _SECOND), (3, _THIRD)])
+def test_another_text_for_a_nic(number: int, text: str) -> None:
+    new = "<interface type='network'>\u00fc</interface>"
+    result = with_interface(_DATA, number, new.encode())
+    assert result.decode() == _TEXT.replace(text, new)
+    assert with_interface(result, number, text.encode()) == _DATA
+
+
+@pytest.mark.parametrize("number", [-1, 0, 4])
+def test_a_nic_that_is_not_there(number: int) -> None:
+    calls: list[Callable[[], object]] = [
+        lambda: interface_of(_DATA, number),
+        lambda: with_interface(_DATA, number, b"<interface/>"),
+        lambda: for_attach(_DATA, number),
+    ]
+    for call in calls:
+        with pytest.raises(RefusedError, match=r"^the <interface> is not found again$"):
+            call()
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (b"", "it is not the definition of a domain"),
+        (b"just text", "it is not the definition of a domain"),
+        (b"</x><domain/>", "it is not the definition of a domain"),
+        (b"<domain><devices><interface/>", "it is not the definition of a domain"),
+        (b"<network><devices><interface/></devices></network>", "it is not the definition"),
+        (b"<domain xmlns='u'><devices><interface/></devices></domain>", "it is not the definition"),
+        (b"LibvirtQemudSave\2\0\0\0" + _DATA, "it is not the definition of a domain"),
+        (_DATA + b"<domain/>", "there is more than one definition in it"),
+        (_DATA.replace(b"'1.0'", b"'1.0' encoding='UTF-7'"), "its encoding, UTF-7, is not one"),
+        (b"\xff\xfe<\0d\0o\0m\0a\0i\0n\0>", "the file's encoding cannot be written back"),
+    ],
+)
+def test_what_is_not_one_definition(data: bytes, reason: str) -> None:
+    calls: list[Callable[[], object]] = [
+        lambda: interface_of(data, 1),
+        lambda: with_interface(data, 1, b"<interface/>"),
+        lambda: interface_number(data, "52:54:00:aa:00:01"),
+        lambda: for_attach(data, 1),
+    ]
+    for call in calls:
+        with pytest.raises(RefusedError, match=f"^{reason}"):
+            call()
+
+
+@pytest.mark.parametrize(
+    "element",
+    [
+        b"",
+        b"text",
+        b"<hostdev/>",
+        b"<interface>",
+        b" <interface/>",
+        b"<interface/>\n",
+        b"<interface/><interface/>",
+        b"<interface xmlns='u'/>",
+        b"<x:interface xmlns:x='u'/>",
+    ],
+)
+def test_what_is_no_interface_is_not_put_in(element: bytes) -> None:
+    with pytest.raises(RefusedError, match=r"^what is to be put in is no <interface>$"):
+        with_interface(_DATA, 1, element)
+
+
+@pytest.mark.parametrize(
+    ("mac", "number"),
+    [
+        ("52:54:00:aa:00:01", 1),
+        ("52:54:00:AA:00:01", 1),
+        ("52:54:00:AA:00:02", 2),
+        (" 52:54:00:aa:00:02\n", 2),
+        ("52:54:00:aa:00:03", None),
+        ("", None),
+    ],
+)
+def test_the_number_of_a_mac(mac: str, number: int | None) -> None:
+    assert interface_number(_DATA, mac) == number
+
+
+def test_a_mac_that_several_have_is_nobodys() -> None:
+    data = with_interface(_DATA, 2, _FIRST.lower().encode())
+    assert interface_number(data, "52:54:00:aa:00:01") is None
+
+
+@pytest.mark.parametrize(
+    "mac",
+    [
+        "<mac address='52:54:00:&#97;&#x41;:00:09'/>",
+        "<mac address=' 52:54:00:aa:00:09 '/>",
+        "<mac type='static' address='52:54:00:aa:00:09'/><mac address='52:54:00:aa:00:01'/>",
+        "<x><mac address='52:54:00:aa:00:01'/></x><mac address='52:54:00:aa:00:09'/>",
+    ],
+)
+def test_a_mac_written_as_nobody_does(mac: str) -> None:
+    data = with_interface(_DATA, 3, f"<interface>{mac}</interface>".encode())
+    assert interface_number(data, "52:54:00:aa:00:09") == 3
+    assert interface_number(data, "52:54:00:aa:00:01") == 1
+
+
+def test_a_nic_without_a_domains_devices() -> None:
+    assert interface_number(b"<domain/>", "52:54:00:aa:00:01") is None
+
+
+@pytest.mark.parametrize("codec", ["utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"])
+def test_a_definition_in_wide_characters(codec: str) -> None:
+    data = f"\ufeff{_TEXT}".encode(codec)
+    assert interface_number(data, "52:54:00:aa:00:02") == 2
+    assert interface_of(data, 2) == _SECOND.encode()
+    new = "<interface>\u00fc\U0001f600</interface>"
+    result = with_interface(data, 2, new.encode())
+    assert result == f"\ufeff{_TEXT.replace(_SECOND, new)}".encode(codec)
+    assert with_interface(result, 2, _SECOND.encode()) == data
+    assert for_attach(result, 2) == new.encode()
+    with pytest.raises(RefusedError, match="cannot be written in the file's encoding"):
+        with_interface(data, 2, b"<interface>\xff</interface>")
+
+
+def test_a_definition_in_latin_1() -> None:
+    text = _TEXT.replace("'1.0'", "'1.0' encoding='ISO-8859-1'").replace("<disk/>", "<d>\u00fc</d>")
+    text = text.replace("</interface> -->", "\u00e4 -->")
+    data = text.encode("latin-1")
+    assert "\u00e4".encode("latin-1") in interface_of(data, 2)
+    assert with_interface(data, 2, interface_of(data, 2)) == data
+    assert for_attach(data, 2) == _SECOND.replace("</interface> -->", "\u00e4 -->").encode()
+
+
+@pytest.mark.parametrize("name", ["utf-8", "x-unknown"])
+def test_a_definition_that_is_not_in_the_encoding_it_declares(name: str) -> None:
+    text = "<?xml version='1.0' encoding='utf-8'?><domain><devices><interface>\u00e9</interface>"
+    data = f"{text}</devices></domain>".encode("latin-1").replace(b"utf-8", name.encode())
+    with pytest.raises(RefusedError, match=r"its encoding, x-unknown|not in the encoding that it"):
+        for_attach(data, 1)
+
+
+def _attached(domain: str, devices: str, interface: str) -> str:
+    data = f"<domain{domain}><devices{devices}>{interface}</devices></domain>".encode()
+    etree.fromstring(data)
+    return for_attach(data, 1).decode()
+
+
+_Q = " xmlns:q='urn:q'"
+
+
+@pytest.mark.parametrize(
+    ("domain", "devices", "interface", "result"),
+    [
+        pytest.param(
+            _Q, "", "<interface type='user'/>", "<interface type='user'/>", id="none is used"
+        ),
+        pytest.param(
+            _Q, "", "<interface><q:x/></interface>", f"<interface{_Q}><q:x/></interface>",
+            id="an element",
+        ),
+        pytest.param(
+            _Q, "", "<interface q:a='b'/>", f"<interface{_Q} q:a='b'/>", id="an attribute"
+        ),
+        pytest.param(
+            ' xmlns:q = "it\'s"', "", "<interface\n q:a='b'/>",
+            "<interface xmlns:q = \"it's\"\n q:a='b'/>", id="as it is written",
+        ),
+        pytest.param(
+            _Q, "", "<interface><x t='q:name'/></interface>",
+            f"<interface{_Q}><x t='q:name'/></interface>", id="a name in a value",
+        ),
+        pytest.param(
+            _Q, " xmlns:q='urn:other'", "<interface q:a='b'/>",
+            "<interface xmlns:q='urn:other' q:a='b'/>", id="the nearer one holds",
+        ),
+        pytest.param(
+            _Q, "", "<interface xmlns:q='urn:own' q:a='b'/>",
+            "<interface xmlns:q='urn:own' q:a='b'/>", id="its own holds",
+        ),
+        pytest.param(
+            f"{_Q} xmlns:r.s='urn:r' xmlns:t='urn:t'", "", "<interface><r.s:x q:a=''/></interface>",
+            f"<interface{_Q} xmlns:r.s='urn:r'><r.s:x q:a=''/></interface>", id="two of three",
+        ),
+        pytest.param(
+            " xmlns:a='urn:a'", "", "<interface><mac address='52:54:00:aa:a:01'/></interface>",
+            "<interface><mac address='52:54:00:aa:a:01'/></interface>", id="no prefix in a MAC",
+        ),
+    ],
+)  # fmt: skip
+def test_namespaces_go_with_a_nic(domain: str, devices: str, interface: str, result: str) -> None:
+    assert _attached(domain, devices, interface) == result
+
+
+_NAMES = st.sampled_from(["a", "b.c", "q", "qz", "\u00e9"])
+
+
+@given(st.sets(_NAMES), st.sets(_NAMES), st.lists(_NAMES), st.sets(_NAMES, max_size=1))
+def test_every_name_is_in_its_namespace(
+    outer: set[str], inner: set[str], used: list[str], own: set[str]
+) -> None:
+    known = outer | inner | own
+    body = "".join(f"<{name}:x {name}:y='z'/>" for name in used if name in known)
+    domain, devices, interface = (
+        "".join(f" xmlns:{name}='urn:{place}:{ord(name[-1])}'" for name in sorted(names))
+        for place, names in enumerate((outer, inner, own))
+    )
+    text = f"<interface{interface}>{body}</interface>"
+    whole = etree.fromstring(f"<domain{domain}><devices{devices}>{text}</devices></domain>")
+    alone = etree.fromstring(_attached(domain, devices, text))
+    names = [[child.tag, *child.keys()] for child in alone]
+    assert names == [[child.tag, *child.keys()] for child in whole[0][0]]

@@ -1,0 +1,469 @@
+"""The same interface in the words of three versions of iproute2, and answers that are none."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.remedy.applying.answers import VERSIONS, Answers, recorded, rich
+from tests.remedy.applying.scenario import REFUSED
+from vnicaudit.errors import GuestError, RefusedError
+from vnicaudit.model.guest_network import (
+    GuestAddress,
+    GuestLink,
+    GuestNeighbour,
+    GuestNetwork,
+    GuestRoute,
+)
+from vnicaudit.model.machine import Ran
+from vnicaudit.remedy.applying.guest_batch import Device, batch
+from vnicaudit.remedy.applying.guest_network import aged, capture, missing, restore
+
+MAC = "52:54:00:12:34:57"
+LINK = "ip -j -d link show"
+ADDRESS = "ip -j -d addr show dev eth0"
+ROUTES = {"-4": "ip -j -d -4 route show table all", "-6": "ip -j -d -6 route show table all"}
+LINES = re.compile(r"((link|addr|route|neigh) (set|property|replace|append|del)( [\w./:@-]+)+\n)*")
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_every_version_tells_the_same(version: str) -> None:
+    network = capture(rich(version), "52:54:00:12:34:57")
+    assert (network.name, network.index, network.ruled, network.notes) == ("eth0", 2, True, ())
+    assert network.link == GuestLink(
+        up=True, mtu=1400, txqueuelen=777, promisc=True, allmulticast=True, group="7",
+        address_mode="eui64",
+    )  # fmt: skip
+    assert network.addresses == (
+        GuestAddress("10.3.0.2", 24, scope="link"),
+        GuestAddress("10.1.0.2", 24, broadcast="10.1.0.255", label="eth0:web"),
+        GuestAddress("10.9.9.1", 32, peer="10.9.9.2"),
+        GuestAddress(
+            "10.2.0.2", 24, metric=77, flags=("noprefixroute",), valid=3600, preferred=1800
+        ),
+        GuestAddress("10.1.0.3", 24),
+        GuestAddress("fd00:5::1", 128, peer="fd00:5::2"),
+        GuestAddress("fd00:3::2", 64, preferred=0),
+        GuestAddress(
+            "fd00:1::2", 64, flags=("home", "mngtmpaddr", "noprefixroute"), valid=1000,
+            preferred=500,
+        ),
+        GuestAddress("fd00::3", 64, flags=("nodad",)),
+        GuestAddress("fd00::2", 64),
+        GuestAddress("fe80::77", 64, scope="link"),
+    )  # fmt: skip
+    assert network.neighbours == (
+        GuestNeighbour("10.1.0.1", "52:54:00:aa:bb:cc"),
+        GuestNeighbour("fd00::9", "52:54:00:aa:bb:cc", router=True),
+        GuestNeighbour("10.1.0.99"),
+        GuestNeighbour("fd00::99"),
+    )
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_every_version_tells_the_same_routes(version: str) -> None:
+    routes = capture(rich(version), MAC).routes
+    expires = [route.expires for route in routes if route.destination == "fd77::/64"]
+    assert routes == (
+        GuestRoute("10.5.0.0/16", table="50", scope="link"),
+        GuestRoute(
+            "0.0.0.0/0", gateway="10.77.0.9", metric=200, tos="0x10", onlink=True,
+            metrics=(
+                ("mtu", "1200"), ("window", "4000"), ("rtt", "30ms"), ("rttvar", "20ms"),
+                ("ssthresh", "5"), ("cwnd", "5"), ("reordering", "4"), ("hoplimit", "7"),
+                ("initrwnd", "7"), ("quickack", "1"), ("congctl", "reno"),
+                ("fastopen_no_cookie", "1"),
+            ),
+        ),
+        GuestRoute(
+            "0.0.0.0/0", gateway="10.1.0.1", source="10.1.0.3", protocol="dhcp", metric=100,
+            metrics=(("mtu", "1300"), ("advmss", "1200"), ("initcwnd", "10")),
+        ),
+        GuestRoute(
+            "10.2.0.0/24", source="10.2.0.2", protocol="kernel", scope="link", metric=77
+        ),
+        GuestRoute("10.8.0.0/16", gateway="fd00::9"),
+        GuestRoute("224.5.0.0/16", type="multicast", scope="link"),
+        GuestRoute("10.44.0.0/16", type="local", table="local", scope="host"),
+        GuestRoute(
+            "fd77::/64", gateway="fd00::9", source="fd00::2", table="51", metric=1024,
+            preference="medium", expires=expires[0],
+        ),
+        GuestRoute("fd79::/64", origin="fd00::/64", metric=1024, preference="medium"),
+        GuestRoute("::/0", gateway="fe80::1", metric=300, preference="high"),
+        GuestRoute("ff05::/16", type="multicast", table="local", metric=1024, preference="medium"),
+    )  # fmt: skip
+    assert expires[0] in range(2990, 3001)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("what", REFUSED)
+def test_a_route_that_cannot_be_put_back_is_refused(version: str, what: str) -> None:
+    guest = rich(version)
+    guest.answers |= recorded(version)["refused"][what]
+    with pytest.raises(RefusedError) as error:
+        capture(guest, MAC)
+    said = str(error.value)
+    assert " cannot be put back as it is: " in said
+    assert what.partition("-")[0].replace("several IPv6", "several") in said
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_such_a_route_through_another_interface_is_none_of_ours(version: str) -> None:
+    guest = rich(version)
+    (route,) = (
+        one
+        for one in json.loads(recorded(version)["refused"]["encap"][ROUTES["-4"]])
+        if "encap" in one
+    )
+    route["dev"] = "eth1"
+    guest.change(ROUTES["-4"], lambda routes: routes.append(route))
+    assert capture(guest, MAC).routes == capture(rich(version), MAC).routes
+
+
+def test_the_record_goes_through_the_journal() -> None:
+    network = capture(rich(), MAC)
+    text = msgspec.json.encode(msgspec.to_builtins(network))
+    assert msgspec.json.decode(text, type=GuestNetwork) == network
+
+
+def test_the_lines() -> None:
+    network = capture(rich(), MAC)
+    lines = batch(network, Device("ens9", "eth0", ("enp0s9", "eth0"))).decode().splitlines()
+    assert lines[:9] == [
+        "link set dev ens9 down",
+        "link property del dev ens9 altname eth0",
+        "link set dev ens9 name eth0",
+        "link set dev eth0 mtu 1400",
+        "link set dev eth0 txqueuelen 777",
+        "link set dev eth0 promisc on",
+        "link set dev eth0 allmulticast on",
+        "link set dev eth0 group 7",
+        "link set dev eth0 addrgenmode eui64",
+    ]
+    assert "addr replace 10.1.0.2/24 dev eth0 broadcast 10.1.0.255 scope global label eth0:web" in (
+        lines
+    )
+    assert "addr replace fd00::2/64 dev eth0 nodad" in lines
+    assert lines[-1] == "addr replace fe80::77/64 dev eth0"
+    assert "route replace unicast ::/0 via fe80::1 dev eth0 table main proto boot metric 300 " \
+        "pref high" in lines  # fmt: skip
+
+
+def test_some_time_later() -> None:
+    network = aged(capture(rich(), MAC), 1000.9)
+    left = {one.local: (one.valid, one.preferred) for one in network.addresses}
+    assert left["10.2.0.2"] == (2600, 800)
+    assert left["10.1.0.2"] == (None, None)
+    assert "fd00:1::2" not in left
+    assert "fd77::/64" in [one.destination for one in network.routes]
+    assert "fd77::/64" not in [one.destination for one in aged(network, 2000).routes]
+    assert aged(network, -5) == network
+
+
+@pytest.mark.parametrize(
+    ("edit", "message"),
+    [
+        ({"permaddr": MAC, "address": "02:00:00:00:00:01"},
+         "eth0 was given another MAC address in the guest"),
+        ({"link_type": "infiniband"}, "eth0 is no Ethernet interface to the guest"),
+        ({"master": "bond0", "linkinfo": {"info_slave_kind": "bond"}},
+         "eth0 is part of bond0 (bond) in the guest"),
+        ({"master": "ovs-system", "linkinfo": {"info_slave_kind": "openvswitch"}},
+         "eth0 is part of ovs-system (openvswitch) in the guest"),
+        ({"xdp": {"mode": 2, "prog": {"id": 5}}},
+         "an XDP program is attached to eth0 in the guest"),
+        ({"ifname": "eth0 up"},
+         "the guest has a name that cannot be passed on safely: eth0 up"),
+    ],
+)  # fmt: skip
+def test_an_interface_that_is_not_ours_to_exchange(edit: dict[str, object], message: str) -> None:
+    guest = rich()
+    guest.change(LINK, lambda links: links[1].update(edit))
+    with pytest.raises(RefusedError) as error:
+        capture(guest, MAC)
+    assert str(error.value) == message
+
+
+@pytest.mark.parametrize(
+    ("upper", "message"),
+    [
+        ({"ifname": "eth0.10", "link": "eth0", "address": MAC, "linkinfo": {"info_kind": "vlan"}},
+         "eth0.10 (vlan) stands on eth0 in the guest"),
+        ({"ifname": "ipv0", "link": "eth0", "address": MAC, "linkinfo": {"info_kind": "ipvlan"}},
+         "ipv0 (ipvlan) stands on eth0 in the guest"),
+        ({"ifname": "xfrm0", "link": "eth0", "linkinfo": {"info_kind": "xfrm"}},
+         "xfrm0 (xfrm) stands on eth0 in the guest"),
+    ],
+)  # fmt: skip
+def test_interfaces_that_stand_on_it(upper: dict[str, object], message: str) -> None:
+    guest = rich()
+    guest.change(LINK, lambda links: links.append(upper))
+    with pytest.raises(RefusedError) as error:
+        capture(guest, MAC)
+    assert str(error.value) == message
+
+
+def test_a_bond_with_the_address_of_its_part_is_not_taken_for_it() -> None:
+    guest = rich()
+    guest.change(LINK, lambda links: links[1].update(master="bond0"))
+    guest.change(LINK, lambda links: links.append({"ifname": "bond0", "address": MAC}))
+    with pytest.raises(RefusedError, match=r"^eth0 is part of bond0 \(master\) in the guest$"):
+        capture(guest, MAC)
+
+
+def test_addresses_that_are_not_put_back() -> None:
+    def edit(interfaces: Any) -> None:
+        for info in interfaces[-1]["addr_info"]:
+            if info["local"] == "fd00::2":
+                info["dadfailed"] = info["tentative"] = True
+            if info["local"] == "fd00::3":
+                info["temporary"] = True
+
+    guest = rich()
+    guest.change(ADDRESS, edit)
+    network = capture(guest, MAC)
+    assert not {"fd00::2", "fd00::3"} & {one.local for one in network.addresses}
+    assert network.notes == ("Address fd00::2 is not put back: another machine has it.",)
+
+
+def test_an_address_that_another_machine_has_now_is_missing() -> None:
+    def edit(interfaces: Any) -> None:
+        for info in interfaces[-1]["addr_info"]:
+            info["dadfailed"] = info["local"] == "fd00::2"
+
+    network = capture(rich(), MAC)
+    guest = rich()
+    guest.change(ADDRESS, edit)
+    assert missing(guest, MAC, network) == ("address fd00::2/64",)
+
+
+def test_an_address_that_was_still_being_asked_for_is_asked_for() -> None:
+    guest = rich()
+
+    def edit(interfaces: Any) -> None:
+        for info in interfaces[-1]["addr_info"]:
+            info["tentative"] = info["local"] == "fd00::2"
+
+    guest.change(ADDRESS, edit)
+    lines = batch(capture(guest, MAC), Device("eth0", "eth0")).decode().splitlines()
+    assert [line for line in lines if "fd00::2/64" in line] == ["addr replace fd00::2/64 dev eth0"]
+
+
+def test_what_the_newest_version_says_of_an_address_goes_back() -> None:
+    guest = rich()
+
+    def edit(interfaces: Any) -> None:
+        interfaces[-1]["addr_info"][0]["protocol"] = "0x11"
+
+    guest.change(ADDRESS, edit)
+    lines = batch(capture(guest, MAC), Device("eth0", "eth0")).decode().splitlines()
+    assert "addr replace 10.3.0.2/24 dev eth0 scope link proto 0x11" in lines
+
+
+def test_empty_objects_of_older_versions_are_passed_over() -> None:
+    guest = rich()
+    guest.change(ADDRESS, lambda interfaces: interfaces.insert(0, {}))
+    assert capture(guest, MAC) == capture(rich(), MAC)
+
+
+def test_a_guest_without_tc() -> None:
+    guest = rich()
+    del guest.answers["tc -j qdisc show dev eth0"]
+    assert capture(guest, MAC).notes == (
+        "The guest has no tc that tells whether traffic control was set on eth0.",
+    )
+
+
+def test_a_kernel_without_routing_rules() -> None:
+    guest = rich()
+    message = b"RTNETLINK answers: Operation not supported\nDump terminated\n"
+    guest.answers |= {f"ip -j {family} rule show": Ran(2, b"", message) for family in ROUTES}
+    assert not capture(guest, MAC).ruled
+
+
+def test_a_guest_that_runs_no_programs() -> None:
+    with pytest.raises(RefusedError) as error:
+        capture(Answers({}), MAC)
+    assert str(error.value) == (
+        "what the guest has set up cannot be read: cannot run ip (it must run Linux with iproute2, "
+        "and its agent must allow guest-exec)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (
+            Ran(1, b"", b"ip: invalid option -- 'j'\nBusyBox v1.36.1 multi-call binary.\n"),
+            "ip -j -d link show failed in the guest (ip: invalid option -- 'j' BusyBox v1.36.1 "
+            "multi-call binary.): install iproute2 4.17 or later in the guest (busybox's ip will "
+            "not do)",
+        ),
+        (
+            "1: lo: <LOOPBACK,UP,LOWER_UP> mtu 65536",
+            "the guest's ip -j -d link show did not answer in JSON: install iproute2 4.17 or "
+            "later in the guest (busybox's ip will not do)",
+        ),
+        (
+            '[{"ifname":"eth0","mtu":-1}]',
+            "the guest's ip -j -d link show did not answer as expected: Expected `int` >= 0 - at "
+            "`$.mtu`",
+        ),
+        (
+            "[" * 100_000,
+            "the guest's ip -j -d link show did not answer in JSON: install iproute2 4.17 or "
+            "later in the guest (busybox's ip will not do)",
+        ),
+        ("[" + " " * (9 << 20), "the guest answered ip -j -d link show with 9 MiB"),
+    ],
+)
+def test_another_ip(answer: str | Ran, message: str) -> None:
+    guest = rich()
+    guest.answers[LINK] = answer
+    with pytest.raises(RefusedError) as error:
+        capture(guest, MAC)
+    assert str(error.value) == message
+
+
+def test_too_much_to_put_back() -> None:
+    guest = rich()
+    routes = [{"dst": f"10.{n >> 8}.{n & 255}.0/24", "dev": "eth0"} for n in range(5000)]
+    guest.change(ROUTES["-4"], lambda there: there.extend(routes))
+    with pytest.raises(
+        RefusedError, match=r"^eth0 has 5026 addresses, routes and neighbours in the guest$"
+    ):
+        capture(guest, MAC)
+
+
+@pytest.mark.parametrize(
+    ("family", "edit", "message"),
+    [
+        ("-4", {"gateway": "10.1.0.1 dev lo"},
+         "the guest has an address that is none: 10.1.0.1 dev lo"),
+        ("-6", {"gateway": "fe80::1%eth0\nlink del eth1"},
+         "the guest has an address that is none: fe80::1%eth0 link del eth1"),
+        ("-4", {"dst": "10.1.0.0/24\n"},
+         "the guest has a route to what is no network: 10.1.0.0/24"),
+        ("-4", {"dst": "10.1.0.7/24"}, "the guest has a route to what is no network: 10.1.0.7/24"),
+        ("-4", {"table": "50\nlink del eth1"},
+         "the guest has a name that cannot be passed on safely: 50 link del eth1"),
+        ("-4", {"protocol": "'static"},
+         "the guest has a name that cannot be passed on safely: 'static"),
+        ("-4", {"protocol": "-force"},
+         "the guest has a name that cannot be passed on safely: -force"),
+        ("-4", {"scope": "link#"}, "the guest has a name that cannot be passed on safely: link#"),
+        ("-4", {"tos": "\u0660"},
+         "the guest has a name that cannot be passed on safely: (nothing)"),
+        ("-4", {"metric": 2**32},
+         "a route of the guest is unknown: Expected `int` <= 4294967295 - at `$.metric`"),
+    ],
+)  # fmt: skip
+def test_words_that_would_be_more_than_one(
+    family: str, edit: dict[str, object], message: str
+) -> None:
+    guest = rich()
+    route: dict[str, object] = {"dst": "default", "dev": "eth0", "table": "60"}
+    guest.change(ROUTES[family], lambda routes: routes.append(route | edit))
+    with pytest.raises(RefusedError) as error:
+        capture(guest, MAC)
+    assert str(error.value) == message
+
+
+def test_an_address_label_is_no_interface_of_its_own() -> None:
+    """As glibc's getifaddrs has it, which the agent asks."""
+    network = capture(rich(), MAC)
+    guest = rich()
+    guest.names = ("ens9", "ens9:web")
+    guest.answers["ip -force -batch -"] = ""
+    restore(guest, MAC.upper(), network)
+    (lines,) = guest.batches
+    assert lines.startswith("link set dev ens9 down\nlink set dev ens9 name eth0\n")
+
+
+def test_two_interfaces_with_the_address_are_not_chosen_from() -> None:
+    guest = rich()
+    guest.names = ("ens9", "ens10")
+    network = capture(guest, MAC)
+    with pytest.raises(
+        GuestError, match=f"^more than one interface of the guest has the MAC address {MAC}$"
+    ):
+        restore(guest, MAC, network)
+    assert guest.batches == []
+
+
+def test_an_answer_that_cannot_be_read_afterwards() -> None:
+    guest = rich()
+    network = capture(guest, MAC)
+    guest.answers[LINK] = "what?"
+    with pytest.raises(GuestError, match=r"^the guest's ip -j -d link show did not answer in JSON"):
+        missing(guest, MAC, network)
+
+
+@st.composite
+def _twisted(draw: st.DrawFn) -> Answers:
+    """The recorded guest with one value exchanged for anything."""
+    guest = rich(draw(st.sampled_from(VERSIONS)))
+    command = draw(st.sampled_from(sorted(guest.answers)).filter(lambda one: " -j" in one))
+    answer = guest.answers[command]
+    assert isinstance(answer, str)
+    objects = json.loads(answer)
+    places = list(_places(objects))
+    holder, key = draw(st.sampled_from(places))
+    holder[key] = draw(
+        st.text(max_size=20)
+        | st.integers()
+        | st.none()
+        | st.sampled_from(["eth0", "default", "10.1.0.0/24\nlink del eth1", "fe80::1%a b", "::1"])
+        | st.lists(st.text(max_size=5), max_size=2)
+        | st.dictionaries(st.text(max_size=5), st.text(max_size=5), max_size=2)
+    )
+    guest.answers[command] = json.dumps(objects)
+    return guest
+
+
+def _places(value: Any) -> Any:
+    items = value.items() if isinstance(value, dict) else enumerate(value)
+    for key, inner in items:
+        yield value, key
+        if isinstance(inner, (dict, list)):
+            yield from _places(inner)
+
+
+@settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@given(_twisted())
+def test_no_answer_makes_another_line(guest: Answers) -> None:
+    network, refusal = _captured(guest)
+    assert refusal.isprintable()
+    if network is None:
+        return
+    assert LINES.fullmatch(batch(network, Device("ens9", network.name)).decode())
+    assert all(note.isprintable() for note in network.notes)
+    assert msgspec.json.decode(msgspec.json.encode(network), type=GuestNetwork) == network
+
+
+def _captured(guest: Answers) -> tuple[GuestNetwork | None, str]:
+    try:
+        return capture(guest, MAC), ""
+    except RefusedError as error:
+        return None, str(error)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.sampled_from(sorted(rich().answers)), st.floats(0, 1, exclude_max=True))
+def test_a_truncated_answer_is_refused(command: str, part: float) -> None:
+    guest = rich()
+    answer = guest.answers[command]
+    assert isinstance(answer, str)
+    cut = answer.rstrip()[: int(len(answer.rstrip()) * part)]
+    guest.answers[command] = cut
+    if command.startswith("tc") or "netconf" in command or "-j" not in command or not cut:
+        return  # a note, or no structure to be cut
+    with pytest.raises(RefusedError):
+        capture(guest, MAC)

@@ -1,0 +1,210 @@
+"""What a guest will see of a change: ids, slots, name, drivers, notes and snippets together."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.remedy.planning.guests import MAC, PC, Q35, S390X, ccw, guest, pci
+from vnicaudit.model.domain import Domain, DomainConfig
+from vnicaudit.model.nic import Nic
+from vnicaudit.model.plan import GuestView, Naming
+from vnicaudit.remedy.planning.guest_view import guest_view
+
+E1000, VIRTIO = pci("e1000"), pci("virtio")
+
+RESTART = (
+    "The guest keeps the old device until it is powered off and started again; a reboot inside the "
+    "guest is not enough."
+)
+HOTSWAP = (
+    "Exchanged while the guest runs, the interface is a new one: it comes without the addresses "
+    "and routes of the old one."
+)
+GHOST = (
+    "Windows makes an adapter of its own of the new device: a static address stays with the old "
+    "one, which is hidden then."
+)
+NETKVM = "Windows comes without NetKVM: install it from virtio-win before the change."
+UNKNOWN_SYSTEM = (
+    "The guest's system is not known: Linux drives virtio with virtio_net, Windows with NetKVM "
+    "from virtio-win, which it does not come with."
+)
+SEVERAL = "The names ethN of the guest's other NICs may change as well: they are given in order."
+PORT = (
+    "The id is 1af4:1041 if the address is a PCI Express port, else 1af4:1000: which it is was not "
+    "read."
+)
+BUS_2 = "Bus 02 is the definition's number: the guest's firmware numbers buses itself."
+
+
+def configured(name: str) -> str:
+    return f"Under another name, what the guest's configuration says of {name} is not for it."
+
+
+def seen(
+    domain: Domain, after: Nic, before: Nic | None = None, today: str | None = None
+) -> GuestView:
+    old = domain.nics[0] if before is None else before
+    return guest_view(domain, old, after, {} if today is None else {MAC: today})
+
+
+def test_all_of_it() -> None:
+    view = seen(guest(PC, E1000, os="debian 12", active=True), VIRTIO, today="ens3")
+    (snippet,) = view.snippets
+    assert snippet.path == "/etc/systemd/network/10-vnicaudit-ens3.link"
+    assert "predicted" not in snippet.text
+    assert msgspec.structs.replace(view, snippets=()) == GuestView(
+        id_before="8086:100e",
+        id_after="1af4:1000",
+        slot_before="0000:00:03.0",
+        slot_after="0000:00:03.0",
+        name=Naming(
+            "ens3",
+            "ens3",
+            "today's name is the guest agent's word; systemd makes it of the address, which stays",
+        ),
+        drivers=("virtio_net",),
+        notes=(RESTART, HOTSWAP),
+    )
+
+
+NOTES: dict[str, tuple[Domain, Nic, str | None, tuple[str, ...]]] = {
+    "a guest that is off": (guest(PC, E1000, os="debian 12", active=False), VIRTIO, "ens3", ()),
+    "a file": (guest(PC, E1000), VIRTIO, None, (UNKNOWN_SYSTEM, RESTART, HOTSWAP)),
+    "Windows": (
+        guest(PC, E1000, os="mswindows 2019", active=False), VIRTIO, "Ethernet", (NETKVM, GHOST)
+    ),
+    "Windows that has NetKVM": (
+        guest(msgspec.structs.replace(PC, readiness="ready"), E1000, os="mswindows 2019",
+              active=False),
+        VIRTIO, "Ethernet", (GHOST,),
+    ),
+    "RHEL 7": (
+        guest(PC, E1000, os="rhel 7.9", active=False), VIRTIO, "ens3", (configured("ens3"),)
+    ),
+    "one of two with kernel names": (
+        guest(PC, E1000, pci("e1000", "0000:00:04.0", 1), os="debian 12", active=False),
+        VIRTIO, "eth0", (configured("eth0"), SEVERAL),
+    ),
+    "FreeBSD": (
+        guest(PC, E1000, os="freebsd 14.1", active=False), VIRTIO, "em0", (configured("em0"),)
+    ),
+    "queues only": (
+        guest(PC, VIRTIO, active=True), pci("virtio", queues=4), "ens3", (RESTART, HOTSWAP)
+    ),
+    "a bus of which nothing is known": (
+        guest(Q35, pci("rtl8139", "0000:02:01.0"), os="debian 12", active=False),
+        pci("virtio", "0000:02:01.0"), "enp3s1", (PORT, BUS_2),
+    ),
+    "a bus that is known": (
+        guest(msgspec.structs.replace(Q35, pcie_ports=(1,)), pci("rtl8139", "0000:02:01.0"),
+              os="debian 12", active=False),
+        pci("virtio", "0000:02:01.0"), "enp3s1", (BUS_2,),
+    ),
+    "a driver too old for a port": (
+        guest(msgspec.structs.replace(Q35, pcie_ports=(2,), readiness="ready-transitional"),
+              pci("e1000e", "0000:02:00.0"), os="debian 7", active=False),
+        pci("virtio", "0000:02:00.0"), "eth0",
+        ("A driver that knows virtio 0.9 only does not drive 1af4:1041.", BUS_2),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("domain", "after", "today", "notes"), NOTES.values(), ids=NOTES)
+def test_notes(domain: Domain, after: Nic, today: str | None, notes: tuple[str, ...]) -> None:
+    assert seen(domain, after, today=today).notes == notes
+
+
+@pytest.mark.parametrize(
+    ("os", "today", "drivers"),
+    [
+        ("debian 12", None, ("virtio_net",)),
+        (None, "enp1s0", ("virtio_net",)),
+        ("mswindows 10", None, ("NetKVM",)),
+        ("freebsd 14.1", None, ("vtnet",)),
+        ("openbsd 7.4", None, ("vio",)),
+        ("netbsd 9.4", None, ("vioif",)),
+        (None, None, ()),
+    ],
+)
+def test_drivers(os: str | None, today: str | None, drivers: tuple[str, ...]) -> None:
+    assert seen(guest(PC, E1000, os=os), VIRTIO, today=today).drivers == drivers
+
+
+def test_the_way_back_needs_no_virtio_driver() -> None:
+    view = seen(guest(PC, VIRTIO, os="mswindows 10", active=False), E1000)
+    assert (view.id_before, view.id_after, view.drivers) == ("1af4:1000", "8086:100e", ())
+    assert NETKVM not in view.notes
+
+
+def test_a_predicted_name_is_said_to_be_so_in_the_snippet() -> None:
+    view = seen(guest(PC, E1000, os="debian 12"), VIRTIO)
+    assert view.name.before == "ens3"
+    assert view.snippets[0].text.startswith("# ens3 is predicted: ")
+
+
+def test_a_device_that_stays_needs_nothing_to_keep_its_name() -> None:
+    view = seen(guest(PC, VIRTIO, os="debian 12"), pci("virtio", queues=4), today="ens3")
+    assert view.snippets == ()
+
+
+def test_on_s390x_there_is_no_pci() -> None:
+    before = pci("e1000", "0000:00:01.0")
+    view = seen(guest(S390X, before, os="rhel 9.4", active=False), ccw("virtio"))
+    assert (view.id_before, view.id_after) == ("8086:100e", None)
+    assert (view.slot_before, view.slot_after) == ("0000:00:01.0", "0.0.0001")
+    assert view.name.after == "enc1"
+
+
+@pytest.mark.parametrize(
+    ("names", "before"),
+    [
+        ({MAC.upper(): "lan"}, "lan"),
+        ({"52:54:00:aa:bb:02": "ens4"}, "ens3"),
+        ({MAC: "ens\x1b[2J"}, "ens3"),
+        ({MAC: "x" * 257}, "ens3"),
+        ({MAC: ""}, "ens3"),
+        ({MAC: "ens3", MAC.upper(): "bond0"}, "ens3"),
+        ({}, "ens3"),
+    ],
+    ids=["in capitals", "another NIC", "escapes", "without end", "empty", "two of them", "none"],
+)
+def test_what_the_agent_calls_it(names: dict[str, str], before: str) -> None:
+    domain = guest(PC, E1000, os="debian 12")
+    assert guest_view(domain, E1000, VIRTIO, names).name.before == before
+
+
+def test_a_mac_that_two_nics_have_tells_nothing() -> None:
+    twin = msgspec.structs.replace(pci("e1000", "0000:00:04.0", 1), mac=MAC)
+    view = seen(guest(PC, E1000, twin, os="debian 12"), VIRTIO, today="ens9")
+    assert view.name.before == "ens3"
+
+
+NICS = st.builds(
+    lambda model, address, acpi: pci(model, address, acpi=acpi),
+    st.sampled_from(["e1000", "virtio", "rtl8139", "virtio-transitional", "made-up", None]),
+    st.sampled_from([None, "0000:00:03.0", "0000:02:01.0", "0001:00:1f.7"]),
+    st.none() | st.text(max_size=6),
+)
+
+
+@given(
+    before=NICS,
+    after=NICS,
+    machine=st.none() | st.sampled_from(["pc", "q35", "virt", "s390-ccw-virtio"]) | st.text(),
+    arch=st.sampled_from([None, "x86_64", "s390x", "aarch64"]),
+    os=st.none() | st.sampled_from(["debian 12", "rhel 7.9", "mswindows 10"]) | st.text(),
+    name=st.none() | st.text(max_size=20),
+)
+def test_whatever_there_is_nothing_fails_and_nothing_is_silent(
+    before: Nic, after: Nic, machine: str | None, arch: str | None, os: str | None, name: str | None
+) -> None:
+    declared = DomainConfig(type="kvm", arch=arch, machine=machine, nics=1)
+    domain = guest(declared, before, os=os)
+    view = seen(domain, after, today=name)
+    assert view.name.reason
+    assert view == seen(domain, after, today=name)
+    assert all(note.endswith(".") for note in view.notes)

@@ -1,0 +1,72 @@
+"""Any plan there can be: each field with whatever text a definition, or an editor, puts there."""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+
+from vnicaudit.model.finding import Change, NicRef
+from vnicaudit.model.plan import (
+    GOALS,
+    MODES,
+    GuestView,
+    Left,
+    Loss,
+    ModeOption,
+    Naming,
+    Plan,
+    Snippet,
+    Step,
+)
+
+NASTY = "\x00\x07\x1b\x7f\x9b\n\r\t\u2028\u202e\u200b\ufeff\ufffe\udce9\ud800|`<>@#%:,;=+-\"'\\/"
+TEXT = st.text(st.one_of(st.sampled_from(NASTY), st.characters(exclude_categories=())), max_size=9)
+MAYBE = st.none() | TEXT
+
+
+def _some(one: st.SearchStrategy[object]) -> st.SearchStrategy[tuple[object, ...]]:
+    return st.lists(one, max_size=2).map(tuple)
+
+
+NIC = st.builds(NicRef, MAYBE, MAYBE, MAYBE, st.none() | st.integers(0, 99), MAYBE)
+CHANGE = st.builds(Change, TEXT, MAYBE, MAYBE, st.booleans(), TEXT)
+MODE = st.builds(ModeOption, st.sampled_from(MODES), st.booleans(), TEXT)
+GUEST = st.builds(
+    GuestView, MAYBE, MAYBE, MAYBE, MAYBE, st.builds(Naming, MAYBE, MAYBE, TEXT), _some(TEXT),
+    _some(TEXT), _some(st.builds(Snippet, TEXT, TEXT, TEXT)),
+)  # fmt: skip
+STEP = st.builds(
+    Step,
+    id=TEXT,
+    platform=TEXT,
+    target=TEXT,
+    nic=NIC,
+    owner=TEXT,
+    to=st.sampled_from(GOALS),
+    rules=_some(TEXT),
+    changes=_some(CHANGE),
+    readiness=TEXT,
+    safe=st.booleans(),
+    reason=TEXT,
+    running=st.booleans(),
+    modes=_some(MODE),
+    digest=TEXT,
+    diff=TEXT,
+    guest=GUEST,
+    losses=_some(st.builds(Loss, TEXT, TEXT, st.booleans())),
+    blocked=_some(TEXT),
+    route=_some(TEXT),
+    notes=_some(TEXT),
+    file=MAYBE,
+    place=MAYBE,
+)
+PLANS = st.builds(
+    Plan,
+    TEXT,
+    TEXT,
+    TEXT,
+    st.sampled_from(GOALS),
+    _some(TEXT),
+    st.lists(STEP, max_size=3, unique_by=lambda step: step.id).map(tuple),
+    _some(st.builds(Left, NIC, TEXT, _some(TEXT), TEXT)),
+    _some(TEXT),
+)

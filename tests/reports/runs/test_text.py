@@ -1,0 +1,137 @@
+"""Runs for people."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from tests.reports.runs.records import RECORDS
+from tests.reports.runs.samples import APPLY, BACK, BROKEN, DB, RUNS
+from vnicaudit.model.runs import RunRecord
+from vnicaudit.reports.paint import Paint
+from vnicaudit.reports.runs.text import counts, render, render_one
+from vnicaudit.reports.wrap import width_of
+from vnicaudit.reports.writer import Options
+
+LIST = """\
+20261121-101500-3f2a  rolled-back  apply restart       2026-11-21T10:15:00Z
+  3 domains: 1 applied, 1 refused, 1 rolled-back; plan sha256:5f5f5f5f5f5f
+20261120-220000-77b0  unfinished   apply next-boot     2026-11-20T22:00:00Z
+  2 domains: 1 unfinished, 1 not-reached; plan sha256:5f5f5f5f5f5f
+20261119-090000-aa01  done         rollback next-boot  2026-11-19T09:00:00Z
+  1 domain: 1 applied; undoes 20261118-090000-9b1c
+"""
+
+ONE = """\
+20261121-101500-3f2a  rolled-back  apply restart
+  started   2026-11-21T10:15:00Z
+  finished  2026-11-21T10:19:12Z
+  plan      sha256:5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f
+  targets   qemu:///system, qemu+ssh://kvm2/system
+
+qemu:///system
+  applied      mail-01  52:54:00:12:34:56, 52:54:00:12:34:57  down for 6.2 s
+    ok       arguments: QEMU runs -device virtio-net-pci
+    unknown  address: no lease and no ARP entry: a guest agent would tell
+    ok       link
+  rolled-back  db-01  52:54:00:00:00:07  down for 131.0 s
+    the guest did not come back within 120 s; its definition is what it was
+    failed   agent: does not answer
+
+qemu+ssh://kvm2/system
+  refused      web-01
+    the definition is another one than when it was planned
+
+3 domains: 1 applied, 1 refused, 1 rolled-back
+"""
+
+
+def listed(runs: list[RunRecord], options: Options) -> str:
+    return "".join(render(runs, options, Paint(color=options.color)))
+
+
+def one(run: RunRecord, options: Options) -> str:
+    return "".join(render_one(run, options, Paint(color=options.color)))
+
+
+def test_the_list() -> None:
+    assert listed(RUNS, Options(width=80)) == LIST
+
+
+def test_the_list_has_one_line_per_run_where_it_fits() -> None:
+    lines = listed(RUNS, Options(width=160)).splitlines()
+    assert [line.split()[0] for line in lines] == [run.id for run in RUNS]
+    assert lines[2] == (
+        "20261119-090000-aa01  done         rollback next-boot  2026-11-19T09:00:00Z  "
+        "1 domain: 1 applied; undoes 20261118-090000-9b1c"
+    )
+
+
+def test_no_runs_is_said_except_quietly() -> None:
+    assert listed([], Options()) == "No runs\n"
+    assert listed([], Options(quiet=True)) == ""
+
+
+def test_one_run() -> None:
+    assert one(APPLY, Options(width=90)) == ONE
+
+
+def test_one_run_quietly_has_no_totals() -> None:
+    assert one(APPLY, Options(width=90, quiet=True)) == ONE[: ONE.index("\n3 domains")]
+
+
+def test_a_run_that_did_not_end() -> None:
+    assert "  finished  not finished\n" in one(BROKEN, Options())
+
+
+def test_a_way_back_names_the_run_it_undoes() -> None:
+    assert "  undoes    20261118-090000-9b1c\n" in one(BACK, Options())
+
+
+def test_verbose_names_steps_and_uuids() -> None:
+    text = " ".join(one(APPLY, Options(verbose=True)).split())
+    assert "down for 6.2 s 6f4d3c1e-0e5a-4c52-8f6c-0d2f8f4f3a11 s1, s2 ok" in text
+
+
+def test_a_run_that_reached_nothing() -> None:
+    assert counts(()) == "0 domains"
+
+
+def test_colour_adds_nothing_but_colour() -> None:
+    for text, plain in (
+        (listed(RUNS, Options(width=80, color=True)), LIST),
+        (one(APPLY, Options(width=90, color=True)), ONE),
+    ):
+        assert re.sub(r"\x1b\[[0-9;]*m", "", text) == plain
+    assert "\x1b[1;33mrolled-back\x1b[0m" in text
+    assert "\x1b[1;32mok\x1b[0m       link" in text
+    assert "\x1b[1;31mfailed\x1b[0m   agent" in text
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 120, 200])
+def test_every_width_is_kept(width: int) -> None:
+    for text in (listed(RUNS, Options(width=width)), one(APPLY, Options(width=width))):
+        for line in text.splitlines():
+            assert width_of(line) <= width or "sha256" in line, line
+
+
+def test_names_cannot_draw_on_the_terminal() -> None:
+    hostile = replace(DB, name="\x1b[2Jdb", message="a\nb\u202e")
+    text = one(replace(APPLY, steps=(hostile,)), Options())
+    assert "  rolled-back  \\x1b[2Jdb  52:54:00:00:00:07" in text
+    assert "    a\\nb\\u202e\n" in text
+
+
+@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
+@given(st.lists(RECORDS, min_size=1, max_size=3), st.integers(20, 200), st.booleans())
+def test_whatever_runs_hold_lines_are_harmless(
+    runs: list[RunRecord], width: int, verbose: bool
+) -> None:
+    options = Options(width=width, verbose=verbose)
+    for text in (listed(runs, options), one(runs[0], options)):
+        text.encode()
+        assert all(line.isprintable() for line in text.split("\n"))

@@ -1,0 +1,124 @@
+"""``vnicaudit apply``: carry a plan out."""
+
+from __future__ import annotations
+
+import os
+import stat
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from vnicaudit.cli.doing import asked, dry_run, ended, telling
+from vnicaudit.cli.options import output_options
+from vnicaudit.cli.reading import screen
+from vnicaudit.cli.remedy_options import doing_options, mode_option, order_of, state_option
+from vnicaudit.cli.stdout import emit, flush
+from vnicaudit.errors import RefusedError, UsageError
+
+if TYPE_CHECKING:
+    from vnicaudit.model.plan import Mode, Plan, Step
+
+_EPILOG = """\b
+Examples:
+  vnicaudit apply plan.json --dry-run
+  vnicaudit apply plan.json                       define; in effect at the next power cycle
+  vnicaudit apply plan.json --mode restart --canary 1 --batch 5 --window 22:00-04:00 --yes
+  vnicaudit apply plan.json --mode hotswap
+
+\b
+A run that was interrupted is carried on by the same command; `vnicaudit rollback RUN`
+takes it back.
+
+\b
+Exit codes: 0 all applied, 2 usage, 4 a host could not be reached, 5 something was
+refused, failed or could not be verified, 6 something was rolled back because it
+made things worse, 130 interrupted."""
+
+
+@click.command("apply", epilog=_EPILOG)
+@click.argument("plan", metavar="PLAN", type=click.Path(dir_okay=False))
+@mode_option("next-boot")
+@click.option("--include-unsafe", is_flag=True, help="Also the unsafe steps of the plan.")
+@doing_options
+@state_option
+@output_options
+def command(plan: str, **given: Any) -> int:
+    """Carry out a PLAN made by `vnicaudit plan`: define, and make it take effect.
+
+    What has changed since the plan was made is refused. What is about to be done is noted first;
+    the original definitions are kept. What runs afterwards is looked at, and a guest that does not
+    come back is rolled back by itself.
+    """
+    from vnicaudit.remedy.applying.engine import apply, look
+    from vnicaudit.remedy.digests import digest
+    from vnicaudit.reports.plan.json import from_json
+
+    data = _content(plan)
+    found = from_json(data, plan)
+    mode: Mode = given["mode"]
+    steps, not_done = _chosen(found, mode, unsafe=given["include_unsafe"])
+    _show(found, steps, not_done, given)
+    if not steps:
+        return RefusedError.exit_code if not_done else 0
+    order = order_of(given, mode)
+    if given["dry_run"]:
+        return dry_run(look(steps, order), "would be applied")
+    asked(f"Apply {len(steps)} of {len(found.steps)} steps, --mode {mode}?", yes=given["yes"])
+    done = apply(steps, digest(data), order, telling(quiet=given["quiet"]))
+    return ended(done, given, refused=bool(not_done))
+
+
+def _content(path: str) -> bytes:
+    from vnicaudit.reports.plan.json import MAX_BYTES
+
+    try:
+        with open(path, "rb") as stream:
+            if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
+                raise UsageError(f"{path}: not a regular file")
+            return stream.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}") from None
+
+
+def _chosen(plan: Plan, mode: Mode, *, unsafe: bool) -> tuple[list[Step], list[tuple[Step, str]]]:
+    """The steps that are to be done, and the others, each with why not."""
+    chosen: list[Step] = []
+    others: list[tuple[Step, str]] = []
+    for step in plan.steps:
+        reason = _why_not(step, mode, unsafe=unsafe)
+        if reason:
+            others.append((step, reason))
+        else:
+            chosen.append(step)
+    return chosen, others
+
+
+def _why_not(step: Step, mode: Mode, *, unsafe: bool) -> str:
+    if step.refused:
+        return "; ".join(step.refused)
+    if not step.safe and not unsafe:
+        return f"unsafe: {step.reason} (--include-unsafe)"
+    option = step.mode(mode)
+    if not option.possible and not (step.file and mode == "next-boot"):
+        return f"not with --mode {mode}: {option.reason}"
+    return ""
+
+
+def _show(
+    plan: Plan, steps: list[Step], not_done: list[tuple[Step, str]], given: dict[str, Any]
+) -> None:
+    from msgspec.structs import replace
+
+    from vnicaudit.reports.paint import Paint
+    from vnicaudit.reports.plan.text import render
+    from vnicaudit.reports.safe import safe
+
+    if not given["quiet"]:
+        options = screen(given)
+        shown = replace(plan, steps=tuple(steps), left=(), errors=())
+        for text in render(shown, options, Paint(color=options.color)):
+            emit(text)
+        flush()
+    for step, reason in not_done:
+        name = step.nic.domain or step.file or ""
+        click.echo(safe(f"Not applied: step {step.id}, {name} {step.nic.mac}: {reason}"), err=True)

@@ -1,0 +1,94 @@
+"""What apply and rollback have in common: ask, tell, and say how it ended."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from vnicaudit.cli.reading import screen
+from vnicaudit.cli.stdout import emit, flush
+from vnicaudit.errors import RefusedError, UsageError
+
+if TYPE_CHECKING:
+    from vnicaudit.model.runs import RunRecord, UnitRun
+    from vnicaudit.remedy.applying.runner import Ended
+
+_ROLLED_BACK = 6
+
+
+def asked(question: str, *, yes: bool) -> None:
+    """Ask, unless that was answered on the command line. Raises UsageError where nobody can
+    answer, click.Abort for a no."""
+    if yes:
+        return
+    if sys.stdin is None or not sys.stdin.isatty():
+        raise UsageError("nobody is there to be asked: give --yes")
+    click.confirm(question, abort=True, err=True)
+
+
+def telling(*, quiet: bool) -> Callable[[str, str], None]:
+    """Says on standard error what happens to which domain, one line each."""
+    from vnicaudit.reports.safe import safe
+
+    lock = threading.Lock()
+
+    def tell(name: str, text: str) -> None:
+        if not quiet:
+            with lock:
+                click.echo(safe(f"{name}: {text}"), err=True)
+
+    return tell
+
+
+def dry_run(looked_at: list[tuple[str, str]], words: str) -> int:
+    """Say what would be done to each domain, or why not; the exit code."""
+    from vnicaudit.reports.safe import safe
+
+    for name, reason in looked_at:
+        emit(f"{safe(name)}: {safe(reason) or words}\n")
+    return RefusedError.exit_code if any(reason for _name, reason in looked_at) else 0
+
+
+def ended(done: Ended, given: dict[str, Any], *, refused: bool = False) -> int:
+    """Print how it went; the exit code."""
+    from vnicaudit.reports.paint import Paint
+    from vnicaudit.reports.runs.text import render_one
+    from vnicaudit.reports.safe import safe
+
+    options = screen(given)
+    for text in render_one(done.run, options, Paint(color=options.color)):
+        emit(text)
+    flush()
+    if done.stopped:
+        click.echo(safe(f"Stopped: {done.stopped}"), err=True)
+    if done.run.outcome == "unfinished":
+        click.echo(
+            f"Run {done.run.id} is unfinished: the same command goes on with it, vnicaudit "
+            f"rollback {done.run.id} takes it back",
+            err=True,
+        )
+    return code_of(done.run, refused=refused)
+
+
+def code_of(run: RunRecord, *, refused: bool) -> int:
+    """What was left half done or could not be verified weighs most, then what was rolled back."""
+    outcomes = {unit.outcome for unit in run.steps}
+    if outcomes & {"failed", "unfinished"} or any(map(_unverified, run.steps)):
+        return RefusedError.exit_code
+    if "rolled-back" in outcomes:
+        return _ROLLED_BACK
+    return RefusedError.exit_code if refused or outcomes & {"refused", "not-reached"} else 0
+
+
+def _unverified(unit: UnitRun) -> bool:
+    """Something was looked at, and nothing proves that the guest is there again."""
+    proofs = [check for check in unit.checks if check.name in ("guest", "traffic")]
+    return (
+        unit.outcome == "applied"
+        and bool(proofs)
+        and not any(check.verdict == "ok" for check in proofs)
+    )

@@ -1,0 +1,149 @@
+"""Options that plan, apply, rollback and runs share."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from vnicaudit.cli.options import F, together
+from vnicaudit.model.host import DEADLINE
+from vnicaudit.model.plan import MODES, Mode
+
+if TYPE_CHECKING:
+    from vnicaudit.remedy.applying.engine import Order
+
+_SYSTEM = "/var/lib/vnicaudit"
+_GUEST_DEADLINE = 300.0
+
+
+def state_folder(given: dict[str, Any]) -> str:
+    """Where runs are remembered: ``--state``; root's is the system's, else the user's own
+    (XDG_STATE_HOME)."""
+    if given.get("state"):
+        return str(given["state"])
+    if os.geteuid() == 0:
+        return _SYSTEM
+    home = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local/state"
+    return str(Path(home) / "vnicaudit")
+
+
+state_option = click.option(
+    "--state",
+    envvar="VNICAUDIT_STATE",
+    metavar="DIR",
+    type=click.Path(file_okay=False),
+    help=f"Where runs are remembered.  [default: {_SYSTEM} for root, else "
+    "~/.local/state/vnicaudit]",
+)
+
+
+def _window(context: click.Context, parameter: click.Parameter, value: str | None) -> Any:
+    if value is None:
+        return None
+    from vnicaudit.errors import UsageError
+    from vnicaudit.remedy.applying.schedule import Window
+
+    try:
+        return Window.parse(value)
+    except UsageError as error:
+        raise click.BadParameter(str(error), context, parameter) from None
+
+
+doing_options = together(
+    click.option(
+        "--dry-run", is_flag=True, help="Look at everything again, and say what would be done."
+    ),
+    click.option("--yes", "-y", is_flag=True, help="Do not ask."),
+    click.option(
+        "--canary",
+        envvar="VNICAUDIT_CANARY",
+        type=click.IntRange(min=0),
+        default=1,
+        show_default=True,
+        metavar="N",
+        help="Domains that go first, one after the other; all of them must be well.",
+    ),
+    click.option(
+        "--batch",
+        envvar="VNICAUDIT_BATCH",
+        type=click.IntRange(min=1),
+        default=1,
+        show_default=True,
+        metavar="N",
+        help="Domains that are worked on at once behind the canaries.",
+    ),
+    click.option(
+        "--max-failures",
+        envvar="VNICAUDIT_MAX_FAILURES",
+        type=click.IntRange(min=0),
+        default=0,
+        show_default=True,
+        metavar="N",
+        help="Stop when more domains than this have failed.",
+    ),
+    click.option(
+        "--window",
+        envvar="VNICAUDIT_WINDOW",
+        metavar="HH:MM-HH:MM",
+        callback=_window,
+        help="Begin with a domain only at this time of day (local time).",
+    ),
+    click.option(
+        "--guest-deadline",
+        envvar="VNICAUDIT_GUEST_DEADLINE",
+        type=click.FloatRange(min=1, max=86_400),
+        default=_GUEST_DEADLINE,
+        show_default=True,
+        metavar="SECONDS",
+        help="How long a guest may take to shut down, and to come back.",
+    ),
+    click.option(
+        "--force-off",
+        is_flag=True,
+        help="Power a guest off that does not shut down in time. It may lose data.",
+    ),
+    click.option(
+        "--deadline",
+        envvar="VNICAUDIT_DEADLINE",
+        type=click.FloatRange(min=0.1, max=86_400),
+        default=DEADLINE,
+        show_default=True,
+        metavar="SECONDS",
+        help="How long libvirt may take for one answer.",
+    ),
+)
+"""Options of the commands that change something."""
+
+
+def mode_option(default: str | None) -> Callable[[F], F]:
+    """``--mode``; ``default`` None: that of the run."""
+    return click.option(
+        "--mode",
+        envvar="VNICAUDIT_MODE",
+        type=click.Choice(MODES),
+        default=default,
+        show_default=default is not None,
+        help="next-boot: define, and leave what runs alone. restart: shut guests down and start "
+        "them. hotswap: exchange the NIC under the running guest (needs its agent)."
+        + ("" if default else "  [default: that of the run]"),
+    )
+
+
+def order_of(given: dict[str, Any], mode: Mode) -> Order:
+    """What is asked for, for the remedy."""
+    from vnicaudit.remedy.applying.engine import Order
+    from vnicaudit.remedy.applying.means import Limits
+    from vnicaudit.remedy.applying.schedule import Schedule
+    from vnicaudit.remedy.applying.state import StateFolder
+
+    return Order(
+        mode=mode,
+        limits=Limits(given["guest_deadline"], given["force_off"]),
+        schedule=Schedule(given["canary"], given["batch"], given["max_failures"], given["window"]),
+        deadline=given["deadline"],
+        state=StateFolder(state_folder(given)),
+    )

@@ -1,0 +1,63 @@
+"""``vnicaudit rollback``: the way back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from vnicaudit.cli.doing import asked, dry_run, ended, telling
+from vnicaudit.cli.options import output_options
+from vnicaudit.cli.remedy_options import (
+    doing_options,
+    mode_option,
+    order_of,
+    state_folder,
+    state_option,
+)
+from vnicaudit.cli.runs import run_ids
+
+_EPILOG = """\b
+Examples:
+  vnicaudit runs                                  which runs there were
+  vnicaudit rollback 20261121-101500-3f2a
+  vnicaudit rollback 20261121-101500-3f2a --domain mail-01
+  vnicaudit rollback 20261121-101500-3f2a --nic 52:54:00:12:34:56 --mode next-boot
+
+\b
+Exit codes: as those of apply."""
+
+
+@click.command("rollback", epilog=_EPILOG)
+@click.argument("run", metavar="RUN", shell_complete=run_ids)
+@click.option("--domain", "domains", multiple=True, metavar="NAME", help="Only this domain.")
+@click.option("--nic", "macs", multiple=True, metavar="MAC", help="Only this NIC.")
+@click.option(
+    "--over-edits",
+    is_flag=True,
+    help="Also where somebody changed the definition since: only the NIC is put back then.",
+)
+@mode_option(None)
+@doing_options
+@state_option
+@output_options
+def command(run: str, **given: Any) -> int:
+    """Take a RUN back, newest domain first, and prove that all is as it was.
+
+    A run that was left in the middle is brought to where it began. A definition that somebody
+    changed since is refused.
+    """
+    from vnicaudit.remedy.applying.back import Chosen, look, rollback
+    from vnicaudit.remedy.applying.state import StateFolder
+    from vnicaudit.remedy.history import past
+
+    found = past(StateFolder(state_folder(given)).run(run))
+    mode = given["mode"] or (found.sheet.mode if found is not None else "next-boot")
+    chosen = Chosen(
+        given["domains"], tuple(mac.lower() for mac in given["macs"]), given["over_edits"]
+    )
+    order = order_of(given, mode)
+    if given["dry_run"]:
+        return dry_run(look(run, chosen, order), "would be taken back")
+    asked(f"Take run {run} back, --mode {mode}?", yes=given["yes"])
+    return ended(rollback(run, chosen, order, telling(quiet=given["quiet"])), given)

@@ -1,0 +1,45 @@
+"""A domain under libvirt's hands: what bears on whether it may be changed now."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class MachineState(msgspec.Struct, frozen=True):
+    """``phase``: off, running, paused, shutting-down or suspended."""
+
+    phase: str
+    persistent: bool
+    managed_save: bool
+    memory_snapshots: int
+    job: bool
+    """A job is under way: a migration, a backup, a save."""
+    migrating: bool
+
+    @property
+    def active(self) -> bool:
+        """A QEMU process is there."""
+        return self.phase != "off"
+
+
+class Traffic(msgspec.Struct, frozen=True):
+    """Packets of one NIC since its tap was made, seen from the guest."""
+
+    received: int
+    sent: int
+
+
+class GuestInterface(msgspec.Struct, frozen=True):
+    """A network interface as the guest's agent says. ``addresses`` as ``192.0.2.1/24``."""
+
+    name: str
+    mac: str | None
+    addresses: tuple[str, ...] = ()
+
+
+class Ran(msgspec.Struct, frozen=True):
+    """How a program in a guest ended."""
+
+    code: int
+    stdout: bytes = b""
+    stderr: bytes = b""

@@ -1,0 +1,149 @@
+"""Definitions that libvirt handed out: read to be changed, and compared with what came of it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator
+
+from lxml import etree
+
+from vnicaudit.errors import TargetError
+from vnicaudit.model.domain import Domain
+from vnicaudit.model.location import Location
+from vnicaudit.platforms.domain_xml.documents import documents
+from vnicaudit.platforms.domain_xml.read import domain_of
+
+_SHOWN = 60
+_UNITS = {
+    "b": 1, "bytes": 1, "KB": 1000, "k": 1024, "KiB": 1024, "MB": 10**6, "M": 2**20, "MiB": 2**20,
+    "GB": 10**9, "G": 2**30, "GiB": 2**30, "TB": 10**12, "T": 2**40, "TiB": 2**40,
+}  # fmt: skip
+"""``<memory unit=…>`` (libvirt.org/formatdomain.html, Memory Allocation); libvirt writes KiB."""
+
+
+def definition_of(data: bytes, target: str) -> Domain:
+    """The domain. Its NICs have places (``/domain/devices/interface[1]``) by which
+    :func:`vnicaudit.platforms.domain_xml.write.edits_for` finds them. A running definition is read
+    as well. Raises TargetError for what is no ``<domain>``."""
+    root = _root(data, target)
+    form = "live" if root.get("id") else "dump"
+    return domain_of(root, Location(target, xpath="/domain"), 0, form=form)
+
+
+def power_off_action(data: bytes) -> str:
+    """What libvirt does when the guest powers itself off: ``destroy`` unless it says otherwise
+    (``<on_poweroff>``, virDomainDefParseLifecycle in libvirt's domain_conf.c)."""
+    return (_root(data, "").findtext("on_poweroff") or "destroy").strip()
+
+
+def children_of(data: bytes, number: int) -> dict[str, str]:
+    """The children of the ``<interface>`` of that number (from 1): tag -> its text, in short."""
+    interface = _interfaces(data)[number - 1]
+    return {str(child.tag): _canonical(child)[:_SHOWN] for child in interface.iterchildren("*")}
+
+
+def uses_iommu(data: bytes) -> bool:
+    """Whether a virtio device of the domain is made to go through an IOMMU (``iommu='on'`` in a
+    ``<driver>``), as guests with encrypted memory need it."""
+    return any(
+        driver.get("iommu") == "on" for driver in _root(data, "").iterfind("devices/*/driver")
+    )
+
+
+def memory_kib(data: bytes) -> int | None:
+    """The guest's memory at most, in KiB; None where it is not said."""
+    root = _root(data, "")
+    found = root.find("maxMemory")
+    element = root.find("memory") if found is None else found
+    if element is None or not (element.text or "").strip().isdecimal():
+        return None
+    return int(element.text or "") * _UNITS.get(element.get("unit", "KiB"), 1024) // 1024
+
+
+def other_changes(before: bytes, after: bytes, numbers: Collection[int]) -> tuple[str, ...]:
+    """What differs beside the ``<interface>`` elements of these numbers (from 1), one clause each.
+
+    A PCI controller more is no difference: libvirt adds one where a device gets another address
+    (qemuDomainAssignPCIAddresses in qemu_domain_address.c).
+    """
+    old, new = Counter(_pieces(before, numbers)), Counter(_pieces(after, numbers))
+    gone = [f"{_shown(piece)} is gone" for piece in (old - new)]
+    more = [
+        f"{_shown(piece)} has come up" for piece in (new - old)
+        if not (piece.startswith("devices <controller ") and 'type="pci"' in piece)
+    ]  # fmt: skip
+    return tuple(gone + more)
+
+
+def not_taken(wanted: bytes, got: bytes, number: int) -> tuple[str, ...]:
+    """What stands in an ``<interface>`` of the wanted definition and not in the one libvirt made
+    of it, as ``driver/@queues='4'``. What libvirt added does not count."""
+    old, new = (_interfaces(data)[number - 1] for data in (wanted, got))
+    return tuple(_missing(old, new, ""))
+
+
+def _missing(old: etree._Element, new: etree._Element, path: str) -> Iterator[str]:
+    for name, value in old.attrib.items():
+        if new.get(str(name)) != str(value):
+            yield f"{path}@{name}={str(value)[:_SHOWN]!r}"
+    text, other = (old.text or "").strip(), (new.text or "").strip()
+    if text and text != other:
+        yield f"{path}text() = {text[:_SHOWN]!r}"
+    for tag, ordinal, child in _children(old):
+        same = [found for name, place, found in _children(new) if (name, place) == (tag, ordinal)]
+        if same:
+            yield from _missing(child, same[0], f"{path}{tag}/")
+        else:
+            yield f"<{path}{tag}>"
+
+
+def _children(element: etree._Element) -> Iterator[tuple[str, int, etree._Element]]:
+    """Tag, its place among children of that tag, and the child."""
+    seen: Counter[str] = Counter()
+    for child in element.iterchildren("*"):
+        tag = str(child.tag)
+        yield tag, seen[tag], child
+        seen[tag] += 1
+
+
+def _pieces(data: bytes, numbers: Collection[int]) -> Iterator[str]:
+    """The parts of a definition in canonical form: each device, and whatever else there is."""
+    root = _root(data, "")
+    left_out = [_interfaces_of(root)[number - 1] for number in numbers]
+    for child in root.iterchildren():
+        if child.tag == "devices":
+            for device in child.iterchildren():
+                if device not in left_out:
+                    yield f"devices {_canonical(device)}"
+        else:
+            yield _canonical(child)
+    yield repr(sorted((str(name), root.get(name)) for name in root.attrib if name != "id"))
+
+
+def _canonical(element: etree._Element) -> str:
+    tail, element.tail = element.tail, None
+    try:
+        text = etree.tostring(element, method="c14n", with_comments=True).decode()
+    finally:
+        element.tail = tail
+    return " ".join(text.split())
+
+
+def _shown(piece: str) -> str:
+    return piece.removeprefix("devices ")[:_SHOWN]
+
+
+def _interfaces(data: bytes) -> list[etree._Element]:
+    return _interfaces_of(_root(data, ""))
+
+
+def _interfaces_of(root: etree._Element) -> list[etree._Element]:
+    return list(root.iterfind("devices/interface"))
+
+
+def _root(data: bytes, target: str) -> etree._Element:
+    root = next(documents(data, target)).root
+    tag = str(root.tag)
+    if tag != "domain":
+        raise TargetError(f"a <{tag}> is no domain's definition", file=target or None)
+    return root

@@ -1,0 +1,53 @@
+"""Finding a domain's ``<interface>`` elements in its text."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from vnicaudit.errors import RefusedError
+from vnicaudit.platforms.domain_xml.recognise import SAVE_MAGIC
+from vnicaudit.platforms.domain_xml.source import Source
+from vnicaudit.platforms.domain_xml.tags import Element, tree
+
+
+@lru_cache(maxsize=4)
+def root_at(source: Source, start: int) -> Element | None:
+    """The first element at ``start`` or behind it, with the children of its devices. The last ones
+    are kept: a domain has several NICs, and a NIC several changes."""
+    return tree(source.data, start, (b"devices", b"interface"))
+
+
+def only_domain(source: Source) -> Element:
+    """The domain of a text that is one definition and nothing else.
+
+    Raises RefusedError for anything else, be it one with another behind it.
+    """
+    root = None if source.data.startswith(SAVE_MAGIC) else root_at(source, 0)
+    if root is None or root.name != b"domain":
+        raise RefusedError("it is not the definition of a domain")
+    if tree(source.data, root.end, ()) is not None:
+        raise RefusedError("there is more than one definition in it")
+    source.check_declared(0, root.end)
+    return root
+
+
+def interfaces(domain: Element) -> list[Element]:
+    """The NICs of a domain, as libvirt's XPath ``./devices/interface`` finds them."""
+    devices = domain.first(b"devices")
+    return [] if devices is None else devices.children
+
+
+def interface_at(domain: Element, number: int) -> Element:
+    """The NIC with that 1-based number. Raises RefusedError where there is none."""
+    found = interfaces(domain)
+    if not 0 < number <= len(found):
+        raise RefusedError("the <interface> is not found again")
+    return found[number - 1]
+
+
+def interface_from(text: bytes, start: int) -> Element:
+    """The NIC that begins there and ends with the text. Raises RefusedError for anything else."""
+    found = tree(text, start, ())
+    if found is None or (found.name, found.start, found.end) != (b"interface", start, len(text)):
+        raise RefusedError("what is to be put in is no <interface>")
+    return found

@@ -1,0 +1,86 @@
+"""The devices on the vDPA bus: what a NIC of type vdpa can be put on, and what they need.
+
+Where things are, by Linux 6.12 and later: ``/sys/bus/vdpa/devices/NAME`` is a link to the device
+below its parent (drivers/vdpa/vdpa.c). ``vhost-vdpa-N`` in it is its character device
+(drivers/vhost/vdpa.c, vhost_vdpa_probe), where libvirt looks for it too (node_device_udev.c,
+udevGetVDPACharDev). A device of VDUSE stands below one of the class ``vduse``, in
+``/sys/devices/virtual/vduse/NAME/NAME`` (drivers/vdpa/vdpa_user/vduse_dev.c, vduse_create_dev and
+vduse_dev_init_vdpa; QEMU's own test looks there). A simulated one has no parent
+(drivers/vdpa/vdpa_sim/vdpa_sim.c, vdpasim_create). Devices are not opened: that resets them.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from vnicaudit.model.host import VdpaDevice
+from vnicaudit.platforms.host.tree import Tree
+
+_BUS = "/sys/bus/vdpa/devices"
+_CHARACTER = re.compile(r"vhost-vdpa-\d+")
+_QUEUE = re.compile(r"vq\d+")
+_SIMULATOR = "/sys/module/vdpa_sim/parameters/use_va"
+_HARDWARE = frozenset({"pci", "auxiliary"})
+
+
+def read_vdpa(tree: Tree) -> tuple[VdpaDevice, ...]:
+    """The devices, by name; none where there is no such bus, or it cannot be seen."""
+    return tuple(_device(tree, name) for name in tree.names(_BUS))
+
+
+def _device(tree: Tree, name: str) -> VdpaDevice:
+    folder = f"{_BUS}/{name}"
+    parent = _parent(tree, folder)
+    bus = tree.link_name(f"{folder}/../subsystem") if parent else None
+    vduse = None if parent is None else bus == "vduse"
+    return VdpaDevice(
+        name=name,
+        path=_path(tree, folder),
+        driver=_driver(tree, folder),
+        parent_bus=bus,
+        parent=parent or None,
+        vduse=vduse,
+        shared_memory=needs_shared_memory(parent, bus, tree.text(_SIMULATOR)),
+        virtqueues=_virtqueues(tree, folder) if vduse else None,
+    )
+
+
+def needs_shared_memory(parent: str | None, bus: str | None, simulator: str | None) -> bool | None:
+    """Whether vhost-vdpa hands the device the guest's memory as files (``use_va``): then what QEMU
+    has not mapped shared from a file is passed over, silently (drivers/vhost/vdpa.c,
+    vhost_vdpa_va_map). So it is with VDUSE, and with a simulator as its module's parameter says,
+    since Linux 6.4 (``simulator``, None where there is none); never with hardware."""
+    if bus == "vduse":
+        return True
+    if bus in _HARDWARE:
+        return False
+    return {"Y": True, "N": False}.get((simulator or "").strip()) if parent == "" else None
+
+
+def _parent(tree: Tree, folder: str) -> str | None:
+    """The device it stands below; ``""`` where there is none, None where that cannot be told."""
+    try:
+        target = tree.path(folder).readlink()
+    except OSError:
+        return None
+    parent = Path(target).parent.name
+    return "" if parent == "devices" else parent
+
+
+def _path(tree: Tree, folder: str) -> str | None:
+    for entry in tree.names(folder):
+        path = f"/dev/{entry}"
+        if _CHARACTER.fullmatch(entry) and tree.exists(path):
+            return path
+    return None
+
+
+def _driver(tree: Tree, folder: str) -> str | None:
+    driver = f"{folder}/driver"
+    return "" if tree.exists(driver) is False else tree.link_name(driver)
+
+
+def _virtqueues(tree: Tree, folder: str) -> int | None:
+    """One folder for each in the VDUSE device (vduse_dev_init_vqs)."""
+    return sum(_QUEUE.fullmatch(name) is not None for name in tree.names(f"{folder}/..")) or None

@@ -1,0 +1,104 @@
+"""The guest, as its own agent shows it: interfaces, and programs that are run in it.
+
+What a guest says is not to be trusted: it is bounded, and kept to what it should be.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import ipaddress
+import re
+import time
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from vnicaudit.errors import GuestError
+from vnicaudit.model.machine import GuestInterface, Ran
+from vnicaudit.remedy.hypervisor import Machine
+
+_SECONDS = 10
+_PING_SECONDS = 5
+_PROGRAM_SECONDS = 30.0
+_POLL = 0.02
+_MANY = 4096
+_MAC = re.compile(r"[0-9a-f]{2}(:[0-9a-f]{2}){5}")
+_NAME_MAX = 64
+
+
+class GuestAgent:
+    """Asks one guest. Raises GuestError where it does not answer as it should."""
+
+    def __init__(self, machine: Machine) -> None:
+        self._machine = machine
+
+    def answers(self) -> bool:
+        """Whether an agent is there now."""
+        try:
+            self._machine.ask_agent("guest-ping", _PING_SECONDS)
+        except GuestError:
+            return False
+        return True
+
+    def interfaces(self) -> list[GuestInterface]:
+        """The guest's network interfaces (``guest-network-get-interfaces``)."""
+        answer = self._machine.ask_agent("guest-network-get-interfaces", _SECONDS)
+        if not isinstance(answer, list):
+            raise GuestError("the guest's agent did not list its interfaces")
+        return [_interface(entry) for entry in answer[:_MANY] if isinstance(entry, dict)]
+
+    def execute(self, argv: Sequence[str], stdin: bytes = b"") -> Ran:
+        """Run a program in the guest to its end (``guest-exec``)."""
+        program, *words = argv
+        arguments: dict[str, object] = {"path": program, "arg": words, "capture-output": True}
+        if stdin:
+            arguments["input-data"] = base64.b64encode(stdin).decode()
+        started = self._machine.ask_agent("guest-exec", _SECONDS, **arguments)
+        pid = started.get("pid") if isinstance(started, dict) else None
+        end = time.monotonic() + _PROGRAM_SECONDS
+        while True:
+            status = self._machine.ask_agent("guest-exec-status", _SECONDS, pid=pid)
+            if not isinstance(status, dict):
+                raise GuestError(f"the guest's agent did not say how {program} ended")
+            if status.get("exited"):
+                return _ran(status)
+            if time.monotonic() > end:
+                raise GuestError(f"{program} did not end in the guest")
+            time.sleep(_POLL)
+
+
+def by_mac(interfaces: Sequence[GuestInterface]) -> dict[str, GuestInterface]:
+    """MAC -> interface, where one interface alone has it (a bond's members share theirs)."""
+    macs = [interface.mac for interface in interfaces]
+    return {one.mac: one for one in interfaces if one.mac and macs.count(one.mac) == 1}
+
+
+def _interface(entry: dict[str, Any]) -> GuestInterface:
+    mac = str(entry.get("hardware-address") or "").lower()
+    return GuestInterface(
+        str(entry.get("name") or "")[:_NAME_MAX],
+        mac if _MAC.fullmatch(mac) else None,
+        tuple(_addresses(entry.get("ip-addresses"))),
+    )
+
+
+def _addresses(entries: object) -> Iterator[str]:
+    for entry in entries[:_MANY] if isinstance(entries, list) else ():
+        try:
+            yield str(ipaddress.ip_interface(f"{entry['ip-address']}/{entry['prefix']}"))
+        except (ValueError, KeyError, TypeError):
+            continue
+
+
+def _ran(status: dict[str, Any]) -> Ran:
+    code = status.get("exitcode")
+    if not isinstance(code, int):  # a signal ended it
+        code = 255
+    return Ran(code, _data(status, "out-data"), _data(status, "err-data"))
+
+
+def _data(status: dict[str, Any], key: str) -> bytes:
+    try:
+        return base64.b64decode(str(status.get(key) or ""))
+    except (binascii.Error, ValueError):
+        raise GuestError("the guest's agent sent output that is none") from None

@@ -1,0 +1,207 @@
+"""The way back: of a run, of one domain, or of one NIC, newest first.
+
+A run that was left in the middle is first brought to where it began. What is done here is a run of
+its own, with the same journal: it can be carried on, and taken back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import ExitStack
+
+import msgspec
+
+from vnicaudit.errors import RefusedError, UsageError
+from vnicaudit.model.plan import Mode
+from vnicaudit.remedy.applying.engine import Order, look_at
+from vnicaudit.remedy.applying.files import read
+from vnicaudit.remedy.applying.hosts import Hosts
+from vnicaudit.remedy.applying.journal import now
+from vnicaudit.remedy.applying.means import Definitions
+from vnicaudit.remedy.applying.preflight import check_restart, check_state
+from vnicaudit.remedy.applying.prepare import Prepared, seen_before
+from vnicaudit.remedy.applying.runner import Ended, Runner, Tell
+from vnicaudit.remedy.applying.sheet import RunSheet, UnitSheet
+from vnicaudit.remedy.applying.task import Task, Wanted
+from vnicaudit.remedy.definitions import elements
+from vnicaudit.remedy.digests import digest
+from vnicaudit.remedy.history import Past, all_past, begin_run, past
+from vnicaudit.remedy.hypervisor import Hypervisor, Machine
+
+_CHANGED = ("applied",)
+
+
+class Chosen(msgspec.Struct, frozen=True):
+    """What is to be taken back of a run: all, or some domains (name or UUID), or some NICs (MAC).
+    ``over_edits``: also where somebody changed the definition since; of it only the NIC is put
+    back then."""
+
+    domains: tuple[str, ...] = ()
+    macs: tuple[str, ...] = ()
+    over_edits: bool = False
+
+    def takes(self, unit: UnitSheet) -> bool:
+        """Whether something of that domain is meant."""
+        named = not self.domains or {unit.name, unit.uuid, unit.file} & set(self.domains)
+        return bool(named) and (not self.macs or bool(set(self.macs) & set(unit.macs)))
+
+    def wanted(self, wanted: Iterable[Wanted]) -> tuple[Wanted, ...]:
+        """The NICs that are meant."""
+        return tuple(one for one in wanted if not self.macs or one.mac in self.macs)
+
+
+def rollback(run_id: str, chosen: Chosen, order: Order, tell: Tell) -> Ended:
+    """Take a run back. Raises UsageError where there is no such run, or nothing of what was chosen
+    in it; RefusedError where another run is at work."""
+    found = past(order.state.run(run_id))
+    if found is None:
+        raise UsageError(f"run {run_id} was ended before it did anything")
+    units = [unit for unit in found.sheet.units if chosen.takes(unit)]
+    if not units:
+        raise UsageError(f"run {run_id} has no such domain or NIC; vnicaudit runs {run_id}")
+    with ExitStack() as stack:
+        hosts = Hosts(order.state, order.deadline, stack)
+        hosts.open(units)
+        if not found.ended:
+            hosts.open(found.sheet.units)
+            taken = Runner(found, hosts, _nothing, tell).take_back("taken back")
+            found = past(found.folder) or found
+            units = [unit for unit in units if _undoable(found, unit)]
+            if not units:
+                return taken
+        units = [unit for unit in reversed(units) if _undoable(found, unit)]
+        if not units:
+            raise UsageError(f"there is nothing to take back of it: vnicaudit runs {run_id}")
+        sheet = RunSheet("", "rollback", now(), run_id, order.mode, tuple(units), order.limits)
+        mine = _unfinished(order, run_id, sheet) or begin_run(order.state, sheet)
+        return Runner(mine, hosts, _WayBack(found, chosen, order), tell).go(order.schedule)
+
+
+def look(run_id: str, chosen: Chosen, order: Order) -> list[tuple[str, str]]:
+    """What :func:`rollback` would do: each domain (or file), and why it would not be begun; empty
+    where it would. Nothing is changed."""
+    found = past(order.state.run(run_id))
+    if found is None:
+        raise UsageError(f"run {run_id} was ended before it did anything")
+    units = [unit for unit in reversed(found.sheet.units) if chosen.takes(unit)]
+    halves = [(unit.name, "") for unit in units if found.is_open(unit.key)]
+    whole = [unit for unit in units if _undoable(found, unit)]
+    with ExitStack() as stack:
+        hosts = Hosts(order.state, order.deadline, stack, hold=False)
+        hosts.open(whole)
+        return halves + look_at(whole, hosts, _WayBack(found, chosen, order))
+
+
+def _nothing(unit: UnitSheet, host: Hypervisor | None) -> Prepared:
+    """Nothing is begun where a run is only taken back."""
+    del unit, host
+    return Prepared(None)
+
+
+class _WayBack:
+    """What is to be done to a unit: what an earlier run did, the other way round."""
+
+    def __init__(self, found: Past, chosen: Chosen, order: Order) -> None:
+        self._found = found
+        self._chosen = chosen
+        self._mode: Mode = order.mode
+
+    def __call__(self, unit: UnitSheet, host: Hypervisor | None) -> Prepared:
+        task = _task_of(self._found, unit.key)
+        kept = Definitions(self._found.folder, unit.key)
+        if host is None:
+            return self._file(task, kept)
+        return self._live(task, kept, host.machine(unit.uuid or ""))
+
+    def _file(self, task: Task, kept: Definitions) -> Prepared:
+        before, goal = kept.get("goal"), kept.get("before")
+        current = read(task.file or "", len(before) + len(goal) + 1)
+        if current == goal:
+            return Prepared(None)
+        if current != before:
+            raise RefusedError("somebody changed the file since: put it right by hand")
+        return Prepared(_reversed(task, task.wanted, before, goal), before, goal)
+
+    def _live(self, task: Task, kept: Definitions, machine: Machine) -> Prepared:
+        state = machine.state()
+        check_state(state, self._mode)
+        if state.active and self._mode == "restart":
+            check_restart(machine.live())
+        wanted = self._chosen.wanted(task.wanted)
+        current = machine.definition(secrets=True)
+        original = kept.get("before")
+        if current != original:
+            self._check_edits(current)
+        goal = original
+        whole = len(wanted) == len(task.wanted) and self._is_ours(task.key, current)
+        if not whole and current != original:
+            goal = _nics_put_back(current, original, wanted)
+        made = _reversed(task, wanted, current, goal)
+        seen = seen_before(machine, made.macs, self._mode, active=state.active)
+        made = msgspec.structs.replace(
+            made, mode=self._mode, active=state.active, baseline=seen, exact=whole
+        )
+        if current == goal and not (state.active and self._mode != "next-boot"):
+            return Prepared(None)
+        return Prepared(made, current, goal)
+
+    def _check_edits(self, current: bytes) -> None:
+        if self._chosen.over_edits:
+            return
+        if not any(self._is_ours(key, current) for key in self._keys()):
+            raise RefusedError(
+                "somebody changed the definition since: look at it (virsh dumpxml --inactive), "
+                "then put only the NIC back with --over-edits"
+            )
+
+    def _keys(self) -> list[str]:
+        return [unit.key for unit in self._found.sheet.units]
+
+    def _is_ours(self, key: str, current: bytes) -> bool:
+        settled = [entry for entry in self._found.of(key) if entry.event == "defined"]
+        return bool(settled) and settled[-1].data.get("settled") == digest(current)
+
+
+def _nics_put_back(current: bytes, original: bytes, wanted: Iterable[Wanted]) -> bytes:
+    parts = elements()
+    for one in wanted:
+        number = parts.interface_number(current, one.mac)
+        if number is None:
+            raise RefusedError(f"there is not one NIC {one.mac} any more")
+        old = parts.interface_number(original, one.mac)
+        if old is None:
+            raise RefusedError(f"the saved definition has not one NIC {one.mac}")
+        current = parts.with_interface(current, number, parts.interface_of(original, old))
+    return current
+
+
+def _reversed(task: Task, wanted: tuple[Wanted, ...], before: bytes, goal: bytes) -> Task:
+    return msgspec.structs.replace(
+        task,
+        wanted=tuple(one.inverse() for one in reversed(wanted)),
+        before=digest(before),
+        goal=digest(goal),
+    )
+
+
+def _task_of(found: Past, key: str) -> Task:
+    entry = next(entry for entry in found.of(key) if entry.event == "begin")
+    return msgspec.convert(entry.data["task"], Task)
+
+
+def _undoable(found: Past, unit: UnitSheet) -> bool:
+    done = found.done(unit.key)
+    return found.begun(unit.key) and done is not None and done["outcome"] in _CHANGED
+
+
+def _unfinished(order: Order, run_id: str, sheet: RunSheet) -> Past | None:
+    """The way back of this run that did not come to its end."""
+    for found in all_past(order.state):
+        same = found.sheet.kind == "rollback" and found.sheet.plan == run_id
+        if same and not found.ended and found.sheet.units == sheet.units:
+            if found.sheet.mode != order.mode:
+                raise UsageError(
+                    f"run {found.sheet.id} is unfinished: give --mode {found.sheet.mode}"
+                )
+            return found
+    return None

@@ -1,0 +1,82 @@
+"""Make a definition the persistent one, and see what libvirt made of it."""
+
+from __future__ import annotations
+
+from vnicaudit.errors import ActionError
+from vnicaudit.remedy.applying.means import Means
+from vnicaudit.remedy.applying.task import Task, unmet
+from vnicaudit.remedy.definitions import reading
+from vnicaudit.remedy.digests import digest
+
+
+class EditedError(ActionError):
+    """Somebody else has changed the definition meanwhile: it is not touched."""
+
+    def __init__(self) -> None:
+        super().__init__("somebody else changed the definition meanwhile: it was left as it is now")
+
+
+def define(means: Means) -> None:
+    """The goal, where the definition is what it was before; nothing where it is the goal already.
+
+    Raises EditedError where it is neither, ActionError where libvirt does not take it, or takes it
+    and does not do as it says.
+    """
+    now = means.machine.definition(secrets=True)
+    before, goal = means.definitions.get("before"), means.definitions.get("goal")
+    if now == before and before != goal:
+        means.notes.write("defining")
+        means.machine.define(goal)
+        now = means.machine.definition(secrets=True)
+    elif now != before and not is_ours(means.task, before, goal, now, means):
+        raise EditedError
+    _check(means.task, before, goal, now)
+    if before != goal and (means.notes.last("defined") or {}).get("settled") != digest(now):
+        means.definitions.keep("settled", now)
+        means.notes.write("defined", settled=digest(now))
+
+
+def undefine(means: Means) -> bool:
+    """Make the definition what it was before; whether there was anything to do. Raises EditedError
+    where it is neither that nor what this run made of it, ActionError where it did not come out
+    as it was."""
+    now = means.machine.definition(secrets=True)
+    before, goal = means.definitions.get("before"), means.definitions.get("goal")
+    if now == before:
+        return False
+    if not is_ours(means.task, before, goal, now, means):
+        raise EditedError
+    means.machine.define(before)
+    if means.machine.definition(secrets=True) != before:
+        raise ActionError("the definition did not come out as it was before")
+    return True
+
+
+def is_ours(task: Task, before: bytes, goal: bytes, now: bytes, means: Means) -> bool:
+    """Whether a definition that is not what it was before is what this run made of it: known by
+    its digest, or, where the program was ended before it could note that, by having the goal and
+    no other change."""
+    settled = means.notes.last("defined")
+    if now == goal or (settled is not None and settled.get("settled") == digest(now)):
+        return True
+    if settled is not None:
+        return False
+    numbers = [one.number for one in task.wanted]
+    return not (
+        unmet(reading().definition_of(now, task.target), task.wanted)
+        or reading().other_changes(before, now, numbers)
+    )
+
+
+def _check(task: Task, before: bytes, goal: bytes, now: bytes) -> None:
+    if task.exact and now != goal:
+        raise ActionError("the definition did not come out as the one that was saved")
+    missing = unmet(reading().definition_of(now, task.target), task.wanted)
+    numbers = [one.number for one in task.wanted]
+    missing += reading().other_changes(goal, now, numbers)
+    for number in numbers:
+        missing += reading().not_taken(goal, now, number)
+    if missing and now != before:
+        raise ActionError(f"accepted but not applied by libvirt: {'; '.join(missing[:5])}")
+    if missing:
+        raise ActionError(f"the definition is not as it was to be: {'; '.join(missing[:5])}")

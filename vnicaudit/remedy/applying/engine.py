@@ -1,0 +1,126 @@
+"""Carry out a plan, or the rest of one that was begun."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+
+import msgspec
+
+from vnicaudit.errors import ActionError, RefusedError, UsageError
+from vnicaudit.model.plan import Mode, Step
+from vnicaudit.remedy.applying.hosts import Hosts
+from vnicaudit.remedy.applying.journal import now
+from vnicaudit.remedy.applying.means import Definitions, Limits
+from vnicaudit.remedy.applying.prepare import Prepared, prepare, prepare_file
+from vnicaudit.remedy.applying.runner import Ended, Preparing, Runner, Tell
+from vnicaudit.remedy.applying.schedule import Schedule
+from vnicaudit.remedy.applying.sheet import RunSheet, UnitSheet, steps_of, unit_sheets
+from vnicaudit.remedy.applying.state import StateFolder
+from vnicaudit.remedy.digests import digest
+from vnicaudit.remedy.history import Past, all_past, begin_run
+from vnicaudit.remedy.hypervisor import Hypervisor
+
+
+class Order(msgspec.Struct, frozen=True):
+    """What is asked for. ``deadline``: seconds libvirt may take for one answer."""
+
+    mode: Mode
+    limits: Limits
+    schedule: Schedule
+    deadline: float
+    state: StateFolder
+
+
+def apply(steps: Sequence[Step], plan: str, order: Order, tell: Tell) -> Ended:
+    """Carry out these steps of the plan with that digest; an earlier run of it that did not come
+    to its end is carried on. Raises RefusedError where nothing can be begun."""
+    units = unit_sheets(steps)
+    with ExitStack() as stack:
+        hosts = Hosts(order.state, order.deadline, stack)
+        hosts.open(units)
+        found = _unfinished(order, plan, units)
+        if found is None:
+            sheet = RunSheet("", "apply", now(), plan, order.mode, tuple(units), order.limits)
+            found = begin_run(order.state, sheet)
+        preparing = _Preparing(steps, plan, order)
+        return Runner(found, hosts, preparing, tell).go(order.schedule)
+
+
+def look(steps: Sequence[Step], order: Order) -> list[tuple[str, str]]:
+    """What :func:`apply` would do: each domain (or file), and why it would not be begun; empty
+    where it would. Nothing is changed, and no run is noted."""
+    with ExitStack() as stack:
+        hosts = Hosts(order.state, order.deadline, stack, hold=False)
+        units = unit_sheets(steps)
+        hosts.open(units)
+        return look_at(units, hosts, _Preparing(steps, "", order))
+
+
+def look_at(
+    units: Sequence[UnitSheet], hosts: Hosts, preparing: Preparing
+) -> list[tuple[str, str]]:
+    """Each unit, and why it would not be begun; empty where it would."""
+    return [(unit.name, _would(unit, hosts, preparing)) for unit in units]
+
+
+def _would(unit: UnitSheet, hosts: Hosts, preparing: Preparing) -> str:
+    try:
+        prepared = preparing(unit, hosts.of(unit))
+    except (RefusedError, ActionError) as error:
+        return str(error)
+    return "" if prepared.task is not None else "it is so already: nothing to do"
+
+
+class _Preparing:
+    """What is to be done to one unit that was not begun."""
+
+    def __init__(self, steps: Sequence[Step], plan: str, order: Order) -> None:
+        self._steps = steps
+        self._plan = plan
+        self._order = order
+
+    def __call__(self, unit: UnitSheet, host: Hypervisor | None) -> Prepared:
+        steps = steps_of(unit, self._steps)
+        if not steps:
+            raise RefusedError("the plan has no step for it any more")
+        if host is None:
+            return prepare_file(steps, unit.key)
+        machine = host.machine(unit.uuid or "")
+        return prepare(steps, machine, self._order.mode, unit.key, self._earlier(unit.key))
+
+    def _earlier(self, key: str) -> Callable[[bytes], bytes | None]:
+        """What a definition was before a run of this plan made it what it is."""
+
+        def before(current: bytes) -> bytes | None:
+            for found in all_past(self._order.state):
+                notes = [entry for entry in found.of(key) if entry.event == "defined"]
+                mine = found.sheet.kind == "apply" and found.sheet.plan == self._plan
+                if mine and notes and notes[-1].data.get("settled") == digest(current):
+                    return Definitions(found.folder, key).get("before")
+            return None
+
+        return before
+
+
+def _unfinished(order: Order, plan: str, units: Sequence[UnitSheet]) -> Past | None:
+    """The run of this plan that did not come to its end. Raises RefusedError where another
+    plan's did not, and had begun with one of these domains."""
+    keys = {unit.key for unit in units}
+    for found in all_past(order.state):
+        if found.ended:
+            continue
+        run = found.sheet
+        if run.kind == "apply" and run.plan == plan:
+            if run.mode != order.mode:
+                raise UsageError(
+                    f"run {run.id} of this plan is unfinished, with --mode {run.mode}: finish it "
+                    f"with that, or take it back (vnicaudit rollback {run.id})"
+                )
+            return found
+        if any(unit.key in keys and found.is_open(unit.key) for unit in run.units):
+            raise RefusedError(
+                f"run {run.id} is unfinished on some of these domains: run it again, or take it "
+                f"back (vnicaudit rollback {run.id})"
+            )
+    return None

@@ -1,0 +1,58 @@
+"""A guest's programs, and what they answer in JSON.
+
+A guest may answer anything, at any length: it is read into records, and refused where it does not
+fit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol, TypeVar
+
+import msgspec
+
+from vnicaudit.errors import RefusedError
+from vnicaudit.model.machine import GuestInterface, Ran
+from vnicaudit.remedy.applying.guest_words import shown
+
+T = TypeVar("T")
+
+_ANSWER_MAX = 8 * 1024 * 1024
+"""A route takes some 150 bytes: this is more than is put back, by far."""
+_INSTALL = "install iproute2 4.17 or later in the guest (busybox's ip will not do)"
+
+
+class Guest(Protocol):
+    """A running guest, through its agent. Both raise GuestError where it does not answer."""
+
+    def interfaces(self) -> list[GuestInterface]:
+        """Its network interfaces. An address's label may appear as an interface of its own."""
+
+    def execute(self, argv: Sequence[str], stdin: bytes = b"") -> Ran:
+        """Run a program to its end, without a shell."""
+
+
+def ask(guest: Guest, argv: Sequence[str], kind: type[T]) -> list[T]:
+    """The objects that ``ip -j`` (or another program of iproute2) prints; empty ones, which some
+    versions print for what they filter out, are left out. Raises RefusedError."""
+    ran = guest.execute(argv)
+    command = " ".join(argv)
+    if ran.code:
+        said = shown(ran.stderr or ran.stdout)
+        raise RefusedError(f"{command} failed in the guest ({said}): {_INSTALL}")
+    return decoded(ran.stdout, command, kind)
+
+
+def decoded(answer: bytes, command: str, kind: type[T]) -> list[T]:
+    """An answer -> records. Raises RefusedError where it is none of that shape."""
+    if len(answer) > _ANSWER_MAX:
+        raise RefusedError(f"the guest answered {command} with {len(answer) >> 20} MiB")
+    try:
+        objects = msgspec.json.decode(answer.strip() or b"[]", type=list[msgspec.Raw])
+    except (msgspec.DecodeError, RecursionError):
+        raise RefusedError(f"the guest's {command} did not answer in JSON: {_INSTALL}") from None
+    try:
+        return [msgspec.json.decode(one, type=kind) for one in objects if bytes(one) != b"{}"]
+    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
+        said = shown(str(error))
+        raise RefusedError(f"the guest's {command} did not answer as expected: {said}") from None

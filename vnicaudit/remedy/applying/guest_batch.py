@@ -1,0 +1,61 @@
+"""All that is put back of a guest's interface, as lines for one ``ip -batch``."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from vnicaudit.model.guest_network import GuestAddress, GuestNetwork, GuestRoute
+from vnicaudit.remedy.applying.guest_addresses import address_lines, asking_lines
+from vnicaudit.remedy.applying.guest_links import link_lines, renaming_lines
+from vnicaudit.remedy.applying.guest_neighbours import neighbour_lines
+from vnicaudit.remedy.applying.guest_routes import route_lines
+from vnicaudit.remedy.applying.guest_words import name
+
+
+class Device(NamedTuple):
+    """The interface it is put back on: its name, the name it gets, its other names."""
+
+    name: str
+    wanted: str
+    altnames: tuple[str, ...] = ()
+
+
+def batch(network: GuestNetwork, device: Device) -> bytes:
+    """The commands, in an order in which each finds what it needs. Each may be done again. Raises
+    RefusedError where a word cannot stand in a line."""
+    wanted = name(device.wanted)
+    lines = [
+        *renaming_lines(name(device.name), wanted, device.altnames),
+        *link_lines(network.link, wanted),
+        *address_lines(network.addresses, wanted),
+        *route_lines(network.routes, wanted),
+        *neighbour_lines(network.neighbours, wanted),
+        *asking_lines(network.addresses, wanted),
+    ]
+    return "".join(f"{line}\n" for line in lines).encode("ascii")
+
+
+def aged(network: GuestNetwork, seconds: float) -> GuestNetwork:
+    """The same some time later: with that much less to hold, and without what holds no longer."""
+    passed = max(int(seconds), 0)
+    addresses = (_later(one, passed) for one in network.addresses)
+    routes = (_later_route(one, passed) for one in network.routes)
+    return replace(
+        network,
+        addresses=tuple(one for one in addresses if one.valid != 0),
+        routes=tuple(one for one in routes if one.expires != 0),
+    )
+
+
+def _later(one: GuestAddress, passed: int) -> GuestAddress:
+    return replace(one, valid=_left(one.valid, passed), preferred=_left(one.preferred, passed))
+
+
+def _later_route(one: GuestRoute, passed: int) -> GuestRoute:
+    return replace(one, expires=_left(one.expires, passed))
+
+
+def _left(seconds: int | None, passed: int) -> int | None:
+    return None if seconds is None else max(seconds - passed, 0)

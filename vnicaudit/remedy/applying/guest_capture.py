@@ -1,0 +1,115 @@
+"""Read what a guest has set up on an interface, and refuse what could not be put back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from vnicaudit.errors import RefusedError
+from vnicaudit.model.guest_network import GuestAddress, GuestNetwork, GuestRoute
+from vnicaudit.remedy.applying.guest_addresses import (
+    Info,
+    guest_address,
+    made_by_kernel,
+    read_addresses,
+)
+from vnicaudit.remedy.applying.guest_answers import Guest
+from vnicaudit.remedy.applying.guest_batch import Device, batch
+from vnicaudit.remedy.applying.guest_links import Link, check_alone, link_of, read_links, settings
+from vnicaudit.remedy.applying.guest_losses import (
+    check_disciplines,
+    kernel_settings,
+    routers_routes_stay,
+)
+from vnicaudit.remedy.applying.guest_neighbours import read_neighbours
+from vnicaudit.remedy.applying.guest_route_fields import locked, read_routes
+from vnicaudit.remedy.applying.guest_routes import guest_routes
+from vnicaudit.remedy.applying.guest_rules import ruled
+from vnicaudit.remedy.applying.guest_words import name, shown
+
+_ENTRIES_MAX = 4096
+
+
+def captured(guest: Guest, mac: str) -> GuestNetwork:
+    """All of the interface with that address. Raises RefusedError; GuestError where the guest's
+    agent does not answer."""
+    link = _interface(guest, mac)
+    device = name(link.ifname)
+    notes = [*check_disciplines(guest, device), *kernel_settings(guest, device), *_alias(link)]
+    infos = read_addresses(guest, device)
+    addresses, dropped = _addresses(infos, mac, link)
+    inet6 = link.inet6_addr_gen_mode is not None or any(info.family == "inet6" for info in infos)
+    routes, left = _routes(guest, device, addresses, inet6=inet6)
+    network = GuestNetwork(
+        mac=mac,
+        name=device,
+        index=link.ifindex,
+        link=settings(link),
+        addresses=addresses,
+        routes=routes,
+        neighbours=tuple(read_neighbours(guest, device)),
+        ruled=ruled(guest, device),
+        notes=(*notes, *dropped, *left),
+    )
+    entries = len(network.addresses) + len(network.routes) + len(network.neighbours)
+    if entries > _ENTRIES_MAX:
+        raise RefusedError(f"{device} has {entries} addresses, routes and neighbours in the guest")
+    batch(network, Device(device, device))  # what cannot be put back is found before it is gone
+    return network
+
+
+def _interface(guest: Guest, mac: str) -> Link:
+    links = read_links(guest)
+    link = link_of(links, mac)
+    if link is None:
+        raise RefusedError(
+            f"no interface of the guest has the MAC address {mac} (one that was put into another "
+            "network namespace is not seen)"
+        )
+    check_alone(link, links, mac)
+    return link
+
+
+def _alias(link: Link) -> list[str]:
+    return [f"The description of {link.ifname} (ifalias) is not put back."] if link.ifalias else []
+
+
+def _addresses(
+    infos: Iterable[Info], mac: str, link: Link
+) -> tuple[tuple[GuestAddress, ...], list[str]]:
+    """The addresses that are put back, and a note on each that is not in use."""
+    own = [info for info in infos if not made_by_kernel(info, mac, link.inet6_addr_gen_mode)]
+    notes = [
+        f"Address {shown(info.local or '?')} is not put back: another machine has it."
+        for info in own
+        if info.dadfailed
+    ]
+    return tuple(guest_address(info, link.ifname) for info in own if not info.dadfailed), notes
+
+
+def _routes(
+    guest: Guest, device: str, addresses: tuple[GuestAddress, ...], *, inet6: bool
+) -> tuple[tuple[GuestRoute, ...], list[str]]:
+    """The routes of both families, and a note on those that are left to the routers."""
+    found = guest_routes(read_routes(guest, inet6=False), device, addresses, inet6=False)
+    if inet6:
+        found += guest_routes(read_routes(guest, inet6=True), device, addresses, inet6=True)
+    for family in {route.inet6 for route in found if route.metrics}:
+        _check_locks(guest, device, inet6=family)
+    advertised = [route for route in found if _advertised(route)]
+    if not advertised or routers_routes_stay(guest, device):
+        return tuple(found), []
+    note = "IPv6 routes that a router advertised come back with its next advertisement."
+    return tuple(route for route in found if not _advertised(route)), [note]
+
+
+def _advertised(route: GuestRoute) -> bool:
+    kernels = route.protocol == "kernel" and route.expires is not None
+    return route.inet6 and (route.protocol == "ra" or kernels)
+
+
+def _check_locks(guest: Guest, device: str, *, inet6: bool) -> None:
+    ran = guest.execute(("ip", "-6" if inet6 else "-4", "route", "show", "table", "all"))
+    if ran.code or locked(ran.stdout, device):
+        raise RefusedError(
+            f"a metric of a route through {device} is locked in the guest, or it cannot be told"
+        )

@@ -1,0 +1,74 @@
+"""What a guest has set on an interface and is not put back: refused, or said."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from vnicaudit.errors import GuestError, RefusedError
+from vnicaudit.remedy.applying.guest_answers import Guest, ask
+from vnicaudit.remedy.applying.guest_words import name, shown
+
+_BY_ITSELF = "0:"
+"""The handle of a queueing discipline that the kernel chose; one that was set has another, given or
+not (net/sched/sch_api.c, qdisc_create)."""
+
+
+class _Discipline(msgspec.Struct, frozen=True):
+    kind: str = ""
+    handle: str = _BY_ITSELF
+
+
+class _Settings(msgspec.Struct, frozen=True):
+    family: str = ""
+    interface: str = ""
+    forwarding: bool | None = None
+    rp_filter: str | None = None
+    proxy_neigh: bool | None = None
+    ignore_routes_with_linkdown: bool | None = None
+
+    def differing(self, default: _Settings) -> Iterator[str]:
+        """The names of the settings that a new interface would not have."""
+        for field in ("forwarding", "rp_filter", "proxy_neigh", "ignore_routes_with_linkdown"):
+            if getattr(self, field) != getattr(default, field):
+                yield f"{field} ({'IPv6' if self.family == 'inet6' else 'IPv4'})"
+
+
+def check_disciplines(guest: Guest, device: str) -> Iterator[str]:
+    """Raises RefusedError where traffic control (``tc``) was set on the interface; says so where
+    the guest cannot tell."""
+    try:
+        found = ask(guest, ("tc", "-j", "qdisc", "show", "dev", name(device)), _Discipline)
+    except (GuestError, RefusedError):
+        yield f"The guest has no tc that tells whether traffic control was set on {device}."
+        return
+    for one in found:
+        if one.handle != _BY_ITSELF:
+            raise RefusedError(
+                f"traffic control ({shown(one.kind)}) was set on {shown(device)} in the guest with "
+                "tc, and would be lost"
+            )
+
+
+def kernel_settings(guest: Guest, device: str) -> Iterator[str]:
+    """The settings below /proc/sys/net that the interface has and a new one has not, as far as
+    ``ip netconf`` tells of them."""
+    try:
+        found = ask(guest, ("ip", "-j", "netconf"), _Settings)
+    except RefusedError:
+        return
+    defaults = {one.family: one for one in found if one.interface == "default"}
+    own = [one for one in found if one.interface == device and one.family in defaults]
+    differing = [word for one in own for word in one.differing(defaults[one.family])]
+    if differing:
+        yield f"Set on {device} by sysctl, and not put back: {', '.join(differing)}."
+
+
+def routers_routes_stay(guest: Guest, device: str) -> bool:
+    """Whether routes that routers advertised were made by a program of the guest, which the kernel
+    leaves alone, and not by the kernel: a copy of one of its own would keep it from reading the
+    next advertisement to its end (net/ipv6/ndisc.c, ndisc_router_discovery)."""
+    path = f"/proc/sys/net/ipv6/conf/{name(device)}/accept_ra"
+    ran = guest.execute(("cat", path))
+    return ran.code == 0 and ran.stdout.strip() == b"0"

@@ -1,0 +1,128 @@
+"""Carry a Linux guest's network settings over an exchange of the device under them.
+
+The new device is a new interface to the guest, without addresses and routes. :func:`capture` reads
+what the old one has, or refuses where something could not be put back; :func:`restore` puts it back
+by one ``ip -batch``, as each program that is run through the agent takes 50 to 100 ms;
+:func:`missing` says what is not there. What the guest's own programs (NetworkManager, networkd)
+set up meanwhile is met, not doubled.
+
+Nothing is known here of what ``ip`` and ``tc`` do not tell: settings below /proc/sys/net but for
+those that are noted, multicast groups and raw sockets that programs hold on the interface, hooks of
+netfilter and BPF programs (tcx) on it, and interfaces in other network namespaces that stand on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from vnicaudit.errors import GuestError, RefusedError
+from vnicaudit.model.guest_network import GuestNetwork
+from vnicaudit.remedy.applying import guest_links, guest_neighbours, guest_routes
+from vnicaudit.remedy.applying.guest_addresses import read_addresses, same
+from vnicaudit.remedy.applying.guest_answers import Guest
+from vnicaudit.remedy.applying.guest_batch import Device, aged, batch
+from vnicaudit.remedy.applying.guest_capture import captured
+from vnicaudit.remedy.applying.guest_route_fields import read_routes
+from vnicaudit.remedy.applying.guest_words import mac as mac_word
+from vnicaudit.remedy.applying.guest_words import shown
+
+__all__ = ["Guest", "aged", "capture", "missing", "restore"]
+
+_ATTEMPTS = 3
+"""udev may rename a new interface after it was found, or have made its old name another name of
+it."""
+_BATCH = ("ip", "-force", "-batch", "-")
+"""``-force``: a line that fails (its route is there already) does not keep back the others."""
+
+
+def capture(guest: Guest, mac: str) -> GuestNetwork:
+    """What is to be put back of the interface with that address. Nothing is changed.
+
+    Raises RefusedError where there is no such interface, or something of it could not be put back
+    as it was.
+    """
+    try:
+        return captured(guest, mac_word(mac))
+    except GuestError as error:
+        raise RefusedError(
+            f"what the guest has set up cannot be read: {error} (it must run Linux with iproute2, "
+            "and its agent must allow guest-exec)"
+        ) from error
+
+
+def restore(guest: Guest, mac: str, network: GuestNetwork) -> None:
+    """Put it back on the interface that has that address now, which must be there. Its old name is
+    given to it, unless another interface has that.
+
+    Doing it again does no harm. Raises GuestError where something is missing at the end.
+    """
+    mac = mac_word(mac)
+    device = _by_agent(guest, mac, network)
+    for _ in range(_ATTEMPTS):
+        ran = guest.execute(_BATCH, batch(network, device))
+        gone = missing(guest, mac, network) if ran.code else ()
+        if not gone:
+            return
+        device = _by_ip(guest, mac, network)
+    raise GuestError(f"not put back in the guest: {', '.join(gone)} (ip says: {shown(ran.stderr)})")
+
+
+def missing(guest: Guest, mac: str, network: GuestNetwork) -> tuple[str, ...]:
+    """What of it the interface with that address does not have now; how long it still holds is not
+    looked at. Raises GuestError where the guest cannot say."""
+    try:
+        return tuple(_missing(guest, mac_word(mac), network))
+    except RefusedError as error:
+        raise GuestError(str(error)) from error
+
+
+def _missing(guest: Guest, mac: str, network: GuestNetwork) -> Iterator[str]:
+    link = guest_links.link_of(guest_links.read_links(guest), mac)
+    if link is None:
+        yield f"the interface with the MAC address {mac}"
+        return
+    device = link.ifname
+    if device != network.name:
+        yield f"the name {network.name} (it is {shown(device)})"
+    yield from guest_links.lost(network.link, link)
+    infos = read_addresses(guest, device) if network.addresses else []
+    for one in network.addresses:
+        if not any(same(one, info) for info in infos):
+            yield f"address {one.local}/{one.prefix}"
+    for inet6 in (False, True):
+        wanted = [route for route in network.routes if route.inet6 == inet6]
+        if wanted:
+            yield from guest_routes.lost(wanted, read_routes(guest, inet6=inet6), device)
+    if network.neighbours:
+        there = guest_neighbours.read_neighbours(guest, device)
+        yield from guest_neighbours.lost(network.neighbours, there)
+
+
+def _by_agent(guest: Guest, mac: str, network: GuestNetwork) -> Device:
+    """The interface, as the agent itself says, which is quicker than a program."""
+    found = guest.interfaces()
+    # with glibc, an address's label (eth0:web) looks like an interface with the same address
+    names = {one.name.partition(":")[0] for one in found if (one.mac or "").lower() == mac}
+    if len(names) != 1:
+        what = "no interface" if not names else "more than one interface"
+        raise GuestError(f"{what} of the guest has the MAC address {mac}")
+    return _device(names.pop(), (one.name for one in found), (), network)
+
+
+def _by_ip(guest: Guest, mac: str, network: GuestNetwork) -> Device:
+    """The interface with its other names, which the agent does not tell."""
+    try:
+        links = guest_links.read_links(guest)
+        link = guest_links.link_of(links, mac)
+    except RefusedError as error:
+        raise GuestError(str(error)) from error
+    if link is None:
+        raise GuestError(f"no interface of the guest has the MAC address {mac}")
+    return _device(link.ifname, (one.ifname for one in links), link.altnames, network)
+
+
+def _device(
+    now: str, all_names: Iterable[str], altnames: tuple[str, ...], network: GuestNetwork
+) -> Device:
+    free = network.name == now or network.name not in set(all_names)
+    return Device(now, network.name if free else now, altnames)

@@ -1,0 +1,180 @@
+"""Which routes of a guest must be put back after its interface was exchanged, and how.
+
+Left out is what the kernel makes by itself for an address; refused is what could come back only as
+something else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from ipaddress import ip_interface
+
+from vnicaudit.errors import RefusedError
+from vnicaudit.model.guest_network import GuestAddress, GuestRoute
+from vnicaudit.remedy.applying.guest_route_fields import Fields, Route, described, guest_route
+from vnicaudit.remedy.applying.guest_words import address, name, prefix, shown
+
+_OWN_METRIC = 256
+"""The kernel's, for the prefix of an IPv6 address (IP6_RT_PRIO_ADDRCONF)."""
+_OWN_PROTOCOLS = ("kernel", "unspec", "none")
+"""What it says of routes of its own; older kernels say nothing of IPv6 ones."""
+
+
+def guest_routes(
+    routes: Iterable[Route], device: str, addresses: Iterable[GuestAddress], *, inet6: bool
+) -> list[GuestRoute]:
+    """The routes of one family that are to be put back. Raises RefusedError where one cannot be,
+    or another would change its place."""
+    routes = tuple(routes)
+    addresses = tuple(one for one in addresses if one.inet6 == inet6)
+    _check_others(routes, device, addresses)
+    by_address = frozenset(_by_address(addresses))
+    last = _last(routes, device)
+    found, known = [], set()
+    for number, route in enumerate(routes):
+        fields = route.fields
+        shared = fields.key in known
+        known.add(fields.key)
+        if fields.through(device) and not _made_for_address(fields):
+            _check_rank(fields, number, last)
+            if not _comes_back(fields, by_address, inet6=inet6):
+                found.append(guest_route(route, shared=shared, inet6=inet6))
+    return found
+
+
+def _check_others(routes: Iterable[Route], device: str, addresses: Iterable[GuestAddress]) -> None:
+    """Routes through other interfaces go when the address goes that they take as their source
+    (fib_sync_down_addr)."""
+    own = {one.local for one in addresses}
+    for route, _unknown in routes:
+        if route.source in own and not route.through(device) and not _made_for_address(route):
+            raise RefusedError(
+                f"the guest's route {described(route)} leads through {shown(route.dev or '?')} and "
+                f"has an address of {shown(device)} as its source: it would be lost"
+            )
+
+
+def _made_for_address(route: Fields) -> bool:
+    """What the kernel keeps in its local table for each address, and IPv6's multicast."""
+    if route.table != "local":
+        return False
+    multicast = route.dst == "ff00::/8" and route.metric == _OWN_METRIC
+    return multicast or route.protocol in _OWN_PROTOCOLS
+
+
+def _by_address(addresses: Iterable[GuestAddress]) -> Iterator[tuple[str, int]]:
+    """Destination and metric of the routes that the kernel makes for the addresses."""
+    for one in addresses:
+        if "noprefixroute" in one.flags:
+            continue
+        metric = one.metric or (_OWN_METRIC if one.inet6 else 0)
+        for end in (one.local, one.peer or one.local):
+            yield str(ip_interface(f"{end}/{one.prefix}").network), metric
+            if one.inet6:
+                yield f"{end}/128", metric
+
+
+def _comes_back(route: Fields, by_address: frozenset[tuple[str, int]], *, inet6: bool) -> bool:
+    """Whether the kernel makes the route when the interface has its addresses. NetworkManager
+    makes such routes by itself, as if the kernel had, and has told the kernel not to."""
+    if route.protocol != "kernel" or route.next_hop is not None or route.table != "main":
+        return False
+    if route.metrics or route.type != "unicast" or route.origin or route.tos:
+        return False
+    destination = prefix(route.dst, inet6=inet6)
+    if inet6 and destination == "fe80::/64" and route.metric == _OWN_METRIC:
+        return True
+    return (destination, route.metric) in by_address
+
+
+def _last(routes: Iterable[Route], device: str) -> dict[tuple[object, ...], tuple[int, Fields]]:
+    """Key -> the last route with it that leads through another interface, and its place."""
+    return {
+        route.key: (number, route)
+        for number, (route, _unknown) in enumerate(routes)
+        if not route.through(device)
+    }
+
+
+def _check_rank(
+    route: Fields, number: int, last: dict[tuple[object, ...], tuple[int, Fields]]
+) -> None:
+    """Of routes of the same key the first counts, and one that is added anew is the last. It does
+    not matter for link-local and multicast destinations, which are asked for with an interface, and
+    for what routers advertise, which comes in any order."""
+    if route.protocol == "ra" or route.dst.startswith(("fe80:", "ff")):
+        return
+    place, other = last.get(route.key, (-1, route))
+    if place > number:
+        raise RefusedError(
+            f"the guest's route {described(route)} is also there through "
+            f"{shown(other.dev or '?')}, which would become the first of the two"
+        )
+
+
+def route_lines(routes: Iterable[GuestRoute], device: str) -> list[str]:
+    """The commands that add the routes; those without a gateway first, as gateways are reached by
+    them. ``replace`` would take the place of any route of the same key, through whatever interface
+    (measured with Linux 6.18): where there is another, the route is appended."""
+    ordered = sorted(routes, key=lambda route: route.gateway is not None)
+    return [" ".join(_words(route, device)) for route in ordered]
+
+
+def _words(route: GuestRoute, device: str) -> Iterator[str]:
+    yield "route append" if route.shared else "route replace"
+    yield f"{name(route.type)} {prefix(route.destination, inet6=route.inet6)}"
+    if route.origin is not None:
+        yield f"from {prefix(route.origin, inet6=route.inet6)}"
+    if route.tos is not None:
+        yield f"tos {name(route.tos)}"
+    if route.gateway is not None:
+        other = not route.inet6 and ":" in route.gateway
+        yield f"via {'inet6 ' if other else ''}{address(route.gateway)}"
+    yield f"dev {device} table {name(route.table)} proto {name(route.protocol)}"
+    if not route.inet6:
+        yield f"scope {name(route.scope)}"
+    if route.metric:
+        yield f"metric {route.metric}"
+    if route.source is not None:
+        yield f"src {address(route.source)}"
+    yield from (f"{name(key)} {name(value)}" for key, value in route.metrics)
+    if route.expires is not None:
+        yield f"expires {route.expires}"
+    if route.preference is not None:
+        yield f"pref {name(route.preference)}"
+    if route.onlink:
+        yield "onlink"
+
+
+def lost(wanted: Iterable[GuestRoute], now: Iterable[Route], device: str) -> list[str]:
+    """The routes that are not there through the interface, whatever else is said of them."""
+    there = {_identity(route) for route, _unknown in now if route.dev == device}
+    return [_text(route) for route in wanted if _wanted(route) not in there]
+
+
+def _identity(route: Fields) -> tuple[object, ...]:
+    default = route.dst == "default"
+    return (
+        route.table, route.type, None if default else _network(route.dst),
+        None if route.origin is None else _network(route.origin),
+        route.tos, route.metric, route.next_hop,
+    )  # fmt: skip
+
+
+def _wanted(route: GuestRoute) -> tuple[object, ...]:
+    default = route.destination in ("0.0.0.0/0", "::/0")
+    return (
+        route.table, route.type, None if default else route.destination, route.origin, route.tos,
+        route.metric, route.gateway,
+    )  # fmt: skip
+
+
+def _network(text: str) -> str:
+    """An address without its length is a host's, here as in :func:`guest_words.prefix`."""
+    return text if "/" in text else f"{text}/{128 if ':' in text else 32}"
+
+
+def _text(route: GuestRoute) -> str:
+    gateway = "" if route.gateway is None else f" via {route.gateway}"
+    table = "" if route.table == "main" else f" of table {route.table}"
+    return f"route {route.destination}{gateway}{table}"

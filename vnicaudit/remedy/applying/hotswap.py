@@ -1,0 +1,114 @@
+"""Exchange a NIC under a running guest.
+
+Two NICs with one MAC cannot be told apart later, so the old one goes first, by its full running
+definition (libvirt finds it by its address); the new one comes with the same MAC; then the guest
+is given back, through its agent, what it had set on the old one.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from vnicaudit.errors import ActionError, GuestError, RefusedError, SilentError
+from vnicaudit.model.guest_network import GuestNetwork
+from vnicaudit.remedy.applying import guest_network
+from vnicaudit.remedy.applying.agent import by_mac
+from vnicaudit.remedy.applying.means import Means, wait_until
+from vnicaudit.remedy.applying.task import Wanted, nic_of, unmet
+from vnicaudit.remedy.definitions import elements, reading
+
+_SOON = 0.02
+_UNPLUG_SECONDS = 30.0
+_BIND_SECONDS = 30.0
+
+
+def capture(means: Means) -> None:
+    """Note what the guest has set on each NIC. Raises GuestError for what could not be put back:
+    the NIC is a member of a bond, say."""
+    for one in means.task.wanted:
+        if _captured(means, one.mac) is None:
+            network = _taken(means, one.mac)
+            means.notes.write("captured", mac=one.mac, network=msgspec.to_builtins(network))
+
+
+def swap(means: Means, *, kind: str) -> None:
+    """Have the guest run with the NICs of the definition of that ``kind`` (``settled``,
+    ``before``). What runs so already is left alone, but for what the guest had set on it."""
+    for one in means.task.wanted:
+        running = _running(means, one)
+        if running == "other":
+            _detach(means, one)
+            running = "none"
+        if running == "none":
+            _attach(means, one, kind)
+        _restore(means, one, anew=running == "none")
+
+
+def _running(means: Means, one: Wanted) -> str:
+    """``none``, ``wanted`` or ``other``: which device with that MAC the guest has now."""
+    live = reading().definition_of(means.machine.live(), means.task.target)
+    if nic_of(live, one.mac) is None:
+        return "none"
+    return "other" if unmet(live, (one,)) else "wanted"
+
+
+def _detach(means: Means, one: Wanted) -> None:
+    means.notes.write("detaching", mac=one.mac)
+    means.tell(f"detaching {one.mac}")
+    live = means.machine.live()
+    number = elements().interface_number(live, one.mac)
+    if number is None:
+        raise ActionError(f"{one.mac} is not one NIC of what runs")
+    means.machine.detach(elements().for_attach(live, number))
+    if not wait_until(lambda: _running(means, one) == "none", _UNPLUG_SECONDS, _SOON):
+        raise GuestError(
+            f"the guest did not give {one.mac} up within {_UNPLUG_SECONDS:g} s; if it does so "
+            "later, it will be without that NIC until it is started anew"
+        )
+    means.notes.write("detached", mac=one.mac)
+
+
+def _attach(means: Means, one: Wanted, kind: str) -> None:
+    means.notes.write("attaching", mac=one.mac)
+    means.tell(f"attaching {one.mac}")
+    definition = means.definitions.get(kind)
+    number = elements().interface_number(definition, one.mac)
+    if number is None:
+        raise ActionError(f"{one.mac} is not one NIC of the definition")
+    means.machine.attach(elements().for_attach(definition, number))
+    if not wait_until(lambda: one.mac in by_mac(means.agent.interfaces()), _BIND_SECONDS, _SOON):
+        raise GuestError(
+            f"the guest has no interface with {one.mac} after {_BIND_SECONDS:g} s: has it a driver?"
+        )
+    means.notes.write("attached", mac=one.mac)
+
+
+def _restore(means: Means, one: Wanted, *, anew: bool) -> None:
+    """``anew``: the guest has just got it, so that nothing is on it: no time is lost by looking."""
+    network = _captured(means, one.mac)
+    if network is None:
+        return
+    if not anew and not guest_network.missing(means.agent, one.mac, network):
+        return
+    means.tell(f"putting back addresses and routes of {one.mac}")
+    guest_network.restore(means.agent, one.mac, network)
+    missing = guest_network.missing(means.agent, one.mac, network)
+    if missing:
+        raise GuestError(f"the guest did not take back: {'; '.join(missing[:5])}")
+    means.notes.write("restored", mac=one.mac)
+
+
+def _taken(means: Means, mac: str) -> GuestNetwork:
+    try:
+        return guest_network.capture(means.agent, mac)
+    except SilentError:
+        raise
+    except RefusedError as error:
+        raise GuestError(str(error)) from error
+
+
+def _captured(means: Means, mac: str) -> GuestNetwork | None:
+    for data in means.notes.all("captured"):
+        if data["mac"] == mac:
+            return msgspec.convert(data["network"], GuestNetwork)
+    return None

@@ -1,0 +1,109 @@
+"""What a unit works with, and waiting."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from vnicaudit.model.runs import Check, Outcome
+from vnicaudit.remedy.applying.agent import GuestAgent
+from vnicaudit.remedy.applying.journal import Entry, Journal
+from vnicaudit.remedy.applying.state import write_private
+from vnicaudit.remedy.applying.task import Task
+from vnicaudit.remedy.digests import digest
+from vnicaudit.remedy.hypervisor import Hypervisor, Machine
+
+_POLL = 0.2
+
+
+class Limits(msgspec.Struct, frozen=True):
+    """``guest_deadline``: seconds a guest may take to shut down, and to come back.
+    ``force_off``: one that does not shut down is powered off."""
+
+    guest_deadline: float = 300.0
+    force_off: bool = False
+
+
+class Result(NamedTuple):
+    """How a unit ended."""
+
+    outcome: Outcome
+    message: str = ""
+    checks: tuple[Check, ...] = ()
+    downtime: float | None = None
+
+
+class Notes:
+    """The journal of one unit: what was written in an earlier life too."""
+
+    def __init__(self, journal: Journal, key: str, past: Iterable[Entry] = ()) -> None:
+        self._journal = journal
+        self._key = key
+        self._past = list(past)
+
+    def write(self, event: str, **data: Any) -> None:
+        """Say what is about to be done, or what was seen to be done; on disk when it returns."""
+        self._journal.write(event, self._key, **data)
+        self._past.append(Entry("", event, self._key, data))
+
+    def last(self, event: str) -> dict[str, Any] | None:
+        """What was said with the last such line; None where there is none."""
+        for entry in reversed(self._past):
+            if entry.event == event:
+                return entry.data
+        return None
+
+    def all(self, event: str) -> Iterator[dict[str, Any]]:
+        """What was said with every such line, in order."""
+        return (entry.data for entry in self._past if entry.event == event)
+
+
+class Definitions:
+    """The definitions a unit may have, kept in the run's folder."""
+
+    def __init__(self, folder: Path, key: str) -> None:
+        self._folder = folder / "definitions"
+        self._key = key
+
+    def keep(self, kind: str, data: bytes) -> str:
+        """Keep one; its digest. On disk when this returns."""
+        write_private(self._path(kind), data)
+        return digest(data)
+
+    def get(self, kind: str) -> bytes:
+        """One that was kept. Raises OSError where there is none."""
+        return self._path(kind).read_bytes()
+
+    def _path(self, kind: str) -> Path:
+        return self._folder / f"{self._key}.{kind}.xml"
+
+
+class Means(NamedTuple):
+    """All that a unit on a live host works with."""
+
+    host: Hypervisor
+    machine: Machine
+    task: Task
+    notes: Notes
+    definitions: Definitions
+    limits: Limits
+    tell: Callable[[str], None]
+
+    @property
+    def agent(self) -> GuestAgent:
+        """The guest, as its agent shows it."""
+        return GuestAgent(self.machine)
+
+
+def wait_until(fact: Callable[[], bool], seconds: float, poll: float = _POLL) -> bool:
+    """Whether it became so before the time was up."""
+    end = time.monotonic() + seconds
+    while not fact():
+        if time.monotonic() > end:
+            return False
+        time.sleep(poll)
+    return True

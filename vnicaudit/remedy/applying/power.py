@@ -1,0 +1,76 @@
+"""Shut a guest down and start it: orderly, and by force only where that was allowed."""
+
+from __future__ import annotations
+
+from vnicaudit.errors import ActionError, GuestError, SilentError
+from vnicaudit.remedy.applying.means import Means, wait_until
+from vnicaudit.remedy.applying.task import unmet
+from vnicaudit.remedy.definitions import reading
+
+
+def runs_as_wanted(means: Means) -> bool:
+    """Whether the domain runs, with its NICs as wanted."""
+    if not means.machine.state().active:
+        return False
+    running = reading().definition_of(means.machine.live(), means.task.target)
+    return not unmet(running, means.task.wanted)
+
+
+def stop(means: Means) -> None:
+    """Have the guest shut down: by its agent, then by its power button, then by force where that
+    is allowed. Raises GuestError where it still runs."""
+    patience = means.limits.guest_deadline
+    agent = means.agent.answers()
+    ways = ("agent", "power button") if agent else ("power button",)
+    for way in ways:
+        means.notes.write("stopping", by=way)
+        means.tell(f"shutting down by its {way}")
+        if _asked(means, agent=way == "agent") and _off(means, patience / len(ways)):
+            return
+    if means.limits.force_off:
+        means.notes.write("stopping", by="force")
+        means.tell("powering off")
+        means.machine.power_off()
+        if _off(means, means.host.deadline):
+            return
+    hint = "" if means.limits.force_off else " (--force-off powers such a guest off)"
+    raise GuestError(f"the guest did not shut down within {patience:g} s{hint}")
+
+
+def start(means: Means) -> None:
+    """Start the domain from its persistent definition."""
+    means.notes.write("starting")
+    means.tell("starting")
+    try:
+        means.machine.start()
+    except SilentError:
+        raise
+    except ActionError:
+        if not means.machine.state().active:  # somebody else may have been faster
+            raise
+    means.notes.write("started")
+
+
+def restart(means: Means) -> None:
+    """Have the guest run with the definition it has now. Nothing for a guest that was off when
+    this began, or that runs so already."""
+    if not means.task.active or runs_as_wanted(means):
+        return
+    if means.machine.state().active:
+        stop(means)
+    start(means)
+
+
+def _asked(means: Means, *, agent: bool) -> bool:
+    """Whether the guest could be asked. One that is already on its way down cannot."""
+    try:
+        means.machine.shut_down(agent=agent)
+    except SilentError:
+        raise
+    except ActionError:
+        return not means.machine.state().active
+    return True
+
+
+def _off(means: Means, seconds: float) -> bool:
+    return wait_until(lambda: not means.machine.state().active, seconds)

@@ -1,0 +1,107 @@
+"""In which order, how many at once, and when to stop."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime, time
+from typing import TypeVar
+
+import msgspec
+
+from vnicaudit.errors import UsageError
+from vnicaudit.remedy.applying.means import Result
+
+T = TypeVar("T")
+
+_WINDOW = re.compile(r"(\d{1,2}):(\d{2})-(\d{1,2}):(\d{2})")
+_GOOD = ("applied", "already")
+_POLL = 0.5
+
+
+class Window(msgspec.Struct, frozen=True):
+    """A time of day, local time, in which work may begin; over midnight where it ends before it
+    begins."""
+
+    begin: time
+    end: time
+
+    @classmethod
+    def parse(cls, text: str) -> Window:
+        """``22:00-04:00``. Raises UsageError for anything else."""
+        found = _WINDOW.fullmatch(text.strip())
+        try:
+            if found is None:
+                raise ValueError
+            hours = [int(number) for number in found.groups()]
+            begin, end = time(hours[0], hours[1]), time(hours[2], hours[3])
+            if begin == end:
+                raise ValueError
+        except ValueError:
+            raise UsageError(f"{text[:40]!r} is no window: give it as 22:00-04:00") from None
+        return cls(begin, end)
+
+    def is_open(self, now: datetime) -> bool:
+        """Whether work may begin now."""
+        clock = now.time()
+        if self.begin < self.end:
+            return self.begin <= clock < self.end
+        return clock >= self.begin or clock < self.end
+
+    def __str__(self) -> str:
+        return f"{self.begin:%H:%M}-{self.end:%H:%M}"
+
+
+class Schedule(msgspec.Struct, frozen=True):
+    """``canary``: how many go first, one after the other, each of which must be well. ``batch``:
+    how many are under way at once then. ``max_failures``: how many may fail before it stops."""
+
+    canary: int = 1
+    batch: int = 1
+    max_failures: int = 0
+    window: Window | None = None
+
+    def batches(self, units: Sequence[T]) -> Iterator[Sequence[T]]:
+        """The units in the order in which they are done: canaries alone, then batches."""
+        first = min(self.canary, len(units))
+        for unit in units[:first]:
+            yield (unit,)
+        for start in range(first, len(units), self.batch):
+            yield units[start : start + self.batch]
+
+    def stop(self, done: Sequence[Result], now: datetime) -> str:
+        """Why no more is begun; empty where it goes on."""
+        bad = [result for result in done if result.outcome in ("failed", "rolled-back")]
+        canaries = done[: self.canary]
+        if any(result.outcome not in _GOOD for result in canaries):
+            return "a canary was not changed as planned"
+        if len(bad) > self.max_failures:
+            return f"{len(bad)} failed (--max-failures {self.max_failures})"
+        if self.window is not None and not self.window.is_open(now):
+            return f"outside the window {self.window}"
+        return ""
+
+
+def side_by_side(works: Sequence[Callable[[], None]]) -> None:
+    """Do all at once, and wait for all. What one raises is raised when all have ended. An
+    interruption (Ctrl-C) ends the waiting at once."""
+    errors: list[BaseException] = []
+
+    def guarded(work: Callable[[], None]) -> None:
+        try:
+            work()
+        except BaseException as error:  # raised by the one who waits
+            errors.append(error)
+
+    if len(works) == 1:
+        works[0]()
+        return
+    threads = [threading.Thread(target=guarded, args=(work,), daemon=True) for work in works]
+    for thread in threads:
+        thread.start()
+    while any(thread.is_alive() for thread in threads):
+        for thread in threads:
+            thread.join(_POLL)
+    if errors:
+        raise errors[0]

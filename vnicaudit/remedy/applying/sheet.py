@@ -1,0 +1,98 @@
+"""What a run was asked to do, written down before it begins."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from vnicaudit.errors import UsageError
+from vnicaudit.model.plan import Mode, Step
+from vnicaudit.remedy.applying.means import Limits
+from vnicaudit.remedy.applying.state import write_private
+from vnicaudit.remedy.digests import digest
+
+NAME = "run.json"
+
+
+class UnitSheet(msgspec.Struct, frozen=True):
+    """One domain (or file) of a run, in the order in which they are to be done."""
+
+    key: str
+    name: str
+    target: str
+    steps: tuple[str, ...]
+    macs: tuple[str, ...]
+    uuid: str | None = None
+    file: str | None = None
+
+
+class RunSheet(msgspec.Struct, frozen=True):
+    """``plan`` is the digest of the plan's file; of a rollback, the id of the run it undoes."""
+
+    id: str
+    kind: Literal["apply", "rollback"]
+    started: str
+    plan: str
+    mode: Mode
+    units: tuple[UnitSheet, ...]
+    limits: Limits = Limits()
+    schema: str = "vnicaudit.run/1"
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """The targets of its units, each once."""
+        return tuple(dict.fromkeys(unit.target for unit in self.units))
+
+
+def unit_sheets(steps: Iterable[Step]) -> list[UnitSheet]:
+    """The steps by domain or file, in their order."""
+    grouped: dict[str, list[Step]] = {}
+    for step in steps:
+        grouped.setdefault(_key(step), []).append(step)
+    return [_unit(key, group) for key, group in grouped.items()]
+
+
+def steps_of(unit: UnitSheet, steps: Iterable[Step]) -> tuple[Step, ...]:
+    """The steps on that domain or file."""
+    return tuple(step for step in steps if _key(step) == unit.key)
+
+
+def _unit(key: str, steps: list[Step]) -> UnitSheet:
+    first = steps[0]
+    return UnitSheet(
+        key,
+        first.nic.domain or first.file or "",
+        first.target,
+        tuple(step.id for step in steps),
+        tuple(step.nic.mac or "" for step in steps),
+        first.nic.uuid if first.file is None else None,
+        first.file,
+    )
+
+
+def _key(step: Step) -> str:
+    if step.file is not None:
+        return f"file-{digest(step.file.encode()).removeprefix('sha256:')[:24]}"
+    return step.nic.uuid or ""
+
+
+def write_sheet(folder: Path, sheet: RunSheet) -> None:
+    """Keep it in the run's folder."""
+    write_private(folder / NAME, msgspec.json.format(msgspec.json.encode(sheet), indent=1))
+
+
+def read_sheet(folder: Path) -> RunSheet | None:
+    """What was kept; None for a run that was ended before it could be. Raises UsageError for a
+    file that is no sheet."""
+    path = folder / NAME
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=RunSheet)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}") from None
+    except (msgspec.MsgspecError, RecursionError) as error:
+        raise UsageError(f"{path}: not the sheet of a run: {error}") from None

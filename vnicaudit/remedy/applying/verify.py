@@ -1,0 +1,195 @@
+"""Did it help? Judged by what runs, never by what is written.
+
+What was there before must be there again: an agent that answered, addresses, packets. What cannot
+be looked at from here is *unknown*, with what would tell.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from vnicaudit.errors import ActionError, GuestError, SilentError
+from vnicaudit.model.domain import Domain
+from vnicaudit.model.machine import GuestInterface
+from vnicaudit.model.models import VIRTIO
+from vnicaudit.model.nic import Nic, RunningNic
+from vnicaudit.model.runs import Check, Verdict
+from vnicaudit.remedy.applying.agent import by_mac
+from vnicaudit.remedy.applying.means import Means, wait_until
+from vnicaudit.remedy.applying.task import Baseline, Wanted, nic_of, unmet
+from vnicaudit.remedy.definitions import reading
+from vnicaudit.remedy.hypervisor import Machine, RunningProcess, running_process
+
+_TAP = ("network", "bridge", "ethernet", "direct")
+_QUIET_SECONDS = 5.0
+"""How long packets are waited for where the guest's agent says that all is well."""
+
+
+def baseline(machine: Machine, macs: tuple[str, ...], agent_answers: Callable[[], bool],
+             interfaces: Callable[[], list[GuestInterface]]) -> Baseline:  # fmt: skip
+    """What a running guest shows now."""
+    live = reading().definition_of(machine.live(), "")
+    sent = {mac: bool(_sent(machine, nic_of(live, mac))) for mac in macs}
+    if not agent_answers():
+        return Baseline(sent=sent)
+    try:
+        seen = by_mac(interfaces())
+    except GuestError:
+        return Baseline(agent=True, sent=sent)
+    addresses = {mac: seen[mac].addresses for mac in macs if mac in seen}
+    return Baseline(agent=True, addresses=addresses, sent=sent)
+
+
+def verify(means: Means) -> tuple[Check, ...]:
+    """Every check, when all is well or the guest's time is up."""
+    if not means.task.active:
+        return ()
+    checker = _Checker(means)
+    wait_until(checker.settled, means.limits.guest_deadline)
+    return checker.checks
+
+
+def failed(checks: tuple[Check, ...]) -> str:
+    """What speaks against what was done; empty where nothing does."""
+    return "; ".join(check.detail for check in checks if check.verdict == "failed")
+
+
+class _Checker:
+    """Looks again and again until nothing is missing any more."""
+
+    def __init__(self, means: Means) -> None:
+        self._means = means
+        self._task = means.task
+        self.checks: tuple[Check, ...] = ()
+
+    def settled(self) -> bool:
+        """Whether all is as it should be; looks once more."""
+        self.checks = tuple(self._look())
+        if any(check.name == "runs" and check.verdict == "failed" for check in self.checks):
+            return True  # it will not come back by itself
+        return not failed(self.checks)
+
+    def _look(self) -> Iterator[Check]:
+        machine, task = self._means.machine, self._task
+        if not machine.state().active:
+            yield Check("runs", "failed", "the domain is off: it did not stay up")
+            return
+        live = reading().definition_of(machine.live(), task.target)
+        missing = unmet(live, task.wanted)
+        yield _check("device", not missing, "; ".join(missing), "the device is as wanted")
+        seen = self._agent()
+        yield from seen.checks
+        process = running_process(task.uuid or "") if self._means.host.local else None
+        for one in task.wanted:
+            nic = nic_of(live, one.mac)
+            if nic is None:
+                continue
+            yield from _process(one, nic, live, process, hot=task.mode == "hotswap")
+            inside = seen.interfaces.get(one.mac)
+            yield from _guest(one.mac, task.baseline, inside, asked=seen.asked)
+            yield self._traffic(one.mac, nic, well=inside is not None)
+
+    def _agent(self) -> _Seen:
+        if not self._task.baseline.agent:
+            return _Seen({}, asked=False, checks=())
+        try:
+            found = by_mac(self._means.agent.interfaces())
+        except SilentError:
+            raise
+        except ActionError as error:
+            return _Seen({}, asked=False, checks=(Check("agent", "failed", str(error)),))
+        return _Seen(found, asked=True, checks=(Check("agent", "ok", "the agent answers"),))
+
+    def _traffic(self, mac: str, nic: Nic, *, well: bool) -> Check:
+        if nic.target_dev is None:
+            return Check("traffic", "unknown", f"the host counts no packets of {mac}")
+        sent = _sent(self._means.machine, nic)
+        if sent is None:
+            return Check("traffic", "unknown", f"the host counts no packets of {mac}")
+        if sent:
+            return Check("traffic", "ok", f"{mac} has sent {sent} packets")
+        detail = f"{mac} has sent no packet yet"
+        expected = self._task.baseline.sent.get(mac, False) and not well
+        return Check("traffic", "failed" if expected else "unknown", detail)
+
+
+class _Seen(NamedTuple):
+    """What the guest's agent says: MAC -> interface; ``asked``: it was asked and answered."""
+
+    interfaces: dict[str, GuestInterface]
+    asked: bool
+    checks: tuple[Check, ...]
+
+
+def _guest(
+    mac: str, before: Baseline, inside: GuestInterface | None, *, asked: bool
+) -> Iterator[Check]:
+    if not asked:
+        return
+    if inside is None:
+        yield Check("guest", "failed", f"the guest has no interface with {mac}: has it a driver?")
+        return
+    yield Check("guest", "ok", f"the guest calls it {inside.name}")
+    had = [address for address in before.addresses.get(mac, ()) if _lasting(address)]
+    if not had:
+        return
+    back = [address for address in had if address in inside.addresses]
+    others = [address for address in inside.addresses if _lasting(address)]
+    detail = f"{mac} has {', '.join(inside.addresses) or 'no address'}; it had {', '.join(had)}"
+    yield _check("address", bool(back or others), detail, f"{mac} has {', '.join(back or others)}")
+
+
+def _process(
+    wanted: Wanted, nic: Nic, domain: Domain, process: RunningProcess | None, *, hot: bool
+) -> Iterator[Check]:
+    """What QEMU's arguments and descriptors prove."""
+    model = nic.declared.model
+    if process is None:
+        yield Check("qemu", "unknown", "QEMU's process cannot be looked at from here")
+        return
+    if not hot:  # the command line names what QEMU was started with, whatever came later
+        yield _on_command_line(wanted.mac, model, process)
+    if model in VIRTIO and nic.declared.actual_type in _TAP and domain.declared.type == "kvm":
+        yield _vhost(wanted, process)
+
+
+def _on_command_line(mac: str, model: str | None, process: RunningProcess) -> Check:
+    found = _running(process.nics, mac)
+    if found is None:
+        return Check("qemu", "unknown", f"{mac} is not on QEMU's command line")
+    detail = f"QEMU runs {found.driver} for {mac}"
+    same = model is None or (found.model in VIRTIO) == (model in VIRTIO)
+    return _check("qemu", same, f"{detail}, not {model}", detail)
+
+
+def _vhost(wanted: Wanted, process: RunningProcess) -> Check:
+    if process.vhost_files is None:
+        return Check("vhost", "unknown", "QEMU's descriptors cannot be looked at")
+    if process.vhost_files:
+        files = "descriptor" if process.vhost_files == 1 else "descriptors"
+        return Check("vhost", "ok", f"QEMU holds {process.vhost_files} {files} of /dev/vhost-net")
+    asked = any(c.field == "driver_name" and c.new == "vhost" for c in wanted.changes)
+    return Check("vhost", "failed" if asked else "unknown", "QEMU holds no /dev/vhost-net")
+
+
+def _running(nics: tuple[RunningNic, ...], mac: str) -> RunningNic | None:
+    found = [nic for nic in nics if nic.mac == mac]
+    return found[-1] if len(found) == 1 else None
+
+
+def _sent(machine: Machine, nic: Nic | None) -> int | None:
+    if nic is None or nic.target_dev is None:
+        return None
+    traffic = machine.traffic(nic.target_dev)
+    return None if traffic is None else traffic.sent
+
+
+def _lasting(address: str) -> bool:
+    return not ipaddress.ip_interface(address).ip.is_link_local
+
+
+def _check(name: str, good: bool, bad_detail: str, good_detail: str) -> Check:
+    verdict: Verdict = "ok" if good else "failed"
+    return Check(name, verdict, good_detail if good else bad_detail)

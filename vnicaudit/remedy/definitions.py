@@ -1,0 +1,83 @@
+"""What is done with the text of a definition, by whatever platform can read and write it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from importlib import import_module
+from typing import Protocol, cast
+
+from vnicaudit.model.domain import Domain
+from vnicaudit.model.finding import Change
+from vnicaudit.model.location import Location
+
+
+class Reading(Protocol):
+    """``definitions`` in the platform's folder."""
+
+    def definition_of(self, data: bytes, target: str) -> Domain:
+        """What a definition says. Raises TargetError for what is none."""
+
+    def power_off_action(self, data: bytes) -> str:
+        """What happens when the guest powers itself off: ``destroy``, ``restart`` …"""
+
+    def children_of(self, data: bytes, number: int) -> dict[str, str]:
+        """What stands in the NIC of that number (from 1): tag -> its text, in short."""
+
+    def uses_iommu(self, data: bytes) -> bool:
+        """Whether a virtio device of the domain is made to go through an IOMMU."""
+
+    def memory_kib(self, data: bytes) -> int | None:
+        """The guest's memory at most, in KiB."""
+
+    def other_changes(
+        self, before: bytes, after: bytes, numbers: Collection[int]
+    ) -> tuple[str, ...]:
+        """What differs beside the NICs of these numbers."""
+
+    def not_taken(self, wanted: bytes, got: bytes, number: int) -> tuple[str, ...]:
+        """What of a NIC's wanted text is not in the text that came of it."""
+
+
+class Elements(Protocol):
+    """``pieces`` in the platform's folder: a NIC's own text."""
+
+    def interface_of(self, data: bytes, number: int) -> bytes:
+        """The text of the NIC of that number (from 1)."""
+
+    def with_interface(self, data: bytes, number: int, element: bytes) -> bytes:
+        """The definition with another text for that NIC."""
+
+    def interface_number(self, data: bytes, mac: str) -> int | None:
+        """The number of the one NIC with that MAC."""
+
+    def for_attach(self, data: bytes, number: int) -> bytes:
+        """The NIC's text made fit to stand alone."""
+
+
+class Writer(Protocol):
+    """``write`` in the platform's folder."""
+
+    def rewritten(self, data: bytes, place: Location, changes: Iterable[Change]) -> bytes:
+        """The text with these changes of the NIC at ``place``."""
+
+
+def reading() -> Reading:
+    """How definitions are read and compared."""
+    return cast(Reading, import_module("vnicaudit.platforms.domain_xml.definitions"))
+
+
+def elements() -> Elements:
+    """How the text of one NIC is taken out and put in."""
+    return cast(Elements, import_module("vnicaudit.platforms.domain_xml.pieces"))
+
+
+def rewritten(data: bytes, number: int, changes: Iterable[Change]) -> bytes:
+    """The only definition of ``data`` with these changes of one NIC; see :func:`changed_at`."""
+    return changed_at(data, f"/domain/devices/interface[{number}]", changes)
+
+
+def changed_at(data: bytes, xpath: str, changes: Iterable[Change]) -> bytes:
+    """The text with these changes of the NIC there, made one after the other. Raises OwnedError
+    and RefusedError as the platform's writer does."""
+    writer = cast(Writer, import_module("vnicaudit.platforms.domain_xml.write"))
+    return writer.rewritten(data, Location("", xpath=xpath), changes)

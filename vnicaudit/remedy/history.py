@@ -1,0 +1,132 @@
+"""Runs of the past, from what they left in the state folder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from msgspec.structs import replace
+
+from vnicaudit.model.runs import Check, RunRecord, UnitRun
+from vnicaudit.remedy.applying.journal import Entry, entries
+from vnicaudit.remedy.applying.sheet import RunSheet, UnitSheet, read_sheet, write_sheet
+from vnicaudit.remedy.applying.state import StateFolder
+
+_BAD = ("failed", "refused", "not-reached")
+
+
+class Past(NamedTuple):
+    """A run and all that its journal says. ``ended``: it came to its end, good or bad."""
+
+    folder: Path
+    sheet: RunSheet
+    entries: tuple[Entry, ...]
+    ended: bool
+
+    def of(self, key: str) -> tuple[Entry, ...]:
+        """The lines about one unit."""
+        return tuple(entry for entry in self.entries if entry.unit == key)
+
+    def done(self, key: str) -> dict[str, Any] | None:
+        """How a unit ended; None where it has not."""
+        found = [entry.data for entry in self.of(key) if entry.event == "done"]
+        return found[-1] if found else None
+
+    def begun(self, key: str) -> bool:
+        """Whether anything was done to a unit."""
+        return any(entry.event == "begin" for entry in self.of(key))
+
+    def is_open(self, key: str) -> bool:
+        """Whether it was left in the middle of a unit."""
+        return self.begun(key) and self.done(key) is None
+
+
+def past(folder: Path) -> Past | None:
+    """One run; None where it was ended before anything could be noted of it."""
+    sheet = read_sheet(folder)
+    return None if sheet is None else _past(folder, sheet)
+
+
+def again(found: Past) -> Past:
+    """The run as it is now."""
+    return _past(found.folder, found.sheet)
+
+
+def begin_run(state: StateFolder, sheet: RunSheet) -> Past:
+    """A new run: its folder, with its sheet in it."""
+    folder = state.new()
+    sheet = replace(sheet, id=folder.name)
+    write_sheet(folder, sheet)
+    return _past(folder, sheet)
+
+
+def _past(folder: Path, sheet: RunSheet) -> Past:
+    found = tuple(entries(folder))
+    return Past(folder, sheet, found, any(entry.event == "end" for entry in found))
+
+
+def all_past(state: StateFolder) -> Iterator[Past]:
+    """Every run, newest first."""
+    for run_id in reversed(state.ids()):
+        found = past(state.run(run_id))
+        if found is not None:
+            yield found
+
+
+def runs(folder: str) -> list[RunRecord]:
+    """Every run in a state folder, newest first. Raises UsageError for what cannot be read."""
+    return [record(found) for found in all_past(StateFolder(folder))]
+
+
+def record(found: Past) -> RunRecord:
+    """One run, as it is shown."""
+    units = tuple(_unit(found, unit) for unit in found.sheet.units)
+    ends = [entry for entry in found.entries if entry.event == "end"]
+    return RunRecord(
+        id=found.sheet.id,
+        kind=found.sheet.kind,
+        started=found.sheet.started,
+        finished=ends[-1].at if ends else None,
+        plan=found.sheet.plan,
+        mode=found.sheet.mode,
+        targets=found.sheet.targets,
+        outcome=_outcome(units, ended=found.ended),
+        steps=units,
+    )
+
+
+def _unit(found: Past, unit: UnitSheet) -> UnitRun:
+    done = found.done(unit.key)
+    shown = UnitRun(
+        unit.name, unit.uuid, unit.file or unit.target, unit.steps, unit.macs, "not-reached"
+    )
+    if done is None:
+        outcome: Literal["unfinished", "not-reached"] = (
+            "unfinished" if found.begun(unit.key) else "not-reached"
+        )
+        return _with(shown, outcome=outcome)
+    checks = tuple(Check(*check) for check in done.get("checks", ()))
+    return _with(
+        shown,
+        outcome=done["outcome"],
+        message=done.get("message", ""),
+        checks=checks,
+        downtime=done.get("downtime"),
+    )
+
+
+def _with(unit: UnitRun, **changed: Any) -> UnitRun:
+
+    return replace(unit, **changed)
+
+
+def _outcome(
+    units: Iterable[UnitRun], *, ended: bool
+) -> Literal["done", "failed", "rolled-back", "unfinished"]:
+    if not ended:
+        return "unfinished"
+    outcomes = {unit.outcome for unit in units}
+    if "rolled-back" in outcomes:
+        return "rolled-back"
+    return "failed" if outcomes & set(_BAD) else "done"

@@ -1,0 +1,112 @@
+"""What carrying a plan out asks of a live platform, and how it is reached.
+
+Every method raises ActionError with what failed: SilentError where the host stopped answering (what
+was asked may still happen), GuestError where the guest did not do it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
+
+from vnicaudit.model.machine import MachineState, Traffic
+from vnicaudit.model.nic import RunningNic
+from vnicaudit.model.running import RunningQemu
+
+if TYPE_CHECKING:
+    from vnicaudit.model.host import VdpaDevice
+
+
+class Machine(Protocol):
+    """One domain of a host."""
+
+    name: str
+    uuid: str
+
+    def state(self) -> MachineState:
+        """What bears on whether it may be changed now."""
+
+    def definition(self, *, secrets: bool) -> bytes:
+        """The persistent definition."""
+
+    def live(self) -> bytes:
+        """The definition that runs; of a domain that is off, the persistent one."""
+
+    def define(self, text: bytes) -> None:
+        """Make this the persistent definition; it is checked against the schema."""
+
+    def shut_down(self, *, agent: bool) -> None:
+        """Ask the guest to shut down, by its agent or its power button. Returns at once."""
+
+    def power_off(self) -> None:
+        """End it, as pulling the plug would."""
+
+    def start(self) -> None:
+        """Start it from its persistent definition."""
+
+    def detach(self, element: bytes) -> None:
+        """Ask the running guest to give a NIC up. Returns at once."""
+
+    def attach(self, element: bytes) -> None:
+        """Plug a NIC into the running guest."""
+
+    def traffic(self, device: str) -> Traffic | None:
+        """Packets of the NIC behind a tap; None where the host cannot count them."""
+
+    def addresses(self, source: str) -> dict[str, tuple[str, ...]]:
+        """MAC -> addresses, as the host's DHCP leases (``lease``) or ARP table (``arp``) say."""
+
+    def ask_agent(self, command: str, seconds: int, **arguments: object) -> Any:
+        """What the guest's agent returns to a command of its protocol."""
+
+
+class Hypervisor(Protocol):
+    """One host. ``key`` is the same whatever way it was reached; ``local``: it is this machine,
+    whose processes can be looked at."""
+
+    uri: str
+    key: str
+    name: str
+    local: bool
+    deadline: float
+
+    def machine(self, uuid: str) -> Machine:
+        """The domain with that UUID."""
+
+    def close(self) -> None:
+        """Leave."""
+
+
+Connect = Callable[..., Hypervisor]
+
+
+def connect(uri: str, *, deadline: float) -> Hypervisor:
+    """A host on which domains can be changed. Raises TargetError where it cannot be reached."""
+    control = import_module("vnicaudit.platforms.libvirt.control")
+    return cast(Connect, control.connect)(uri, deadline=deadline)
+
+
+class RunningProcess(NamedTuple):
+    """A domain's QEMU on this machine: the NICs on its command line (not those plugged in later),
+    and how many descriptors it has open on vhost-net; None where that cannot be seen."""
+
+    nics: tuple[RunningNic, ...]
+    vhost_files: int | None
+
+
+def running_process(uuid: str) -> RunningProcess | None:
+    """The QEMU of that domain; None where there is none, or it cannot be looked at."""
+    proc = import_module("vnicaudit.platforms.qemu.proc")
+    for found in proc.read_proc("/proc", target="/proc"):
+        if isinstance(found, RunningQemu) and found.uuid == uuid:
+            files = proc.vhost_descriptors(f"/proc/{found.pid}/fd")
+            return RunningProcess(found.nics, files)
+    return None
+
+
+def vdpa_devices() -> tuple[VdpaDevice, ...]:
+    """The vhost-vDPA devices of this machine."""
+    vdpa = import_module("vnicaudit.platforms.host.vdpa")
+    tree = import_module("vnicaudit.platforms.host.tree")
+    return cast("tuple[VdpaDevice, ...]", vdpa.read_vdpa(tree.Tree("/")))

@@ -1,0 +1,1 @@
+"""Findings -> a plan: what would be changed, for whom, and what the guest will see of it."""

@@ -1,0 +1,121 @@
+"""What a guest will see of a change of one of its NICs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from vnicaudit.model.domain import Domain
+from vnicaudit.model.nic import Nic
+from vnicaudit.model.plan import GuestView, Naming
+from vnicaudit.remedy.planning.names import naming, only_nic, same_device
+from vnicaudit.remedy.planning.pci_ids import MODERN, TRANSITIONAL, pci_id, port_unknown
+from vnicaudit.remedy.planning.schemes import is_virtio
+from vnicaudit.remedy.planning.slots import pci_slot, slot_of
+from vnicaudit.remedy.planning.snippets import snippets
+from vnicaudit.remedy.planning.systems import (
+    KERNEL_NAME,
+    VIRTIO_DRIVERS,
+    WINDOWS,
+    System,
+    system_of,
+)
+
+_LONGEST_NAME = 256
+"""Characters. Linux takes 15; Windows 256."""
+
+_RESTART = (
+    "The guest keeps the old device until it is powered off and started again; a reboot inside the "
+    "guest is not enough."
+)
+_HOTSWAP = (
+    "Exchanged while the guest runs, the interface is a new one: it comes without the addresses "
+    "and routes of the old one."
+)
+_GHOST = (
+    "Windows makes an adapter of its own of the new device: a static address stays with the old "
+    "one, which is hidden then."
+)
+_NETKVM = "Windows comes without NetKVM: install it from virtio-win before the change."
+_UNKNOWN_SYSTEM = (
+    "The guest's system is not known: Linux drives virtio with virtio_net, Windows with NetKVM "
+    "from virtio-win, which it does not come with."
+)
+_OTHER_NAME = "Under another name, what the guest's configuration says of {} is not for it."
+_SEVERAL = "The names ethN of the guest's other NICs may change as well: they are given in order."
+_PORT = (
+    f"The id is {MODERN} if the address is a PCI Express port, else {TRANSITIONAL}: which it is "
+    "was not read."
+)
+_TOO_NEW = f"A driver that knows virtio 0.9 only does not drive {MODERN}."
+_BUS = "Bus {:02x} is the definition's number: the guest's firmware numbers buses itself."
+
+
+def guest_view(domain: Domain, before: Nic, after: Nic, names: Mapping[str, str]) -> GuestView:
+    """PCI ids, slots, names and drivers. ``before`` and ``after`` are the NIC of the persistent
+    definition, read before and after the change; ``names``: MAC -> what the guest's agent calls
+    that interface now."""
+    today = _today(domain, before, names)
+    system = system_of(domain, today)
+    called = naming(domain, system, before, after, today)
+    driver = VIRTIO_DRIVERS.get(system.family or "")
+    kept = () if same_device(before, after) else snippets(
+        system, (before.mac or "").lower(), called.before, predicted=today is None
+    )  # fmt: skip
+    return GuestView(
+        id_before=pci_id(before, domain.declared),
+        id_after=pci_id(after, domain.declared),
+        slot_before=slot_of(before),
+        slot_after=slot_of(after),
+        name=called,
+        drivers=(driver,) if driver is not None and is_virtio(after) else (),
+        notes=tuple(_notes(domain, system, before, after, called)),
+        snippets=kept,
+    )
+
+
+def _today(domain: Domain, nic: Nic, names: Mapping[str, str]) -> str | None:
+    """The agent's name for the NIC, if it is printable and the MAC is nobody else's."""
+    mac = (nic.mac or "").lower()
+    found = {name for address, name in names.items() if address.lower() == mac}
+    if len(found) != 1 or sum((other.mac or "").lower() == mac for other in domain.nics) > 1:
+        return None
+    name = found.pop()
+    return name if name.isprintable() and 0 < len(name) <= _LONGEST_NAME else None
+
+
+def _notes(
+    domain: Domain, system: System, before: Nic, after: Nic, called: Naming
+) -> Iterator[str]:
+    if not same_device(before, after):
+        yield from _of_driver(domain, system, before, after)
+        yield from _of_name(domain, system, called)
+    if domain.state is None or domain.state.active is not False:
+        yield _RESTART
+        yield _HOTSWAP
+    if port_unknown(after, domain.declared):
+        yield _PORT
+    modern = pci_id(after, domain.declared) == MODERN
+    if modern and domain.declared.readiness == "ready-transitional":
+        yield _TOO_NEW
+    slot = pci_slot(after)
+    if slot is not None and not slot.on_root_bus:
+        yield _BUS.format(slot.bus)
+
+
+def _of_driver(domain: Domain, system: System, before: Nic, after: Nic) -> Iterator[str]:
+    if is_virtio(before) or not is_virtio(after) or domain.declared.readiness == "ready":
+        return
+    if system.family is None:
+        yield _UNKNOWN_SYSTEM
+    if system.family == WINDOWS:
+        yield _NETKVM
+
+
+def _of_name(domain: Domain, system: System, called: Naming) -> Iterator[str]:
+    if system.family == WINDOWS:
+        yield _GHOST
+    elif called.changes is not False:
+        if called.before is not None:
+            yield _OTHER_NAME.format(called.before)
+        if KERNEL_NAME.fullmatch(called.before or "") and not only_nic(domain):
+            yield _SEVERAL

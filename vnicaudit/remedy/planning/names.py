@@ -1,0 +1,144 @@
+"""The name of an interface in the guest, before and after a change.
+
+What the guest's agent says today is known. Everything else is predicted, says so and for whom, or
+is left open with the reason.
+"""
+
+from __future__ import annotations
+
+from vnicaudit.model.domain import Domain
+from vnicaudit.model.nic import Nic
+from vnicaudit.model.plan import Naming
+from vnicaudit.remedy.planning.pci_ids import model_of
+from vnicaudit.remedy.planning.schemes import Scheme, is_virtio, name_by_address, scheme_of
+from vnicaudit.remedy.planning.slots import same_place
+from vnicaudit.remedy.planning.systems import (
+    KERNEL_NAME,
+    LINUX,
+    MAC_NAME,
+    SYSTEMD_NAME,
+    VIRTIO_DRIVERS,
+    WINDOWS,
+    System,
+)
+
+_Said = tuple[str | None, str]
+"""A name, and how it was found; None, and what it depends on."""
+
+_AGENT = "today's name is the guest agent's word"
+_STAYS = "driver and address stay, and the name with them"
+_NOT_KNOWN = "what names the guest gives is not known"
+_PREDICTED = (
+    "{} is predicted, for a guest that leaves names to systemd (197 or newer, without "
+    "net.ifnames=0), as its distribution does"
+)
+_NO_ADDRESS = "systemd makes the name of an address as the guest counts, which is not known"
+_KERNEL_ONLY = (
+    "{} is predicted: the kernel names NICs in the order it finds them, and there is but this one"
+)
+_KERNEL = "the kernel names NICs in the order it finds them, which depends on their drivers"
+_ADDRESS_STAYS = "systemd makes it of the address, which stays"
+_WHATEVER = "the address stays, and with it whatever name it gives"
+_MAC_STAYS = "systemd makes it of the MAC address, which stays"
+_ETH = (
+    "this system calls virtio NICs ethN, unless the kernel is started with net.ifnames=1 or a file "
+    "ifcfg-* has their HWADDR (Red Hat solution 3219091)"
+)
+_MAY_BE_ETH = (
+    "where it stays, a name made of the address does so too, but for systems that call virtio NICs "
+    "ethN, as Red Hat Enterprise Linux 7 does"
+)
+_OWN = "it is a name of the guest's own, and stays if what gives it goes by the MAC address"
+_WINDOWS = "Windows makes an adapter of its own of the new device, with another name"
+_BY_DRIVER = "this system names interfaces after their driver"
+
+
+def naming(domain: Domain, system: System, before: Nic, after: Nic, today: str | None) -> Naming:
+    """The names; ``today`` is what the agent says, if it does. ``before`` and ``after`` are the
+    NIC of the definition then."""
+    now, why = (today, _AGENT) if today is not None else _predicted(domain, system, before)
+    if same_device(before, after):
+        return Naming(now, now, f"{why}; {_STAYS}")
+    later, then = _later(domain, system, before, after, today)
+    return Naming(now, later, why if then == why else f"{why}; {then}")
+
+
+def same_device(before: Nic, after: Nic) -> bool:
+    """Whether the guest finds the device it had: the same model where it was. Without an address
+    written down, libvirt gives the same one to the same model."""
+    return (
+        model_of(before) == model_of(after)
+        and before.address == after.address
+        and before.declared.address_type == after.declared.address_type
+    )
+
+
+def only_nic(domain: Domain) -> bool:
+    """Whether the guest has but one."""
+    return max(domain.declared.nics, len(domain.nics)) == 1
+
+
+def _predicted(domain: Domain, system: System, nic: Nic) -> _Said:
+    if system.family not in (LINUX, None):
+        return None, "the guest agent does not say today's name"
+    scheme = scheme_of(system, nic)
+    if scheme is None:
+        return None, _NOT_KNOWN
+    return _by_kernel(domain) if scheme == "kernel" else _by_systemd(domain, nic)
+
+
+def _by_systemd(domain: Domain, nic: Nic) -> _Said:
+    name = name_by_address(nic, domain.nics, domain.declared)
+    return (None, _NO_ADDRESS) if name is None else (name, _PREDICTED.format(name))
+
+
+def _by_kernel(domain: Domain) -> _Said:
+    return ("eth0", _KERNEL_ONLY.format("eth0")) if only_nic(domain) else (None, _KERNEL)
+
+
+def _later(domain: Domain, system: System, before: Nic, after: Nic, today: str | None) -> _Said:
+    if system.family == WINDOWS:
+        return None, _WINDOWS
+    if system.family not in (LINUX, None):
+        return _by_driver(domain, system.family)
+    if today is not None and MAC_NAME.fullmatch(today):
+        known = scheme_of(system, after) == "systemd" or is_virtio(before)
+        return (today, _MAC_STAYS) if known else _not_by_address(system, after)
+    style = _style(system, before, today)
+    if style == "systemd":
+        return _renamed(domain, system, before, after, today)
+    if style == "kernel":
+        if only_nic(domain) and today not in (None, "eth0"):
+            return None, _OWN  # the only one, and not the first: a rule made it so
+        return _by_kernel(domain)
+    return None, _OWN if today is not None else _NOT_KNOWN
+
+
+def _style(system: System, before: Nic, today: str | None) -> Scheme | None:
+    """Who names this NIC now; None: somebody else, or it is not known."""
+    if today is None:
+        return scheme_of(system, before)
+    if KERNEL_NAME.fullmatch(today):
+        return "kernel"
+    return "systemd" if SYSTEMD_NAME.fullmatch(today) else None
+
+
+def _renamed(domain: Domain, system: System, before: Nic, after: Nic, today: str | None) -> _Said:
+    """What becomes of a name that systemd made of an address."""
+    if not is_virtio(before) and scheme_of(system, after) != "systemd":
+        return _not_by_address(system, after)
+    if not same_place(before, after):
+        return _by_systemd(domain, after)
+    if today is not None:
+        return today, _ADDRESS_STAYS
+    name, why = _by_systemd(domain, before)
+    return (name, why) if name is not None else (None, _WHATEVER)
+
+
+def _not_by_address(system: System, after: Nic) -> _Said:
+    return None, _ETH if scheme_of(system, after) == "kernel" else _MAY_BE_ETH
+
+
+def _by_driver(domain: Domain, family: str | None) -> _Said:
+    name = f"{VIRTIO_DRIVERS[family or '']}0" if only_nic(domain) else None
+    return name, _BY_DRIVER

@@ -1,0 +1,249 @@
+"""How many queues and how large rings a plan gives to NICs, and what that costs.
+
+libvirt compares queues neither with vCPUs nor between NICs. The limits here are the guest's vCPUs,
+what a backend starts with, and interrupt vectors summed over all NICs of the guest: libvirt asks
+QEMU for 2N+2 of them for N queue pairs (``qemuBuildNicDevProps``), and as many without ``queues=``
+(``virtio_net_pci_realize``); on s390x's channel subsystem there are none. Memory is reckoned as
+64 KiB per queue pair.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from vnicaudit.audit.settings_keys import PolicyTable
+from vnicaudit.model.backends import TAP_TYPES, queue_limit
+from vnicaudit.model.domain import DomainConfig
+from vnicaudit.model.finding import Change
+from vnicaudit.model.machines import S390
+from vnicaudit.model.models import VIRTIO, tuning_read
+from vnicaudit.model.nic import Nic
+from vnicaudit.model.plan import Goal
+from vnicaudit.remedy.planning.pci_ids import model_of
+from vnicaudit.remedy.planning.rings import ring_changes
+
+KIB_PER_QUEUE = 64
+_ENOUGH_ON_S390 = 2
+"""IBM recommends queues only with evidence of load; OpenShift's page said to start with 2."""
+
+_ASKED = "the policy asks for it; the guest uses one queue pair per vCPU at most"
+_SWITCH = "the switch must offer as many queues, or QEMU does not start"
+_OWN_TAP = "a tap that is there before the guest must have been made for several queues"
+_FEWER = "queues above what the guest or the backend can use only cost"
+_FEWER_ASKED = "the policy asks for it"
+_KEPT_ELSEWHERE = "queues and rings are set where the definition is kept ({})"
+_DEVICE_DECIDES = "queue pairs stay as they are: of a vDPA NIC the device decides"
+_NO_VCPUS = "no queue pairs are added: the number of vCPUs is not known"
+_ONE_THREAD = "no queue pairs are added: QEMU carries the packets in one thread however many it has"
+_SEVERAL = frozenset({None, "vhostuser", *TAP_TYPES})
+"""Actual types that can have several queue pairs; None: a network's, so a tap or a macvtap."""
+
+
+class Cost(msgspec.Struct, frozen=True):
+    """What virtio queues take: queue pairs, interrupt vectors of the guest, memory."""
+
+    queues: int = 0
+    vectors: int = 0
+    memory_kib: int = 0
+
+    def __add__(self, other: Cost) -> Cost:
+        return Cost(
+            self.queues + other.queues,
+            self.vectors + other.vectors,
+            self.memory_kib + other.memory_kib,
+        )
+
+
+class NicTuning(msgspec.Struct, frozen=True):
+    """What the policy gives to one NIC, and what that NIC costs then. ``notes``: where it was cut,
+    and why."""
+
+    index: int
+    changes: tuple[Change, ...] = ()
+    cost: Cost = Cost()
+    notes: tuple[str, ...] = ()
+
+
+class Tuning(msgspec.Struct, frozen=True):
+    """What the policy gives to the chosen NICs of a domain; ``total`` is of all its NICs."""
+
+    nics: tuple[NicTuning, ...] = ()
+    total: Cost = Cost()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def changes(self) -> dict[int, tuple[Change, ...]]:
+        """Index of a NIC -> its changes, of those that have any."""
+        return {nic.index: nic.changes for nic in self.nics if nic.changes}
+
+
+class _Queues(NamedTuple):
+    """Queue pairs of one NIC: what it cannot go below, what it should get, and what was cut."""
+
+    least: int
+    wanted: int
+    notes: tuple[str, ...] = ()
+
+
+def planned_tuning(
+    policy: PolicyTable, domain: DomainConfig, nics: Sequence[Nic], chosen: Mapping[int, Goal]
+) -> Tuning:
+    """``chosen``: index -> goal of the NICs that are to be changed; each of them is virtio then.
+    The others count for the vectors. Nothing changes where somebody else keeps the definition."""
+    ours = domain.owner == "libvirt"
+    if not ours:
+        chosen = {}
+    queues = [_queues(policy, domain, nic, chosen.get(nic.index)) for nic in nics]
+    most = _most(policy.vectors_max, domain, nics, queues)
+    found, total = [], Cost()
+    for nic, asked in zip(nics, queues, strict=True):
+        got = max(asked.least, min(asked.wanted, most))
+        cost = _cost(domain, nic, got)
+        total += cost
+        goal = chosen.get(nic.index)
+        if goal is not None:
+            found.append(_tuned(policy, domain, nic, goal, asked, got, cost))
+    notes = () if ours else (_KEPT_ELSEWHERE.format(domain.owner),)
+    return Tuning(tuple(found), total, notes)
+
+
+def _tuned(
+    policy: PolicyTable, domain: DomainConfig, nic: Nic, goal: Goal, asked: _Queues, got: int,
+    cost: Cost,
+) -> NicTuning:  # fmt: skip
+    notes = list(asked.notes)
+    if got < asked.wanted:
+        notes.append(
+            f"{got} instead of {asked.wanted} queue pairs: the NICs of the guest would need more "
+            f"than {policy.vectors_max} interrupt vectors"
+        )
+    rings, cut = ring_changes(policy, domain, nic, backend_of(nic, goal))
+    changes = (*_queue_change(nic, goal, got, policy), *rings)
+    return NicTuning(nic.index, changes, cost, (*notes, *cut))
+
+
+def backend_of(nic: Nic, goal: Goal) -> str | None:
+    """The actual interface type after the change; None where it is a network's to say."""
+    return nic.declared.actual_type if goal == "virtio" else goal
+
+
+def _queues(policy: PolicyTable, domain: DomainConfig, nic: Nic, goal: Goal | None) -> _Queues:
+    read = tuning_read(nic.declared.model)
+    now = nic.declared.queues or 1
+    if goal is None:
+        held = (now if read else 1) if _may_be_virtio(nic) else 0
+        return _Queues(held, held)
+    if goal == "vdpa":
+        return _Queues(now, now, () if policy.queues == "keep" else (_DEVICE_DECIDES,))
+    if "queues" in dict(nic.declared.invalid) or "queues" in nic.declared.unseen:
+        return _Queues(now, now)
+    limits = _limits(domain, nic, goal)
+    if not read:  # what libvirt has passed over comes into effect with the model
+        now = min([now, *limits.values()])
+    wanted, notes = _wanted(policy, domain, now, limits, _userspace(domain, nic, goal))
+    return _Queues(min(now, wanted) if read else 1, wanted, tuple(notes))
+
+
+def _may_be_virtio(nic: Nic) -> bool:
+    """Whether a NIC that is left alone may have virtio queues: not an assigned device."""
+    model = model_of(nic)
+    return nic.declared.type != "hostdev" and (model is None or model in VIRTIO)
+
+
+def _limits(domain: DomainConfig, nic: Nic, goal: Goal) -> dict[str, int]:
+    """Why there cannot be more queue pairs -> how many there can be."""
+    backend = backend_of(nic, goal)
+    if goal == "virtio" and nic.declared.backend_type == "passt":
+        return {"passt has one": 1}
+    if backend not in _SEVERAL:
+        return {f"a NIC of type {backend} has one": 1}
+    vcpus = max(domain.vcpus or 0, domain.vcpus_max or 0)
+    limits = {f"the guest has {vcpus} vCPU{'s' * (vcpus != 1)} at most": vcpus} if vcpus else {}
+    most = queue_limit(backend)
+    return limits if most is None else {**limits, "its backend has no more": most}
+
+
+def _userspace(domain: DomainConfig, nic: Nic, goal: Goal) -> bool:
+    """Whether QEMU's one thread carries the packets, however many queues there are."""
+    on_tap = backend_of(nic, goal) in (None, *TAP_TYPES)
+    return on_tap and (domain.type == "qemu" or nic.declared.driver_name == "qemu")
+
+
+def _wanted(
+    policy: PolicyTable, domain: DomainConfig, now: int, limits: Mapping[str, int], userspace: bool
+) -> tuple[int, list[str]]:
+    """What the policy asks for, within the limits; and what was cut."""
+    if policy.queues == "keep":
+        return now, []
+    if domain.vcpus is None:
+        return now if policy.queues == "auto" else min(now, policy.queues), [_NO_VCPUS]
+    if policy.queues != "auto":
+        return _cut(policy.queues, (*_at_start(domain, now), *limits.items()))
+    if userspace:
+        return now, [_ONE_THREAD]
+    asked = max(now, min(domain.vcpus, policy.queues_max))
+    return _cut(asked, (*limits.items(), *_on_s390(domain, now)))
+
+
+def _on_s390(domain: DomainConfig, now: int) -> Iterator[tuple[str, int]]:
+    if domain.arch in S390:
+        yield "on s390x more are for guests known to be under load", max(now, _ENOUGH_ON_S390)
+
+
+def _at_start(domain: DomainConfig, now: int) -> Iterator[tuple[str, int]]:
+    """vCPUs that may be plugged in later are no reason to add queues, only to leave them."""
+    vcpus = domain.vcpus or 0
+    yield f"the guest has {vcpus} vCPU{'s' * (vcpus != 1)}", max(now, vcpus)
+
+
+def _cut(asked: int, limits: Iterable[tuple[str, int]]) -> tuple[int, list[str]]:
+    reason, limit = min(limits, key=lambda pair: pair[1], default=("", asked))
+    if asked <= limit:
+        return asked, []
+    return limit, [f"{limit} instead of {asked} queue pairs: {reason}"]
+
+
+def _most(
+    vectors: int, domain: DomainConfig, nics: Sequence[Nic], queues: Sequence[_Queues]
+) -> int:
+    """The most queue pairs any NIC may get so that the vectors of all suffice; 1 where those that
+    there are anyhow take more."""
+
+    def needed(most: int) -> int:
+        return sum(
+            _vectors(domain, nic, max(asked.least, min(asked.wanted, most)))
+            for nic, asked in zip(nics, queues, strict=True)
+        )
+
+    top = max((asked.wanted for asked in queues), default=1)
+    return max(1, bisect_right(range(1, top + 1), vectors, key=needed))
+
+
+def _vectors(domain: DomainConfig, nic: Nic, queues: int) -> int:
+    """Interrupt vectors of a virtio NIC; there are none on ccw and virtio-mmio."""
+    kind = nic.declared.address_type
+    no_pci = kind not in (None, "pci") or (kind is None and domain.arch in S390)
+    return 0 if no_pci or not queues else 2 * queues + 2
+
+
+def _cost(domain: DomainConfig, nic: Nic, queues: int) -> Cost:
+    return Cost(queues, _vectors(domain, nic, queues), KIB_PER_QUEUE * queues)
+
+
+def _queue_change(nic: Nic, goal: Goal, got: int, policy: PolicyTable) -> tuple[Change, ...]:
+    """``queues='1'`` is what libvirt takes for none."""
+    now, new = nic.declared.queues, None if got == 1 else str(got)
+    if (now or 1) == got:
+        return ()
+    old = None if now is None else str(now)
+    if got < (now or 1):
+        asked = policy.queues != "keep" and tuning_read(nic.declared.model)
+        reason = _FEWER_ASKED if asked else _FEWER
+        return (Change("queues", old, new, safe=True, reason=reason),)
+    backend = backend_of(nic, goal)
+    reason = {"vhostuser": _SWITCH, "ethernet": _OWN_TAP}.get(backend or "", _ASKED)
+    return (Change("queues", old, new, safe=reason == _ASKED, reason=reason),)

@@ -1,0 +1,92 @@
+"""How large rings a plan gives to a NIC."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from vnicaudit.audit.settings_keys import PolicyTable
+from vnicaudit.model.domain import DomainConfig
+from vnicaudit.model.finding import Change
+from vnicaudit.model.models import tuning_read
+from vnicaudit.model.nic import Nic
+from vnicaudit.model.rings import DEFAULT_RING, MAX_RING, RING_SIZES, tx_limit
+
+_SAFE = "the policy asks for it; the driver reads a ring's size"
+_DEVICE = "the policy asks for it; the vDPA device must have rings that large"
+_NOT_TAKEN = "QEMU does not take it here; with the model, libvirt would begin to read it"
+
+_ROM = "rings stay as they are: it has a boot order, and an old boot ROM stops at 256 descriptors"
+_OLD_DRIVER = "rings stay as they are: drivers that know virtio 0.9 only stop at 256 descriptors"
+_PASST = "rings stay as they are: nothing is known of passt's"
+_TAP = "256 instead of {} descriptors of the transmit ring: more is for vhost-user and vDPA only"
+
+
+def ring_changes(
+    policy: PolicyTable, domain: DomainConfig, nic: Nic, backend: str | None
+) -> tuple[tuple[Change, ...], tuple[str, ...]]:
+    """The changes, and what was cut and why. ``backend`` is the interface type after the change;
+    see :func:`vnicaudit.model.rings.tx_limit`."""
+    wanted: dict[str, int] = {}
+    notes: list[str] = []
+    if policy.rx_queue_size != "keep":
+        wanted["rx_queue_size"] = policy.rx_queue_size
+    if policy.tx_queue_size != "keep":
+        size = wanted["tx_queue_size"] = min(policy.tx_queue_size, tx_limit(backend))
+        if size < policy.tx_queue_size:
+            notes.append(_TAP.format(policy.tx_queue_size))
+    reason = _left_alone(domain, nic)
+    if wanted and reason is not None:
+        wanted, notes = {}, [reason]
+    changes = (
+        *_changes(nic, backend, wanted),
+        *_not_taken(nic, backend, wanted),
+    )
+    return changes, tuple(notes)
+
+
+def _left_alone(domain: DomainConfig, nic: Nic) -> str | None:
+    """Why the policy for rings is not for this NIC. Old iPXE and drivers of virtio 0.9: VNIC033."""
+    if nic.declared.boot_order is not None:
+        return _ROM
+    if domain.readiness == "ready-transitional":
+        return _OLD_DRIVER
+    return _PASST if nic.declared.backend_type == "passt" else None
+
+
+def _changes(nic: Nic, backend: str | None, wanted: dict[str, int]) -> Iterator[Change]:
+    sizes = _sizes(nic)
+    for field, size in wanted.items():
+        now = sizes[field]
+        if _unreadable(nic, field) or (now or DEFAULT_RING) == size:
+            continue
+        on_device = backend == "vdpa" and size > DEFAULT_RING
+        yield Change(
+            field,
+            None if now is None else str(now),
+            str(size),
+            safe=not on_device,
+            reason=_DEVICE if on_device else _SAFE,
+        )
+
+
+def _not_taken(nic: Nic, backend: str | None, wanted: dict[str, int]) -> Iterator[Change]:
+    """Sizes that stand beside a model for which libvirt passes them over, and with which the guest
+    would not start once it is virtio."""
+    if tuning_read(nic.declared.model):
+        return
+    limits = {"rx_queue_size": MAX_RING, "tx_queue_size": tx_limit(backend)}
+    for field, now in _sizes(nic).items():
+        if now is None or field in wanted or _unreadable(nic, field):
+            continue
+        if now not in RING_SIZES or now > limits[field]:
+            yield Change(field, str(now), None, safe=True, reason=_NOT_TAKEN)
+
+
+def _sizes(nic: Nic) -> dict[str, int | None]:
+    declared = nic.declared
+    return {"rx_queue_size": declared.rx_queue_size, "tx_queue_size": declared.tx_queue_size}
+
+
+def _unreadable(nic: Nic, field: str) -> bool:
+    """What is no number, or a template's to say, is not replaced unseen."""
+    return field in dict(nic.declared.invalid) or field in nic.declared.unseen

@@ -1,0 +1,59 @@
+"""Targets -> a plan."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from datetime import datetime, timezone
+
+from msgspec.structs import replace
+
+from vnicaudit import __version__
+from vnicaudit.audit.options import RunOptions
+from vnicaudit.audit.targets import Target
+from vnicaudit.audit.work import AuditWork
+from vnicaudit.model.plan import Left, Plan, Step
+from vnicaudit.model.report import ReadError
+from vnicaudit.remedy.hypervisor import vdpa_devices
+from vnicaudit.remedy.planning.build import Planner
+from vnicaudit.remedy.planning.options import PlanOptions
+from vnicaudit.remedy.planning.source import sources
+
+Progress = Callable[[str, int], None]
+
+
+def make_plan(
+    targets: Iterable[Target], work: AuditWork, run: RunOptions, options: PlanOptions,
+    on_progress: Progress,
+) -> Plan:  # fmt: skip
+    """What would be changed, for whom, and what is left as it is. Nothing is changed. Raises
+    UsageError for targets that cannot be changed."""
+    targets = tuple(targets)
+    devices = vdpa_devices() if options.to == "vdpa" else None
+    planner = Planner(work, options, devices)
+    steps: list[Step] = []
+    left: list[Left] = []
+    errors: list[str] = []
+    for target in targets:
+        for number, source in enumerate(sources(target, run), 1):
+            if isinstance(source, ReadError):
+                errors.append(_error(source, target))
+                continue
+            for found in planner.plan(source):
+                (steps if isinstance(found, Step) else left).append(found)  # type: ignore[arg-type]
+            on_progress(target.name, number)
+    return Plan(
+        tool="vnicaudit",
+        version=__version__,
+        created=datetime.now(timezone.utc).isoformat(timespec="seconds").replace("+00:00", "Z"),
+        to=options.to,
+        targets=tuple(target.name for target in targets),
+        steps=tuple(replace(step, id=str(number)) for number, step in enumerate(steps, 1)),
+        left=tuple(left),
+        errors=tuple(errors),
+    )
+
+
+def _error(error: ReadError, target: Target) -> str:
+    place = error.file or target.name
+    where = place if error.line is None else f"{place}:{error.line}"
+    return f"{where}: {error.message}"

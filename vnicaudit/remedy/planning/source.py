@@ -1,0 +1,110 @@
+"""Definitions that may be changed, and where they come from."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from io import BytesIO
+from typing import NamedTuple
+
+import msgspec
+
+from vnicaudit.audit.files import MAX_BYTES, read_stream
+from vnicaudit.audit.live import LiveDefinition, read_live_definitions
+from vnicaudit.audit.options import RunOptions
+from vnicaudit.audit.targets import Target, walk
+from vnicaudit.errors import TargetError, UsageError
+from vnicaudit.model.domain import Domain
+from vnicaudit.model.host import HostConfig
+from vnicaudit.model.report import ReadError
+
+
+class Source(NamedTuple):
+    """One domain. ``running``: as it is; ``domain``: what its persistent definition says;
+    ``text``: that definition, or the file it stands in (empty: there is none)."""
+
+    target: str
+    running: Domain
+    domain: Domain
+    text: bytes
+    host: HostConfig = HostConfig()
+    file: str | None = None
+    local: bool | None = None
+    """Of a live host: whether it is this machine, so that its devices could be looked at."""
+
+    @property
+    def name(self) -> str:
+        """What its diff calls it."""
+        return self.file or self.domain.name or self.domain.uuid or ""
+
+
+def sources(target: Target, options: RunOptions) -> Iterator[Source | ReadError]:
+    """Every domain of a target. Raises UsageError for a target whose NICs cannot be changed."""
+    if target.kind == "libvirt":
+        yield from _live(target.name, options)
+    elif target.kind == "path":
+        yield from _files(target.name, options)
+    elif target.kind == "proc":
+        raise UsageError(
+            f"{target.name}: what runs is not changed by itself; give the libvirt URI it belongs "
+            "to, for example qemu:///system"
+        )
+    else:
+        raise UsageError("standard input cannot be changed: give a file, or a libvirt URI")
+
+
+def _live(uri: str, options: RunOptions) -> Iterator[Source | ReadError]:
+    try:
+        for item in read_live_definitions(uri, options.live):
+            if isinstance(item, ReadError):
+                yield item
+            elif isinstance(item, LiveDefinition):
+                yield Source(uri, item.running, item.domain, item.text, item.host, local=item.local)
+    except TargetError as error:
+        yield ReadError(error.message, error.file)
+
+
+def _files(top: str, options: RunOptions) -> Iterator[Source | ReadError]:
+    named = not os.path.isdir(top)
+    for path in walk(top, options.selection.leaves_out):
+        if isinstance(path, ReadError):
+            yield path
+        elif options.selection.wants(path, named=named):
+            yield from _file(path, top, named=named)
+
+
+def _file(path: str, top: str, *, named: bool) -> Iterator[Source | ReadError]:
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        with open(descriptor, "rb") as stream:
+            data = stream.read(MAX_BYTES)
+    except OSError as error:
+        yield ReadError(error.strerror or str(error), path)
+        return
+    found = False
+    for item in read_stream(BytesIO(data), path):
+        if isinstance(item, Domain):
+            found = True
+            yield Source(top, item, item, data, file=os.path.abspath(path))
+        elif isinstance(item, ReadError):
+            if named or found:
+                yield item
+        else:
+            found = True  # a configuration, an image: nothing of it is a NIC
+
+
+def with_actual_types(domain: Domain, known: Domain) -> Domain:
+    """The domain with what ``known``, the same one, knows of the networks its NICs are on."""
+    if len(domain.nics) != len(known.nics):
+        return domain
+    nics = tuple(
+        nic if nic.declared.type != old.declared.type
+        else msgspec.structs.replace(
+            nic,
+            declared=msgspec.structs.replace(
+                nic.declared, actual_type=old.declared.actual_type
+            ),
+        )
+        for nic, old in zip(domain.nics, known.nics, strict=True)
+    )  # fmt: skip
+    return msgspec.structs.replace(domain, nics=nics)

@@ -1,0 +1,131 @@
+"""``vnicaudit.plan/1``: the file that is reviewed, edited, and applied."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+
+import msgspec
+
+from vnicaudit.errors import UsageError
+from vnicaudit.model.finding import Change, NicRef
+from vnicaudit.model.plan import PLAN_SCHEMA, Plan
+from vnicaudit.reports.encode import encode
+
+MAX_BYTES = 256 * 1024 * 1024
+
+_BOM = b"\xef\xbb\xbf"
+_VERSIONED = re.compile(r"vnicaudit\.plan/\w+")
+_AT_BYTE = re.compile(r"JSON is malformed: (?P<what>.*) \(byte (?P<byte>\d+)\)")
+_AT_PATH = re.compile(r"(?P<what>.*) - at `\$\.?(?P<path>.*)`", re.DOTALL)
+
+_Keys = dict[str, msgspec.Raw]
+
+
+def to_json(plan: Plan) -> bytes:
+    """The file: ``schema`` first, then the fields in the order of the records, indented, so that
+    it can be read, edited and compared line by line. A byte of a path that is not UTF-8 has no
+    form in JSON and is written as a visible escape."""
+    ordered = {"schema": plan.schema, **msgspec.to_builtins(plan)}
+    return f"{msgspec.json.format(encode(ordered), indent=2)}\n".encode()
+
+
+def from_json(data: bytes, name: str) -> Plan:
+    """The plan in a file's content; ``name`` is for messages. Reading one byte more than
+    ``MAX_BYTES`` of the file is enough.
+
+    Raises UsageError, with the place in the file, for whatever is not a plan of this version: a
+    field that there is none of, two steps of one id, a file that is cut off.
+    """
+    if len(data) > MAX_BYTES:
+        raise UsageError(f"{name}: larger than {MAX_BYTES >> 20} MiB: not a plan")
+    data = data.removeprefix(_BOM)
+    if not data.strip():
+        raise UsageError(f"{name}: empty: not a plan")
+    try:
+        return _plan(data, name)
+    except msgspec.ValidationError as error:
+        raise UsageError(f"{name}: not a plan: {_mismatch(str(error))}") from None
+    except msgspec.DecodeError as error:
+        raise UsageError(_malformed(data, name, str(error))) from None
+    except UnicodeDecodeError:
+        raise UsageError(f"{name}: not UTF-8: not a plan") from None
+    except RecursionError:
+        raise UsageError(f"{name}: nested too deeply: not a plan") from None
+
+
+def _plan(data: bytes, name: str) -> Plan:
+    schema = msgspec.json.decode(data, type=_Head).schema
+    if schema != PLAN_SCHEMA:
+        raise UsageError(f"{name}: {_other(schema)}")
+    plan = msgspec.json.decode(data, type=Plan)
+    unknown = next(_unknown(msgspec.json.decode(data, type=_Inner)), None)
+    if unknown:
+        raise UsageError(f"{name}: not a plan: {unknown}")
+    twice = [step for step, number in Counter(one.id for one in plan.steps).items() if number > 1]
+    if twice:
+        raise UsageError(f"{name}: more than one step has the id {twice[0]!r}")
+    return plan
+
+
+class _Head(msgspec.Struct):
+    schema: str
+
+
+class _InnerStep(msgspec.Struct):
+    nic: _Keys
+    changes: tuple[_Keys, ...]
+
+
+class _InnerLeft(msgspec.Struct):
+    nic: _Keys
+
+
+class _Inner(msgspec.Struct):
+    """The records of a plan that reports have as well. A report may get new fields, so these
+    records pass over unknown ones; in a plan they are looked for."""
+
+    steps: tuple[_InnerStep, ...]
+    left: tuple[_InnerLeft, ...] = ()
+
+
+def _unknown(plan: _Inner) -> Iterator[str]:
+    for number, step in enumerate(plan.steps):
+        yield from _foreign(step.nic, NicRef, f"steps[{number}].nic")
+        for at, change in enumerate(step.changes):
+            yield from _foreign(change, Change, f"steps[{number}].changes[{at}]")
+    for number, left in enumerate(plan.left):
+        yield from _foreign(left.nic, NicRef, f"left[{number}].nic")
+
+
+def _foreign(given: Mapping[str, object], record: type[msgspec.Struct], path: str) -> Iterator[str]:
+    for key in given:
+        if key not in record.__struct_fields__:
+            # in the words that msgspec has for the other records
+            yield f"{path}: Object contains unknown field `{key}`"
+
+
+def _other(schema: str) -> str:
+    if _VERSIONED.fullmatch(schema):
+        return (
+            f"a plan of another version, {schema}; this vnicaudit reads {PLAN_SCHEMA}: plan again"
+        )
+    return f"not a plan: its schema is {schema!r}; a plan is {PLAN_SCHEMA}"
+
+
+def _mismatch(message: str) -> str:
+    """``steps[3].nic: Expected …``: the place first."""
+    found = _AT_PATH.fullmatch(message)
+    return f"{found['path']}: {found['what']}" if found and found["path"] else message
+
+
+def _malformed(data: bytes, name: str, message: str) -> str:
+    """With line and column (in bytes), both from 1."""
+    found = _AT_BYTE.fullmatch(message)
+    if not found:
+        return f"{name}: not JSON: {message}"
+    # msgspec counts the first of trailing characters as read
+    before = data[: int(found["byte"]) - (found["what"] == "trailing characters")]
+    line, column = before.count(b"\n") + 1, len(before) - before.rfind(b"\n")
+    return f"{name}:{line}:{column}: not JSON: {found['what']}"

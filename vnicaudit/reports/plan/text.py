@@ -1,0 +1,152 @@
+"""A plan for people: by target and domain, then what was left out, and what it adds up to."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from vnicaudit.model.finding import NicRef
+from vnicaudit.model.plan import Left, Plan, Step
+from vnicaudit.reports.paint import Paint
+from vnicaudit.reports.plan.step_text import StepText, state_of
+from vnicaudit.reports.safe import safe
+from vnicaudit.reports.wording import count, nic_label
+from vnicaudit.reports.wrap import Piece, fold, wrap
+from vnicaudit.reports.writer import Options
+
+_SHOWN_ERRORS = 20
+
+_Key = tuple[str, "str | None", "str | None", "str | None"]
+
+
+def render(plan: Plan, options: Options, paint: Paint) -> Iterator[str]:
+    """The plan in pieces that end with a line break. ``verbose`` adds what to put into the guest,
+    the reasons of safe changes, digests, and each NIC that was left out; ``quiet`` leaves the last
+    line away."""
+    text = _PlanText(plan, options, paint)
+    yield from text.steps()
+    yield from text.left()
+    yield from text.errors()
+    if not options.quiet:
+        yield text.closing()
+
+
+def summary(plan: Plan) -> str:
+    """``12 steps on 9 domains: 8 safe, 4 unsafe, 2 blocked; 3 NICs left``. A blocked step is safe
+    or unsafe as well; one that is for the owner to do is counted apart."""
+    parts = [_steps(plan) if plan.steps else "Nothing to change"]
+    if plan.left:
+        parts.append(f"{count(len(plan.left), 'NIC')} left")
+    if plan.errors:
+        parts.append(f"{count(len(plan.errors), 'error')} while reading")
+    return "; ".join(parts)
+
+
+def _steps(plan: Plan) -> str:
+    states = Counter("safe" if step.safe else "unsafe" for step in plan.steps)
+    states["blocked"] = sum(state_of(step) == "blocked" for step in plan.steps)
+    states["for the owner to do"] = sum(bool(step.route) for step in plan.steps)
+    counts = ", ".join(f"{number:,} {state}" for state, number in states.items() if number)
+    domains = len({_key(step) for step in plan.steps})
+    return f"{count(len(plan.steps), 'step')} on {count(domains, 'domain')}: {counts}"
+
+
+class _PlanText:
+    def __init__(self, plan: Plan, options: Options, paint: Paint) -> None:
+        self._plan = plan
+        self._width = options.width
+        self._verbose = options.verbose
+        self._paint = paint
+        self._step = StepText(options, paint)
+
+    def steps(self) -> Iterator[str]:
+        """Every step, below its domain and target."""
+        for target, domains in _grouped(self._plan.steps).items():
+            yield self._paint("name", safe(target)) + "\n"
+            for steps in domains.values():
+                yield self._domain(steps)
+                for step in steps:
+                    yield from self._step.lines(step)
+                yield "\n"
+
+    def left(self) -> Iterator[str]:
+        """How many NICs were left out for each reason, the most frequent first."""
+        if not self._plan.left:
+            return
+        yield self._title("Left out", "" if self._verbose else "--verbose names each")
+        by_reason: dict[str, list[Left]] = {}
+        for left in self._plan.left:
+            by_reason.setdefault(left.reason, []).append(left)
+        for reason, group in sorted(by_reason.items(), key=lambda item: -len(item[1])):
+            about = f"{count(len(group), 'NIC')}: {safe(reason)}"
+            yield wrap(about, self._width, "  ", "    ")
+            yield from map(self._one_left, group if self._verbose else ())
+        yield "\n"
+
+    def errors(self) -> Iterator[str]:
+        """What could not be read."""
+        errors = self._plan.errors
+        if not errors:
+            return
+        yield self._title("Could not be read", "", "bad")
+        shown = errors if self._verbose else errors[:_SHOWN_ERRORS]
+        for error in shown:
+            yield wrap(safe(error), self._width, "  ", "    ")
+        if len(shown) < len(errors):
+            more = f"… {len(errors) - len(shown):,} more (--verbose shows them)"
+            yield wrap(more, self._width, "  ", "    ")
+        yield "\n"
+
+    def closing(self) -> str:
+        """The summary, wrapped."""
+        held = self._plan.errors or any(state_of(step) == "blocked" for step in self._plan.steps)
+        lines = wrap(summary(self._plan), self._width, "", "  ").splitlines()
+        return "".join(f"{self._paint('bad' if held else 'good', line)}\n" for line in lines)
+
+    def _title(self, title: str, hint: str, style: str = "name") -> str:
+        return self._paint(style, title) + (f" ({hint})" if hint else "") + "\n"
+
+    def _domain(self, steps: list[Step]) -> str:
+        name = safe(_name(steps[0].nic))
+        words = [safe(word) for word in _unique(_about(steps, verbose=self._verbose))]
+        pieces = [Piece(name, self._paint("name", name)), *(Piece(word, word) for word in words)]
+        return fold(pieces, self._width, "  ", "    ", "  ")
+
+    def _one_left(self, left: Left) -> str:
+        words = [_name(left.nic), nic_label(left.nic), ", ".join(left.rules), left.target]
+        pieces = [Piece(word, word) for word in map(safe, words) if word]
+        return fold(pieces, self._width, "    ", "      ", "  ")
+
+
+def _grouped(steps: Iterable[Step]) -> dict[str, dict[_Key, list[Step]]]:
+    """Target -> domain -> its steps, in the order of the plan."""
+    found: dict[str, dict[_Key, list[Step]]] = {}
+    for step in steps:
+        found.setdefault(step.target, {}).setdefault(_key(step), []).append(step)
+    return found
+
+
+def _key(step: Step) -> _Key:
+    """What tells a domain from others; two of one file may have one name."""
+    return step.target, step.file, step.nic.uuid, step.nic.domain
+
+
+def _name(nic: NicRef) -> str:
+    return nic.domain or nic.uuid or "(no name)"
+
+
+def _about(steps: list[Step], *, verbose: bool) -> Iterator[str]:
+    """What stands behind the domain's name, with what its steps do not agree on twice."""
+    for step in steps:
+        yield step.owner
+        if step.file is None:
+            yield "running" if step.running else "shut off"
+        elif step.file != step.target:
+            yield step.file
+        yield f"readiness: {step.readiness}"
+        if verbose and step.nic.uuid:
+            yield step.nic.uuid
+
+
+def _unique(words: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(words))

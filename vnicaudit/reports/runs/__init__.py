@@ -1,0 +1,1 @@
+"""What was applied, when and with which outcome: as text, or as ``vnicaudit.runs/1``."""

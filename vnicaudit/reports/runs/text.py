@@ -1,0 +1,130 @@
+"""Runs for people: a line each, or one of them domain by domain."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import get_args
+
+from vnicaudit.model.runs import Check, Outcome, RunRecord, UnitRun
+from vnicaudit.reports.paint import Paint
+from vnicaudit.reports.safe import safe
+from vnicaudit.reports.wording import count
+from vnicaudit.reports.wrap import Piece, fold, width_of, wrap
+from vnicaudit.reports.writer import Options
+
+_OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
+_STYLES = {
+    "applied": "good", "already": "good", "done": "good", "ok": "good",
+    "refused": "medium", "rolled-back": "medium", "unknown": "medium",
+    "failed": "bad", "unfinished": "bad",
+    "not-reached": "quiet",
+}  # fmt: skip
+_DIGITS = 12
+"""Of a digest, in the list; the run's own page has all of it."""
+
+
+def render(runs: Sequence[RunRecord], options: Options, paint: Paint) -> Iterator[str]:
+    """One piece per run, in the order given: id, outcome, what it was, when it began, what became
+    of the domains, which plan."""
+    rows = [_columns(run) for run in runs]
+    widths = [max(map(width_of, column)) for column in zip(*rows, strict=True)]
+    for run, row in zip(runs, rows, strict=True):
+        pieces = [_padded(cell, width, paint) for cell, width in zip(row, widths, strict=True)]
+        yield _beside_or_below(pieces, safe(f"{counts(run.steps)}; {_origin(run)}"), options.width)
+    if not runs and not options.quiet:
+        yield "No runs\n"
+
+
+def render_one(run: RunRecord, options: Options, paint: Paint) -> Iterator[str]:
+    """One run in pieces: its own facts, then each domain with its checks, then the totals.
+    ``quiet`` leaves the totals away."""
+    yield from _facts(run, options, paint)
+    for target, units in _by_target(run.steps).items():
+        yield "\n" + paint("name", safe(target)) + "\n"
+        for unit in units:
+            yield from _unit(unit, options, paint)
+    if not options.quiet:
+        yield "\n" + wrap(counts(run.steps), options.width, "", "  ")
+
+
+def counts(units: Iterable[UnitRun]) -> str:
+    """``9 domains: 8 applied, 1 refused``."""
+    found = Counter(unit.outcome for unit in units)
+    parts = ", ".join(f"{found[name]:,} {name}" for name in _OUTCOMES if found[name])
+    total = count(sum(found.values()), "domain")
+    return f"{total}: {parts}" if parts else total
+
+
+def _columns(run: RunRecord) -> tuple[str, str, str, str]:
+    return safe(run.id), run.outcome, f"{run.kind} {run.mode}", safe(run.started)
+
+
+def _beside_or_below(pieces: list[Piece], text: str, width: int) -> str:
+    """A table's row and what does not fit its columns, in one line where there is room."""
+    if sum(width_of(piece.plain) + 2 for piece in pieces) + width_of(text) <= width:
+        pieces, text = [*pieces, Piece(text, text)], ""
+    head = fold(pieces, width, "", "  ", "  ")
+    return head + (wrap(text, width, "  ", "    ") if text else "")
+
+
+def _style(word: str) -> str:
+    return _STYLES.get(word, "")
+
+
+def _padded(word: str, width: int, paint: Paint) -> Piece:
+    pad = " " * (width - width_of(word))
+    return Piece(word + pad, paint(_style(word), word) + pad)
+
+
+def _origin(run: RunRecord) -> str:
+    """Which plan, or which run it undoes; a digest is cut to its first digits."""
+    if run.kind == "rollback":
+        return f"undoes {run.plan}"
+    kind, colon, digits = run.plan.rpartition(":")
+    return f"plan {kind}{colon}{digits[:_DIGITS]}"
+
+
+def _facts(run: RunRecord, options: Options, paint: Paint) -> Iterator[str]:
+    name = safe(run.id)
+    outcome = Piece(run.outcome, paint(_style(run.outcome), run.outcome))
+    what = [f"{run.kind} {run.mode}"]
+    pieces = [Piece(name, paint("name", name)), outcome, *(Piece(word, word) for word in what)]
+    yield fold(pieces, options.width, "", "  ", "  ")
+    facts = (
+        ("started", run.started),
+        ("finished", run.finished or "not finished"),
+        ("undoes" if run.kind == "rollback" else "plan", run.plan),
+        ("targets", ", ".join(run.targets)),
+    )
+    for label, value in facts:
+        yield wrap(safe(value), options.width, f"  {label:8}  ", " " * 12)
+
+
+def _by_target(units: Iterable[UnitRun]) -> dict[str, list[UnitRun]]:
+    found: dict[str, list[UnitRun]] = {}
+    for unit in units:
+        found.setdefault(unit.target, []).append(unit)
+    return found
+
+
+def _unit(unit: UnitRun, options: Options, paint: Paint) -> Iterator[str]:
+    words = [unit.name, ", ".join(filter(None, unit.macs))]
+    if unit.downtime is not None:
+        words.append(f"down for {unit.downtime:.1f} s")
+    if options.verbose:
+        words.extend([unit.uuid or "", ", ".join(unit.steps)])
+    head = f"{unit.outcome:11}"
+    pieces = [Piece(head, paint(_style(unit.outcome), unit.outcome) + head[len(unit.outcome) :])]
+    pieces.extend(Piece(word, word) for word in map(safe, words) if word)
+    yield fold(pieces, options.width, "  ", "    ", "  ")
+    if unit.message:
+        yield wrap(safe(unit.message), options.width, "    ", "    ")
+    for check in unit.checks:
+        yield _check(check, options, paint)
+
+
+def _check(check: Check, options: Options, paint: Paint) -> str:
+    about = f"{check.name}: {check.detail}" if check.detail else check.name
+    line = wrap(f"{check.verdict:7}  {safe(about)}", options.width, "    ", " " * 13)
+    return line.replace(check.verdict, paint(_style(check.verdict), check.verdict), 1)
