@@ -17,6 +17,9 @@ class Reading(Protocol):
     def definition_of(self, data: bytes, target: str) -> Domain:
         """What a definition says. Raises TargetError for what is none."""
 
+    def ports_of(self, data: bytes) -> tuple[int, ...] | None:
+        """Indexes of the PCI Express port controllers; None where there is no PCI controller."""
+
     def power_off_action(self, data: bytes) -> str:
         """What happens when the guest powers itself off: ``destroy``, ``restart`` …"""
 

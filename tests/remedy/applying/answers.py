@@ -11,6 +11,7 @@ from vnicaudit.errors import GuestError
 from vnicaudit.model.machine import GuestInterface, Ran
 
 DATA = Path(__file__).parent / "data"
+BATCH = "ip -force -batch -"
 VERSIONS = ("5.10.0", "6.1.0", "6.15.0")
 
 
@@ -52,4 +53,4 @@ class Answers:
 
 def rich(version: str = "6.15.0") -> Answers:
     """The guest that was recorded with that version."""
-    return Answers(dict(recorded(version)["answers"]))
+    return Answers({BATCH: "2: eth0: <UP> mtu 1400\n", **recorded(version)["answers"]})

@@ -47,7 +47,8 @@ class _Noting:
         """Run it, and note what it says."""
         words = [self._program if word == "ip" else word for word in argv]
         ran = self._guest.execute(words, stdin)
-        self._answers[" ".join(argv)] = ran.stdout.decode()
+        if not stdin:
+            self._answers[" ".join(argv)] = ran.stdout.decode()
         return ran
 
 

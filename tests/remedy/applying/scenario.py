@@ -29,7 +29,6 @@ route add local 10.44.0.0/16 dev eth0
 -6 route add fd77::/64 via fd00::9 dev eth0 table 51 expires 3000 src fd00::2
 -6 route add fd79::/64 from fd00::/64 dev eth0
 -6 route add multicast ff05::/16 dev eth0 table local
-rule add iif eth0 table 50 pref 1000
 -6 rule add oif eth0 table 51 pref 1001
 neigh add 10.1.0.1 lladdr 52:54:00:aa:bb:cc dev eth0 nud permanent
 neigh add proxy 10.1.0.99 dev eth0

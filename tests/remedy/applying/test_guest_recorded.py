@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.remedy.applying.answers import VERSIONS, Answers, recorded, rich
+from tests.remedy.applying.answers import BATCH, VERSIONS, Answers, recorded, rich
 from tests.remedy.applying.scenario import REFUSED
 from vnicaudit.errors import GuestError, RefusedError
 from vnicaudit.model.guest_network import (
@@ -288,6 +288,31 @@ def test_a_kernel_without_routing_rules() -> None:
     assert not capture(guest, MAC).ruled
 
 
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (Ran(1, b"", b"RTNETLINK answers: Operation not permitted\nCommand failed -:1\n"),
+         "RTNETLINK answers: Operation not permitted Command failed -:1"),
+        (Ran(0), "(nothing)"),  # an agent that gives programs no input
+    ],
+)  # fmt: skip
+def test_an_agent_that_may_read_only(answer: Ran, said: str) -> None:
+    guest = rich()
+    guest.answers[BATCH] = answer
+    with pytest.raises(RefusedError) as error:
+        capture(guest, MAC)
+    assert str(error.value) == f"the guest's agent may not set up eth0 (ip says: {said})"
+    assert guest.batches == ["link set dev eth0 mtu 1400\nlink show dev eth0\n"]
+
+
+def test_the_multicast_route_of_an_older_kernel_is_its_own() -> None:
+    """Linux before it said ``proto kernel`` of it, as in RHEL 7."""
+    guest = rich()
+    route = {"dst": "ff00::/8", "dev": "eth0", "table": "local", "metric": 256, "pref": "medium"}
+    guest.change(ROUTES["-6"], lambda routes: routes.append(route))
+    assert capture(guest, MAC).routes == capture(rich(), MAC).routes
+
+
 def test_a_guest_that_runs_no_programs() -> None:
     with pytest.raises(RefusedError) as error:
         capture(Answers({}), MAC)
@@ -381,7 +406,6 @@ def test_an_address_label_is_no_interface_of_its_own() -> None:
     network = capture(rich(), MAC)
     guest = rich()
     guest.names = ("ens9", "ens9:web")
-    guest.answers["ip -force -batch -"] = ""
     restore(guest, MAC.upper(), network)
     (lines,) = guest.batches
     assert lines.startswith("link set dev ens9 down\nlink set dev ens9 name eth0\n")
@@ -391,6 +415,7 @@ def test_two_interfaces_with_the_address_are_not_chosen_from() -> None:
     guest = rich()
     guest.names = ("ens9", "ens10")
     network = capture(guest, MAC)
+    guest.batches.clear()
     with pytest.raises(
         GuestError, match=f"^more than one interface of the guest has the MAC address {MAC}$"
     ):

@@ -11,6 +11,7 @@ from vnicaudit.errors import TargetError
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.location import Location
 from vnicaudit.platforms.domain_xml.documents import documents
+from vnicaudit.platforms.domain_xml.domain_config import pcie_ports
 from vnicaudit.platforms.domain_xml.read import domain_of
 
 _SHOWN = 60
@@ -28,6 +29,13 @@ def definition_of(data: bytes, target: str) -> Domain:
     root = _root(data, target)
     form = "live" if root.get("id") else "dump"
     return domain_of(root, Location(target, xpath="/domain"), 0, form=form)
+
+
+def ports_of(data: bytes) -> tuple[int, ...] | None:
+    """Indexes of the PCI Express port controllers; None where the definition shows no PCI
+    controller."""
+    devices = _root(data, "").find("devices")
+    return None if devices is None else pcie_ports(devices)
 
 
 def power_off_action(data: bytes) -> str:

@@ -63,7 +63,7 @@ def config_of(
                 _records.clear()  # bounded; refilled as needed
             _records[key] = config
     if config.readiness == TRANSITIONAL and devices is not None:
-        return replace(config, pcie_ports=_pcie_ports(devices))
+        return replace(config, pcie_ports=pcie_ports(devices))
     return config
 
 
@@ -115,7 +115,7 @@ def _word(text: str | None) -> str | None:
     return None if text is None else word(text)
 
 
-def _pcie_ports(devices: etree._Element) -> tuple[int, ...] | None:
+def pcie_ports(devices: etree._Element) -> tuple[int, ...] | None:
     """Indexes of the controllers that are PCI Express ports; None when the definition shows no
     PCI controller (libvirt adds them when it is defined)."""
     controllers = [

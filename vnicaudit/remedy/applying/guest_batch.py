@@ -13,6 +13,9 @@ from vnicaudit.remedy.applying.guest_neighbours import neighbour_lines
 from vnicaudit.remedy.applying.guest_routes import route_lines
 from vnicaudit.remedy.applying.guest_words import name
 
+BATCH = ("ip", "-force", "-batch", "-")
+"""``-force``: a line that fails (its route is there already) does not keep back the others."""
+
 
 class Device(NamedTuple):
     """The interface it is put back on: its name, the name it gets, its other names."""

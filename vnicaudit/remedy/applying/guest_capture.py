@@ -13,7 +13,7 @@ from vnicaudit.remedy.applying.guest_addresses import (
     read_addresses,
 )
 from vnicaudit.remedy.applying.guest_answers import Guest
-from vnicaudit.remedy.applying.guest_batch import Device, batch
+from vnicaudit.remedy.applying.guest_batch import BATCH, Device, batch
 from vnicaudit.remedy.applying.guest_links import Link, check_alone, link_of, read_links, settings
 from vnicaudit.remedy.applying.guest_losses import (
     check_disciplines,
@@ -54,7 +54,18 @@ def captured(guest: Guest, mac: str) -> GuestNetwork:
     if entries > _ENTRIES_MAX:
         raise RefusedError(f"{device} has {entries} addresses, routes and neighbours in the guest")
     batch(network, Device(device, device))  # what cannot be put back is found before it is gone
+    _check_allowed(guest, network)
     return network
+
+
+def _check_allowed(guest: Guest, network: GuestNetwork) -> None:
+    """Put back what is there: it changes nothing, and shows that the agent may (SELinux may have it
+    read and not write) and hands programs their input."""
+    lines = f"link set dev {network.name} mtu {network.link.mtu}\nlink show dev {network.name}\n"
+    ran = guest.execute(BATCH, lines.encode("ascii"))
+    if ran.code or network.name.encode() not in ran.stdout:
+        said = shown(ran.stderr)
+        raise RefusedError(f"the guest's agent may not set up {network.name} (ip says: {said})")
 
 
 def _interface(guest: Guest, mac: str) -> Link:

@@ -7,8 +7,9 @@ by one ``ip -batch``, as each program that is run through the agent takes 50 to 
 set up meanwhile is met, not doubled.
 
 Nothing is known here of what ``ip`` and ``tc`` do not tell: settings below /proc/sys/net but for
-those that are noted, multicast groups and raw sockets that programs hold on the interface, hooks of
-netfilter and BPF programs (tcx) on it, and interfaces in other network namespaces that stand on it.
+those that are noted, multicast groups and raw sockets that programs hold on the interface, name
+servers kept for it (systemd-resolved), hooks of netfilter and BPF programs (tcx) on it, and
+interfaces in other network namespaces that stand on it.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from vnicaudit.model.guest_network import GuestNetwork
 from vnicaudit.remedy.applying import guest_links, guest_neighbours, guest_routes
 from vnicaudit.remedy.applying.guest_addresses import read_addresses, same
 from vnicaudit.remedy.applying.guest_answers import Guest
-from vnicaudit.remedy.applying.guest_batch import Device, aged, batch
+from vnicaudit.remedy.applying.guest_batch import BATCH, Device, aged, batch
 from vnicaudit.remedy.applying.guest_capture import captured
 from vnicaudit.remedy.applying.guest_route_fields import read_routes
 from vnicaudit.remedy.applying.guest_words import mac as mac_word
@@ -31,8 +32,6 @@ __all__ = ["Guest", "aged", "capture", "missing", "restore"]
 _ATTEMPTS = 3
 """udev may rename a new interface after it was found, or have made its old name another name of
 it."""
-_BATCH = ("ip", "-force", "-batch", "-")
-"""``-force``: a line that fails (its route is there already) does not keep back the others."""
 
 
 def capture(guest: Guest, mac: str) -> GuestNetwork:
@@ -59,7 +58,7 @@ def restore(guest: Guest, mac: str, network: GuestNetwork) -> None:
     mac = mac_word(mac)
     device = _by_agent(guest, mac, network)
     for _ in range(_ATTEMPTS):
-        ran = guest.execute(_BATCH, batch(network, device))
+        ran = guest.execute(BATCH, batch(network, device))
         gone = missing(guest, mac, network) if ran.code else ()
         if not gone:
             return

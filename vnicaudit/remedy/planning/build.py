@@ -1,269 +1,137 @@
-"""Findings on a domain -> steps: one for each NIC that is to be changed.
-
-What findings propose is made in memory, judged again, and so on until nothing is proposed any more:
-what only comes up when the model is virtio belongs to the same step.
-"""
+"""A domain -> steps, one for each NIC that is to be changed, and what is left as it is."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from vnicaudit.audit.work import AuditWork
 from vnicaudit.errors import RefusedError
 from vnicaudit.model.domain import Domain, DomainState
-from vnicaudit.model.finding import SEVERITIES, Change, Finding, NicRef
-from vnicaudit.model.machines import S390
+from vnicaudit.model.finding import Finding, NicRef
 from vnicaudit.model.models import VIRTIO
 from vnicaudit.model.nic import Nic
-from vnicaudit.model.plan import Left, Loss, Step
-from vnicaudit.remedy.definitions import changed_at, reading
+from vnicaudit.model.plan import Left, Step
+from vnicaudit.remedy.definitions import reading
 from vnicaudit.remedy.digests import digest
 from vnicaudit.remedy.planning import gates
-from vnicaudit.remedy.planning.backends import to_backend
 from vnicaudit.remedy.planning.diffs import unified_diff
 from vnicaudit.remedy.planning.guest_view import guest_view
+from vnicaudit.remedy.planning.judged import Judged, is_decided
 from vnicaudit.remedy.planning.options import PlanOptions
-from vnicaudit.remedy.planning.policy import planned_tuning
-from vnicaudit.remedy.planning.source import Source, with_actual_types
+from vnicaudit.remedy.planning.policy import NicTuning, planned_tuning
+from vnicaudit.remedy.planning.source import Source
+from vnicaudit.remedy.planning.wishes import Wish, Wishing
 
 if TYPE_CHECKING:
     from vnicaudit.model.host import VdpaDevice
 
-_ROUNDS = 5
-_MORE_IS_POLICY = {"queues": 1, "rx_queue_size": 256, "tx_queue_size": 256}
-"""Fields of which more is the policy's to give, and what they are where they are not set."""
-_NEVER_RAN = "it never started with this NIC: there is no name or address in the guest to keep"
-_SHARED_KEY = "virtio devices of this guest go through an IOMMU: without it, it has no network"
-_POLICY = "policy"
+_NO_INTERFACE = "it is no <interface> of a definition: change it where it is added"
+_TRANSIENT = "it is transient: there is no persistent definition to change"
 
-
-class Wish(NamedTuple):
-    """What is to become of one NIC, and why."""
-
-    nic: Nic
-    changes: tuple[Change, ...] = ()
-    rules: tuple[str, ...] = ()
-    blocked: tuple[str, ...] = ()
-    losses: tuple[Loss, ...] = ()
-    notes: tuple[str, ...] = ()
+Names = Callable[[Source], Mapping[str, str]]
+"""MAC -> name of the interface, as the guest's agent says; empty where it was not asked."""
 
 
 class Planner:
     """Plans one domain after the other."""
 
     def __init__(
-        self, work: AuditWork, options: PlanOptions, devices: tuple[VdpaDevice, ...] | None
+        self,
+        work: AuditWork,
+        options: PlanOptions,
+        devices: tuple[VdpaDevice, ...] | None,
+        names: Names,
     ) -> None:
         """``devices``: the vDPA devices of this machine; None where it has not been looked at."""
         self._work = work
         self._options = options
-        self._devices = devices
-        self._taken: dict[str, str] = {}
+        self._wishing = Wishing(options, devices)
+        self._names = names
 
     def plan(self, source: Source) -> Iterator[Step | Left]:
         """The steps of one domain, and what of it is left as it is."""
         domain = source.domain
         if not self._options.takes(domain.name, domain.uuid):
             return
-        audited = self._work.domain(domain, source.host, source.target)
-        by_nic = _by_nic(audited.findings)
-        route = gates.owner_route(domain, audited.findings)
-        tuning = self._tuning(source, by_nic)
+        try:
+            judged = Judged(source, self._work)
+        except RefusedError as error:
+            yield from (
+                Left(_ref(domain, nic), source.target, (), str(error)) for nic in domain.nics
+            )
+            return
+        tuning = self._tuning(judged)
         for nic in domain.nics:
             if self._options.macs and nic.mac not in self._options.macs:
                 continue
-            findings = by_nic.get(nic.index, ())
             if gates.owner_blocks(domain):
-                yield from self._owned(source, nic, findings, route)
+                yield from self._owned(judged, nic)
             else:
-                yield from self._one(source, nic, findings, tuning.get(nic.index, ()))
+                yield from self._one(judged, nic, tuning.get(nic.index))
 
-    def _owned(
-        self, source: Source, nic: Nic, findings: tuple[Finding, ...], route: tuple[str, ...]
-    ) -> Iterator[Step]:
-        changes = tuple(finding.change for finding in findings if finding.change is not None)
-        if not changes:
-            return
-        mine = gates.owner_route(source.domain, findings) or route
-        wish = Wish(nic, changes, _rules(findings), gates.owner_blocks(source.domain))
-        yield self._step(source, wish, nic, diff="", route=mine)
+    def _owned(self, judged: Judged, nic: Nic) -> Iterator[Step]:
+        """Where the owner keeps the definition: what to do there."""
+        domain, findings = judged.source.domain, judged.of(nic)
+        changes = tuple(one.change for one in findings if one.change is not None)
+        if changes:
+            wish = Wish(nic, changes, _rules(findings), gates.owner_blocks(domain))
+            route = gates.owner_route(domain, findings)
+            yield self._step(judged.source, wish, nic, diff="", route=route)
 
-    def _one(
-        self, source: Source, nic: Nic, findings: tuple[Finding, ...], tuning: tuple[Change, ...]
-    ) -> Iterator[Step | Left]:
-        ref = _ref(source.domain, nic)
-        proposed = [finding for finding in findings if _is_ours(finding)]
+    def _one(self, judged: Judged, nic: Nic, tuning: NicTuning | None) -> Iterator[Step | Left]:
+        source = judged.source
+        proposed = [finding for finding in judged.of(nic) if is_decided(finding)]
         converts = self._options.to != "virtio" and nic.mac in self._options.macs
-        if not proposed and not tuning and not converts:
+        if not (proposed or converts or (tuning is not None and tuning.changes)):
             return
-        if nic.declared.origin != "interface" or nic.location.xpath is None:
-            reason = "it is no <interface> of a definition: change it where it is added"
-            yield Left(ref, source.target, _rules(proposed), reason)
+        ref, rules = _ref(source.domain, nic), _rules(proposed)
+        if nic.declared.origin != "interface" or (source.text and nic.location.xpath is None):
+            yield Left(ref, source.target, rules, _NO_INTERFACE)
+        elif not source.text:
+            yield Left(ref, source.target, rules, _TRANSIENT)
+        else:
+            for reason, held in _by_reason(self._wishing.held_back(judged, nic)).items():
+                text = f"unsafe: {reason} (--include-unsafe plans it)"
+                yield Left(ref, source.target, held, text)
+            try:
+                yield from self._made(judged, self._wishing.wish(judged, nic, tuning))
+            except RefusedError as error:
+                yield Left(ref, source.target, rules, str(error))
+
+    def _made(self, judged: Judged, wish: Wish | None) -> Iterator[Step]:
+        if wish is None:
             return
-        if not source.text:
-            reason = "it is transient: there is no persistent definition to change"
-            yield Left(ref, source.target, _rules(proposed), reason)
+        source, nic = judged.source, wish.nic
+        if not wish.changes:
+            yield self._step(source, wish, nic, diff="")
             return
-        held_back = [
-            finding for finding in proposed
-            if finding.change is not None and not self._may(finding.change, nic, source)
-        ]  # fmt: skip
-        for reason, rules in _grouped(held_back).items():
-            yield Left(ref, source.target, rules, f"unsafe: {reason} (--include-unsafe plans it)")
-        try:
-            wish = self._wish(source, nic, tuning)
-        except RefusedError as error:
-            yield Left(ref, source.target, _rules(proposed), str(error))
-            return
-        if wish is not None:
-            yield from self._made(source, wish)
-
-    def _wish(self, source: Source, nic: Nic, tuning: tuple[Change, ...]) -> Wish | None:
-        """All changes of one NIC, found by making them; None where there is none to make."""
-        wish = self._converted(source, nic)
-        if wish.blocked:
-            return wish
-        changes, rules = list(wish.changes), list(wish.rules)
-        for _ in range(_ROUNDS):
-            more = [
-                (change, rule) for change, rule in self._proposed(source, nic, changes)
-                if change.field not in {done.field for done in changes}
-            ]  # fmt: skip
-            if not more:
-                break
-            changes += [change for change, _rule in more]
-            rules += [rule for _change, rule in more]
-        virtio = any(c.field == "model" and c.new in VIRTIO for c in changes)
-        if virtio and self._needs_iommu(source, nic):
-            changes.append(Change("iommu", None, "on", safe=True, reason=_SHARED_KEY))
-        if virtio or nic.declared.model in VIRTIO:
-            fields = {change.field for change in changes}
-            extra = [change for change in tuning if change.field not in fields and self._ok(change)]
-            changes += extra
-            rules += [_POLICY] * bool(extra)
-        if not changes:
-            return None
-        return wish._replace(changes=tuple(changes), rules=tuple(dict.fromkeys(rules)))
-
-    def _converted(self, source: Source, nic: Nic) -> Wish:
-        """What asking for another backend than a tap comes to."""
-        options = self._options
-        if options.to == "virtio" or nic.mac not in options.macs:
-            return Wish(nic)
-        device = options.device(nic.mac)
-        children: Mapping[str, str] = {}
-        memory: int | None = None
-        if source.file is None:
-            children = reading().children_of(source.text, _number(nic))
-            memory = reading().memory_kib(source.text)
-        made = to_backend(
-            options.to, nic, source.domain, source.host, children, device,
-            self._devices if source.local else None, options.socket_mode, options.accepted, memory,
-        )  # fmt: skip
-        blocked = list(made.blocked)
-        if source.file is not None:
-            blocked.append("a definition in a file is not converted: plan on the live host")
-        user = self._taken.setdefault(device, source.domain.name) if device else source.domain.name
-        if user != source.domain.name:
-            blocked.append(f"{device} is given to {user} by this plan")
-        return Wish(nic, made.changes, (), tuple(blocked), made.losses, made.notes)
-
-    def _proposed(
-        self, source: Source, nic: Nic, changes: list[Change]
-    ) -> Iterator[tuple[Change, str]]:
-        """What findings propose for the NIC once these changes are made; one for each field, of
-        the most severe finding."""
-        domain = self._after(source, nic, changes)
-        audited = self._work.domain(domain, source.host, source.target)
-        if audited.crashed:
-            raise RefusedError(f"rule {audited.crashed[0].rule} crashes on what would come of it")
-        seen: set[str] = set()
-        found = [finding for finding in audited.findings if finding.nic.index == nic.index]
-        for finding in sorted(found, key=lambda one: -SEVERITIES.index(one.severity)):
-            change = finding.change
-            if change is None or not _is_ours(finding) or change.field in seen:
-                continue
-            if self._may(change, nic, source):
-                seen.add(change.field)
-                yield self._settled(change, nic, source), finding.rule
-
-    def _after(self, source: Source, nic: Nic, changes: list[Change]) -> Domain:
-        if not changes:
-            return source.domain
-        text = changed_at(source.text, nic.location.xpath or "", changes)
-        return read_again(source, text)
-
-    def _may(self, change: Change, nic: Nic, source: Source) -> bool:
-        return self._ok(self._settled(change, nic, source))
-
-    def _ok(self, change: Change) -> bool:
-        return change.safe or self._options.unsafe
-
-    def _settled(self, change: Change, nic: Nic, source: Source) -> Change:
-        """On s390x a guest never started with an emulated NIC: there is nothing to rename."""
-        impossible = source.domain.declared.arch in S390 and nic.declared.model not in VIRTIO
-        if impossible and change.field in ("address_type", "rom", "acpi") and not change.safe:
-            return replace(change, safe=True, reason=_NEVER_RAN)
-        return change
-
-    def _needs_iommu(self, source: Source, nic: Nic) -> bool:
-        if nic.declared.iommu == "on" or source.file is not None:
-            return False
-        return source.domain.declared.arch in S390 and reading().uses_iommu(source.text)
-
-    def _tuning(
-        self, source: Source, by_nic: Mapping[int | None, tuple[Finding, ...]]
-    ) -> dict[int, tuple[Change, ...]]:
-        """What the policy for queues and rings gives to each NIC that is or becomes virtio."""
-        chosen = {
-            nic.index: self._options.to for nic in source.domain.nics
-            if nic.declared.model in VIRTIO or by_nic.get(nic.index)
-        }  # fmt: skip
-        tuning = planned_tuning(
-            self._options.policy, source.domain.declared, source.domain.nics, chosen
-        )
-        return tuning.changes
-
-    def _made(self, source: Source, wish: Wish) -> Iterator[Step | Left]:
-        nic = wish.nic
-        try:
-            text = changed_at(source.text, nic.location.xpath or "", wish.changes)
-            after = read_again(source, text)
-        except RefusedError as error:
-            ref = _ref(source.domain, nic)
-            yield Left(ref, source.target, wish.rules, str(error))
-            return
+        text, after = judged.changed(nic, wish.changes)
+        wish = wish._replace(blocked=wish.blocked + judged.worse(nic, after))
         diff = unified_diff(source.text, text, source.name)
-        worse = self._worse(source, after, wish)
-        wish = wish._replace(blocked=wish.blocked + worse)
         yield self._step(source, wish, after.nics[nic.index], diff=diff)
 
-    def _worse(self, source: Source, after: Domain, wish: Wish) -> tuple[str, ...]:
-        """Errors that the change would bring up."""
-        before = self._work.domain(source.domain, source.host, source.target).findings
-        known = {finding.fingerprint for finding in before if finding.severity == "error"}
-        audited = self._work.domain(after, source.host, source.target)
-        return tuple(
-            f"it would bring up {finding.rule}: {finding.message}"
-            for finding in audited.findings
-            if finding.severity == "error" and finding.fingerprint not in known
-            and finding.nic.index in (wish.nic.index, None)
-        )  # fmt: skip
+    def _tuning(self, judged: Judged) -> dict[int, NicTuning]:
+        """What the policy for queues and rings gives to each NIC that is or becomes virtio."""
+        domain = judged.source.domain
+        chosen = {
+            nic.index: self._options.to for nic in domain.nics
+            if nic.declared.model in VIRTIO or judged.of(nic)
+        }  # fmt: skip
+        found = planned_tuning(self._options.policy, domain.declared, domain.nics, chosen)
+        return {tuning.index: tuning for tuning in found.nics}
 
     def _step(
         self, source: Source, wish: Wish, after: Nic, *, diff: str, route: tuple[str, ...] = ()
     ) -> Step:
         domain, nic = source.domain, wish.nic
         live = source.file is None
-        state = source.running.state or DomainState()
+        state = source.running.state if live else None
         unsafe = [change for change in wish.changes if not change.safe]
-        blocked = wish.blocked
-        if not route and live:
-            blocked += tuple(gates.state_blocks(source.running.state))
         server = self._options.to == "vhostuser" and self._options.socket_mode == "server"
+        reasons = [change.reason for change in unsafe or wish.changes]
         return Step(
             id="",
             platform="libvirt" if live else "file",
@@ -275,65 +143,32 @@ class Planner:
             changes=wish.changes,
             readiness=domain.declared.readiness,
             safe=not unsafe,
-            reason=(unsafe or list(wish.changes))[0].reason,
-            running=bool(state.active),
+            reason=reasons[0] if reasons else "",
+            running=(state or DomainState()).active or False,
             modes=gates.modes(source.running, self._options.to, server_socket=server, live=live),
             digest=digest(source.text),
             diff=diff,
-            guest=guest_view(domain, nic, after, {}),
+            guest=guest_view(_with_ports(source), nic, after, self._names(source)),
             losses=wish.losses,
-            blocked=blocked,
+            blocked=wish.blocked + (() if route else tuple(gates.state_blocks(state))),
             route=route,
-            notes=wish.notes + (tuple(gates.unknown_state(source.running.state)) if live else ()),
+            notes=wish.notes + tuple(gates.unknown_state(state)),
             file=source.file,
-            place=nic.location.xpath if source.file else None,
+            place=None if live else nic.location.xpath,
         )
 
 
-def read_again(source: Source, text: bytes) -> Domain:
-    """The domain of a source as another text describes it."""
-    if source.file is not None:
-        return _of_file(source, text)
-    found = with_actual_types(reading().definition_of(text, source.target), source.domain)
-    declared = replace(found.declared, readiness=source.domain.declared.readiness)
-    return replace(
-        found, declared=declared, state=source.domain.state,
-        suppressions=source.domain.suppressions, location=source.domain.location,
-    )  # fmt: skip
+def _with_ports(source: Source) -> Domain:
+    """The domain with its PCI Express ports, on which the id of a virtio device depends."""
+    if source.file is not None or not source.text:
+        return source.domain
+    ports = reading().ports_of(source.text)
+    declared = replace(source.domain.declared, pcie_ports=ports)
+    return replace(source.domain, declared=declared, state=source.running.state)
 
 
-def _of_file(source: Source, text: bytes) -> Domain:
-    from io import BytesIO
-
-    from vnicaudit.audit.files import read_stream
-
-    for item in read_stream(BytesIO(text), source.domain.location.target):
-        if isinstance(item, Domain) and item.location.xpath == source.domain.location.xpath:
-            declared = replace(item.declared, readiness=source.domain.declared.readiness)
-            return replace(item, declared=declared)
-    raise RefusedError("what would come of the file could not be read again")
-
-
-def _by_nic(findings: Iterable[Finding]) -> dict[int | None, tuple[Finding, ...]]:
-    found: dict[int | None, tuple[Finding, ...]] = {}
-    for finding in findings:
-        found[finding.nic.index] = (*found.get(finding.nic.index, ()), finding)
-    return found
-
-
-def _is_ours(finding: Finding) -> bool:
-    """Whether its change is one that findings decide: more queues or larger rings are policy."""
-    change = finding.change
-    if change is None:
-        return False
-    least = _MORE_IS_POLICY.get(change.field)
-    if least is None or change.new is None:
-        return True
-    return int(change.new) < int(change.old or least)
-
-
-def _grouped(findings: Iterable[Finding]) -> dict[str, tuple[str, ...]]:
-    """Reason -> rules."""
+def _by_reason(findings: Iterable[Finding]) -> dict[str, tuple[str, ...]]:
+    """Why they are unsafe -> rules."""
     found: dict[str, tuple[str, ...]] = {}
     for finding in findings:
         reason = finding.change.reason if finding.change is not None else ""
@@ -347,7 +182,3 @@ def _rules(findings: Iterable[Finding]) -> tuple[str, ...]:
 
 def _ref(domain: Domain, nic: Nic) -> NicRef:
     return NicRef(domain.name, domain.uuid, nic.mac, nic.index, nic.target_dev)
-
-
-def _number(nic: Nic) -> int:
-    return int((nic.location.xpath or "[1]").rpartition("[")[2].rstrip("]"))

@@ -15,6 +15,7 @@ from vnicaudit.model.plan import Left, Plan, Step
 from vnicaudit.model.report import ReadError
 from vnicaudit.remedy.hypervisor import vdpa_devices
 from vnicaudit.remedy.planning.build import Planner
+from vnicaudit.remedy.planning.guests import GuestNames, nobody_asked
 from vnicaudit.remedy.planning.options import PlanOptions
 from vnicaudit.remedy.planning.source import sources
 
@@ -29,7 +30,8 @@ def make_plan(
     UsageError for targets that cannot be changed."""
     targets = tuple(targets)
     devices = vdpa_devices() if options.to == "vdpa" else None
-    planner = Planner(work, options, devices)
+    guests = GuestNames(run.live.deadline) if run.live.agent else None
+    planner = Planner(work, options, devices, guests or nobody_asked)
     steps: list[Step] = []
     left: list[Left] = []
     errors: list[str] = []
@@ -39,8 +41,13 @@ def make_plan(
                 errors.append(_error(source, target))
                 continue
             for found in planner.plan(source):
-                (steps if isinstance(found, Step) else left).append(found)  # type: ignore[arg-type]
+                if isinstance(found, Step):
+                    steps.append(found)
+                else:
+                    left.append(found)
             on_progress(target.name, number)
+    if guests is not None:
+        guests.close()
     return Plan(
         tool="vnicaudit",
         version=__version__,

@@ -1,0 +1,62 @@
+"""What running guests call their interfaces, as their agents say."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+
+from vnicaudit.errors import ActionError, TargetError
+from vnicaudit.remedy.applying.agent import GuestAgent, by_mac
+from vnicaudit.remedy.hypervisor import Hypervisor, connect
+from vnicaudit.remedy.planning.source import Source
+
+_SECONDS = 30.0
+"""For all guests of a target together: one that is silent costs a few seconds."""
+
+
+class GuestNames:
+    """Asks guests of live hosts. libvirt lets nobody ask on a read-only connection, so there is
+    another one, for that alone; a host that refuses it has no names."""
+
+    def __init__(self, deadline: float) -> None:
+        self._deadline = deadline
+        self._hosts: dict[str, Hypervisor | None] = {}
+        self._left: dict[str, float] = {}
+
+    def __call__(self, source: Source) -> Mapping[str, str]:
+        """MAC -> name; empty where the guest does not run, or does not say."""
+        state = source.running.state
+        uuid = source.domain.uuid
+        if state is None or not state.active or not state.agent or uuid is None:
+            return {}
+        host = self._host(source.target)
+        if host is None or self._left.setdefault(source.target, _SECONDS) <= 0:
+            return {}
+        began = time.monotonic()
+        try:
+            found = by_mac(GuestAgent(host.machine(uuid)).interfaces())
+        except ActionError:
+            return {}
+        finally:
+            self._left[source.target] -= time.monotonic() - began
+        return {mac: interface.name for mac, interface in found.items()}
+
+    def close(self) -> None:
+        """Leave all hosts."""
+        for host in self._hosts.values():
+            if host is not None:
+                host.close()
+
+    def _host(self, target: str) -> Hypervisor | None:
+        if target not in self._hosts:
+            try:
+                self._hosts[target] = connect(target, deadline=self._deadline)
+            except (ActionError, TargetError):
+                self._hosts[target] = None
+        return self._hosts[target]
+
+
+def nobody_asked(source: Source) -> Mapping[str, str]:
+    """No names."""
+    del source
+    return {}

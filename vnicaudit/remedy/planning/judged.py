@@ -1,0 +1,96 @@
+"""A domain judged as it is, and as it would be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from io import BytesIO
+
+from msgspec.structs import replace
+
+from vnicaudit.audit.files import read_stream
+from vnicaudit.audit.work import AuditWork
+from vnicaudit.errors import RefusedError
+from vnicaudit.model.domain import Domain
+from vnicaudit.model.finding import SEVERITIES, Change, Finding
+from vnicaudit.model.nic import Nic
+from vnicaudit.remedy.definitions import changed_at, reading
+from vnicaudit.remedy.planning.source import Source, with_actual_types
+
+_POLICYS = {"queues": 1, "rx_queue_size": 256, "tx_queue_size": 256}
+"""Fields of which more is the policy's to give, and what they are where they are not set."""
+
+
+class Judged:
+    """One domain of a target, before anything is changed."""
+
+    def __init__(self, source: Source, work: AuditWork) -> None:
+        self.source = source
+        self._work = work
+        self.findings = self._findings(source.domain)
+
+    def of(self, nic: Nic) -> tuple[Finding, ...]:
+        """What was found on one NIC."""
+        return tuple(found for found in self.findings if found.nic.index == nic.index)
+
+    def changed(self, nic: Nic, changes: Iterable[Change]) -> tuple[bytes, Domain]:
+        """The text with these changes of a NIC, and the domain it describes. Raises RefusedError
+        where they cannot be made."""
+        text = changed_at(self.source.text, nic.location.xpath or "", changes)
+        return text, _read_again(self.source, text)
+
+    def proposed(self, nic: Nic, changes: Iterable[Change]) -> list[Finding]:
+        """What findings propose for the NIC once these changes are made, the most severe first;
+        only what findings decide."""
+        changes = tuple(changes)
+        domain = self.changed(nic, changes)[1] if changes else self.source.domain
+        found = self._findings(domain) if changes else self.findings
+        mine = [one for one in found if one.nic.index == nic.index and is_decided(one)]
+        return sorted(mine, key=lambda one: -SEVERITIES.index(one.severity))
+
+    def worse(self, nic: Nic, after: Domain) -> tuple[str, ...]:
+        """Errors that a change of the NIC would bring up."""
+        known = {found.fingerprint for found in self.findings if found.severity == "error"}
+        return tuple(
+            f"it would bring up {found.rule}: {found.message}"
+            for found in self._findings(after)
+            if found.severity == "error" and found.fingerprint not in known
+            and found.nic.index in (nic.index, None)
+        )  # fmt: skip
+
+    def _findings(self, domain: Domain) -> tuple[Finding, ...]:
+        audited = self._work.domain(domain, self.source.host, self.source.target)
+        if audited.crashed:
+            crashed = audited.crashed[0]
+            raise RefusedError(f"rule {crashed.rule} crashes on it: {crashed.error}")
+        return audited.findings
+
+
+def is_decided(finding: Finding) -> bool:
+    """Whether a finding proposes a change that findings decide: more queues or larger rings are
+    the policy's to give."""
+    change = finding.change
+    if change is None:
+        return False
+    least = _POLICYS.get(change.field)
+    if least is None or change.new is None:
+        return True
+    return int(change.new) < int(change.old or least)
+
+
+def _read_again(source: Source, text: bytes) -> Domain:
+    found = _of_file(source, text) if source.file is not None else with_actual_types(
+        reading().definition_of(text, source.target), source.domain
+    )  # fmt: skip
+    declared = replace(found.declared, readiness=source.domain.declared.readiness)
+    return replace(
+        found, declared=declared, state=source.domain.state,
+        suppressions=source.domain.suppressions, location=source.domain.location,
+    )  # fmt: skip
+
+
+def _of_file(source: Source, text: bytes) -> Domain:
+    place = source.domain.location
+    for item in read_stream(BytesIO(text), place.target):
+        if isinstance(item, Domain) and item.location.xpath == place.xpath:
+            return item
+    raise RefusedError("what would come of the file could not be read again")

@@ -1,0 +1,143 @@
+"""What is to become of one NIC: found by making what is proposed, and judging it again.
+
+What only comes up when the model is virtio belongs to the same step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec.structs import replace
+
+from vnicaudit.model.finding import Change, Finding
+from vnicaudit.model.machines import S390
+from vnicaudit.model.models import VIRTIO
+from vnicaudit.model.nic import Nic
+from vnicaudit.model.plan import Loss
+from vnicaudit.remedy.definitions import reading
+from vnicaudit.remedy.planning.backends import to_backend
+from vnicaudit.remedy.planning.judged import Judged
+from vnicaudit.remedy.planning.options import PlanOptions
+from vnicaudit.remedy.planning.policy import NicTuning
+
+if TYPE_CHECKING:
+    from vnicaudit.model.host import VdpaDevice
+
+_ROUNDS = 5
+_NEVER_RAN = "it never started with this NIC: there is no name or address in the guest to keep"
+_IOMMU = "virtio devices of this guest go through an IOMMU: without it, it has no network"
+_POLICY = "policy"
+_PCI = ("address_type", "rom", "acpi")
+
+
+class Wish(NamedTuple):
+    """What is to become of a NIC, and why."""
+
+    nic: Nic
+    changes: tuple[Change, ...] = ()
+    rules: tuple[str, ...] = ()
+    blocked: tuple[str, ...] = ()
+    losses: tuple[Loss, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+class Wishing:
+    """Finds what is to become of NICs. ``devices``: the vDPA devices of this machine; None where
+    it was not looked at."""
+
+    def __init__(self, options: PlanOptions, devices: tuple[VdpaDevice, ...] | None) -> None:
+        self._options = options
+        self._devices = devices
+        self._given: dict[str, str] = {}
+
+    def wish(self, judged: Judged, nic: Nic, tuning: NicTuning | None) -> Wish | None:
+        """All changes of one NIC; None where there is none to make. Raises RefusedError where
+        they cannot be made."""
+        wish = self._converted(judged, nic)
+        if wish.blocked:
+            return wish
+        wish = self._with_findings(judged, wish)
+        if any(change.field == "model" and change.new in VIRTIO for change in wish.changes):
+            wish = self._with_iommu(judged, wish)
+        elif nic.declared.model not in VIRTIO:
+            tuning = None
+        wish = self._with_tuning(wish, tuning)
+        return wish if wish.changes else None
+
+    def held_back(self, judged: Judged, nic: Nic) -> Iterator[Finding]:
+        """Findings whose change may hurt the guest, and is not asked for."""
+        for finding in judged.proposed(nic, ()):
+            if finding.change is not None and not self._may(finding.change, judged, nic):
+                yield finding
+
+    def _with_findings(self, judged: Judged, wish: Wish) -> Wish:
+        changes, rules = list(wish.changes), list(wish.rules)
+        for _ in range(_ROUNDS):
+            done = {change.field for change in changes}
+            more = [
+                (change, finding.rule)
+                for finding in judged.proposed(wish.nic, changes)
+                if (change := finding.change) is not None and change.field not in done
+                and self._may(change, judged, wish.nic)
+            ]  # fmt: skip
+            if not more:
+                break
+            for change, rule in more:
+                if change.field not in {one.field for one in changes}:
+                    changes.append(_settled(change, judged, wish.nic))
+                rules.append(rule)
+        return wish._replace(changes=tuple(changes), rules=tuple(dict.fromkeys(rules)))
+
+    def _with_iommu(self, judged: Judged, wish: Wish) -> Wish:
+        """Guests with encrypted memory on s390x have it on every virtio device."""
+        source = judged.source
+        if wish.nic.declared.iommu == "on" or source.file is not None:
+            return wish
+        if source.domain.declared.arch not in S390 or not reading().uses_iommu(source.text):
+            return wish
+        change = Change("iommu", None, "on", safe=True, reason=_IOMMU)
+        return wish._replace(changes=(*wish.changes, change))
+
+    def _with_tuning(self, wish: Wish, tuning: NicTuning | None) -> Wish:
+        if tuning is None:
+            return wish
+        fields = {change.field for change in wish.changes}
+        more = tuple(
+            change for change in tuning.changes
+            if change.field not in fields and (change.safe or self._options.unsafe)
+        )  # fmt: skip
+        rules = (*wish.rules, _POLICY) if more else wish.rules
+        return wish._replace(
+            changes=wish.changes + more, rules=rules, notes=wish.notes + tuning.notes
+        )
+
+    def _converted(self, judged: Judged, nic: Nic) -> Wish:
+        """What asking for another backend than a tap comes to."""
+        options, source = self._options, judged.source
+        if options.to == "virtio" or nic.mac not in options.macs:
+            return Wish(nic)
+        if source.file is not None:
+            return Wish(nic, blocked=("a definition in a file is not converted: plan on the host",))
+        number = int((nic.location.xpath or "[1]").rpartition("[")[2].rstrip("]"))
+        device = options.device(nic.mac)
+        made = to_backend(
+            options.to, nic, source.domain, source.host,
+            reading().children_of(source.text, number), device,
+            self._devices if source.local else None, options.socket_mode, options.accepted,
+            reading().memory_kib(source.text),
+        )  # fmt: skip
+        user = self._given.setdefault(device, source.domain.name)
+        twice = (f"{device} is given to {user} by this plan",) if user != source.domain.name else ()
+        return Wish(nic, made.changes, (), made.blocked + twice, made.losses, made.notes)
+
+    def _may(self, change: Change, judged: Judged, nic: Nic) -> bool:
+        return _settled(change, judged, nic).safe or self._options.unsafe
+
+
+def _settled(change: Change, judged: Judged, nic: Nic) -> Change:
+    """On s390x a guest never started with an emulated NIC: there is nothing to rename."""
+    impossible = judged.source.domain.declared.arch in S390 and nic.declared.model not in VIRTIO
+    if impossible and change.field in _PCI and not change.safe:
+        return replace(change, safe=True, reason=_NEVER_RAN)
+    return change
