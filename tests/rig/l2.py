@@ -98,7 +98,7 @@ class L2Factory:
         self._numbers = count(2)
 
     def __call__(
-        self, *nics: Nic, machine: str = "q35", shared_memory: bool = True, boot: bool = True
+        self, *nics: Nic, machine: str = "pc", shared_memory: bool = False, boot: bool = True
     ) -> L2:
         """A guest with these NICs and an address: up, or only defined."""
         number = next(self._numbers)

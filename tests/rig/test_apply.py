@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.rig.domain_xml import Nic
+from tests.rig.domain_xml import Nic, Pieces
 from tests.rig.guests import GuestFactory
 from tests.rig.remedy import MAC, Remedy, checks, definition, remedy
 
@@ -40,3 +40,46 @@ def test_next_boot_then_restart_and_back(
         assert definition(guest) == before
         guest.wait_for_dns()
         assert guest.driver(MAC) != "virtio_net"
+
+
+def test_s390x_gets_ccw_and_runs(s390x_guest: GuestFactory, remedy: Remedy) -> None:
+    extra = "<rom enabled='no'/>"
+    with s390x_guest(Nic("e1000", mac=MAC, extra=extra), boot=False) as guest:
+        before = definition(guest)
+        assert "<address type='pci'" in before.partition("<interface")[2].partition("</interface")[0]
+        plan = remedy.plan(guest)
+        remedy.apply(plan)
+        assert remedy.last()["outcome"] == "applied", remedy.last()
+        nic = definition(guest).partition("<interface")[2].partition("</interface")[0]
+        assert "<address type='ccw'" in nic
+        assert "<rom" not in nic
+        guest.boot()
+        guest.wait_for_dns()
+        assert guest.driver(MAC) == "virtio_net"
+
+        guest.domain.destroy()
+        remedy.rollback(remedy.last()["run"])
+        back = definition(guest)
+        assert remedy.last()["outcome"] == "applied", remedy.last()
+        assert back == before
+
+
+def test_everything_else_stays(x86_guest: GuestFactory, remedy: Remedy) -> None:
+    pieces = Pieces(
+        metadata="<foreign:x xmlns:foreign='urn:x'><!-- kept --><foreign:y z='1'/></foreign:x>",
+        domain="<description>a mail server</description>",
+        devices="<graphics type='vnc' port='-1' autoport='yes' passwd='s3cret'/>",
+    )
+    extra = "<bandwidth><inbound average='1000'/></bandwidth><link state='up'/><boot order='1'/>"
+    with x86_guest(Nic("e1000", mac=MAC, extra=extra), boot=False, pieces=pieces) as guest:
+        before = definition(guest)
+        plan = remedy.plan(guest)
+        assert "s3cret" not in plan.read_text()
+        remedy.apply(plan)
+        assert definition(guest) == before.replace("<model type='e1000'/>", "<model type='virtio'/>")
+        assert "passwd='s3cret'" in definition(guest)
+        kept = [path for path in remedy.state.rglob("*") if path.is_file()]
+        assert kept
+        assert {path.stat().st_mode & 0o077 for path in remedy.state.rglob("*")} == {0}
+        remedy.rollback(remedy.last()["run"])
+        assert definition(guest) == before

@@ -73,7 +73,7 @@ def test_all_of_it() -> None:
 
 NOTES: dict[str, tuple[Domain, Nic, str | None, tuple[str, ...]]] = {
     "a guest that is off": (guest(PC, E1000, os="debian 12", active=False), VIRTIO, "ens3", ()),
-    "a file": (guest(PC, E1000), VIRTIO, None, (UNKNOWN_SYSTEM, RESTART, HOTSWAP)),
+    "a file": (guest(PC, E1000), VIRTIO, None, (UNKNOWN_SYSTEM,)),
     "Windows": (
         guest(PC, E1000, os="mswindows 2019", active=False), VIRTIO, "Ethernet", (NETKVM, GHOST)
     ),

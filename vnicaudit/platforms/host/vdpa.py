@@ -1,11 +1,11 @@
 """The devices on the vDPA bus: what a NIC of type vdpa can be put on, and what they need.
 
-Where things are, by Linux 6.12 and later: ``/sys/bus/vdpa/devices/NAME`` is a link to the device
+Where things are, by the source of Linux: ``/sys/bus/vdpa/devices/NAME`` is a link to the device,
 below its parent (drivers/vdpa/vdpa.c). ``vhost-vdpa-N`` in it is its character device
 (drivers/vhost/vdpa.c, vhost_vdpa_probe), where libvirt looks for it too (node_device_udev.c,
 udevGetVDPACharDev). A device of VDUSE stands below one of the class ``vduse``, in
 ``/sys/devices/virtual/vduse/NAME/NAME`` (drivers/vdpa/vdpa_user/vduse_dev.c, vduse_create_dev and
-vduse_dev_init_vdpa; QEMU's own test looks there). A simulated one has no parent
+vduse_dev_init_vdpa; a qtest for QEMU looks there). A simulated one has no parent
 (drivers/vdpa/vdpa_sim/vdpa_sim.c, vdpasim_create). Devices are not opened: that resets them.
 """
 

@@ -89,7 +89,7 @@ def _notes(
     if not same_device(before, after):
         yield from _of_driver(domain, system, before, after)
         yield from _of_name(domain, system, called)
-    if domain.state is None or domain.state.active is not False:
+    if domain.state is not None and domain.state.active:
         yield _RESTART
         yield _HOTSWAP
     if port_unknown(after, domain.declared):

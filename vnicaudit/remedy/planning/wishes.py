@@ -28,7 +28,7 @@ _ROUNDS = 5
 _NEVER_RAN = "it never started with this NIC: there is no name or address in the guest to keep"
 _IOMMU = "virtio devices of this guest go through an IOMMU: without it, it has no network"
 _POLICY = "policy"
-_PCI = ("address_type", "rom", "acpi")
+_ON_CCW = ("model", "address_type", "rom", "acpi")
 
 
 class Wish(NamedTuple):
@@ -136,8 +136,12 @@ class Wishing:
 
 
 def _settled(change: Change, judged: Judged, nic: Nic) -> Change:
-    """On s390x a guest never started with an emulated NIC: there is nothing to rename."""
-    impossible = judged.source.domain.declared.arch in S390 and nic.declared.model not in VIRTIO
-    if impossible and change.field in _PCI and not change.safe:
-        return replace(change, safe=True, reason=_NEVER_RAN)
-    return change
+    """On s390x a guest never started with a NIC that does not exist there: there is nothing in it
+    to be renamed."""
+    if change.safe or change.field not in _ON_CCW or judged.source.domain.declared.arch not in S390:
+        return change
+    impossible = any(
+        one.severity == "error" and one.change is not None and one.change.field == "model"
+        for one in judged.of(nic)
+    )
+    return replace(change, safe=True, reason=_NEVER_RAN) if impossible else change

@@ -83,10 +83,10 @@ class StepText:
 
     def _modes(self, step: Step) -> Iterator[str]:
         possible = ", ".join(option.mode for option in step.modes if option.possible)
-        if step.modes:
+        if step.modes and not step.route:
             yield self._said("mode", possible or "none")
         for option in step.modes:
-            if not option.possible:
+            if not (option.possible or step.route or step.file):
                 yield self._said(f"not {option.mode}", option.reason)
 
     def _guest(self, step: Step) -> Iterator[str]:
