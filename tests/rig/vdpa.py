@@ -2,16 +2,13 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 from tests.rig.errors import RigError
-from tests.rig.l1 import L1
+from tests.rig.l1 import L1, RIG
 from tests.rig.process import log
 
 DEVICE = "/dev/vhost-vdpa-0"
-_FILES = Path(__file__).parent / "files"
-_UP = (_FILES / "vdpa-up.sh").read_text()
-_DOWN = (_FILES / "vdpa-down.sh").read_text()
+_FILES = f"{RIG}/tests/rig/files"
 
 
 @contextmanager
@@ -33,8 +30,8 @@ def vdpa_device(l1: L1) -> Iterator[str]:
 
 
 def _bring_up(l1: L1) -> None:
-    l1.run(["sh", "-c", _UP], timeout=200).output()
+    l1.run(["sh", f"{_FILES}/vdpa-up.sh"], timeout=200).output()
 
 
 def _take_down(l1: L1) -> None:
-    l1.run(["sh", "-c", _DOWN])
+    l1.run(["sh", f"{_FILES}/vdpa-down.sh"])

@@ -50,7 +50,6 @@ def command(plan: str, **given: Any) -> int:
     come back is rolled back by itself.
     """
     from vnicaudit.remedy.applying.engine import apply, look
-    from vnicaudit.remedy.digests import digest
     from vnicaudit.reports.plan.json import from_json
 
     data = _content(plan)
@@ -64,7 +63,7 @@ def command(plan: str, **given: Any) -> int:
     if given["dry_run"]:
         return dry_run(look(steps, order), "would be applied")
     asked(f"Apply {len(steps)} of {len(found.steps)} steps, --mode {mode}?", yes=given["yes"])
-    done = apply(steps, digest(data), order, telling(quiet=given["quiet"]))
+    done = apply(steps, data, order, telling(quiet=given["quiet"]))
     return ended(done, given, refused=bool(not_done))
 
 

@@ -8,14 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
+from typing import Any, NamedTuple, Protocol, cast
 
+from vnicaudit.model.host import VdpaDevice
 from vnicaudit.model.machine import MachineState, Traffic
 from vnicaudit.model.nic import RunningNic
 from vnicaudit.model.running import RunningQemu
-
-if TYPE_CHECKING:
-    from vnicaudit.model.host import VdpaDevice
 
 
 class Machine(Protocol):

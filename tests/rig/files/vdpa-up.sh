@@ -5,11 +5,14 @@ set -e
 log=/run/vdpa.log
 trap 'tail -n 20 $log >&2' EXIT
 modprobe --all vduse vhost_vdpa
-nice -n 19 dpdk-testpmd --no-huge --no-pci -m 256 --lcores 0@0,1@0 \
-    -d librte_mempool_ring.so.25 -d librte_net_tap.so.25 -d librte_net_vhost.so.25 \
-    --vdev net_vhost0,iface=/dev/vduse/rig,queues=1 --vdev net_tap0,iface=vdpatap \
-    -- --total-num-mbufs=8192 --txd=512 --rxd=512 --no-lsc-interrupt --stats-period 3600 \
-    2>&1 </dev/null | { head -c 100000 >$log; cat >/dev/null; } &
+testpmd() {
+    nice -n 19 dpdk-testpmd --no-huge --no-pci -m 256 --lcores 0@0,1@0 \
+        -d librte_mempool_ring.so.25 -d librte_net_tap.so.25 -d librte_net_vhost.so.25 \
+        --vdev net_vhost0,iface=/dev/vduse/rig,queues=1 --vdev net_tap0,iface=vdpatap \
+        -- --total-num-mbufs=8192 --txd=512 --rxd=512 --no-lsc-interrupt --stats-period 3600
+}
+# Where packets cannot be delivered it says so for each of them.
+testpmd 2>&1 | { head -c 100000 >$log; cat; } >/dev/null 2>&1 </dev/null &
 timeout 60 sh -c 'until [ -e /dev/vduse/rig ]; do sleep 0.1; done'
 timeout 60 vdpa dev add name rig mgmtdev vduse
 timeout 60 sh -c 'until [ -e /dev/vhost-vdpa-0 ]; do sleep 0.1; done'

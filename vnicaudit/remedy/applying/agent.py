@@ -68,9 +68,17 @@ class GuestAgent:
 
 
 def by_mac(interfaces: Sequence[GuestInterface]) -> dict[str, GuestInterface]:
-    """MAC -> interface, where one interface alone has it (a bond's members share theirs)."""
-    macs = [interface.mac for interface in interfaces]
-    return {one.mac: one for one in interfaces if one.mac and macs.count(one.mac) == 1}
+    """MAC -> interface, where one interface alone has it (a bond's members share theirs). The agent
+    lists a labelled address, ``eth0:web``, as an interface of its own (getifaddrs of glibc)."""
+    whole: dict[tuple[str, str], GuestInterface] = {}
+    for one in interfaces:
+        if one.mac:
+            name = one.name.partition(":")[0]
+            seen = whole.get((one.mac, name))
+            addresses = one.addresses if seen is None else seen.addresses + one.addresses
+            whole[one.mac, name] = GuestInterface(name, one.mac, tuple(dict.fromkeys(addresses)))
+    macs = [mac for mac, _name in whole]
+    return {mac: one for (mac, _name), one in whole.items() if macs.count(mac) == 1}
 
 
 def _interface(entry: dict[str, Any]) -> GuestInterface:
@@ -91,6 +99,8 @@ def _addresses(entries: object) -> Iterator[str]:
 
 
 def _ran(status: dict[str, Any]) -> Ran:
+    if status.get("out-truncated"):
+        raise GuestError("the guest's agent cut off what a program said")
     code = status.get("exitcode")
     if not isinstance(code, int):  # a signal ended it
         code = 255

@@ -16,7 +16,7 @@ from vnicaudit.remedy.applying.prepare import Prepared, prepare, prepare_file
 from vnicaudit.remedy.applying.runner import Ended, Preparing, Runner, Tell
 from vnicaudit.remedy.applying.schedule import Schedule
 from vnicaudit.remedy.applying.sheet import RunSheet, UnitSheet, steps_of, unit_sheets
-from vnicaudit.remedy.applying.state import StateFolder
+from vnicaudit.remedy.applying.state import StateFolder, write_private
 from vnicaudit.remedy.digests import digest
 from vnicaudit.remedy.history import Past, all_past, begin_run
 from vnicaudit.remedy.hypervisor import Hypervisor
@@ -32,10 +32,10 @@ class Order(msgspec.Struct, frozen=True):
     state: StateFolder
 
 
-def apply(steps: Sequence[Step], plan: str, order: Order, tell: Tell) -> Ended:
-    """Carry out these steps of the plan with that digest; an earlier run of it that did not come
-    to its end is carried on. Raises RefusedError where nothing can be begun."""
-    units = unit_sheets(steps)
+def apply(steps: Sequence[Step], text: bytes, order: Order, tell: Tell) -> Ended:
+    """Carry out these steps of the plan whose file has that content; an earlier run of it that did
+    not come to its end is carried on. Raises RefusedError where nothing can be begun."""
+    units, plan = unit_sheets(steps), digest(text)
     with ExitStack() as stack:
         hosts = Hosts(order.state, order.deadline, stack)
         hosts.open(units)
@@ -43,6 +43,7 @@ def apply(steps: Sequence[Step], plan: str, order: Order, tell: Tell) -> Ended:
         if found is None:
             sheet = RunSheet("", "apply", now(), plan, order.mode, tuple(units), order.limits)
             found = begin_run(order.state, sheet)
+            write_private(found.folder / "plan.json", text)
         preparing = _Preparing(steps, plan, order)
         return Runner(found, hosts, preparing, tell).go(order.schedule)
 

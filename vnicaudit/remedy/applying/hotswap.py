@@ -7,6 +7,8 @@ is given back, through its agent, what it had set on the old one.
 
 from __future__ import annotations
 
+import time
+
 import msgspec
 
 from vnicaudit.errors import ActionError, GuestError, RefusedError, SilentError
@@ -23,12 +25,16 @@ _BIND_SECONDS = 30.0
 
 
 def capture(means: Means) -> None:
-    """Note what the guest has set on each NIC. Raises GuestError for what could not be put back:
+    """Note what the guest has set on each NIC, where that is not known from an earlier life. Raises GuestError for what could not be put back:
     the NIC is a member of a bond, say."""
     for one in means.task.wanted:
         if _captured(means, one.mac) is None:
             network = _taken(means, one.mac)
-            means.notes.write("captured", mac=one.mac, network=msgspec.to_builtins(network))
+            for note in network.notes:
+                means.tell(note)
+            means.notes.write(
+                "captured", mac=one.mac, network=msgspec.to_builtins(network), seconds=time.time()
+            )
 
 
 def swap(means: Means, *, kind: str) -> None:
@@ -110,5 +116,6 @@ def _taken(means: Means, mac: str) -> GuestNetwork:
 def _captured(means: Means, mac: str) -> GuestNetwork | None:
     for data in means.notes.all("captured"):
         if data["mac"] == mac:
-            return msgspec.convert(data["network"], GuestNetwork)
+            network = msgspec.convert(data["network"], GuestNetwork)
+            return guest_network.aged(network, time.time() - data["seconds"])
     return None

@@ -33,11 +33,13 @@ class Wanted(msgspec.Struct, frozen=True):
 
 class Baseline(msgspec.Struct, frozen=True):
     """What a running guest showed before anything was done. ``addresses``: MAC -> what its agent
-    says; ``sent``: MAC -> whether the host has seen packets from it."""
+    says; ``sent``: MAC -> whether the host has seen packets from it; ``known``: MAC -> what the
+    host's leases or ARP table say, of a guest without agent."""
 
     agent: bool = False
     addresses: dict[str, tuple[str, ...]] = {}
     sent: dict[str, bool] = {}
+    known: dict[str, str] = {}
 
 
 class Task(msgspec.Struct, frozen=True):

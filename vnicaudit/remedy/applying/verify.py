@@ -33,7 +33,8 @@ def baseline(machine: Machine, macs: tuple[str, ...], agent_answers: Callable[[]
     live = reading().definition_of(machine.live(), "")
     sent = {mac: bool(_sent(machine, nic_of(live, mac))) for mac in macs}
     if not agent_answers():
-        return Baseline(sent=sent)
+        known = {mac: _known_to_host(machine, mac) for mac in macs}
+        return Baseline(sent=sent, known={mac: said for mac, said in known.items() if said})
     try:
         seen = by_mac(interfaces())
     except GuestError:
@@ -89,6 +90,9 @@ class _Checker:
             yield from _process(one, nic, live, process, hot=task.mode == "hotswap")
             inside = seen.interfaces.get(one.mac)
             yield from _guest(one.mac, task.baseline, inside, asked=seen.asked)
+            yield from self._host_knows(one.mac)
+            if nic.declared.link_state == "down":
+                yield Check("link", "ok", f"the link of {one.mac} is set down, as it was")
             yield self._traffic(one.mac, nic, well=inside is not None)
 
     def _agent(self) -> _Seen:
@@ -101,6 +105,15 @@ class _Checker:
         except ActionError as error:
             return _Seen({}, asked=False, checks=(Check("agent", "failed", str(error)),))
         return _Seen(found, asked=True, checks=(Check("agent", "ok", "the agent answers"),))
+
+    def _host_knows(self, mac: str) -> Iterator[Check]:
+        """Of a guest without agent: what the host's DHCP leases or its ARP table say of the MAC.
+        Both outlive a guest, so they are never proof that it is back."""
+        if mac not in self._task.baseline.known:
+            return
+        said = _known_to_host(self._means.machine, mac)
+        missing = f"no DHCP lease and no ARP entry for {mac} yet"
+        yield Check("lease", "ok" if said else "unknown", said or missing)
 
     def _traffic(self, mac: str, nic: Nic, *, well: bool) -> Check:
         if nic.target_dev is None:
@@ -177,6 +190,15 @@ def _vhost(wanted: Wanted, process: RunningProcess) -> Check:
 def _running(nics: tuple[RunningNic, ...], mac: str) -> RunningNic | None:
     found = [nic for nic in nics if nic.mac == mac]
     return found[-1] if len(found) == 1 else None
+
+
+def _known_to_host(machine: Machine, mac: str) -> str:
+    """What the host says of a MAC: its DHCP leases, else its ARP table; empty: nothing."""
+    for source, words in (("lease", "a DHCP lease"), ("arp", "an ARP entry")):
+        found = machine.addresses(source).get(mac)
+        if found:
+            return f"{mac} has {words}: {', '.join(found)}"
+    return ""
 
 
 def _sent(machine: Machine, nic: Nic | None) -> int | None:

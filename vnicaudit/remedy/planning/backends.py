@@ -9,18 +9,15 @@ network stack.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.finding import Change
-from vnicaudit.model.host import HostConfig
+from vnicaudit.model.host import HostConfig, VdpaDevice, needed_memlock_kib
 from vnicaudit.model.models import VIRTIO
 from vnicaudit.model.nic import Nic
 from vnicaudit.model.plan import Goal, Loss
 from vnicaudit.model.version import Version
-
-if TYPE_CHECKING:
-    from vnicaudit.model.host import VdpaDevice
 
 _LOST = {
     "filterref": ("filterref", "the network filter {text} is not applied any more"),
@@ -119,9 +116,10 @@ def _vdpa_needs(
     else:
         if found[0].driver not in (None, "vhost_vdpa"):
             yield f"{device} is bound to {found[0].driver or 'no driver'}, not to vhost_vdpa"
-        if found[0].vduse is not False and domain.declared.shared_memory is not True:
+        if found[0].shared_memory is not False and domain.declared.shared_memory is not True:
+            program = "a program (VDUSE)" if found[0].vduse else "software"
             yield (
-                f"{device} is served by a program (VDUSE), which needs the guest's memory shared: "
+                f"{device} is served by {program}, which needs the guest's memory shared: "
                 "without <memoryBacking><source type='memfd'/><access mode='shared'/>"
                 "</memoryBacking> the guest starts and passes no packet"
             )
@@ -133,7 +131,7 @@ def _vdpa_needs(
 def _vdpa_notes(nic: Nic, memory_kib: int | None) -> Iterator[str]:
     yield "a vDPA NIC cannot be changed while the guest runs, and may keep it from migrating"
     if memory_kib is not None:
-        limit = memory_kib // 1024 + 1024
+        limit = needed_memlock_kib(memory_kib, 1) // 1024
         yield f"all of the guest's memory is pinned: libvirt raises its limit to {limit} MiB"
     if nic.declared.packed == "on":
         yield "packed='on' keeps QEMU from migrating it (no shadow virtqueue for packed rings)"

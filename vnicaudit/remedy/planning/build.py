@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -11,6 +10,7 @@ from vnicaudit.audit.work import AuditWork
 from vnicaudit.errors import RefusedError
 from vnicaudit.model.domain import Domain, DomainState
 from vnicaudit.model.finding import Finding, NicRef
+from vnicaudit.model.host import VdpaDevice
 from vnicaudit.model.models import VIRTIO
 from vnicaudit.model.nic import Nic
 from vnicaudit.model.plan import Left, Step
@@ -24,9 +24,6 @@ from vnicaudit.remedy.planning.options import PlanOptions
 from vnicaudit.remedy.planning.policy import NicTuning, planned_tuning
 from vnicaudit.remedy.planning.source import Source
 from vnicaudit.remedy.planning.wishes import Wish, Wishing
-
-if TYPE_CHECKING:
-    from vnicaudit.model.host import VdpaDevice
 
 _NO_INTERFACE = "it is no <interface> of a definition: change it where it is added"
 _TRANSIENT = "it is transient: there is no persistent definition to change"

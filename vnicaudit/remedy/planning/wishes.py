@@ -6,11 +6,12 @@ What only comes up when the model is virtio belongs to the same step.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from vnicaudit.model.finding import Change, Finding
+from vnicaudit.model.host import VdpaDevice
 from vnicaudit.model.machines import S390
 from vnicaudit.model.models import VIRTIO
 from vnicaudit.model.nic import Nic
@@ -20,9 +21,6 @@ from vnicaudit.remedy.planning.backends import to_backend
 from vnicaudit.remedy.planning.judged import Judged
 from vnicaudit.remedy.planning.options import PlanOptions
 from vnicaudit.remedy.planning.policy import NicTuning
-
-if TYPE_CHECKING:
-    from vnicaudit.model.host import VdpaDevice
 
 _ROUNDS = 5
 _NEVER_RAN = "it never started with this NIC: there is no name or address in the guest to keep"

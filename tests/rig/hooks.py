@@ -1,0 +1,205 @@
+"""Commands of the product in a process that ends, or stops another one, at a chosen place.
+
+The product has no hook for it. A process is forked off a server that has imported it (fork, for
+starting Python anew takes longer than most commands), and what the product does its work with is
+wrapped there: lines of the journal, files of the state folder, calls that change a domain.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from vnicaudit.cli.main import run
+from vnicaudit.platforms.libvirt import control
+from vnicaudit.remedy.applying import journal, state
+
+PLACES = (
+    "before line", "within line", "behind line",
+    "before file", "within file", "behind file",
+    "before call", "behind call",
+)  # fmt: skip
+"""Of a line of the journal, a file in the state folder, a call that changes a domain."""
+_CALLS = ("define", "shut_down", "power_off", "start", "detach", "attach")
+_LONGEST = 300.0
+_PRELOADED = (
+    "tests.rig.hooks", "vnicaudit.cli.apply", "vnicaudit.cli.doing", "vnicaudit.cli.rollback",
+    "vnicaudit.cli.runs", "vnicaudit.platforms.domain_xml.definitions",
+    "vnicaudit.platforms.domain_xml.pieces", "vnicaudit.platforms.domain_xml.write",
+    "vnicaudit.platforms.qemu.proc", "vnicaudit.remedy.applying.back",
+    "vnicaudit.reports.plan.json", "vnicaudit.reports.plan.text", "vnicaudit.reports.runs.json",
+    "vnicaudit.reports.runs.text",
+)  # fmt: skip
+
+
+class Fault(NamedTuple):
+    """What happens when a place is passed for the ``number``-th time, from 1: ``signal`` is sent
+    to ``process``; None: to the command's own."""
+
+    place: str
+    number: int
+    process: int | None = None
+    signal: int = signal.SIGKILL
+
+
+class Passed(NamedTuple):
+    """A place that was passed: ``what`` is the line's event, the file's name, the call."""
+
+    place: str
+    what: str
+
+
+class Ended(NamedTuple):
+    """How a command ended: its exit code, or minus the signal that ended it; what it said; which
+    places it passed; after how many seconds."""
+
+    code: int
+    said: str
+    passed: tuple[Passed, ...]
+    seconds: float
+
+    def count(self, place: str, what: str) -> int:
+        """How often it passed that place."""
+        return self.passed.count(Passed(place, what))
+
+
+class Command:
+    """A command of the product that runs now."""
+
+    def __init__(self, arguments: Sequence[str | Path], fault: Fault | None = None) -> None:
+        context = multiprocessing.get_context("forkserver")
+        context.set_forkserver_preload(list(_PRELOADED))
+        self._folder = tempfile.TemporaryDirectory(prefix="vnicaudit-")
+        self._output, self._log = (Path(self._folder.name, name) for name in ("output", "log"))
+        words = [str(word) for word in arguments]
+        self._process = context.Process(
+            target=_work, args=(words, fault, str(self._output), str(self._log))
+        )
+        self._began = time.monotonic()
+        self._process.start()
+
+    def kill(self) -> None:
+        """End it now, if it has not ended."""
+        self._process.kill()
+
+    def wait(self, seconds: float = _LONGEST) -> Ended:
+        """How it ended. One that goes on for too long is killed; that is an error."""
+        self._process.join(seconds)
+        code, took = self._process.exitcode, time.monotonic() - self._began
+        self._process.kill()
+        self._process.join()
+        said = self._output.read_text() if self._output.exists() else ""
+        passed = msgspec.json.Decoder(Passed).decode_lines(self._log.read_bytes())
+        self._folder.cleanup()
+        if code is None:
+            raise AssertionError(f"no end after {seconds:.0f} s:\n{said}")
+        return Ended(code, said, tuple(passed), took)
+
+
+def command(*arguments: str | Path, fault: Fault | None = None) -> Ended:
+    """Run a command to its end, or to its fault's."""
+    return Command(arguments, fault).wait()
+
+
+def faults(passed: Sequence[Passed]) -> list[Fault]:
+    """An end at every place there is between the lines of a log."""
+    seen: Counter[str] = Counter()
+    found = []
+    for one in passed:
+        seen[one.place] += 1
+        found.append(Fault(one.place, seen[one.place]))
+    return found
+
+
+def _work(words: list[str], fault: Fault | None, output: str, log: str) -> None:
+    """The process forked off: runs the command as ``vnicaudit`` does."""
+    for descriptor in (1, 2):
+        os.dup2(os.open(output, os.O_WRONLY | os.O_CREAT | os.O_APPEND), descriptor)
+    for name in [name for name in os.environ if name.startswith("VNICAUDIT_")]:
+        del os.environ[name]
+    os.environ["COLUMNS"] = "100"
+    _Places(fault, os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)).watch()
+    code = run(words)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
+
+
+class _Places:
+    """Wraps what passes them, notes each, and has the fault happen at its place."""
+
+    def __init__(self, fault: Fault | None, log: int) -> None:
+        self._fault = fault
+        self._log = log
+        self._seen: Counter[str] = Counter()
+
+    def watch(self) -> None:
+        """From now on."""
+        journal.Journal.write = self._line(journal.Journal.write)  # type: ignore[method-assign]
+        state.os = _Os(self._file)  # type: ignore[attr-defined]
+        for name in _CALLS:
+            setattr(control.Machine, name, self._call(name, getattr(control.Machine, name)))
+
+    def _pass(self, place: str, what: str) -> bool:
+        """Whether the fault is here."""
+        os.write(self._log, msgspec.json.encode(Passed(place, what)) + b"\n")
+        self._seen[place] += 1
+        fault = self._fault
+        return fault is not None and (fault.place, fault.number) == (place, self._seen[place])
+
+    def _happen(self) -> None:
+        if self._fault is not None:
+            os.kill(self._fault.process or os.getpid(), self._fault.signal)
+
+    def _at(self, place: str, what: str) -> None:
+        if self._pass(place, what):
+            self._happen()
+
+    def _line(self, real: Callable[..., None]) -> Callable[..., None]:
+        def write(one: journal.Journal, event: str, unit: str = "", **data: Any) -> None:
+            self._at("before line", event)
+            if self._pass("within line", event):
+                text = msgspec.json.encode(journal.Entry(journal.now(), event, unit, data))
+                os.write(one._descriptor, text[: len(text) // 2])
+                self._happen()
+            real(one, event, unit, **data)
+            self._at("behind line", event)
+
+        return write
+
+    def _file(self, part: Path, path: Path) -> None:
+        self._at("before file", path.name)
+        if self._pass("within file", path.name):
+            os.truncate(part, part.stat().st_size // 2)
+            self._happen()
+        os.replace(part, path)
+        self._at("behind file", path.name)
+
+    def _call(self, name: str, real: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*arguments: Any, **named: Any) -> Any:
+            self._at("before call", name)
+            result = real(*arguments, **named)
+            self._at("behind call", name)
+            return result
+
+        return call
+
+
+class _Os:
+    """``os``, but for the one function that puts a file in its place."""
+
+    def __init__(self, replace: Callable[[Path, Path], None]) -> None:
+        self.replace = replace
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(os, name)
