@@ -42,6 +42,7 @@ for suite in $suites; do
     else ran="$ran $suite"
     fi
 done
+case "$ran " in *" tests "*) packages tests ;; esac
 case "$ran " in *" rig "*) packages rig ;; esac
 
 code=0

@@ -9,25 +9,8 @@ wrapped there: lines of the journal, files of the state folder, calls that chang
 
 from __future__ import annotations
 
-import argparse
-import json
-import multiprocessing
-import os
-import signal
-import sys
-import tempfile
-import time
-from collections.abc import Callable, Sequence
-from multiprocessing.process import BaseProcess
-from pathlib import Path
-from typing import Any, Literal, NamedTuple, NoReturn
-
-import msgspec
-
 from vnicaudit.cli import apply, doing, rollback, runs
-from vnicaudit.cli.main import run
-from vnicaudit.platforms.libvirt import control
-from vnicaudit.remedy.applying import back, engine, journal, state
+from vnicaudit.remedy.applying import back, engine
 from vnicaudit.reports.plan import json as plan_json
 from vnicaudit.reports.plan import text as plan_text
 from vnicaudit.reports.runs import json as runs_json

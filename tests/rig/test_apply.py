@@ -11,6 +11,11 @@ pytestmark = pytest.mark.rig
 __all__ = ["remedy"]
 
 
+def nic_in(text: str) -> str:
+    """The first interface of a definition."""
+    return text.partition("<interface")[2].partition("</interface")[0]
+
+
 @pytest.mark.parametrize(("model", "machine"), [("rtl8139", "pc"), ("e1000", "q35")])
 def test_next_boot_then_restart_and_back(
     x86_guest: GuestFactory, remedy: Remedy, model: str, machine: str
@@ -46,11 +51,11 @@ def test_s390x_gets_ccw_and_runs(s390x_guest: GuestFactory, remedy: Remedy) -> N
     extra = "<rom enabled='no'/>"
     with s390x_guest(Nic("e1000", mac=MAC, extra=extra), boot=False) as guest:
         before = definition(guest)
-        assert "<address type='pci'" in before.partition("<interface")[2].partition("</interface")[0]
+        assert "<address type='pci'" in nic_in(before)
         plan = remedy.plan(guest)
         remedy.apply(plan)
         assert remedy.last()["outcome"] == "applied", remedy.last()
-        nic = definition(guest).partition("<interface")[2].partition("</interface")[0]
+        nic = nic_in(definition(guest))
         assert "<address type='ccw'" in nic
         assert "<rom" not in nic
         guest.boot()
@@ -76,7 +81,8 @@ def test_everything_else_stays(x86_guest: GuestFactory, remedy: Remedy) -> None:
         plan = remedy.plan(guest)
         assert "s3cret" not in plan.read_text()
         remedy.apply(plan)
-        assert definition(guest) == before.replace("<model type='e1000'/>", "<model type='virtio'/>")
+        wanted = before.replace("<model type='e1000'/>", "<model type='virtio'/>")
+        assert definition(guest) == wanted
         assert "passwd='s3cret'" in definition(guest)
         kept = [path for path in remedy.state.rglob("*") if path.is_file()]
         assert kept

@@ -13,11 +13,11 @@ import msgspec
 
 from vnicaudit.errors import ActionError, GuestError, RefusedError, SilentError
 from vnicaudit.model.guest_network import GuestNetwork
-from vnicaudit.remedy.applying import guest_network
-from vnicaudit.remedy.applying.agent import by_mac
 from vnicaudit.remedy.applying.means import Means, wait_until
 from vnicaudit.remedy.applying.task import Wanted, nic_of, unmet
 from vnicaudit.remedy.definitions import elements, reading
+from vnicaudit.remedy.guest import network as guest_network
+from vnicaudit.remedy.guest.agent import by_mac
 
 _SOON = 0.02
 _UNPLUG_SECONDS = 30.0
@@ -25,8 +25,8 @@ _BIND_SECONDS = 30.0
 
 
 def capture(means: Means) -> None:
-    """Note what the guest has set on each NIC, where that is not known from an earlier life. Raises GuestError for what could not be put back:
-    the NIC is a member of a bond, say."""
+    """Note what the guest has set on each NIC, where that is not known from an earlier life.
+    Raises GuestError for what could not be put back: the NIC is a member of a bond, say."""
     for one in means.task.wanted:
         if _captured(means, one.mac) is None:
             network = _taken(means, one.mac)

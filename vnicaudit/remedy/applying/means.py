@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 import msgspec
 
 from vnicaudit.model.runs import Check, Outcome
-from vnicaudit.remedy.applying.agent import GuestAgent
 from vnicaudit.remedy.applying.journal import Entry, Journal
 from vnicaudit.remedy.applying.state import write_private
 from vnicaudit.remedy.applying.task import Task
 from vnicaudit.remedy.digests import digest
+from vnicaudit.remedy.guest.agent import GuestAgent
 from vnicaudit.remedy.hypervisor import Hypervisor, Machine
 
 _POLL = 0.2

@@ -9,13 +9,13 @@ from vnicaudit.audit.files import MAX_BYTES
 from vnicaudit.errors import RefusedError
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.plan import Mode, Step
-from vnicaudit.remedy.applying.agent import GuestAgent
 from vnicaudit.remedy.applying.files import read
 from vnicaudit.remedy.applying.preflight import check_owner, check_restart, check_state
 from vnicaudit.remedy.applying.task import Baseline, Task, Wanted, nic_of, unmet
 from vnicaudit.remedy.applying.verify import baseline
 from vnicaudit.remedy.definitions import changed_at, reading, rewritten
 from vnicaudit.remedy.digests import digest
+from vnicaudit.remedy.guest.agent import GuestAgent
 from vnicaudit.remedy.hypervisor import Machine
 from vnicaudit.remedy.planning.diffs import unified_diff
 

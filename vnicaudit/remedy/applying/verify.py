@@ -16,10 +16,10 @@ from vnicaudit.model.machine import GuestInterface
 from vnicaudit.model.models import VIRTIO
 from vnicaudit.model.nic import Nic, RunningNic
 from vnicaudit.model.runs import Check, Verdict
-from vnicaudit.remedy.applying.agent import by_mac
 from vnicaudit.remedy.applying.means import Means, wait_until
 from vnicaudit.remedy.applying.task import Baseline, Wanted, nic_of, unmet
 from vnicaudit.remedy.definitions import reading
+from vnicaudit.remedy.guest.agent import by_mac
 from vnicaudit.remedy.hypervisor import Machine, RunningProcess, running_process
 
 _TAP = ("network", "bridge", "ethernet", "direct")

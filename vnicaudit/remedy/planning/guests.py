@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping
 
 from vnicaudit.errors import ActionError, TargetError
-from vnicaudit.remedy.applying.agent import GuestAgent, by_mac
+from vnicaudit.remedy.guest.agent import GuestAgent, by_mac
 from vnicaudit.remedy.hypervisor import Hypervisor, connect
 from vnicaudit.remedy.planning.source import Source
 

@@ -12,8 +12,8 @@ import msgspec
 
 from vnicaudit.errors import RefusedError
 from vnicaudit.model.guest_network import GuestLink
-from vnicaudit.remedy.applying.guest_answers import Guest, ask
-from vnicaudit.remedy.applying.guest_words import name, shown
+from vnicaudit.remedy.guest.answers import Guest, ask
+from vnicaudit.remedy.guest.words import name, shown
 
 _COMMAND = ("ip", "-j", "-d", "link", "show")
 _MODES = frozenset({"eui64", "none", "random"})

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.remedy.applying.answers import BATCH, VERSIONS, Answers, recorded, rich
-from tests.remedy.applying.scenario import REFUSED
+from tests.remedy.guest.answers import BATCH, VERSIONS, Answers, recorded, rich
+from tests.remedy.guest.scenario import REFUSED
 from vnicaudit.errors import GuestError, RefusedError
 from vnicaudit.model.guest_network import (
     GuestAddress,
@@ -22,8 +22,8 @@ from vnicaudit.model.guest_network import (
     GuestRoute,
 )
 from vnicaudit.model.machine import Ran
-from vnicaudit.remedy.applying.guest_batch import Device, batch
-from vnicaudit.remedy.applying.guest_network import aged, capture, missing, restore
+from vnicaudit.remedy.guest.batch import Device, batch
+from vnicaudit.remedy.guest.network import aged, capture, missing, restore
 
 MAC = "52:54:00:12:34:57"
 LINK = "ip -j -d link show"

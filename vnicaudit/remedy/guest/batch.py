@@ -7,11 +7,11 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from vnicaudit.model.guest_network import GuestAddress, GuestNetwork, GuestRoute
-from vnicaudit.remedy.applying.guest_addresses import address_lines, asking_lines
-from vnicaudit.remedy.applying.guest_links import link_lines, renaming_lines
-from vnicaudit.remedy.applying.guest_neighbours import neighbour_lines
-from vnicaudit.remedy.applying.guest_routes import route_lines
-from vnicaudit.remedy.applying.guest_words import name
+from vnicaudit.remedy.guest.addresses import address_lines, asking_lines
+from vnicaudit.remedy.guest.links import link_lines, renaming_lines
+from vnicaudit.remedy.guest.neighbours import neighbour_lines
+from vnicaudit.remedy.guest.routes import route_lines
+from vnicaudit.remedy.guest.words import name
 
 BATCH = ("ip", "-force", "-batch", "-")
 """``-force``: a line that fails (its route is there already) does not keep back the others."""

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import msgspec
 
 from vnicaudit.errors import GuestError, RefusedError
-from vnicaudit.remedy.applying.guest_answers import Guest, ask
-from vnicaudit.remedy.applying.guest_words import name, shown
+from vnicaudit.remedy.guest.answers import Guest, ask
+from vnicaudit.remedy.guest.words import name, shown
 
 _BY_ITSELF = "0:"
 """The handle of a queueing discipline that the kernel chose; one that was set has another, given or

@@ -13,7 +13,7 @@ import msgspec
 
 from vnicaudit.errors import RefusedError
 from vnicaudit.model.machine import GuestInterface, Ran
-from vnicaudit.remedy.applying.guest_words import shown
+from vnicaudit.remedy.guest.words import shown
 
 T = TypeVar("T")
 

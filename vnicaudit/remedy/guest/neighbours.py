@@ -12,8 +12,8 @@ import msgspec
 
 from vnicaudit.errors import RefusedError
 from vnicaudit.model.guest_network import GuestNeighbour
-from vnicaudit.remedy.applying.guest_answers import Guest, ask
-from vnicaudit.remedy.applying.guest_words import address, mac, name, shown
+from vnicaudit.remedy.guest.answers import Guest, ask
+from vnicaudit.remedy.guest.words import address, mac, name, shown
 
 
 class _Neighbour(msgspec.Struct, frozen=True):

@@ -9,8 +9,8 @@ from __future__ import annotations
 import msgspec
 
 from vnicaudit.errors import RefusedError
-from vnicaudit.remedy.applying.guest_answers import Guest, decoded
-from vnicaudit.remedy.applying.guest_words import shown
+from vnicaudit.remedy.guest.answers import Guest, decoded
+from vnicaudit.remedy.guest.words import shown
 
 
 class _Rule(msgspec.Struct, frozen=True):

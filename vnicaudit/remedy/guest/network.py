@@ -18,14 +18,16 @@ from collections.abc import Iterable, Iterator
 
 from vnicaudit.errors import GuestError, RefusedError
 from vnicaudit.model.guest_network import GuestNetwork
-from vnicaudit.remedy.applying import guest_links, guest_neighbours, guest_routes
-from vnicaudit.remedy.applying.guest_addresses import read_addresses, same
-from vnicaudit.remedy.applying.guest_answers import Guest
-from vnicaudit.remedy.applying.guest_batch import BATCH, Device, aged, batch
-from vnicaudit.remedy.applying.guest_capture import captured
-from vnicaudit.remedy.applying.guest_route_fields import read_routes
-from vnicaudit.remedy.applying.guest_words import mac as mac_word
-from vnicaudit.remedy.applying.guest_words import shown
+from vnicaudit.remedy.guest import links as guest_links
+from vnicaudit.remedy.guest import neighbours as guest_neighbours
+from vnicaudit.remedy.guest import routes as guest_routes
+from vnicaudit.remedy.guest.addresses import read_addresses, same
+from vnicaudit.remedy.guest.answers import Guest
+from vnicaudit.remedy.guest.batch import BATCH, Device, aged, batch
+from vnicaudit.remedy.guest.capture import captured
+from vnicaudit.remedy.guest.route_fields import read_routes
+from vnicaudit.remedy.guest.words import mac as mac_word
+from vnicaudit.remedy.guest.words import shown
 
 __all__ = ["Guest", "aged", "capture", "missing", "restore"]
 

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from tests.remedy.applying.namespaces import MAC, Namespace, namespace
-from tests.remedy.applying.scenario import PLAIN, RICH
+from tests.remedy.guest.namespaces import MAC, Namespace, namespace
+from tests.remedy.guest.scenario import PLAIN, RICH
 from vnicaudit.errors import GuestError, RefusedError
 from vnicaudit.model.guest_network import GuestNetwork
 from vnicaudit.model.machine import Ran
-from vnicaudit.remedy.applying.guest_network import capture, missing, restore
+from vnicaudit.remedy.guest.network import capture, missing, restore
 
 _FLEETING = {"ifindex", "link_index", "valid_life_time", "preferred_life_time", "expires"}
 

@@ -13,9 +13,9 @@ import msgspec
 
 from vnicaudit.errors import RefusedError
 from vnicaudit.model.guest_network import GuestRoute
-from vnicaudit.remedy.applying.guest_answers import Guest, ask
-from vnicaudit.remedy.applying.guest_links import Number
-from vnicaudit.remedy.applying.guest_words import address, name, prefix, shown
+from vnicaudit.remedy.guest.answers import Guest, ask
+from vnicaudit.remedy.guest.links import Number
+from vnicaudit.remedy.guest.words import address, name, prefix, shown
 
 _STATES = frozenset({"dead", "linkdown", "offload", "rt_offload", "trap", "rt_trap", "notify"})
 """Flags that say how it is with a route, not what it is."""

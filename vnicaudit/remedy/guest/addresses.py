@@ -13,9 +13,9 @@ import msgspec
 
 from vnicaudit.errors import RefusedError
 from vnicaudit.model.guest_network import GuestAddress
-from vnicaudit.remedy.applying.guest_answers import Guest, ask
-from vnicaudit.remedy.applying.guest_links import Number
-from vnicaudit.remedy.applying.guest_words import address, name, shown
+from vnicaudit.remedy.guest.answers import Guest, ask
+from vnicaudit.remedy.guest.links import Number
+from vnicaudit.remedy.guest.words import address, name, shown
 
 _FOR_EVER = 2**32 - 1
 _FLAGS = ("nodad", "home", "mngtmpaddr", "noprefixroute", "autojoin")

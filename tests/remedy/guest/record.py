@@ -1,7 +1,7 @@
 """Make the answers in ``data/`` anew: set up a network namespace of this machine, and note what a
 version of ``ip`` says of it.
 
-    python -m tests.remedy.applying.record NAME PROGRAM
+    python -m tests.remedy.guest.record NAME PROGRAM
 
 NAME is the file's (``iproute2-6.1.0``), PROGRAM that version's ``ip``. Needs root, and ``ip`` and
 ``tc`` of its own.
@@ -14,10 +14,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from tests.remedy.applying.namespaces import MAC, Namespace, namespace
-from tests.remedy.applying.scenario import PLAIN, REFUSED, RICH
+from tests.remedy.guest.namespaces import MAC, Namespace, namespace
+from tests.remedy.guest.scenario import PLAIN, REFUSED, RICH
 from vnicaudit.model.machine import Ran
-from vnicaudit.remedy.applying.guest_network import capture
+from vnicaudit.remedy.guest.network import capture
 
 DATA = Path(__file__).parent / "data"
 _FAMILIES = ("-4", "-6")

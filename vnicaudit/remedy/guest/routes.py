@@ -11,8 +11,8 @@ from ipaddress import ip_interface
 
 from vnicaudit.errors import RefusedError
 from vnicaudit.model.guest_network import GuestAddress, GuestRoute
-from vnicaudit.remedy.applying.guest_route_fields import Fields, Route, described, guest_route
-from vnicaudit.remedy.applying.guest_words import address, name, prefix, shown
+from vnicaudit.remedy.guest.route_fields import Fields, Route, described, guest_route
+from vnicaudit.remedy.guest.words import address, name, prefix, shown
 
 _OWN_METRIC = 256
 """The kernel's, for the prefix of an IPv6 address (IP6_RT_PRIO_ADDRCONF)."""

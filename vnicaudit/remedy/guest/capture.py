@@ -6,25 +6,25 @@ from collections.abc import Iterable
 
 from vnicaudit.errors import RefusedError
 from vnicaudit.model.guest_network import GuestAddress, GuestNetwork, GuestRoute
-from vnicaudit.remedy.applying.guest_addresses import (
+from vnicaudit.remedy.guest.addresses import (
     Info,
     guest_address,
     made_by_kernel,
     read_addresses,
 )
-from vnicaudit.remedy.applying.guest_answers import Guest
-from vnicaudit.remedy.applying.guest_batch import BATCH, Device, batch
-from vnicaudit.remedy.applying.guest_links import Link, check_alone, link_of, read_links, settings
-from vnicaudit.remedy.applying.guest_losses import (
+from vnicaudit.remedy.guest.answers import Guest
+from vnicaudit.remedy.guest.batch import BATCH, Device, batch
+from vnicaudit.remedy.guest.links import Link, check_alone, link_of, read_links, settings
+from vnicaudit.remedy.guest.losses import (
     check_disciplines,
     kernel_settings,
     routers_routes_stay,
 )
-from vnicaudit.remedy.applying.guest_neighbours import read_neighbours
-from vnicaudit.remedy.applying.guest_route_fields import locked, read_routes
-from vnicaudit.remedy.applying.guest_routes import guest_routes
-from vnicaudit.remedy.applying.guest_rules import ruled
-from vnicaudit.remedy.applying.guest_words import name, shown
+from vnicaudit.remedy.guest.neighbours import read_neighbours
+from vnicaudit.remedy.guest.route_fields import locked, read_routes
+from vnicaudit.remedy.guest.routes import guest_routes
+from vnicaudit.remedy.guest.rules import ruled
+from vnicaudit.remedy.guest.words import name, shown
 
 _ENTRIES_MAX = 4096
 
