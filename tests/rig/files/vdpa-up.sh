@@ -12,7 +12,7 @@ testpmd() {
         -- --total-num-mbufs=8192 --txd=512 --rxd=512 --no-lsc-interrupt --stats-period 3600
 }
 # Where packets cannot be delivered it says so for each of them.
-testpmd 2>&1 | { head -c 100000 >$log; cat; } >/dev/null 2>&1 </dev/null &
+testpmd 2>&1 </dev/null | { head -c 100000 >$log; cat; } >/dev/null 2>&1 &
 timeout 60 sh -c 'until [ -e /dev/vduse/rig ]; do sleep 0.1; done'
 timeout 60 vdpa dev add name rig mgmtdev vduse
 timeout 60 sh -c 'until [ -e /dev/vhost-vdpa-0 ]; do sleep 0.1; done'

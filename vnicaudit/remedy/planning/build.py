@@ -41,11 +41,12 @@ class Planner:
         options: PlanOptions,
         devices: tuple[VdpaDevice, ...] | None,
         names: Names,
+        users: Mapping[tuple[str, str], str],
     ) -> None:
-        """``devices``: the vDPA devices of this machine; None where it has not been looked at."""
+        """``devices`` and ``users``: see :class:`Wishing`."""
         self._work = work
         self._options = options
-        self._wishing = Wishing(options, devices)
+        self._wishing = Wishing(options, devices, users)
         self._names = names
 
     def plan(self, source: Source) -> Iterator[Step | Left]:

@@ -17,7 +17,7 @@ from vnicaudit.remedy.hypervisor import vdpa_devices
 from vnicaudit.remedy.planning.build import Planner
 from vnicaudit.remedy.planning.guests import GuestNames, nobody_asked
 from vnicaudit.remedy.planning.options import PlanOptions
-from vnicaudit.remedy.planning.source import sources
+from vnicaudit.remedy.planning.source import Source, sources
 
 Progress = Callable[[str, int], None]
 
@@ -31,7 +31,8 @@ def make_plan(
     targets = tuple(targets)
     devices = vdpa_devices() if options.to == "vdpa" else None
     guests = GuestNames(run.live.deadline) if run.live.agent else None
-    planner = Planner(work, options, devices, guests or nobody_asked)
+    users = {} if options.to == "virtio" else _users(targets, run)
+    planner = Planner(work, options, devices, guests or nobody_asked, users)
     steps: list[Step] = []
     left: list[Left] = []
     errors: list[str] = []
@@ -58,6 +59,18 @@ def make_plan(
         left=tuple(left),
         errors=tuple(errors),
     )
+
+
+def _users(targets: Iterable[Target], run: RunOptions) -> dict[tuple[str, str], str]:
+    """Who has which device or socket already: two guests on one of them is one too many."""
+    return {
+        (target.name, nic.source): source.domain.name
+        for target in targets
+        for source in sources(target, run)
+        if isinstance(source, Source)
+        for nic in source.domain.nics
+        if nic.source is not None and nic.declared.type in ("vdpa", "vhostuser")
+    }
 
 
 def _error(error: ReadError, target: Target) -> str:

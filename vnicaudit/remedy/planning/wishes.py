@@ -5,7 +5,7 @@ What only comes up when the model is virtio belongs to the same step.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -42,12 +42,17 @@ class Wish(NamedTuple):
 
 class Wishing:
     """Finds what is to become of NICs. ``devices``: the vDPA devices of this machine; None where
-    it was not looked at."""
+    it was not looked at. ``users``: (target, device or socket) -> a domain that has it already."""
 
-    def __init__(self, options: PlanOptions, devices: tuple[VdpaDevice, ...] | None) -> None:
+    def __init__(
+        self,
+        options: PlanOptions,
+        devices: tuple[VdpaDevice, ...] | None,
+        users: Mapping[tuple[str, str], str],
+    ) -> None:
         self._options = options
         self._devices = devices
-        self._given: dict[str, str] = {}
+        self._users = users
 
     def wish(self, judged: Judged, nic: Nic, tuning: NicTuning | None) -> Wish | None:
         """All changes of one NIC; None where there is none to make. Raises RefusedError where
@@ -92,7 +97,9 @@ class Wishing:
         source = judged.source
         if wish.nic.declared.iommu == "on" or source.file is not None:
             return wish
-        if source.domain.declared.arch not in S390 or not reading().uses_iommu(source.text):
+        if source.domain.declared.arch not in S390:
+            return wish
+        if not (source.domain.declared.encrypted or reading().uses_iommu(source.text)):
             return wish
         change = Change("iommu", None, "on", safe=True, reason=_IOMMU)
         return wish._replace(changes=(*wish.changes, change))
@@ -125,9 +132,9 @@ class Wishing:
             self._devices if source.local else None, options.socket_mode, options.accepted,
             reading().memory_kib(source.text),
         )  # fmt: skip
-        user = self._given.setdefault(device, source.domain.name)
-        twice = (f"{device} is given to {user} by this plan",) if user != source.domain.name else ()
-        return Wish(nic, made.changes, (), made.blocked + twice, made.losses, made.notes)
+        user = self._users.get((source.target, device), source.domain.name)
+        taken = () if user == source.domain.name else (f"{device} is used by domain {user}",)
+        return Wish(nic, made.changes, (), made.blocked + taken, made.losses, made.notes)
 
     def _may(self, change: Change, judged: Judged, nic: Nic) -> bool:
         return _settled(change, judged, nic).safe or self._options.unsafe

@@ -1,0 +1,404 @@
+"""A host that answers at once and a clock that only moves when somebody waits.
+
+What a real libvirtd and real guests do is shown in ``tests/rig``; here each call that changes
+something can be the last one, in every order, within seconds.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from vnicaudit.errors import ActionError, GuestError
+from vnicaudit.model.finding import Change, NicRef
+from vnicaudit.model.guest_network import GuestLink, GuestNetwork
+from vnicaudit.model.machine import MachineState, Traffic
+from vnicaudit.model.plan import MODES, Mode, ModeOption, Step
+from vnicaudit.remedy.applying import hosts, hotswap, journal, means, state, unit
+from vnicaudit.remedy.applying.engine import Order, apply
+from vnicaudit.remedy.applying.means import Limits
+from vnicaudit.remedy.applying.runner import Ended
+from vnicaudit.remedy.applying.schedule import Schedule
+from vnicaudit.remedy.applying.state import StateFolder
+from vnicaudit.remedy.definitions import rewritten
+from vnicaudit.remedy.digests import digest
+from vnicaudit.remedy.guest import agent
+from vnicaudit.remedy.planning.diffs import unified_diff
+
+TARGET = "qemu:///system"
+CHANGE = Change("model", "e1000", "virtio", safe=True)
+UNPLUG_SECONDS = 0.3
+SHUTDOWN_SECONDS = 2.0
+BIND_SECONDS = 0.4
+
+
+class Killed(BaseException):
+    """The program was ended here."""
+
+
+class Clock:
+    """Stands for :mod:`time`."""
+
+    def __init__(self) -> None:
+        self.seconds = 1_000_000.0
+
+    def monotonic(self) -> float:
+        """Seconds."""
+        return self.seconds
+
+    time = monotonic
+
+    def sleep(self, seconds: float) -> None:
+        """Let time pass."""
+        self.seconds += seconds
+
+    def now(self) -> str:
+        """As the journal writes it."""
+        return datetime.fromtimestamp(self.seconds, timezone.utc).isoformat()
+
+
+def definition(name: str, number: int, *, nics: int = 1) -> bytes:
+    """The persistent definition of one of the guests, as it is at first."""
+    interfaces = "".join(
+        f"""\
+    <interface type='bridge'>
+      <mac address='{mac_of(number, nic)}'/>
+      <source bridge='br0'/>
+      <model type='e1000'/>
+      <address type='pci' domain='0x0000' bus='0x00' slot='0x{2 + nic:02x}' function='0x0'/>
+    </interface>
+"""
+        for nic in range(1, nics + 1)
+    )
+    return f"""\
+<domain type='kvm'>
+  <name>{name}</name>
+  <uuid>{uuid_of(number)}</uuid>
+  <memory unit='KiB'>262144</memory>
+  <vcpu placement='static'>1</vcpu>
+  <os>
+    <type arch='x86_64' machine='pc-i440fx-7.2'>hvm</type>
+  </os>
+  <on_poweroff>destroy</on_poweroff>
+  <devices>
+{interfaces}    <graphics type='vnc' passwd='s3cret'/>
+  </devices>
+</domain>
+""".encode()
+
+
+def mac_of(number: int, nic: int = 1) -> str:
+    """The MAC of a NIC."""
+    return f"52:54:00:00:{number:02x}:{nic:02x}"
+
+
+def uuid_of(number: int) -> str:
+    """The UUID of a guest."""
+    return f"00000000-0000-4000-8000-{number:012d}"
+
+
+class Machine:
+    """A domain, and the guest in it. ``deaf``: it does not shut down; ``driverless``: it has no
+    virtio driver; ``stubborn``: it gives no NIC up."""
+
+    def __init__(self, world: World, number: int, *, nics: int = 1) -> None:
+        self.name = f"guest-{number}"
+        self.uuid = uuid_of(number)
+        self.macs = tuple(mac_of(number, nic) for nic in range(1, nics + 1))
+        self.persistent = definition(self.name, number, nics=nics)
+        self.running: bytes | None = None
+        self.deaf = self.driverless = self.stubborn = False
+        self.refuses: dict[str, str] = {}
+        self.managed_save = False
+        self._world = world
+        self._off_at: float | None = None
+        self._gone_at: dict[str, float] = {}
+        self._bound_at: dict[str, float] = {}
+        self._set_up: set[str] = set()
+
+    def boot(self) -> None:
+        """It runs, and has set its NICs up."""
+        self.running = self.persistent
+        self._bound_at = dict.fromkeys(self.macs, self._world.clock.seconds)
+        self._set_up = set(self.macs)
+
+    @property
+    def active(self) -> bool:
+        """Whether it runs now."""
+        self._catch_up()
+        return self.running is not None
+
+    @property
+    def at_work(self) -> dict[str, str]:
+        """What it runs: MAC -> model, of the NICs that its guest has set up."""
+        self._catch_up()
+        models = self._models(self.running or b"")
+        return {mac: model for mac, model in models.items() if mac in self._set_up}
+
+    def state(self) -> MachineState:
+        self._catch_up()
+        phase = "off" if self.running is None else "running"
+        return MachineState(
+            phase, persistent=True, managed_save=self.managed_save, memory_snapshots=0, job=False,
+            migrating=False,
+        )  # fmt: skip
+
+    def definition(self, *, secrets: bool) -> bytes:
+        return self.persistent if secrets else self.persistent.replace(b" passwd='s3cret'", b"")
+
+    def live(self) -> bytes:
+        self._catch_up()
+        return self.persistent if self.running is None else self.running
+
+    def define(self, text: bytes) -> None:
+        with self._call("define"):
+            self.persistent = text
+
+    def shut_down(self, *, agent: bool) -> None:
+        with self._call("shut_down"):
+            if self.running is None:
+                raise ActionError("cannot shut down: domain is not running")
+            if not self.deaf and self._off_at is None:
+                self._off_at = self._world.clock.seconds + SHUTDOWN_SECONDS
+
+    def power_off(self) -> None:
+        with self._call("power_off"):
+            self.running = None
+
+    def start(self) -> None:
+        with self._call("start"):
+            self._catch_up()
+            if self.running is not None:
+                raise ActionError("cannot start the domain: it is running")
+            self._off_at = None
+            self._gone_at = {}
+            self.boot()
+
+    def detach(self, element: bytes) -> None:
+        with self._call("detach"):
+            self._catch_up()
+            mac = self._mac(element)
+            if mac in self._gone_at:
+                raise ActionError("Device net0 is already in the process of unplug")
+            if element not in (self.running or b""):
+                raise ActionError("cannot detach: device not found")
+            if not self.stubborn:
+                self._gone_at[mac] = self._world.clock.seconds + UNPLUG_SECONDS
+
+    def attach(self, element: bytes) -> None:
+        with self._call("attach"):
+            self._catch_up()
+            if self.running is None:
+                raise ActionError("cannot attach: domain is not running")
+            mac = self._mac(element)
+            if mac in self._models(self.running):
+                raise AssertionError("two NICs with one MAC")
+            devices = b"  <devices>\n"
+            self.running = self.running.replace(devices, devices + element + b"\n")
+            self._bound_at[mac] = self._world.clock.seconds + BIND_SECONDS
+
+    def traffic(self, device: str) -> Traffic | None:
+        del device
+        return None
+
+    def addresses(self, source: str) -> dict[str, tuple[str, ...]]:
+        del source
+        return {}
+
+    def ask_agent(self, command: str, seconds: int, **arguments: object) -> Any:
+        del seconds, arguments
+        self._catch_up()
+        if self.running is None:
+            raise GuestError("domain is not running")
+        if command == "guest-ping":
+            return {}
+        return [
+            {"name": "eth0", "hardware-address": mac, "ip-addresses": self._addresses(mac)}
+            for mac in self._bound()
+        ]
+
+    def captured(self, mac: str) -> GuestNetwork:
+        """Stands for what would be read by ``ip``."""
+        if mac not in self._set_up:
+            raise GuestError("nothing is set up")
+        return GuestNetwork(mac, "eth0", 2, GuestLink(up=True, mtu=1500))
+
+    def restored(self, mac: str) -> None:
+        """Stands for what would be set by ``ip``."""
+        if mac not in self._bound():
+            raise GuestError(f"no interface of the guest has the MAC address {mac}")
+        self._set_up.add(mac)
+
+    def missing(self, mac: str) -> tuple[str, ...]:
+        """Stands for a look by ``ip``."""
+        return () if mac in self._set_up else (f"the interface with the MAC address {mac}",)
+
+    def _catch_up(self) -> None:
+        """What the guest has done meanwhile."""
+        now = self._world.clock.seconds
+        if self._off_at is not None and now >= self._off_at:
+            self.running = None
+            self._off_at = None
+        for mac in [mac for mac, at in self._gone_at.items() if now >= at]:
+            del self._gone_at[mac]
+            self._set_up.discard(mac)
+            self._bound_at.pop(mac, None)
+            if self.running is not None:
+                self.running = re.sub(
+                    rb"<interface (?:(?!<interface ).)*?" + mac.encode() + rb".*?</interface>\s*",
+                    b"", self.running, flags=re.DOTALL,
+                )  # fmt: skip
+
+    def _bound(self) -> list[str]:
+        now, models = self._world.clock.seconds, self._models(self.running or b"")
+        return [
+            mac for mac, at in self._bound_at.items()
+            if mac in models and now >= at and not (self.driverless and models[mac] == "virtio")
+        ]  # fmt: skip
+
+    def _addresses(self, mac: str) -> list[dict[str, object]]:
+        return [{"ip-address": "192.0.2.1", "prefix": 24}] if mac in self._set_up else []
+
+    def _models(self, text: bytes) -> dict[str, str]:
+        found = re.findall(rb"<mac address='(.*?)'.*?<model type='(.*?)'", text, re.DOTALL)
+        return {mac.decode(): model.decode() for mac, model in found}
+
+    def _mac(self, element: bytes) -> str:
+        (mac,) = re.findall(rb"<mac address='(.*?)'", element)
+        return str(mac.decode())
+
+    @contextmanager
+    def _call(self, name: str) -> Iterator[None]:
+        self._world.calls.append((self.name, name))
+        self._world.passing(f"before {name}")
+        if name in self.refuses:
+            raise ActionError(self.refuses[name])
+        yield
+        self._world.passing(f"behind {name}")
+
+
+class World:
+    """A host, its guests, and the program that works on them, which may be ended anywhere."""
+
+    uri = TARGET
+    key = "host"
+    name = "host.example"
+    local = False
+    deadline = 30.0
+
+    def __init__(self, folder: Path, guests: int = 1, nics: int = 1) -> None:
+        self.clock = Clock()
+        self.folder = folder
+        self.machines = [Machine(self, number, nics=nics) for number in range(1, guests + 1)]
+        self.calls: list[tuple[str, str]] = []
+        self.passed: list[str] = []
+        self.kill_at: int | None = None
+        self.told: list[tuple[str, str]] = []
+
+    def machine(self, uuid: str) -> Machine:
+        """The guest with that UUID."""
+        (found,) = (machine for machine in self.machines if machine.uuid == uuid)
+        return found
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+    def passing(self, place: str) -> None:
+        """Ends the program where that was asked for."""
+        self.passed.append(place)
+        if self.kill_at is not None and len(self.passed) > self.kill_at:
+            raise Killed(place)
+
+    def order(self, mode: Mode = "next-boot", **given: Any) -> Order:
+        """What is asked for."""
+        limits = Limits(given.pop("guest_deadline", 60.0), given.pop("force_off", False))
+        schedule = Schedule(**given)
+        return Order(mode, limits, schedule, self.deadline, StateFolder(str(self.folder)))
+
+    def plan(self) -> tuple[Step, ...]:
+        """Virtio for every NIC."""
+        return tuple(
+            step_of(machine, nic)
+            for machine in self.machines for nic in range(1, len(machine.macs) + 1)
+        )  # fmt: skip
+
+    def apply(self, steps: tuple[Step, ...], order: Order, text: bytes = b"plan") -> Ended:
+        """Carry it out, or go on with it."""
+        return apply(steps, text, order, lambda name, said: self.told.append((name, said)))
+
+
+def step_of(machine: Machine, nic: int = 1) -> Step:
+    """One NIC's step."""
+    shown = machine.definition(secrets=False)
+    return Step(
+        id=f"{machine.name}-{nic}",
+        platform="libvirt",
+        target=TARGET,
+        nic=NicRef(machine.name, machine.uuid, machine.macs[nic - 1], nic - 1),
+        owner="libvirt",
+        to="virtio",
+        rules=("VNIC001",),
+        changes=(CHANGE,),
+        readiness="ready",
+        safe=True,
+        reason="",
+        running=machine.active,
+        modes=tuple(ModeOption(mode, possible=True) for mode in MODES),
+        digest=digest(shown),
+        diff=unified_diff(shown, rewritten(shown, nic, (CHANGE,)), machine.name),
+    )
+
+
+def installed(world: World, monkeypatch: pytest.MonkeyPatch) -> World:
+    """Have the product work on it."""
+    monkeypatch.setattr(hosts, "connect", lambda uri, *, deadline: world)
+    for module in (means, hotswap, unit, agent):
+        monkeypatch.setattr(module, "time", world.clock)
+    monkeypatch.setattr(journal, "now", world.clock.now)
+    _watch_lines(world, monkeypatch)
+    _watch_files(world, monkeypatch)
+    _stand_for_ip(monkeypatch)
+    return world
+
+
+def _watch_lines(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = journal.Journal.write
+
+    def write(one: journal.Journal, event: str, unit: str = "", **data: Any) -> None:
+        world.passing(f"before line {event}")
+        real(one, event, unit, **data)
+        world.passing(f"behind line {event}")
+
+    monkeypatch.setattr(journal.Journal, "write", write)
+
+
+def _watch_files(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = state.os.replace
+
+    def put(part: Path, path: Path) -> None:
+        world.passing(f"before file {path.name}")
+        real(part, path)
+        world.passing(f"behind file {path.name}")
+
+    monkeypatch.setattr(state.os, "replace", put)
+
+
+def _stand_for_ip(monkeypatch: pytest.MonkeyPatch) -> None:
+    network = hotswap.guest_network
+    of = agent.GuestAgent
+
+    def machine(one: object) -> Machine:
+        assert isinstance(one, of)
+        found = one._machine
+        assert isinstance(found, Machine)
+        return found
+
+    monkeypatch.setattr(network, "capture", lambda one, mac: machine(one).captured(mac))
+    monkeypatch.setattr(network, "restore", lambda one, mac, _what: machine(one).restored(mac))
+    monkeypatch.setattr(network, "missing", lambda one, mac, _what: machine(one).missing(mac))
