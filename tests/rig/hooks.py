@@ -68,7 +68,7 @@ class Ended(NamedTuple):
     passed: tuple[Passed, ...]
     seconds: float
 
-    def count(self, place: str, what: str) -> int:
+    def times(self, place: str, what: str) -> int:
         """How often it passed that place."""
         return self.passed.count(Passed(place, what))
 
@@ -146,7 +146,7 @@ class _Places:
     def watch(self) -> None:
         """From now on."""
         journal.Journal.write = self._line(journal.Journal.write)  # type: ignore[method-assign]
-        state.os = _Os(self._file)  # type: ignore[attr-defined]
+        state.os = _Os(self._file)  # type: ignore[attr-defined, assignment]
         for name in _CALLS:
             setattr(control.Machine, name, self._call(name, getattr(control.Machine, name)))
 
@@ -165,15 +165,16 @@ class _Places:
         if self._pass(place, what):
             self._happen()
 
-    def _line(self, real: Callable[..., None]) -> Callable[..., None]:
-        def write(one: journal.Journal, event: str, unit: str = "", **data: Any) -> None:
+    def _line(self, real: Callable[..., journal.Entry]) -> Callable[..., journal.Entry]:
+        def write(one: journal.Journal, event: str, unit: str = "", **data: Any) -> journal.Entry:
             self._at("before line", event)
             if self._pass("within line", event):
                 text = msgspec.json.encode(journal.Entry(journal.now(), event, unit, data))
                 os.write(one._descriptor, text[: len(text) // 2])
                 self._happen()
-            real(one, event, unit, **data)
+            entry = real(one, event, unit, **data)
             self._at("behind line", event)
+            return entry
 
         return write
 

@@ -16,6 +16,7 @@ from vnicaudit.errors import UsageError
 
 if TYPE_CHECKING:
     from vnicaudit.audit.baseline import Baseline
+    from vnicaudit.audit.settings_keys import Settings
 
 
 class Orders(msgspec.Struct, frozen=True):
@@ -45,10 +46,7 @@ def orders_of(given: dict[str, Any], targets: list[Target]) -> Orders:
     orders = Orders(
         targets=targets,
         reading=read,
-        rules=_rules(
-            _split(given["selected"]) or settings.select,
-            _split(given["ignored"]) or settings.ignore,
-        ),
+        rules=rules_of(given, settings),
         fail_on="never" if given["exit_zero"] else given["fail_on"] or settings.fail_on,
         baseline=_known(baseline),
         outputs=outputs,
@@ -84,8 +82,12 @@ def _check_changed(orders: Orders) -> None:
             )
 
 
-def _rules(selected: tuple[str, ...], ignored: tuple[str, ...]) -> tuple[str, ...]:
-    rules = select(selected, ignored)
+def rules_of(given: dict[str, Any], settings: Settings) -> tuple[str, ...]:
+    """The rules that ``--select`` and ``--ignore``, or else the settings, leave. Raises UsageError
+    where that is none."""
+    rules = select(
+        _split(given["selected"]) or settings.select, _split(given["ignored"]) or settings.ignore
+    )
     if not rules:
         raise UsageError("--select and --ignore leave no rule: nothing would be judged")
     return rules

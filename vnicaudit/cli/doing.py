@@ -54,7 +54,7 @@ def dry_run(looked_at: list[tuple[str, str]], words: str) -> int:
 
 
 def ended(done: Ended, given: dict[str, Any], *, refused: bool = False) -> int:
-    """Print how it went; the exit code."""
+    """Print how a run went; the exit code."""
     from vnicaudit.reports.paint import Paint
     from vnicaudit.reports.runs.text import render_one
     from vnicaudit.reports.safe import safe
@@ -71,7 +71,13 @@ def ended(done: Ended, given: dict[str, Any], *, refused: bool = False) -> int:
             f"rollback {done.run.id} takes it back",
             err=True,
         )
-    return code_of(done.run, refused=refused)
+    return code_of_undone(done.run) if done.taken_back else code_of(done.run, refused=refused)
+
+
+def code_of_undone(run: RunRecord) -> int:
+    """Of a run that was left in the middle, and was to be undone: that is no failure."""
+    outcomes = {unit.outcome for unit in run.steps}
+    return RefusedError.exit_code if outcomes & {"failed", "unfinished"} else 0
 
 
 def code_of(run: RunRecord, *, refused: bool) -> int:

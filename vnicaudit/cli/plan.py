@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import re
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from vnicaudit.audit.catalogue import select
+from vnicaudit.audit.catalogue import rule_ids
 from vnicaudit.audit.run import prepared
 from vnicaudit.audit.suppressions import Suppressor
 from vnicaudit.audit.work import AuditWork
+from vnicaudit.cli.audit_orders import rules_of
 from vnicaudit.cli.options import output_options, reading_options
 from vnicaudit.cli.progress import Progress
 from vnicaudit.cli.reading import Reading, reading, screen
@@ -19,8 +22,13 @@ from vnicaudit.errors import TargetError, UsageError
 from vnicaudit.model.plan import GOALS
 
 if TYPE_CHECKING:
-    from vnicaudit.model.plan import Plan
+    from vnicaudit.model.plan import Goal, Plan
     from vnicaudit.remedy.planning.options import PlanOptions
+
+_HEAD = 100
+"""Bytes in which a plan says what it is."""
+
+_MAC = re.compile(r"[0-9a-f]{2}(?::[0-9a-f]{2}){5}")
 
 _EPILOG = """\b
 Examples:
@@ -118,7 +126,8 @@ def command(targets: tuple[str, ...], **given: Any) -> int:
     from vnicaudit.remedy.planning.run import make_plan
 
     progress = Progress(enabled=not given["quiet"])
-    plan = make_plan(found, _work(given, read), read.options, _with_policy(options, read), progress)
+    work, by_all = _works(given, read)
+    plan = make_plan(found, work, by_all, read.options, _with_policy(options, read), progress)
     progress.clear()
     _write(plan, given)
     return TargetError.exit_code if plan.errors else 0
@@ -143,15 +152,38 @@ def _options(given: dict[str, Any]) -> PlanOptions:
     for path in wanted:
         if not path.startswith("/"):
             raise UsageError(f"{path}: give the whole path")
+    _check_accepted(given["accepted"], to)
     return PlanOptions(
         to=to,
         domains=frozenset(given["domains"]),
-        macs=tuple(mac.lower() for mac in given["macs"]),
+        macs=_macs(given["macs"]),
         accepted=frozenset(given["accepted"]),
         devices=wanted,
         socket_mode=given["socket_mode"],
         unsafe=given["include_unsafe"],
     )
+
+
+def _macs(given: tuple[str, ...]) -> tuple[str, ...]:
+    macs = tuple(mac.strip().lower() for mac in given)
+    for mac in macs:
+        if _MAC.fullmatch(mac) is None:
+            raise UsageError(f"--nic {mac!r}: give a MAC address, as 52:54:00:12:34:56")
+        if macs.count(mac) > 1:
+            raise UsageError(f"--nic {mac} is given twice")
+    return macs
+
+
+def _check_accepted(names: tuple[str, ...], to: Goal) -> None:
+    """A name that nothing is called would be accepted in vain."""
+    from vnicaudit.remedy.planning.backends import functions_lost
+
+    if names and to == "virtio":
+        raise UsageError("--accept-loss is for --to vdpa and vhostuser: virtio loses nothing")
+    known = functions_lost(to)
+    for name in names:
+        if name not in known:
+            raise UsageError(f"--accept-loss {name}: --to {to} loses {', '.join(known)}")
 
 
 def _with_policy(options: PlanOptions, read: Reading) -> PlanOptions:
@@ -160,9 +192,15 @@ def _with_policy(options: PlanOptions, read: Reading) -> PlanOptions:
     return replace(options, policy=read.settings.settings.policy)
 
 
-def _work(given: dict[str, Any], read: Reading) -> AuditWork:
-    settings = read.settings.settings
-    rules = select(given["selected"] or settings.select, given["ignored"] or settings.ignore)
+def _works(given: dict[str, Any], read: Reading) -> tuple[AuditWork, AuditWork]:
+    """What judges by the rules that are asked for, and what judges by all; the same where all
+    are asked for."""
+    rules = rules_of(given, read.settings.settings)
+    work = _work(rules, read)
+    return work, work if rules == rule_ids() else _work(rule_ids(), read)
+
+
+def _work(rules: tuple[str, ...], read: Reading) -> AuditWork:
     suppressor = Suppressor(read.settings.suppressions, date.today(), rules)
     return AuditWork(rules, read.assumptions, suppressor, {})
 
@@ -176,11 +214,7 @@ def _write(plan: Plan, given: dict[str, Any]) -> None:
         emit(to_json(plan).decode())
         return
     if given["output"]:
-        try:
-            with open(given["output"], "wb") as stream:
-                stream.write(to_json(plan))
-        except OSError as error:
-            raise UsageError(f"{given['output']}: {error.strerror}") from None
+        _write_file(given["output"], to_json(plan))
     options = screen(given)
     for text in render(plan, options, Paint(color=options.color)):
         emit(text)
@@ -189,3 +223,21 @@ def _write(plan: Plan, given: dict[str, Any]) -> None:
         click.echo(
             f"Written to {given['output']}; next: vnicaudit apply {given['output']}", err=True
         )
+
+
+def _write_file(path: str, text: bytes) -> None:
+    """In the place of an earlier plan, or of nothing: never of a definition."""
+    try:
+        if os.path.isfile(path) and not _is_plan(path):
+            raise UsageError(f"{path}: it is there, and no plan: give another name")
+        with open(path, "wb") as stream:
+            stream.write(text)
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}") from None
+
+
+def _is_plan(path: str) -> bool:
+    """Whether a file begins as a plan does, of whatever version; an empty one is as good."""
+    with open(path, "rb") as stream:
+        head = stream.read(_HEAD)
+    return not head or b'"schema": "vnicaudit.plan/' in head

@@ -16,6 +16,7 @@ from vnicaudit.cli.remedy_options import (
     state_option,
 )
 from vnicaudit.cli.runs import run_ids
+from vnicaudit.errors import RefusedError
 
 _EPILOG = """\b
 Examples:
@@ -60,4 +61,6 @@ def command(run: str, **given: Any) -> int:
     if given["dry_run"]:
         return dry_run(look(run, chosen, order), "would be taken back")
     asked(f"Take run {run} back, --mode {mode}?", yes=given["yes"])
-    return ended(rollback(run, chosen, order, telling(quiet=given["quiet"])), given)
+    went = rollback(run, chosen, order, telling(quiet=given["quiet"]))
+    codes = [ended(one, given) for one in went]
+    return RefusedError.exit_code if RefusedError.exit_code in codes else max(codes)

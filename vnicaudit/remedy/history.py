@@ -13,6 +13,7 @@ from vnicaudit.remedy.applying.journal import Entry, entries
 from vnicaudit.remedy.applying.sheet import RunSheet, UnitSheet, read_sheet, write_sheet
 from vnicaudit.remedy.applying.state import StateFolder
 
+TAKEN_BACK = "taken back"
 _BAD = ("failed", "refused", "not-reached")
 
 
@@ -23,6 +24,14 @@ class Past(NamedTuple):
     sheet: RunSheet
     entries: tuple[Entry, ...]
     ended: bool
+
+    @property
+    def taken_back(self) -> bool:
+        """It was ended in the middle, and what was begun of it undone."""
+        return any(
+            entry.event == "end" and entry.data.get("stopped") == TAKEN_BACK
+            for entry in self.entries
+        )
 
     def of(self, key: str) -> tuple[Entry, ...]:
         """The lines about one unit."""
@@ -74,6 +83,11 @@ def all_past(state: StateFolder) -> Iterator[Past]:
             yield found
 
 
+def unfinished(state: StateFolder) -> Iterator[Past]:
+    """Those that did not come to their end, newest first."""
+    return (found for found in all_past(state) if not found.ended)
+
+
 def runs(folder: str) -> list[RunRecord]:
     """Every run in a state folder, newest first. Raises UsageError for what cannot be read."""
     return [record(found) for found in all_past(StateFolder(folder))]
@@ -91,7 +105,7 @@ def record(found: Past) -> RunRecord:
         plan=found.sheet.plan,
         mode=found.sheet.mode,
         targets=found.sheet.targets,
-        outcome=_outcome(units, ended=found.ended),
+        outcome=_outcome(units, ended=found.ended, taken_back=found.taken_back),
         steps=units,
     )
 
@@ -122,11 +136,13 @@ def _with(unit: UnitRun, **changed: Any) -> UnitRun:
 
 
 def _outcome(
-    units: Iterable[UnitRun], *, ended: bool
+    units: Iterable[UnitRun], *, ended: bool, taken_back: bool
 ) -> Literal["done", "failed", "rolled-back", "unfinished"]:
     if not ended:
         return "unfinished"
     outcomes = {unit.outcome for unit in units}
+    if taken_back:
+        return "failed" if "failed" in outcomes else "rolled-back"
     if "rolled-back" in outcomes:
         return "rolled-back"
     return "failed" if outcomes & set(_BAD) else "done"

@@ -6,6 +6,7 @@ something can be the last one, in every order, within seconds.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,7 +21,7 @@ from vnicaudit.model.finding import Change, NicRef
 from vnicaudit.model.guest_network import GuestLink, GuestNetwork
 from vnicaudit.model.machine import MachineState, Traffic
 from vnicaudit.model.plan import MODES, Mode, ModeOption, Step
-from vnicaudit.remedy.applying import hosts, hotswap, journal, means, state, unit
+from vnicaudit.remedy.applying import hosts, hotswap, journal, means, unit
 from vnicaudit.remedy.applying.engine import Order, apply
 from vnicaudit.remedy.applying.means import Limits
 from vnicaudit.remedy.applying.runner import Ended
@@ -28,7 +29,7 @@ from vnicaudit.remedy.applying.schedule import Schedule
 from vnicaudit.remedy.applying.state import StateFolder
 from vnicaudit.remedy.definitions import rewritten
 from vnicaudit.remedy.digests import digest
-from vnicaudit.remedy.guest import agent
+from vnicaudit.remedy.guest import agent, network
 from vnicaudit.remedy.planning.diffs import unified_diff
 
 TARGET = "qemu:///system"
@@ -55,8 +56,8 @@ class Clock:
     time = monotonic
 
     def sleep(self, seconds: float) -> None:
-        """Let time pass."""
-        self.seconds += seconds
+        """Let time pass, in larger steps than who waits for a real guest."""
+        self.seconds += max(seconds, 0.1)
 
     def now(self) -> str:
         """As the journal writes it."""
@@ -161,6 +162,7 @@ class Machine:
             self.persistent = text
 
     def shut_down(self, *, agent: bool) -> None:
+        del agent
         with self._call("shut_down"):
             if self.running is None:
                 raise ActionError("cannot shut down: domain is not running")
@@ -357,10 +359,11 @@ def step_of(machine: Machine, nic: int = 1) -> Step:
 
 def installed(world: World, monkeypatch: pytest.MonkeyPatch) -> World:
     """Have the product work on it."""
-    monkeypatch.setattr(hosts, "connect", lambda uri, *, deadline: world)
+    monkeypatch.setattr(hosts, "connect", lambda _uri, **_deadline: world)
     for module in (means, hotswap, unit, agent):
         monkeypatch.setattr(module, "time", world.clock)
     monkeypatch.setattr(journal, "now", world.clock.now)
+    monkeypatch.setattr(os, "fsync", lambda _descriptor: None)  # no power is lost here
     _watch_lines(world, monkeypatch)
     _watch_files(world, monkeypatch)
     _stand_for_ip(monkeypatch)
@@ -370,27 +373,27 @@ def installed(world: World, monkeypatch: pytest.MonkeyPatch) -> World:
 def _watch_lines(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     real = journal.Journal.write
 
-    def write(one: journal.Journal, event: str, unit: str = "", **data: Any) -> None:
+    def write(one: journal.Journal, event: str, unit: str = "", **data: Any) -> journal.Entry:
         world.passing(f"before line {event}")
-        real(one, event, unit, **data)
+        entry = real(one, event, unit, **data)
         world.passing(f"behind line {event}")
+        return entry
 
     monkeypatch.setattr(journal.Journal, "write", write)
 
 
 def _watch_files(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = state.os.replace
+    real = os.replace
 
     def put(part: Path, path: Path) -> None:
         world.passing(f"before file {path.name}")
         real(part, path)
         world.passing(f"behind file {path.name}")
 
-    monkeypatch.setattr(state.os, "replace", put)
+    monkeypatch.setattr(os, "replace", put)
 
 
 def _stand_for_ip(monkeypatch: pytest.MonkeyPatch) -> None:
-    network = hotswap.guest_network
     of = agent.GuestAgent
 
     def machine(one: object) -> Machine:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterator
+from itertools import count
 from pathlib import Path
 
 import pytest
 
 from tests.remedy.applying.fakes import Killed, Machine, World, installed
+from vnicaudit.errors import UsageError
 from vnicaudit.model.plan import Mode
 from vnicaudit.remedy.applying.back import Chosen, rollback
 from vnicaudit.remedy.history import runs
@@ -30,6 +33,17 @@ def case(request: pytest.FixtureRequest) -> tuple[Mode, bool, int]:
     """Mode, whether the guest runs, and how many NICs it has."""
     found: tuple[Mode, bool, int] = request.param
     return found
+
+
+Folders = Iterator[Path]
+
+
+@pytest.fixture
+def folders() -> Iterator[Folders]:
+    """Folders, one after the other, in memory: there are thousands."""
+    memory = Path("/dev/shm")
+    with tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else None) as folder:
+        yield (Path(folder, str(number)) for number in count())
 
 
 class Life:
@@ -89,13 +103,14 @@ def life(case: tuple[Mode, bool, int], folder: Path, monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize("resume", ["apply", "rollback"])
 def test_killed_once(
     case: tuple[Mode, bool, int], resume: str, pause: float,
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    folders: Folders, monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
-    clean = life(case, tmp_path / "clean", monkeypatch)
+    clean = life(case, next(folders), monkeypatch)
     assert clean.apply()
     clean.check(changed=True)
+    assert clean.world.passed
     for place in range(len(clean.world.passed)):
-        one = life(case, tmp_path / str(place), monkeypatch)
+        one = life(case, next(folders), monkeypatch)
         assert not one.apply(place)
         one.world.clock.sleep(pause)
         if resume == "apply":
@@ -106,3 +121,104 @@ def test_killed_once(
             one.check(changed=False)
         else:
             one.check(changed=False)
+
+
+def test_killed_twice(
+    case: tuple[Mode, bool, int], folders: Folders, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the first life, and in the one that goes on or undoes; then it is run a third time."""
+    for place in count():
+        first = life(case, next(folders), monkeypatch)
+        if first.apply(place):
+            break
+        for second_place in count(1, 3 * len(first.machine.macs)):
+            one = life(case, next(folders), monkeypatch)
+            one.apply(place)
+            go_on = one.apply if place % 2 or not runs(str(one.world.folder)) else one.rollback
+            over = go_on(second_place)
+            one.world.clock.sleep((second_place % 3) * 0.5)
+            assert go_on()
+            one.check(changed=go_on == one.apply)
+            if over:
+                break
+
+
+def test_killed_on_the_way_back(
+    case: tuple[Mode, bool, int], folders: Folders, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for place in count():
+        one = life(case, next(folders), monkeypatch)
+        assert one.apply()
+        over = one.rollback(place)
+        one.world.clock.sleep((place % 3) * 0.5)
+        assert one.rollback()
+        one.check(changed=False)
+        if over:
+            break
+
+
+Trouble = Callable[[Machine], None]
+
+
+def _set(**facts: bool) -> Trouble:
+    def set_all(machine: Machine) -> None:
+        for name, value in facts.items():
+            setattr(machine, name, value)
+
+    return set_all
+
+
+def _refusing(call: str) -> Trouble:
+    return lambda machine: machine.refuses.update({call: "libvirt says no"})
+
+
+@pytest.mark.parametrize(
+    ("mode", "trouble", "outcome", "message"),
+    [
+        ("restart", _set(driverless=True), "rolled-back", "the guest has no interface with"),
+        ("restart", _set(deaf=True), "failed", "the guest did not shut down within 60 s"),
+        ("restart", _refusing("define"), "failed", "libvirt says no; nothing is changed"),
+        ("hotswap", _set(driverless=True), "failed", "the guest has no interface with"),
+        ("hotswap", _set(stubborn=True), "failed", "the guest did not give 52:54:00:00:01:01 up"),
+        ("hotswap", _refusing("detach"), "failed", "libvirt says no; it was put back"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_what_does_not_work_is_undone_however_often_it_is_killed(
+    mode: Mode, trouble: Trouble, outcome: str, message: str,
+    folders: Folders, monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    for place in count():
+        one = life((mode, True, 1), next(folders), monkeypatch)
+        trouble(one.machine)
+        if one.apply(place):
+            break
+        assert one.apply()
+        one.machine.refuses.clear()
+        one.check(changed=False)
+        (run,) = runs(str(one.world.folder))[-1:]
+        (unit,) = run.steps
+        assert unit.outcome in (outcome, "refused"), (one.world.passed, unit)
+        assert message in unit.message
+
+
+@pytest.mark.parametrize("resume", ["apply", "rollback"])
+@pytest.mark.parametrize("mode", ["next-boot", "restart", "hotswap"])
+def test_somebody_edits_the_definition_while_the_run_is_in_the_middle(
+    mode: Mode, resume: str, folders: Folders, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The edit stays, and the guest gets back what this run took from it."""
+    for place in count():
+        one = life((mode, True, 1), next(folders), monkeypatch)
+        if one.apply(place):
+            break
+        edited = one.machine.persistent.replace(b"262144", b"524288")
+        one.machine.persistent = edited
+        if resume == "apply" or not runs(str(one.world.folder)):
+            one.apply()
+        else:
+            with contextlib.suppress(UsageError):  # nothing was begun
+                one.rollback()
+        one.world.clock.sleep(LATER)
+        assert one.machine.persistent == edited, one.world.passed
+        assert set(one.machine.at_work) == {one.machine.macs[0]}, one.world.passed

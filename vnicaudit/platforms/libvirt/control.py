@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from lxml import etree
 
-from vnicaudit.errors import ActionError, GuestError, TargetError
+from vnicaudit.errors import ActionError, GuestError, SilentError, TargetError
 from vnicaudit.model.machine import MachineState, Traffic
 from vnicaudit.platforms.libvirt.binding import libvirt
 from vnicaudit.platforms.libvirt.calls import within
@@ -43,6 +43,9 @@ _SOURCES = {
     "lease": libvirt.VIR_DOMAIN_INTERFACE_ADDRESSES_SRC_LEASE,
     "arp": libvirt.VIR_DOMAIN_INTERFACE_ADDRESSES_SRC_ARP,
 }
+_AGENT_SECONDS = 3.0
+"""In which an agent that cannot be asked to shut down is known."""
+_CLOSE_SECONDS = 2.0
 _ANSWER_MAX = 4 * 2**20
 
 
@@ -86,11 +89,17 @@ class Hypervisor:
         return Machine(handle, uuid, self)
 
     def close(self) -> None:
-        """Leave. A host that does not answer is left as it is."""
+        """Leave. A host that does not answer soon is left as it is."""
         try:
-            self._ask("close the connection", self._connection.close)
+            within(
+                min(self.deadline, _CLOSE_SECONDS), "close the connection", self._connection.close
+            )
         except ActionError:
             return
+
+    def check(self) -> None:
+        """Raises SilentError where libvirt does not answer."""
+        self._ask("say its version", self._connection.getLibVersion)
 
     def _ask(self, what: str, function: Callable[[], T]) -> T:
         return within(self.deadline, what, function)
@@ -128,13 +137,26 @@ class Machine:
         self._ask("define the domain", lambda: connection.defineXMLFlags(xml, flags))
 
     def shut_down(self, *, agent: bool) -> None:
-        """Ask the guest to shut down, through its agent or by its power button. Returns at once."""
+        """Ask the guest to shut down, through its agent or by its power button. Returns soon.
+
+        Asked for it by the agent, libvirt waits for the guest's end, up to a minute, and fails then
+        (VIR_DOMAIN_QEMU_AGENT_COMMAND_SHUTDOWN in libvirt-qemu.h). It is not waited for here: the
+        next question tells whether it is libvirt that does not answer.
+        """
         flags = (
             libvirt.VIR_DOMAIN_SHUTDOWN_GUEST_AGENT if agent
             else libvirt.VIR_DOMAIN_SHUTDOWN_ACPI_POWER_BTN
         )  # fmt: skip
         how = "agent" if agent else "power button"
-        self._ask(f"shut the guest down by its {how}", lambda: self._handle.shutdownFlags(flags))
+        seconds = min(self._host.deadline, _AGENT_SECONDS) if agent else self._host.deadline
+        try:
+            within(
+                seconds, f"shut the guest down by its {how}",
+                lambda: self._handle.shutdownFlags(flags),
+            )  # fmt: skip
+        except SilentError:
+            if not agent:
+                raise
 
     def power_off(self) -> None:
         """End QEMU, as pulling the plug would."""
@@ -197,6 +219,9 @@ class Machine:
                 f"ask the guest's agent ({command})",
                 lambda: libvirt_qemu.qemuAgentCommand(self._handle, text, seconds, 0),
             )
+        except SilentError:
+            self._host.check()
+            raise GuestError(f"the guest's agent did not answer {command} in time") from None
         except ActionError as error:
             if isinstance(error.__cause__, libvirt.libvirtError):
                 raise GuestError(str(error)) from error

@@ -6,14 +6,14 @@ its own, with the same journal: it can be carried on, and taken back.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 
 import msgspec
 
 from vnicaudit.errors import RefusedError, UsageError
 from vnicaudit.model.plan import Mode
-from vnicaudit.remedy.applying.engine import Order, look_at
+from vnicaudit.remedy.applying.engine import Order, look_at, refuse_beside
 from vnicaudit.remedy.applying.files import read
 from vnicaudit.remedy.applying.hosts import Hosts
 from vnicaudit.remedy.applying.journal import now
@@ -25,7 +25,16 @@ from vnicaudit.remedy.applying.sheet import RunSheet, UnitSheet
 from vnicaudit.remedy.applying.task import Task, Wanted
 from vnicaudit.remedy.definitions import elements
 from vnicaudit.remedy.digests import digest
-from vnicaudit.remedy.history import Past, all_past, begin_run, past
+from vnicaudit.remedy.history import (
+    TAKEN_BACK,
+    Past,
+    again,
+    all_past,
+    begin_run,
+    past,
+    record,
+    unfinished,
+)
 from vnicaudit.remedy.hypervisor import Hypervisor, Machine
 
 _CHANGED = ("applied",)
@@ -45,14 +54,20 @@ class Chosen(msgspec.Struct, frozen=True):
         named = not self.domains or {unit.name, unit.uuid, unit.file} & set(self.domains)
         return bool(named) and (not self.macs or bool(set(self.macs) & set(unit.macs)))
 
+    def of(self, unit: UnitSheet) -> UnitSheet:
+        """A unit with the NICs that are meant."""
+        macs = tuple(mac for mac in unit.macs if not self.macs or mac in self.macs)
+        return msgspec.structs.replace(unit, macs=macs)
+
     def wanted(self, wanted: Iterable[Wanted]) -> tuple[Wanted, ...]:
         """The NICs that are meant."""
         return tuple(one for one in wanted if not self.macs or one.mac in self.macs)
 
 
-def rollback(run_id: str, chosen: Chosen, order: Order, tell: Tell) -> Ended:
-    """Take a run back. Raises UsageError where there is no such run, or nothing of what was chosen
-    in it; RefusedError where another run is at work."""
+def rollback(run_id: str, chosen: Chosen, order: Order, tell: Tell) -> tuple[Ended, ...]:
+    """Take a run back: how the run went where it was in the middle, and how its way back went where
+    something of it had been done. Raises UsageError where there is no such run, or nothing of what
+    was chosen in it; RefusedError where another run is at work."""
     found = past(order.state.run(run_id))
     if found is None:
         raise UsageError(f"run {run_id} was ended before it did anything")
@@ -62,19 +77,35 @@ def rollback(run_id: str, chosen: Chosen, order: Order, tell: Tell) -> Ended:
     with ExitStack() as stack:
         hosts = Hosts(order.state, order.deadline, stack)
         hosts.open(units)
-        if not found.ended:
-            hosts.open(found.sheet.units)
-            taken = Runner(found, hosts, _nothing, tell).take_back("taken back")
-            found = past(found.folder) or found
-            units = [unit for unit in units if _undoable(found, unit)]
-            if not units:
-                return taken
-        units = [unit for unit in reversed(units) if _undoable(found, unit)]
+        found = again(found)  # nobody is at work on it now
+        ended = _middle(found, hosts, order, tell)
+        if any(one.run.outcome == "unfinished" for one in ended):
+            return ended
+        found = again(found)
+        units = [chosen.of(unit) for unit in reversed(units) if _undoable(found, unit)]
         if not units:
-            raise UsageError(f"there is nothing to take back of it: vnicaudit runs {run_id}")
+            return ended or _nothing_left(found)
         sheet = RunSheet("", "rollback", now(), run_id, order.mode, tuple(units), order.limits)
-        mine = _unfinished(order, run_id, sheet) or begin_run(order.state, sheet)
-        return Runner(mine, hosts, _WayBack(found, chosen, order), tell).go(order.schedule)
+        mine = _unfinished(order, sheet) or begin_run(order.state, sheet)
+        went = Runner(mine, hosts, _WayBack(found, chosen, order), tell).go(order.schedule)
+        return (*ended, went)
+
+
+def _middle(found: Past, hosts: Hosts, order: Order, tell: Tell) -> tuple[Ended, ...]:
+    """Bring a run that was left in the middle to where it began."""
+    if found.ended:
+        return ()
+    hosts.open(found.sheet.units)
+    sheet = msgspec.structs.replace(found.sheet, limits=order.limits)
+    return (Runner(found._replace(sheet=sheet), hosts, _nothing, tell).take_back(),)
+
+
+def _nothing_left(found: Past) -> tuple[Ended, ...]:
+    """Of a run that was taken back already. Raises UsageError for another."""
+    run = record(found)
+    if not found.taken_back or run.outcome == "failed":
+        raise UsageError(f"there is nothing to take back of it: vnicaudit runs {run.id}")
+    return (Ended(run, TAKEN_BACK, taken_back=True),)
 
 
 def look(run_id: str, chosen: Chosen, order: Order) -> list[tuple[str, str]]:
@@ -104,6 +135,7 @@ class _WayBack:
     def __init__(self, found: Past, chosen: Chosen, order: Order) -> None:
         self._found = found
         self._chosen = chosen
+        self._order = order
         self._mode: Mode = order.mode
 
     def __call__(self, unit: UnitSheet, host: Hypervisor | None) -> Prepared:
@@ -133,7 +165,7 @@ class _WayBack:
         if current != original:
             self._check_edits(current)
         goal = original
-        whole = len(wanted) == len(task.wanted) and self._is_ours(task.key, current)
+        whole = len(wanted) == len(task.wanted) and _made(self._found, current)
         if not whole and current != original:
             goal = _nics_put_back(current, original, wanted)
         made = _reversed(task, wanted, current, goal)
@@ -148,18 +180,26 @@ class _WayBack:
     def _check_edits(self, current: bytes) -> None:
         if self._chosen.over_edits:
             return
-        if not any(self._is_ours(key, current) for key in self._keys()):
+        if not any(_made(found, current) for found in self._runs()):
             raise RefusedError(
                 "somebody changed the definition since: look at it (virsh dumpxml --inactive), "
                 "then put only the NIC back with --over-edits"
             )
 
-    def _keys(self) -> list[str]:
-        return [unit.key for unit in self._found.sheet.units]
+    def _runs(self) -> Iterator[Past]:
+        """The run, and those that have taken back some of it since."""
+        yield self._found
+        for found in all_past(self._order.state):
+            if (found.sheet.kind, found.sheet.plan) == ("rollback", self._found.sheet.id):
+                yield found
 
-    def _is_ours(self, key: str, current: bytes) -> bool:
-        settled = [entry for entry in self._found.of(key) if entry.event == "defined"]
-        return bool(settled) and settled[-1].data.get("settled") == digest(current)
+
+def _made(found: Past, current: bytes) -> bool:
+    """Whether a definition is what a run has made of one."""
+    settled = digest(current)
+    return any(
+        entry.event == "defined" and entry.data.get("settled") == settled for entry in found.entries
+    )
 
 
 def _nics_put_back(current: bytes, original: bytes, wanted: Iterable[Wanted]) -> bytes:
@@ -194,14 +234,14 @@ def _undoable(found: Past, unit: UnitSheet) -> bool:
     return found.begun(unit.key) and done is not None and done["outcome"] in _CHANGED
 
 
-def _unfinished(order: Order, run_id: str, sheet: RunSheet) -> Past | None:
-    """The way back of this run that did not come to its end."""
-    for found in all_past(order.state):
-        same = found.sheet.kind == "rollback" and found.sheet.plan == run_id
-        if same and not found.ended and found.sheet.units == sheet.units:
-            if found.sheet.mode != order.mode:
-                raise UsageError(
-                    f"run {found.sheet.id} is unfinished: give --mode {found.sheet.mode}"
-                )
-            return found
+def _unfinished(order: Order, sheet: RunSheet) -> Past | None:
+    """The way back of this run that did not come to its end. Raises UsageError where it went
+    another way, RefusedError where another run is in the middle of one of these domains."""
+    for found in unfinished(order.state):
+        run = found.sheet
+        if (run.kind, run.plan, run.units) == (sheet.kind, sheet.plan, sheet.units):
+            if run.mode != sheet.mode:
+                raise UsageError(f"run {run.id} is unfinished: give --mode {run.mode}")
+            return found._replace(sheet=msgspec.structs.replace(run, limits=order.limits))
+        refuse_beside(found, sheet.units)
     return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 
 import msgspec
@@ -18,8 +18,10 @@ from vnicaudit.remedy.applying.schedule import Schedule
 from vnicaudit.remedy.applying.sheet import RunSheet, UnitSheet, steps_of, unit_sheets
 from vnicaudit.remedy.applying.state import StateFolder, write_private
 from vnicaudit.remedy.digests import digest
-from vnicaudit.remedy.history import Past, all_past, begin_run
+from vnicaudit.remedy.history import Past, all_past, begin_run, unfinished
 from vnicaudit.remedy.hypervisor import Hypervisor
+
+PLAN = "plan.json"
 
 
 class Order(msgspec.Struct, frozen=True):
@@ -39,11 +41,10 @@ def apply(steps: Sequence[Step], text: bytes, order: Order, tell: Tell) -> Ended
     with ExitStack() as stack:
         hosts = Hosts(order.state, order.deadline, stack)
         hosts.open(units)
-        found = _unfinished(order, plan, units)
-        if found is None:
-            sheet = RunSheet("", "apply", now(), plan, order.mode, tuple(units), order.limits)
-            found = begin_run(order.state, sheet)
-            write_private(found.folder / "plan.json", text)
+        sheet = RunSheet("", "apply", now(), plan, order.mode, tuple(units), order.limits)
+        found = _unfinished(order, sheet) or begin_run(order.state, sheet)
+        if not (found.folder / PLAN).exists():
+            write_private(found.folder / PLAN, text)
         preparing = _Preparing(steps, plan, order)
         return Runner(found, hosts, preparing, tell).go(order.schedule)
 
@@ -104,24 +105,35 @@ class _Preparing:
         return before
 
 
-def _unfinished(order: Order, plan: str, units: Sequence[UnitSheet]) -> Past | None:
-    """The run of this plan that did not come to its end. Raises RefusedError where another
-    plan's did not, and had begun with one of these domains."""
-    keys = {unit.key for unit in units}
-    for found in all_past(order.state):
-        if found.ended:
-            continue
+def _unfinished(order: Order, sheet: RunSheet) -> Past | None:
+    """The run of this plan that did not come to its end. Raises UsageError where it is to be done
+    in another way now, RefusedError where another run is in the middle of one of these domains."""
+    for found in unfinished(order.state):
         run = found.sheet
-        if run.kind == "apply" and run.plan == plan:
-            if run.mode != order.mode:
+        if (run.kind, run.plan) == (sheet.kind, sheet.plan):
+            if run.mode != sheet.mode:
                 raise UsageError(
                     f"run {run.id} of this plan is unfinished, with --mode {run.mode}: finish it "
                     f"with that, or take it back (vnicaudit rollback {run.id})"
                 )
-            return found
-        if any(unit.key in keys and found.is_open(unit.key) for unit in run.units):
-            raise RefusedError(
-                f"run {run.id} is unfinished on some of these domains: run it again, or take it "
-                f"back (vnicaudit rollback {run.id})"
-            )
+            if run.units != sheet.units:
+                raise UsageError(
+                    f"run {run.id} of this plan is unfinished, with other steps of it "
+                    "(--include-unsafe): finish it with those, or take it back (vnicaudit "
+                    f"rollback {run.id})"
+                )
+            return found._replace(sheet=msgspec.structs.replace(run, limits=order.limits))
+        refuse_beside(found, sheet.units)
     return None
+
+
+def refuse_beside(found: Past, units: Iterable[UnitSheet]) -> None:
+    """Raises RefusedError where an unfinished run is in the middle of one of these domains."""
+    for unit in units:
+        if found.is_open(unit.key):
+            run = found.sheet
+            again = f"vnicaudit rollback {run.plan}" if run.kind == "rollback" else "its plan again"
+            raise RefusedError(
+                f"run {run.id} is unfinished on {unit.name}: finish it ({again}), or take it back "
+                f"(vnicaudit rollback {run.id})"
+            )

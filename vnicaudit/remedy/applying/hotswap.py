@@ -13,12 +13,15 @@ import msgspec
 
 from vnicaudit.errors import ActionError, GuestError, RefusedError, SilentError
 from vnicaudit.model.guest_network import GuestNetwork
+from vnicaudit.remedy.applying.journal import seconds_since
 from vnicaudit.remedy.applying.means import Means, wait_until
 from vnicaudit.remedy.applying.task import Wanted, nic_of, unmet
 from vnicaudit.remedy.definitions import elements, reading
 from vnicaudit.remedy.guest import network as guest_network
 from vnicaudit.remedy.guest.agent import by_mac
 
+RUNNING = "running"
+"""The definition that ran, kept where the persistent one does not say what to go back to."""
 _SOON = 0.02
 _UNPLUG_SECONDS = 30.0
 _BIND_SECONDS = 30.0
@@ -27,6 +30,8 @@ _BIND_SECONDS = 30.0
 def capture(means: Means) -> None:
     """Note what the guest has set on each NIC, where that is not known from an earlier life.
     Raises GuestError for what could not be put back: the NIC is a member of a bond, say."""
+    if means.task.before == means.task.goal and means.notes.latest("captured") is None:
+        means.definitions.keep(RUNNING, means.machine.live())
     for one in means.task.wanted:
         if _captured(means, one.mac) is None:
             network = _taken(means, one.mac)
@@ -41,13 +46,37 @@ def swap(means: Means, *, kind: str) -> None:
     """Have the guest run with the NICs of the definition of that ``kind`` (``settled``,
     ``before``). What runs so already is left alone, but for what the guest had set on it."""
     for one in means.task.wanted:
-        running = _running(means, one)
-        if running == "other":
+        _settle(means, one)
+        if _running(means, one) == "other":
             _detach(means, one)
-            running = "none"
-        if running == "none":
-            _attach(means, one, kind)
-        _restore(means, one, anew=running == "none")
+        _complete(means, one, kind)
+
+
+def repair(means: Means, *, kind: str) -> None:
+    """Give the guest the NICs of that definition that were taken from it; exchange none."""
+    for one in means.task.wanted:
+        _settle(means, one)
+        _complete(means, one, kind)
+
+
+def _complete(means: Means, one: Wanted, kind: str) -> None:
+    if _running(means, one) == "none":
+        _attach(means, one, kind)
+        _restore(means, one, anew=True)
+        return
+    attached = means.notes.latest("attaching", "attached", mac=one.mac)
+    if attached is not None and attached.event == "attaching":
+        _await_bound(means, one)
+    _restore(means, one, anew=False)
+
+
+def _settle(means: Means, one: Wanted) -> None:
+    """Wait for a NIC that looks as it should, and that the guest was asked to give up: by a
+    program that was ended meanwhile. It may do so any moment."""
+    asked = means.notes.latest("detaching", "detached", "stayed", mac=one.mac)
+    if asked is not None and asked.event == "detaching" and _running(means, one) == "wanted":
+        left = _UNPLUG_SECONDS - seconds_since(asked)
+        wait_until(lambda: _running(means, one) == "none", left, _SOON)
 
 
 def _running(means: Means, one: Wanted) -> str:
@@ -59,19 +88,33 @@ def _running(means: Means, one: Wanted) -> str:
 
 
 def _detach(means: Means, one: Wanted) -> None:
+    asked = means.notes.latest("detaching", "detached", "stayed", mac=one.mac)
     means.notes.write("detaching", mac=one.mac)
     means.tell(f"detaching {one.mac}")
+    refused = None
+    try:
+        _ask_for(means, one)
+    except SilentError:
+        raise
+    except ActionError as error:
+        if asked is None or asked.event != "detaching":
+            raise
+        refused = error  # it may be that it is on its way already
+    if not wait_until(lambda: _running(means, one) == "none", _UNPLUG_SECONDS, _SOON):
+        means.notes.write("stayed", mac=one.mac)
+        raise refused or GuestError(
+            f"the guest did not give {one.mac} up within {_UNPLUG_SECONDS:g} s; if it does so "
+            "later, it will be without that NIC until it is started anew"
+        )
+    means.notes.write("detached", mac=one.mac)
+
+
+def _ask_for(means: Means, one: Wanted) -> None:
     live = means.machine.live()
     number = elements().interface_number(live, one.mac)
     if number is None:
         raise ActionError(f"{one.mac} is not one NIC of what runs")
     means.machine.detach(elements().for_attach(live, number))
-    if not wait_until(lambda: _running(means, one) == "none", _UNPLUG_SECONDS, _SOON):
-        raise GuestError(
-            f"the guest did not give {one.mac} up within {_UNPLUG_SECONDS:g} s; if it does so "
-            "later, it will be without that NIC until it is started anew"
-        )
-    means.notes.write("detached", mac=one.mac)
 
 
 def _attach(means: Means, one: Wanted, kind: str) -> None:
@@ -82,11 +125,16 @@ def _attach(means: Means, one: Wanted, kind: str) -> None:
     if number is None:
         raise ActionError(f"{one.mac} is not one NIC of the definition")
     means.machine.attach(elements().for_attach(definition, number))
+    _await_bound(means, one)
+    means.notes.write("attached", mac=one.mac)
+
+
+def _await_bound(means: Means, one: Wanted) -> None:
+    """Raises GuestError where the guest does not take the device."""
     if not wait_until(lambda: one.mac in by_mac(means.agent.interfaces()), _BIND_SECONDS, _SOON):
         raise GuestError(
             f"the guest has no interface with {one.mac} after {_BIND_SECONDS:g} s: has it a driver?"
         )
-    means.notes.write("attached", mac=one.mac)
 
 
 def _restore(means: Means, one: Wanted, *, anew: bool) -> None:

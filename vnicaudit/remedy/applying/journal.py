@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from vnicaudit.errors import JournalError, UsageError
-from vnicaudit.remedy.applying.state import sync_folder
+from vnicaudit.remedy.applying.state import sync_folder, writing
 
 NAME = "journal.jsonl"
 
@@ -36,30 +36,40 @@ class Journal:
     def __init__(self, folder: Path) -> None:
         self._path = folder / NAME
         self._lock = threading.Lock()
+        self._over = ""
         flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
-        self._descriptor = os.open(self._path, flags, 0o600)
-        os.ftruncate(self._descriptor, _whole(self._descriptor))
-        sync_folder(folder)
+        with writing(self._path):
+            self._descriptor = os.open(self._path, flags, 0o600)
+            os.ftruncate(self._descriptor, _whole(self._descriptor))
+            sync_folder(folder)
 
-    def write(self, event: str, unit: str = "", **data: Any) -> None:
-        """Add a line; it is on disk when this returns. Raises JournalError where it cannot be."""
+    def write(self, event: str, unit: str = "", **data: Any) -> Entry:
+        """Add a line, and return it; it is on disk then. Raises JournalError where it cannot be:
+        then no other can be either, for behind half a line it would be lost."""
         entry = Entry(now(), event, unit, data)
-        line = msgspec.json.encode(entry) + b"\n"
         with self._lock:
+            if self._over:
+                raise JournalError(self._over)
             try:
-                written = 0
-                while written < len(line):
-                    written += os.write(self._descriptor, line[written:])
-                os.fsync(self._descriptor)
-            except OSError as error:
-                raise JournalError(
-                    f"{self._path} cannot be written ({error.strerror}): nothing more was done; "
-                    "run this again when it can"
-                ) from None
+                with writing(self._path):
+                    self._add(msgspec.json.encode(entry) + b"\n")
+            except JournalError as error:
+                self._over = str(error)
+                raise
+        return entry
 
     def close(self) -> None:
-        """Nothing more will be written."""
-        os.close(self._descriptor)
+        """Nothing more will be written: who goes on in another thread is stopped by that."""
+        with self._lock:
+            if not self._over:
+                self._over = "the run was ended"
+            os.close(self._descriptor)
+
+    def _add(self, line: bytes) -> None:
+        written = 0
+        while written < len(line):
+            written += os.write(self._descriptor, line[written:])
+        os.fsync(self._descriptor)
 
 
 def entries(folder: Path) -> Iterator[Entry]:
@@ -78,6 +88,14 @@ def entries(folder: Path) -> Iterator[Entry]:
 def now() -> str:
     """The time, as it is written everywhere here."""
     return datetime.now(timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def seconds_since(entry: Entry) -> float:
+    """How long ago a line was written."""
+    then, at_present = (
+        datetime.fromisoformat(at.replace("Z", "+00:00")) for at in (entry.at, now())
+    )
+    return (at_present - then).total_seconds()
 
 
 def _entry(line: bytes, path: Path, number: int) -> Entry:

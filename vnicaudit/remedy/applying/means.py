@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from vnicaudit.errors import JournalError
 from vnicaudit.model.runs import Check, Outcome
 from vnicaudit.remedy.applying.journal import Entry, Journal
 from vnicaudit.remedy.applying.state import write_private
@@ -47,14 +48,18 @@ class Notes:
 
     def write(self, event: str, **data: Any) -> None:
         """Say what is about to be done, or what was seen to be done; on disk when it returns."""
-        self._journal.write(event, self._key, **data)
-        self._past.append(Entry("", event, self._key, data))
+        self._past.append(self._journal.write(event, self._key, **data))
 
     def last(self, event: str) -> dict[str, Any] | None:
         """What was said with the last such line; None where there is none."""
+        found = self.latest(event)
+        return None if found is None else found.data
+
+    def latest(self, *events: str, **said: Any) -> Entry | None:
+        """The last line of one of these events that says that; None where there is none."""
         for entry in reversed(self._past):
-            if entry.event == event:
-                return entry.data
+            if entry.event in events and said.items() <= entry.data.items():
+                return entry
         return None
 
     def all(self, event: str) -> Iterator[dict[str, Any]]:
@@ -75,8 +80,12 @@ class Definitions:
         return digest(data)
 
     def get(self, kind: str) -> bytes:
-        """One that was kept. Raises OSError where there is none."""
-        return self._path(kind).read_bytes()
+        """One that was kept. Raises JournalError where there is none."""
+        path = self._path(kind)
+        try:
+            return path.read_bytes()
+        except OSError as error:
+            raise JournalError(f"{path} was kept and cannot be read: {error.strerror}") from None
 
     def _path(self, kind: str) -> Path:
         return self._folder / f"{self._key}.{kind}.xml"

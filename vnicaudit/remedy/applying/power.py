@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from vnicaudit.errors import ActionError, GuestError, SilentError
+from vnicaudit.remedy.applying.journal import seconds_since
 from vnicaudit.remedy.applying.means import Means, wait_until
 from vnicaudit.remedy.applying.task import unmet
 from vnicaudit.remedy.definitions import reading
@@ -33,8 +34,20 @@ def stop(means: Means) -> None:
         means.machine.power_off()
         if _off(means, means.host.deadline):
             return
+    means.notes.write("stayed on")
     hint = "" if means.limits.force_off else " (--force-off powers such a guest off)"
-    raise GuestError(f"the guest did not shut down within {patience:g} s{hint}")
+    raise GuestError(
+        f"the guest did not shut down within {patience:g} s{hint}; if it does so later, it stays "
+        "off until it is started"
+    )
+
+
+def settle(means: Means) -> None:
+    """Wait for a guest that was asked to shut down, and was not waited for: by a program that was
+    ended meanwhile. It may be on its way."""
+    asked = means.notes.latest("stopping", "stayed on", "started")
+    if asked is not None and asked.event == "stopping":
+        _off(means, means.limits.guest_deadline - seconds_since(asked))
 
 
 def start(means: Means) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import datetime
 
 import msgspec
@@ -18,7 +18,7 @@ from vnicaudit.remedy.applying.schedule import Schedule, side_by_side
 from vnicaudit.remedy.applying.sheet import UnitSheet
 from vnicaudit.remedy.applying.task import Task
 from vnicaudit.remedy.applying.unit import carry_out, give_up
-from vnicaudit.remedy.history import Past, again, record
+from vnicaudit.remedy.history import TAKEN_BACK, Past, again, record
 from vnicaudit.remedy.hypervisor import Hypervisor
 
 Tell = Callable[[str, str], None]
@@ -29,10 +29,12 @@ Preparing = Callable[[UnitSheet, "Hypervisor | None"], Prepared]
 
 
 class Ended(msgspec.Struct, frozen=True):
-    """How a run went. ``stopped``: why it did not go on to its end; empty: it did."""
+    """How a run went. ``stopped``: why it did not go on to its end; empty: it did.
+    ``taken_back``: it had been left in the middle, and what was begun of it was to be undone."""
 
     run: RunRecord
     stopped: str = ""
+    taken_back: bool = False
 
 
 class Runner:
@@ -44,13 +46,15 @@ class Runner:
         self._preparing = preparing
         self._tell = tell
         self._journal = Journal(found.folder)
-        self._results: dict[str, Result] = {}
+        self._results = dict(_results(found))
 
     def go(self, schedule: Schedule) -> Ended:
-        """Do what is left to do, batch by batch."""
+        """Do what is left to do, batch by batch; first what an earlier life left in the middle,
+        whatever the schedule says: a guest may be off for it."""
         stopped = ""
         units = self._found.sheet.units
         try:
+            side_by_side([self._work(unit) for unit in units if self._found.is_open(unit.key)])
             for batch in schedule.batches(units):
                 done = [self._results[unit.key] for unit in units if unit.key in self._results]
                 if stopped := schedule.stop(done, datetime.now()):
@@ -63,24 +67,24 @@ class Runner:
             self._journal.close()
         return Ended(record(again(self._found)), stopped)
 
-    def take_back(self, reason: str) -> Ended:
+    def take_back(self) -> Ended:
         """Undo what was begun and not finished, and end the run there."""
+        reason = TAKEN_BACK
         try:
             for unit in reversed(self._found.sheet.units):
                 if self._found.is_open(unit.key):
                     self._one(unit, undo=reason)
             self._journal.write("end", stopped=reason)
+        except SilentError as error:
+            reason = str(error)
         finally:
             self._journal.close()
-        return Ended(record(again(self._found)), reason)
+        return Ended(record(again(self._found)), reason, taken_back=True)
 
     def _work(self, unit: UnitSheet) -> Callable[[], None]:
         def work() -> None:
-            done = self._found.done(unit.key)
-            if done is None:
+            if unit.key not in self._results:
                 self._results[unit.key] = self._one(unit)
-            else:
-                self._results[unit.key] = Result(done["outcome"], done.get("message", ""))
 
         return work
 
@@ -115,6 +119,14 @@ class Runner:
             self._found.sheet.limits, lambda text: self._tell(unit.name, text),
         )  # fmt: skip
         return give_up(means, undo) if undo else carry_out(means)
+
+
+def _results(found: Past) -> Iterator[tuple[str, Result]]:
+    """How the units ended that an earlier life of the program brought to their end."""
+    for unit in found.sheet.units:
+        done = found.done(unit.key)
+        if done is not None:
+            yield unit.key, Result(done["outcome"], done.get("message", ""))
 
 
 def _begun(notes: Notes) -> Task | None:

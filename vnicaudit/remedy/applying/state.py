@@ -7,18 +7,19 @@ passwords: folders are 0700 and files 0600. ``STATE/locks/``: one file per host 
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import re
-import secrets
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime, timezone
 from pathlib import Path
 
-from vnicaudit.errors import RefusedError, UsageError
+from vnicaudit.errors import JournalError, RefusedError, UsageError
 
 _SAFE = re.compile(r"[^A-Za-z0-9.-]")
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
 _ID = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-f]{4}")
 
 
@@ -47,27 +48,31 @@ class StateFolder:
         return self.path / "runs" / run_id
 
     def new(self) -> Path:
-        """An empty folder for a new run."""
-        now = datetime.now(timezone.utc)
-        name = f"{now:%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
-        folder = self.path / "runs" / name
-        try:
-            make_private(folder / "definitions")
-        except OSError as error:
-            raise UsageError(
-                f"runs cannot be remembered in {self.path}: {error.strerror}; choose another "
-                "folder with --state"
-            ) from None
-        return folder
+        """An empty folder for a new run. Its id is the time, to the 65,536th part of a second, so
+        that ids are in the order of the runs."""
+        with self._kept_here():
+            make_private(self.path / "runs")
+            while True:
+                now = datetime.now(timezone.utc)
+                part = now.microsecond * 65536 // 1_000_000
+                folder = self.path / "runs" / f"{now:%Y%m%d-%H%M%S}-{part:04x}"
+                try:
+                    folder.mkdir(mode=0o700)
+                except FileExistsError:  # another run, on another host, in the same moment
+                    continue
+                sync_folder(folder.parent)
+                make_private(folder / "definitions")
+                return folder
 
     @contextmanager
     def held(self, key: str, name: str) -> Iterator[None]:
         """Keep other runs away from a host. Raises RefusedError where one is at work there. The
         kernel lets go of the lock when this process ends, however it ends."""
         folder = self.path / "locks"
-        make_private(folder)
         path = folder / f"{_SAFE.sub('_', key)[:100]}.lock"
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        with self._kept_here():
+            make_private(folder)
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -76,11 +81,24 @@ class StateFolder:
                     f"another run is at work on {name} (process {_holder(descriptor)}): wait for "
                     "it to end"
                 ) from None
-            os.ftruncate(descriptor, 0)
-            os.pwrite(descriptor, str(os.getpid()).encode(), 0)
+            with suppress(OSError):  # a full disk: the lock holds all the same
+                os.ftruncate(descriptor, 0)
+                os.pwrite(descriptor, str(os.getpid()).encode(), 0)
             yield
         finally:
             os.close(descriptor)
+
+    @contextmanager
+    def _kept_here(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            if error.errno in _FULL:
+                raise _unwritable(self.path, error) from None
+            raise UsageError(
+                f"runs cannot be remembered in {self.path}: {error.strerror}; choose another "
+                "folder with --state"
+            ) from None
 
 
 def _holder(descriptor: int) -> str:
@@ -97,15 +115,33 @@ def make_private(folder: Path) -> None:
 
 
 def write_private(path: Path, data: bytes) -> None:
-    """A new file for nobody else to read, on disk when this returns; whole or not there."""
+    """A new file for nobody else to read, on disk when this returns; whole or not there. Raises
+    JournalError where that cannot be."""
     part = path.with_name(f"{path.name}.part")
-    descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-    with open(descriptor, "wb") as stream:
-        stream.write(data)
-        stream.flush()
-        os.fsync(descriptor)
-    os.replace(part, path)
-    sync_folder(path.parent)
+    with writing(path):
+        descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        with open(descriptor, "wb") as stream:
+            stream.write(data)
+            stream.flush()
+            os.fsync(descriptor)
+        os.replace(part, path)
+        sync_folder(path.parent)
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Raises JournalError where something cannot be written there."""
+    try:
+        yield
+    except OSError as error:
+        raise _unwritable(path, error) from None
+
+
+def _unwritable(path: Path, error: OSError) -> JournalError:
+    return JournalError(
+        f"{path} cannot be written ({error.strerror}): nothing more was done; run this again when "
+        "it can"
+    )
 
 
 def sync_folder(path: Path) -> None:

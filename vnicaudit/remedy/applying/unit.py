@@ -49,11 +49,12 @@ def _forward(means: Means) -> Result:
         if means.task.active and means.task.mode == "hotswap":
             hotswap.capture(means)  # before anything is changed: it may be refused
         defining.define(means)
+        measured = means.notes.latest("stopping", "detaching") is None
         interrupted = time.monotonic()
         changed = _take_effect(means)
         if means.task.mode != "next-boot":
             checks = verify(means)
-        downtime = round(time.monotonic() - interrupted, 2) if changed else None
+        downtime = round(time.monotonic() - interrupted, 2) if changed and measured else None
     except SilentError:
         raise
     except defining.EditedError as error:
@@ -95,40 +96,54 @@ def _undo(means: Means, reason: str, outcome: Outcome) -> Result:
 
 
 def _undone(means: Means, reason: str, outcome: Outcome) -> Result:
-    """Back to where it was. What cannot be undone is said, with what to do."""
+    """Back to where it was. What cannot be undone is said, with what to do; what this run took
+    away from the guest is given back all the same."""
+    changed, left = False, []
     try:
         changed = defining.undefine(means)
-        _run_as_before(means)
     except SilentError:
         raise
     except ActionError as error:
-        return Result("failed", f"{reason}; it could not all be undone: {error}")
+        left.append(str(error))
+    left += _given_back(means, exchange=not left)
+    if left:
+        return Result("failed", f"{reason}; it could not all be undone: {'; '.join(left)}")
+    changed = changed or means.notes.latest("defined") is not None
     return Result(outcome, f"{reason}; {'it was put back' if changed else 'nothing is changed'}")
 
 
-def _run_as_before(means: Means) -> None:
+def _edited(means: Means, reason: str) -> Result:
+    """Somebody else has the definition now: only what this run took away from the guest is given
+    back."""
+    return Result("failed", "; ".join([reason, *_given_back(means, exchange=False)]))
+
+
+def _given_back(means: Means, *, exchange: bool) -> list[str]:
+    """Have the guest run as before; what went wrong with it. ``exchange``: a NIC that is another
+    by now is exchanged as well."""
+    try:
+        _run_as_before(means, exchange=exchange)
+    except SilentError:
+        raise
+    except ActionError as error:
+        return [str(error)]
+    return []
+
+
+def _run_as_before(means: Means, *, exchange: bool) -> None:
     task = means.task
-    if not task.active:
+    if not task.active or task.mode == "next-boot":
         return
     back = means._replace(task=_reversed(task))
+    power.settle(means)
     if not means.machine.state().active:
         power.start(back)
-    elif task.before == task.goal:
-        return  # there is no definition to go back to
     elif task.mode == "hotswap":
-        hotswap.swap(back, kind="before")
-    elif task.mode == "restart" and power.runs_as_wanted(means):
+        kind = hotswap.RUNNING if task.before == task.goal else "before"
+        (hotswap.swap if exchange else hotswap.repair)(back, kind=kind)
+    elif exchange and task.before != task.goal and power.runs_as_wanted(means):
         power.restart(back)
 
 
 def _reversed(task: Task) -> Task:
     return replace(task, wanted=tuple(one.inverse() for one in task.wanted))
-
-
-def _edited(means: Means, reason: str) -> Result:
-    """Somebody else has the definition now. A guest that this run has shut down is started; that
-    is all."""
-    if means.notes.last("stopping") is None or means.machine.state().active:
-        return Result("failed", reason)
-    power.start(means)
-    return Result("failed", f"{reason}; the guest was started with it")

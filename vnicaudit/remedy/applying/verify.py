@@ -14,7 +14,7 @@ from vnicaudit.errors import ActionError, GuestError, SilentError
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.machine import GuestInterface
 from vnicaudit.model.models import VIRTIO
-from vnicaudit.model.nic import Nic, RunningNic
+from vnicaudit.model.nic import Nic, NicConfig, RunningNic
 from vnicaudit.model.runs import Check, Verdict
 from vnicaudit.remedy.applying.means import Means, wait_until
 from vnicaudit.remedy.applying.task import Baseline, Wanted, nic_of, unmet
@@ -23,6 +23,9 @@ from vnicaudit.remedy.guest.agent import by_mac
 from vnicaudit.remedy.hypervisor import Machine, RunningProcess, running_process
 
 _TAP = ("network", "bridge", "ethernet", "direct")
+_NETDEV = {**dict.fromkeys(_TAP, "tap"), "vdpa": "vhost-vdpa", "vhostuser": "vhost-user"}
+"""Actual type -> QEMU's word for what such a NIC is on (qemuBuildHostNetProps in libvirt's
+qemu_command.c)."""
 _QUIET_SECONDS = 5.0
 """How long packets are waited for where the guest's agent says that all is well."""
 
@@ -158,33 +161,46 @@ def _process(
     wanted: Wanted, nic: Nic, domain: Domain, process: RunningProcess | None, *, hot: bool
 ) -> Iterator[Check]:
     """What QEMU's arguments and descriptors prove."""
-    model = nic.declared.model
     if process is None:
         yield Check("qemu", "unknown", "QEMU's process cannot be looked at from here")
         return
     if not hot:  # the command line names what QEMU was started with, whatever came later
-        yield _on_command_line(wanted.mac, model, process)
-    if model in VIRTIO and nic.declared.actual_type in _TAP and domain.declared.type == "kvm":
-        yield _vhost(wanted, process)
+        yield _on_command_line(wanted.mac, nic.declared, process)
+    if _may_have_vhost(nic) and domain.declared.type == "kvm":
+        queues = sum(one.declared.queues or 1 for one in domain.nics if _may_have_vhost(one))
+        yield _vhost(wanted, process, queues)
 
 
-def _on_command_line(mac: str, model: str | None, process: RunningProcess) -> Check:
-    found = _running(process.nics, mac)
+def _on_command_line(mac: str, declared: NicConfig, process: RunningProcess) -> Check:
+    found, model = _running(process.nics, mac), declared.model
     if found is None:
         return Check("qemu", "unknown", f"{mac} is not on QEMU's command line")
-    detail = f"QEMU runs {found.driver} for {mac}"
-    same = model is None or (found.model in VIRTIO) == (model in VIRTIO)
-    return _check("qemu", same, f"{detail}, not {model}", detail)
+    backend = _NETDEV.get(declared.actual_type or "")
+    on = f" on {found.backend}" if found.backend else ""
+    detail = f"QEMU runs {found.driver}{on} for {mac}"
+    if model is not None and (found.model in VIRTIO) != (model in VIRTIO):
+        return Check("qemu", "failed", f"{detail}, not {model}")
+    same = backend is None or found.backend in (None, backend)
+    return _check("qemu", same, f"{detail}, not on {backend}", detail)
 
 
-def _vhost(wanted: Wanted, process: RunningProcess) -> Check:
-    if process.vhost_files is None:
+def _may_have_vhost(nic: Nic) -> bool:
+    """Whether vhost-net may carry its packets, where the domain is one of KVM."""
+    given = nic.declared
+    return given.model in VIRTIO and given.actual_type in _TAP and given.driver_name != "qemu"
+
+
+def _vhost(wanted: Wanted, process: RunningProcess, queues: int) -> Check:
+    """``queues``: of all NICs of the domain that may have it. QEMU opens it once for each."""
+    found = process.vhost_files
+    if found is None:
         return Check("vhost", "unknown", "QEMU's descriptors cannot be looked at")
-    if process.vhost_files:
-        files = "descriptor" if process.vhost_files == 1 else "descriptors"
-        return Check("vhost", "ok", f"QEMU holds {process.vhost_files} {files} of /dev/vhost-net")
+    detail = f"QEMU holds {found} descriptor{'s' * (found != 1)} of /dev/vhost-net"
+    if found >= queues:
+        return Check("vhost", "ok", detail)
     asked = any(c.field == "driver_name" and c.new == "vhost" for c in wanted.changes)
-    return Check("vhost", "failed" if asked else "unknown", "QEMU holds no /dev/vhost-net")
+    detail = f"{detail}, for {queues} queues" if found else "QEMU holds no /dev/vhost-net"
+    return Check("vhost", "failed" if asked else "unknown", detail)
 
 
 def _running(nics: tuple[RunningNic, ...], mac: str) -> RunningNic | None:

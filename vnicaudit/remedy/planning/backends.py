@@ -11,6 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
+from vnicaudit.model.backends import OWN_PATH
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.finding import Change
 from vnicaudit.model.host import HostConfig, VdpaDevice, needed_memlock_kib
@@ -35,6 +38,12 @@ _OF_THE_TAP = ("backend", "target", "script", "downscript")
 _TAP_TYPES = ("network", "bridge", "ethernet", "direct")
 
 _WHY = "it is what was asked for (--to)"
+_DRIVER = (
+    "it is not known that the guest has a driver for it (readiness: {}); without one it loses its "
+    "network"
+)
+_ENCRYPTED = "the guest's memory is encrypted: a virtio device may need iommu='on' to reach it"
+_SHARED = "<memoryBacking><source type='memfd'/><access mode='shared'/></memoryBacking>"
 
 
 class Conversion(NamedTuple):
@@ -44,6 +53,12 @@ class Conversion(NamedTuple):
     losses: tuple[Loss, ...]
     blocked: tuple[str, ...]
     notes: tuple[str, ...]
+
+
+def functions_lost(goal: Goal) -> tuple[str, ...]:
+    """Names of all functions that a NIC may have and that this backend has not."""
+    lost = _LOST | (_LOST_ON_VDPA if goal == "vdpa" else {})
+    return tuple(name for name, _text in lost.values())
 
 
 def to_backend(
@@ -59,23 +74,23 @@ def to_backend(
         for child, (name, text) in lost.items()
         if child in children
     )
-    blocked = list(_wrong_type(nic))
+    blocked = [*_wrong_nic(nic, domain), *_used_here(nic, domain, device)]
     if to == "vdpa":
         blocked += _vdpa_needs(domain, host, device, devices)
-        notes = tuple(_vdpa_notes(nic, memory_kib))
+        notes = tuple(_vdpa_notes(nic, domain, memory_kib))
     else:
         blocked += _vhostuser_needs(domain)
         notes = tuple(_vhostuser_notes(socket_mode))
-    changes = tuple(_changes(to, nic, children, device, socket_mode, tuple(lost)))
+    changes = tuple(_changes(to, nic, domain, children, device, socket_mode, tuple(lost)))
     return Conversion(changes, losses, tuple(blocked), notes)
 
 
 def _changes(
-    to: Goal, nic: Nic, children: Mapping[str, str], device: str, socket_mode: str,
-    lost: tuple[str, ...],
+    to: Goal, nic: Nic, domain: Domain, children: Mapping[str, str], device: str,
+    socket_mode: str, lost: tuple[str, ...],
 ) -> Iterator[Change]:  # fmt: skip
-    if nic.declared.model not in VIRTIO:
-        yield _change("model", nic.declared.model, "virtio")
+    if nic.declared.model not in (("virtio",) if to == "vdpa" else VIRTIO):
+        yield _to_virtio(nic, domain)
     for child in (*lost, *_OF_THE_TAP):
         if child in children:
             yield _change(child, children[child], None)
@@ -90,15 +105,39 @@ def _changes(
         yield _change("source_mode", None, socket_mode)
 
 
+def _to_virtio(nic: Nic, domain: Domain) -> Change:
+    """Of type vdpa libvirt (9.0 and 11.3) takes ``virtio`` alone, none of its other words for it:
+    "invalid model for interface of type 'vdpa': 'virtio-transitional'"."""
+    change = _change("model", nic.declared.model, "virtio")
+    if domain.declared.readiness != "ready":
+        reason = _DRIVER.format(domain.declared.readiness)
+    elif domain.declared.encrypted and nic.declared.iommu != "on":
+        reason = _ENCRYPTED
+    else:
+        return change
+    return replace(change, safe=False, reason=reason)
+
+
 def _change(field: str, old: str | None, new: str | None) -> Change:
     return Change(field, old, new, safe=True, reason=_WHY)
 
 
-def _wrong_type(nic: Nic) -> Iterator[str]:
+def _wrong_nic(nic: Nic, domain: Domain) -> Iterator[str]:
+    if domain.declared.readiness == "not-supported" and nic.declared.model not in VIRTIO:
+        yield "the guest is known not to support virtio"
     if nic.declared.type not in _TAP_TYPES or nic.declared.actual_type == "hostdev":
         yield f"its type is {nic.declared.type}: only a NIC on a tap is converted"
     if nic.declared.teaming is not None:
         yield "it is one of a teamed pair: change the pair by hand"
+
+
+def _used_here(nic: Nic, domain: Domain, device: str) -> Iterator[str]:
+    used = {
+        other.source for other in domain.nics
+        if other.index != nic.index and other.declared.type in OWN_PATH
+    }  # fmt: skip
+    if device in used:
+        yield f"{device} is used by another NIC of this domain"
 
 
 def _vdpa_needs(
@@ -108,41 +147,49 @@ def _vdpa_needs(
         yield "no device is given for it (--nic MAC --vdpa-device /dev/vhost-vdpa-N)"
         return
     yield from _versions(host, Version(6, 9), Version(5, 1))
-    found = [one for one in devices or () if one.path == device]
+    found = next((one for one in devices or () if one.path == device), None)
     if devices is None:
         yield f"whether {device} is there cannot be seen from here: plan on the host itself"
-    elif not found:
+    elif found is None:
         yield f"{device} is not there: make it first (vdpa dev add, driver vhost_vdpa)"
     else:
-        if found[0].driver not in (None, "vhost_vdpa"):
-            yield f"{device} is bound to {found[0].driver or 'no driver'}, not to vhost_vdpa"
-        if found[0].shared_memory is not False and domain.declared.shared_memory is not True:
-            program = "a program (VDUSE)" if found[0].vduse else "software"
-            yield (
-                f"{device} is served by {program}, which needs the guest's memory shared: "
-                "without <memoryBacking><source type='memfd'/><access mode='shared'/>"
-                "</memoryBacking> the guest starts and passes no packet"
-            )
-    others = [nic for nic in domain.nics if nic.declared.device == device]
-    if others:
-        yield f"{device} is used by another NIC of this domain"
+        yield from _device_needs(found, device, domain)
 
 
-def _vdpa_notes(nic: Nic, memory_kib: int | None) -> Iterator[str]:
+def _device_needs(found: VdpaDevice, device: str, domain: Domain) -> Iterator[str]:
+    if found.driver not in (None, "vhost_vdpa"):
+        yield f"{device} is bound to {found.driver or 'no driver'}, not to vhost_vdpa"
+    if found.shared_memory is False or domain.declared.shared_memory:
+        return
+    if found.shared_memory is None:
+        yield (
+            f"whether {device} needs the guest's memory shared cannot be told: share it, then that "
+            f"does not matter ({_SHARED})"
+        )
+        return
+    what = "served by a program (VDUSE)" if found.vduse else "simulated by the kernel"
+    yield (
+        f"{device} is {what}, which needs the guest's memory shared: without {_SHARED} the guest "
+        "starts and passes no packet"
+    )
+
+
+def _vdpa_notes(nic: Nic, domain: Domain, memory_kib: int | None) -> Iterator[str]:
     yield "a vDPA NIC cannot be changed while the guest runs, and may keep it from migrating"
     if memory_kib is not None:
-        limit = needed_memlock_kib(memory_kib, 1) // 1024
-        yield f"all of the guest's memory is pinned: libvirt raises its limit to {limit} MiB"
+        devices = 1 + sum(one.declared.type == "vdpa" for one in domain.nics)
+        limit = needed_memlock_kib(memory_kib, devices) // 1024
+        yield (
+            f"all of the guest's memory is pinned: libvirt raises its limit to {limit} MiB, where "
+            "no <hard_limit> sets another"
+        )
     if nic.declared.packed == "on":
         yield "packed='on' keeps QEMU from migrating it (no shadow virtqueue for packed rings)"
 
 
 def _vhostuser_needs(domain: Domain) -> Iterator[str]:
-    if domain.declared.shared_memory is not True:
-        yield (
-            "vhost-user needs the guest's memory shared: <memoryBacking><source type='memfd'/>"
-            "<access mode='shared'/></memoryBacking>"
-        )
+    if not domain.declared.shared_memory:
+        yield f"vhost-user needs the guest's memory shared: {_SHARED}"
 
 
 def _vhostuser_notes(mode: str) -> Iterator[str]:

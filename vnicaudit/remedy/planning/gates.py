@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from vnicaudit.model.domain import REWRITTEN_BY, Domain, DomainState
-from vnicaudit.model.finding import Finding
+from vnicaudit.model.nic import Nic
 from vnicaudit.model.plan import Goal, ModeOption
 
 _WINDOWS = "mswindows"
-
-
-def owner_route(domain: Domain, findings: Iterable[Finding]) -> tuple[str, ...]:
-    """What to do where the owner keeps the definition: the fixes as they are worded for it, with
-    the domain's own UUID; empty where libvirt's definition is the one that counts."""
-    if domain.declared.owner not in REWRITTEN_BY:
-        return ()
-    texts = dict.fromkeys(finding.fix for finding in findings if finding.fix)
-    return tuple(text.replace(" UUID", f" {domain.uuid or 'UUID'}") for text in texts)
 
 
 def owner_blocks(domain: Domain) -> tuple[str, ...]:
@@ -25,7 +16,16 @@ def owner_blocks(domain: Domain) -> tuple[str, ...]:
     owner = REWRITTEN_BY.get(domain.declared.owner)
     if owner is None:
         return ()
+    if domain.declared.manifest is not None:
+        return (f"a manifest is {owner}'s to carry out: it is changed as the route says",)
     return (f"the definition is {owner}'s, which writes it anew: it is changed there, never here",)
+
+
+def no_change(domain: Domain) -> str:
+    """Why a NIC that is no virtio stays as it is, where no rule proposes anything."""
+    if domain.declared.readiness == "not-supported":
+        return "the guest is known not to support virtio"
+    return "no rule proposes a change of it; `vnicaudit audit` says what to do"
 
 
 def state_blocks(state: DomainState | None) -> Iterator[str]:
@@ -37,19 +37,34 @@ def state_blocks(state: DomainState | None) -> Iterator[str]:
     if state.managed_save:
         yield "its managed save image would bring the old NIC back: start it and shut it down once"
     if state.memory_snapshots:
-        yield (
-            f"{state.memory_snapshots} of its snapshots hold memory and would bring the old NIC "
-            "back: delete them first"
-        )
+        one = state.memory_snapshots == 1
+        what = "a snapshot of it holds" if one else f"{state.memory_snapshots} snapshots of it hold"
+        yield f"{what} memory, which would bring the old NIC back: delete {'it' if one else 'them'}"
 
 
-def unknown_state(state: DomainState | None) -> Iterator[str]:
-    """What could not be asked; it is asked again when the plan is applied."""
+def identity_blocks(domain: Domain, nic: Nic) -> Iterator[str]:
+    """Why a NIC of a live host could not be found again: it is known by its MAC address."""
+    if nic.mac is None:
+        yield "its definition has no MAC address, by which it would be found again"
+    elif sum(other.mac == nic.mac for other in domain.nics) > 1:
+        yield "another NIC of the domain has the same MAC address: they cannot be told apart"
+
+
+def state_notes(state: DomainState | None) -> Iterator[str]:
+    """What else could bring the old NIC back; what could not be asked, and is asked again when
+    the plan is applied."""
     if state is None:
         return
+    memory = state.memory_snapshots
+    others = 0 if memory is None else (state.snapshots or 0) - memory
+    if others > 0:
+        yield (
+            f"{others} snapshot{'s' * (others > 1)} without memory: going back to "
+            f"{'one of them' if others > 1 else 'it'} brings the old NIC back"
+        )
     if state.managed_save is None:
         yield "whether it has a managed save image could not be asked"
-    if state.memory_snapshots is None:
+    if memory is None:
         yield "whether it has snapshots with memory could not be asked"
 
 

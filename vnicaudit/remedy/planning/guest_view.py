@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.nic import Nic
 from vnicaudit.model.plan import GuestView, Naming
-from vnicaudit.remedy.planning.names import naming, only_nic, same_device
+from vnicaudit.remedy.planning.names import called_otherwise, naming, only_nic, same_device
 from vnicaudit.remedy.planning.pci_ids import MODERN, TRANSITIONAL, pci_id, port_unknown
 from vnicaudit.remedy.planning.schemes import is_virtio
 from vnicaudit.remedy.planning.slots import pci_slot, slot_of
@@ -41,6 +41,13 @@ _UNKNOWN_SYSTEM = (
     "from virtio-win, which it does not come with."
 )
 _OTHER_NAME = "Under another name, what the guest's configuration says of {} is not for it."
+_NEW_ADAPTER = (
+    "Windows makes another adapter of the new device: a static address stays with the old one"
+)
+_NEW_NAME = (
+    "the guest may not call it {} any more, and what its configuration says of that name is not "
+    "for it then: pin the name first"
+)
 _SEVERAL = "The names ethN of the guest's other NICs may change as well: they are given in order."
 _PORT = (
     f"The id is {MODERN} if the address is a PCI Express port, else {TRANSITIONAL}: which it is "
@@ -71,6 +78,19 @@ def guest_view(domain: Domain, before: Nic, after: Nic, names: Mapping[str, str]
         notes=tuple(_notes(domain, system, before, after, called)),
         snippets=kept,
     )
+
+
+def name_lost(domain: Domain, before: Nic, after: Nic, names: Mapping[str, str]) -> str:
+    """Why the guest's configuration will not be for the interface any more; empty where nothing
+    says so. Arguments as of :func:`guest_view`."""
+    today = _today(domain, before, names)
+    system = system_of(domain, today)
+    called = naming(domain, system, before, after, today)
+    if not called_otherwise(system, before, after, called, today):
+        return ""
+    if system.family == WINDOWS:
+        return _NEW_ADAPTER
+    return _NEW_NAME.format(called.before or "what it does now")
 
 
 def _today(domain: Domain, nic: Nic, names: Mapping[str, str]) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cached_property
 from io import BytesIO
 
 from msgspec.structs import replace
@@ -23,10 +24,13 @@ _POLICYS = {"queues": 1, "rx_queue_size": 256, "tx_queue_size": 256}
 class Judged:
     """One domain of a target, before anything is changed."""
 
-    def __init__(self, source: Source, work: AuditWork) -> None:
+    def __init__(self, source: Source, work: AuditWork, by_all: AuditWork) -> None:
+        """``work`` says what is to be changed, ``by_all`` what would be wrong then: by all rules,
+        be they asked for or not."""
         self.source = source
         self._work = work
-        self.findings = self._findings(source.domain)
+        self._by_all = by_all
+        self.findings = self._findings(source.domain, work)
 
     def of(self, nic: Nic) -> tuple[Finding, ...]:
         """What was found on one NIC."""
@@ -43,22 +47,28 @@ class Judged:
         only what findings decide."""
         changes = tuple(changes)
         domain = self.changed(nic, changes)[1] if changes else self.source.domain
-        found = self._findings(domain) if changes else self.findings
+        found = self._findings(domain, self._work) if changes else self.findings
         mine = [one for one in found if one.nic.index == nic.index and is_decided(one)]
         return sorted(mine, key=lambda one: -SEVERITIES.index(one.severity))
 
     def worse(self, nic: Nic, after: Domain) -> tuple[str, ...]:
         """Errors that a change of the NIC would bring up."""
-        known = {found.fingerprint for found in self.findings if found.severity == "error"}
         return tuple(
             f"it would bring up {found.rule}: {found.message}"
-            for found in self._findings(after)
-            if found.severity == "error" and found.fingerprint not in known
+            for found in self._findings(after, self._by_all)
+            if found.severity == "error" and found.fingerprint not in self._errors
             and found.nic.index in (nic.index, None)
         )  # fmt: skip
 
-    def _findings(self, domain: Domain) -> tuple[Finding, ...]:
-        audited = self._work.domain(domain, self.source.host, self.source.target)
+    @cached_property
+    def _errors(self) -> frozenset[str]:
+        """Fingerprints of the errors that there are already."""
+        same = self._by_all is self._work
+        found = self.findings if same else self._findings(self.source.domain, self._by_all)
+        return frozenset(one.fingerprint for one in found if one.severity == "error")
+
+    def _findings(self, domain: Domain, work: AuditWork) -> tuple[Finding, ...]:
+        audited = work.domain(domain, self.source.host, self.source.target)
         if audited.crashed:
             crashed = audited.crashed[0]
             raise RefusedError(f"rule {crashed.rule} crashes on it: {crashed.error}")

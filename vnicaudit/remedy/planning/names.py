@@ -73,6 +73,25 @@ def same_device(before: Nic, after: Nic) -> bool:
     )
 
 
+def called_otherwise(
+    system: System, before: Nic, after: Nic, called: Naming, today: str | None
+) -> bool:
+    """Whether the interface will have another name: because both are known or predicted, or
+    because another part of the guest will give it. False where nothing tells."""
+    if same_device(before, after):
+        return False
+    if system.family == WINDOWS:
+        return True
+    if called.changes is not None:
+        return called.changes
+    if system.family not in (LINUX, None):
+        return is_virtio(before) != is_virtio(after)
+    by_systemd = _style(system, before, today) == "systemd" or (
+        today is not None and MAC_NAME.fullmatch(today) is not None
+    )
+    return by_systemd and scheme_of(system, after) == "kernel"
+
+
 def only_nic(domain: Domain) -> bool:
     """Whether the guest has but one."""
     return max(domain.declared.nics, len(domain.nics)) == 1

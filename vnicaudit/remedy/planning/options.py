@@ -24,7 +24,17 @@ class PlanOptions(msgspec.Struct, frozen=True):
 
     def takes(self, name: str, uuid: str | None) -> bool:
         """Whether a domain is meant."""
-        return not self.domains or name in self.domains or (uuid or "") in self.domains
+        return not self.domains or bool(self.named(name, uuid))
+
+    def named(self, name: str, uuid: str | None) -> frozenset[str]:
+        """Which of ``domains`` name a domain."""
+        return frozenset(
+            one for one in self.domains if one == name or (uuid and one.lower() == uuid.lower())
+        )
+
+    def converts(self, mac: str | None) -> bool:
+        """Whether a NIC is to be put on another backend."""
+        return self.to != "virtio" and mac in self.macs
 
     def device(self, mac: str | None) -> str:
         """The device or socket for a NIC; empty where there is none for it."""

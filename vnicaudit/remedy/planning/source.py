@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterator
 from io import BytesIO
 from typing import NamedTuple
@@ -36,6 +37,11 @@ class Source(NamedTuple):
     def name(self) -> str:
         """What its diff calls it."""
         return self.file or self.domain.name or self.domain.uuid or ""
+
+    @property
+    def alone(self) -> bool:
+        """Whether ``text`` is this definition and no other."""
+        return bool(self.text) and self.domain.location.xpath == "/domain"
 
 
 def sources(target: Target, options: RunOptions) -> Iterator[Source | ReadError]:
@@ -75,22 +81,37 @@ def _files(top: str, options: RunOptions) -> Iterator[Source | ReadError]:
 
 def _file(path: str, top: str, *, named: bool) -> Iterator[Source | ReadError]:
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-        with open(descriptor, "rb") as stream:
-            data = stream.read(MAX_BYTES)
+        data = _content(path)
     except OSError as error:
         yield ReadError(error.strerror or str(error), path)
         return
-    found = False
+    if data is None:
+        if named:
+            yield ReadError("not a regular file", path)
+        return
+    domains = other = False
     for item in read_stream(BytesIO(data), path):
         if isinstance(item, Domain):
-            found = True
+            domains = True
             yield Source(top, item, item, data, file=os.path.abspath(path))
-        elif isinstance(item, ReadError):
-            if named or found:
-                yield item
-        else:
-            found = True  # a configuration, an image: nothing of it is a NIC
+        elif not isinstance(item, ReadError):
+            other = True  # a configuration, an image: nothing of it is a NIC
+        elif named or domains or other:
+            yield item
+    if named and other and not domains:
+        raise UsageError(
+            f"{path}: there is no domain in it whose NICs could be changed; `vnicaudit audit` says "
+            "what is wrong with it, and --fix puts a configuration right"
+        )
+
+
+def _content(path: str) -> bytes | None:
+    """All of a file, and one byte more than is read of any; None for what is no regular one."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    with open(descriptor, "rb") as stream:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            return None
+        return stream.read(MAX_BYTES + 1)
 
 
 def with_actual_types(domain: Domain, known: Domain) -> Domain:

@@ -5,11 +5,12 @@ What only comes up when the model is virtio belongs to the same step.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from vnicaudit.errors import RefusedError
 from vnicaudit.model.finding import Change, Finding
 from vnicaudit.model.host import VdpaDevice
 from vnicaudit.model.machines import S390
@@ -21,12 +22,14 @@ from vnicaudit.remedy.planning.backends import to_backend
 from vnicaudit.remedy.planning.judged import Judged
 from vnicaudit.remedy.planning.options import PlanOptions
 from vnicaudit.remedy.planning.policy import NicTuning
+from vnicaudit.remedy.planning.source import Source
 
 _ROUNDS = 5
 _NEVER_RAN = "it never started with this NIC: there is no name or address in the guest to keep"
 _IOMMU = "virtio devices of this guest go through an IOMMU: without it, it has no network"
 _POLICY = "policy"
 _ON_CCW = ("model", "address_type", "rom", "acpi")
+_UNSAFE = "unsafe: {} (--include-unsafe plans it)"
 
 
 class Wish(NamedTuple):
@@ -60,6 +63,9 @@ class Wishing:
         wish = self._converted(judged, nic)
         if wish.blocked:
             return wish
+        for change in wish.changes:
+            if not (change.safe or self._options.unsafe):
+                raise RefusedError(_UNSAFE.format(change.reason))
         wish = self._with_findings(judged, wish)
         if any(change.field == "model" and change.new in VIRTIO for change in wish.changes):
             wish = self._with_iommu(judged, wish)
@@ -68,11 +74,23 @@ class Wishing:
         wish = self._with_tuning(wish, tuning)
         return wish if wish.changes else None
 
-    def held_back(self, judged: Judged, nic: Nic) -> Iterator[Finding]:
-        """Findings whose change may hurt the guest, and is not asked for."""
+    def held_back(self, judged: Judged, nic: Nic) -> dict[str, tuple[str, ...]]:
+        """Why changes are not made that may hurt the guest, and are not asked for -> the rules
+        that propose them."""
+        found: dict[str, tuple[str, ...]] = {}
         for finding in judged.proposed(nic, ()):
-            if finding.change is not None and not self._may(finding.change, judged, nic):
-                yield finding
+            change = finding.change
+            if change is None or self._may(change, judged, nic):
+                continue
+            if change.field == "model" and self._options.converts(nic.mac):
+                continue  # the conversion has its own
+            reason = _UNSAFE.format(change.reason)
+            found[reason] = (*found.get(reason, ()), finding.rule)
+        return found
+
+    def may(self, finding: Finding) -> bool:
+        """Whether what it proposes is safe, or unsafe changes are asked for."""
+        return self._options.unsafe or finding.change is None or finding.change.safe
 
     def _with_findings(self, judged: Judged, wish: Wish) -> Wish:
         changes, rules = list(wish.changes), list(wish.rules)
@@ -94,14 +112,10 @@ class Wishing:
 
     def _with_iommu(self, judged: Judged, wish: Wish) -> Wish:
         """Guests with encrypted memory on s390x have it on every virtio device."""
-        source = judged.source
-        if wish.nic.declared.iommu == "on" or source.file is not None:
+        source, now = judged.source, wish.nic.declared.iommu
+        if now == "on" or source.domain.declared.arch not in S390 or not _uses_iommu(source):
             return wish
-        if source.domain.declared.arch not in S390:
-            return wish
-        if not (source.domain.declared.encrypted or reading().uses_iommu(source.text)):
-            return wish
-        change = Change("iommu", None, "on", safe=True, reason=_IOMMU)
+        change = Change("iommu", now, "on", safe=True, reason=_IOMMU)
         return wish._replace(changes=(*wish.changes, change))
 
     def _with_tuning(self, wish: Wish, tuning: NicTuning | None) -> Wish:
@@ -120,7 +134,7 @@ class Wishing:
     def _converted(self, judged: Judged, nic: Nic) -> Wish:
         """What asking for another backend than a tap comes to."""
         options, source = self._options, judged.source
-        if options.to == "virtio" or nic.mac not in options.macs:
+        if not options.converts(nic.mac):
             return Wish(nic)
         if source.file is not None:
             return Wish(nic, blocked=("a definition in a file is not converted: plan on the host",))
@@ -138,6 +152,16 @@ class Wishing:
 
     def _may(self, change: Change, judged: Judged, nic: Nic) -> bool:
         return _settled(change, judged, nic).safe or self._options.unsafe
+
+
+def _uses_iommu(source: Source) -> bool:
+    """Whether its virtio devices go through an IOMMU, as far as that can be told: of several
+    definitions in one file, by the NICs."""
+    if source.domain.declared.encrypted:
+        return True
+    if source.alone:
+        return reading().uses_iommu(source.text)
+    return any(nic.declared.iommu == "on" for nic in source.domain.nics)
 
 
 def _settled(change: Change, judged: Judged, nic: Nic) -> Change:

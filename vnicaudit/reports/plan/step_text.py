@@ -40,7 +40,8 @@ class StepText:
         yield self._head(step)
         for change in step.changes:
             yield self._said("change", self._changed(change))
-        yield self._said(_safety(step.safe), step.reason, _STYLES[_safety(step.safe)])
+        if step.changes or step.reason:
+            yield self._said(_safety(step.safe), step.reason, _STYLES[_safety(step.safe)])
         yield from self._modes(step)
         yield from self._guest(step)
         for loss in step.losses:

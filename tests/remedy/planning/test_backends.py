@@ -1,0 +1,237 @@
+"""What a NIC needs, and loses, to be on vhost-vDPA or vhost-user."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from tests.remedy.planning.guests import PC, guest, pci
+from vnicaudit.model.domain import Domain, DomainConfig
+from vnicaudit.model.host import HostConfig, VdpaDevice
+from vnicaudit.model.nic import Nic
+from vnicaudit.model.version import Version
+from vnicaudit.remedy.planning.backends import Conversion, to_backend
+
+DEVICE = "/dev/vhost-vdpa-0"
+SOCKET = "/run/vhu-1"
+SHARED = "<memoryBacking><source type='memfd'/><access mode='shared'/></memoryBacking>"
+HOST = HostConfig(libvirt_version=Version(11, 3), qemu_version=Version(10, 0, 13))
+VDUSE = VdpaDevice(
+    "rig", DEVICE, "vhost_vdpa", "vduse", "rig", vduse=True, shared_memory=True, virtqueues=2
+)
+CARD = VdpaDevice(
+    "vdpa0", DEVICE, "vhost_vdpa", "pci", "0000:65:00.2", vduse=False, shared_memory=False
+)
+SIMULATOR = VdpaDevice("sim", DEVICE, "vhost_vdpa", shared_memory=True)
+UNHEARD_OF = VdpaDevice("odd", DEVICE, "vhost_vdpa", "odd", "odd0")
+NIC = pci("virtio")
+READY = replace(PC, readiness="ready", shared_memory=False)
+SHARING = replace(READY, shared_memory=True)
+
+
+def to_vdpa(
+    nic: Nic = NIC,
+    declared: DomainConfig = SHARING,
+    devices: tuple[VdpaDevice, ...] | None = (VDUSE,),
+    *,
+    others: tuple[Nic, ...] = (),
+    children: Mapping[str, str] = {},
+    host: HostConfig = HOST,
+    accepted: frozenset[str] = frozenset(),
+    memory: int | None = None,
+) -> Conversion:
+    domain = guest(declared, nic, *others)
+    return to_backend(
+        "vdpa", nic, domain, host, children, DEVICE, devices, "client", accepted, memory
+    )
+
+
+def to_vhostuser(domain: Domain) -> Conversion:
+    nic = domain.nics[0]
+    return to_backend(
+        "vhostuser", nic, domain, HostConfig(), {}, SOCKET, None, "client", frozenset(), None
+    )
+
+
+def test_nothing_is_in_the_way() -> None:
+    made = to_vdpa(children={"source": "<source bridge='br0'>", "model": "<model type='virtio'>"})
+    assert made.blocked == ()
+    assert made.losses == ()
+    assert [(one.field, one.old, one.new, one.safe) for one in made.changes] == [
+        ("type", "bridge", "vdpa", True),
+        ("source", "<source bridge='br0'>", None, True),
+        ("device", None, DEVICE, True),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("device", "declared", "says"),
+    [
+        (
+            VDUSE,
+            READY,
+            f"{DEVICE} is served by a program (VDUSE), which needs the guest's memory shared: "
+            f"without {SHARED} the guest starts and passes no packet",
+        ),
+        (
+            SIMULATOR,
+            READY,
+            f"{DEVICE} is simulated by the kernel, which needs the guest's memory shared: "
+            f"without {SHARED} the guest starts and passes no packet",
+        ),
+        (
+            UNHEARD_OF,
+            READY,
+            f"whether {DEVICE} needs the guest's memory shared cannot be told: share it, then that "
+            f"does not matter ({SHARED})",
+        ),
+        (CARD, READY, None),
+        (UNHEARD_OF, SHARING, None),
+        (SIMULATOR, SHARING, None),
+    ],
+)
+def test_shared_memory(device: VdpaDevice, declared: DomainConfig, says: str | None) -> None:
+    assert to_vdpa(declared=declared, devices=(device,)).blocked == ((says,) if says else ())
+
+
+def test_memory_of_which_it_cannot_be_told_is_taken_for_not_shared() -> None:
+    (says,) = to_vdpa(declared=replace(READY, shared_memory=None)).blocked
+    assert "needs the guest's memory shared" in says
+
+
+@pytest.mark.parametrize(
+    ("devices", "says"),
+    [
+        ((), f"{DEVICE} is not there: make it first (vdpa dev add, driver vhost_vdpa)"),
+        (
+            (replace(VDUSE, path=None, driver="virtio_vdpa"),),
+            f"{DEVICE} is not there: make it first (vdpa dev add, driver vhost_vdpa)",
+        ),
+        (
+            (replace(CARD, driver=""),),
+            f"{DEVICE} is bound to no driver, not to vhost_vdpa",
+        ),
+        (None, f"whether {DEVICE} is there cannot be seen from here: plan on the host itself"),
+    ],
+)
+def test_the_device_must_be_there(devices: tuple[VdpaDevice, ...] | None, says: str) -> None:
+    assert to_vdpa(devices=devices).blocked == (says,)
+
+
+def test_two_nics_of_a_domain_are_not_put_on_one_device() -> None:
+    other = replace(pci("virtio", "0000:00:04.0", 1, type="vdpa", device=DEVICE), source=DEVICE)
+    says = f"{DEVICE} is used by another NIC of this domain"
+    assert to_vdpa(others=(other,)).blocked == (says,)
+
+
+def test_two_nics_of_a_domain_are_not_put_on_one_socket() -> None:
+    other = replace(pci("virtio", "0000:00:04.0", 1, type="vhostuser"), source=SOCKET)
+    says = f"{SOCKET} is used by another NIC of this domain"
+    assert to_vhostuser(guest(SHARING, NIC, other)).blocked == (says,)
+
+
+def test_a_bridge_of_that_name_is_no_device() -> None:
+    other = replace(pci("virtio", "0000:00:04.0", 1), source=DEVICE)
+    assert to_vdpa(others=(other,)).blocked == ()
+
+
+def test_vhostuser_needs_shared_memory() -> None:
+    says = f"vhost-user needs the guest's memory shared: {SHARED}"
+    assert to_vhostuser(guest(READY, NIC)).blocked == (says,)
+    assert to_vhostuser(guest(SHARING, NIC)).blocked == ()
+
+
+@pytest.mark.parametrize(
+    ("readiness", "reason"),
+    [
+        ("ready", "it is what was asked for (--to)"),
+        (
+            "unknown",
+            "it is not known that the guest has a driver for it (readiness: unknown); without one "
+            "it loses its network",
+        ),
+        (
+            "needs-driver",
+            "it is not known that the guest has a driver for it (readiness: needs-driver); without "
+            "one it loses its network",
+        ),
+    ],
+)
+@pytest.mark.parametrize("model", ["e1000", None, "virtio-transitional"])
+def test_the_model_is_safe_where_the_guest_drives_it(
+    model: str | None, readiness: str, reason: str
+) -> None:
+    made = to_vdpa(pci(model), replace(SHARING, readiness=readiness))
+    change = made.changes[0]
+    assert (change.field, change.old, change.new) == ("model", model, "virtio")
+    assert (change.safe, change.reason) == (readiness == "ready", reason)
+
+
+def test_vhostuser_takes_every_virtio_model() -> None:
+    fields = [one.field for one in to_vhostuser(guest(SHARING, pci("virtio-transitional"))).changes]
+    assert fields == ["type", "source_type", "source_path", "source_mode"]
+
+
+def test_encrypted_memory_needs_more_than_the_model() -> None:
+    encrypted = replace(SHARING, encrypted=True)
+    assert not to_vdpa(pci("e1000"), encrypted).changes[0].safe
+    assert to_vdpa(pci("e1000", iommu="on"), encrypted).changes[0].safe
+
+
+def test_a_guest_that_does_not_support_virtio_is_left_alone() -> None:
+    made = to_vdpa(pci("e1000"), replace(SHARING, readiness="not-supported"))
+    assert made.blocked == ("the guest is known not to support virtio",)
+
+
+@pytest.mark.parametrize(
+    ("set_", "says"),
+    [
+        ({"type": "user", "actual_type": "user"}, "its type is user: only a NIC on a tap is"),
+        ({"type": "network", "actual_type": "hostdev"}, "its type is network: only a NIC on a tap"),
+        ({"teaming": "persistent"}, "it is one of a teamed pair: change the pair by hand"),
+    ],
+)
+def test_nics_that_are_not_converted(set_: dict[str, Any], says: str) -> None:
+    (blocked,) = to_vdpa(pci("virtio", **set_)).blocked
+    assert blocked.startswith(says)
+
+
+@pytest.mark.parametrize(
+    ("host", "says"),
+    [
+        (
+            replace(HOST, libvirt_version=Version(6, 8)),
+            "vDPA needs libvirt 6.9.0; the host has 6.8.0",
+        ),
+        (replace(HOST, qemu_version=Version(5, 0)), "vDPA needs QEMU 5.1.0; the host has 5.0.0"),
+        (replace(HOST, qemu_version=None), "the version of QEMU is not known (vDPA needs 5.1.0)"),
+    ],
+)
+def test_versions(host: HostConfig, says: str) -> None:
+    assert to_vdpa(host=host).blocked == (says,)
+
+
+def test_what_is_lost_blocks_until_it_is_accepted_by_name() -> None:
+    children = {"filterref": "<filterref>", "mtu": "<mtu>", "port": "<port>"}
+    made = to_vdpa(children=children, accepted=frozenset({"mtu"}))
+    assert [(loss.function, loss.accepted) for loss in made.losses] == [
+        ("filterref", False),
+        ("isolation", False),
+        ("mtu", True),
+    ]
+    removed = [one.field for one in made.changes if one.new is None]
+    assert removed == ["filterref", "port", "mtu"]
+
+
+def test_memory_that_is_locked_for_each_device() -> None:
+    other = replace(pci("virtio", "0000:00:04.0", 1, type="vdpa"), source="/dev/vhost-vdpa-1")
+    mib = 1024
+    for others, limit in (((), 1024 + 1024), ((other,), 2 * 1024 + 1024)):
+        notes = to_vdpa(others=others, memory=1024 * mib).notes
+        assert (
+            f"all of the guest's memory is pinned: libvirt raises its limit to {limit} MiB, where "
+            "no <hard_limit> sets another"
+        ) in notes

@@ -1,0 +1,320 @@
+"""Guests of L1, whose vhost-net and vDPA are real: e1000 -> virtio -> vDPA, and all the way back.
+
+One guest goes the whole way; what was seen at each station is asked about afterwards.
+"""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import pytest
+
+from tests.rig.domain_xml import SHARED_MEMORY, Nic
+from tests.rig.l1 import L1
+from tests.rig.l2 import L2
+from tests.rig.remedy import checks
+from tests.rig.remedy_l1 import (
+    NO_ROM,
+    SECRET,
+    GuestsInL1,
+    PlanInL1,
+    RemedyInL1,
+    Seen,
+    definition,
+    interface,
+    look,
+    put_product,
+)
+from tests.rig.vdpa import DEVICE, vdpa_device
+
+pytestmark = pytest.mark.rig
+
+FIRST, SECOND = "52:54:00:ab:0c:01", "52:54:00:ab:0c:02"
+# A tap that was there before libvirt, and stays: what is set on it would stay as well.
+TAP = "rigtap"
+SOCKET = "/run/vhu-1"
+VHOST_USER = ("--to", "vhostuser", "--vhostuser-socket", SOCKET, "--vhostuser-mode", "client")
+NEEDS_SHARED = (
+    "needs the guest's memory shared: without <memoryBacking><source type='memfd'/>"
+    "<access mode='shared'/></memoryBacking> the guest starts and passes no packet"
+)
+
+
+class Station(NamedTuple):
+    """The guest where it is now, and what apply or rollback said of the way there."""
+
+    seen: Seen
+    unit: dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def product(l1: L1) -> L1:
+    put_product(l1)
+    return l1
+
+
+@pytest.fixture(scope="module")
+def remedy(product: L1) -> RemedyInL1:
+    return RemedyInL1(product, "road")
+
+
+@pytest.fixture(scope="module")
+def guests(l1: L1) -> GuestsInL1:
+    return GuestsInL1(l1)
+
+
+@pytest.fixture(scope="module")
+def device(l1: L1) -> Iterator[str]:
+    with vdpa_device(l1) as path:
+        yield path
+
+
+@pytest.fixture(scope="module")
+def guest(l1: L1, guests: GuestsInL1) -> Iterator[L2]:
+    """It runs, with a NIC on the bridge and another on the tap that stays."""
+    l1.run(["ip", "tuntap", "add", TAP, "mode", "tap"]).output()
+    try:
+        l1.run(["ip", "link", "set", TAP, "up"]).output()
+        on_tap = f"<target dev='{TAP}' managed='no'/>"
+        nics = (
+            Nic("e1000", FIRST, NO_ROM),
+            Nic("e1000", SECOND, NO_ROM, kind="ethernet", source=on_tap),
+        )
+        with guests("road", *nics, memory=SHARED_MEMORY) as made:
+            made.boot()
+            yield made
+    finally:
+        l1.run(["ip", "link", "delete", TAP])
+
+
+@pytest.fixture(scope="module")
+def as_e1000(guest: L2) -> Station:
+    return Station(look(guest, FIRST, SECOND, TAP), {})
+
+
+@pytest.fixture(scope="module")
+def as_virtio(guest: L2, remedy: RemedyInL1, as_e1000: Station) -> Station:
+    assert as_e1000.seen.dns
+    plan = remedy.plan("virtio", "--domain", guest.name)
+    return _applied(guest, remedy, plan)
+
+
+@pytest.fixture(scope="module")
+def on_vdpa(guest: L2, remedy: RemedyInL1, as_virtio: Station, device: str) -> Station:
+    assert as_virtio.unit["outcome"] == "applied"
+    options = ("--nic", FIRST, "--to", "vdpa", "--vdpa-device", device)
+    return _applied(guest, remedy, remedy.plan("vdpa", *options))
+
+
+@pytest.fixture(scope="module")
+def as_virtio_again(guest: L2, remedy: RemedyInL1, on_vdpa: Station) -> Station:
+    return _taken_back(guest, remedy, on_vdpa)
+
+
+@pytest.fixture(scope="module")
+def as_e1000_again(
+    guest: L2, remedy: RemedyInL1, as_virtio: Station, as_virtio_again: Station
+) -> Station:
+    assert as_virtio_again.unit["outcome"] == "applied"
+    return _taken_back(guest, remedy, as_virtio)
+
+
+def _applied(guest: L2, remedy: RemedyInL1, plan: PlanInL1) -> Station:
+    ran = remedy.apply(plan, "--mode", "restart")
+    assert ran.exit_code == 0, ran.stdout + ran.stderr
+    return Station(look(guest, FIRST, SECOND, TAP), remedy.last())
+
+
+def _taken_back(guest: L2, remedy: RemedyInL1, station: Station) -> Station:
+    ran = remedy.rollback(station.unit["run"])
+    assert ran.exit_code == 0, ran.stdout + ran.stderr
+    return Station(look(guest, FIRST, SECOND, TAP), remedy.last())
+
+
+def _details(station: Station, name: str) -> list[str]:
+    return [check["detail"] for check in station.unit["checks"] if check["name"] == name]
+
+
+def test_at_first_there_is_no_vhost(as_e1000: Station) -> None:
+    seen = as_e1000.seen
+    assert (seen.vhost.vhost_files, seen.vhost.vhost_threads) == (0, ())
+    assert seen.drivers == {FIRST: "e1000", SECOND: "e1000"}
+    assert seen.headers == {FIRST: False, SECOND: False}
+    assert (seen.dns, seen.pinged) == (True, True)
+
+
+def test_virtio_has_vhost(as_virtio: Station) -> None:
+    seen = as_virtio.seen
+    assert seen.drivers == {FIRST: "virtio_net", SECOND: "virtio_net"}
+    assert seen.vhost.netdev["vhost"] is True
+    assert seen.vhost.vhost_files == 2
+    assert seen.vhost.vhost_threads == (f"vhost-{seen.vhost.pid}",) * 2
+    assert seen.headers == {FIRST: True, SECOND: True}
+    assert (seen.dns, seen.pinged) == (True, True)
+
+
+def test_what_apply_says_of_vhost(as_virtio: Station) -> None:
+    assert as_virtio.unit["outcome"] == "applied"
+    assert set(checks(as_virtio.unit).values()) == {"ok"}
+    assert set(_details(as_virtio, "vhost")) == {"QEMU holds 2 descriptors of /dev/vhost-net"}
+    assert _details(as_virtio, "qemu") == [
+        f"QEMU runs virtio-net-pci on tap for {mac}" for mac in (FIRST, SECOND)
+    ]
+
+
+def test_vdpa_carries_the_packets(on_vdpa: Station) -> None:
+    seen = on_vdpa.seen
+    assert seen.vhost.netdev["type"] == "vhost-vdpa"
+    assert seen.vhost.vdpa_files > 0
+    assert seen.drivers[FIRST] == "virtio_net"
+    assert FIRST not in seen.headers
+    assert seen.dns
+    assert f"<source dev='{DEVICE}'/>" in interface(seen.definition, FIRST)
+
+
+def test_what_apply_says_of_vdpa(on_vdpa: Station) -> None:
+    assert on_vdpa.unit["outcome"] == "applied"
+    assert _details(on_vdpa, "qemu") == [f"QEMU runs virtio-net-pci on vhost-vdpa for {FIRST}"]
+    verdicts = checks(on_vdpa.unit)
+    assert verdicts.pop("traffic") == "unknown"
+    assert "vhost" not in verdicts
+    assert set(verdicts.values()) == {"ok"}
+
+
+def test_the_other_nic_is_as_it_was(on_vdpa: Station, as_virtio: Station) -> None:
+    assert interface(on_vdpa.seen.definition, SECOND) == interface(
+        as_virtio.seen.definition, SECOND
+    )
+    assert (on_vdpa.seen.headers, on_vdpa.seen.pinged) == ({SECOND: True}, True)
+    assert on_vdpa.seen.vhost.vhost_files == 1
+
+
+def test_from_vdpa_back_to_virtio(as_virtio_again: Station, as_virtio: Station) -> None:
+    assert as_virtio_again.unit["outcome"] == "applied"
+    seen, before = as_virtio_again.seen, as_virtio.seen
+    assert seen.definition == before.definition
+    assert (seen.vhost.vdpa_files, seen.vhost.vhost_files) == (0, 2)
+    assert (seen.drivers, seen.headers) == (before.drivers, before.headers)
+    assert (seen.dns, seen.pinged) == (True, True)
+
+
+def test_from_virtio_back_to_e1000(as_e1000_again: Station, as_e1000: Station) -> None:
+    assert as_e1000_again.unit["outcome"] == "applied"
+    seen, before = as_e1000_again.seen, as_e1000.seen
+    assert seen.definition == before.definition
+    assert seen.drivers == before.drivers
+    assert (seen.vhost.vhost_files, seen.vhost.vhost_threads) == (0, ())
+    assert seen.dns
+
+
+def test_no_tap_has_a_stuck_header(as_e1000_again: Station) -> None:
+    assert as_e1000_again.seen.headers == {FIRST: False, SECOND: False}
+    assert as_e1000_again.seen.pinged
+
+
+def test_the_password_is_kept(as_virtio: Station, on_vdpa: Station) -> None:
+    for station in (as_virtio, on_vdpa):
+        assert f"passwd='{SECRET}'" in station.seen.definition
+
+
+def test_the_password_is_in_the_kept_definitions_alone(
+    remedy: RemedyInL1, as_e1000_again: Station
+) -> None:
+    assert as_e1000_again.unit["outcome"] == "applied"
+    files = remedy.files()
+    kept = {f"state/{path}" for path in files if path.endswith(".xml")}
+    assert len(kept) == 4 * 3
+    assert set(remedy.with_word(SECRET)) == kept
+
+
+def test_nobody_else_can_look_into_the_state_folder(
+    remedy: RemedyInL1, as_e1000_again: Station
+) -> None:
+    assert as_e1000_again.unit["outcome"] == "applied"
+    assert set(remedy.files().values()) == {"drwx------", "-rw-------"}
+
+
+@pytest.fixture(scope="module")
+def blocked(product: L1) -> RemedyInL1:
+    return RemedyInL1(product, "blocked")
+
+
+@pytest.mark.parametrize(
+    ("memory", "asked", "says"),
+    [
+        ("", DEVICE, f"{DEVICE} is served by a program (VDUSE), which {NEEDS_SHARED}"),
+        (
+            SHARED_MEMORY,
+            "/dev/vhost-vdpa-7",
+            "/dev/vhost-vdpa-7 is not there: make it first (vdpa dev add, driver vhost_vdpa)",
+        ),
+    ],
+)
+def test_vdpa_is_refused(
+    guests: GuestsInL1, blocked: RemedyInL1, device: str, memory: str, asked: str, says: str
+) -> None:
+    assert device == DEVICE
+    mac = "52:54:00:ab:0c:07"
+    with guests("refused", Nic("virtio", mac), memory=memory) as guest:
+        _is_refused(blocked, guest, mac, asked, says)
+
+
+def test_a_device_that_another_domain_has_is_refused(
+    guests: GuestsInL1, blocked: RemedyInL1, device: str
+) -> None:
+    source = f"<source dev='{device}'/>"
+    mac = "52:54:00:ab:0c:03"
+    with (
+        guests("has-it", Nic(kind="vdpa", source=source), memory=SHARED_MEMORY),
+        guests("wants-it", Nic("virtio", mac), memory=SHARED_MEMORY) as guest,
+    ):
+        _is_refused(blocked, guest, mac, device, f"{device} is used by domain remedy-has-it")
+
+
+def test_a_device_that_another_nic_has_is_refused(
+    guests: GuestsInL1, blocked: RemedyInL1, device: str
+) -> None:
+    source = f"<source dev='{device}'/>"
+    mac = "52:54:00:ab:0c:04"
+    nics = (Nic(kind="vdpa", source=source), Nic("virtio", mac))
+    with guests("both", *nics, memory=SHARED_MEMORY) as guest:
+        says = f"{device} is used by another NIC of this domain"
+        _is_refused(blocked, guest, mac, device, says)
+
+
+def _is_refused(blocked: RemedyInL1, guest: L2, mac: str, device: str, says: str) -> None:
+    before = definition(guest)
+    options = ("--nic", mac, "--domain", guest.name, "--to", "vdpa", "--vdpa-device", device)
+    plan = blocked.plan(guest.name, *options)
+    assert plan.step["blocked"] == [says]
+    ran = blocked.apply(plan)
+    assert ran.exit_code == 5
+    assert ran.stderr == f"Not applied: step 1, {guest.name} {mac}: {says}\n"
+    assert definition(guest) == before
+
+
+def test_vhostuser_is_defined_and_taken_back(guests: GuestsInL1, product: L1) -> None:
+    remedy = RemedyInL1(product, "vhostuser")
+    mac = "52:54:00:ab:0c:05"
+    with guests("vhostuser", Nic("e1000", mac), machine="q35", memory=SHARED_MEMORY) as guest:
+        before = definition(guest)
+        ran = remedy.apply(remedy.plan("vhostuser", "--nic", mac, *VHOST_USER))
+        assert ran.exit_code == 0, ran.stdout + ran.stderr
+        after, unit = definition(guest), remedy.last()
+        assert (unit["outcome"], unit["message"]) == ("applied", "in effect at its next start")
+        mine = interface(after, mac)
+        assert mine.startswith("<interface type='vhostuser'>")
+        assert f"<source type='unix' path='{SOCKET}' mode='client'/>" in mine
+        assert "<model type='virtio'/>" in mine
+        assert f"passwd='{SECRET}'" in after
+
+        back = remedy.rollback(unit["run"])
+        assert back.exit_code == 0, back.stdout + back.stderr
+        assert definition(guest) == before
+
+
+def test_vhostuser_without_shared_memory_is_refused(guests: GuestsInL1, product: L1) -> None:
+    mac = "52:54:00:ab:0c:06"
+    with guests("vhostuser-alone", Nic("virtio", mac)):
+        plan = RemedyInL1(product, "vhostuser").plan("refused", "--nic", mac, *VHOST_USER)
+    (says,) = plan.step["blocked"]
+    assert says.startswith("vhost-user needs the guest's memory shared: <memoryBacking>")

@@ -1,0 +1,133 @@
+"""What to do where an owner keeps the definition: commands and sentences, in order.
+
+Sources: Nova's doc/source/cli/nova-manage.rst (image_property set, since 25.0) and its bug 2078999;
+KubeVirt's docs on virtctl; oVirt's *Virtual Machine Management Guide*, "Edit Network Interface".
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Iterator, Sequence
+
+from vnicaudit.model.domain import REWRITTEN_BY, Domain
+from vnicaudit.model.finding import Change, Finding
+from vnicaudit.model.nic import Nic
+from vnicaudit.model.plan import Goal
+
+_NOVA_PROPERTY = {
+    "model": "hw_vif_model",
+    "queues": "hw_vif_multiqueue_enabled",
+    "packed": "hw_virtio_packed_ring",
+}
+_NOVA_FROM = (
+    "It takes Nova 25.0 (Yoga) or later; without the fix of Launchpad bug 2078999 (30.0, and "
+    "backports) a migration takes it back."
+)
+_NOVA_ALL = (
+    "It is for all NICs of the server. Nova gives them new PCI addresses: in a guest that does not "
+    "name interfaces by MAC address they may have other names then."
+)
+_OTHER_BACKEND = {
+    "nova": {
+        "vdpa": (
+            "Nova has a server's NIC on vDPA where its Neutron port is made with --vnic-type vdpa "
+            "(23.0 or later): make such a port, and put it in this one's place."
+        ),
+        "vhostuser": (
+            "Nova has NICs on vhost-user where Open vSwitch on the compute node has its userspace "
+            "datapath: move the server to such a node."
+        ),
+    },
+}
+"""Owner -> goal -> how it comes to that."""
+
+
+def route(
+    domain: Domain, nic: Nic, findings: Sequence[Finding], goal: Goal, file: str | None
+) -> tuple[str, ...]:
+    """How the owner of a domain is made to change what these findings of a NIC are about; for
+    another goal than virtio, how it comes to that."""
+    owner = domain.declared.owner
+    if goal != "virtio":
+        other = f"{REWRITTEN_BY[owner]} decides what its NICs are connected to: change it there."
+        return (_OTHER_BACKEND.get(owner, {}).get(goal, other),)
+    if domain.declared.manifest is not None and file is not None:
+        return tuple(_manifest(domain, findings, file))
+    if owner == "nova":
+        return tuple(_nova(domain, findings))
+    if owner == "kubevirt":
+        return tuple(_kubevirt(domain, findings))
+    return tuple(_ovirt(domain, nic, findings))
+
+
+def _nova(domain: Domain, findings: Iterable[Finding]) -> Iterator[str]:
+    """Stop, set, start: Nova writes the definition anew then. The image is where it comes from."""
+    found = dict.fromkeys(
+        pair for finding in findings
+        if finding.change is not None and (pair := _property(finding.change)) is not None
+    )  # fmt: skip
+    server = domain.uuid or "UUID"
+    if found:
+        options = " ".join(f"--property {name}={value}" for name, value in found)
+        yield f"openstack server stop {server}"
+        yield f"Wait until `openstack server show -c status {server}` says SHUTOFF."
+        yield f"nova-manage image_property set {server} {options}"
+        yield f"openstack server start {server}"
+        yield (
+            f"openstack image set {options} IMAGE, for new servers, and for this one once it is "
+            "rebuilt"
+        )
+        yield _NOVA_FROM
+        yield _NOVA_ALL
+    yield from _worded(one for one in findings if one.change and _property(one.change) is None)
+
+
+def _property(change: Change) -> tuple[str, str] | None:
+    """The image property that comes to it; None where there is none."""
+    name = _NOVA_PROPERTY.get(change.field)
+    if name is None:
+        return None
+    if change.field == "model":
+        return (name, change.new) if change.new == "virtio" else None
+    if change.field == "queues":
+        grows = change.new is not None and int(change.new) > int(change.old or 1)
+        return (name, "true") if grows else None
+    return name, "true" if change.new == "on" else "false"
+
+
+def _kubevirt(domain: Domain, findings: Iterable[Finding]) -> Iterator[str]:
+    """A domain is called ``namespace_name`` (KubeVirt, pkg/virt-launcher/virtwrap/util)."""
+    namespace, mark, name = domain.name.partition("_")
+    machine = f"{name} -n {namespace}" if mark else "NAME -n NAMESPACE"
+    yield f"kubectl edit virtualmachine {machine}"
+    yield from _worded(findings)
+    yield f"virtctl restart {machine}"
+    yield "Where the manifest is kept elsewhere, in Git for example, make the same change there."
+
+
+def _manifest(domain: Domain, findings: Sequence[Finding], file: str) -> Iterator[str]:
+    """The owner's own description: there it can be changed in place."""
+    unsafe = any(finding.change is not None and not finding.change.safe for finding in findings)
+    options = " --include-unsafe" if unsafe else ""
+    path = shlex.quote(file)
+    yield f"vnicaudit audit --fix{options} {path}"
+    yield f"kubectl apply -f {path}"
+    if domain.declared.manifest is not None and domain.declared.manifest.kind == "VirtualMachine":
+        namespace, mark, name = domain.name.partition("/")
+        yield f"virtctl restart {name} -n {namespace}" if mark else f"virtctl restart {domain.name}"
+    else:
+        yield from _worded(findings)  # how it takes effect differs
+
+
+def _ovirt(domain: Domain, nic: Nic, findings: Sequence[Finding]) -> Iterator[str]:
+    if any(one.change and one.change.field == "model" for one in findings):
+        yield f"In the engine, shut the virtual machine {domain.name} down."
+        where = f" with the MAC address {nic.mac}" if nic.mac else ""
+        yield f"Network Interfaces: edit the one{where}, Type: VirtIO."
+        yield "Start it in the engine."
+    yield from _worded(one for one in findings if one.change and one.change.field != "model")
+
+
+def _worded(findings: Iterable[Finding]) -> Iterator[str]:
+    """Each fix as its rule words it for the owner, once."""
+    yield from dict.fromkeys(finding.fix for finding in findings if finding.fix)
