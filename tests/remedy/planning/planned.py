@@ -47,6 +47,10 @@ PC, Q35, S390X = (
     ("x86_64", "pc-i440fx-7.2"), ("x86_64", "pc-q35-7.2"), ("s390x", "s390-ccw-virtio-7.2"),
 )  # fmt: skip
 
+_SOURCES = {"bridge": "<source bridge='br0'/>", "network": "<source network='default'/>"}
+VIRTIO = PlanOptions()
+"""What is asked for where nothing is said."""
+
 HOST = HostConfig(libvirt_version=Version(9, 0), qemu_version=Version(7, 2), arch="x86_64")
 OFF = DomainState(
     active=False, persistent=True, managed_save=False, snapshots=0, memory_snapshots=0
@@ -67,7 +71,7 @@ def interface(
         address = f"type='pci' domain='0x0000' bus='0x00' slot='0x{2 + number:02x}' function='0x0'"
     lines = [
         f"<mac address='{mac}'/>" if mac else "",
-        {"bridge": "<source bridge='br0'/>", "network": "<source network='default'/>"}.get(kind, ""),
+        _SOURCES.get(kind, ""),
         f"<model type='{model}'/>" if model else "",
         children,
         f"<address {address}/>" if address else "",
@@ -133,7 +137,7 @@ def selected(*rules: str) -> AuditWork:
 
 
 def plan(
-    source: Source, options: PlanOptions = PlanOptions(), *, rules: tuple[str, ...] = (),
+    source: Source, options: PlanOptions = VIRTIO, *, rules: tuple[str, ...] = (),
     devices: tuple[VdpaDevice, ...] | None = None, names: Names = nobody_asked,
     users: dict[tuple[str, str], str] | None = None,
 ) -> list[Step | Left]:  # fmt: skip
@@ -143,20 +147,20 @@ def plan(
     return list(planner.plan(source))
 
 
-def steps(source: Source, options: PlanOptions = PlanOptions(), **given: object) -> list[Step]:
+def steps(source: Source, options: PlanOptions = VIRTIO, **given: object) -> list[Step]:
     """All steps, where nothing is left."""
     found = plan(source, options, **given)  # type: ignore[arg-type]
     assert all(isinstance(one, Step) for one in found), found
     return [one for one in found if isinstance(one, Step)]
 
 
-def step(source: Source, options: PlanOptions = PlanOptions(), **given: object) -> Step:
+def step(source: Source, options: PlanOptions = VIRTIO, **given: object) -> Step:
     """The one step."""
     (found,) = steps(source, options, **given)
     return found
 
 
-def left(source: Source, options: PlanOptions = PlanOptions(), **given: object) -> Left:
+def left(source: Source, options: PlanOptions = VIRTIO, **given: object) -> Left:
     """The one NIC that is left."""
     (found,) = plan(source, options, **given)  # type: ignore[arg-type]
     assert isinstance(found, Left), found

@@ -52,6 +52,7 @@ class Planner:
         self._options = options
         self._wishing = Wishing(options, devices, users)
         self._names = names
+        self._called: tuple[Source | None, Mapping[str, str]] = (None, {})
 
     def plan(self, source: Source) -> Iterator[Step | Left]:
         """The steps of one domain, and what of it is left as it is."""
@@ -198,8 +199,14 @@ class Planner:
 
     def _seen(self, source: Source, before: Nic, after: Nic) -> tuple[GuestView, str]:
         """What the guest sees of a change, and what it may lose by it."""
-        domain, names = _with_ports(source), self._names(source)
+        domain, names = _with_ports(source), self._names_in(source)
         return guest_view(domain, before, after, names), name_lost(domain, before, after, names)
+
+    def _names_in(self, source: Source) -> Mapping[str, str]:
+        """What the guest calls its interfaces; asked once for all its NICs."""
+        if self._called[0] is not source:
+            self._called = (source, self._names(source))
+        return self._called[1]
 
 
 def _with_ports(source: Source) -> Domain:

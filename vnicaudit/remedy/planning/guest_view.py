@@ -48,6 +48,10 @@ _NEW_NAME = (
     "the guest may not call it {} any more, and what its configuration says of that name is not "
     "for it then: pin the name first"
 )
+_BY_DRIVER = (
+    "this system names interfaces after their driver: what its configuration says of the old name "
+    "is not for the new one"
+)
 _SEVERAL = "The names ethN of the guest's other NICs may change as well: they are given in order."
 _PORT = (
     f"The id is {MODERN} if the address is a PCI Express port, else {TRANSITIONAL}: which it is "
@@ -90,7 +94,7 @@ def name_lost(domain: Domain, before: Nic, after: Nic, names: Mapping[str, str])
         return ""
     if system.family == WINDOWS:
         return _NEW_ADAPTER
-    return _NEW_NAME.format(called.before or "what it does now")
+    return _BY_DRIVER if called.before is None else _NEW_NAME.format(called.before)
 
 
 def _today(domain: Domain, nic: Nic, names: Mapping[str, str]) -> str | None:

@@ -1,0 +1,105 @@
+"""How a step can take effect, and why not otherwise."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from tests.remedy.planning.guests import PC, guest, pci
+from vnicaudit.model.domain import DomainState
+from vnicaudit.model.plan import Goal
+from vnicaudit.remedy.planning.gates import identity_blocks, modes, no_change, state_notes
+
+_RUNS = DomainState(active=True, persistent=True, agent=True)
+
+
+def why_not(
+    state: DomainState | None, to: Goal = "virtio", *, server: bool = False, live: bool = True,
+    os_id: str | None = None,
+) -> dict[str, str]:  # fmt: skip
+    """The modes that are not possible -> why."""
+    domain = replace(guest(replace(PC, os_id=os_id), pci("e1000")), state=state)
+    found = modes(domain, to, server_socket=server, live=live)
+    assert [option.mode for option in found] == ["next-boot", "restart", "hotswap"]
+    return {option.mode: option.reason for option in found if not option.possible}
+
+
+def test_a_running_guest_with_its_agent_can_be_changed_in_every_way() -> None:
+    assert why_not(_RUNS) == {}
+
+
+def test_an_agent_of_which_nobody_knows_is_asked_when_the_plan_is_applied() -> None:
+    assert why_not(replace(_RUNS, agent=None)) == {}
+
+
+def test_without_an_agent_there_is_no_hot_swap() -> None:
+    assert why_not(replace(_RUNS, agent=False)) == {
+        "hotswap": "no guest agent is connected, which would have to put the addresses back"
+    }
+
+
+@pytest.mark.parametrize(
+    ("state", "os_id"),
+    [
+        (replace(_RUNS, guest_os="mswindows 10"), None),
+        (_RUNS, "http://microsoft.com/win/2k22"),
+    ],
+)
+def test_windows_is_not_hot_swapped(state: DomainState, os_id: str | None) -> None:
+    assert why_not(state, os_id=os_id) == {
+        "hotswap": "Windows takes the new device for another adapter: its address would stay behind"
+    }
+
+
+@pytest.mark.parametrize("to", ["vdpa", "vhostuser"])
+def test_only_a_change_to_virtio_is_hot_swapped(to: Goal) -> None:
+    assert why_not(_RUNS, to) == {
+        "hotswap": "only a change to virtio can be made under a running guest"
+    }
+
+
+def test_a_socket_that_qemu_listens_on_makes_its_start_wait() -> None:
+    found = why_not(_RUNS, "vhostuser", server=True)
+    assert found["restart"] == (
+        "QEMU waits for the other end of the socket while it starts: start it by hand"
+    )
+
+
+def test_a_guest_that_is_off_takes_it_up_at_its_next_start() -> None:
+    domain = replace(guest(PC, pci("e1000")), state=DomainState(active=False))
+    found = modes(domain, "vhostuser", server_socket=True, live=True)
+    assert {(one.possible, one.reason) for one in found} == {
+        (True, "the guest is off: it takes effect when it is started")
+    }
+
+
+def test_a_file_is_only_defined() -> None:
+    reason = "a file is only read when it is defined (virsh define)"
+    assert why_not(None, live=False) == {"restart": reason, "hotswap": reason}
+
+
+def test_a_nic_is_known_by_its_mac() -> None:
+    one, other = pci("e1000"), pci("e1000", "0000:00:04.0", 1)
+    assert list(identity_blocks(guest(PC, one, other), one)) == []
+    twin = replace(other, mac=one.mac)
+    assert list(identity_blocks(guest(PC, one, twin), twin)) == [
+        "another NIC of the domain has the same MAC address: they cannot be told apart"
+    ]
+    bare = replace(one, mac=None)
+    assert list(identity_blocks(guest(PC, bare), bare)) == [
+        "its definition has no MAC address, by which it would be found again"
+    ]
+
+
+def test_snapshots_whose_memory_is_not_known_are_not_counted_twice() -> None:
+    state = DomainState(managed_save=False, snapshots=2, memory_snapshots=None)
+    assert list(state_notes(state)) == ["whether it has snapshots with memory could not be asked"]
+    assert list(state_notes(None)) == []
+
+
+def test_why_nothing_is_proposed() -> None:
+    unable = guest(replace(PC, readiness="not-supported"))
+    assert no_change(unable) == "the guest is known not to support virtio"
+    assert no_change(guest(PC)) == (
+        "no rule proposes a change of it; `vnicaudit audit` says what to do"
+    )

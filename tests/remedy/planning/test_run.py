@@ -1,0 +1,224 @@
+"""Targets -> a plan: all of them, each domain once, and what was named is there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from tests.remedy.planning.planned import (
+    HOST,
+    MAC,
+    OFF,
+    RUNNING,
+    SECOND,
+    UUID,
+    definition,
+    interface,
+    live,
+    selected,
+)
+from tests.remedy.works import work
+from vnicaudit import __version__
+from vnicaudit.audit.live import LiveDefinition
+from vnicaudit.audit.options import RunOptions
+from vnicaudit.audit.targets import target_of
+from vnicaudit.errors import TargetError, UsageError
+from vnicaudit.model.host import Host, VdpaDevice
+from vnicaudit.model.plan import Plan
+from vnicaudit.model.report import ReadError
+from vnicaudit.remedy.planning import run, source
+from vnicaudit.remedy.planning.options import PlanOptions
+from vnicaudit.remedy.planning.source import Source
+
+TEXT = definition(interface("e1000"))
+DEVICE = "/dev/vhost-vdpa-0"
+CARD = VdpaDevice("v0", DEVICE, "vhost_vdpa", "pci", "0000:65:00.2", shared_memory=False)
+VDPA = PlanOptions(to="vdpa", macs=(MAC,), devices=(DEVICE,))
+
+
+def plan(*names: str | Path, options: PlanOptions = PlanOptions()) -> Plan:  # noqa: B008
+    seen: list[tuple[str, int]] = []
+    targets = [target_of(str(name)) for name in names]
+    made = run.make_plan(
+        targets, work(), work(), RunOptions(), options, lambda *now: seen.append(now)
+    )
+    assert {name for name, _number in seen} <= {target.name for target in targets}
+    return made
+
+
+@pytest.fixture
+def hosts(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[Source | ReadError]]:
+    """What stands for live hosts: URI -> their domains. One without is silent."""
+    known: dict[str, list[Source | ReadError]] = {}
+
+    def definitions(uri: str, _options: object) -> Iterator[Host | LiveDefinition | ReadError]:
+        if uri not in known:
+            raise TargetError("no answer within 30 s", file=uri)
+        yield Host(uri)
+        for one in known[uri]:
+            yield one if isinstance(one, ReadError) else LiveDefinition(
+                one.running, one.domain, one.text, one.host, local=True
+            )  # fmt: skip
+
+    monkeypatch.setattr(source, "read_live_definitions", definitions)
+    monkeypatch.setattr(run, "vdpa_devices", lambda: (CARD,))
+    return known
+
+
+def named(name: str, *interfaces: str, uuid: str = UUID, state: object = OFF) -> Source:
+    text = definition(*(interfaces or (interface("e1000"),)), name=name, uuid=uuid)
+    return live(text, state)  # type: ignore[arg-type]
+
+
+def test_a_plan_says_what_made_it_and_of_what(tmp_path: Path) -> None:
+    (tmp_path / "a.xml").write_text(TEXT)
+    (tmp_path / "b.xml").write_text(definition(interface("e1000"), interface("rtl8139", 2)))
+    made = plan(tmp_path)
+    assert (made.tool, made.version, made.to) == ("vnicaudit", __version__, "virtio")
+    assert made.targets == (str(tmp_path),)
+    assert made.schema == "vnicaudit.plan/1"
+    assert datetime.fromisoformat(made.created.replace("Z", "+00:00")).tzinfo is not None
+    assert [step.id for step in made.steps] == ["1", "2", "3"]
+    assert {step.target for step in made.steps} == {str(tmp_path)}
+    assert (made.left, made.errors) == ((), ())
+
+
+def test_what_cannot_be_read_costs_itself(
+    tmp_path: Path, hosts: dict[str, list[Source | ReadError]]
+) -> None:
+    hosts["qemu:///system"] = [named("a"), ReadError("domain 'b': not read: gone")]
+    broken = tmp_path / "a.xml"
+    broken.write_text("<domain>\n<name>a</name>\n")
+    made = plan("qemu:///system", broken, "qemu:///session")
+    assert [step.nic.domain for step in made.steps] == ["a"]
+    first, second, third = made.errors
+    assert first == "qemu:///system: domain 'b': not read: gone"
+    assert second.startswith(f"{broken}:")
+    assert third == "qemu:///session: no answer within 30 s"
+
+
+def test_a_file_that_two_targets_name_is_planned_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "a.xml"
+    path.write_text(TEXT + definition(interface("rtl8139", 2), name="b"))
+    (tmp_path / "link.xml").symlink_to(path)
+    monkeypatch.chdir(tmp_path)
+    made = plan("a.xml", path, tmp_path, "link.xml")
+    assert [(step.nic.domain, step.file) for step in made.steps] == [
+        ("a", str(path)), ("b", str(path)),
+    ]  # fmt: skip
+
+
+def test_the_order_is_that_of_the_targets(hosts: dict[str, list[Source | ReadError]]) -> None:
+    for uri, name in (("qemu+ssh://b/system", "b"), ("qemu+ssh://a/system", "a")):
+        hosts[uri] = [named(name)]
+    made = plan("qemu+ssh://b/system", "qemu+ssh://a/system")
+    assert [step.nic.domain for step in made.steps] == ["b", "a"]
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (
+            PlanOptions(domains=frozenset({"a", "nope"})),
+            "no domain of the targets is called 'nope' (--domain)",
+        ),
+        (
+            PlanOptions(macs=(MAC, "52:54:00:00:00:99")),
+            "no NIC in the targets has the MAC address 52:54:00:00:00:99 (--nic)",
+        ),
+        (
+            PlanOptions(domains=frozenset({"b"}), macs=(MAC,)),
+            f"no NIC in the domains that are named has the MAC address {MAC} (--nic)",
+        ),
+        (
+            PlanOptions(domains=frozenset({"x", "y"}), macs=(MAC,)),
+            "no domain of the targets is called 'x' (--domain); no domain of the targets is called "
+            "'y' (--domain); no NIC in the domains that are named has the MAC address "
+            f"{MAC} (--nic)",
+        ),
+    ],
+)
+def test_what_was_named_must_be_there(
+    options: PlanOptions, says: str, hosts: dict[str, list[Source | ReadError]]
+) -> None:
+    """A slip of the pen would look like a host where all is well."""
+    hosts["qemu:///system"] = [named("a"), named("b", interface("e1000", 2))]
+    with pytest.raises(UsageError) as error:
+        plan("qemu:///system", options=options)
+    assert str(error.value) == says
+
+
+def test_where_not_all_was_read_it_may_be_there(
+    hosts: dict[str, list[Source | ReadError]],
+) -> None:
+    hosts["qemu:///system"] = [named("a"), ReadError("domain 'b': not read: gone")]
+    made = plan("qemu:///system", options=PlanOptions(domains=frozenset({"a", "b"})))
+    assert len(made.steps) == 1
+    assert made.errors[1] == "no domain of the targets is called 'b' (--domain)"
+
+
+def test_a_nic_with_nothing_to_change_is_there(hosts: dict[str, list[Source | ReadError]]) -> None:
+    hosts["qemu:///system"] = [named("a", interface("virtio"))]
+    made = plan("qemu:///system", options=PlanOptions(macs=(MAC,)))
+    assert (made.steps, made.left, made.errors) == ((), (), ())
+
+
+def test_a_nic_that_was_plugged_in_is_there(hosts: dict[str, list[Source | ReadError]]) -> None:
+    now = definition(interface("virtio"), interface("e1000", 2))
+    hosts["qemu:///system"] = [live(definition(interface("virtio")), RUNNING, running=now)]
+    made = plan("qemu:///system", options=PlanOptions(macs=(SECOND,)))
+    assert [left.nic.mac for left in made.left] == [SECOND]
+
+
+def test_one_device_is_not_for_two_guests(hosts: dict[str, list[Source | ReadError]]) -> None:
+    """A clone has its original's MAC addresses."""
+    hosts["qemu:///system"] = [
+        named("a", interface("virtio")), named("b", interface("virtio")),
+    ]  # fmt: skip
+    with pytest.raises(UsageError) as error:
+        plan("qemu:///system", options=VDPA)
+    assert str(error.value) == f"NIC {MAC} is in domain a and in b: say which (--domain)"
+    made = plan("qemu:///system", options=replace(VDPA, domains=frozenset({"b"})))
+    assert [step.nic.domain for step in made.steps] == ["b"]
+    virtio = plan("qemu:///system", options=PlanOptions(macs=(MAC,)))
+    assert virtio.steps == ()
+
+
+def test_a_device_that_somebody_has_is_taken(hosts: dict[str, list[Source | ReadError]]) -> None:
+    """By definition, or while it runs only."""
+    vdpa = interface("virtio", 2, kind="vdpa", children=f"<source dev='{DEVICE}'/>")
+    here = named("a", interface("virtio"))
+    plugged = live(
+        definition(name="b"), RUNNING, running=definition(vdpa, name="b")
+    )  # fmt: skip
+    for other in (named("b", vdpa), plugged):
+        hosts["qemu:///system"] = [here, other]
+        (step,) = plan("qemu:///system", options=VDPA).steps
+        assert step.blocked == (f"{DEVICE} is used by domain b",)
+    hosts["qemu:///system"] = [here]
+    (step,) = plan("qemu:///system", options=VDPA).steps
+    assert step.blocked == ()
+
+
+def test_what_would_be_wrong_is_judged_by_all_rules(
+    hosts: dict[str, list[Source | ReadError]],
+) -> None:
+    pinned = definition(interface("e1000", children="<driver name='vhost'/>"))
+    hosts["qemu:///system"] = [live(pinned, host=replace(HOST, vhost_net=False, kvm=True))]
+    (step,) = run.make_plan(
+        [target_of("qemu:///system")], selected("VNIC002"), work(), RunOptions(), PlanOptions(),
+        lambda *_now: None,
+    ).steps  # fmt: skip
+    assert step.rules == ("VNIC002",)
+    assert step.blocked[0].startswith("it would bring up VNIC024: ")
+
+
+def test_targets_that_cannot_be_changed_are_no_targets() -> None:
+    with pytest.raises(UsageError, match="standard input cannot be changed"):
+        plan("-")
