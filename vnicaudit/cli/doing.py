@@ -22,12 +22,14 @@ _ROLLED_BACK = 6
 
 def asked(question: str, *, yes: bool) -> None:
     """Ask, unless that was answered on the command line. Raises UsageError where nobody can
-    answer, click.Abort for a no."""
+    answer, click.exceptions.Exit (130) for a no."""
     if yes:
         return
     if sys.stdin is None or not sys.stdin.isatty():
         raise UsageError("nobody is there to be asked: give --yes")
-    click.confirm(question, abort=True, err=True)
+    if not click.confirm(question, err=True):
+        click.echo("Nothing was changed.", err=True)
+        raise click.exceptions.Exit(130)
 
 
 def telling(*, quiet: bool) -> Callable[[str, str], None]:

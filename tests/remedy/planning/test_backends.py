@@ -10,10 +10,12 @@ from msgspec.structs import replace
 
 from tests.remedy.planning.guests import PC, guest, pci
 from vnicaudit.model.domain import Domain, DomainConfig
+from vnicaudit.model.finding import Change, NicRef
 from vnicaudit.model.host import HostConfig, VdpaDevice
 from vnicaudit.model.nic import Nic
+from vnicaudit.model.plan import Goal, Loss, Step
 from vnicaudit.model.version import Version
-from vnicaudit.remedy.planning.backends import Conversion, to_backend
+from vnicaudit.remedy.planning.backends import Conversion, still_against, to_backend
 
 DEVICE = "/dev/vhost-vdpa-0"
 SOCKET = "/run/vhu-1"
@@ -114,7 +116,7 @@ def test_memory_of_which_it_cannot_be_told_is_taken_for_not_shared() -> None:
             (replace(CARD, driver=""),),
             f"{DEVICE} is bound to no driver, not to vhost_vdpa",
         ),
-        (None, f"whether {DEVICE} is there cannot be seen from here: plan on the host itself"),
+        (None, f"whether {DEVICE} is there cannot be seen from here: do this on the host itself"),
     ],
 )
 def test_the_device_must_be_there(devices: tuple[VdpaDevice, ...] | None, says: str) -> None:
@@ -235,3 +237,30 @@ def test_memory_that_is_locked_for_each_device() -> None:
             f"all of the guest's memory is pinned: libvirt raises its limit to {limit} MiB, where "
             "no <hard_limit> sets another"
         ) in notes
+
+
+def edited(to: Goal, *losses: Loss) -> Step:
+    """A step of a plan from which somebody took what blocks it."""
+    field = "device" if to == "vdpa" else "source_path"
+    changes = (Change(field, None, DEVICE, safe=True),)
+    return Step(
+        "1", "libvirt", "qemu:///system", NicRef(), "libvirt", to, (), changes, "ready",
+        safe=True, reason="", running=False, modes=(), digest="", diff="", losses=losses,
+    )  # fmt: skip
+
+
+def test_what_blocks_a_step_is_looked_at_again_when_it_is_made() -> None:
+    domain, filtered = guest(READY, NIC), {"filterref": "<filterref>"}
+    assert still_against(edited("vdpa"), NIC, domain, filtered, (VDUSE,)) == (
+        "filterref would be lost, and the plan does not accept that",
+        f"{DEVICE} is served by a program (VDUSE), which needs the guest's memory shared: "
+        f"without {SHARED} the guest starts and passes no packet",
+    )
+    accepted = edited("vdpa", Loss("filterref", "", accepted=True))
+    assert still_against(accepted, NIC, guest(SHARING, NIC), filtered, (VDUSE,)) == ()
+    assert still_against(accepted, NIC, guest(SHARING, NIC), filtered, ()) == (
+        f"{DEVICE} is not there: make it first (vdpa dev add, driver vhost_vdpa)",
+    )
+    assert still_against(edited("vhostuser"), NIC, domain, {}, None) == (
+        f"vhost-user needs the guest's memory shared: {SHARED}",
+    )

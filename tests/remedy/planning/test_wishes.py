@@ -228,7 +228,7 @@ def test_a_device_that_another_domain_has_is_not_planned() -> None:
 def test_devices_of_another_machine_cannot_be_seen() -> None:
     found = step(live(definition(interface("virtio")), local=False), VDPA, devices=CARD)
     assert found.blocked == (
-        f"whether {DEVICE} is there cannot be seen from here: plan on the host itself",
+        f"whether {DEVICE} is there cannot be seen from here: do this on the host itself",
     )
 
 

@@ -152,6 +152,11 @@ class _WayBack:
             return Prepared(None)
         if current != before:
             raise RefusedError("somebody changed the file since: put it right by hand")
+        if len(self._chosen.wanted(task.wanted)) < len(task.wanted):
+            raise RefusedError(
+                "the file as a whole was changed by the run, and is only put back as a whole: "
+                "without --nic"
+            )
         return Prepared(_reversed(task, task.wanted, before, goal), before, goal)
 
     def _live(self, task: Task, kept: Definitions, machine: Machine) -> Prepared:

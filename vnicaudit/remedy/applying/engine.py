@@ -19,7 +19,7 @@ from vnicaudit.remedy.applying.sheet import RunSheet, UnitSheet, steps_of, unit_
 from vnicaudit.remedy.applying.state import StateFolder, write_private
 from vnicaudit.remedy.digests import digest
 from vnicaudit.remedy.history import Past, all_past, begin_run, unfinished
-from vnicaudit.remedy.hypervisor import Hypervisor
+from vnicaudit.remedy.hypervisor import Hypervisor, vdpa_devices
 
 PLAN = "plan.json"
 
@@ -88,8 +88,11 @@ class _Preparing:
             raise RefusedError("the plan has no step for it any more")
         if host is None:
             return prepare_file(steps, unit.key)
-        machine = host.machine(unit.uuid or "")
-        return prepare(steps, machine, self._order.mode, unit.key, self._earlier(unit.key))
+        vdpa = host.local and any(step.to == "vdpa" for step in steps)
+        return prepare(
+            steps, host.machine(unit.uuid or ""), self._order.mode, unit.key,
+            self._earlier(unit.key), vdpa_devices() if vdpa else None,
+        )  # fmt: skip
 
     def _earlier(self, key: str) -> Callable[[bytes], bytes | None]:
         """What a definition was before a run of this plan made it what it is."""

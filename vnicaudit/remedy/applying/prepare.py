@@ -8,6 +8,7 @@ from typing import NamedTuple
 from vnicaudit.audit.files import MAX_BYTES
 from vnicaudit.errors import RefusedError
 from vnicaudit.model.domain import Domain
+from vnicaudit.model.host import VdpaDevice
 from vnicaudit.model.plan import Mode, Step
 from vnicaudit.remedy.applying.files import read
 from vnicaudit.remedy.applying.preflight import check_owner, check_restart, check_state
@@ -17,6 +18,7 @@ from vnicaudit.remedy.definitions import changed_at, reading, rewritten
 from vnicaudit.remedy.digests import digest
 from vnicaudit.remedy.guest.agent import GuestAgent
 from vnicaudit.remedy.hypervisor import Machine
+from vnicaudit.remedy.planning.backends import still_against
 from vnicaudit.remedy.planning.diffs import unified_diff
 
 Earlier = Callable[[bytes], "bytes | None"]
@@ -33,9 +35,11 @@ class Prepared(NamedTuple):
 
 
 def prepare(
-    steps: tuple[Step, ...], machine: Machine, mode: Mode, key: str, earlier: Earlier
-) -> Prepared:
-    """The task of the steps on one domain. Raises RefusedError with why it is not begun."""
+    steps: tuple[Step, ...], machine: Machine, mode: Mode, key: str, earlier: Earlier,
+    devices: tuple[VdpaDevice, ...] | None,
+) -> Prepared:  # fmt: skip
+    """The task of the steps on one domain. ``devices``: the vDPA devices of its host; None where
+    it cannot be looked at. Raises RefusedError with why it is not begun."""
     state = machine.state()
     check_state(state, mode)
     shown = machine.definition(secrets=False)
@@ -45,6 +49,7 @@ def prepare(
     if digest(shown) == steps[0].digest:
         wanted = _wanted(domain, steps)
         _check_reviewed(shown, steps, wanted, _name(steps[0]))
+        _check_backends(shown, domain, steps, wanted, devices)
         goal = _goal(before, wanted)
     else:
         wanted = _already(domain, steps)
@@ -120,7 +125,10 @@ def _wanted(domain: Domain, steps: tuple[Step, ...]) -> tuple[Wanted, ...]:
     for step in steps:
         nic = nic_of(domain, step.nic.mac or "")
         if nic is None or nic.index != step.nic.index:
-            raise RefusedError(f"step {step.id}: NIC {step.nic.mac} is not where it was")
+            raise RefusedError(
+                f"step {step.id}: {step.nic.mac} is not the one NIC with that MAC address, at its "
+                "place, any more"
+            )
         number = int((nic.location.xpath or "").rpartition("[")[2].rstrip("]"))
         found.append(Wanted(nic.index, number, nic.mac or "", step.changes))
     return tuple(found)
@@ -146,6 +154,20 @@ def _check_reviewed(
         after = rewritten(shown, one.number, one.changes)
         if unified_diff(shown, after, name) != step.diff:
             raise RefusedError(_DISAGREE.format(step.id))
+
+
+def _check_backends(
+    shown: bytes, domain: Domain, steps: tuple[Step, ...], wanted: tuple[Wanted, ...],
+    devices: tuple[VdpaDevice, ...] | None,
+) -> None:  # fmt: skip
+    """Raises RefusedError where a NIC could not go to another backend than a tap."""
+    for step, one in zip(steps, wanted, strict=True):
+        if step.to == "virtio":
+            continue
+        children = reading().children_of(shown, one.number)
+        against = still_against(step, domain.nics[one.index], domain, children, devices)
+        if against:
+            raise RefusedError(f"step {step.id}: {'; '.join(against)}")
 
 
 def _goal(before: bytes, wanted: tuple[Wanted, ...]) -> bytes:

@@ -19,7 +19,7 @@ from vnicaudit.model.finding import Change
 from vnicaudit.model.host import HostConfig, VdpaDevice, needed_memlock_kib
 from vnicaudit.model.models import VIRTIO
 from vnicaudit.model.nic import Nic
-from vnicaudit.model.plan import Goal, Loss
+from vnicaudit.model.plan import Goal, Loss, Step
 from vnicaudit.model.version import Version
 
 _LOST = {
@@ -85,6 +85,26 @@ def to_backend(
     return Conversion(changes, losses, tuple(blocked), notes)
 
 
+def still_against(
+    step: Step, nic: Nic, domain: Domain, children: Mapping[str, str],
+    devices: tuple[VdpaDevice, ...] | None,
+) -> tuple[str, ...]:  # fmt: skip
+    """What speaks against a step of another goal than virtio when it is about to be made: a plan
+    is a file that people edit, and a device may be gone by then."""
+    lost = _LOST | (_LOST_ON_VDPA if step.to == "vdpa" else {})
+    accepted = {loss.function for loss in step.losses if loss.accepted}
+    found = [
+        f"{name} would be lost, and the plan does not accept that"
+        for child, (name, _text) in lost.items()
+        if child in children and name not in accepted
+    ]
+    place = "device" if step.to == "vdpa" else "source_path"
+    device = next((change.new or "" for change in step.changes if change.field == place), "")
+    found += [*_wrong_nic(nic, domain), *_used_here(nic, domain, device)]
+    found += _there(domain, device, devices) if step.to == "vdpa" else _vhostuser_needs(domain)
+    return tuple(found)
+
+
 def _changes(
     to: Goal, nic: Nic, domain: Domain, children: Mapping[str, str], device: str,
     socket_mode: str, lost: tuple[str, ...],
@@ -147,9 +167,13 @@ def _vdpa_needs(
         yield "no device is given for it (--nic MAC --vdpa-device /dev/vhost-vdpa-N)"
         return
     yield from _versions(host, Version(6, 9), Version(5, 1))
+    yield from _there(domain, device, devices)
+
+
+def _there(domain: Domain, device: str, devices: tuple[VdpaDevice, ...] | None) -> Iterator[str]:
     found = next((one for one in devices or () if one.path == device), None)
     if devices is None:
-        yield f"whether {device} is there cannot be seen from here: plan on the host itself"
+        yield f"whether {device} is there cannot be seen from here: do this on the host itself"
     elif found is None:
         yield f"{device} is not there: make it first (vdpa dev add, driver vhost_vdpa)"
     else:
