@@ -2,104 +2,267 @@
 
     python -m tests.rig.faults --kills 500 [--seed 1]
 
-kills it 500 times: at each place of each mode in turn, and then at random times.
+kills it at each place on the way of each mode there and back, and then at random times.
 """
 
 from __future__ import annotations
 
 import argparse
 import fcntl
-import itertools
-import json
 import random
+import shutil
 import stat
-import sys
 import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
-from tests.rig.domain_xml import Nic
-from tests.rig.errors import Missing
+import libvirt
+
+from tests.rig.domain_xml import Definition, Nic
 from tests.rig.guests import Guest, GuestFactory
-from tests.rig.hooks import Command, Ended, Fault, command, faults
-from tests.rig.hypervisor import running_hypervisor
+from tests.rig.hooks import Command, Ended, Fault, Passed, command, faults
+from tests.rig.hypervisor import Hypervisor, running_hypervisor
+from tests.rig.process import log
 from tests.rig.remedy import MAC, SYSTEM
+from vnicaudit.model.runs import RunRecord
+from vnicaudit.remedy.history import runs
 
-Resume = Literal["apply", "rollback"]
-_CALLS = ("define", "start", "detach", "attach")
-
-
-@dataclass
-class Tally:
-    """How often what was killed, over all walks."""
-
-    kills: Counter[str] = field(default_factory=Counter)
-    seconds: float = 0.0
-
-    def __str__(self) -> str:
-        parts = ", ".join(f"{number} {name}" for name, number in sorted(self.kills.items()))
-        return f"{self.kills.total()} kills in {self.seconds:.0f} s, nothing lost ({parts})"
+Resume = Literal["go on", "undo"]
+_TALLY: Counter[str] = Counter()
+_QUIET_ROM = "<rom enabled='no'/>"
 
 
-TALLY = Tally()
+def tally() -> str:
+    """How many kills there were in this process, and of what."""
+    parts = ", ".join(f"{name} {number}" for name, number in sorted(_TALLY.items()))
+    return f"{_TALLY.total()} kills, nothing lost ({parts})"
 
 
 class Walk:
-    """One guest that goes to its goal and back, again and again, by commands that are killed.
+    """One guest on its way to virtio and back, by commands that are killed and run again.
 
-    ``words`` are options of apply and rollback. A clean walk there and back comes first: it says
-    what the goal is and which places there are.
+    ``words`` are options of apply and rollback, ``code`` what they exit with where all is well;
+    ``well`` looks into the guest. A clean walk comes first: it says what the goal is, and which
+    places there are.
     """
 
-    def __init__(self, guest: Guest, folder: Path, mode: str, *words: str, code: int = 0) -> None:
-        self.guest, self.mode, self._code = guest, mode, code
-        self._state = folder / "state"
-        self._plan = folder / "plan.json"
-        self._words = ("--yes", "--quiet", "--mode", mode, "--state", self._state, *words)
+    def __init__(
+        self,
+        guest: Guest,
+        folder: Path,
+        mode: str,
+        *words: str,
+        code: int = 0,
+        well: Callable[[Guest], None] | None = None,
+    ) -> None:
+        self._guest, self._mode, self._code, self._well = guest, mode, code, well
+        self._state, self._plan = folder / "state", folder / "plan.json"
+        self._words: tuple[str | Path, ...] = (
+            "--yes",
+            "--quiet",
+            "--mode",
+            mode,
+            "--state",
+            self._state,
+            *words,
+        )
         self._on = bool(guest.domain.isActive())
-        self._before = self.definition()
-        self._began = time.monotonic()
+        self.name = f"{mode} of a guest that is {'on' if self._on else 'off'}"
+        self._before = self._goal = self._where = _definition(guest)
         made = command("plan", SYSTEM, "--domain", guest.name, "-o", self._plan, "--quiet")
         assert made.code == 0, made.said
-        there = self._whole(self._apply())
-        self._goal = self.definition()
+        there = self._apply()
+        self._goal = _definition(guest)
         assert self._goal != self._before
-        back = self._whole(self._rollback(self._last()["id"]))
-        self._check(self._before)
-        self.seconds = there.seconds, back.seconds
+        back = self._rollback(self._runs()[0].id)
+        self._end([None], self._before)
+        self.seconds = max(there.seconds, back.seconds)
         self.there, self.back = faults(there.passed), faults(back.passed)
 
-    def kill_going(self, fault: Fault | float, resume: Resume) -> None:
-        """On the way to the goal; it is where it began at the end."""
-        run = self._killed(["apply", self._plan, *self._words], fault)
-        if resume == "apply":
-            self._whole(self._apply(), before=run)
-            self._check(self._goal)
-            self._back_again()
-        elif self._runs():
-            self._whole(self._rollback(self._first()), before=run, undone=True)
-            self._check(self._before)
-        self._forget()
+    def kill_there(self, fault: Fault | float, resume: Resume) -> bool:
+        """On the way to the goal; whether it is there at the end, or where it began."""
+        killed = self._killed(["apply", self._plan, *self._words], fault)
+        if resume == "go on":
+            self._end([killed, self._apply()], self._goal)
+            return True
+        went = [killed] + [self._rollback(run.id, undo=True) for run in self._runs()]
+        self._end(went, self._before)
+        return False
 
-    def kill_coming_back(self, fault: Fault | float, resume: Resume) -> None:
-        """On the way back from the goal; it is where it began at the end."""
-        self._whole(self._apply())
-        first = self._first()
-        run = self._killed(["rollback", first, *self._words], fault)
-        back = self._last()
-        if resume == "apply" and back["id"] != first and back["outcome"] == "unfinished":
-            self._whole(self._rollback(back["id"]), before=run, undone=True)
-            self._check(self._goal)
-            run = None
-        self._whole(self._rollback(first), before=run)
-        self._check(self._before)
-        self._forget()
+    def kill_back(self, fault: Fault | float, resume: Resume) -> None:
+        """On the way back; it is where it began at the end."""
+        first = self._runs()[-1].id
+        killed = self._killed(["rollback", first, *self._words], fault)
+        last = self._runs()[0]
+        if resume == "undo" and last.id != first and last.outcome == "unfinished":
+            self._end([killed, self._rollback(last.id, undo=True)], self._goal)
+            killed = None
+        self._end([killed, self._rollback(first)], self._before)
 
-    def definition(self) -> str:
-        """The persistent one, passwords included."""
-        flags = 1 | 2  # VIR_DOMAIN_XML_SECURE, VIR_DOMAIN_XML_INACTIVE
-        return str(self.guest.domain.XMLDesc(flags))
+    def go(self) -> None:
+        """To the goal, without being killed."""
+        self._end([self._apply()], self._goal)
+
+    def come_back(self) -> None:
+        """Back, without being killed."""
+        self._end([self._rollback(self._runs()[-1].id)], self._before)
+
+    def _apply(self) -> Ended:
+        done = command("apply", self._plan, *self._words)
+        assert done.code == self._code, (done, self._runs())
+        return done
+
+    def _rollback(self, run: str, *, undo: bool = False) -> Ended:
+        done = command("rollback", run, *self._words)
+        assert done.code in ((0, self._code) if undo else (self._code,)), (done, self._runs())
+        return done
+
+    def _killed(self, words: Sequence[str | Path], fault: Fault | float) -> Ended | None:
+        """The command, as far as it came; None where nobody can tell. What it left is looked at:
+        it may be half done, but nothing else."""
+        known = self._runs()
+        if isinstance(fault, Fault):
+            killed = command(*words, fault=fault)
+            assert killed.code == -9, killed
+        else:
+            one = Command(words)
+            time.sleep(fault)
+            one.kill()
+            killed = one.wait()
+            assert killed.code in (-9, self._code), killed
+        if killed.code == -9:
+            _TALLY[self._mode] += 1
+        self._look(killed)
+        if not isinstance(fault, Fault):
+            return None
+        over = Passed("behind line", "end") in killed.passed
+        for run in self._runs()[: -len(known) or None]:
+            assert run.outcome == ("unfinished" if not over else "done"), (run, killed)
+        return killed
+
+    def _look(self, killed: Ended) -> None:
+        assert _definition(self._guest) in (self._before, self._goal), killed
+        assert self._guest.domain.isActive() == self._on or self._mode == "restart", killed
+        private(self._state)
+        free(self._state)
+
+    def _end(self, legs: Sequence[Ended | None], wanted: str) -> None:
+        """All is as it should be, and was changed no more than once."""
+        assert _definition(self._guest) == wanted, legs
+        assert self._guest.domain.isActive() == self._on, legs
+        assert not _unfinished(self._runs()), legs
+        private(self._state)
+        if None not in legs:
+            self._count([leg for leg in legs if leg is not None], turned=wanted != self._where)
+        self._where = wanted
+        if self._well is not None:
+            self._well(self._guest)
+        if wanted == self._before:
+            shutil.rmtree(self._state, ignore_errors=True)
+
+    def _count(self, legs: Sequence[Ended], *, turned: bool) -> None:
+        """Changed once, or not at all: there and back at most."""
+        calls = Counter(
+            one.what for leg in legs for one in leg.passed if one.place == "behind call"
+        )
+        times = (1,) if turned else (0, 2)
+        assert calls["define"] in times, (calls, legs)
+        if self._on and self._mode == "restart":
+            assert calls["start"] in (times if turned else (0, 1, 2)), (calls, legs)
+        if self._on and self._mode == "hotswap":
+            assert calls["detach"] == calls["attach"], (calls, legs)
+            assert calls["attach"] in (times if turned else (0, 1, 2)), (calls, legs)
+
+    def _runs(self) -> list[RunRecord]:
+        return runs(str(self._state))
+
+
+def _definition(guest: Guest) -> str:
+    """The persistent one, passwords included."""
+    flags = libvirt.VIR_DOMAIN_XML_INACTIVE | libvirt.VIR_DOMAIN_XML_SECURE
+    return str(guest.domain.XMLDesc(flags))
+
+
+def _unfinished(found: Sequence[RunRecord]) -> bool:
+    return any(run.outcome == "unfinished" for run in found)
+
+
+def private(folder: Path) -> None:
+    """Nobody else may look into the state folder."""
+    for path in (folder, *folder.rglob("*")) if folder.exists() else ():
+        mode = stat.S_IMODE(path.stat().st_mode)
+        assert mode == (0o700 if path.is_dir() else 0o600), (path, oct(mode))
+
+
+def free(folder: Path) -> None:
+    """Nobody holds a host."""
+    for path in folder.glob("locks/*"):
+        with path.open() as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def every_place(walk: Walk, *, there: Sequence[Fault], back: Sequence[Fault]) -> None:
+    """Kill it at each of these places, going on and undoing in turn."""
+    ways, returns = list(there), list(back)
+    for number in count():
+        if not ways and not returns:
+            return
+        resume: Resume = "undo" if number % 2 and ways else "go on"
+        if not ways:
+            walk.go()
+        elif not walk.kill_there(ways.pop(0), resume):
+            continue
+        if returns:
+            walk.kill_back(returns.pop(0), "undo" if number % 4 == 2 else "go on")
+        else:
+            walk.come_back()
+
+
+def random_times(walk: Walk, kills: int, seed: int) -> None:
+    """Kill it that often, whenever it happens to be."""
+    log(f"{walk.name}: {kills} kills at random times, seed {seed}")
+    chance = random.Random(seed)
+    for _ in range((kills + 1) // 2):
+        later = (chance.uniform(0, walk.seconds) for _ in count())
+        resume: Resume = chance.choice(("go on", "undo"))
+        if walk.kill_there(next(later), resume):
+            walk.kill_back(next(later), chance.choice(("go on", "undo")))
+
+
+@contextmanager
+def firmware_guest(hypervisor: Hypervisor, *, on: bool) -> Iterator[Guest]:
+    """A guest that stays in its firmware: quick to start, and deaf."""
+    name = f"{hypervisor.prefix}firmware-{'on' if on else 'off'}"
+    nics = (Nic("e1000", mac=MAC, extra=_QUIET_ROM),)
+    with Guest(hypervisor, Definition(name, hypervisor.bridge, nics, memory_mib=32)) as guest:
+        if on:
+            guest.start()
+        yield guest
+
+
+def main() -> None:
+    """As many kills as asked for."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--kills", type=int, default=500)
+    parser.add_argument("--seed", type=int, default=1)
+    given = parser.parse_args()
+    began = time.monotonic()
+    with running_hypervisor() as hypervisor, tempfile.TemporaryDirectory() as folder:
+        _loop(hypervisor, Path(folder), given.kills, given.seed)
+    print(f"{tally()}, in {time.monotonic() - began:.0f} s")
+
+
+def _loop(hypervisor: Hypervisor, folder: Path, kills: int, seed: int) -> None:
+    x86 = GuestFactory(hypervisor, "x86_64", "pc")
+    with firmware_guest(hypervisor, on=False) as off, firmware_guest(hypervisor, on=True) as on:
+        del x86, off, on
+        del folder, kills, seed
+
+
+if __name__ == "__main__":
+    main()

@@ -10,6 +10,7 @@ from tests.rig.errors import Missing
 from tests.rig.guests import GuestFactory
 from tests.rig.hypervisor import Hypervisor, running_hypervisor
 from tests.rig.l1 import L1, bring_up
+from tests.rig.l2 import L2Factory
 from tests.rig.process import require
 
 
@@ -49,3 +50,9 @@ def l1(hypervisor: Hypervisor) -> L1:
     """A hypervisor in a guest, with real vhost; its libvirt runs the guests of L2_GUESTS."""
     with _missing_is_not_run():
         return bring_up(hypervisor)
+
+
+@pytest.fixture(scope="session")
+def l2_guest(l1: L1) -> L2Factory:
+    """Makes guests in L1, with KVM: `with l2_guest(Nic("e1000")) as guest: ...`."""
+    return L2Factory(l1)

@@ -39,13 +39,6 @@ class Guest(Inside):
         """The QEMU process."""
         return int(Path(f"/run/libvirt/qemu/{self.name}.pid").read_text())
 
-    @property
-    def address(self) -> str:
-        """Where the guest can be reached from this machine; it answers DNS there."""
-        if self.definition.address is None:
-            raise RigError(f"{self.name} was given no address")
-        return str(self.definition.address.ip)
-
     def answers_dns(self) -> bool:
         """Whether the guest answers a question of DNS now."""
         return dns.answers(self.address)
@@ -58,9 +51,22 @@ class Guest(Inside):
         """Asks all the time: `with guest.dns_probe() as probe: ...; probe.longest_gap`."""
         return dns.DnsProbe(self.address)
 
-    def xml(self) -> str:
-        """What libvirt says about the domain now."""
-        return str(self.domain.XMLDesc())
+    def xml(self, *, secrets: bool = False) -> str:
+        return str(self.domain.XMLDesc(self._libvirt.VIR_DOMAIN_XML_SECURE if secrets else 0))
+
+    def attach(self, xml: str) -> None:
+        self.domain.attachDeviceFlags(xml, self._libvirt.VIR_DOMAIN_AFFECT_LIVE)
+
+    def detach(self, xml: str) -> None:
+        self.domain.detachDeviceFlags(xml, self._libvirt.VIR_DOMAIN_AFFECT_LIVE)
+
+    def ask_agent_to_shut_down(self) -> None:
+        """Ask the guest's agent; libvirt waits a minute for one that does not do it."""
+        self.domain.shutdownFlags(self._libvirt.VIR_DOMAIN_SHUTDOWN_GUEST_AGENT)
+
+    def press_power_button(self) -> None:
+        """On s390x this is a signal that the kernel understands by itself."""
+        self.domain.shutdownFlags(self._libvirt.VIR_DOMAIN_SHUTDOWN_ACPI_POWER_BTN)
 
     def start(self) -> None:
         """Start QEMU; the guest is not up yet."""

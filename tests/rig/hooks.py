@@ -33,6 +33,7 @@ PLACES = (
 _CALLS = ("define", "shut_down", "power_off", "start", "detach", "attach")
 _LONGEST = 300.0
 _PRELOADED = (
+    "__main__",
     "tests.rig.hooks", "vnicaudit.cli.apply", "vnicaudit.cli.doing", "vnicaudit.cli.rollback",
     "vnicaudit.cli.runs", "vnicaudit.platforms.domain_xml.definitions",
     "vnicaudit.platforms.domain_xml.pieces", "vnicaudit.platforms.domain_xml.write",
@@ -74,7 +75,7 @@ class Ended(NamedTuple):
 
 
 class Command:
-    """A command of the product that runs now."""
+    """A command of the product that runs from now on."""
 
     def __init__(self, arguments: Sequence[str | Path], fault: Fault | None = None) -> None:
         context = multiprocessing.get_context("forkserver")
@@ -85,8 +86,10 @@ class Command:
         self._process = context.Process(
             target=_work, args=(words, fault, str(self._output), str(self._log))
         )
-        self._began = time.monotonic()
         self._process.start()
+        while not self._log.exists() and self._process.is_alive():
+            time.sleep(0.005)
+        self._began = time.monotonic()
 
     def kill(self) -> None:
         """End it now, if it has not ended."""

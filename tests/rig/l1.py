@@ -52,7 +52,10 @@ L2_GUESTS = (
 
 @dataclass(frozen=True)
 class VhostFacts:
-    """What the kernel of L1 says about one QEMU process."""
+    """What the kernel of L1 says about one QEMU process.
+
+    `netdev` is from its command line, so what it was started with; the files and threads are now's.
+    """
 
     pid: int
     netdev: dict[str, object]

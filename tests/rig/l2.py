@@ -35,16 +35,14 @@ class L2(Inside):
     def name(self) -> str:
         return self.definition.name
 
-    @property
-    def address(self) -> str:
-        """Where the guest can be reached from L1; it answers DNS there."""
-        if self.definition.address is None:
-            raise RigError(f"{self.name} was given no address")
-        return str(self.definition.address.ip)
+    def xml(self) -> str:
+        return self.l1.virsh("dumpxml", self.name).output()
 
-    def xml(self, *, inactive: bool = False) -> str:
-        """What L1's libvirt says about the domain now, or about its next start."""
-        return self.l1.virsh("dumpxml", self.name, *(["--inactive"] if inactive else [])).output()
+    def attach(self, xml: str) -> None:
+        self._change("attach-device", xml)
+
+    def detach(self, xml: str) -> None:
+        self._change("detach-device", xml)
 
     def boot(self) -> None:
         """Start and wait until the guest agent answers; a guest that fails is removed."""
@@ -61,7 +59,6 @@ class L2(Inside):
         self._ask("wait", self.name, BOOT_SECONDS).output()
 
     def run(self, argv: Sequence[str], *, timeout: float = 120) -> Ran:
-        """Run a program in the guest."""
         ended = json.loads(self._ask("run", self.name, timeout, *argv).output())
         return Ran(tuple(ended["argv"]), ended["exit_code"], ended["stdout"], ended["stderr"])
 
@@ -84,6 +81,11 @@ class L2(Inside):
         trace: TracebackType | None,
     ) -> None:
         self.remove()
+
+    def _change(self, command: str, xml: str) -> None:
+        path = f"{RUN}/{self.name}-device.xml"
+        self.l1.write(path, xml)
+        self.l1.virsh(command, self.name, path, "--live").output()
 
     def _ask(self, command: str, whom: str, seconds: float, *argv: str) -> Ran:
         words = [*_ASK, command, whom, str(seconds), *argv]

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.cli.command import vnicaudit
+from tests.rig.agent import Ran
 from tests.rig.l1 import L1
 
 ROOT = Path(__file__).parents[2]
@@ -19,10 +20,20 @@ def report_here(*arguments: str) -> dict[str, Any]:
     return report
 
 
+def put_product(l1: L1) -> None:
+    """Put the product's source into L1."""
+    l1.put(ROOT / "vnicaudit", f"{IN_L1}/vnicaudit")
+
+
+def run_in_l1(l1: L1, *arguments: str, timeout: float = 300) -> Ran:
+    """Run `vnicaudit ARGUMENTS` inside L1, where the product was put before."""
+    program = ["env", "-C", IN_L1, "python3", "-m", "vnicaudit", *arguments]
+    return l1.run(program, timeout=timeout)
+
+
 def report_in_l1(l1: L1, *arguments: str) -> dict[str, Any]:
-    """The same inside L1, where the product was put before."""
-    program = ["env", "-C", IN_L1, "python3", "-m", "vnicaudit", *arguments, "--format", "json"]
-    ran = l1.run(program, timeout=300)
+    """What `vnicaudit ARGUMENTS --format json` says inside L1."""
+    ran = run_in_l1(l1, *arguments, "--format", "json")
     assert ran.exit_code in (0, 1), ran.stderr + ran.stdout[-2000:]
     report: dict[str, Any] = json.loads(ran.stdout)
     return report

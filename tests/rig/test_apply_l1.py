@@ -11,6 +11,7 @@ import pytest
 from tests.rig.domain_xml import SHARED_MEMORY, Nic
 from tests.rig.l1 import L1
 from tests.rig.l2 import L2
+from tests.rig.product import put_product
 from tests.rig.remedy import checks
 from tests.rig.remedy_l1 import (
     NO_ROM,
@@ -22,7 +23,6 @@ from tests.rig.remedy_l1 import (
     definition,
     interface,
     look,
-    put_product,
 )
 from tests.rig.vdpa import DEVICE, vdpa_device
 
@@ -101,8 +101,7 @@ def as_virtio(guest: L2, remedy: RemedyInL1, as_e1000: Station) -> Station:
 @pytest.fixture(scope="module")
 def on_vdpa(guest: L2, remedy: RemedyInL1, as_virtio: Station, device: str) -> Station:
     assert as_virtio.unit["outcome"] == "applied"
-    options = ("--nic", FIRST, "--to", "vdpa", "--vdpa-device", device)
-    return _applied(guest, remedy, remedy.plan("vdpa", *options))
+    return _applied(guest, remedy, remedy.plan("vdpa", "--nic", FIRST, *_to_vdpa(device)))
 
 
 @pytest.fixture(scope="module")
@@ -238,63 +237,64 @@ def blocked(product: L1) -> RemedyInL1:
     return RemedyInL1(product, "blocked")
 
 
-@pytest.mark.parametrize(
-    ("memory", "asked", "says"),
-    [
-        ("", DEVICE, f"{DEVICE} is served by a program (VDUSE), which {NEEDS_SHARED}"),
-        (
-            SHARED_MEMORY,
-            "/dev/vhost-vdpa-7",
-            "/dev/vhost-vdpa-7 is not there: make it first (vdpa dev add, driver vhost_vdpa)",
-        ),
-    ],
-)
-def test_vdpa_is_refused(
-    guests: GuestsInL1, blocked: RemedyInL1, device: str, memory: str, asked: str, says: str
+def test_vdpa_without_shared_memory_is_refused(
+    guests: GuestsInL1, blocked: RemedyInL1, device: str
 ) -> None:
-    assert device == DEVICE
-    mac = "52:54:00:ab:0c:07"
-    with guests("refused", Nic("virtio", mac), memory=memory) as guest:
-        _is_refused(blocked, guest, mac, asked, says)
+    mac = "52:54:00:ab:0c:03"
+    with guests("alone", Nic("virtio", mac)) as guest:
+        before = definition(guest)
+        plan = blocked.plan("alone", "--nic", mac, *_to_vdpa(device))
+        says = f"{device} is served by a program (VDUSE), which {NEEDS_SHARED}"
+        assert plan.step["blocked"] == [says]
+
+        ran = blocked.apply(plan)
+        assert ran.exit_code == 5
+        assert ran.stderr == f"Not applied: step 1, {guest.name} {mac}: {says}\n"
+        assert definition(guest) == before
+
+
+def test_a_device_that_is_not_there_is_refused(
+    guests: GuestsInL1, blocked: RemedyInL1, device: str
+) -> None:
+    other = device.replace("-0", "-7")
+    mac = "52:54:00:ab:0c:04"
+    with guests("misled", Nic("virtio", mac), memory=SHARED_MEMORY):
+        plan = blocked.plan("misled", "--nic", mac, *_to_vdpa(other))
+    assert plan.step["blocked"] == [
+        f"{other} is not there: make it first (vdpa dev add, driver vhost_vdpa)"
+    ]
 
 
 def test_a_device_that_another_domain_has_is_refused(
     guests: GuestsInL1, blocked: RemedyInL1, device: str
 ) -> None:
-    source = f"<source dev='{device}'/>"
-    mac = "52:54:00:ab:0c:03"
+    has_it = Nic(kind="vdpa", source=f"<source dev='{device}'/>")
+    mac = "52:54:00:ab:0c:05"
     with (
-        guests("has-it", Nic(kind="vdpa", source=source), memory=SHARED_MEMORY),
-        guests("wants-it", Nic("virtio", mac), memory=SHARED_MEMORY) as guest,
+        guests("has-it", has_it, memory=SHARED_MEMORY),
+        guests("late", Nic("virtio", mac), memory=SHARED_MEMORY),
     ):
-        _is_refused(blocked, guest, mac, device, f"{device} is used by domain remedy-has-it")
+        plan = blocked.plan("late", "--nic", mac, *_to_vdpa(device))
+    assert plan.step["blocked"] == [f"{device} is used by domain remedy-has-it"]
 
 
 def test_a_device_that_another_nic_has_is_refused(
     guests: GuestsInL1, blocked: RemedyInL1, device: str
 ) -> None:
-    source = f"<source dev='{device}'/>"
-    mac = "52:54:00:ab:0c:04"
-    nics = (Nic(kind="vdpa", source=source), Nic("virtio", mac))
-    with guests("both", *nics, memory=SHARED_MEMORY) as guest:
-        says = f"{device} is used by another NIC of this domain"
-        _is_refused(blocked, guest, mac, device, says)
+    has_it = Nic(kind="vdpa", source=f"<source dev='{device}'/>")
+    mac = "52:54:00:ab:0c:06"
+    with guests("both", has_it, Nic("virtio", mac), memory=SHARED_MEMORY):
+        plan = blocked.plan("both", "--nic", mac, *_to_vdpa(device))
+    assert plan.step["blocked"] == [f"{device} is used by another NIC of this domain"]
 
 
-def _is_refused(blocked: RemedyInL1, guest: L2, mac: str, device: str, says: str) -> None:
-    before = definition(guest)
-    options = ("--nic", mac, "--domain", guest.name, "--to", "vdpa", "--vdpa-device", device)
-    plan = blocked.plan(guest.name, *options)
-    assert plan.step["blocked"] == [says]
-    ran = blocked.apply(plan)
-    assert ran.exit_code == 5
-    assert ran.stderr == f"Not applied: step 1, {guest.name} {mac}: {says}\n"
-    assert definition(guest) == before
+def _to_vdpa(device: str) -> tuple[str, ...]:
+    return ("--to", "vdpa", "--vdpa-device", device)
 
 
 def test_vhostuser_is_defined_and_taken_back(guests: GuestsInL1, product: L1) -> None:
     remedy = RemedyInL1(product, "vhostuser")
-    mac = "52:54:00:ab:0c:05"
+    mac = "52:54:00:ab:0c:07"
     with guests("vhostuser", Nic("e1000", mac), machine="q35", memory=SHARED_MEMORY) as guest:
         before = definition(guest)
         ran = remedy.apply(remedy.plan("vhostuser", "--nic", mac, *VHOST_USER))
@@ -313,8 +313,8 @@ def test_vhostuser_is_defined_and_taken_back(guests: GuestsInL1, product: L1) ->
 
 
 def test_vhostuser_without_shared_memory_is_refused(guests: GuestsInL1, product: L1) -> None:
-    mac = "52:54:00:ab:0c:06"
+    mac = "52:54:00:ab:0c:08"
     with guests("vhostuser-alone", Nic("virtio", mac)):
         plan = RemedyInL1(product, "vhostuser").plan("refused", "--nic", mac, *VHOST_USER)
-    (says,) = plan.step["blocked"]
+    says = plan.step["blocked"][0]
     assert says.startswith("vhost-user needs the guest's memory shared: <memoryBacking>")

@@ -36,6 +36,7 @@ def test_a_legacy_nic_is_found_on_what_runs(legacy: Guest) -> None:
     )  # fmt: skip
     assert finding["nic"]["mac"] == "52:54:00:ab:01:01"
     assert finding["message"].startswith("rtl8139 is emulated packet by packet")
+    assert (finding["change"]["new"], finding["change"]["safe"]) == ("virtio", True)
     nic = nic_of(report_here("nics", SYSTEM), legacy.name)
     assert effective(nic, "model") == ("rtl8139", "QEMU runs -device rtl8139")
     assert effective(nic, "vhost")[0] is False

@@ -1,36 +1,87 @@
 """The rig's own checks: its guests are what the tests that use them take them for."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.rig.domain_xml import Nic
+from tests.rig.domain_xml import SHARED_MEMORY, Manners, Nic, Pieces
 from tests.rig.errors import RigError
 from tests.rig.guests import Guest, GuestFactory
 from tests.rig.l1 import L1
+from tests.rig.l2 import L2Factory
+from tests.rig.traffic import mbit_per_second
+from tests.rig.vdpa import vdpa_device
 
 pytestmark = pytest.mark.rig
 
-
-def bound_driver(guest: Guest, device: str = "eth0") -> str:
-    """Name of the driver that serves a network device of the guest."""
-    link = guest.run(["readlink", f"/sys/class/net/{device}/device/driver"]).output()
-    return Path(link.strip()).name
+MAC = "52:54:00:ab:00:01"
 
 
 @pytest.mark.parametrize(
-    ("model", "machine", "driver"),
-    [("rtl8139", "pc", "8139cp"), ("virtio", "pc", "virtio_net"), ("virtio", "q35", "virtio_net")],
+    ("model", "machine", "driver", "ask"),
+    [
+        ("rtl8139", "pc", "8139cp", Guest.ask_agent_to_shut_down),
+        ("e1000", "pc", "e1000", Guest.press_power_button),
+        ("virtio", "q35", "virtio_net", Guest.press_power_button),
+    ],
 )
 def test_x86_guest_drives_its_nic(
-    x86_guest: GuestFactory, model: str, machine: str, driver: str
+    x86_guest: GuestFactory, model: str, machine: str, driver: str, ask: Callable[[Guest], None]
 ) -> None:
-    with x86_guest(Nic(model, mac="52:54:00:ab:00:01"), machine=machine) as guest:
-        assert bound_driver(guest) == driver
-        address = guest.run(["cat", "/sys/class/net/eth0/address"]).output()
-        assert address.strip() == "52:54:00:ab:00:01"
+    with x86_guest(Nic(model, mac=MAC), machine=machine) as guest:
         assert guest.run(["uname", "-m"]).output().strip() == "x86_64"
+        assert guest.driver(MAC) == driver
+        assert guest.addresses(MAC) == [f"{guest.address}/24"]
+        guest.wait_for_dns(seconds=30)
+        ask(guest)
+        guest.wait_until_off()
+
+
+def test_a_nic_is_swapped_under_a_running_guest(x86_guest: GuestFactory) -> None:
+    with x86_guest(Nic("rtl8139", mac=MAC)) as guest, guest.dns_probe() as probe:
+        guest.swap(Nic(mac=MAC))
+        assert (guest.driver(MAC), guest.addresses(MAC)) == ("virtio_net", [])
+        silent = probe.longest_gap
+        guest.put_address_back(MAC)
+        probe.wait_for_answer(seconds=30)
+        assert probe.longest_gap > silent > 0.1
+        assert mbit_per_second(guest) > 1
+        assert mbit_per_second(guest, from_guest=True) > 1
+
+
+def test_guest_may_lack_a_driver_and_be_deaf(x86_guest: GuestFactory) -> None:
+    manners = Manners(without=("virtio_net",), deaf=True)
+    with x86_guest(Nic(mac=MAC), manners=manners) as guest:
+        guest.run(["modprobe", "virtio_net"])
+        assert guest.driver(MAC) is None
+        assert not guest.answers_dns()
+        # qemu-ga runs this when it is asked; nobody reads the power button.
+        guest.run(["/sbin/shutdown", "-P", "+0", "test"]).output()
+        assert guest.run(["pidof", "dd"]).stdout == ""
+
+
+def test_guest_without_an_agent_is_up_all_the_same(x86_guest: GuestFactory) -> None:
+    with x86_guest(Nic(mac=MAC), manners=Manners(agent=False)) as guest:
+        guest.wait_for_dns(seconds=30)
+        assert not guest.agent.answers()
+
+
+def test_definition_has_what_a_test_adds(x86_guest: GuestFactory) -> None:
+    pieces = Pieces(
+        system=None,
+        metadata="<site:rack xmlns:site='urn:site'><!-- by hand -->7</site:rack>",
+        domain=f"<description>mail</description>{SHARED_MEMORY}",
+        devices="<graphics type='vnc' passwd='s3cret'/>",
+        channel=False,
+    )
+    with x86_guest(Nic(mac=MAC), boot=False, pieces=pieces) as guest:
+        text = guest.xml(secrets=True)
+        for kept in ("<!-- by hand -->", "<description>mail<", "type='memfd'", "passwd='s3cret'"):
+            assert kept in text
+        assert "libosinfo" not in text
+        assert "guest_agent" not in text
 
 
 def test_program_in_l1_is_reported_whole(l1: L1) -> None:
@@ -47,9 +98,17 @@ def test_program_in_l1_has_a_deadline(l1: L1) -> None:
 
 
 def test_s390x_guest_drives_its_nic(s390x_guest: GuestFactory) -> None:
-    with s390x_guest(Nic("virtio")) as guest:
+    with s390x_guest(Nic("virtio", mac=MAC)) as guest:
         assert guest.agent.call("guest-get-osinfo")["machine"] == "s390x"
-        assert bound_driver(guest) == "virtio_net"
+        assert guest.driver(MAC) == "virtio_net"
+        guest.wait_for_dns(seconds=30)
+        guest.ask_agent_to_shut_down()
+        guest.wait_until_off()
+        guest.boot()
+        guest.wait_for_dns(seconds=30)
+        # s390x has no power button: QEMU tells the kernel by sclp.
+        guest.press_power_button()
+        guest.wait_until_off()
 
 
 def test_s390x_has_no_e1000(s390x_guest: GuestFactory) -> None:
@@ -89,6 +148,30 @@ def test_l1_is_handed_directories(l1: L1, tmp_path: Path) -> None:
 
 
 def test_l1_has_what_the_product_imports(l1: L1) -> None:
-    names = ["click", "libvirt", "lxml.etree", "msgspec", "oslo_config", "rich", "ruamel.yaml"]
+    names = [
+        "click",
+        "libvirt",
+        "libvirt_qemu",
+        "lxml.etree",
+        "msgspec",
+        "oslo_config",
+        "rich",
+        "ruamel.yaml",
+    ]
     program = f"import {', '.join(names)}, json, sys; print(json.dumps(sys.version_info[:2]))"
     assert json.loads(l1.run(["python3", "-c", program]).output()) >= [3, 10]
+
+
+def test_l2_with_vhost_is_moved_to_vdpa(l1: L1, l2_guest: L2Factory) -> None:
+    with vdpa_device(l1) as device, l2_guest(Nic(mac=MAC), shared_memory=True) as guest:
+        assert guest.driver(MAC) == "virtio_net"
+        assert guest.addresses(MAC) == [f"{guest.address}/24"]
+        assert guest.answers_dns(seconds=30)
+        facts = l1.vhost_facts(guest.name)
+        assert (facts.vhost_files, len(facts.vhost_threads), facts.vdpa_files) == (1, 1, 0)
+
+        guest.swap(Nic(mac=MAC, kind="vdpa", source=f"<source dev='{device}'/>"))
+        guest.put_address_back(MAC)
+        assert guest.answers_dns(seconds=30)
+        facts = l1.vhost_facts(guest.name)
+        assert (facts.vhost_files, facts.vdpa_files > 0) == (0, True)

@@ -71,7 +71,8 @@ def _content(path: str) -> bytes:
     from vnicaudit.reports.plan.json import MAX_BYTES
 
     try:
-        with open(path, "rb") as stream:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        with open(descriptor, "rb") as stream:
             if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
                 raise UsageError(f"{path}: not a regular file")
             return stream.read(MAX_BYTES + 1)

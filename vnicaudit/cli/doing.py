@@ -48,11 +48,13 @@ def telling(*, quiet: bool) -> Callable[[str, str], None]:
 
 def dry_run(looked_at: list[tuple[str, str]], words: str) -> int:
     """Say what would be done to each domain, or why not; the exit code."""
+    from vnicaudit.remedy.applying.engine import ALREADY
     from vnicaudit.reports.safe import safe
 
     for name, reason in looked_at:
         emit(f"{safe(name)}: {safe(reason) or words}\n")
-    return RefusedError.exit_code if any(reason for _name, reason in looked_at) else 0
+    refused = any(reason not in ("", ALREADY) for _name, reason in looked_at)
+    return RefusedError.exit_code if refused else 0
 
 
 def ended(done: Ended, given: dict[str, Any], *, refused: bool = False) -> int:

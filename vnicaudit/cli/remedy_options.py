@@ -123,7 +123,6 @@ def mode_option(default: str | None) -> Callable[[F], F]:
     """``--mode``; ``default`` None: that of the run."""
     return click.option(
         "--mode",
-        envvar="VNICAUDIT_MODE",
         type=click.Choice(MODES),
         default=default,
         show_default=default is not None,

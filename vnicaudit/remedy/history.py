@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -24,6 +24,7 @@ class Past(NamedTuple):
     sheet: RunSheet
     entries: tuple[Entry, ...]
     ended: bool
+    by_unit: Mapping[str, tuple[Entry, ...]]
 
     @property
     def taken_back(self) -> bool:
@@ -35,7 +36,7 @@ class Past(NamedTuple):
 
     def of(self, key: str) -> tuple[Entry, ...]:
         """The lines about one unit."""
-        return tuple(entry for entry in self.entries if entry.unit == key)
+        return self.by_unit.get(key, ())
 
     def done(self, key: str) -> dict[str, Any] | None:
         """How a unit ended; None where it has not."""
@@ -72,7 +73,11 @@ def begin_run(state: StateFolder, sheet: RunSheet) -> Past:
 
 def _past(folder: Path, sheet: RunSheet) -> Past:
     found = tuple(entries(folder))
-    return Past(folder, sheet, found, any(entry.event == "end" for entry in found))
+    by_unit: dict[str, list[Entry]] = {}
+    for entry in found:
+        by_unit.setdefault(entry.unit, []).append(entry)
+    ended = any(entry.event == "end" for entry in by_unit.get("", ()))
+    return Past(folder, sheet, found, ended, {key: tuple(of) for key, of in by_unit.items()})
 
 
 def all_past(state: StateFolder) -> Iterator[Past]:

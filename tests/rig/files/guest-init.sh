@@ -26,7 +26,7 @@ done
 
 for module in $(echo "$without" | tr , ' '); do
     sed -i "/^$module\$/d" /etc/modules
-    find /usr/lib/modules -name "$module.ko" -delete
+    rm $(find /usr/lib/modules -name "$(echo "$module" | tr _ '?').ko")
 done
 modprobe -a $(cat /etc/modules)
 

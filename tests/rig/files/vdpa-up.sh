@@ -19,5 +19,6 @@ timeout 60 sh -c 'until [ -e /dev/vhost-vdpa-0 ]; do sleep 0.1; done'
 ip link set vdpatap master br0 up
 # The thread that forwards polls all the time: it gets only the time that nobody else wants.
 cd /proc/$(busybox pidof dpdk-testpmd)/task
-for thread in $(grep -l rte-worker */comm); do chrt --idle --pid 0 ${thread%/comm}; done
+threads=$(grep -l dpdk-worker */comm)
+for thread in $threads; do chrt --idle --pid 0 "${thread%/comm}"; done
 trap - EXIT

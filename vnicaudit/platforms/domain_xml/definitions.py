@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Collection, Iterator
 
@@ -15,6 +16,7 @@ from vnicaudit.platforms.domain_xml.domain_config import pcie_ports
 from vnicaudit.platforms.domain_xml.read import domain_of
 
 _SHOWN = 60
+_TAG = re.compile(r"<([^\s<>/!?]+)")
 _UNITS = {
     "b": 1, "bytes": 1, "KB": 1000, "k": 1024, "KiB": 1024, "MB": 10**6, "M": 2**20, "MiB": 2**20,
     "GB": 10**9, "G": 2**30, "GiB": 2**30, "TB": 10**12, "T": 2**40, "TiB": 2**40,
@@ -138,7 +140,9 @@ def _canonical(element: etree._Element) -> str:
 
 
 def _shown(piece: str) -> str:
-    return piece.removeprefix("devices ")[:_SHOWN]
+    """What it is, and nothing of what it says: that may be a password."""
+    found = _TAG.match(piece.removeprefix("devices "))
+    return f"<{found[1]}>" if found is not None else "an attribute of <domain>, or a comment,"
 
 
 def _interfaces(data: bytes) -> list[etree._Element]:

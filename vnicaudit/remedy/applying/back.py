@@ -6,7 +6,7 @@ its own, with the same journal: it can be carried on, and taken back.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 
 import msgspec
@@ -78,8 +78,8 @@ def rollback(run_id: str, chosen: Chosen, order: Order, tell: Tell) -> tuple[End
         hosts = Hosts(order.state, order.deadline, stack)
         hosts.open(units)
         found = again(found)  # nobody is at work on it now
-        ended = _middle(found, hosts, order, tell)
-        if any(one.run.outcome == "unfinished" for one in ended):
+        ended = _middle(found, units, hosts, order, tell)
+        if any(again(found).is_open(unit.key) for unit in units):
             return ended
         found = again(found)
         units = [chosen.of(unit) for unit in reversed(units) if _undoable(found, unit)]
@@ -91,13 +91,18 @@ def rollback(run_id: str, chosen: Chosen, order: Order, tell: Tell) -> tuple[End
         return (*ended, went)
 
 
-def _middle(found: Past, hosts: Hosts, order: Order, tell: Tell) -> tuple[Ended, ...]:
-    """Bring a run that was left in the middle to where it began."""
+def _middle(
+    found: Past, units: Sequence[UnitSheet], hosts: Hosts, order: Order, tell: Tell
+) -> tuple[Ended, ...]:
+    """Bring what was left in the middle of these units to where it began."""
     if found.ended:
         return ()
-    hosts.open(found.sheet.units)
     sheet = msgspec.structs.replace(found.sheet, limits=order.limits)
-    return (Runner(found._replace(sheet=sheet), hosts, _nothing, tell).take_back(),)
+    return (
+        Runner(found._replace(sheet=sheet), hosts, _nothing, tell).take_back(
+            {unit.key for unit in units}
+        ),
+    )
 
 
 def _nothing_left(found: Past) -> tuple[Ended, ...]:
@@ -115,6 +120,8 @@ def look(run_id: str, chosen: Chosen, order: Order) -> list[tuple[str, str]]:
     if found is None:
         raise UsageError(f"run {run_id} was ended before it did anything")
     units = [unit for unit in reversed(found.sheet.units) if chosen.takes(unit)]
+    if not units:
+        raise UsageError(f"run {run_id} has no such domain or NIC; vnicaudit runs {run_id}")
     halves = [(unit.name, "") for unit in units if found.is_open(unit.key)]
     whole = [unit for unit in units if _undoable(found, unit)]
     with ExitStack() as stack:
@@ -175,12 +182,18 @@ class _WayBack:
             goal = _nics_put_back(current, original, wanted)
         made = _reversed(task, wanted, current, goal)
         seen = seen_before(machine, made.macs, self._mode, active=state.active)
+        active = state.active or self._left_off(task)
         made = msgspec.structs.replace(
-            made, mode=self._mode, active=state.active, baseline=seen, exact=whole
+            made, mode=self._mode, active=active, baseline=seen, exact=whole
         )
-        if current == goal and not (state.active and self._mode != "next-boot"):
+        if current == goal and not (active and self._mode != "next-boot"):
             return Prepared(None)
         return Prepared(made, current, goal)
+
+    def _left_off(self, task: Task) -> bool:
+        """Whether the guest is off because the run could not undo what it did."""
+        done = self._found.done(task.key) or {}
+        return task.active and done.get("undone") is False
 
     def _check_edits(self, current: bytes) -> None:
         if self._chosen.over_edits:
@@ -236,7 +249,9 @@ def _task_of(found: Past, key: str) -> Task:
 
 def _undoable(found: Past, unit: UnitSheet) -> bool:
     done = found.done(unit.key)
-    return found.begun(unit.key) and done is not None and done["outcome"] in _CHANGED
+    if done is None or not found.begun(unit.key):
+        return False
+    return done["outcome"] in _CHANGED or done.get("undone") is False
 
 
 def _unfinished(order: Order, sheet: RunSheet) -> Past | None:

@@ -24,6 +24,10 @@ from vnicaudit.remedy.hypervisor import Hypervisor, vdpa_devices
 PLAN = "plan.json"
 
 
+ALREADY = "it is so already: nothing to do"
+"""What :func:`look` says where nothing stands in the way, and nothing is left to do."""
+
+
 class Order(msgspec.Struct, frozen=True):
     """What is asked for. ``deadline``: seconds libvirt may take for one answer."""
 
@@ -71,7 +75,7 @@ def _would(unit: UnitSheet, hosts: Hosts, preparing: Preparing) -> str:
         prepared = preparing(unit, hosts.of(unit))
     except (RefusedError, ActionError) as error:
         return str(error)
-    return "" if prepared.task is not None else "it is so already: nothing to do"
+    return "" if prepared.task is not None else ALREADY
 
 
 class _Preparing:
@@ -132,8 +136,9 @@ def _unfinished(order: Order, sheet: RunSheet) -> Past | None:
 
 def refuse_beside(found: Past, units: Iterable[UnitSheet]) -> None:
     """Raises RefusedError where an unfinished run is in the middle of one of these domains."""
+    begun = {(unit.uuid, unit.file) for unit in found.sheet.units if found.is_open(unit.key)}
     for unit in units:
-        if found.is_open(unit.key):
+        if (unit.uuid, unit.file) in begun:
             run = found.sheet
             again = f"vnicaudit rollback {run.plan}" if run.kind == "rollback" else "its plan again"
             raise RefusedError(

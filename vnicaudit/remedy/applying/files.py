@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import NamedTuple
 
 from vnicaudit.errors import RefusedError
@@ -53,7 +54,9 @@ def _replaced(means: FileMeans, before: bytes, goal: bytes) -> Result:
 def read(path: str, size: int) -> bytes:
     """At most ``size`` bytes of a file. Raises RefusedError where it cannot be read."""
     try:
-        with open(path, "rb") as stream:
+        # what is no file by now (a FIFO, say) must not be waited for
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        with open(descriptor, "rb") as stream:
             return stream.read(size)
     except OSError as error:
         raise RefusedError(f"it cannot be read: {error.strerror}") from None

@@ -27,6 +27,10 @@ _UNPLUG_SECONDS = 30.0
 _BIND_SECONDS = 30.0
 
 
+class NotTakenError(GuestError):
+    """The guest is worse off with the new NIC than it was."""
+
+
 def capture(means: Means) -> None:
     """Note what the guest has set on each NIC, where that is not known from an earlier life.
     Raises GuestError for what could not be put back: the NIC is a member of a bond, say."""
@@ -40,6 +44,12 @@ def capture(means: Means) -> None:
             means.notes.write(
                 "captured", mac=one.mac, network=msgspec.to_builtins(network), seconds=time.time()
             )
+
+
+def not_put_back(means: Means) -> list[str]:
+    """What the guest had set on its NICs and was not given back, one sentence each."""
+    captured = means.notes.all("captured")
+    return [note for data in captured for note in data["network"].get("notes", ())]
 
 
 def swap(means: Means, *, kind: str) -> None:
@@ -130,10 +140,11 @@ def _attach(means: Means, one: Wanted, kind: str) -> None:
 
 
 def _await_bound(means: Means, one: Wanted) -> None:
-    """Raises GuestError where the guest does not take the device."""
-    if not wait_until(lambda: one.mac in by_mac(means.agent.interfaces()), _BIND_SECONDS, _SOON):
-        raise GuestError(
-            f"the guest has no interface with {one.mac} after {_BIND_SECONDS:g} s: has it a driver?"
+    """Raises NotTakenError where the guest does not take the device."""
+    seconds = min(means.limits.guest_deadline, _BIND_SECONDS)
+    if not wait_until(lambda: one.mac in by_mac(means.agent.interfaces()), seconds, _SOON):
+        raise NotTakenError(
+            f"the guest has no interface with {one.mac} after {seconds:g} s: has it a driver?"
         )
 
 
@@ -144,11 +155,12 @@ def _restore(means: Means, one: Wanted, *, anew: bool) -> None:
         return
     if not anew and not guest_network.missing(means.agent, one.mac, network):
         return
+    means.notes.write("restoring", mac=one.mac)
     means.tell(f"putting back addresses and routes of {one.mac}")
     guest_network.restore(means.agent, one.mac, network)
     missing = guest_network.missing(means.agent, one.mac, network)
     if missing:
-        raise GuestError(f"the guest did not take back: {'; '.join(missing[:5])}")
+        raise NotTakenError(f"the guest did not take back: {'; '.join(missing[:5])}")
     means.notes.write("restored", mac=one.mac)
 
 

@@ -95,14 +95,17 @@ def seconds_since(entry: Entry) -> float:
     then, at_present = (
         datetime.fromisoformat(at.replace("Z", "+00:00")) for at in (entry.at, now())
     )
-    return (at_present - then).total_seconds()
+    return max(0.0, (at_present - then).total_seconds())  # clocks are set back
 
 
 def _entry(line: bytes, path: Path, number: int) -> Entry:
     try:
         return msgspec.json.decode(line, type=Entry)
     except (msgspec.MsgspecError, RecursionError):
-        raise UsageError(f"{path}:{number}: not a line of a journal; was it edited?") from None
+        raise UsageError(
+            f"{path}:{number}: not a line of a journal; was it edited? Put it right, or move the "
+            f"folder {path.parent} away if that run is of no concern any more"
+        ) from None
 
 
 def _whole(descriptor: int) -> int:

@@ -36,6 +36,8 @@ class Result(NamedTuple):
     message: str = ""
     checks: tuple[Check, ...] = ()
     downtime: float | None = None
+    undone: bool = True
+    """Of one that failed: all of it was undone."""
 
 
 class Notes:

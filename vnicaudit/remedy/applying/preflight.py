@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from vnicaudit.errors import RefusedError
 from vnicaudit.model.domain import REWRITTEN_BY, Domain
 from vnicaudit.model.machine import MachineState
-from vnicaudit.model.plan import Mode
+from vnicaudit.model.plan import Mode, Step
 from vnicaudit.remedy.definitions import reading
 
 
@@ -23,6 +23,18 @@ def check_owner(domain: Domain) -> None:
     owner = REWRITTEN_BY.get(domain.declared.owner)
     if owner is not None:
         raise RefusedError(f"the definition is {owner}'s, which writes it anew: change it there")
+
+
+def check_mode(steps: Iterable[Step], mode: Mode) -> None:
+    """Raises RefusedError for a guest that runs by now, and could not take it this way."""
+    for step in steps:
+        server = any((one.field, one.new) == ("source_mode", "server") for one in step.changes)
+        if mode == "hotswap" and step.to != "virtio":
+            raise RefusedError("only a change to virtio can be made under a running guest")
+        if mode == "restart" and server:
+            raise RefusedError(
+                "QEMU waits for the other end of the socket while it starts: start it by hand"
+            )
 
 
 def check_restart(running: bytes) -> None:
@@ -42,14 +54,15 @@ def _against(state: MachineState, mode: Mode) -> Iterator[str]:
         yield "a job is under way on it (a migration, a save, a backup): try again when it is done"
     if state.managed_save:
         yield (
-            "it has a managed save image, which would bring the old NIC back: start it and shut it "
-            "down once (virsh managedsave-remove throws its saved memory away)"
+            "it has a managed save image, which would bring the NIC back that was saved with it: "
+            "start it and shut it down once (virsh managedsave-remove throws its saved memory away)"
         )
     if state.memory_snapshots:
         count = state.memory_snapshots
         yield (
             f"{count} snapshot{'s' if count > 1 else ''} of it hold{'' if count > 1 else 's'} "
-            "memory, which would bring the old NIC back: delete them first (virsh snapshot-list)"
+            "memory, which would bring back the NIC of then: delete them first (virsh "
+            "snapshot-list)"
         )
     if mode != "next-boot" and state.phase not in ("running", "off"):
         yield f"the guest is {state.phase}: it neither runs nor is off"

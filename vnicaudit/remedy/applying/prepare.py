@@ -11,7 +11,12 @@ from vnicaudit.model.domain import Domain
 from vnicaudit.model.host import VdpaDevice
 from vnicaudit.model.plan import Mode, Step
 from vnicaudit.remedy.applying.files import read
-from vnicaudit.remedy.applying.preflight import check_owner, check_restart, check_state
+from vnicaudit.remedy.applying.preflight import (
+    check_mode,
+    check_owner,
+    check_restart,
+    check_state,
+)
 from vnicaudit.remedy.applying.task import Baseline, Task, Wanted, nic_of, unmet
 from vnicaudit.remedy.applying.verify import baseline
 from vnicaudit.remedy.definitions import changed_at, reading, rewritten
@@ -50,6 +55,8 @@ def prepare(
         wanted = _wanted(domain, steps)
         _check_reviewed(shown, steps, wanted, _name(steps[0]))
         _check_backends(shown, domain, steps, wanted, devices)
+        if state.active:
+            check_mode(steps, mode)
         goal = _goal(before, wanted)
     else:
         wanted = _already(domain, steps)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from datetime import datetime
 
 import msgspec
@@ -55,11 +55,11 @@ class Runner:
         units = self._found.sheet.units
         try:
             side_by_side([self._work(unit) for unit in units if self._found.is_open(unit.key)])
-            for batch in schedule.batches(units):
+            while left := [unit for unit in units if unit.key not in self._results]:
                 done = [self._results[unit.key] for unit in units if unit.key in self._results]
                 if stopped := schedule.stop(done, datetime.now()):
                     break
-                side_by_side([self._work(unit) for unit in batch])
+                side_by_side([self._work(unit) for unit in schedule.next(left, done)])
             self._journal.write("end", stopped=stopped)
         except SilentError as error:
             stopped = str(error)
@@ -67,14 +67,20 @@ class Runner:
             self._journal.close()
         return Ended(record(again(self._found)), stopped)
 
-    def take_back(self) -> Ended:
-        """Undo what was begun and not finished, and end the run there."""
+    def take_back(self, keys: Collection[str]) -> Ended:
+        """Undo what of these units was begun and not finished. The run is ended there, unless
+        something else of it is in the middle."""
         reason = TAKEN_BACK
+        units = self._found.sheet.units
         try:
-            for unit in reversed(self._found.sheet.units):
-                if self._found.is_open(unit.key):
+            for unit in reversed(units):
+                if unit.key in keys and self._found.is_open(unit.key):
                     self._one(unit, undo=reason)
-            self._journal.write("end", stopped=reason)
+            left = [one for one in units if self._found.is_open(one.key) and one.key not in keys]
+            if left:
+                reason = f"{left[0].name} is still in the middle"
+            else:
+                self._journal.write("end", stopped=reason)
         except SilentError as error:
             reason = str(error)
         finally:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime, time
 from typing import TypeVar
 
@@ -62,18 +62,16 @@ class Schedule(msgspec.Struct, frozen=True):
     max_failures: int = 0
     window: Window | None = None
 
-    def batches(self, units: Sequence[T]) -> Iterator[Sequence[T]]:
-        """The units in the order in which they are done: canaries alone, then batches."""
-        first = min(self.canary, len(units))
-        for unit in units[:first]:
-            yield (unit,)
-        for start in range(first, len(units), self.batch):
-            yield units[start : start + self.batch]
+    def next(self, left: Sequence[T], done: Sequence[Result]) -> Sequence[T]:
+        """What of the rest is done now: one, until there are as many canaries that are well; then
+        a batch. What was refused is no canary: nothing was done to it."""
+        well = sum(result.outcome in _GOOD for result in done)
+        return left[: 1 if well < self.canary else self.batch]
 
     def stop(self, done: Sequence[Result], now: datetime) -> str:
         """Why no more is begun; empty where it goes on."""
         bad = [result for result in done if result.outcome in ("failed", "rolled-back")]
-        canaries = done[: self.canary]
+        canaries = [result for result in done if result.outcome != "refused"][: self.canary]
         if any(result.outcome not in _GOOD for result in canaries):
             return "a canary was not changed as planned"
         if len(bad) > self.max_failures:

@@ -74,9 +74,10 @@ def _unit(key: str, steps: list[Step]) -> UnitSheet:
 
 
 def _key(step: Step) -> str:
+    """Two hosts may have a domain of one UUID: after a migration that left its definition."""
     if step.file is not None:
         return f"file-{digest(step.file.encode()).removeprefix('sha256:')[:24]}"
-    return step.nic.uuid or ""
+    return f"{step.nic.uuid}-{digest(step.target.encode()).removeprefix('sha256:')[:8]}"
 
 
 def write_sheet(folder: Path, sheet: RunSheet) -> None:

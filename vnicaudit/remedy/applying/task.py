@@ -11,7 +11,8 @@ from vnicaudit.model.finding import Change
 from vnicaudit.model.nic import Nic
 from vnicaudit.model.plan import Mode
 
-_PCI_ALONE = ("rom", "acpi")
+_ON_NETWORK = ("network", "bridge", "direct", "ethernet")
+"""What a running definition may say of a NIC on a network: what it became."""
 
 
 class Wanted(msgspec.Struct, frozen=True):
@@ -100,4 +101,9 @@ def _met(nic: Nic, change: Change) -> bool:
         return said(nic, "address_type") != change.old  # libvirt gives it another
     if not hasattr(nic.declared, change.field):
         return True  # judged by the text of the element, not here
-    return said(nic, change.field) == change.new
+    now = said(nic, change.field)
+    if change.new is not None and change.new.startswith("<"):
+        return now is not None  # a way back: an element as it stood
+    if (change.field, change.new) == ("type", "network"):
+        return now in _ON_NETWORK
+    return now == change.new

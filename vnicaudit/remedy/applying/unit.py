@@ -1,4 +1,4 @@
-"""One domain on its way, forward or back.
+"""One domain on its way.
 
 Every step looks first at what is, and does what is missing: so the same code goes on where an
 earlier life of the program was ended. What is done is undone where it does not lead to the goal.
@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import time
 
-from msgspec.structs import replace
-
-from vnicaudit.errors import ActionError, SilentError
-from vnicaudit.model.runs import Check, Outcome
+from vnicaudit.errors import VnicauditError
+from vnicaudit.model.runs import Check
 from vnicaudit.remedy.applying import defining, hotswap, power
 from vnicaudit.remedy.applying.means import Means, Result
-from vnicaudit.remedy.applying.task import Task
+from vnicaudit.remedy.applying.undoing import ENDS_THE_RUN, give_back, undo, undone
 from vnicaudit.remedy.applying.verify import failed, verify
 
 
@@ -23,8 +21,8 @@ def carry_out(means: Means) -> Result:
     stopped answering: the unit is unfinished then, and can be carried on."""
     undoing = means.notes.last("undoing")
     result = (
-        _undone(means, undoing["reason"], undoing["outcome"]) if undoing is not None
-        else _forward(means)
+        _forward(means) if undoing is None
+        else undone(means, undoing["reason"], undoing["outcome"])
     )  # fmt: skip
     means.notes.write(
         "done",
@@ -32,6 +30,7 @@ def carry_out(means: Means) -> Result:
         message=result.message,
         checks=[[check.name, check.verdict, check.detail] for check in result.checks],
         downtime=result.downtime,
+        undone=result.undone,
     )
     return result
 
@@ -55,15 +54,17 @@ def _forward(means: Means) -> Result:
         if means.task.mode != "next-boot":
             checks = verify(means)
         downtime = round(time.monotonic() - interrupted, 2) if changed and measured else None
-    except SilentError:
+    except ENDS_THE_RUN:
         raise
     except defining.EditedError as error:
-        return _edited(means, str(error))
-    except ActionError as error:
-        return _undo(means, str(error), "failed")
+        return give_back(means, str(error))
+    except hotswap.NotTakenError as error:
+        return undo(means, str(error), "rolled-back")
+    except VnicauditError as error:
+        return undo(means, str(error), "failed")
     if reason := failed(checks):
-        return _undo(means, reason, "rolled-back")
-    return Result("applied", _words(means.task), checks, downtime)
+        return undo(means, reason, "rolled-back")
+    return Result("applied", _words(means), checks, downtime)
 
 
 def _take_effect(means: Means) -> bool:
@@ -81,69 +82,9 @@ def _kind(means: Means) -> str:
     return "before" if means.task.before == means.task.goal else "settled"
 
 
-def _words(task: Task) -> str:
-    if not task.active:
-        return "in effect at its next start" if task.uuid else ""
-    if task.mode == "next-boot":
+def _words(means: Means) -> str:
+    if not means.task.active:
+        return "in effect at its next start"
+    if means.task.mode == "next-boot":
         return "in effect when the guest is powered off and on"
-    return ""
-
-
-def _undo(means: Means, reason: str, outcome: Outcome) -> Result:
-    means.notes.write("undoing", reason=reason, outcome=outcome)
-    means.tell(f"undoing: {reason}")
-    return _undone(means, reason, outcome)
-
-
-def _undone(means: Means, reason: str, outcome: Outcome) -> Result:
-    """Back to where it was. What cannot be undone is said, with what to do; what this run took
-    away from the guest is given back all the same."""
-    changed, left = False, []
-    try:
-        changed = defining.undefine(means)
-    except SilentError:
-        raise
-    except ActionError as error:
-        left.append(str(error))
-    left += _given_back(means, exchange=not left)
-    if left:
-        return Result("failed", f"{reason}; it could not all be undone: {'; '.join(left)}")
-    changed = changed or means.notes.latest("defined") is not None
-    return Result(outcome, f"{reason}; {'it was put back' if changed else 'nothing is changed'}")
-
-
-def _edited(means: Means, reason: str) -> Result:
-    """Somebody else has the definition now: only what this run took away from the guest is given
-    back."""
-    return Result("failed", "; ".join([reason, *_given_back(means, exchange=False)]))
-
-
-def _given_back(means: Means, *, exchange: bool) -> list[str]:
-    """Have the guest run as before; what went wrong with it. ``exchange``: a NIC that is another
-    by now is exchanged as well."""
-    try:
-        _run_as_before(means, exchange=exchange)
-    except SilentError:
-        raise
-    except ActionError as error:
-        return [str(error)]
-    return []
-
-
-def _run_as_before(means: Means, *, exchange: bool) -> None:
-    task = means.task
-    if not task.active or task.mode == "next-boot":
-        return
-    back = means._replace(task=_reversed(task))
-    power.settle(means)
-    if not means.machine.state().active:
-        power.start(back)
-    elif task.mode == "hotswap":
-        kind = hotswap.RUNNING if task.before == task.goal else "before"
-        (hotswap.swap if exchange else hotswap.repair)(back, kind=kind)
-    elif exchange and task.before != task.goal and power.runs_as_wanted(means):
-        power.restart(back)
-
-
-def _reversed(task: Task) -> Task:
-    return replace(task, wanted=tuple(one.inverse() for one in task.wanted))
+    return "; ".join(hotswap.not_put_back(means))
