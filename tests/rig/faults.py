@@ -24,7 +24,7 @@ from typing import Literal
 import libvirt
 
 from tests.rig.domain_xml import Definition, Nic
-from tests.rig.guests import Guest, GuestFactory
+from tests.rig.guests import Guest
 from tests.rig.hooks import Command, Ended, Fault, Passed, command, faults
 from tests.rig.hypervisor import Hypervisor, running_hypervisor
 from tests.rig.process import log
@@ -34,7 +34,7 @@ from vnicaudit.remedy.history import runs
 
 Resume = Literal["go on", "undo"]
 _TALLY: Counter[str] = Counter()
-_QUIET_ROM = "<rom enabled='no'/>"
+QUIET_ROM = "<rom enabled='no'/>"
 
 
 def tally() -> str:
@@ -238,7 +238,7 @@ def random_times(walk: Walk, kills: int, seed: int) -> None:
 def firmware_guest(hypervisor: Hypervisor, *, on: bool) -> Iterator[Guest]:
     """A guest that stays in its firmware: quick to start, and deaf."""
     name = f"{hypervisor.prefix}firmware-{'on' if on else 'off'}"
-    nics = (Nic("e1000", mac=MAC, extra=_QUIET_ROM),)
+    nics = (Nic("e1000", mac=MAC, extra=QUIET_ROM),)
     with Guest(hypervisor, Definition(name, hypervisor.bridge, nics, memory_mib=32)) as guest:
         if on:
             guest.start()
@@ -258,10 +258,16 @@ def main() -> None:
 
 
 def _loop(hypervisor: Hypervisor, folder: Path, kills: int, seed: int) -> None:
-    x86 = GuestFactory(hypervisor, "x86_64", "pc")
-    with firmware_guest(hypervisor, on=False) as off, firmware_guest(hypervisor, on=True) as on:
-        del x86, off, on
-        del folder, kills, seed
+    """At every place first, of a guest that is off, and of one that is on; then at random."""
+    for name in ("off", "on"):
+        Path(folder, name).mkdir()
+    with firmware_guest(hypervisor, on=True) as on:
+        walk = Walk(on, folder / "on", "restart", "--force-off", "--guest-deadline", "1", code=5)
+        every_place(walk, there=walk.there, back=walk.back)
+    with firmware_guest(hypervisor, on=False) as off:
+        walk = Walk(off, folder / "off", "next-boot")
+        every_place(walk, there=walk.there, back=walk.back)
+        random_times(walk, max(0, kills - _TALLY.total()), seed)
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from tests.rig.process import wait_for
 from vnicaudit.cli.main import run
 from vnicaudit.platforms.libvirt import control
 from vnicaudit.remedy.applying import journal, state
@@ -91,9 +92,23 @@ class Command:
             time.sleep(0.005)
         self._began = time.monotonic()
 
+    @property
+    def pid(self) -> int:
+        """Of its process."""
+        return self._process.pid or 0
+
     def kill(self) -> None:
         """End it now, if it has not ended."""
         self._process.kill()
+
+    def wait_until_stopped(self) -> None:
+        """Wait for a fault that has it stopped (SIGSTOP)."""
+        stat = Path(f"/proc/{self.pid}/stat")
+        wait_for(lambda: ") T " in stat.read_text(), "the command is stopped", seconds=_LONGEST)
+
+    def go_on(self) -> None:
+        """End its being stopped."""
+        os.kill(self.pid, signal.SIGCONT)
 
     def wait(self, seconds: float = _LONGEST) -> Ended:
         """How it ended. One that goes on for too long is killed; that is an error."""
