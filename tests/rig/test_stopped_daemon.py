@@ -18,8 +18,9 @@ from tests.not_run import not_run
 from tests.platforms.libvirt.private_daemon import PrivateDaemon, private_daemon
 from tests.rig.domain_xml import Definition, Nic
 from tests.rig.errors import Missing
-from tests.rig.faults import MAC, QUIET_ROM, free, private
+from tests.rig.faults import QUIET_ROM, free, private
 from tests.rig.hooks import Ended, Fault, command
+from tests.rig.remedy import MAC
 from vnicaudit.remedy.history import runs
 
 pytestmark = pytest.mark.rig
@@ -50,7 +51,7 @@ class Case:
     def definition(self) -> str:
         """The persistent one."""
         flags = libvirt.VIR_DOMAIN_XML_INACTIVE | libvirt.VIR_DOMAIN_XML_SECURE
-        return self.domain.XMLDesc(flags)
+        return str(self.domain.XMLDesc(flags))
 
     def stop_at(self, place: str, number: int) -> Fault:
         """The daemon stops when that place is passed."""

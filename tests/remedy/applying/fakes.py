@@ -21,7 +21,7 @@ from vnicaudit.model.finding import Change, NicRef
 from vnicaudit.model.guest_network import GuestLink, GuestNetwork
 from vnicaudit.model.machine import MachineState, Traffic
 from vnicaudit.model.plan import MODES, Mode, ModeOption, Step
-from vnicaudit.remedy.applying import hosts, hotswap, journal, means, unit
+from vnicaudit.remedy.applying import hosts, hotswap, journal, means, power, unit
 from vnicaudit.remedy.applying.engine import Order, apply
 from vnicaudit.remedy.applying.means import Limits
 from vnicaudit.remedy.applying.runner import Ended
@@ -360,7 +360,7 @@ def step_of(machine: Machine, nic: int = 1) -> Step:
 def installed(world: World, monkeypatch: pytest.MonkeyPatch) -> World:
     """Have the product work on it."""
     monkeypatch.setattr(hosts, "connect", lambda _uri, **_deadline: world)
-    for module in (means, hotswap, unit, agent):
+    for module in (means, hotswap, power, unit, agent):
         monkeypatch.setattr(module, "time", world.clock)
     monkeypatch.setattr(journal, "now", world.clock.now)
     monkeypatch.setattr(os, "fsync", lambda _descriptor: None)  # no power is lost here

@@ -7,6 +7,7 @@ definition is to be written back, for libvirt would drop them otherwise.
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -28,7 +29,7 @@ _SOURCES = {
     "lease": libvirt.VIR_DOMAIN_INTERFACE_ADDRESSES_SRC_LEASE,
     "arp": libvirt.VIR_DOMAIN_INTERFACE_ADDRESSES_SRC_ARP,
 }
-_AGENT_SECONDS = 3.0
+_SHUTDOWN_SECONDS = 3
 """In which an agent that cannot be asked to shut down is known."""
 _CLOSE_SECONDS = 2.0
 _ANSWER_MAX = 4 * 2**20
@@ -115,25 +116,27 @@ class Machine:
         self._ask("define the domain", lambda domain: domain.connect().defineXMLFlags(xml, flags))
 
     def shut_down(self, *, agent: bool) -> None:
-        """Ask the guest to shut down, through its agent or by its power button. Returns soon.
+        """Ask the guest to shut down, by its agent or by its power button. Returns soon.
 
-        Asked for it by the agent, libvirt waits for the guest's end, up to a minute, and fails then
-        (VIR_DOMAIN_QEMU_AGENT_COMMAND_SHUTDOWN in libvirt-qemu.h). It is not waited for here: the
-        next question tells whether it is libvirt that does not answer.
+        An agent that does it gives no answer (``guest-shutdown`` in qga/qapi-schema.json).
+        virDomainShutdownFlags waits a minute for the guest's end then, and keeps all other
+        questions to the agent waiting (VIR_DOMAIN_QEMU_AGENT_COMMAND_SHUTDOWN in libvirt-qemu.h):
+        so the agent is asked directly.
         """
-        flags = (
-            libvirt.VIR_DOMAIN_SHUTDOWN_GUEST_AGENT if agent
-            else libvirt.VIR_DOMAIN_SHUTDOWN_ACPI_POWER_BTN
-        )  # fmt: skip
-        how = "agent" if agent else "power button"
-        seconds = min(self._host.deadline, _AGENT_SECONDS) if agent else None
+        if agent:
+            self._ask_agent_to_shut_down()
+            return
+        button = libvirt.VIR_DOMAIN_SHUTDOWN_ACPI_POWER_BTN
+        self._ask(
+            "shut the guest down by its power button", lambda domain: domain.shutdownFlags(button)
+        )
+
+    def _ask_agent_to_shut_down(self) -> None:
+        began = time.monotonic()
         try:
-            self._ask(
-                f"shut the guest down by its {how}",
-                lambda domain: domain.shutdownFlags(flags), seconds=seconds,
-            )  # fmt: skip
-        except SilentError:
-            if not agent:
+            self.ask_agent("guest-shutdown", _SHUTDOWN_SECONDS, mode="powerdown")
+        except GuestError:
+            if time.monotonic() - began < _SHUTDOWN_SECONDS:
                 raise
 
     def power_off(self) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 from vnicaudit.errors import ActionError, GuestError, SilentError
 from vnicaudit.remedy.applying.journal import seconds_since
 from vnicaudit.remedy.applying.means import Means, wait_until
@@ -21,12 +23,12 @@ def stop(means: Means) -> None:
     """Have the guest shut down: by its agent, then by its power button, then by force where that
     is allowed. Raises GuestError where it still runs."""
     patience = means.limits.guest_deadline
-    agent = means.agent.answers()
-    ways = ("agent", "power button") if agent else ("power button",)
-    for way in ways:
+    end = time.monotonic() + patience
+    ways = ("agent", "power button") if means.agent.answers() else ("power button",)
+    for left, way in zip(range(len(ways), 0, -1), ways, strict=True):
         means.notes.write("stopping", by=way)
         means.tell(f"shutting down by its {way}")
-        if _asked(means, agent=way == "agent") and _off(means, patience / len(ways)):
+        if _asked(means, agent=way == "agent") and _off(means, (end - time.monotonic()) / left):
             return
     if means.limits.force_off:
         means.notes.write("stopping", by="force")
@@ -75,13 +77,14 @@ def restart(means: Means) -> None:
 
 
 def _asked(means: Means, *, agent: bool) -> bool:
-    """Whether the guest could be asked. One that is already on its way down cannot."""
+    """Whether the guest could be asked. One that is already on its way down cannot; its agent may
+    be gone before it has answered."""
     try:
         means.machine.shut_down(agent=agent)
     except SilentError:
         raise
     except ActionError:
-        return not means.machine.state().active
+        return not means.machine.state().active or (agent and not means.agent.answers())
     return True
 
 
