@@ -6,7 +6,7 @@ import msgspec
 
 
 class MachineState(msgspec.Struct, frozen=True):
-    """``phase``: off, running, paused, shutting-down or suspended."""
+    """``phase``: off, running, paused, shutting-down, suspended or crashed (its QEMU kept)."""
 
     phase: str
     persistent: bool

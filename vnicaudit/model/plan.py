@@ -60,8 +60,8 @@ class Naming(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Snippet(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A piece of the guest's configuration that keeps the interface's name (or its address).
 
-    ``kind``: systemd-link, netplan, networkmanager, ifcfg or netsh; ``path``: where it goes in the
-    guest; ``text``: what goes there.
+    ``kind``: systemd-link, netplan, networkmanager, ifcfg, udev, netsh or powershell; ``path``:
+    where it goes in the guest, empty for commands to be run there; ``text``: what goes there.
     """
 
     kind: str

@@ -40,8 +40,8 @@ class UnitRun(msgspec.Struct, frozen=True):
     message: str = ""
     checks: tuple[Check, ...] = ()
     downtime: float | None = None
-    """Seconds between the guest's last and first sign of life; None where it was not interrupted
-    or not measured."""
+    """Seconds from the beginning of the restart or hot swap until all checks were well; None where
+    the guest was not interrupted, or the program was in between."""
 
 
 class RunRecord(msgspec.Struct, frozen=True):

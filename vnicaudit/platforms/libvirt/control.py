@@ -25,7 +25,6 @@ from vnicaudit.platforms.libvirt.uri import Uri, parse
 T = TypeVar("T")
 
 _SOURCES = {
-    "agent": libvirt.VIR_DOMAIN_INTERFACE_ADDRESSES_SRC_AGENT,
     "lease": libvirt.VIR_DOMAIN_INTERFACE_ADDRESSES_SRC_LEASE,
     "arp": libvirt.VIR_DOMAIN_INTERFACE_ADDRESSES_SRC_ARP,
 }

@@ -25,8 +25,11 @@ _MIGRATING = {
 def state_of(handle: libvirt.virDomain) -> MachineState:
     """Asked anew."""
     phase, reason = handle.state()
+    called = _PHASES.get(phase, "off")
+    if called == "off" and handle.isActive():
+        called = "crashed"  # and QEMU kept, by <on_crash>preserve</on_crash>
     return MachineState(
-        phase=_PHASES.get(phase, "off"),
+        phase=called,
         persistent=bool(handle.isPersistent()),
         managed_save=bool(handle.hasManagedSaveImage()),
         memory_snapshots=_memory_snapshots(handle),

@@ -1,7 +1,9 @@
 """Carry a plan out, and take it back: journal first, then act, then look.
 
-``engine.py`` goes through a plan or a run's way back; ``unit.py`` is one domain on its way from one
-definition to another, however often the program is ended in between; ``journal.py`` and
-``state.py`` are what it remembers. ``preflight.py`` refuses, ``defining.py`` writes and reads back,
-``restart.py`` and ``hotswap.py`` make it take effect, ``verify.py`` looks at what runs.
+``engine.py`` begins a run or finds the unfinished one, ``back.py`` is the way back, ``runner.py``
+goes through the domains by the ``schedule.py``. ``prepare.py`` looks once more and makes a task of
+the steps on one domain; ``preflight.py`` refuses. ``unit.py`` takes the domain from one definition
+to the other, ``undoing.py`` back where that fails: ``defining.py``, ``power.py``, ``hotswap.py``,
+``verify.py``; ``files.py`` does it for a file. ``journal.py``, ``sheet.py`` and ``state.py`` are
+what is remembered.
 """

@@ -170,7 +170,7 @@ def _wanted(route: GuestRoute) -> tuple[object, ...]:
 
 
 def _network(text: str) -> str:
-    """An address without its length is a host's, here as in :func:`guest_words.prefix`."""
+    """An address without its length is a host's, as for ``prefix`` of ``words.py``."""
     return text if "/" in text else f"{text}/{128 if ':' in text else 32}"
 
 
