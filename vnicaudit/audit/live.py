@@ -69,8 +69,7 @@ def _read_live(uri: str, options: LiveOptions) -> Iterator[Host | LiveDomain | R
     from vnicaudit.platforms.libvirt.read import read
 
     live = read(uri, deadline=options.deadline, agent=options.agent)
-    here = _Here(options) if live.local else None
-    host = live.host if here is None else here.host(live.host)
+    here, host = _around(live.host, options, local=live.local)
     yield host
     for item in live.domains:
         if isinstance(item, ReadError):
@@ -89,8 +88,7 @@ def read_live_definitions(
     from vnicaudit.platforms.libvirt.read import read_definitions
 
     live = read_definitions(uri, deadline=options.deadline, agent=options.agent)
-    here = _Here(options) if live.local else None
-    host = live.host if here is None else here.host(live.host)
+    here, host = _around(live.host, options, local=live.local)
     yield host
     for item in live.domains:
         if isinstance(item, ReadError):
@@ -101,6 +99,12 @@ def read_live_definitions(
             config = here.config(host.declared, item.domain)
             running = here.joined(item.running)
             yield LiveDefinition(running, item.domain, item.text, config, local=True)
+
+
+def _around(host: Host, options: LiveOptions, *, local: bool) -> tuple[_Here | None, Host]:
+    """This machine, where it is the host; and the host with what that shows of it."""
+    here = _Here(options) if local else None
+    return here, host if here is None else here.host(host)
 
 
 class _Here:
