@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.rig.domain_xml import Nic
+from tests.rig.domain_xml import Nic, Pieces
 from tests.rig.guests import GuestFactory
 from tests.rig.hypervisor import URI
 from vnicaudit.model.domain import Domain
@@ -12,7 +12,7 @@ pytestmark = pytest.mark.rig
 
 
 def test_the_agent_tells_the_system_only_when_it_is_asked(x86_guest: GuestFactory) -> None:
-    with x86_guest(Nic("e1000")) as guest:
+    with x86_guest(Nic("e1000"), pieces=Pieces(system=None)) as guest:
         homemade = _domain(guest.name, agent=True)
         guest.run(["sh", "-c", "printf 'ID=debian\nVERSION_ID=13\n' > /etc/os-release"])
         asked = _domain(guest.name, agent=True)
