@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.rig.domain_xml import Nic, Pieces
+from tests.rig.domain_xml import Manners, Nic, Pieces
 from tests.rig.guests import GuestFactory
 from tests.rig.remedy import MAC, Remedy, checks, definition, remedy
 
@@ -89,3 +89,21 @@ def test_everything_else_stays(x86_guest: GuestFactory, remedy: Remedy) -> None:
         assert {path.stat().st_mode & 0o077 for path in remedy.state.rglob("*")} == {0}
         remedy.rollback(remedy.last()["run"])
         assert definition(guest) == before
+
+
+def test_without_an_agent(x86_guest: GuestFactory, remedy: Remedy) -> None:
+    mac = "52:54:00:ab:0a:77"  # nobody else's, in any table
+    with x86_guest(Nic("rtl8139", mac=mac), manners=Manners(agent=False)) as guest:
+        guest.wait_for_dns()
+        plan = remedy.plan(guest)
+        said = remedy.apply(plan, "--mode", "hotswap", code=5)
+        assert "no guest agent is connected, which would have to put the addresses back" in said
+
+        remedy.apply(plan, "--mode", "restart")
+        unit = remedy.last()
+        assert unit["outcome"] == "applied", unit
+        seen = {check["name"]: check for check in unit["checks"]}
+        assert seen["traffic"]["verdict"] == "ok", unit
+        # the host had an entry before; whether it has one again by now depends on who asked
+        assert "ARP entry" in seen["lease"]["detail"], unit
+        guest.wait_for_dns()

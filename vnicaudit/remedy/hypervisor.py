@@ -103,6 +103,13 @@ def running_process(uuid: str) -> RunningProcess | None:
     return None
 
 
+def arp_table() -> dict[str, tuple[str, ...]]:
+    """MAC -> IPv4 addresses, as this machine knows them."""
+    arp = import_module("vnicaudit.platforms.host.arp")
+    tree = import_module("vnicaudit.platforms.host.tree")
+    return cast("dict[str, tuple[str, ...]]", arp.read_arp(tree.Tree("/")))
+
+
 def vdpa_devices() -> tuple[VdpaDevice, ...]:
     """The vhost-vDPA devices of this machine."""
     vdpa = import_module("vnicaudit.platforms.host.vdpa")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime, timezone
 from pathlib import Path
@@ -16,12 +16,13 @@ from typing import Any
 
 import pytest
 
-from vnicaudit.errors import ActionError, GuestError
+from vnicaudit.errors import ActionError, GuestError, SilentError
 from vnicaudit.model.finding import Change, NicRef
 from vnicaudit.model.guest_network import GuestLink, GuestNetwork
 from vnicaudit.model.machine import MachineState, Traffic
 from vnicaudit.model.plan import MODES, Mode, ModeOption, Step
 from vnicaudit.remedy.applying import hosts, hotswap, journal, means, power, unit
+from vnicaudit.remedy.applying.back import Chosen, rollback
 from vnicaudit.remedy.applying.engine import Order, apply
 from vnicaudit.remedy.applying.means import Limits
 from vnicaudit.remedy.applying.runner import Ended
@@ -30,12 +31,14 @@ from vnicaudit.remedy.applying.state import StateFolder
 from vnicaudit.remedy.definitions import rewritten
 from vnicaudit.remedy.digests import digest
 from vnicaudit.remedy.guest import agent, network
+from vnicaudit.remedy.history import runs
 from vnicaudit.remedy.planning.diffs import unified_diff
 
 TARGET = "qemu:///system"
 CHANGE = Change("model", "e1000", "virtio", safe=True)
 UNPLUG_SECONDS = 0.3
 SHUTDOWN_SECONDS = 2.0
+BOOT_SECONDS = 5.0
 BIND_SECONDS = 0.4
 
 
@@ -106,7 +109,8 @@ def uuid_of(number: int) -> str:
 
 class Machine:
     """A domain, and the guest in it. ``deaf``: it does not shut down; ``driverless``: it has no
-    virtio driver; ``stubborn``: it gives no NIC up."""
+    virtio driver; ``stubborn``: it gives no NIC up; ``keeps``: not the one with that MAC;
+    ``crashes_with``: it goes off a second after it was started with such a NIC."""
 
     def __init__(self, world: World, number: int, *, nics: int = 1) -> None:
         self.name = f"guest-{number}"
@@ -116,18 +120,21 @@ class Machine:
         self.running: bytes | None = None
         self.deaf = self.driverless = self.stubborn = False
         self.refuses: dict[str, str] = {}
+        self.makes_of_it: Callable[[bytes], bytes] = lambda text: text
         self.managed_save = False
+        self.keeps = self.crashes_with = ""
         self._world = world
         self._off_at: float | None = None
         self._gone_at: dict[str, float] = {}
         self._bound_at: dict[str, float] = {}
         self._set_up: set[str] = set()
 
-    def boot(self) -> None:
-        """It runs, and has set its NICs up."""
+    def boot(self, seconds: float = 0.0) -> None:
+        """It runs, and will have its NICs set up after some seconds."""
         self.running = self.persistent
-        self._bound_at = dict.fromkeys(self.macs, self._world.clock.seconds)
-        self._set_up = set(self.macs)
+        self._bound_at = dict.fromkeys(self.macs, self._world.clock.seconds + seconds)
+        models = self._models(self.persistent)
+        self._set_up = {mac for mac in self.macs if self._drives(models[mac])}
 
     @property
     def active(self) -> bool:
@@ -159,7 +166,7 @@ class Machine:
 
     def define(self, text: bytes) -> None:
         with self._call("define"):
-            self.persistent = text
+            self.persistent = self.makes_of_it(text)
 
     def shut_down(self, *, agent: bool) -> None:
         del agent
@@ -180,7 +187,9 @@ class Machine:
                 raise ActionError("cannot start the domain: it is running")
             self._off_at = None
             self._gone_at = {}
-            self.boot()
+            self.boot(BOOT_SECONDS)
+            if self.crashes_with in self._models(self.persistent).values():
+                self._off_at = self._world.clock.seconds + 1.0
 
     def detach(self, element: bytes) -> None:
         with self._call("detach"):
@@ -190,7 +199,7 @@ class Machine:
                 raise ActionError("Device net0 is already in the process of unplug")
             if element not in (self.running or b""):
                 raise ActionError("cannot detach: device not found")
-            if not self.stubborn:
+            if not (self.stubborn or mac == self.keeps):
                 self._gone_at[mac] = self._world.clock.seconds + UNPLUG_SECONDS
 
     def attach(self, element: bytes) -> None:
@@ -261,8 +270,11 @@ class Machine:
         now, models = self._world.clock.seconds, self._models(self.running or b"")
         return [
             mac for mac, at in self._bound_at.items()
-            if mac in models and now >= at and not (self.driverless and models[mac] == "virtio")
+            if mac in models and now >= at and self._drives(models[mac])
         ]  # fmt: skip
+
+    def _drives(self, model: str) -> bool:
+        return not (self.driverless and model == "virtio")
 
     def _addresses(self, mac: str) -> list[dict[str, object]]:
         return [{"ip-address": "192.0.2.1", "prefix": 24}] if mac in self._set_up else []
@@ -279,6 +291,8 @@ class Machine:
     def _call(self, name: str) -> Iterator[None]:
         self._world.calls.append((self.name, name))
         self._world.passing(f"before {name}")
+        if name == self._world.silent_at:
+            raise SilentError(f"libvirt did not answer when asked to {name}")
         if name in self.refuses:
             raise ActionError(self.refuses[name])
         yield
@@ -301,6 +315,14 @@ class World:
         self.calls: list[tuple[str, str]] = []
         self.passed: list[str] = []
         self.kill_at: int | None = None
+        self.kill_when = ("", 1)
+        self.silent_at = ""
+        self.interrupt_at = ""
+        self.steps = tuple(
+            step_of(machine, nic)
+            for machine in self.machines for nic in range(1, len(machine.macs) + 1)
+        )  # fmt: skip
+        self.before = [machine.persistent for machine in self.machines]
         self.told: list[tuple[str, str]] = []
 
     def machine(self, uuid: str) -> Machine:
@@ -316,6 +338,10 @@ class World:
         self.passed.append(place)
         if self.kill_at is not None and len(self.passed) > self.kill_at:
             raise Killed(place)
+        if (place, self.passed.count(place)) == self.kill_when:
+            raise Killed(place)
+        if place == self.interrupt_at:
+            raise KeyboardInterrupt
 
     def order(self, mode: Mode = "next-boot", **given: Any) -> Order:
         """What is asked for."""
@@ -323,16 +349,19 @@ class World:
         schedule = Schedule(**given)
         return Order(mode, limits, schedule, self.deadline, StateFolder(str(self.folder)))
 
-    def plan(self) -> tuple[Step, ...]:
-        """Virtio for every NIC."""
-        return tuple(
-            step_of(machine, nic)
-            for machine in self.machines for nic in range(1, len(machine.macs) + 1)
-        )  # fmt: skip
-
     def apply(self, steps: tuple[Step, ...], order: Order, text: bytes = b"plan") -> Ended:
         """Carry it out, or go on with it."""
-        return apply(steps, text, order, lambda name, said: self.told.append((name, said)))
+        return apply(steps, text, order, self._tell)
+
+    def rollback(
+        self, order: Order, chosen: Chosen | None = None, run: str | None = None
+    ) -> tuple[Ended, ...]:
+        """Take a run back, the first one if none is named."""
+        run = run or runs(str(self.folder))[-1].id
+        return rollback(run, chosen or Chosen(), order, self._tell)
+
+    def _tell(self, name: str, said: str) -> None:
+        self.told.append((name, said))
 
 
 def step_of(machine: Machine, nic: int = 1) -> Step:

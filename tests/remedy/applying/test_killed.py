@@ -13,7 +13,6 @@ import pytest
 from tests.remedy.applying.fakes import Killed, Machine, World, installed
 from vnicaudit.errors import UsageError
 from vnicaudit.model.plan import Mode
-from vnicaudit.remedy.applying.back import Chosen, rollback
 from vnicaudit.remedy.history import runs
 
 LATER = 1000.0
@@ -52,7 +51,6 @@ class Life:
     def __init__(self, world: World, mode: Mode, *, on: bool) -> None:
         self.world, self.mode, self.on = world, mode, on
         self.machine: Machine = world.machines[0]
-        self.steps = world.plan()
         self.before = self.machine.persistent
         self.goal = self.before.replace(b"'e1000'", b"'virtio'")
         if on:
@@ -60,17 +58,13 @@ class Life:
 
     def apply(self, kill_at: int | None = None) -> bool:
         """Whether it came to its end."""
-        return self._do(lambda: self.world.apply(self.steps, self.world.order(self.mode)), kill_at)
+        return self._do(
+            lambda: self.world.apply(self.world.steps, self.world.order(self.mode)), kill_at
+        )
 
     def rollback(self, kill_at: int | None = None) -> bool:
         """Take the first run back; whether that came to its end."""
-        (*_others, first) = runs(str(self.world.folder))
-        chosen, order = Chosen(), self.world.order(self.mode)
-
-        def back() -> object:
-            return rollback(first.id, chosen, order, lambda *said: self.world.told.append(said))
-
-        return self._do(back, kill_at)
+        return self._do(lambda: self.world.rollback(self.world.order(self.mode)), kill_at)
 
     def _do(self, work: Callable[[], object], kill_at: int | None) -> bool:
         self.world.passed.clear()

@@ -78,11 +78,12 @@ def rollback(run_id: str, chosen: Chosen, order: Order, tell: Tell) -> tuple[End
         hosts = Hosts(order.state, order.deadline, stack)
         hosts.open(units)
         found = again(found)  # nobody is at work on it now
+        whole = [unit for unit in units if not found.is_open(unit.key)]
         ended = _middle(found, units, hosts, order, tell)
-        if any(again(found).is_open(unit.key) for unit in units):
-            return ended
         found = again(found)
-        units = [chosen.of(unit) for unit in reversed(units) if _undoable(found, unit)]
+        if any(found.is_open(unit.key) for unit in units):
+            return ended
+        units = [chosen.of(unit) for unit in reversed(whole) if _undoable(found, unit)]
         if not units:
             return ended or _nothing_left(found)
         sheet = RunSheet("", "rollback", now(), run_id, order.mode, tuple(units), order.limits)

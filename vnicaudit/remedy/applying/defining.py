@@ -30,8 +30,13 @@ def define(means: Means) -> None:
         now = means.machine.definition(secrets=True)
     elif now != before and not is_ours(means.task, before, goal, now, means):
         raise EditedError
+    if before not in (goal, now):
+        _note(means, now)  # first: what libvirt made of it is to be known as this run's own
     _check(means.task, before, goal, now)
-    if before != goal and (means.notes.last("defined") or {}).get("settled") != digest(now):
+
+
+def _note(means: Means, now: bytes) -> None:
+    if (means.notes.last("defined") or {}).get("settled") != digest(now):
         means.definitions.keep("settled", now)
         means.notes.write("defined", settled=digest(now))
 

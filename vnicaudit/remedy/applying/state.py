@@ -119,13 +119,22 @@ def write_private(path: Path, data: bytes) -> None:
     JournalError where that cannot be."""
     part = path.with_name(f"{path.name}.part")
     with writing(path):
-        descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-        with open(descriptor, "wb") as stream:
-            stream.write(data)
-            stream.flush()
-            os.fsync(descriptor)
-        os.replace(part, path)
+        try:
+            _write(part, data)
+            os.replace(part, path)
+        except OSError:
+            with suppress(OSError):
+                part.unlink()
+            raise
         sync_folder(path.parent)
+
+
+def _write(path: Path, data: bytes) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    with open(descriptor, "wb") as stream:
+        stream.write(data)
+        stream.flush()
+        os.fsync(descriptor)
 
 
 @contextmanager

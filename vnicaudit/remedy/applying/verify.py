@@ -20,7 +20,7 @@ from vnicaudit.remedy.applying.means import Means, wait_until
 from vnicaudit.remedy.applying.task import Baseline, Wanted, nic_of, unmet
 from vnicaudit.remedy.definitions import reading
 from vnicaudit.remedy.guest.agent import by_mac
-from vnicaudit.remedy.hypervisor import Machine, RunningProcess, running_process
+from vnicaudit.remedy.hypervisor import Machine, RunningProcess, arp_table, running_process
 
 _TAP = ("network", "bridge", "ethernet", "direct")
 _NETDEV = {**dict.fromkeys(_TAP, "tap"), "vdpa": "vhost-vdpa", "vhostuser": "vhost-user"}
@@ -210,12 +210,14 @@ def _running(nics: tuple[RunningNic, ...], mac: str) -> RunningNic | None:
 
 
 def _known_to_host(machine: Machine, mac: str) -> str:
-    """What the host says of a MAC: its DHCP leases, else its ARP table; empty: nothing."""
+    """What the host says of a MAC: its DHCP leases, else its ARP table, else this machine's;
+    empty: nothing."""
     for source, words in (("lease", "a DHCP lease"), ("arp", "an ARP entry")):
         found = machine.addresses(source).get(mac)
         if found:
             return f"{mac} has {words}: {', '.join(found)}"
-    return ""
+    here = arp_table().get(mac)
+    return f"{mac} has an ARP entry here: {', '.join(here)}" if here else ""
 
 
 def _sent(machine: Machine, nic: Nic | None) -> int | None:

@@ -1,0 +1,94 @@
+"""What is defined is read back; whose a definition is."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.remedy.applying.fakes import Killed, World
+from vnicaudit.model.runs import UnitRun
+
+
+def applied(world: World) -> UnitRun:
+    """How the one unit ended."""
+    (unit,) = world.apply(world.steps, world.order()).run.steps
+    return unit
+
+
+def test_what_libvirt_adds_is_no_reason_to_complain(world: World) -> None:
+    (machine,) = world.machines
+    controller = b"    <controller type='pci' index='1' model='pci-bridge'/>\n    <graphics "
+    machine.makes_of_it = lambda text: text.replace(b"    <graphics ", controller)
+    assert applied(world).outcome == "applied"
+    assert b"pci-bridge" in machine.persistent
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "missing"),
+    [
+        (b"'virtio'", b"'e1000e'", "model of 52:54:00:00:01:01 is e1000e, not virtio"),
+        (b"<source bridge='br0'/>", b"", "<source>"),
+        (b"    <graphics type='vnc' passwd='s3cret'/>\n", b"", "<graphics> is gone"),
+    ],
+)
+def test_what_libvirt_silently_drops_is_said_and_put_back(
+    world: World, old: bytes, new: bytes, missing: str
+) -> None:
+    (machine,) = world.machines
+    machine.makes_of_it = lambda text: text if text in world.before else text.replace(old, new)
+    unit = applied(world)
+    assert unit.outcome == "failed"
+    assert unit.message.startswith("accepted but not applied by libvirt: ")
+    assert missing in unit.message
+    assert unit.message.endswith("; it was put back")
+    assert machine.persistent == world.before[0]
+
+
+def test_a_way_back_that_does_not_come_out_the_same_is_said(world: World) -> None:
+    (machine,) = world.machines
+    assert applied(world).outcome == "applied"
+    machine.makes_of_it = lambda text: text.replace(b"262144", b"262145")
+    (went,) = world.rollback(world.order())
+    assert went.run.steps[0].outcome == "failed"
+    assert went.run.steps[0].message.startswith(
+        "the definition did not come out as the one that was saved"
+    )
+
+
+def test_an_edit_meanwhile_is_left_alone(world: World) -> None:
+    """Made while the program was away, on top of what it had made or not."""
+    (machine,) = world.machines
+    world.kill_when = "behind define", 1
+    with pytest.raises(Killed):
+        world.apply(world.steps, world.order())
+    world.kill_when = "", 1
+    machine.persistent = edited = machine.persistent.replace(b"262144", b"524288")
+    unit = applied(world)
+    assert unit.outcome == "failed"
+    assert unit.message == (
+        "somebody else changed the definition meanwhile: it was left as it is now"
+    )
+    assert machine.persistent == edited
+
+
+def test_a_definition_that_was_made_and_not_noted_is_known_as_its_own(world: World) -> None:
+    """libvirt wrote it in its own words."""
+    (machine,) = world.machines
+    machine.makes_of_it = lambda text: text.replace(
+        b"<model type='virtio'/>\n", b"<model type='virtio'/>\n      <driver name='qemu'/>\n"
+    )
+    world.kill_when = "behind define", 1
+    with pytest.raises(Killed):
+        world.apply(world.steps, world.order())
+    world.kill_when = "", 1
+    assert applied(world).outcome == "applied"
+    assert world.calls == [("guest-1", "define")]
+    assert b"<driver name='qemu'/>" in machine.persistent
+
+
+def test_what_libvirt_refuses_changes_nothing(world: World) -> None:
+    world.machines[0].refuses["define"] = "cannot define the domain: XML error"
+    unit = applied(world)
+    assert (unit.outcome, unit.message) == (
+        "failed", "cannot define the domain: XML error; nothing is changed",
+    )  # fmt: skip
+    assert world.machines[0].persistent == world.before[0]

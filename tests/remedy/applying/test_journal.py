@@ -1,0 +1,157 @@
+"""The journal: a line is on disk before anything is done, and a half one counts for nothing."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Callable
+from pathlib import Path
+from unittest.mock import patch
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vnicaudit.errors import JournalError, UsageError
+from vnicaudit.remedy.applying.journal import NAME, Entry, Journal, entries, seconds_since
+
+
+def events(folder: Path) -> list[tuple[str, str]]:
+    """What the whole lines say: event and unit."""
+    return [(entry.event, entry.unit) for entry in entries(folder)]
+
+
+def test_lines_are_read_as_they_were_written(tmp_path: Path) -> None:
+    journal = Journal(tmp_path)
+    journal.write("begin", "a", task={"macs": ["52:54:00:00:00:01"]})
+    written = journal.write("end", stopped="näher")
+    journal.close()
+    first, last = entries(tmp_path)
+    assert (first.event, first.unit, first.data) == (
+        "begin", "a", {"task": {"macs": ["52:54:00:00:00:01"]}},
+    )  # fmt: skip
+    assert last == written
+    assert stat.S_IMODE((tmp_path / NAME).stat().st_mode) == 0o600
+
+
+def test_there_is_none_yet(tmp_path: Path) -> None:
+    assert events(tmp_path) == []
+
+
+@given(cut=st.integers(min_value=0))
+def test_wherever_it_was_cut_off_whole_lines_stay_and_more_can_be_added(
+    tmp_path_factory: pytest.TempPathFactory, cut: int
+) -> None:
+    folder = tmp_path_factory.mktemp("run")
+    with patch("os.fsync"):
+        journal = Journal(folder)
+        for unit in ("a", "b", "c"):
+            journal.write("begin", unit, text="x" * 50)
+        journal.close()
+    path = folder / NAME
+    whole = path.read_bytes()
+    length = cut % (len(whole) + 1)
+    path.write_bytes(whole[:length])
+    left = [("begin", unit) for unit in "abc"[: whole[:length].count(b"\n")]]
+
+    assert events(folder) == left
+    with patch("os.fsync"):
+        journal = Journal(folder)
+        journal.write("end")
+        journal.close()
+    assert events(folder) == [*left, ("end", "")]
+
+
+def test_a_line_longer_than_a_block_is_cut_off_whole(tmp_path: Path) -> None:
+    journal = Journal(tmp_path)
+    journal.write("begin", "a")
+    journal.close()
+    with (tmp_path / NAME).open("ab") as stream:
+        stream.write(b'{"event":"' + b"x" * 200_000)
+    Journal(tmp_path).close()
+    assert (tmp_path / NAME).read_bytes().count(b"\n") == 1
+    assert events(tmp_path) == [("begin", "a")]
+
+
+def failing(real: Callable[..., int], number: int) -> Callable[[int, bytes], int]:
+    """Writes half of what it is given, then nothing more: a disk that is full. But the second time
+    there is room again."""
+    calls = iter(range(100))
+
+    def write(descriptor: int, data: bytes) -> int:
+        call = next(calls)
+        if call == 0:
+            return real(descriptor, data[: len(data) // 2])
+        if call == 1:
+            raise OSError(number, os.strerror(number))
+        return real(descriptor, data)
+
+    return write
+
+
+def test_behind_half_a_line_nothing_is_written_any_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another thread's line would be lost behind it, and what it announces would be done."""
+    journal = Journal(tmp_path)
+    journal.write("begin", "a")
+    monkeypatch.setattr(os, "write", failing(os.write, errno.ENOSPC))
+    message = (
+        f"{tmp_path / NAME} cannot be written (No space left on device): nothing more was done; "
+        "run this again when it can"
+    )
+    for unit in ("a", "b"):
+        with pytest.raises(JournalError) as raised:
+            journal.write("defining", unit)
+        assert str(raised.value) == message
+    journal.close()
+    journal = Journal(tmp_path)
+    journal.write("defining", "a")
+    journal.close()
+    assert events(tmp_path) == [("begin", "a"), ("defining", "a")]
+
+
+def test_what_cannot_be_synced_counts_as_not_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    journal = Journal(tmp_path)
+
+    def fsync(_descriptor: int) -> None:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    with pytest.raises(JournalError, match=r"cannot be written \(Input/output error\)"):
+        journal.write("defining", "a")
+
+
+def test_who_goes_on_behind_the_end_of_the_run_is_stopped(tmp_path: Path) -> None:
+    """A thread that an interruption did not wait for; its descriptor may be another file's."""
+    journal = Journal(tmp_path)
+    journal.close()
+    with pytest.raises(JournalError, match="the run was ended"):
+        journal.write("starting", "a")
+
+
+def test_a_folder_that_may_not_be_written_to(tmp_path: Path) -> None:
+    (tmp_path / NAME).mkdir()
+    with pytest.raises(JournalError, match=r"journal.jsonl cannot be written \(Is a directory\)"):
+        Journal(tmp_path)
+
+
+@pytest.mark.parametrize("line", ["{}", "no json", '{"at":1,"event":"end"}', "[" * 10_000])
+def test_a_line_that_is_none_is_named(tmp_path: Path, line: str) -> None:
+    journal = Journal(tmp_path)
+    journal.write("begin", "a")
+    journal.close()
+    with (tmp_path / NAME).open("a") as stream:
+        stream.write(line + "\n")
+    with pytest.raises(UsageError) as raised:
+        events(tmp_path)
+    assert str(raised.value).startswith(f"{tmp_path / NAME}:2: not a line of a journal")
+
+
+def test_how_long_ago(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vnicaudit.remedy.applying.journal.now", lambda: "2026-11-21T10:00:01.500Z")
+    assert seconds_since(Entry("2026-11-21T10:00:00.000Z", "stopping")) == 1.5
+    assert seconds_since(Entry("2026-11-21T10:00:09.000Z", "stopping")) == 0  # set back
