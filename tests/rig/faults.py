@@ -1,8 +1,9 @@
 """The product is killed at every place, run again or taken back; nothing may be lost.
 
-    python -m tests.rig.faults --kills 500 [--seed 1]
+    python -m tests.rig.faults [--kills 500] [--seed 1] [--walk restart]
 
-kills it at each place on the way of each mode there and back, and then at random times.
+kills it on the way of each mode, there and back: at each place that there is, and then at random
+times.
 """
 
 from __future__ import annotations
@@ -12,19 +13,23 @@ import fcntl
 import random
 import shutil
 import stat
+import subprocess
+import sys
 import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from itertools import count
 from pathlib import Path
+from subprocess import PIPE
 from typing import Literal
 
 import libvirt
 
 from tests.rig.domain_xml import Definition, Nic
-from tests.rig.guests import Guest
+from tests.rig.guests import Guest, GuestFactory
 from tests.rig.hooks import Command, Ended, Fault, Passed, command, faults
 from tests.rig.hypervisor import Hypervisor, running_hypervisor
 from tests.rig.process import log
@@ -33,14 +38,9 @@ from vnicaudit.model.runs import RunRecord
 from vnicaudit.remedy.history import runs
 
 Resume = Literal["go on", "undo"]
+RESUMES: tuple[Resume, ...] = ("go on", "undo")
 _TALLY: Counter[str] = Counter()
 QUIET_ROM = "<rom enabled='no'/>"
-
-
-def tally() -> str:
-    """How many kills there were in this process, and of what."""
-    parts = ", ".join(f"{name} {number}" for name, number in sorted(_TALLY.items()))
-    return f"{_TALLY.total()} kills, nothing lost ({parts})"
 
 
 class Walk:
@@ -228,11 +228,26 @@ def random_times(walk: Walk, kills: int, seed: int) -> None:
     """Kill it that often, whenever it happens to be."""
     log(f"{walk.name}: {kills} kills at random times, seed {seed}")
     chance = random.Random(seed)
-    for _ in range((kills + 1) // 2):
-        later = (chance.uniform(0, walk.seconds) for _ in count())
-        resume: Resume = chance.choice(("go on", "undo"))
-        if walk.kill_there(next(later), resume):
-            walk.kill_back(next(later), chance.choice(("go on", "undo")))
+    end = _TALLY.total() + kills
+    while _TALLY.total() < end:
+        resume, resume_back = (chance.choice(RESUMES) for _ in range(2))
+        later, later_back = (chance.uniform(0, walk.seconds) for _ in range(2))
+        if walk.kill_there(later, resume):
+            walk.kill_back(later_back, resume_back)
+
+
+def journal_steps(places: Sequence[Fault]) -> list[Fault]:
+    """Each line of the journal once: before it, within it, behind it."""
+    lines = ("before line", "within line", "behind line")
+    numbers = [fault.number for fault in places if fault.place == lines[0]]
+    return [Fault(lines[number % 3], number) for number in numbers]
+
+
+def spread(places: Sequence[Fault], number: int) -> list[Fault]:
+    """So many of them, from the first to the last."""
+    if number >= len(places):
+        return list(places)
+    return [places[place * len(places) // number] for place in range(number)]
 
 
 @contextmanager
@@ -246,29 +261,96 @@ def firmware_guest(hypervisor: Hypervisor, *, on: bool) -> Iterator[Guest]:
         yield guest
 
 
+@contextmanager
+def real_guest(hypervisor: Hypervisor) -> Iterator[Guest]:
+    """A guest that has booted and answers DNS."""
+    with GuestFactory(hypervisor, "x86_64", "pc")(Nic("e1000", mac=MAC)) as guest:
+        guest.wait_for_dns()
+        yield guest
+
+
+def _off(hypervisor: Hypervisor, folder: Path, kills: int, seed: int) -> None:
+    with firmware_guest(hypervisor, on=False) as guest:
+        _walk(Walk(guest, folder, "next-boot"), kills, seed)
+
+
+def _firmware(hypervisor: Hypervisor, folder: Path, kills: int, seed: int) -> None:
+    words = ("--force-off", "--guest-deadline", "1")
+    with firmware_guest(hypervisor, on=True) as guest:
+        # nothing in a firmware proves that it is back
+        _walk(Walk(guest, folder, "restart", *words, code=5), kills, seed)
+
+
+def _real(mode: str, hypervisor: Hypervisor, folder: Path, kills: int, seed: int) -> None:
+    with real_guest(hypervisor) as guest:
+        walk = Walk(guest, folder, mode, "--guest-deadline", "90", well=Guest.wait_for_dns)
+        steps = journal_steps(walk.there), journal_steps(walk.back)
+        if kills <= len(steps[0]) + len(steps[1]):
+            walk.there, walk.back = steps
+        _walk(walk, kills, seed)
+
+
+def _walk(walk: Walk, kills: int, seed: int) -> None:
+    """Places in turn, as many as there are; random times for the rest."""
+    share = kills * len(walk.there) // (len(walk.there) + len(walk.back))
+    there, back = spread(walk.there, share), spread(walk.back, kills - share)
+    every_place(walk, there=there, back=back)
+    if _TALLY.total() < kills:
+        random_times(walk, kills - _TALLY.total(), seed)
+
+
+_WALKS: dict[str, tuple[float, Callable[[Hypervisor, Path, int, int], None]]] = {
+    "off": (0.64, _off),
+    "firmware": (0.16, _firmware),
+    "hotswap": (0.12, partial(_real, "hotswap")),
+    "restart": (0.08, partial(_real, "restart")),
+}
+"""Name -> its share of all kills."""
+
+
+def loop(kills: int, seed: int) -> int:
+    """That many kills, all walks side by side, in a process each; how many there were. Raises
+    AssertionError where something was lost."""
+    log(f"{kills} kills, seed {seed}")
+    started = [
+        (name, _started(name, round(kills * share), seed))
+        for name, (share, _walk) in _WALKS.items()
+    ]
+    total, lost = 0, []
+    for name, process in started:
+        said, complaint = process.communicate()
+        log(f"{name}: {said.strip() or 'failed'}")
+        if process.returncode:
+            lost.append(f"{name}:\n{complaint}")
+        else:
+            total += int(said.split()[0])
+    assert not lost, "\n\n".join(lost)
+    return total
+
+
+def _started(name: str, kills: int, seed: int) -> subprocess.Popen[str]:
+    words = ("--walk", name, "--kills", str(kills), "--seed", str(seed))
+    return subprocess.Popen(
+        [sys.executable, "-m", "tests.rig.faults", *words],
+        cwd=Path(__file__).parents[2], stdout=PIPE, stderr=PIPE, text=True,
+    )  # fmt: skip
+
+
 def main() -> None:
     """As many kills as asked for."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kills", type=int, default=500)
-    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--seed", type=int, default=random.randrange(1_000_000))
+    parser.add_argument("--walk", choices=_WALKS, help="this one alone")
     given = parser.parse_args()
     began = time.monotonic()
+    if given.walk is None:
+        total = loop(given.kills, given.seed)
+        print(f"{total} kills, nothing lost, in {time.monotonic() - began:.0f} s")
+        return
     with running_hypervisor() as hypervisor, tempfile.TemporaryDirectory() as folder:
-        _loop(hypervisor, Path(folder), given.kills, given.seed)
-    print(f"{tally()}, in {time.monotonic() - began:.0f} s")
-
-
-def _loop(hypervisor: Hypervisor, folder: Path, kills: int, seed: int) -> None:
-    """At every place first, of a guest that is off, and of one that is on; then at random."""
-    for name in ("off", "on"):
-        Path(folder, name).mkdir()
-    with firmware_guest(hypervisor, on=True) as on:
-        walk = Walk(on, folder / "on", "restart", "--force-off", "--guest-deadline", "1", code=5)
-        every_place(walk, there=walk.there, back=walk.back)
-    with firmware_guest(hypervisor, on=False) as off:
-        walk = Walk(off, folder / "off", "next-boot")
-        every_place(walk, there=walk.there, back=walk.back)
-        random_times(walk, max(0, kills - _TALLY.total()), seed)
+        _WALKS[given.walk][1](hypervisor, Path(folder), given.kills, given.seed)
+    print(f"{_TALLY.total()} kills in {time.monotonic() - began:.0f} s")
 
 
 if __name__ == "__main__":
