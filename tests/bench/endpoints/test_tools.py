@@ -1,0 +1,93 @@
+"""Programs that are needed, and those that are not there."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from tests.bench.endpoints.said import Saying
+from vnicaudit.bench.contract import Tool
+from vnicaudit.bench.endpoints.opening import open_endpoint
+from vnicaudit.bench.endpoints.prefixed import Prefixed
+from vnicaudit.bench.endpoints.session import Session, open_session
+from vnicaudit.bench.endpoints.tools import missing, require
+from vnicaudit.errors import EndpointError
+
+SH = Tool("sh", {"apt": "dash"})
+IPERF3 = Tool("iperf3", {"apt": "iperf3", "dnf": "iperf3"})
+PING = Tool("ping", {"apt": "iputils-ping", "dnf": "iputils", "brew": "inetutils"})
+OWN = Tool("own-generator", {})
+
+
+@pytest.fixture
+def local() -> Iterator[Session]:
+    with closing(open_endpoint("local")) as session:
+        yield session
+
+
+def has(*programs: str) -> Saying:
+    """A place with these programs."""
+
+    def answer(argv: Sequence[str]) -> tuple[int, str]:
+        return 0, "".join(f"{name}\n" for name in argv[4:] if name not in programs)
+
+    return Saying("agent://web01", answer)
+
+
+def test_what_is_not_there_is_found(local: Session) -> None:
+    nothing = Tool("no-such-program-1", {})
+    assert missing(local, [SH, nothing, Tool("cat", {}), nothing]) == (nothing, nothing)
+    assert missing(local, [SH]) == ()
+    assert missing(local, []) == ()
+
+
+def test_it_is_asked_once() -> None:
+    endpoint = has("sh")
+    assert missing(endpoint, [SH, IPERF3, PING]) == (IPERF3, PING)
+    assert len(endpoint.commands) == 1
+    missing(endpoint, [])
+    assert len(endpoint.commands) == 1
+
+
+def test_a_poor_path_is_made_up_for() -> None:
+    """sshd and guest agents often have no ``sbin`` on it; what is found is also run."""
+    place = Path("/usr/sbin") if Path("/usr/sbin").is_dir() else Path("/sbin")
+    program = next(p.name for p in sorted(place.iterdir()) if os.access(p, os.X_OK))
+    with closing(open_session("local", Prefixed(("env", "PATH=/usr/bin:/bin")))) as session:
+        assert missing(session, [Tool(program, {})]) == ()
+        path = session.run(["sh", "-c", "echo $PATH"]).stdout.strip().split(":")
+    assert {"/usr/local/sbin", "/usr/sbin", "/sbin"} <= set(path)
+
+
+@pytest.mark.parametrize(
+    ("tools", "message"),
+    [
+        ([SH, IPERF3],
+         "agent://web01 has no iperf3: install the package iperf3"
+         " (apt-get install iperf3, dnf install iperf3)"),
+        ([PING],
+         "agent://web01 has no ping: install its package"
+         " (apt-get install iputils-ping, dnf install iputils, brew: inetutils)"),
+        ([OWN], "agent://web01 has no own-generator: install it"),
+        ([IPERF3, SH, OWN],
+         "agent://web01 lacks 2 programs: iperf3: install the package iperf3"
+         " (apt-get install iperf3, dnf install iperf3); own-generator: install it"),
+    ],
+)  # fmt: skip
+def test_all_that_is_missing_is_named_with_its_package(tools: list[Tool], message: str) -> None:
+    with pytest.raises(EndpointError) as error:
+        require(has("sh"), tools)
+    assert str(error.value) == message
+
+
+def test_what_is_there_is_no_error() -> None:
+    require(has("sh", "iperf3"), [SH, IPERF3])
+
+
+def test_a_place_that_cannot_say_is_an_error() -> None:
+    with pytest.raises(EndpointError, match=r"^ssh://h: cannot say which programs are there$"):
+        missing(Saying("ssh://h", lambda _argv: (127, "")), [SH])

@@ -1,0 +1,121 @@
+"""What a workload may say, and the messages where it may not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from vnicaudit.bench.engines import _dnsperf_options as options
+from vnicaudit.bench.engines import dnsperf
+from vnicaudit.errors import UsageError
+from vnicaudit.model.measurement import Workload
+
+NAME = {"name": "example.test A"}
+
+
+def workload(**fields: Any) -> Workload:
+    common = {"pattern": "max", "direction": "both", "options": NAME}
+    return Workload(id="dns.max", engine="dnsperf", **{**common, **fields})
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"pattern": "fast"}, "dnsperf has no pattern 'fast': max, capacity, rate"),
+        ({"direction": "tx"}, "queries go one way and answers the other: direction is both"),
+        ({"size": 64}, "the size of a query is that of its name: no size can be given"),
+        ({"rate": 10.0}, "a rate belongs to pattern rate, and to no other"),
+        ({"pattern": "rate"}, "a rate belongs to pattern rate, and to no other"),
+        (
+            {"pattern": "rate", "rate": 1.0, "generators": 2, "connections": 2},
+            "the rate is at least 1 per second for each generator",
+        ),
+        ({"seconds": 0.5}, "a run is at least 1 second"),
+        ({"generators": 2}, "each thread of each generator needs a connection of its own"),
+        (
+            {"options": {**NAME, "threads": "4"}, "connections": 2},
+            "each thread of each generator needs a connection of its own",
+        ),
+        (
+            {"generators": 2, "connections": 5},
+            "connections have to be shared out evenly to the generators",
+        ),
+        ({"connections": 257}, "dnsperf has at most 256 connections with so many threads"),
+        (
+            {"options": {}},
+            "what is to be asked is either option name (example.org A) or option queries "
+            "(path of a query file on the peer)",
+        ),
+        (
+            {"options": {**NAME, "queries": "/srv/q"}},
+            "what is to be asked is either option name (example.org A) or option queries "
+            "(path of a query file on the peer)",
+        ),
+        (
+            {"options": {"name": "example.test"}},
+            "option name is like 'example.org A', not 'example.test'",
+        ),
+        (
+            {"options": {"name": "example.test A\nother.test A"}},
+            "option name is like 'example.org A', not 'example.test A\\nother.test A'",
+        ),
+        (
+            {"options": {**NAME, "prot": "53"}},
+            "no option 'prot': there are name, queries, port, transport, outstanding, threads, "
+            "search_seconds",
+        ),
+        ({"options": {**NAME, "transport": "dot"}}, "option transport is udp or tcp, not 'dot'"),
+        ({"options": {**NAME, "port": "0"}}, "option port is a number from 1 to 65535, not '0'"),
+        (
+            {"options": {**NAME, "outstanding": "1_0"}},
+            "option outstanding is a number from 1 to 65536, not '1_0'",
+        ),
+    ],
+)
+def test_what_cannot_be_run(fields: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError) as raised:
+        dnsperf.check(workload(**fields))
+    assert str(raised.value) == f"workload dns.max: {message}"
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {},
+        {"pattern": "capacity", "generators": 2, "connections": 2},
+        {"pattern": "rate", "rate": 2.0, "generators": 2, "connections": 4},
+        {"connections": 512, "options": {**NAME, "threads": "2"}},
+        {"options": {"queries": "/srv/queries", "transport": "tcp", "port": "5353"}},
+        {"options": {"name": "1.2.0.192.in-addr.arpa PTR, _sip._udp.example.test SRV, . NS"}},
+    ],
+)
+def test_what_can_be_run(fields: dict[str, Any]) -> None:
+    dnsperf.check(workload(**fields))
+
+
+def test_the_command_line() -> None:
+    read = options.asked(
+        workload(options={**NAME, "port": "5353", "transport": "tcp", "threads": "2"})
+    )
+    asking = options.Asking("2001:db8::2", "/q", read, 4)
+    load = options.Load(1.0, 5000, 125)
+    assert options.command(asking, load, ("-O", "x")) == (
+        *("dnsperf", "-s", "2001:db8::2", "-p", "5353", "-m", "tcp", "-d", "/q", "-l", "1"),
+        *("-t", "1", "-c", "4", "-T", "2", "-q", "125", "-Q", "5000", "-O", "x"),
+    )
+
+
+def test_outstanding_queries_leave_room_for_what_may_be_lost() -> None:
+    read = options.asked(workload())
+    assert options.places(read, 1, None) == 100
+    assert options.places(read, 1, 40_000, 0.0001) == 100 + 200 + 8
+    assert options.places(read, 2, 40_000, 0.0001) == 100 + 100 + 4
+    # all places taken by lost queries is always more than the 0.5 % that may be lost
+    for rate in (1, 1000, 40_000, 500_000):
+        assert options.places(read, 1, rate, 0.0) > 0.005 * rate
+
+
+def test_outstanding_queries_are_those_that_were_asked_for() -> None:
+    read = options.asked(workload(options={**NAME, "outstanding": "7"}))
+    assert options.places(read, 2, 40_000) == 7

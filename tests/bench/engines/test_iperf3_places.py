@@ -1,0 +1,100 @@
+"""What is asked of an end before iperf3 runs there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from tests.bench.engines.here import Here
+from vnicaudit.bench.engines._iperf3 import places
+from vnicaudit.bench.engines._iperf3.places import Place, Version
+from vnicaudit.errors import EndpointError
+from vnicaudit.model.measurement import Ran
+
+SETTING = "/proc/sys/net/core/rmem_max"
+TABLE = """\
+  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
+   0: 0100007F:1450 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 2 1
+   1: 0100007F:1451 0100007F:9C40 01 00000000:00000000 00:00000000 00000000     0        0 2 1
+  sl  local_address                         remote_address                        st tx_queue
+   0: 00000000000000000000000000000000:4E20 00000000000000000000000000000000:0000 0A 00000000
+"""
+
+
+class Answers(Here):
+    """Answers commands from a table: its first word, or what it reads."""
+
+    def __init__(self, **answers: str) -> None:
+        super().__init__("there")
+        self.answers = answers
+
+    def run(self, argv: Sequence[str], *, seconds: float = 30.0, stdin: bytes = b"") -> Ran:
+        assert (seconds, stdin) == (30, b"")
+        self.commands.append(tuple(argv))
+        said = self.answers.get("buffers" if SETTING in argv else argv[0], "")
+        return Ran(tuple(argv), 0 if said else 127, said, "", 0.0, self.url)
+
+
+@pytest.mark.parametrize(
+    ("text", "version"),
+    [
+        ("iperf 3.9 (cJSON 1.7.13)\nLinux", (3, 9)),
+        ("iperf 3.12 (cJSON 1.7.15)", (3, 12)),
+        ("iperf 3.19.1 (cJSON 1.7.15)", (3, 19)),
+        ("iperf 3.20+ (cJSON 1.7.15)", (3, 20)),
+        ("iperf version 2.1.8 (12 August 2022) pthreads", None),
+        ("", None),
+        ("iperf 3", None),
+        ("sh: iperf3: not found", None),
+    ],
+)
+def test_version(text: str, version: tuple[int, int] | None) -> None:
+    assert places.version_of(text) == version
+
+
+def test_is_asked_once() -> None:
+    there = Answers(iperf3="iperf 3.12 (cJSON 1.7.15)", buffers="425984\n212992\n")
+    assert places.place(there) == Place(Version(3, 12), 425984)
+    commands = list(there.commands)
+    assert places.place(there) == Place(Version(3, 12), 425984)
+    assert there.commands == commands
+
+
+@pytest.mark.parametrize("answer", ["", "212992\n", "a b", "1 99999999999"])
+def test_a_buffer_that_cannot_be_read_is_the_kernels_own(answer: str) -> None:
+    assert places.place(Answers(iperf3="iperf 3.12", buffers=answer)).buffer == 2 * 212992
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        ("", "there: iperf3 does not run there; is the package iperf3 installed?"),
+        (
+            "iperf version 2.1.8",
+            "there: iperf3 does not run there; is the package iperf3 installed?",
+        ),
+        ("iperf 3.6", "there: iperf3 3.6 is too old: 3.7 is needed"),
+    ],
+)
+def test_refuses(answer: str, words: str) -> None:
+    with pytest.raises(EndpointError) as error:
+        places.place(Answers(iperf3=answer))
+    assert str(error.value) == words
+
+
+@pytest.mark.parametrize(
+    ("text", "ports"),
+    [(TABLE, {5200, 20000}), (TABLE[:96], set()), ("", None), ("cat: not found", None)],
+)
+def test_ports(text: str, ports: set[int] | None) -> None:
+    assert places.ports_of(text) == ports
+
+
+def test_ports_of_this_machine() -> None:
+    with Here() as here:
+        listening = places.listening(here)
+    known = places.ports_of(Path("/proc/net/tcp").read_text())
+    assert listening is not None
+    assert known is not None

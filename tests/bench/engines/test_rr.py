@@ -1,0 +1,244 @@
+"""Our own generator as an engine, over 127.0.0.1."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator, Sequence
+
+import pytest
+
+from tests.bench.engines.here import Here
+from tests.bench.generator.roles import group_lives, listens
+from vnicaudit.bench.contract import Ends
+from vnicaudit.bench.engine_registry import load
+from vnicaudit.bench.engines import rr
+from vnicaudit.bench.histogram import decode
+from vnicaudit.bench.metrics import METRICS
+from vnicaudit.errors import EndpointError, UsageError
+from vnicaudit.model.measurement import Direction, Ran, Workload
+
+_DIRECTIONS: dict[str, Direction] = {"rr1": "both", "rea": "tx", "wri": "rx"}
+_REQUESTS = {
+    "transaction_rate", "latency_mean", "latency_p50", "latency_p99", "latency_p999",
+    "latency_max", "goodput",
+}  # fmt: skip
+
+
+@pytest.fixture
+def ends() -> Iterator[Ends]:
+    with Here("target") as target, Here("peer") as peer:
+        yield Ends(target, peer, "127.0.0.1", seed=5)
+
+
+def _workload(pattern: str, **changes: object) -> Workload:
+    direction = _DIRECTIONS[pattern.removeprefix("str-")[:3]]
+    usual: dict[str, object] = {"direction": direction, "seconds": 0.3, "warmup": 0.1}
+    return Workload(id="w", engine="rr", pattern=pattern, **(usual | changes))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("connections", [1, 50, 250])
+@pytest.mark.parametrize("pattern", ["rr1c-1x1", "rr1c-200x1000", "rr1c-200x30k"])
+def test_requests(ends: Ends, pattern: str, connections: int) -> None:
+    found = rr.measure(_workload(pattern, connections=connections), ends)
+    assert found.error == ""
+    assert found.values.keys() == _REQUESTS
+    assert found.transactions is not None
+    assert found.values["transaction_rate"] == found.transactions / 0.3
+    assert found.bytes == found.transactions * {"1": 2, "0": 1200, "k": 30920}[pattern[-1]]
+    assert found.values["goodput"] == found.bytes * 8 / 0.3
+    assert found.histogram is not None
+    assert decode(found.histogram).total == found.transactions
+    assert found.values["latency_p50"] <= found.values["latency_p99"]
+    assert found.values["latency_p99"] <= found.values["latency_p999"]
+    assert found.values["latency_p999"] <= found.values["latency_max"] * 1.001
+    assert found.details["waiting"] is not None
+    _nothing_is_left(ends)
+
+
+@pytest.mark.parametrize("connections", [1, 50, 250])
+@pytest.mark.parametrize("pattern", ["str-readx30k", "str-writex30k"])
+def test_streams(ends: Ends, pattern: str, connections: int) -> None:
+    found = rr.measure(_workload(pattern, connections=connections), ends)
+    assert found.error == ""
+    assert found.bytes is not None
+    assert found.values == {"goodput": found.bytes * 8 / 0.3}
+    assert found.transactions is None
+    assert found.histogram is None
+    _nothing_is_left(ends)
+
+
+def test_a_closed_loop_obeys_little(ends: Ends) -> None:
+    """One request is on its way on each connection, at any time."""
+    found = rr.measure(_workload("rr1c-200x1000", connections=5, seconds=1.0), ends)
+    assert found.error == ""
+    busy = found.values["transaction_rate"] * found.values["latency_mean"] / 1e6
+    assert busy == pytest.approx(5, rel=0.1)
+
+
+def test_a_rate_is_kept_to_or_it_is_said(ends: Ends) -> None:
+    found = rr.measure(_workload("rr1c-200x1000", connections=10, seconds=1.0, rate=400), ends)
+    assert found.error == ""
+    rate = found.values["transaction_rate"]
+    assert found.generator_limited or rate == pytest.approx(400, rel=0.03)
+
+
+def test_a_stream_keeps_to_bits_a_second(ends: Ends) -> None:
+    found = rr.measure(_workload("str-writex30k", connections=2, seconds=1.0, rate=50e6), ends)
+    assert found.values["goodput"] == pytest.approx(50e6, rel=0.1)
+
+
+def test_how_busy_the_generator_was_is_said(ends: Ends) -> None:
+    found = rr.measure(_workload("rr1c-1x1", options={"workers": "1"}, connections=2), ends)
+    client, server = found.details["client_cpu"], found.details["server_cpu"]
+    assert isinstance(client, float)
+    assert isinstance(server, float)
+    assert found.generator_cpu == max(client, server) > 0
+    assert found.generator_limited or found.generator_cpu < 95
+    assert found.details["client_workers"] == found.details["server_workers"] == 1
+
+
+def test_generators_are_worker_processes(ends: Ends) -> None:
+    found = rr.measure(_workload("rr1c-1x1", generators=3, connections=6), ends)
+    assert found.details["client_workers"] == 3
+
+
+def test_other_sizes_can_be_asked_for(ends: Ends) -> None:
+    found = rr.measure(_workload("rr1c-3x70000"), ends)
+    assert (found.error, found.bytes) == ("", (found.transactions or 0) * 70003)
+
+
+def test_all_that_ran_is_kept(ends: Ends) -> None:
+    found = rr.measure(_workload("rr1c-1x1"), ends)
+    assert [ran.endpoint for ran in found.raw] == ["peer", "target"]
+    assert [ran.code for ran in found.raw] == [0, 0]
+    assert '"error": ""' in found.raw[0].stdout
+
+
+def test_the_server_listens_at_the_address_alone(ends: Ends) -> None:
+    found = rr.measure(_workload("rr1c-1x1"), ends)
+    server = found.raw[1].command
+    assert server[server.index("--listen") + 1] == "127.0.0.1"
+
+
+@pytest.mark.parametrize("address", ["localhost", "::1"])
+def test_names_and_ipv6(ends: Ends, address: str) -> None:
+    assert rr.measure(_workload("rr1c-1x1"), ends._replace(address=address)).error == ""
+
+
+def test_a_server_that_cannot_be_reached_is_an_error(ends: Ends) -> None:
+    """The address is none: the server listens everywhere, the client does not come."""
+    found = rr.measure(_workload("rr1c-1x1"), ends._replace(address="127.0.0.1:1"))
+    assert found.values == {}
+    assert found.error.startswith("cannot connect: ")
+    assert "\n" not in found.error
+    _nothing_is_left(ends)
+
+
+def test_a_port_that_is_in_use_is_an_error(ends: Ends) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        found = rr.measure(_workload("rr1c-1x1", options={"port": str(port)}), ends)
+    assert found.error == f"the generator's server did not start: port {port} is in use"
+    assert found.values == {}
+
+
+class _Deaf(Here):
+    """An end where a program of one role does not do its work."""
+
+    def __init__(self, role: str, ran: Ran) -> None:
+        super().__init__("deaf")
+        self._role, self._said = role, ran
+
+    def run(self, argv: Sequence[str], *, seconds: float = 30.0, stdin: bytes = b"") -> Ran:
+        if self._role in argv:
+            return self._said
+        return super().run(argv, seconds=seconds, stdin=stdin)
+
+
+@pytest.mark.parametrize(
+    ("ran", "error"),
+    [
+        (Ran(("c",), None, "", ""), "the generator's client did not end in time"),
+        (
+            Ran(("c",), 1, "", "Traceback\nMemoryError"),
+            "the generator's client failed: MemoryError",
+        ),
+        (Ran(("c",), 0, "", ""), "the generator's result is not whole"),
+        (Ran(("c",), 1, '{"error": "a connection was lost"}\n', ""), "a connection was lost"),
+        (Ran(("c",), 0, '{"error": ""}\n', ""), "the generator's result lacks an end"),
+    ],
+)
+def test_a_client_without_a_result_is_an_error(ran: Ran, error: str) -> None:
+    with Here("target") as target, _Deaf("client", ran) as peer:
+        found = rr.measure(_workload("rr1c-1x1"), Ends(target, peer, "127.0.0.1"))
+    assert (found.error, found.values, found.raw[0]) == (error, {}, ran)
+
+
+def test_a_python_that_is_too_old_or_missing_is_named() -> None:
+    old = Ran(("python3",), 0, "False\n")
+    with _Deaf("-c", old) as target, Here() as peer:
+        ends = Ends(target, peer, "127.0.0.1")
+        with pytest.raises(
+            EndpointError, match=r"^deaf: python3, 3\.6 or newer, does not run there"
+        ):
+            rr.measure(_workload("rr1c-1x1"), ends)
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"pattern": "rr1c-0x1"}, "rr has no pattern 'rr1c-0x1'; it has rr1c-1x1, "),
+        ({"pattern": "rr1c-1x99999999k"}, "rr has no pattern"),
+        ({"pattern": "str-readx"}, "rr has no pattern"),
+        ({"direction": "tx"}, "direction tx: in rr1c-1x1 both send, which is both"),
+        (
+            {"pattern": "str-readx30k", "direction": "rx"},
+            "direction rx: in str-readx30k the target sends, which is tx",
+        ),
+        (
+            {"pattern": "str-writex30k", "direction": "tx"},
+            "direction tx: in str-writex30k the target receives, which is rx",
+        ),
+        ({"size": 5}, "size 5: the pattern says the sizes"),
+        ({"connections": 0}, "connections 0: rr takes 1 to 500"),
+        ({"connections": 501}, "connections 501: rr takes 1 to 500"),
+        ({"generators": 2}, "generators 2: rr takes 1 to 64, one connection for each"),
+        ({"seconds": 0.0}, "seconds 0: it must be more than 0, and a day at most"),
+        ({"seconds": float("nan")}, "seconds nan: it must be more than 0, and a day at most"),
+        ({"warmup": -1.0}, "warmup -1: it must be 0 or more seconds, and a day at most"),
+        ({"rate": 0.0}, "rate 0: that must be one message a second, and a million at most"),
+        ({"rate": float("inf")}, "rate inf: that must be one message a second"),
+        ({"options": {"nodelay": "1"}}, "rr has no option 'nodelay'; it has workers, port"),
+        ({"options": {"workers": "65"}}, "workers: '65' is not a number from 1 to 64"),
+        ({"options": {"port": "x; rm"}}, "port: 'x; rm' is not a number from 1 to 65535"),
+    ],
+)
+def test_what_cannot_be_run_is_refused(changes: dict[str, object], problem: str) -> None:
+    usual: dict[str, object] = {"pattern": "rr1c-1x1", "direction": "both"}
+    workload = Workload(id="w", engine="rr", **(usual | changes))  # type: ignore[arg-type]
+    with pytest.raises(UsageError) as error:
+        rr.check(workload)
+    assert str(error.value).startswith(f"w: {problem}")
+
+
+def test_it_is_an_engine() -> None:
+    engine = load("rr")
+    assert tuple(engine.PATTERNS) == (
+        "rr1c-1x1", "rr1c-200x1000", "rr1c-200x30k", "str-readx30k", "str-writex30k",
+    )  # fmt: skip
+    assert "rr1c-64x64" in engine.PATTERNS
+    assert "rr1c-64" not in engine.PATTERNS
+    for metrics in engine.PATTERNS.values():
+        assert set(metrics) <= METRICS.keys()
+    needs = engine.needs(_workload("rr1c-1x1"))
+    assert [tool.program for tool in (*needs.target, *needs.peer)] == ["python3", "python3"]
+
+
+def _nothing_is_left(ends: Ends) -> None:
+    for end in (ends.target, ends.peer):
+        assert isinstance(end, Here)
+        for started in end.started:
+            assert not group_lives(started.process)
+            said = started.wait(0).stdout.strip()
+            # what the role "port" said
+            assert not said.isdigit() or not listens(int(said))

@@ -1,0 +1,178 @@
+"""The line that our own generator prints, read by its engine."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vnicaudit.bench.engines import rr
+from vnicaudit.bench.engines._patterns import Pattern, pattern_of
+from vnicaudit.bench.engines._rr.report import error_of, report_of
+from vnicaudit.errors import MeasureError
+from vnicaudit.model.measurement import Workload
+
+_RR = Pattern("rr", 200, 1000)
+_READ = Pattern("read", 30720, 0)
+
+
+def _side(**changes: Any) -> dict[str, Any]:
+    usual = {
+        "bytes": 3600,
+        "transactions": 3,
+        "cpu": 0.25,
+        "wait": 0.125,
+        "lost": 0,
+        "late": 0,
+        "sum": 60_000,
+    }
+    return usual | {"max": 40_000, "waiting": 1, "oldest": 0.001} | changes
+
+
+def _line(**changes: Any) -> str:
+    usual = {"counts": [[10_000, 2], [40_000, 1]], "client": [_side()], "server": [_side()]}
+    return json.dumps(usual | {"error": ""} | changes) + "\n"
+
+
+def test_a_report_in_the_units_of_metrics() -> None:
+    workload = Workload(id="w", engine="rr", pattern="rr1c-200x1000", direction="both", seconds=2.0)
+    found = rr.measured(workload, _RR, report_of(_line(), _RR), ())
+    assert found.values == {
+        "goodput": 14_400.0,
+        "transaction_rate": 1.5,
+        "latency_mean": 20.0,
+        "latency_p50": 10.007,
+        "latency_p99": 40.031,
+        "latency_p999": 40.031,
+        "latency_max": 40.0,
+    }
+    assert (found.generator_cpu, found.generator_limited) == (25.0, False)
+    assert (found.seconds, found.bytes, found.transactions) == (2.0, 3600, 3)
+    assert found.details["waiting_longest_us"] == 1000
+
+
+@pytest.mark.parametrize("end", ["client", "server"])
+@pytest.mark.parametrize(("cpu", "wait"), [(0.95, 0.0), (0.45, 0.5)])
+def test_a_worker_that_has_no_cpu_time_left_limits(end: str, cpu: float, wait: float) -> None:
+    workload = Workload(id="w", engine="rr", pattern="rr1c-200x1000", direction="both")
+    report = report_of(_line(**{end: [_side(cpu=cpu, wait=wait)]}), _RR)
+    assert rr.measured(workload, _RR, report, ()).generator_limited
+
+
+def test_requests_that_go_out_late_limit() -> None:
+    workload = Workload(
+        id="w", engine="rr", pattern="rr1c-200x1000", direction="both", seconds=1.0, rate=100
+    )
+    for late, limited in ((2, False), (3, True)):
+        report = report_of(_line(client=[_side(late=late)]), _RR)
+        assert rr.measured(workload, _RR, report, ()).generator_limited is limited
+
+
+@pytest.mark.parametrize(("mode", "goodput"), [("read", 800.0), ("write", 1600.0)])
+def test_a_stream_is_what_its_receiver_counted(mode: str, goodput: float) -> None:
+    pattern = pattern_of(f"str-{mode}x30k")
+    assert pattern is not None
+    sides = {
+        "client": [_side(bytes=100, transactions=0)],
+        "server": [_side(bytes=200, transactions=0)],
+    }
+    report = report_of(_line(counts=[], **sides), pattern)
+    workload = Workload(id="w", engine="rr", pattern=f"str-{mode}x30k", seconds=1.0)
+    assert rr.measured(workload, pattern, report, ()).values == {"goodput": goodput}
+
+
+@pytest.mark.parametrize("length", range(len(_line())))
+def test_a_line_that_is_cut_is_an_error(length: int) -> None:
+    with pytest.raises(MeasureError):
+        report_of(_line()[:length], _RR)
+
+
+@pytest.mark.parametrize(
+    ("line", "error"),
+    [
+        (_line(error="a connection was lost"), "a connection was lost"),
+        (_line(client=[]), "lacks an end"),
+        (_line(server=[]), "lacks an end"),
+        (_line(counts=[[10_000, 2]]), "counted other latencies than answers"),
+        (_line(client=[_side(bytes=1)]), "counted other bytes than answers"),
+        (
+            _line(counts=[], client=[_side(transactions=0, bytes=0)]),
+            "no request was answered in the time that counts",
+        ),
+        (_line(client=[_side(cpu=-1)]), "cannot be read"),
+        (_line(client=[_side(bytes="1")]), "cannot be read"),
+        (_line(client=[_side(bytes=None)]), "cannot be read"),
+        (_line(counts=[[-1, 3]]), "cannot be read"),
+        (_line().replace("0.25", "NaN"), "cannot be read"),
+        (_line().replace("0.25", "1e999"), "cannot be read"),
+        ("[" * 100_000 + "}\n", "cannot be read"),
+        (_line() + _line(), "cannot be read"),
+        ("", "is not whole"),
+    ],
+)
+def test_a_line_that_cannot_be_is_an_error(line: str, error: str) -> None:
+    with pytest.raises(MeasureError, match=error):
+        report_of(line, _RR)
+
+
+def test_a_stream_of_nothing_is_an_error() -> None:
+    line = _line(counts=[], client=[_side(bytes=0, transactions=0)])
+    with pytest.raises(MeasureError, match="nothing was received"):
+        report_of(line, _READ)
+
+
+@given(st.text() | st.text().map(lambda text: text + "}\n"))
+def test_any_text_is_an_error(text: str) -> None:
+    with pytest.raises(MeasureError):
+        report_of(text, _RR)
+    assert isinstance(error_of(text), str)
+
+
+_json = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner),
+    max_leaves=5,
+)
+
+
+@given(st.dictionaries(st.sampled_from(["error", "counts", "client", "server"]), _json))
+def test_any_json_is_a_report_or_an_error(found: dict[str, Any]) -> None:
+    line = json.dumps({"error": ""} | found) + "\n"
+    try:
+        report = report_of(line, _RR)
+    except MeasureError:
+        return
+    assert report.latencies.total > 0
+
+
+@pytest.mark.parametrize(
+    ("name", "pattern"),
+    [
+        ("rr1c-1x1", Pattern("rr", 1, 1)),
+        ("rr1c-200x30k", Pattern("rr", 200, 30720)),
+        ("rr1c-16384kx16384k", Pattern("rr", 16 << 20, 16 << 20)),
+        ("str-readx30k", Pattern("read", 30720, 0)),
+        ("str-writex1", Pattern("write", 1, 0)),
+        ("rr1c-16385kx1", None),
+        ("rr1c-01x1", None),
+        ("rr1c-1x1 ", None),
+        ("rr1c-1x1\n", None),
+        ("rr1c-1x1x1", None),
+        ("rr1c-²x1", None),
+        ("str-readx30K", None),
+        ("str-sendx30k", None),
+        ("", None),
+    ],
+)
+def test_names_of_patterns(name: str, pattern: Pattern | None) -> None:
+    assert pattern_of(name) == pattern
+
+
+def test_which_way_a_pattern_goes_seen_from_the_target() -> None:
+    """The client is the peer: what it reads, the target sends."""
+    names = ("rr1c-1x1", "str-readx30k", "str-writex30k")
+    found = [pattern.direction for name in names if (pattern := pattern_of(name))]
+    assert found == ["both", "tx", "rx"]

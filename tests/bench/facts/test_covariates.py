@@ -1,0 +1,165 @@
+"""What is read around a run: how often, and what becomes of what cannot be read."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import uuid
+from collections.abc import Sequence
+
+import pytest
+
+from tests.bench.engines.here import Here
+from tests.bench.facts.test_qemu_cpu import running_qemu, wait_for
+from vnicaudit.bench.contract import Endpoint, Ends, Measured, Started
+from vnicaudit.bench.facts import covariates
+from vnicaudit.bench.facts.covariates import Watch
+from vnicaudit.bench.facts.cpu import Used
+from vnicaudit.errors import ActionError, EndpointError
+from vnicaudit.model.measurement import Covariates, CpuUse, Path, Ran
+
+PATH = Path(name="p", target="local", peer="local", address="127.0.0.1")
+
+
+class Guest:
+    """A domain whose first vCPU waits a second between any two questions."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def vcpu_delays(self) -> tuple[int | None, ...]:
+        self.asked += 1
+        return (self.asked * 10**9, None)
+
+
+class Mute:
+    def vcpu_delays(self) -> tuple[int | None, ...]:
+        raise ActionError("libvirt did not answer")
+
+
+class Gone:
+    """An endpoint whose connection was lost."""
+
+    url = "ssh://web01"
+
+    def run(self, argv: Sequence[str], *, seconds: float = 30.0, stdin: bytes = b"") -> Ran:
+        raise EndpointError(f"{self.url} cannot be reached: {argv[0]} {seconds} {len(stdin)}")
+
+    def start(self, argv: Sequence[str], *, seconds: float) -> Started:
+        raise EndpointError(f"{self.url} cannot be reached: {argv[0]} {seconds}")
+
+    def put(self, name: str, data: bytes) -> str:
+        raise EndpointError(f"{self.url} cannot be reached: {name} {len(data)}")
+
+    def close(self) -> None:
+        pass
+
+
+def ends(target: Endpoint, peer: Endpoint) -> Ends:
+    return Ends(target, peer, "127.0.0.1")
+
+
+def test_one_round_trip_to_each_end_before_and_after() -> None:
+    with Here() as target, Here() as peer:
+        watch = Watch(ends(target, peer), PATH, None, None)
+        watch.begin()
+        assert (len(target.commands), len(peer.commands)) == (1, 1)
+        found = watch.end(Measured(seconds=1.0, generator_cpu=42.0, generator_limited=True))
+        assert (len(target.commands), len(peer.commands)) == (2, 2)
+    assert found.target_steal is not None
+    assert found.peer_steal is not None
+    assert 0 <= found.target_steal <= 100
+    assert found.throttled is not None
+    assert (found.generator_cpu, found.generator_limited, found.seconds) == (42.0, True, 1.0)
+    assert found.cpu == CpuUse()  # both ends are this machine
+
+
+def test_what_a_lost_end_says_is_not_known_and_no_error() -> None:
+    with Here() as here:
+        watch = Watch(ends(Gone(), here), PATH, Gone(), Mute())
+        watch.begin()
+        loop = "import time\nwhile time.process_time() < 0.5: pass"
+        subprocess.run([sys.executable, "-S", "-c", loop], check=True)
+        found = watch.end(Measured(seconds=0.5), 0.0)
+    assert found.target_steal is None
+    assert found.peer_steal is not None
+    assert found.vcpu_delay is None
+    assert found.cpu.target is None
+    assert found.cpu.peer is not None
+    assert found.cpu.peer >= 0.9 * 0.5e6
+
+
+def test_how_long_the_load_was_in_fact_is_the_engines_to_say(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    readings = {"target": [0.0, 14e6], "peer": [0.0, 7e6]}
+    monkeypatch.setattr(covariates, "read_cpu", lambda end: readings[end.url].pop(0))
+    monkeypatch.setattr(
+        covariates, "used", lambda before, after: Used(after - before, seconds=15.0)
+    )
+    with Here("target") as target, Here("peer") as peer:
+        watch = Watch(ends(target, peer), PATH, None, None)
+        watch.begin()
+        found = watch.end(Measured(seconds=10.0, load_seconds=14.0), 2.0)
+    assert found.cpu.target == pytest.approx(10e6)
+    assert found.cpu.peer == pytest.approx(5e6)
+
+
+def test_vcpus_that_waited() -> None:
+    guest = Guest()
+    watch = Watch(ends(Gone(), Gone()), PATH, None, guest)
+    watch.begin()
+    found = watch.end(Measured(seconds=1.0))
+    assert guest.asked == 2
+    assert found.vcpu_delay == 100.0  # a second, of less than one
+
+
+def test_nothing_was_begun() -> None:
+    with Here() as here:
+        watch = Watch(ends(here, here), PATH, None, None)
+        assert watch.end(Measured(seconds=2.0)) == Covariates(seconds=2.0)
+
+
+def test_the_guests_qemu_is_found_once_and_again_when_it_is_another() -> None:
+    domain = str(uuid.uuid4())
+    path = Path(name="p", target="agent://x", peer="local", address="192.0.2.1", domain=domain)
+    with Here() as host:
+        watch = Watch(ends(Gone(), Gone()), path, host, None)
+        with running_qemu("-uuid", domain):
+            wait_for(host, domain)
+            host.commands.clear()
+            watch.begin()
+            assert len(host.commands) == 2  # where is it, what has it used
+            first = watch.end(Measured(seconds=0.1), 60.0)
+            watch.begin()
+            watch.end(Measured(seconds=0.1), 60.0)
+            assert len(host.commands) == 5
+        assert first.cpu.host is not None
+        assert first.cpu.host_vhost == 0.0
+        with running_qemu("-uuid", domain):
+            wait_for(host, domain)
+            watch.begin()
+            found = watch.end(Measured(seconds=0.1), 60.0)
+        assert found.cpu.host is not None
+
+
+def test_a_guest_that_was_power_cycled_in_the_run_tells_nothing() -> None:
+    domain = str(uuid.uuid4())
+    path = Path(name="p", target="agent://x", peer="local", address="192.0.2.1", domain=domain)
+    with Here() as host:
+        watch = Watch(ends(Gone(), Gone()), path, host, None)
+        with running_qemu("-uuid", domain):
+            wait_for(host, domain)
+            watch.begin()
+        with running_qemu("-uuid", domain):
+            wait_for(host, domain)
+            assert watch.end(Measured(seconds=0.1), 60.0).cpu == CpuUse()
+
+
+@pytest.mark.parametrize("domain", [None, "no-such-domain-anywhere"])
+def test_a_guest_that_is_not_found_has_no_cpu_time(domain: str | None) -> None:
+    path = Path(name="p", target="local", peer="local", address="192.0.2.1", domain=domain)
+    with Here() as host:
+        watch = Watch(ends(Gone(), Gone()), path, host, None)
+        watch.begin()
+        assert watch.end(Measured(seconds=1.0)).cpu == CpuUse()

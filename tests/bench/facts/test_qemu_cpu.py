@@ -1,0 +1,261 @@
+"""CPU time of a guest on its hypervisor: threads, kernel threads, nothing twice, nothing missed."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tests.bench.engines.here import Here
+from tests.not_run import not_run
+from vnicaudit.bench.facts.cpu import Clock
+from vnicaudit.bench.facts.guest_process import GuestProcess, find_guest
+from vnicaudit.bench.facts.processes import Process
+from vnicaudit.bench.facts.qemu_cpu import (
+    HostUse,
+    QemuReading,
+    host_use,
+    qemu_reading,
+    read_qemu,
+    workers_are,
+)
+from vnicaudit.bench.facts.sections import Section
+
+CLOCK = (
+    Section("uptime", "25467.44 1.00\n"),
+    Section("ticks", "100\n"),
+    Section("boot", "c0bdfe99\n"),
+)
+NORMAL, KERNEL = 138412416, 2129984
+"""``flags`` as recorded of QEMU 7.2 and of kthreadd, on Linux 6.18."""
+
+
+def stat(pid: int, name: str, user: int, *, flags: int = NORMAL, started: int = 2546638) -> str:
+    """A line of the documented form (proc.rst, table 1-4)."""
+    return (
+        f"{pid} ({name}) S 1 7 7 0 -1 {flags} 6910 0 41 0 {user} 1 0 0 20 0 3 0 {started} "
+        "1456386048 12440 18446744073709551615 1 1 0 0\n"
+    )
+
+
+def qemu(user: int = 0, **known: int) -> QemuReading:
+    """``thread_9=5``: a vhost worker that is a thread; ``worker_9=5``: one that is a kernel thread;
+    with what they have used."""
+    by_kind: dict[str, dict[int, Process]] = {"thread": {}, "worker": {}}
+    for name, spent in known.items():
+        kind, _line, tid = name.partition("_")
+        by_kind[kind][int(tid)] = Process(int(tid), "vhost-7", spent, 1, kind == "worker")
+    process = Process(7, "qemu-system-x86", user, 5, kernel=False)
+    return QemuReading(Clock(user / 100, 100, "b"), process, by_kind["thread"], by_kind["worker"])
+
+
+def test_vhost_workers_that_are_threads_are_in_the_process_already() -> None:
+    """Linux 6.4 and later (constructed: this machine has no vhost-net)."""
+    sections = [
+        *CLOCK,
+        Section("process", stat(7, "qemu-system-x86", 99)),
+        Section("thread", stat(9, "vhost-7", 40)),
+    ]
+    before = qemu_reading(sections)
+    assert before is not None
+    assert before.threads.keys() == {9}
+    assert workers_are(before) == "task"
+    used = host_use(qemu(0, thread_9=0), qemu(100, thread_9=40), vhost=True)
+    assert used == HostUse(1_000_000, 400_000, 1.0, "b")
+
+
+def test_vhost_workers_that_are_kernel_threads_are_added() -> None:
+    """Before Linux 6.4 (constructed from the documented form)."""
+    sections = [
+        *CLOCK,
+        Section("process", stat(7, "qemu-system-x86", 99)),
+        Section("worker", stat(9, "vhost-7", 40, flags=KERNEL)),
+        Section("worker", stat(10, "vhost-7", 2, flags=KERNEL)),
+    ]
+    before = qemu_reading(sections)
+    assert before is not None
+    assert before.workers.keys() == {9, 10}
+    assert workers_are(before) == "kthread"
+    used = host_use(qemu(0, worker_9=10), qemu(100, worker_9=50, worker_10=2), vhost=True)
+    assert used == HostUse(1_420_000, 420_000, 1.0, "b")
+
+
+def test_a_program_that_calls_itself_a_vhost_worker_is_none() -> None:
+    sections = [
+        *CLOCK,
+        Section("process", stat(7, "qemu-system-x86", 99)),
+        Section("worker", stat(9, "vhost-7", 40)),
+    ]
+    found = qemu_reading(sections)
+    assert found is not None
+    assert found.workers == {}
+    assert workers_are(found) is None
+
+
+def test_what_is_a_thread_is_not_counted_again() -> None:
+    sections = [
+        *CLOCK,
+        Section("process", stat(7, "qemu-system-x86", 99)),
+        Section("thread", stat(9, "vhost-7", 40, flags=KERNEL)),
+        Section("worker", stat(9, "vhost-7", 40, flags=KERNEL)),
+    ]
+    found = qemu_reading(sections)
+    assert found is not None
+    assert (set(found.threads), set(found.workers)) == ({9}, set())
+
+
+def test_a_worker_that_ended_while_it_was_looked_at_is_left_out() -> None:
+    sections = [
+        *CLOCK,
+        Section("process", stat(7, "qemu-system-x86", 99)),
+        Section("thread", ""),
+    ]
+    found = qemu_reading(sections)
+    assert found is not None
+    assert found.threads == {}
+
+
+def test_a_worker_that_is_known_to_be_there_and_is_not_seen_makes_it_unknown() -> None:
+    assert host_use(qemu(0), qemu(100), vhost=True) == HostUse(boot="b")
+    assert host_use(qemu(0), qemu(100), vhost=False) == HostUse(1_000_000, 0, 1.0, "b")
+
+
+def test_another_process_with_the_same_id_tells_nothing() -> None:
+    later = qemu(100)
+    other = later._replace(process=later.process._replace(started=6))
+    assert host_use(qemu(0), other, vhost=False) == HostUse()
+
+
+def test_a_worker_whose_id_was_given_to_another_counts_from_zero() -> None:
+    later = qemu(100, worker_9=5)
+    other = later.workers[9]._replace(started=2)
+    used = host_use(qemu(0, worker_9=50), later._replace(workers={9: other}), vhost=True)
+    assert used.vhost == 50_000
+
+
+@contextmanager
+def running_qemu(*arguments: str) -> Iterator[subprocess.Popen[bytes]]:
+    """A real QEMU with a machine that has nothing to run: its firmware looks for a disk."""
+    try:
+        process = subprocess.Popen(
+            ["qemu-system-x86_64", "-machine", "accel=tcg", "-display", "none", *arguments],
+            stderr=subprocess.DEVNULL,
+        )
+    except FileNotFoundError:
+        not_run("rig", "qemu-system-x86_64 is not installed")
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+
+
+def wait_for(here: Here, domain: str, mac: str | None = None) -> GuestProcess:
+    """Its arguments are there when execve has returned."""
+    while True:
+        found = find_guest(here, domain, mac)
+        if found is not None:
+            return found
+        time.sleep(0.05)
+
+
+def spent_by(process: subprocess.Popen[bytes]) -> float:
+    """Microseconds, by the precise clock of the process (CLOCK_PROCESS_CPUTIME_ID's number of
+    another process: clock_getcpuclockid(3))."""
+    return time.clock_gettime(~process.pid << 3 | 2) * 1e6
+
+
+def test_a_real_qemu_is_found_by_uuid_and_what_it_uses_is_seen() -> None:
+    domain = str(uuid.uuid4())
+    with Here() as here, running_qemu("-uuid", domain, "-name", "guest=a (b) c") as process:
+        guest = wait_for(here, domain)
+        assert guest.pid == process.pid
+        assert wait_for(here, "a (b) c") == guest
+        assert find_guest(here, str(uuid.uuid4())) is None
+        assert find_guest(here, "a (b)") is None
+        earlier = spent_by(process)
+        before = read_qemu(here, guest)
+        while spent_by(process) < earlier + 1e6:
+            time.sleep(0.05)
+        after = read_qemu(here, guest)
+        later = spent_by(process)
+    assert before is not None
+    assert after is not None
+    used = host_use(before, after, vhost=guest.vhost)
+    assert used.vhost == 0
+    assert used.total is not None
+    assert 0.9 * 1e6 <= used.total <= 1.1 * (later - earlier)
+
+
+def test_the_shell_of_small_systems_finds_the_same(tmp_path: Path) -> None:
+    busybox = shutil.which("busybox")
+    if busybox is None:
+        not_run("rig", "busybox is not installed")
+    for program in ("sh", "cat", "head", "tr"):
+        (tmp_path / program).symlink_to(busybox)
+    domain = str(uuid.uuid4())
+    with Here() as here, Here(programs=tmp_path) as small, running_qemu("-uuid", domain, "-S"):
+        guest = wait_for(here, domain)
+        assert find_guest(small, domain) == guest
+        reading = read_qemu(small, guest)
+    assert reading is not None
+    assert reading.process.id == guest.pid
+
+
+def test_a_process_that_has_ended_has_no_reading() -> None:
+    domain = str(uuid.uuid4())
+    with Here() as here, running_qemu("-uuid", domain, "-S") as process:
+        guest = wait_for(here, domain)
+        assert read_qemu(here, guest._replace(started=guest.started + 1)) is None
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        assert read_qemu(here, guest) is None
+        assert find_guest(here, domain) is None
+
+
+def test_vhost_user_is_a_path_that_polls(tmp_path: Path) -> None:
+    """This QEMU waits for its backend all the time; its arguments are all there."""
+    domain, mac, other = str(uuid.uuid4()), "52:54:00:00:00:01", "52:54:00:00:00:02"
+    arguments = (
+        *("-uuid", domain),
+        *("-object", "memory-backend-memfd,id=m,size=128M,share=on", "-numa", "node,memdev=m"),
+        *("-netdev", "user,id=n1", "-device", f"virtio-net-pci,netdev=n1,mac={other}"),
+        *("-chardev", f"socket,id=c,path={tmp_path}/s,server=on,wait=off"),
+        *("-netdev", "vhost-user,id=n0,chardev=c"),
+        *("-device", f"virtio-net-pci,netdev=n0,mac={mac}"),
+    )
+    with Here() as here, running_qemu(*arguments):
+        assert wait_for(here, domain, mac).busy_poll
+        assert wait_for(here, domain).busy_poll
+        assert not wait_for(here, domain, other).busy_poll
+
+
+def test_of_two_with_one_name_the_one_with_the_nic_is_meant() -> None:
+    name = f"twin-{uuid.uuid4()}"
+
+    def arguments(mac: str) -> tuple[str, ...]:
+        nic = ("-netdev", "user,id=n", "-device", f"e1000,netdev=n,mac={mac}")
+        return ("-name", name, "-S", *nic)
+
+    with Here() as here, running_qemu(*arguments("52:54:00:00:00:0a")) as first:
+        assert wait_for(here, name).pid == first.pid
+        with running_qemu(*arguments("52:54:00:00:00:0b")) as second:
+            assert wait_for(here, name, "52:54:00:00:00:0B").pid == second.pid
+            assert find_guest(here, name) is None
+
+
+def test_another_program_that_names_the_domain_is_no_qemu() -> None:
+    domain = str(uuid.uuid4())
+    words = ("qemu-system-x86_64", "-uuid", domain)
+    waits = [sys.executable, "-S", "-c", "input()", *words]
+    with Here() as here, subprocess.Popen(waits, stdin=subprocess.PIPE) as process:
+        try:
+            assert find_guest(here, domain) is None
+        finally:
+            process.kill()

@@ -1,0 +1,26 @@
+"""The folder of guard rails, and what all of them have in common."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.bench.guards.canned import WAY, ends
+from vnicaudit.bench import guards
+
+
+def test_a_file_in_the_folder_is_one() -> None:
+    assert guards.names() == ("addresses", "counters", "path_mtu", "ping")
+
+
+@pytest.mark.parametrize("name", guards.names())
+def test_where_nothing_is_installed_it_is_unknown_and_says_why(name: str) -> None:
+    guard = guards.load(name)
+    here = ends()
+    rail = guard.after(here, WAY, guard.before(here, WAY))
+    assert (rail.name, rail.arm, rail.verdict) == (name, "new", "unknown")
+    assert "not installed" in rail.detail
+
+
+@pytest.mark.parametrize("name", guards.names())
+def test_where_nothing_was_kept_it_is_unknown_too(name: str) -> None:
+    assert guards.load(name).after(ends(), WAY, "").verdict == "unknown"

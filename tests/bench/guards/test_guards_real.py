@@ -1,0 +1,47 @@
+"""Guard rails with the programs of this machine, over its loopback."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+
+import pytest
+
+from tests.bench.guards.canned import WAY
+from tests.not_run import not_run
+from vnicaudit.bench import guards
+from vnicaudit.bench.contract import Ends
+from vnicaudit.bench.endpoints.opening import open_endpoint
+
+
+@pytest.fixture
+def ends() -> Iterator[Ends]:
+    endpoint = open_endpoint("local")
+    try:
+        yield Ends(endpoint, endpoint, "127.0.0.1")
+    finally:
+        endpoint.close()
+
+
+@pytest.mark.parametrize(
+    ("name", "program", "detail"),
+    [
+        ("ping", "ping", "127.0.0.1: 10 of 10 answered, mean "),
+        ("path_mtu", "ping", "1500 B: 3 of 3 passed"),
+        ("addresses", "ip", "still there: "),
+    ],
+)
+def test_they_hold(ends: Ends, name: str, program: str, detail: str) -> None:
+    if shutil.which(program) is None:
+        not_run("tests", f"{program} is not installed: see scripts/packages/tests.apt")
+    guard = guards.load(name)
+    rail = guard.after(ends, WAY, guard.before(ends, WAY))
+    assert rail.verdict == "ok"
+    assert rail.detail.startswith(detail)
+
+
+def test_counters_are_read(ends: Ends) -> None:
+    guard = guards.load("counters")
+    kept = guard.before(ends, WAY)
+    assert kept.startswith('{"counters":{')
+    assert guard.after(ends, WAY, kept).verdict in ("ok", "unknown")

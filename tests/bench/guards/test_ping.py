@@ -1,0 +1,166 @@
+"""Ping: its summaries, and what is made of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.bench.guards.canned import DATA, WAY, Canned, Said, ends, recorded
+from vnicaudit.bench.guards import ping
+from vnicaudit.bench.guards.ping import Pinged, pinged
+from vnicaudit.errors import MeasureError
+
+WITH_SUMMARY = {
+    "iputils-20221126-ok": Pinged(10, 10, 0.060),
+    "iputils-20221126-ok6": Pinged(10, 10, 0.055),
+    "iputils-20221126-none": Pinged(10, 0, None),
+    "iputils-20221126-some": Pinged(10, 5, 0.099),
+    "iputils-20221126-full": Pinged(3, 3, 0.129),
+    "iputils-20221126-too-long": Pinged(3, 0, None),
+    "busybox-1.35-ok": Pinged(10, 10, 0.054),
+    "busybox-1.35-none": Pinged(10, 0, None),
+    "busybox-1.35-slow": Pinged(10, 10, 308.601),
+}
+FILES = sorted((DATA / "ping").glob("*.txt"))
+
+
+def text(name: str) -> str:
+    return (DATA / "ping" / f"{name}.txt").read_text("utf-8")
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_recorded(path: Path) -> None:
+    if path.stem in WITH_SUMMARY:
+        assert pinged(path.read_text("utf-8")) == WITH_SUMMARY[path.stem]
+    else:
+        with pytest.raises(MeasureError, match="ping printed no summary"):
+            pinged(path.read_text("utf-8"))
+
+
+@pytest.mark.parametrize("name", WITH_SUMMARY)
+def test_cut_off_anywhere_it_is_an_error(name: str) -> None:
+    whole = text(name)
+    for end in range(len(whole)):
+        with pytest.raises(MeasureError):
+            pinged(whole[:end])
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        # iputils, ping_common.c, finish()
+        (
+            "5 packets transmitted, 5 received, +3 duplicates, 0% packet loss, time 812ms\n"
+            "rtt min/avg/max/mdev = 0.039/0.054/0.082/0.019 ms, pipe 2\n",
+            Pinged(5, 5, 0.054),
+        ),
+        (
+            "5 packets transmitted, 2 received, +1 corrupted, +2 errors, 60% packet loss, "
+            "time 812ms\nrtt min/avg/max/mdev = 0.039/0.054/0.082/0.019 ms\n",
+            Pinged(5, 2, 0.054),
+        ),
+        # busybox, networking/ping.c, print_stats_and_exit()
+        (
+            "5 packets transmitted, 5 packets received, 2 duplicates, 0% packet loss\n"
+            "round-trip min/avg/max = 0.045/0.059/0.068 ms\n",
+            Pinged(5, 5, 0.059),
+        ),
+    ],
+)
+def test_forms_that_were_not_recorded(line: str, found: Pinged) -> None:
+    assert pinged(f"--- 192.0.2.2 ping statistics ---\n{line}") == found
+
+
+@given(st.text())
+def test_any_text_is_read_or_refused(noise: str) -> None:
+    with pytest.raises(MeasureError):
+        pinged(noise)
+
+
+def test_it_answers_as_before() -> None:
+    here = ends(peer=Canned(ping=recorded("ping/iputils-20221126-ok.txt")))
+    rail = ping.after(here, WAY, ping.before(here, WAY))
+    assert rail.verdict == "ok"
+    assert rail.detail == "192.0.2.2: 10 of 10 answered, mean 0.06 ms"
+
+
+def test_it_does_not_answer_any_more() -> None:
+    peer = Canned(ping=recorded("ping/iputils-20221126-ok.txt"))
+    kept = ping.before(ends(peer=peer), WAY)
+    peer.answers["ping"] = recorded("ping/iputils-20221126-none.txt", 1)
+    rail = ping.after(ends(peer=peer), WAY, kept)
+    assert (rail.verdict, rail.detail) == ("failed", "192.0.2.2: 0 of 10 answered, 10 before")
+
+
+def test_there_is_no_way_to_it_any_more() -> None:
+    for tool in ("iputils-20221126", "busybox-1.35"):
+        peer = Canned(ping=recorded(f"ping/{tool}-ok.txt"))
+        kept = ping.before(ends(peer=peer), WAY)
+        peer.answers["ping"] = recorded(f"ping/{tool}-no-route.txt", 2)
+        rail = ping.after(ends(peer=peer), WAY, kept)
+        assert rail.verdict == "failed"
+        assert "0 of 10 answered, 10 before (ping: " in rail.detail
+        assert "Network is unreachable)" in rail.detail
+
+
+def test_half_of_the_packets_are_lost() -> None:
+    peer = Canned(ping=recorded("ping/iputils-20221126-ok.txt"))
+    kept = ping.before(ends(peer=peer), WAY)
+    peer.answers["ping"] = recorded("ping/iputils-20221126-some.txt")
+    rail = ping.after(ends(peer=peer), WAY, kept)
+    assert rail.verdict == "failed"
+    assert rail.detail == "192.0.2.2: 5 of 10 answered, mean 0.099 ms, 10 before"
+
+
+def test_what_was_lost_before_may_be_lost_after() -> None:
+    here = ends(peer=Canned(ping=recorded("ping/iputils-20221126-some.txt")))
+    assert ping.after(here, WAY, ping.before(here, WAY)).verdict == "ok"
+
+
+def test_what_never_answered_says_nothing() -> None:
+    here = ends(peer=Canned(ping=recorded("ping/iputils-20221126-none.txt", 1)))
+    rail = ping.after(here, WAY, ping.before(here, WAY))
+    assert rail.verdict == "unknown"
+    assert rail.detail == "192.0.2.2 did not answer ping before either"
+
+
+def test_where_there_is_no_ping_its_package_is_named() -> None:
+    rail = ping.after(ends(), WAY, ping.before(ends(), WAY))
+    assert rail.verdict == "unknown"
+    assert rail.detail == "ping is not installed: iputils-ping (apt), iputils (dnf)"
+
+
+def test_ping_that_did_not_end() -> None:
+    peer = Canned(ping=recorded("ping/iputils-20221126-ok.txt"))
+    kept = ping.before(ends(peer=peer), WAY)
+    peer.answers["ping"] = Said(code=None)
+    rail = ping.after(ends(peer=peer), WAY, kept)
+    assert (rail.verdict, rail.detail) == ("unknown", "192.0.2.2: ping did not end in time")
+
+
+def test_the_other_family_is_looked_at_too() -> None:
+    peer = Canned(
+        ping=recorded("ping/iputils-20221126-ok.txt"),
+        **{"2001:db8::2": recorded("ping/iputils-20221126-ok6.txt")},
+    )
+    target = Canned(ip=recorded("ip/addr.json"))
+    kept = ping.before(ends(target, peer), WAY)
+    peer.answers["2001:db8::2"] = recorded("ping/iputils-20221126-none.txt", 1)
+    rail = ping.after(ends(target, peer), WAY, kept)
+    assert rail.verdict == "failed"
+    assert rail.detail == (
+        "192.0.2.2: 10 of 10 answered, mean 0.06 ms; 2001:db8::2: 0 of 10 answered, 10 before"
+    )
+
+
+def test_a_family_that_did_not_answer_before_is_left_out() -> None:
+    peer = Canned(
+        ping=recorded("ping/iputils-20221126-ok.txt"),
+        **{"2001:db8::2": recorded("ping/iputils-20221126-no-route.txt", 2)},
+    )
+    here = ends(Canned(ip=recorded("ip/addr.json")), peer)
+    rail = ping.after(here, WAY, ping.before(here, WAY))
+    assert (rail.verdict, rail.detail) == ("ok", "192.0.2.2: 10 of 10 answered, mean 0.06 ms")

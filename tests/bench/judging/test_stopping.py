@@ -1,0 +1,206 @@
+"""When it goes on, measures again, or stops."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from msgspec.structs import replace
+
+from tests.bench.judging.made import RR, TCP, pair, sample, spoiled, steady
+from vnicaudit.bench.judging.stopping import State, Step, next_step
+from vnicaudit.bench.judging.terms import DEFAULT, QUICK, SMOKE, Terms
+from vnicaudit.model.measurement import Design, GuardRail, Sample
+
+GO_ON = Step("go-on")
+
+
+def mixed(before: Sequence[float], after: Sequence[float]) -> list[Sample]:
+    """Block by block, as runs are made."""
+    return sorted(pair(before, after), key=lambda each: each.block)
+
+
+def dead(arm: str, block: int) -> Sample:
+    """A run in which nothing came through."""
+    return replace(sample(9e9, arm, block), valid=False, values={}, reason="nothing arrived")
+
+
+def step(samples: Sequence[Sample], terms: Terms = DEFAULT, *rails: GuardRail) -> Step:
+    """What comes next."""
+    state = State(samples=samples, workloads=[TCP], arms=("before", "after"), guard_rails=rails)
+    return next_step(state, terms)
+
+
+def test_goes_on_between_looks() -> None:
+    samples = mixed(steady(9e9, 6), steady(18e9, 6))
+    seen = [step(samples[:made]).action for made in range(len(samples) + 1)]
+    assert seen == ["go-on"] * 10 + ["stop"] + ["go-on"] * 2
+
+
+@pytest.mark.parametrize(
+    ("level", "why"),
+    [
+        (18e9, "it got better and nothing got worse, beyond doubt"),
+        (7e9, "it got worse beyond doubt"),
+        (9e9, "no difference matters, beyond doubt"),
+    ],
+)
+def test_stops_early_when_it_is_clear(level: float, why: str) -> None:
+    assert step(mixed(steady(9e9, 5), steady(level, 5))) == Step("stop", why)
+
+
+def test_goes_on_while_it_may_still_turn_out_better() -> None:
+    assert step(mixed(steady(9e9, 5), steady(9e9 * 1.045, 5))) == GO_ON
+
+
+def test_goes_on_while_it_is_open() -> None:
+    noisy = [8e9, 10e9, 9e9, 8.2e9, 9.8e9]
+    assert step(mixed(noisy, list(reversed(noisy)))) == GO_ON
+
+
+def test_stops_at_the_last_look() -> None:
+    noisy = [8e9, 10e9] * 10
+    assert step(mixed(noisy, noisy)) == Step("stop", "all 20 runs of each arm are made")
+    assert step(mixed(noisy[:7], noisy[:7]), QUICK).action == "stop"
+    assert step(mixed(steady(9e9, 2), steady(9e9, 2)), SMOKE) == GO_ON
+
+
+def test_one_of_two_primaries_open() -> None:
+    latency = pair([100.0, 200.0] * 3, [200.0, 100.0] * 3, workload="rr", metric="latency_p99")
+    samples = sorted(pair(steady(9e9, 5), steady(18e9, 5)) + latency, key=lambda each: each.block)
+    state = State(
+        samples=[each for each in samples if each.block < 5], workloads=[TCP, RR],
+        arms=("before", "after"),
+    )  # fmt: skip
+    assert next_step(state, DEFAULT) == GO_ON
+
+
+class TestRunsThatDoNotCount:
+    def test_are_made_again_twice(self) -> None:
+        samples = [sample(9e9)]
+        for wanted in ("again", "again", "go-on"):
+            samples.append(spoiled("after", 0))
+            assert step(samples).action == wanted
+
+    def test_the_user_is_told_why(self) -> None:
+        assert step([spoiled("after", 0)]).why == "it does not count: steal 4.1 %"
+
+    def test_a_block_with_one_given_up_is_finished(self) -> None:
+        samples = mixed(steady(9e9, 5), steady(18e9, 4)) + [spoiled("after", 4)] * 3
+        assert step(samples) == GO_ON  # four of five cannot decide at this level
+        assert step(mixed(steady(9e9, 10), steady(18e9, 9)) + [spoiled("after", 9)] * 3).action == (
+            "stop"
+        )
+
+    def test_no_use_in_going_on(self) -> None:
+        samples = []
+        for block in range(5):
+            samples += [sample(9e9, block=block), *[spoiled("after", block)] * 3]
+        assert step(samples) == Step("stop", "no run of tcp counts in after")
+
+
+class TestCatastrophe:
+    def test_is_measured_again_and_then_ends_it(self) -> None:
+        samples = [*mixed([9.0e9, 9.1e9], [9.2e9]), sample(1e6, "after", 1)]
+        assert step(samples) == Step(
+            "again", "less than half of what it was before; once more, to be sure"
+        )
+        found = step([*samples, sample(1.2e6, "after", 1)])
+        reason = (
+            "tcp, goodput: after 1.00 Mb/s and 1.20 Mb/s, twice in a row less than half of the "
+            "9.05 Gb/s before, and less than any run before"
+        )
+        assert found == Step("stop", reason, (reason,))
+
+    def test_what_happens_before_as_well_is_none(self) -> None:
+        """Seen on a machine whose neighbours halved every third run, of either arm."""
+        before = [12e9, 4e9, 14e9, 13e9]
+        assert step(mixed(before, [11e9, 4.4e9, 5.5e9])).action == "go-on"
+
+    def test_one_bad_run_is_none(self) -> None:
+        samples = [*mixed([9.0e9, 9.1e9], [9.2e9]), sample(1e6, "after", 1)]
+        assert step([*samples, sample(9e9, "after", 1)]) == GO_ON
+
+    def test_two_bad_runs_apart_are_none(self) -> None:
+        after = [1e6, 9e9, 1e6, 9e9]
+        assert step(mixed([9e9] * 4, after)).action == "go-on"
+
+    def test_nothing_carried(self) -> None:
+        assert step(mixed([9e9, 9e9], [0.0, 0.0])).catastrophe
+
+    def test_is_not_seen_before_it_is_known_what_is_usual(self) -> None:
+        assert step(mixed([9e9], [1e6])) == GO_ON
+
+    def test_when_both_fall_the_change_is_not_what_did_it(self) -> None:
+        assert step(mixed([9e9, 9e9, 9e9, 1e6], [9e9, 9e9, 1e6, 1e6])) == GO_ON
+
+    def test_nothing_gets_through_any_more(self) -> None:
+        """What the engines really say of a dead path: an error, and no value."""
+        samples = [*mixed([9e9, 9e9], []), dead("after", 0), dead("after", 0)]
+        reason = "tcp: after failed twice in a row, before did not: nothing arrived"
+        assert step(samples) == Step("stop", reason, (reason,))
+        assert step(samples, Terms(design="single-flip")).catastrophe == (reason,)
+        assert step(samples, SMOKE).catastrophe == (reason,)
+
+    def test_one_failure_is_none(self) -> None:
+        samples = [*mixed([9e9, 9e9], []), dead("after", 0), sample(9e9, "after", 0)]
+        assert step(samples).catastrophe == ()
+
+    def test_what_failed_before_too_is_none(self) -> None:
+        samples = [*mixed([9e9, 9e9], []), dead("before", 2), dead("after", 2), dead("after", 2)]
+        assert step(samples).catastrophe == ()
+
+    def test_runs_that_were_measured_and_do_not_count_are_none(self) -> None:
+        stolen = replace(sample(9e9, "after", 0), valid=False, reason="steal")
+        assert step([*mixed([9e9, 9e9], []), stolen, stolen]).catastrophe == ()
+
+    def test_latency_alone_is_none(self) -> None:
+        samples = pair([100.0] * 3, [900.0] * 3, workload="rr", metric="latency_p99")
+        state = State(samples=samples, workloads=[RR], arms=("before", "after"))
+        assert next_step(state, DEFAULT) == GO_ON
+
+    @pytest.mark.parametrize("design", ["paths", "single"])
+    def test_a_slow_path_is_none(self, design: Design) -> None:
+        assert step(mixed([9e9, 9e9], [1e6, 1e6]), Terms(design=design)) == GO_ON
+
+
+class TestGuardRails:
+    def test_a_broken_one_ends_it(self) -> None:
+        rail = GuardRail("ping", "after", "failed", "no answer")
+        assert step([sample(9e9)], DEFAULT, rail) == Step(
+            "stop", "guard rail ping failed (after): no answer"
+        )
+
+    def test_one_that_was_broken_before_does_not(self) -> None:
+        rails = [GuardRail("ping", arm, "failed") for arm in ("before", "after")]
+        assert step([sample(9e9)], DEFAULT, *rails) == GO_ON
+
+
+class TestDesigns:
+    def test_a_single_flip_is_not_looked_at_in_between(self) -> None:
+        samples = pair(steady(9e9, 5), steady(18e9, 5))
+        assert step(samples, Terms(design="single-flip")) == GO_ON
+        terms = Terms(looks=(5,), alphas=(0.05,), design="single-flip")
+        assert step(samples, terms).action == "stop"
+        assert step(samples[:5], terms) == GO_ON
+
+    def test_paths_are_measured_until_each_is_decided(self) -> None:
+        terms = Terms(design="paths")
+        samples = pair(steady(9e9, 5), steady(7e9, 5))
+        third = [
+            sample(value, "third", block) for block, value in enumerate([8e9, 1e10] * 2 + [9e9])
+        ]
+        state = State(
+            samples=[*samples, *third], workloads=[TCP], arms=("before", "after", "third")
+        )
+        assert next_step(state, terms) == GO_ON
+        assert step(samples, terms) == Step("stop", "every comparison is decided")
+
+    def test_one_arm_alone_ends_with_its_runs(self) -> None:
+        samples = [sample(9e9, "only", block) for block in range(7)]
+        state = State(samples=samples, workloads=[TCP], arms=("only",))
+        terms = Terms(looks=(5, 7), alphas=(0.01, 0.04), design="single")
+        assert next_step(state, terms).action == "stop"
+        assert (
+            next_step(State(samples=samples[:5], workloads=[TCP], arms=("only",)), terms) == GO_ON
+        )

@@ -1,0 +1,1 @@
+"""No engine: a part of one."""

@@ -1,0 +1,355 @@
+"""A profile's text -> what is measured, and what is said of mistakes in it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.bench.profiles.conftest import Load
+from vnicaudit.bench.profiles.load import load_profile
+from vnicaudit.errors import UsageError
+
+MINIMAL = """\
+title = "t"
+[[workload]]
+engine = "talk"
+patterns = ["tcp"]
+"""
+FULL = '''\
+title = "The web tier"
+description = """
+First.
+
+[[workload]] in a text is none, # and this no comment
+engine = 3
+"""
+sources = ["our own", "another"]
+looks = [6, 12]
+alphas = [0.02, 0.03]
+designs = ["live-flip", "boots"]
+guards = []
+cooldown = 0.5
+max-steal = 5
+margins = { goodput = 3, latency_p99 = 15 }
+vcpus = [1, 2]
+
+[states]
+plain = "as shipped"
+"querylog+dsc" = "all on"
+
+[[workload]]
+engine = "talk"
+patterns = ["tcp"]
+directions = ["tx", "rx"]
+connections = [1, 25]
+sizes = [128, "64K"]
+primary = ["*.tx.*.64k", "*.c25.128"]
+seconds = 6
+warmup = 1
+
+[[workload]]
+engine = "ask"
+patterns = ["capacity"]
+generators = [1, 2]
+states = ["plain", "querylog+dsc"]
+options = { name = "a. A" }
+
+[[workload]]
+engine = "ask"
+patterns = ["rr"]
+connections = [50]
+rates = ["2.5k"]
+decides = ["latency_p99", "target_cpu_per_transaction"]
+primary = false
+name = "busy"
+'''
+
+
+def test_everything_a_profile_can_say(load: Load) -> None:
+    profile = load(FULL)
+    assert profile.name == "p"
+    assert profile.title == "The web tier"
+    assert profile.description.startswith("First.\n\n[[workload]] in a text")
+    assert profile.sources == ("our own", "another")
+    assert (profile.looks, profile.alphas) == ((6, 12), (0.02, 0.03))
+    assert profile.designs == ("live-flip", "boots")
+    assert profile.guards == ()
+    assert (profile.cooldown, profile.max_steal) == (0.5, 5.0)
+    assert profile.vcpus == (1, 2)
+    assert profile.states == {"plain": "as shipped", "querylog+dsc": "all on"}
+    assert profile.margin("goodput") == 0.03
+    assert profile.margin("latency_p99") == 0.15
+    assert profile.margin("packet_rate") == 0.05
+
+
+def test_lists_become_every_combination_with_readable_ids(load: Load) -> None:
+    ids = {workload.id: workload.primary for workload in load(FULL).workloads}
+    assert ids == {
+        "talk.tcp.tx.c1.128": False,
+        "talk.tcp.tx.c1.64k": True,
+        "talk.tcp.tx.c25.128": True,
+        "talk.tcp.tx.c25.64k": True,
+        "talk.tcp.rx.c1.128": False,
+        "talk.tcp.rx.c1.64k": False,
+        "talk.tcp.rx.c25.128": True,
+        "talk.tcp.rx.c25.64k": False,
+        "ask.capacity.g1@plain": True,
+        "ask.capacity.g1@querylog+dsc": True,
+        "ask.capacity.g2@plain": True,
+        "ask.capacity.g2@querylog+dsc": True,
+        "ask.rr.c50.r2500.busy": False,
+    }
+
+
+def test_workloads_have_what_their_table_says(load: Load) -> None:
+    found = {workload.id: workload for workload in load(FULL).workloads}
+    one = found["talk.tcp.rx.c25.64k"]
+    assert (one.engine, one.pattern, one.direction) == ("talk", "tcp", "rx")
+    assert (one.connections, one.generators, one.size) == (25, 1, 65536)
+    assert (one.seconds, one.warmup, one.rate) == (6.0, 1.0, None)
+    assert one.decides == ("goodput",)
+    two = found["ask.capacity.g2@plain"]
+    assert (two.direction, two.connections, two.generators) == ("both", 2, 2)
+    assert (two.state, two.options) == ("plain", {"name": "a. A"})
+
+
+def test_what_a_minimal_profile_means(load: Load) -> None:
+    profile = load(MINIMAL)
+    (workload,) = profile.workloads
+    assert workload.id == "talk.tcp.tx.c1"
+    assert workload.primary
+    assert (workload.seconds, workload.warmup) == (10.0, 2.0)
+    assert (profile.looks, profile.alphas) == ((5, 10, 20), (0.01, 0.02, 0.02))
+    assert profile.guards is None
+    assert (profile.cooldown, profile.max_steal) == (2.0, 2.0)
+    assert not profile.catastrophe_only
+
+
+@pytest.mark.parametrize(
+    ("keys", "looks", "alphas"),
+    [
+        ("repeats = 7", (7,), (0.05,)),
+        ("looks = [7, 14]", (7, 14), (0.025, 0.025)),
+        ("looks = [5, 10, 20]", (5, 10, 20), (0.01, 0.02, 0.02)),
+        ("repeats = 3\ncatastrophe-only = true", (3,), (0.05,)),
+    ],
+)
+def test_when_it_is_judged(
+    load: Load, keys: str, looks: tuple[int, ...], alphas: tuple[float, ...]
+) -> None:
+    profile = load(f"{keys}\n{MINIMAL}")
+    assert (profile.looks, profile.alphas) == (looks, alphas)
+    assert profile.catastrophe_only == ("catastrophe" in keys)
+
+
+def workload(lines: str) -> str:
+    return f'title = "t"\n[[workload]]\nengine = "talk"\npatterns = ["tcp"]\n{lines}\n'
+
+
+def head(lines: str) -> str:
+    return f"{lines}\n{MINIMAL}"
+
+
+MISTAKES = {
+    "syntax": ("title = \n", "1: not valid TOML: Invalid value"),
+    "nothing": ("", " 'title' is missing"),
+    "no workload": ('title = "t"\n', " 'workload' is missing"),
+    "empty title": (MINIMAL.replace('"t"', '" "'), "1: title: it is empty; for example title"),
+    "workload is no table": (
+        'title = "t"\nworkload = [3]\n',
+        "2: workload: expected a table, got a whole number; for example [[workload]]",
+    ),
+    "workload is no list": (
+        'title = "t"\n\n[workload]\nengine = "talk"\n',
+        "3: workload: expected a list, got a table; for example [[workload]]",
+    ),
+    "no engine": (
+        'title = "t"\n[[workload]]\npatterns = ["tcp"]\n',
+        "2: 'engine' is missing in [[workload]]",
+    ),
+    "second without patterns": (
+        MINIMAL + '[[workload]]\nengine = "talk"\n',
+        "5: 'patterns' is missing in [[workload]]",
+    ),
+    "unknown key": (
+        head("max_steal = 3"), "1: unknown key 'max_steal'; did you mean 'max-steal'?",
+    ),
+    "unknown key of a workload": (
+        workload("size = 3"), "5: unknown key 'size' in [[workload]]; did you mean 'sizes'?",
+    ),
+    "pattern for patterns": (
+        'title = "t"\n[[workload]]\nengine = "talk"\npattern = "tcp"\n',
+        "4: unknown key 'pattern' in [[workload]]; did you mean 'patterns'?",
+    ),
+    "no list": (
+        workload('directions = "tx"'),
+        '5: directions: expected a list, got a text; for example directions = ["tx", "rx"]',
+    ),
+    "empty list": (
+        workload("connections = []"),
+        "5: connections: it is empty; for example connections = [1, 25]",
+    ),
+    "no direction": (
+        workload('directions = ["tx",\n "up"]'),
+        "5: directions: 'up' is none of tx, rx, both; for example",
+    ),
+    "no design": (
+        head('designs = ["boot"]'),
+        "1: designs: 'boot' is none of single, paths, live-flip, flips, boots, shadow, "
+        "single-flip; did you mean 'boots'?; for example",
+    ),
+    "no connections": (
+        workload("connections = [0]"),
+        "5: connections: expected a whole number >= 1; for example connections = [1, 25]",
+    ),
+    "a size that is none": (
+        workload('sizes = ["64Q"]'), "5: sizes: '64Q' is none such as 1500 or \"64K\"",
+    ),
+    "a negative size": (workload("sizes = [-1]"), "5: sizes: -1 is none such as 1500 or"),
+    "half a byte": (workload('sizes = ["1.5"]'), "5: sizes: '1.5' is none such as"),
+    "a size of another type": (
+        workload("sizes = [1.5]"), "5: sizes: expected a whole number or a text, got a number",
+    ),
+    "a rate that is none": (
+        workload("rates = [0]"), "5: rates: 0 is none such as 5000 or \"2.5G\"",
+    ),
+    "an endless rate": (workload("rates = [inf]"), "5: rates: inf is none such as"),
+    "not so long": (workload("seconds = nan"), "5: seconds: expected a number >= 1.0; for example"),
+    "no engine of that name": (
+        MINIMAL.replace("talk", "tolk"), "3: engine: no engine 'tolk'; did you mean 'talk'?",
+    ),
+    "no pattern of that name": (
+        MINIMAL.replace('"tcp"', '"tcq"'),
+        "4: patterns: talk has no pattern 'tcq'; did you mean 'tcp'?",
+    ),
+    "a pattern far from all": (
+        MINIMAL.replace('"tcp"', '"x"'),
+        "4: patterns: talk has no pattern 'x'; it has tcp, udp-pps",
+    ),
+    "a metric it has not": (
+        workload('decides = ["latency_p50"]'),
+        "5: decides: 'tcp' cannot be judged by 'latency_p50'",
+    ),
+    "a metric that is none": (
+        workload('decides = ["goodputt"]'),
+        "5: decides: 'tcp' cannot be judged by 'goodputt'; did you mean 'goodput'?",
+    ),
+    "what its engine does not do": (
+        workload("sizes = [70000]"),
+        "2: talk.tcp.tx.c1.70000: messages of 70000 B: at most 65536",
+    ),
+    "the same twice": (
+        workload("connections = [1, 1]"),
+        "2: two workloads are talk.tcp.tx.c1: make them differ, or give one a name",
+    ),
+    "the same in two tables": (
+        MINIMAL + '[[workload]]\nengine = "talk"\npatterns = ["tcp"]\nseconds = 3\n',
+        "5: two workloads are talk.tcp.tx.c1",
+    ),
+    "too many": (
+        workload(f"connections = {list(range(1, 102))}\nsizes = {list(range(1, 11))}"),
+        "2: 1010 workloads in one table; at most 1000",
+    ),
+    "primaries that match nothing": (
+        workload('sizes = ["1K"]\nprimary = ["*.64k"]'),
+        "6: primary: '*.64k' matches no id; there are talk.tcp.tx.c1.1k",
+    ),
+    "primary as a text": (
+        workload('primary = "yes"'), "5: primary: expected true or false or a list, got a text",
+    ),
+    "a state that is not declared": (
+        workload('states = ["plain"]'), "5: states: 'plain' is not declared in [states]",
+    ),
+    "a state that nobody uses": (
+        MINIMAL + '[states]\nplain = ""\n', "6: states: no workload is run in the state 'plain'",
+    ),
+    "a state with blanks": (
+        MINIMAL + '[states]\n"a b" = ""\n',
+        "5: states: a name is of small letters, digits, `+`, `-` and `_`",
+    ),
+    "a name with blanks": (workload('name = "a b"'), "5: name: a name is of small letters"),
+    "no metric": (
+        MINIMAL + "[margins]\ngoodput = 3\nlatency_p98 = 3\n",
+        "7: margins: no metric 'latency_p98'; did you mean 'latency_p99'?",
+    ),
+    "a share for per cent": (
+        head("margins.goodput = 0.05"), "1: margins: expected a number >= 0.5; for example",
+    ),
+    "no guard rail": (head('guards = ["pong"]'), "1: guards: no guard rail 'pong'"),
+    "repeats and looks": (
+        head("repeats = 7\nlooks = [5]"), "1: repeats: say either that or looks and alphas",
+    ),
+    "looks that fall": (
+        head("looks = [10, 5]"), "1: looks: each has to be greater than the one before",
+    ),
+    "alphas too few": (
+        head("looks = [6, 12]\nalphas = [0.05]"), "2: alphas: one for each of the 2 looks",
+    ),
+    "alphas too large": (
+        head("looks = [6, 12]\nalphas = [0.05, 0.05]"),
+        "2: alphas: they add up to 0.1; at most 0.05",
+    ),
+    "too few runs": (
+        head("repeats = 3"),
+        "1: repeats: 3 runs per arm can show nothing at an error probability of 0.05; it takes "
+        "4, or catastrophe-only = true",
+    ),
+    "a look too early": (
+        head("looks = [4, 20]\nalphas = [0.01, 0.04]"),
+        "1: looks: 4 runs per arm can show nothing at an error probability of 0.01; it takes 5",
+    ),
+    "steal of nothing": (head("max-steal = 0"), "1: max-steal: expected a number > 0.0; for"),
+    "options that are no texts": (
+        workload("options = { port = 53 }"), "5: options: expected a text, got a whole number",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "message"), MISTAKES.values(), ids=MISTAKES)
+def test_mistakes_are_told_with_their_line(load: Load, text: str, message: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        load(text)
+    assert str(caught.value).startswith(f"p.toml:{message}")
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("quik", "no profile 'quik'; did you mean 'quick'?"),
+        ("web", "no profile 'web'; there are "),
+        ("./quick", "no profile './quick'; did you mean 'quick'?"),
+        ("missing.toml", "missing.toml: No such file or directory"),
+        ("folder.toml", "folder.toml: Is a directory"),
+        ("bytes.toml", "bytes.toml:2: not UTF-8"),
+    ],
+)
+def test_what_cannot_be_found_or_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("folder.toml").mkdir()
+    Path("bytes.toml").write_bytes(b"\n\xff")
+    with pytest.raises(UsageError) as caught:
+        load_profile(name)
+    assert str(caught.value).startswith(message)
+
+
+@pytest.mark.usefixtures("load")
+def test_a_file_beside_may_be_called_as_a_shipped_profile() -> None:
+    Path("quick.toml").write_text(MINIMAL, "utf-8")
+    assert load_profile("quick.toml").title == "t"
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(cut=st.integers(0, len(FULL)), junk=st.text(max_size=3))
+def test_damaged_text_is_a_usage_error_or_a_profile(load: Load, cut: int, junk: str) -> None:
+    text = (FULL[:cut] + junk).encode("utf-8", "replace").decode()
+    said = ""
+    try:
+        said = load(text).title
+    except UsageError as error:
+        said = str(error)
+    assert said == "The web tier" or said.startswith("p.toml:")

@@ -1,0 +1,124 @@
+"""The shipped profiles: what they measure, how long they say they take, where they come from."""
+
+from __future__ import annotations
+
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+from vnicaudit.bench.profiles.estimate import estimate, one
+from vnicaudit.bench.profiles.load import FOLDER, load_profile, shipped
+from vnicaudit.reports.profiles.text import lasting
+
+NAMES = ("dns", "ibm-z", "line-100g", "quick", "smoke", "switch-dns", "vduse")
+FEW = (1, 10, 50, 250)
+
+
+def ids(name: str, *, primary: bool | None = None) -> set[str]:
+    found = load_profile(name).workloads
+    return {one.id for one in found if primary is None or one.primary == primary}
+
+
+def test_which_there_are() -> None:
+    assert shipped() == NAMES
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_comments_say_how_long_two_arms_take(name: str) -> None:
+    text = (Path(FOLDER) / f"{name}.toml").read_text("utf-8")
+    comment = " ".join(text.partition("\ntitle")[0].replace("\n#", "").split())
+    profile = load_profile(name)
+    for look in {profile.looks[0], profile.looks[-1]}:
+        assert lasting(estimate(profile, 2, look)) in comment
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_says_what_it_is_for_and_decides_something(name: str) -> None:
+    profile = load_profile(name)
+    assert profile.name == name
+    assert profile.description
+    assert any(workload.primary for workload in profile.workloads)
+
+
+def test_smoke_takes_under_a_minute_and_both_directions() -> None:
+    profile = load_profile("smoke")
+    assert estimate(profile, 2) < 60
+    assert profile.looks == (3,)
+    assert profile.catastrophe_only
+    assert ids("smoke") == {"iperf3.tcp.tx.c1.64k", "iperf3.tcp.rx.c1.64k"}
+
+
+def test_quick_has_the_primaries_that_need_no_server() -> None:
+    profile = load_profile("quick")
+    assert 20 * 60 < estimate(profile, 2) < 30 * 60
+    assert (profile.looks, profile.alphas) == ((7,), (0.05,))
+    assert ids("quick", primary=True) == {
+        "iperf3.tcp.tx.c1.64k",
+        "iperf3.tcp.rx.c1.64k",
+        "iperf3.tcp.tx.c25.64k",
+        "iperf3.tcp.rx.c25.64k",
+        "iperf3.tcp.tx.c10.256",
+        "iperf3.udp-pps.rx.c1.128",
+        "rr.rr1c-200x1000.c1",
+        "rr.rr1c-200x1000.c50",
+        "iperf3.tcp.tx.c1.64k.r100m",
+    }
+
+
+def test_dns_searches_with_one_and_two_generators() -> None:
+    profile = load_profile("dns")
+    assert ids("dns") == {"dnsperf.capacity.g1", "dnsperf.capacity.g2", "dnsperf.rate.g1.r5k"}
+    assert (profile.looks, profile.alphas) == ((5, 10, 20), (0.01, 0.02, 0.02))
+
+
+def test_switch_dns_has_the_dimensions_of_the_table() -> None:
+    profile = load_profile("switch-dns")
+    states = ("plain", "querylog", "querylog+dsc")
+    cells = {f"dnsperf.capacity.g{n}@{state}" for n, state in product((1, 2), states)}
+    assert ids("switch-dns") == {*cells, "iperf3.tcp.tx.c1"}
+    assert ids("switch-dns", primary=True) == cells
+    assert profile.vcpus == (1, 2, 3)
+    assert tuple(profile.states) == states
+    (tcp,) = (workload for workload in profile.workloads if workload.engine == "iperf3")
+    assert (tcp.seconds, tcp.connections) == (10, 1)
+
+
+def test_ibm_z_has_three_patterns_at_four_numbers_of_connections() -> None:
+    found = load_profile("ibm-z").workloads
+    assert {(each.pattern, each.connections) for each in found} == set(
+        product(("rr1c-200x1000", "rr1c-200x30k", "str-writex30k"), FEW)
+    )
+    assert {each.seconds for each in found} == {300}
+    assert {each.decides for each in found if each.pattern == "rr1c-200x1000"} == {
+        ("latency_mean",)
+    }
+    assert {each.decides for each in found if each.pattern != "rr1c-200x1000"} == {("goodput",)}
+    # a stream that is written by the client goes to the target
+    assert {each.direction for each in found if each.pattern == "str-writex30k"} == {"rx"}
+
+
+def test_vduse_sweeps_the_buffer_sizes() -> None:
+    found = load_profile("vduse").workloads
+    sizes = {each.size for each in found if each.pattern == "tcp" and each.direction == "tx"}
+    assert sizes == {2**power for power in range(7, 17)}
+    assert {"iperf3.udp-pps.rx.c1.18", "rr.rr1c-1x1.c1"} <= ids("vduse", primary=True)
+    (asked,) = (each for each in found if each.engine == "rr")
+    assert asked.decides == ("latency_mean", "latency_max")
+
+
+def test_line_100g_has_one_stream_and_many() -> None:
+    profile = load_profile("line-100g")
+    streams = [each for each in profile.workloads if each.engine == "iperf3"]
+    assert {(each.connections, each.size, each.seconds) for each in streams} == {
+        (number, 16384, 60) for number in (1, 25, 30)
+    }
+    assert {each.direction for each in streams} == {"tx", "rx"}
+    assert profile.looks == (5,)
+    assert profile.designs == ("paths",)
+
+
+def test_a_search_takes_its_own_time() -> None:
+    quick = {workload.id: one(workload) for workload in load_profile("quick").workloads}
+    assert quick["iperf3.udp-pps.rx.c1.128"] == 41.5
+    assert quick["iperf3.tcp.tx.c1.64k"] == 8.5

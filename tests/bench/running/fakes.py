@@ -1,0 +1,169 @@
+"""Ends that are not there, and an engine that measures what it is told to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path as File
+
+import pytest
+from msgspec.structs import replace
+
+from tests.bench.judging.made import TCP
+from vnicaudit.bench import history
+from vnicaudit.bench.contract import Ends, Measured, Needs, Started
+from vnicaudit.bench.facts.covariates import Limits
+from vnicaudit.bench.profiles.profile import Profile
+from vnicaudit.bench.running import collector, rails, sampling
+from vnicaudit.bench.running.arms import Arm, Opened, Switch
+from vnicaudit.bench.running.collector import Collector, Work
+from vnicaudit.model.measurement import Covariates, GuardRail, Path, Ran, Sample, Workload
+
+RR = replace(TCP, id="rr", engine="rr", primary=False)
+
+
+class End:
+    """An Endpoint that notes what it is asked to run. ``fails``: program -> its exit code."""
+
+    def __init__(self, url: str = "local") -> None:
+        self.url = url
+        self.ran: list[str] = []
+        self.fails: dict[str, int | None] = {}
+
+    def run(self, argv: Sequence[str], *, seconds: float = 30.0, stdin: bytes = b"") -> Ran:
+        assert (seconds > 0, stdin) == (True, b"")
+        self.ran.append(" ".join(argv))
+        code = self.fails.get(argv[0], 0)
+        return Ran(tuple(argv), code, "", "" if code == 0 else "no such device", 0.1, self.url)
+
+    def start(self, argv: Sequence[str], *, seconds: float) -> Started:
+        raise AssertionError((argv, seconds))
+
+    def put(self, name: str, data: bytes) -> str:
+        raise AssertionError((name, data))
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+class Watching:
+    """Stands for the covariates."""
+
+    def __init__(self) -> None:
+        self.steal: list[float] = []
+        """Of the next runs; then none."""
+
+    def begin(self) -> None:
+        """Nothing is read."""
+
+    def end(self, measured: Measured, warmup: float | None = None) -> Covariates:
+        del warmup
+        steal = self.steal.pop(0) if self.steal else 0.0
+        return Covariates(target_steal=steal, seconds=measured.seconds)
+
+
+def path(name: str = "a", target: str = "local") -> Path:
+    return Path(name=name, target=target, peer="netns://peer", address="192.0.2.1")
+
+
+def opened(
+    name: str = "a", end: End | None = None, *enter: str, watching: Watching | None = None
+) -> Opened:
+    """An arm; ``enter``: the command that brings it about."""
+    target = end or End()
+    ends = Ends(target, End("netns://peer"), "192.0.2.1")
+    watch = watching or Watching()
+    return Opened(Arm(name, path(name, target.url), enter), ends, watch, "boot")  # type: ignore[arg-type]
+
+
+Outcome = Callable[[Workload, Ends, int], "float | Measured"]
+
+
+class Engine:
+    """Measures what ``outcome`` says: of the workload, the ends, and the number of the run."""
+
+    def __init__(self, outcome: Outcome) -> None:
+        self.outcome = outcome
+        self.runs: list[tuple[str, float]] = []
+
+    def needs(self, workload: Workload) -> Needs:
+        del workload
+        return Needs()
+
+    def measure(self, workload: Workload, ends: Ends) -> Measured:
+        self.runs.append((workload.id, workload.seconds))
+        value = self.outcome(workload, ends, len(self.runs))
+        if isinstance(value, Measured):
+            return value
+        return Measured(values={"goodput": value}, seconds=workload.seconds)
+
+
+def install(monkeypatch: pytest.MonkeyPatch, outcome: Outcome) -> Engine:
+    """Have every workload run by it."""
+    engine = Engine(outcome)
+    for module in (collector, sampling):
+        monkeypatch.setattr(module, "load", lambda _name: engine)
+    return engine
+
+
+class Guard:
+    """A guard rail. ``broken``: the arms in which it does not hold."""
+
+    def __init__(self, broken: Sequence[str] = ()) -> None:
+        self.broken = broken
+        self.asked: list[str] = []
+
+    def before(self, ends: Ends, path: Path) -> str:
+        del ends
+        self.asked.append(f"before {path.name}")
+        return f"as in {path.name}"
+
+    def after(self, ends: Ends, path: Path, before: str) -> GuardRail:
+        del ends
+        self.asked.append(f"after {path.name}, {before}")
+        bad = path.name in self.broken
+        return GuardRail("ping", path.name, "failed" if bad else "ok", "lost" if bad else "")
+
+
+def guarded(monkeypatch: pytest.MonkeyPatch, guard: Guard) -> None:
+    """Have it be the only guard rail."""
+    monkeypatch.setattr(rails, "load", lambda _name: guard)
+
+
+class Told:
+    """A Listener that notes all."""
+
+    def __init__(self) -> None:
+        self.expected: list[float] = []
+        self.left: list[float] = []
+        self.samples: list[Sample] = []
+        self.said: list[str] = []
+
+    def begins(self, seconds: float) -> None:
+        self.expected.append(seconds)
+
+    def runs(self, workload: Workload, arm: str, left: float) -> None:
+        del workload, arm
+        self.left.append(left)
+
+    def sampled(self, sample: Sample) -> None:
+        self.samples.append(sample)
+
+    def says(self, text: str) -> None:
+        self.said.append(text)
+
+
+def profile(*workloads: Workload, runs: int = 2, **more: object) -> Profile:
+    """One that needs no time."""
+    made: dict[str, object] = {
+        "name": "made", "title": "", "workloads": workloads or (TCP,), "looks": (runs,),
+        "alphas": (0.05,), "cooldown": 0.0, "guards": (),
+    }  # fmt: skip
+    return Profile(**{**made, **more})  # type: ignore[arg-type]
+
+
+def collecting(
+    state: File, one: Profile, told: Told, states: dict[str, tuple[str, ...]] | None = None
+) -> tuple[Collector, history.Kept]:
+    """A collector, and where it keeps its samples."""
+    kept = history.new(state)
+    return Collector(Work(one, Limits(), Switch(states or {}), kept, told)), kept

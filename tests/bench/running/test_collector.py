@@ -1,0 +1,237 @@
+"""Runs in their order: repeated, given up, kept, stopped."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from tests.bench.judging.made import TCP
+from tests.bench.running.fakes import (
+    RR,
+    End,
+    Outcome,
+    Told,
+    Watching,
+    collecting,
+    install,
+    opened,
+    profile,
+)
+from vnicaudit.bench.contract import Measured
+from vnicaudit.bench.judging.order import Slot, blocks
+from vnicaudit.bench.judging.stopping import State, Step, next_step
+from vnicaudit.bench.judging.terms import Terms
+from vnicaudit.bench.running import collector
+from vnicaudit.bench.running.collector import Judge
+from vnicaudit.errors import EndpointError
+from vnicaudit.model.measurement import Ran
+
+GO_ON = Step("go-on")
+
+
+def go_on() -> Step:
+    return GO_ON
+
+
+def slots(n: int = 3, workload: str = "tcp") -> list[Slot]:
+    return [Slot(place, place, "a", workload) for place in range(n)]
+
+
+def judged(one: collector.Collector, terms: Terms, arms: tuple[str, ...]) -> Judge:
+    """As a measurement judges."""
+    return lambda: next_step(State(samples=one.samples, workloads=(TCP,), arms=arms), terms)
+
+
+SINGLE = Terms(looks=(3,), alphas=(0.05,), design="single")
+
+
+def test_the_order_is_that_of_the_seed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    install(monkeypatch, lambda *_: 1e9)
+    orders = []
+    for seed in (1, 1, 2):
+        one, kept = collecting(tmp_path, profile(TCP, RR), Told())
+        plan = blocks(("a", "b"), ("tcp", "rr"), 4, seed)
+        one.collect(plan, {"a": opened("a"), "b": opened("b")}, go_on)
+        orders.append([(each.arm, each.workload, each.block) for each in kept.samples()])
+        assert orders[-1] == [(each.arm, each.workload, each.block) for each in plan]
+        assert [each.order for each in kept.samples()] == list(range(16))
+    assert orders[0] == orders[1] != orders[2]
+
+
+def test_what_tools_said_is_on_disk_and_not_in_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = Ran(("iperf3",), 0, "{}")
+    install(monkeypatch, lambda *_: Measured(values={"goodput": 1.0}, seconds=10, raw=(said,)))
+    told = Told()
+    one, kept = collecting(tmp_path, profile(), told)
+    one.collect(slots(), {"a": opened()}, go_on)
+    assert [each.raw for each in one.samples] == [()] * 3
+    assert [each.raw for each in kept.samples()] == [(said,)] * 3
+    assert [each.values for each in told.samples] == [{"goodput": 1.0}] * 3
+
+
+def test_a_run_that_does_not_count_is_repeated_twice_at_most(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(monkeypatch, lambda *_: 1e9)
+    watching, told = Watching(), Told()
+    watching.steal = [5.0, 5.0, 5.0, 0.0, 5.0, 0.0]
+    one, _kept = collecting(tmp_path, profile(), told)
+    one.collect(slots(), {"a": opened(watching=watching)}, judged(one, SINGLE, ("a",)))
+    assert [(each.block, each.valid) for each in one.samples] == [
+        (0, False), (0, False), (0, False), (1, True), (2, False), (2, True),
+    ]  # fmt: skip
+    reason = "the hypervisor under the target took 5 % of its CPU time (steal), more than 2 %"
+    assert one.samples[0].reason == reason
+    assert told.said == [f"it does not count: {reason}"] * 3 + ["all 3 runs of each arm are made"]
+
+
+def test_an_engine_that_fails_has_no_values(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(monkeypatch, lambda *_: Measured(values={"goodput": 1.0}, error="refused"))
+    one, _kept = collecting(tmp_path, profile(), Told())
+    one.collect(slots(1), {"a": opened()}, go_on)
+    (only,) = one.samples
+    assert (only.valid, only.reason, only.values) == (False, "refused", {})
+
+
+def test_an_engine_that_measures_nothing_does_not_count(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(monkeypatch, lambda *_: Measured(seconds=10))
+    one, _kept = collecting(tmp_path, profile(), Told())
+    one.collect(slots(1), {"a": opened()}, go_on)
+    (only,) = one.samples
+    assert (only.valid, only.reason) == (False, "the engine measured nothing")
+
+
+def losing(*numbers: int) -> Outcome:
+    """The runs with these numbers find an end lost."""
+
+    def outcome(_workload: object, _ends: object, number: int) -> float:
+        if number in numbers:
+            raise EndpointError("ssh://gen1: gone")
+        return 1e9
+
+    return outcome
+
+
+def test_an_end_that_stays_lost_ends_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    install(monkeypatch, losing(2, 3, 4))
+    one, kept = collecting(tmp_path, profile(), Told())
+    with pytest.raises(EndpointError, match=r"^ssh://gen1: gone$"):
+        one.collect(slots(), {"a": opened()}, judged(one, SINGLE, ("a",)))
+    assert [each.valid for each in kept.samples()] == [True, False, False]
+
+
+def test_an_end_that_comes_back_is_no_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(monkeypatch, losing(1, 2, 4, 5))
+    one, _kept = collecting(tmp_path, profile(), Told())
+    one.collect(slots(), {"a": opened()}, judged(one, SINGLE, ("a",)))
+    assert [each.valid for each in one.samples] == [False, False, True, False, False, True, True]
+    assert one.samples[0].reason == "ssh://gen1: gone"
+    assert one.samples[0].boot == "boot"
+
+
+def test_a_switch_that_fails_is_an_end_that_is_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = install(monkeypatch, lambda *_: 1e9)
+    end = End()
+    end.fails["ethtool"] = 1
+    one, kept = collecting(tmp_path, profile(), Told())
+    with pytest.raises(EndpointError, match=r"^arm a could not be brought about: `ethtool 4` at"):
+        one.collect(slots(), {"a": opened("a", end, "ethtool", "4")}, judged(one, SINGLE, ("a",)))
+    assert engine.runs == []
+    assert [each.reason.partition(":")[0] for each in kept.samples()] == [
+        "arm a could not be brought about"
+    ] * 2
+
+
+class Clock:
+    """Stands for :mod:`time`."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.slept: list[float] = []
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        self.now += seconds
+
+
+def test_ends_cool_down_and_the_time_that_is_left_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock, told = Clock(), Told()
+    monkeypatch.setattr(collector, "time", clock)
+
+    def outcome(*_: object) -> float:
+        clock.now += 20.0
+        return 1e9
+
+    install(monkeypatch, outcome)
+    one, _kept = collecting(tmp_path, profile(cooldown=2.0), told)
+    one.collect(slots(4), {"a": opened()}, go_on)
+    assert clock.slept == [2.0] * 4
+    assert told.expected == [4 * (1.5 + 2.0 + 10.0 + 2.0)]
+    assert told.left == [62.0, 66.0, 44.0, 22.0]  # guessed, then as it took
+
+
+def test_warming_up_is_short_and_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = install(monkeypatch, lambda *_: 1e9)
+    end = End()
+    one, kept = collecting(tmp_path, profile(TCP, RR), Told())
+    one.warm_up([opened("one", end, "ethtool", "1"), opened("four", end, "ethtool", "4")])
+    assert engine.runs == [("tcp", 3.0), ("tcp", 3.0)]
+    assert end.ran == ["ethtool 1", "ethtool 4"]
+    assert (one.samples, list(kept.samples())) == ([], [])
+
+
+def test_it_stops_when_it_is_told_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = install(monkeypatch, lambda *_: 1e9)
+    steps = iter([GO_ON, Step("stop", "enough")])
+    told = Told()
+    one, _kept = collecting(tmp_path, profile(), told)
+    step = one.collect(slots(9), {"a": opened()}, lambda: next(steps))
+    assert (step.action, step.why) == ("stop", "enough")
+    assert len(engine.runs) == 2
+    assert told.said == ["enough"]
+
+
+def test_a_catastrophe_waits_for_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = install(monkeypatch, lambda _w, _e, number: 1e9 if number <= 3 else 1e6)
+    told = Told()
+    one, _kept = collecting(tmp_path, profile(), told)
+    plan = [Slot(place, place, "a" if place < 3 else "b", "tcp") for place in range(40)]
+    terms = Terms(looks=(20,), alphas=(0.05,), design="live-flip")
+    step = one.collect(plan, {"a": opened("a"), "b": opened("b")}, judged(one, terms, ("a", "b")))
+    assert step.action == "stop"
+    assert step.catastrophe == (
+        "tcp, goodput: b 1.00 Mb/s and 1.00 Mb/s, twice in a row less than half of the 1.00 Gb/s "
+        "before, and less than any run before",
+    )
+    assert len(engine.runs) == 5
+    assert told.said[0] == "less than half of what it was before; once more, to be sure"
+
+
+def test_the_state_of_the_server_is_brought_about(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(monkeypatch, lambda *_: 1e9)
+    logged = replace(TCP, id="logged", state="querylog")
+    end = End()
+    states: dict[str, tuple[str, ...]] = {"plain": ("rndc", "off"), "querylog": ("rndc", "on")}
+    one, _kept = collecting(tmp_path, profile(TCP, logged), Told(), states)
+    plan = [*slots(1), *slots(2, "logged"), *slots(1)]
+    one.collect(plan, {"a": opened("a", end)}, go_on)
+    assert end.ran == ["rndc on", "rndc off"]  # the last one as it was found

@@ -1,0 +1,284 @@
+"""A measurement from its first run to its verdict, however it ends."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from tests.bench.judging.made import TCP
+from tests.bench.running.fakes import (
+    End,
+    Guard,
+    Outcome,
+    Told,
+    guarded,
+    install,
+    opened,
+    profile,
+)
+from vnicaudit.bench import history
+from vnicaudit.bench.contract import Ends
+from vnicaudit.bench.judging.terms import Terms
+from vnicaudit.bench.running.arms import Opened
+from vnicaudit.bench.running.measuring import Measuring, Task
+from vnicaudit.errors import EndpointError
+from vnicaudit.model.measurement import BenchResult, Design, GuardRail, Setup, Workload
+from vnicaudit.model.measurement import Path as PathOf
+
+STATES: dict[str, tuple[str, ...]] = {"plain": ("rndc", "off"), "querylog": ("rndc", "on")}
+
+
+def task(design: Design, arms: Sequence[str], runs: int = 2, **more: object) -> Task:
+    terms = Terms(looks=(runs,), alphas=(0.05,), design=design, acts=False)
+    made: dict[str, object] = {
+        "profile": profile(runs=runs), "design": design, "arms": tuple(arms), "seed": 7,
+        "terms": terms,
+    }  # fmt: skip
+    return Task(**{**made, **more})  # type: ignore[arg-type]
+
+
+def two_arms(end: End) -> list[Opened]:
+    return [opened("one", end, "ethtool", "1"), opened("four", end, "ethtool", "4")]
+
+
+def measured(state: Path, one: Task, arms: Sequence[Opened], told: Told) -> BenchResult:
+    return Measuring(one, history.new(state), told).interleaved(arms)
+
+
+def kept(state: Path) -> BenchResult:
+    (only,) = history.ids(state)
+    return history.kept(state, only).result()
+
+
+def test_one_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    install(monkeypatch, lambda *_: 1e9)
+    result = measured(tmp_path, task("single", ["a"]), [opened("a")], Told())
+    assert (len(result.samples), result.results, result.decision) == (2, (), None)
+    assert result.run.finished is not None
+    assert kept(tmp_path) == result
+
+
+def test_arms_are_compared_and_nothing_is_to_be_done(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    end = End()
+
+    def outcome(_workload: Workload, _ends: Ends, _number: int) -> float:
+        return 1e9 if end.ran[-1] == "ethtool 1" else 2e9
+
+    install(monkeypatch, outcome)
+    one = task("live-flip", ["one", "four"], runs=5)
+    result = measured(tmp_path, one, two_arms(end), Told())
+    assert result.decision is not None
+    assert (result.decision.verdict, result.decision.action) == ("improved", "none")
+    (only,) = result.results
+    assert only.effect is not None
+    assert only.effect.percent == pytest.approx(100)
+    assert (only.before_arm, only.after_arm) == ("one", "four")
+    assert end.ran[-1] == "ethtool 1"
+    assert kept(tmp_path) == result
+
+
+def test_nothing_is_said_to_be_taken_back_that_was_not_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(monkeypatch, lambda *_: 1e9)
+    result = measured(tmp_path, task("live-flip", ["one", "four"]), two_arms(End()), Told())
+    assert result.decision is not None
+    assert not [reason for reason in result.decision.reasons if "taken back" in reason]
+
+
+def test_guard_rails_are_looked_at_before_and_in_each_arm_after(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    guard, end = Guard(broken=["four"]), End()
+    guarded(monkeypatch, guard)
+    install(monkeypatch, lambda *_: 1e9)
+    one = task("live-flip", ["one", "four"], profile=profile(guards=("ping",)))
+    result = measured(tmp_path, one, two_arms(end), Told())
+    assert guard.asked == [
+        "before one", "after one, as in one", "after four, as in one", "after four, as in one",
+    ]  # fmt: skip
+    assert result.decision is not None
+    assert result.decision.verdict == "regressed"
+    assert result.decision.reasons[0] == "guard rail ping failed (four): lost"
+
+
+def test_each_path_is_compared_with_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    guard = Guard()
+    guarded(monkeypatch, guard)
+    install(monkeypatch, lambda *_: 1e9)
+    paths = [opened("a", End("netns://a")), opened("b", End("netns://b"))]
+    one = task("paths", ["a", "b"], profile=profile(guards=("ping",)))
+    measured(tmp_path, one, paths, Told())
+    assert guard.asked == [
+        "before a", "before b", "after a, as in a", "after b, as in b",
+    ]  # fmt: skip
+
+
+class ShakyGuard(Guard):
+    """Breaks, and not when it is looked at again. ``lost``: since an end does not answer."""
+
+    def __init__(self, *, lost: bool = False) -> None:
+        super().__init__()
+        self.lost = lost
+
+    def after(self, ends: Ends, path: PathOf, before: str) -> GuardRail:
+        self.broken = [] if self.asked[-1].startswith("after") else [path.name]
+        found = super().after(ends, path, before)
+        if self.lost and self.broken:
+            raise EndpointError("gone")
+        return found
+
+
+@pytest.mark.parametrize("lost", [False, True])
+def test_a_guard_rail_that_failed_is_looked_at_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lost: bool
+) -> None:
+    guard = ShakyGuard(lost=lost)
+    guarded(monkeypatch, guard)
+    install(monkeypatch, lambda *_: 1e9)
+    one = task("single", ["a"], profile=profile(guards=("ping",)))
+    result = measured(tmp_path, one, [opened("a")], Told())
+    assert guard.asked == ["before a", "after a, as in a", "after a, as in a"]
+    assert result.guard_rails == (GuardRail("ping", "a", "ok"),)
+
+
+SHARED = "arms of one target share its counters"
+
+
+def looked_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, design: Design, arms: Sequence[Opened]
+) -> list[GuardRail]:
+    """What is found of ``counters`` where errors rose."""
+    guarded(monkeypatch, Guard(broken=[arms[-1].arm.name]))
+    install(monkeypatch, lambda *_: 1e9)
+    one = task(
+        design, [each.arm.name for each in arms], profile=profile(guards=("counters", "ping"))
+    )
+    found = measured(tmp_path, one, arms, Told()).guard_rails
+    assert [rail.verdict for rail in found if rail.name == "ping"][-1] == "failed"
+    return list(found[::2])
+
+
+def test_counters_of_one_target_tell_nothing_of_its_arms(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert looked_at(tmp_path, monkeypatch, "live-flip", two_arms(End())) == [
+        GuardRail("counters", "one", "unknown", SHARED),
+        GuardRail("counters", "four", "unknown", SHARED),
+    ]
+
+
+@pytest.mark.parametrize(("second", "verdict"), [("netns://a?address=192.0.2.2", "unknown"),
+                                                 ("netns://b", "failed")])  # fmt: skip
+def test_counters_of_paths_are_those_of_their_targets(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, second: str, verdict: str
+) -> None:
+    arms = [opened("a", End("netns://a?address=192.0.2.1")), opened("b", End(second))]
+    assert looked_at(tmp_path, monkeypatch, "paths", arms)[-1].verdict == verdict
+
+
+class LostGuard(Guard):
+    """Cannot look before."""
+
+    def before(self, ends: Ends, path: object) -> str:
+        del ends, path
+        raise EndpointError("gone")
+
+
+def test_what_could_not_be_looked_at_before_is_not_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    guarded(monkeypatch, LostGuard())
+    install(monkeypatch, lambda *_: 1e9)
+    one = task("single", ["a"], profile=profile(guards=("ping",)))
+    result = measured(tmp_path, one, [opened("a")], Told())
+    (rail,) = result.guard_rails
+    assert (rail.verdict, rail.detail) == ("unknown", "it could not be looked at before")
+
+
+def failing(error: BaseException, at: int) -> Outcome:
+    def outcome(_workload: Workload, _ends: Ends, number: int) -> float:
+        if number >= at:
+            raise error
+        return 1e9
+
+    return outcome
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), SystemExit(143), EndpointError("gone")])
+@pytest.mark.parametrize("at", [1, 2, 4])
+def test_the_target_is_left_as_it_was_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException, at: int
+) -> None:
+    """The first run is that of warming up."""
+    end = End()
+    install(monkeypatch, failing(error, at))
+    logged = replace(TCP, state="querylog")
+    one = task("live-flip", ["one", "four"], profile=profile(logged, runs=3), states=STATES)
+    with pytest.raises(type(error)) as raised:
+        measured(tmp_path, one, two_arms(end), Told())
+    assert raised.value is error
+    assert [ran for ran in end.ran if ran.startswith("ethtool")][-1] == "ethtool 1"
+    assert [ran for ran in end.ran if ran.startswith("rndc")][-1] == "rndc off"
+
+
+def test_an_error_is_not_hidden_by_one_of_leaving(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    end, told = End(), Told()
+
+    def outcome(_workload: Workload, _ends: Ends, _number: int) -> float:
+        if end.ran[-1] == "ethtool 4":
+            end.fails["ethtool"] = 1
+            raise KeyboardInterrupt
+        return 1e9
+
+    install(monkeypatch, outcome)
+    with pytest.raises(KeyboardInterrupt):
+        measured(tmp_path, task("live-flip", ["one", "four"], runs=9), two_arms(end), told)
+    assert told.said == [
+        "the target is not as it was found: arm one could not be brought about: `ethtool 1` at "
+        "local ended with exit code 1: no such device"
+    ]
+
+
+def test_a_measurement_that_was_interrupted_is_unfinished(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(monkeypatch, failing(KeyboardInterrupt(), 4))
+    place = history.new(tmp_path)
+    measuring = Measuring(task("live-flip", ["one", "four"]), place, Told())
+    arms = two_arms(End())
+    measuring.found(arms, [Setup("local", {"kernel": "6.1"})])
+    with pytest.raises(KeyboardInterrupt):
+        measuring.interleaved(arms)
+    left = kept(tmp_path)
+    assert (left.run.finished, left.decision, len(left.samples)) == (None, None, 1)
+    assert [path.name for path in left.paths] == ["one", "four"]
+    assert left.environment == (Setup("local", {"kernel": "6.1"}),)
+
+
+def test_what_differs_in_a_later_arm_stands_beside_it(tmp_path: Path) -> None:
+    measuring = Measuring(task("flips", ["before", "after"]), history.new(tmp_path), Told())
+    measuring.found(
+        [opened("before")], [Setup("local", {"nic.driver": "e1000", "nic.mtu": "1500"})]
+    )
+    later = Setup("local", {"nic.driver": "virtio_net", "nic.mtu": "1500", "iperf3": "3.12"})
+    measuring.found([opened("after")], [later])
+    measuring.found([opened("after")], [later])
+    assert measuring.result().environment == (
+        Setup(
+            "local",
+            {
+                "nic.driver": "e1000",
+                "nic.mtu": "1500",
+                "nic.driver (after)": "virtio_net",
+                "iperf3": "3.12",
+            },
+        ),
+    )

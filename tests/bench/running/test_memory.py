@@ -1,0 +1,82 @@
+"""A two-hour run: 2,000 samples, whose tools said 100 kB each. 100 MB is what it may take."""
+
+from __future__ import annotations
+
+import os
+import tracemalloc
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from tests.bench.judging.made import TCP
+from tests.bench.running.fakes import Told, install, opened, profile
+from vnicaudit.bench import history
+from vnicaudit.bench.contract import Measured
+from vnicaudit.bench.judging.terms import Terms
+from vnicaudit.bench.running.measuring import Measuring, Task
+from vnicaudit.cli.bench_stored import stored
+from vnicaudit.model.measurement import BenchResult, Ran
+from vnicaudit.reports.bench.json import stream
+
+MOST = 100e6
+SAMPLES = 2000
+SAID = 100_000
+
+
+@contextmanager
+def small() -> Iterator[None]:
+    tracemalloc.start()
+    try:
+        yield
+        assert tracemalloc.get_traced_memory()[1] < MOST
+    finally:
+        tracemalloc.stop()
+
+
+class Heard(Told):
+    """Keeps no sample."""
+
+    def sampled(self, sample: object) -> None:
+        del sample
+
+
+def test_all_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "x" * (SAID - 10)
+
+    def outcome(_workload: object, _ends: object, number: int) -> Measured:
+        said = Ran(("iperf3",), 0, f"{number:010}{text}")
+        return Measured(values={"goodput": 1e9 + number}, seconds=10, raw=(said,))
+
+    install(monkeypatch, outcome)
+    monkeypatch.setattr(os, "fsync", lambda _descriptor: None)  # no power is lost here
+    ten = tuple(replace(TCP, id=f"tcp{number}") for number in range(10))
+    one = profile(*ten, runs=100)
+    terms = Terms(looks=(100,), alphas=(0.05,), design="live-flip", acts=False)
+    task = Task(profile=one, design="live-flip", arms=("a", "b"), seed=1, terms=terms)
+    place = history.new(tmp_path)
+    with small():
+        result = Measuring(task, place, Heard()).interleaved([opened("a"), opened("b")])
+    assert len(result.samples) == SAMPLES
+    assert {one.before.n for one in result.results if one.before} == {100}
+    assert (place.folder / "samples.jsonl").stat().st_size > SAMPLES * SAID
+    del result
+    document = tmp_path / "all.json"
+    shown(tmp_path, place.id, document)
+    shown(tmp_path, str(document), tmp_path / "again.json")
+    again = tmp_path / "again.json"
+    assert document.stat().st_size == again.stat().st_size > SAMPLES * SAID
+    for file in (document, again, place.folder / "samples.jsonl"):
+        file.unlink()  # pytest keeps what a test leaves
+
+
+def shown(state: Path, name: str, document: Path) -> None:
+    """What `bench show NAME -o FILE` and `bench compare` read, and write."""
+    with small():
+        found = stored(name, state)
+        result: BenchResult = found.result()
+        assert len(result.samples) == SAMPLES
+        with document.open("w") as output:
+            output.writelines(stream(replace(result, samples=()), found.samples()))

@@ -1,0 +1,101 @@
+"""What is asked for: which design that is, and what makes no sense."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from tests.bench.judging.made import TCP
+from tests.bench.running.fakes import Told, profile
+from vnicaudit.bench import history
+from vnicaudit.bench.facts.covariates import Limits
+from vnicaudit.bench.paths import given_paths
+from vnicaudit.bench.running.opening import Line
+from vnicaudit.bench.running.run import Asked, task_of, told
+from vnicaudit.errors import EndpointError, UsageError
+
+ARMS = {"one": ("ethtool", "1"), "four": ("ethtool", "4")}
+STATES = {"plain": ("rndc", "off")}
+
+
+def asked(*paths: str, **more: object) -> Asked:
+    made: dict[str, object] = {
+        "profile": profile(), "paths": given_paths(paths or ("local",)), "arms": {}, "states": {},
+        "labels": {}, "line": Line(), "seed": 7, "limits": Limits(),
+    }  # fmt: skip
+    return Asked(**{**made, **more})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("given", "design", "arms"),
+    [
+        (asked("a=local"), "single", ("a",)),
+        (asked("a=local", "b=netns://x", "c=netns://y"), "paths", ("a", "b", "c")),
+        (asked("a=local", arms=ARMS), "live-flip", ("one", "four")),
+    ],
+)
+def test_the_design(given: Asked, design: str, arms: tuple[str, ...]) -> None:
+    task = task_of(given)
+    assert (task.design, task.arms, task.seed) == (design, arms, 7)
+    assert task.terms.acts is False
+
+
+STATEFUL = profile(
+    replace(TCP, id="p", state="plain"), replace(TCP, id="q", state="querylog"),
+    states={"plain": "no log", "querylog": "all is logged"},
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (
+            asked("a=local", "b=netns://x", arms=ARMS),
+            "--arm is for one path: several paths are arms themselves",
+        ),
+        (
+            asked(arms={"one": ("x",)}),
+            "one --arm alone is compared with nothing: name the state it is in too",
+        ),
+        (asked(states=STATES), "profile made has no state 'plain'; there are: none"),
+        (
+            asked(profile=STATEFUL, states={"dsc": ("x",)}),
+            "profile made has no state 'dsc'; there are: plain, querylog",
+        ),
+        (
+            asked(profile=STATEFUL),
+            "profile made needs to know how the server is brought into a state: "
+            "--server plain=COMMAND --server querylog=COMMAND",
+        ),
+        (
+            asked("local", line=Line(hypervisor="ssh://kvm7")),
+            "--hypervisor is for agent:// targets: of others their QEMU is not known",
+        ),
+    ],
+)
+def test_what_makes_no_sense(given: Asked, message: str) -> None:
+    with pytest.raises(UsageError) as error:
+        task_of(given)
+    assert str(error.value) == message
+
+
+def test_states_without_a_command_are_left_out() -> None:
+    task = task_of(asked(profile=STATEFUL, states=STATES))
+    assert [workload.id for workload in task.profile.workloads] == ["p"]
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, EndpointError])
+def test_it_is_told_what_is_kept(tmp_path: Path, error: type[BaseException]) -> None:
+    kept, listener = history.new(tmp_path), Told()
+    with pytest.raises(error), told(kept, listener):
+        raise error
+    assert listener.said == [f"what was measured so far is kept: vnicaudit bench show {kept.id}"]
+
+
+def test_nothing_is_told_of_one_that_ends(tmp_path: Path) -> None:
+    listener = Told()
+    with told(history.new(tmp_path), listener):
+        pass
+    assert listener.said == []

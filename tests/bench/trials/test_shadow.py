@@ -1,0 +1,225 @@
+"""One measurement beside the old NIC, but for the measuring."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from ipaddress import IPv4Interface
+from pathlib import Path as Folder
+from typing import Any
+
+import pytest
+
+from tests.bench.trials.shadow_fakes import OLD, SHADOW, UUID, World, definition, installed, note
+from vnicaudit.bench.contract import Ends
+from vnicaudit.bench.facts.covariates import Limits
+from vnicaudit.bench.judging.terms import Terms
+from vnicaudit.bench.judging.verdict import decide
+from vnicaudit.bench.paths import GivenPath
+from vnicaudit.bench.profiles.profile import Profile
+from vnicaudit.bench.running.arms import Arm, Opened
+from vnicaudit.bench.running.listener import Nobody
+from vnicaudit.bench.running.opening import Line
+from vnicaudit.bench.trials import shadow
+from vnicaudit.bench.trials.flips import Guest
+from vnicaudit.bench.trials.order import TrialOrder
+from vnicaudit.bench.trials.shadow import Shadow
+from vnicaudit.bench.trials.shadow_notes import ShadowNotes
+from vnicaudit.errors import EndpointError, RefusedError
+from vnicaudit.model.machine import Traffic
+from vnicaudit.model.measurement import Path, Ran, Workload
+
+_WORK = Workload(id="tcp", engine="iperf3", pattern="tcp", decides=("goodput",))
+_PROFILE = Profile(name="mine", title="", workloads=(_WORK,), looks=(2,), alphas=(0.05,))
+
+
+class Peer:
+    """Reaches the guest's temporary address when the guest has it, unless it is ``cut_off``."""
+
+    url = "local"
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self.cut_off = False
+
+    def run(self, argv: Sequence[str], *, seconds: float = 30.0, stdin: bytes = b"") -> Ran:
+        del seconds, stdin
+        held = [one for all_ in self._world.guest.addresses.values() for one in all_]
+        reached = f"{argv[-1]}/32" in held and not self.cut_off
+        return Ran(tuple(argv), 0 if reached else 1)
+
+
+class Places:
+    """Opens what is asked for. ``opened``: which paths, and which NICs."""
+
+    def __init__(self, peer: Peer) -> None:
+        self._peer = peer
+        self.opened: list[tuple[str, str, str | None]] = []
+
+    def __call__(self, _stack: object, _seed: int) -> Places:
+        return self
+
+    def open(self, given: GivenPath, _line: Line, mac: str | None = None) -> Opened:
+        self.opened.append((given.name, given.target, mac))
+        address = given.target.partition("&address=")[2]
+        path = Path(name=given.name, target=given.target, peer=given.peer, address=address)
+        peer: Any = self._peer
+        watch: Any = None
+        return Opened(Arm(given.name, path), Ends(peer, peer, address), watch)
+
+    def require(self, _opened: Iterable[Opened], _workloads: Iterable[Workload]) -> None:
+        """All is there."""
+
+    def setups(self, _opened: Iterable[Opened]) -> list[Any]:
+        return []
+
+
+class Made(Shadow):
+    """One whose MAC is known."""
+
+    def _new_mac(self) -> str:
+        assert re.fullmatch(r"52:54:00:f[0-9a-f](:[0-9a-f]{2}){2}", super()._new_mac())
+        return SHADOW
+
+
+class Trial:
+    """All of it. ``runs``: the arms, in their order; ``during``: is called at the first run."""
+
+    def __init__(self, state: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.state = state
+        self.world = installed(World(), monkeypatch)
+        self.world.counts = {"vnet0": Traffic(0, 0), "vnet1": Traffic(0, 0)}
+        self.peer = Peer(self.world)
+        self.places = Places(self.peer)
+        self.goal = definition("virtio").replace(b"vnet0", b"vnet1")
+        self.runs: list[str] = []
+        self.during: Callable[[], None] = lambda: None
+        monkeypatch.setattr(shadow, "Places", self.places)
+        monkeypatch.setattr(shadow, "require", lambda *_: None)
+        monkeypatch.setattr(shadow, "Measuring", self._measuring)
+        monkeypatch.setattr(Made, "_witness", lambda *_: Nobody())
+
+    def measure(self, address: str = "192.0.2.9/24", profile: Profile = _PROFILE) -> object:
+        order = TrialOrder(
+            profile=profile, peer="local", line=Line(), seed=1, limits=Limits(),
+            undecided="roll-back", state=self.state, listener=Nobody(),
+        )  # fmt: skip
+        guest = Guest("qemu:///system", UUID, OLD)
+        return Made(
+            order, guest, self.world, self.goal, IPv4Interface(address), self.world.tell
+        ).measure()
+
+    def _measuring(self, _task: object, _kept: object, _listener: object) -> Any:
+        trial = self
+
+        class Measuring:
+            def found(self, *_: object) -> None:
+                """Noted."""
+
+            def look_before(self, _opened: object) -> dict[str, str]:
+                return {}
+
+            def look_after(self, *_: object, shared: bool) -> None:
+                assert shared  # both NICs are the one guest's
+
+            def warm_up(self, opened: Sequence[Opened]) -> None:
+                assert [one.arm.name for one in opened] == ["before", "after"]
+
+            def stretch(self, _opened: object, slots: Sequence[Any]) -> None:
+                trial.during()
+                trial.runs += [slot.arm for slot in slots]
+
+            def conclude(self) -> str:
+                return "the result"
+
+        return Measuring()
+
+
+@pytest.fixture
+def trial(tmp_path: Folder, monkeypatch: pytest.MonkeyPatch) -> Trial:
+    return Trial(tmp_path, monkeypatch)
+
+
+def test_both_are_measured_in_turns_and_all_is_as_it_was(trial: Trial) -> None:
+    before, live = trial.world.guest.state(), trial.world.live()
+    assert trial.measure() == "the result"
+    assert sorted(trial.runs) == ["after", "after", "before", "before"]
+    target = f"agent://{UUID}?connect=qemu:///system"
+    assert trial.places.opened == [
+        ("before", f"{target}&address=192.0.2.1", OLD),
+        ("after", f"{target}&address=192.0.2.9", SHADOW),
+    ]
+    assert (trial.world.guest.state(), trial.world.live()) == (before, live)
+    assert list(ShadowNotes(trial.state).all()) == []
+    assert trial.world.told == [
+        f"plugging the shadow NIC {SHADOW} in", "the shadow NIC is out again",
+    ]  # fmt: skip
+
+
+def test_the_candidate_is_what_is_planned(trial: Trial) -> None:
+    seen = []
+    trial.during = lambda: seen.append(trial.world.live())
+    trial.measure()
+    (running,) = seen
+    assert running.count(b"<interface ") == 2
+    assert running.count(b"<model type='virtio'/>") == 1
+    assert b"vnet1" not in running, "libvirt chooses the tap"
+
+
+def test_an_error_while_it_measures(trial: Trial) -> None:
+    before, live = trial.world.guest.state(), trial.world.live()
+
+    def lost() -> None:
+        raise EndpointError("the peer is lost")
+
+    trial.during = lost
+    with pytest.raises(EndpointError, match="the peer is lost"):
+        trial.measure()
+    assert (trial.world.guest.state(), trial.world.live()) == (before, live)
+
+
+def test_a_peer_that_does_not_reach_it(trial: Trial) -> None:
+    before, live = trial.world.guest.state(), trial.world.live()
+    trial.peer.cut_off = True
+    with pytest.raises(EndpointError, match=r"^local does not reach the shadow NIC at 192.0.2.9"):
+        trial.measure()
+    assert (trial.world.guest.state(), trial.world.live()) == (before, live)
+    assert trial.runs == []
+
+
+def _refused(trial: Trial, reason: str, **given: Any) -> None:
+    before, live = trial.world.guest.state(), trial.world.live()
+    with pytest.raises(RefusedError, match=reason):
+        trial.measure(**given)
+    assert (trial.world.guest.state(), trial.world.live()) == (before, live)
+    assert not any("attach" in place for place in trial.world.passed)
+
+
+def test_one_that_is_still_there(trial: Trial) -> None:
+    ShadowNotes(trial.state).write(note())
+    _refused(trial, f"^the shadow NIC {SHADOW} of an earlier run is still there$")
+
+
+def test_an_address_elsewhere(trial: Trial) -> None:
+    _refused(trial, "is in no network of", address="198.51.100.9/24")
+
+
+def test_an_address_in_use(trial: Trial) -> None:
+    trial.world.guest.answering = {"192.0.2.9"}
+    _refused(trial, "in use: it answers ping")
+
+
+def test_a_port_of_a_switch(trial: Trial) -> None:
+    port = b"<virtualport type='openvswitch'/></interface>"
+    trial.goal = trial.goal.replace(b"</interface>", port)
+    _refused(trial, "a second NIC would need a port of its own")
+
+
+def test_a_nic_that_is_not_planned(trial: Trial) -> None:
+    trial.goal = trial.goal.replace(OLD.encode(), b"52:54:00:00:00:07")
+    _refused(trial, f"^{OLD} is not one NIC of the definition$")
+
+
+def test_what_stays_undecided_was_never_made() -> None:
+    reasons = decide([], Terms(design="shadow")).reasons
+    assert "it cannot be decided: the change is not made, as was asked for" in reasons

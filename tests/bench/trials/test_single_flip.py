@@ -1,0 +1,333 @@
+"""Measured before, measured after, carried on where it was ended in between."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.bench.judging.made import TCP, steady
+from tests.bench.running.fakes import RR, Engine, Guard, Told, install, profile
+from tests.bench.trials.places import Opening, installed, order
+from tests.remedy.applying.fakes import Killed, World
+from vnicaudit.bench import history
+from vnicaudit.bench.contract import Ends, Measured
+from vnicaudit.bench.running import rails
+from vnicaudit.bench.trials import single_flip
+from vnicaudit.bench.trials.made import TrialsMade
+from vnicaudit.bench.trials.order import TrialOrder
+from vnicaudit.bench.trials.single_flip import SingleFlip
+from vnicaudit.errors import EndpointError, RefusedError, UsageError
+from vnicaudit.model.measurement import BenchResult, Workload
+from vnicaudit.model.runs import Outcome
+
+MAC, OTHER = "52:54:00:00:00:01", "52:54:00:00:00:02"
+URL = "agent://u-u-i-d?connect=qemu:///system"
+
+
+class Guest:
+    """What its network is worth now."""
+
+    def __init__(self) -> None:
+        self.level = 1e9
+        self.killed_at = 0
+        self.error: BaseException = Killed()
+
+    def outcome(self, _workload: Workload, _ends: Ends, number: int) -> float | Measured:
+        if number == self.killed_at:
+            raise self.error
+        return self.level * steady(1.0)[number % 10]
+
+
+class Made:
+    """A trial of a guest, and what belongs to it."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.folder = folder
+        self.guest = Guest()
+        self.told = Told()
+        self.opening: Opening = installed(monkeypatch, single_flip)
+        self.engine: Engine = install(monkeypatch, self.guest.outcome)
+
+    def order(self, **more: object) -> TrialOrder:
+        one = more.pop("profile", profile(runs=5))
+        return order(self.folder / "state", one, self.told, **more)  # type: ignore[arg-type]
+
+    def trial(self, *macs: str, **more: object) -> SingleFlip:
+        (self.folder / "run").mkdir(exist_ok=True)
+        return SingleFlip(
+            self.order(**more), self.folder / "run", "key", World(self.folder), "u-u-i-d",  # type: ignore[arg-type]
+            macs or (MAC,),
+        )  # fmt: skip
+
+    def results(self) -> list[BenchResult]:
+        state = self.folder / "state"
+        return [history.kept(state, name).result() for name in history.ids(state)]
+
+    def result(self) -> BenchResult:
+        (only,) = self.results()
+        return only
+
+
+@pytest.fixture
+def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Made:
+    return Made(tmp_path, monkeypatch)
+
+
+def test_what_got_better_is_kept(made: Made) -> None:
+    trial = made.trial()
+    trial.before()
+    assert made.result().run.finished is None
+    made.guest.level = 5e9
+    assert trial.after() == ""
+    trial.ended("applied", undone=True)
+    result = made.result()
+    assert result.decision is not None
+    assert (result.decision.verdict, result.decision.action) == ("improved", "keep")
+    assert result.decision.done == "kept"
+    assert [(one.arm, one.block) for one in result.samples] == [
+        (arm, block) for arm in ("before", "after") for block in range(5)
+    ]
+    assert [path.name for path in result.paths] == ["before", "after"]
+    assert (result.run.design, result.run.looks) == ("single-flip", (5,))
+    assert result.environment[0].facts == {"booted": "1", "booted (after)": "2"}
+    assert made.opening.opened == [(URL, "ssh://gen1", MAC)] * 2
+
+
+def test_what_got_worse_is_taken_back_and_says_why(made: Made) -> None:
+    trial = made.trial()
+    trial.before()
+    made.guest.level = 6e8
+    why = trial.after()
+    assert why.startswith("tcp, goodput: before 998 Mb/s (5 runs), after 600 Mb/s (5 runs); 39.")
+    assert "% worse" in why
+    trial.ended("rolled-back", undone=True)
+    decision = made.result().decision
+    assert decision is not None
+    assert (decision.verdict, decision.action, decision.done) == (
+        "regressed", "roll-back", "rolled-back",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("outcome", ["failed", "rolled-back"])
+def test_a_way_back_that_failed_is_no_way_back(made: Made, outcome: Outcome) -> None:
+    trial = made.trial()
+    trial.before()
+    made.guest.level = 6e8
+    assert trial.after()
+    trial.ended(outcome, undone=False)
+    decision = made.result().decision
+    assert decision is not None
+    assert (decision.action, decision.done) == ("roll-back", "not-rolled-back")
+
+
+@pytest.mark.parametrize(("undecided", "back"), [("roll-back", True), ("keep", False)])
+def test_what_is_undecided_is_done_with_as_asked(made: Made, undecided: str, back: bool) -> None:
+    trial = made.trial(undecided=undecided)
+    trial.before()
+    made.guest.level = 0.99e9
+    why = trial.after()
+    assert bool(why) is back
+    if back:
+        assert "it cannot be decided: the change is taken back, as was asked for" in why
+
+
+def test_a_catastrophe_does_not_wait(made: Made) -> None:
+    trial = made.trial()
+    trial.before()
+    made.guest.level = 1e6
+    why = trial.after()
+    assert why.startswith("tcp, goodput: after 992 kb/s and 1.00 Mb/s, twice in a row less than")
+    assert len([one for one in made.result().samples if one.arm == "after"]) == 2
+
+
+def test_a_guard_rail_that_the_change_broke(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
+    guard = Guard(broken=["after"])
+    monkeypatch.setattr(rails, "load", lambda _name: guard)
+    trial = made.trial(profile=profile(runs=3, guards=("ping",)))
+    trial.before()
+    made.guest.level = 5e9
+    assert trial.after() == "guard rail ping failed (after): lost; " + single_flip_words()
+    assert guard.asked == [
+        "before before", "after before, as in before",
+        "after after, as in before", "after after, as in before",
+    ]  # fmt: skip
+    result = made.result()
+    assert [one.arm for one in result.samples] == ["before"] * 3
+    assert len(made.engine.runs) == 1 + 3  # the warming up, and the runs, before it was changed
+    assert result.decision is not None
+    assert (result.decision.verdict, result.decision.action) == ("regressed", "roll-back")
+    assert result.run.finished is not None
+
+
+def test_a_guard_rail_that_breaks_under_load(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is looked at again when all is run."""
+    guard = Guard()
+    monkeypatch.setattr(rails, "load", lambda _name: guard)
+    trial = made.trial(profile=profile(runs=3, guards=("ping",)))
+    trial.before()
+
+    def outcome(_workload: Workload, _ends: Ends, _number: int) -> float:
+        guard.broken = ["after"]
+        return 5e9
+
+    made.engine.outcome = outcome
+    assert trial.after() == "guard rail ping failed (after): lost; " + single_flip_words()
+    assert [one.arm for one in made.result().samples] == ["before"] * 3 + ["after"] * 3
+
+
+def test_a_guard_rail_that_was_broken_before_ends_nothing(
+    made: Made, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    guard = Guard(broken=["before", "after"])
+    monkeypatch.setattr(rails, "load", lambda _name: guard)
+    trial = made.trial(profile=profile(runs=5, guards=("ping",)))
+    trial.before()
+    made.guest.level = 5e9
+    assert trial.after() == ""
+    assert len(made.result().samples) == 10
+
+
+def single_flip_words() -> str:
+    return (
+        "single flip: all runs before came first, all runs after then. Drift is part of every "
+        "effect; between two boots 3 % are assumed, which the intervals contain"
+    )
+
+
+def test_each_nic_is_measured_by_itself(made: Made) -> None:
+    trial = made.trial(MAC, OTHER)
+    trial.before()
+    assert trial.after().count("it cannot be decided") + trial.after().count("nothing got") > 0
+    assert len(made.results()) == 2
+    assert [mac for _url, _peer, mac in made.opening.opened][:4] == [MAC, OTHER, MAC, OTHER]
+
+
+@pytest.mark.parametrize("at", range(8, 14))
+def test_a_run_that_was_killed_goes_on(made: Made, at: int) -> None:
+    """5 runs and a warming up before, then the same after: 12 in all."""
+    made.trial().before()
+    made.guest.level = 5e9
+    made.guest.killed_at = at
+    if at < 13:
+        with pytest.raises(Killed):
+            made.trial().after()
+        done = [one for one in made.result().samples if one.arm == "after"]
+        assert len(done) == at - 8
+        assert made.told.said[-1] == (
+            f"what was measured so far is kept: vnicaudit bench show {made.result().run.id}"
+        )
+    made.guest.killed_at = 0
+    assert made.trial().after() == ""
+    after = [one for one in made.result().samples if one.arm == "after"]
+    assert [one.block for one in after] == list(range(5))
+    assert [one.order for one in made.result().samples] == list(range(10))
+    assert made.result().run.finished is not None
+
+
+def test_what_was_all_measured_is_not_measured_again(
+    made: Made, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Killed between the last run and the verdict."""
+    made.trial().before()
+    made.guest.level = 5e9
+    killed_after_the_runs(monkeypatch)
+    with pytest.raises(Killed):
+        made.trial().after()
+    monkeypatch.undo()
+    installed(monkeypatch, single_flip)
+    engine = install(monkeypatch, made.guest.outcome)
+    assert made.trial().after() == ""
+    assert engine.runs == []
+    assert len(made.result().samples) == 10
+
+
+def killed_after_the_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At the second look at the guard rails."""
+    looks: list[object] = []
+
+    def after(*_: object, **__: object) -> list[object]:
+        looks.append(None)
+        if len(looks) == 2:
+            raise Killed
+        return []
+
+    monkeypatch.setattr(rails, "after", after)
+
+
+def test_a_catastrophe_is_not_forgotten(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Killed between the run that showed it and the verdict."""
+    made.trial().before()
+    made.guest.level = 1e6
+    killed_after_the_runs(monkeypatch)
+    with pytest.raises(Killed):
+        made.trial().after()
+    monkeypatch.undo()
+    installed(monkeypatch, single_flip)
+    engine = install(monkeypatch, made.guest.outcome)
+    assert "twice in a row less than half" in made.trial().after()
+    assert engine.runs == []
+
+
+def test_what_was_given_up_is_not_tried_again(made: Made) -> None:
+    trial = made.trial(profile=profile(TCP, RR, runs=3))
+    trial.before()
+    runs: list[str] = []
+
+    def outcome(workload: Workload, _ends: Ends, _number: int) -> float | Measured:
+        runs.append(workload.id)
+        if len(runs) == 9:  # after that of warming up and most of two blocks, of four each
+            raise Killed
+        return Measured(error="refused") if workload.id == "rr" else 1e9
+
+    made.engine.outcome = outcome
+    with pytest.raises(Killed):
+        made.trial(profile=profile(TCP, RR, runs=3)).after()
+    made.trial(profile=profile(TCP, RR, runs=3)).after()
+    tries = [
+        one.block for one in made.result().samples if (one.workload, one.arm) == ("rr", "after")
+    ]
+    assert tries == [0, 0, 0, 1, 1, 1, 2, 2, 2]
+
+
+def test_half_a_line_was_never_measured(made: Made) -> None:
+    made.trial().before()
+    made.guest.killed_at = 10
+    with pytest.raises(Killed):
+        made.trial().after()
+    (name,) = history.ids(made.folder / "state")
+    with (made.folder / "state" / "bench" / name / "samples.jsonl").open("ab") as stream:
+        stream.write(b'{"workload":"tcp","arm":"af')
+    made.guest.killed_at = 0
+    made.trial().after()
+    assert len(made.result().samples) == 10
+
+
+def test_what_cannot_be_measured_before_leaves_no_trace(made: Made) -> None:
+    made.guest.killed_at, made.guest.error = 1, EndpointError("agent://web01: gone")
+    with pytest.raises(EndpointError):
+        made.trial().before()
+    with pytest.raises(RefusedError) as error:
+        made.trial().after()
+    assert str(error.value) == f"{MAC} was not measured before it was changed"
+    assert list(made.trial().kept()) == []
+    made.trial().ended("refused", undone=True)
+
+
+def test_a_measurement_that_is_gone(made: Made) -> None:
+    made.trial().before()
+    (kept,) = made.trial().kept()
+    (kept.folder / "head.json").unlink()
+    with pytest.raises(UsageError, match="there is no measurement"):
+        made.trial().after()
+    made.trial().ended("failed", undone=True)
+    assert made.told.said[-1].startswith("what was done could not be noted: there is no measure")
+
+
+def test_what_runs_of_apply_have_measured(made: Made) -> None:
+    trials = TrialsMade(made.order())
+    (made.folder / "run").mkdir()
+    world = World(made.folder)
+    for key in ("a", "b"):
+        trials(made.folder / "run", key, world, "u-u-i-d", (MAC,)).before()  # type: ignore[arg-type]
+    assert [kept.id for kept in trials.kept()] == history.ids(made.folder / "state")

@@ -1,0 +1,1 @@
+"""Where generators run: one file per transport."""

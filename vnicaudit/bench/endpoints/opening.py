@@ -1,0 +1,96 @@
+"""Endpoints by URL. A file in ``transports/`` is a transport; its name is the scheme."""
+
+from __future__ import annotations
+
+import importlib
+import os
+from ipaddress import ip_address
+from typing import cast
+from urllib.parse import SplitResult, unquote, urlsplit
+
+import vnicaudit.bench.endpoints.transports as folder
+from vnicaudit.bench.endpoints.session import LEASE_SECONDS, Session, open_session
+from vnicaudit.bench.endpoints.transport import TransportModule, Where
+from vnicaudit.errors import UsageError
+
+ADDRESS = "address"
+"""The option of every URL: where this end is reached from the other one."""
+_NAMELESS = "local"
+
+
+def open_endpoint(url: str, *, lease: float = LEASE_SECONDS) -> Session:
+    """An endpoint, ready. ``lease``: seconds after which what was begun there ends by itself when
+    nothing is heard from here (it may take twice as long).
+
+    Raises UsageError where the URL is none (it lists the forms there are), MissingExtraError where
+    a package is needed for it, EndpointError where it cannot be reached.
+    """
+    where = parse(url)
+    transport = load(where.scheme).connect(where)
+    return open_session(where.url, transport, lease=lease)
+
+
+def address_option(url: str) -> str | None:
+    """The ``?address=`` of a URL: where that end is reached. Raises UsageError where it is no
+    address."""
+    text = _options(_split(url).query, url).get(ADDRESS)
+    if text is None:
+        return None
+    try:
+        if "%" in text:  # a zone: it means something on one machine only
+            raise ValueError(text)
+        return str(ip_address(text))
+    except ValueError:
+        raise UsageError(f"{url}: {ADDRESS}= is an IP address, not {text!r}") from None
+
+
+def parse(url: str) -> Where:
+    """Take a URL apart. Raises UsageError where it is none."""
+    scheme = url.partition("?")[0].partition("://")[0]
+    if scheme not in schemes() or ("://" not in url and scheme != _NAMELESS):
+        raise UsageError(f"{url!r} is no endpoint; there are {', '.join(forms())}")
+    parts, module = _split(url), load(scheme)
+    if parts.password is not None:  # not repeated here
+        raise UsageError(f"{scheme}:// takes no password, others could read it: use keys")
+    if parts.path not in ("", "/", _NAMELESS) or parts.fragment:
+        raise UsageError(f"{url}: nothing but options may follow the name; it is {module.FORM}")
+    options = _options(parts.query, url)
+    options.pop(ADDRESS, None)
+    for option in options.keys() - set(module.OPTIONS):
+        known = ", ".join(sorted((ADDRESS, *module.OPTIONS)))
+        raise UsageError(f"{url}: {scheme}:// has no option {option!r}; there are {known}")
+    return Where(url, scheme, unquote(parts.netloc), options)
+
+
+def schemes() -> tuple[str, ...]:
+    """The names of all transports, ordered. Reads the folder, imports nothing."""
+    names = [name for place in folder.__path__ for name in os.listdir(place)]
+    return tuple(sorted(n[:-3] for n in names if n.endswith(".py") and not n.startswith("_")))
+
+
+def forms() -> tuple[str, ...]:
+    """How URLs look, one for each transport."""
+    return tuple(load(scheme).FORM for scheme in schemes())
+
+
+def load(scheme: str) -> TransportModule:
+    """A transport's module."""
+    return cast(TransportModule, importlib.import_module(f"{folder.__name__}.{scheme}"))
+
+
+def _split(url: str) -> SplitResult:
+    try:
+        return urlsplit(url)
+    except ValueError as error:
+        raise UsageError(f"{url!r} is no URL: {error}") from None
+
+
+def _options(query: str, url: str) -> dict[str, str]:
+    """A plus sign is one here, not a space: libvirt's URIs have them (``qemu+ssh``)."""
+    options: dict[str, str] = {}
+    for pair in filter(None, query.split("&")):
+        name, sign, value = pair.partition("=")
+        if not sign or name in options:
+            raise UsageError(f"{url}: options are NAME=VALUE, each once, with & between")
+        options[name] = unquote(value)
+    return options

@@ -1,0 +1,94 @@
+"""Programs of this machine by which endpoints are reached: ``ssh``, ``docker``, ``ip netns``."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import IO
+
+from vnicaudit.bench.endpoints.transport import Answer
+from vnicaudit.errors import EndpointError
+
+ANSWER_MAX = 8 * 2**20
+"""Many times what the keeper answers at once."""
+_LOOK_SECONDS = 0.05
+_SOON_SECONDS = 0.001
+_GRACE_SECONDS = 0.5
+
+
+def run_here(argv: Sequence[str], seconds: float) -> Answer:
+    """Run a program to its end, with nothing to read and no terminal: ssh and sudo cannot ask, and
+    Ctrl-C does not reach it. Raises EndpointError where it is not there, says too much, or has not
+    ended in time.
+
+    What it says goes to files: a pipe would stay open for as long as something that it left in the
+    background holds it.
+    """
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        process = _started(argv, out, err)
+        try:
+            code = _end_of(process, seconds, (out, err))
+        except BaseException:
+            _let_end(process)
+            raise
+        if code is None:
+            raise EndpointError(f"{argv[0]} had no answer within {seconds:g} s")
+        return Answer(code, _said(out), _said(err))
+
+
+def _started(argv: Sequence[str], out: IO[bytes], err: IO[bytes]) -> subprocess.Popen[bytes]:
+    try:
+        return subprocess.Popen(
+            [os.fsencode(word) for word in argv],
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=err,
+            start_new_session=True,
+        )
+    except FileNotFoundError:
+        raise EndpointError(f"this machine has no program {argv[0]}") from None
+    except OSError as error:
+        raise EndpointError(f"{argv[0]} cannot be run here: {error.strerror}") from None
+    except ValueError as error:
+        raise EndpointError(f"{argv[0]} cannot be run here: {error}") from None
+
+
+def _end_of(
+    process: subprocess.Popen[bytes], seconds: float, streams: Sequence[IO[bytes]]
+) -> int | None:
+    """Its code; None: it was ended because its time was over. It is looked for often in the
+    beginning: most are short."""
+    began = time.monotonic()
+    while process.poll() is None:
+        elapsed = time.monotonic() - began
+        if elapsed > seconds:
+            _kill(process)
+            return None
+        if any(os.fstat(stream.fileno()).st_size > ANSWER_MAX for stream in streams):
+            raise EndpointError("its answer does not end")
+        time.sleep(min(_LOOK_SECONDS, _SOON_SECONDS + elapsed / 20))
+    return process.returncode
+
+
+def _let_end(process: subprocess.Popen[bytes]) -> None:
+    """A moment to end what it does: a session that is being made is known to its keeper then."""
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(_GRACE_SECONDS)
+    _kill(process)
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    with suppress(ProcessLookupError, PermissionError):  # sudo's children are not ours to end
+        os.killpg(process.pid, signal.SIGKILL)
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(_GRACE_SECONDS)
+
+
+def _said(stream: IO[bytes]) -> bytes:
+    stream.seek(0)
+    return stream.read(ANSWER_MAX)

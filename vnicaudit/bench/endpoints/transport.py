@@ -1,0 +1,70 @@
+"""A transport: how a command gets to where it runs, and its answer back.
+
+A file in ``transports/`` is one; its name is the scheme of its URLs. Commands are short: what takes
+long is started by the keeper (``session.py``) and asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, Protocol, runtime_checkable
+
+from vnicaudit.errors import UsageError
+from vnicaudit.model.machine import GuestInterface
+
+
+class Answer(NamedTuple):
+    """What a command left. ``code`` is the transport's as much as the command's."""
+
+    code: int
+    stdout: bytes
+    stderr: bytes
+
+
+class Transport(Protocol):
+    """Reaches one place. Both may be called from several threads at once."""
+
+    def run(self, argv: Sequence[str], seconds: float) -> Answer:
+        """Run a command to its end there, with nothing to read; ``argv`` arrives word for word.
+        Raises EndpointError where there is no answer in time."""
+
+    def close(self) -> None:
+        """Leave. May be called twice; raises nothing."""
+
+
+@runtime_checkable
+class Interfaces(Protocol):
+    """A place that can list its network interfaces without a program of its own."""
+
+    def interfaces(self) -> list[GuestInterface] | None:
+        """All of them; None: it cannot. Raises EndpointError where there is no answer."""
+
+
+class Where(NamedTuple):
+    """An endpoint's URL, taken apart. ``name`` is what stands before the options, with user and
+    port; ``options`` are those of the transport."""
+
+    url: str
+    scheme: str
+    name: str
+    options: Mapping[str, str]
+
+    def flag(self, option: str) -> bool:
+        """Whether an option is ``true``. Raises UsageError where it is neither true nor false."""
+        value = self.options.get(option, "false").lower()
+        if value not in ("true", "false"):
+            raise UsageError(f"{self.url}: {option}= is true or false, not {value!r}")
+        return value == "true"
+
+
+class TransportModule(Protocol):
+    """What a file in ``transports/`` offers."""
+
+    FORM: str
+    """How its URLs look, for messages."""
+    OPTIONS: tuple[str, ...]
+    """Names that may stand behind the question mark."""
+
+    def connect(self, where: Where) -> Transport:
+        """Raises UsageError where ``where`` cannot be meant so, EndpointError where it cannot be
+        reached."""

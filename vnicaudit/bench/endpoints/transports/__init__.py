@@ -1,0 +1,1 @@
+"""One file per transport; its name is the scheme of its URLs (``transport.py``)."""

@@ -1,0 +1,136 @@
+"""A guest of libvirt, through the QEMU guest agent in it: no network, no ssh.
+
+``guest-exec`` and ``guest-exec-status`` are described in qga/qapi-schema.json of QEMU. A program
+counts as ended when its output is closed as well (qmp_guest_exec_status in qga/commands.c); what it
+said is told once.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import time
+from collections.abc import Sequence
+from itertools import chain, repeat
+from typing import Any
+
+from vnicaudit.bench.endpoints.transport import Answer, Transport, Where
+from vnicaudit.errors import (
+    ActionError,
+    EndpointError,
+    GuestError,
+    MissingExtraError,
+    TargetError,
+    UsageError,
+)
+from vnicaudit.model.machine import GuestInterface
+from vnicaudit.remedy.guest.agent import GuestAgent
+from vnicaudit.remedy.hypervisor import Hypervisor, Machine
+from vnicaudit.remedy.hypervisor import connect as connect_to
+
+FORM = "agent://DOMAIN[?connect=LIBVIRT-URI]"
+OPTIONS = ("connect",)
+_URI = "qemu:///system"
+_DEADLINE = 15.0
+_ASK_SECONDS = 10
+_PAUSES = (0.005, 0.01, 0.02, 0.03, 0.05, 0.1, 0.2)
+_PAUSE = 0.5
+_INSTALL = (
+    "install and start qemu-guest-agent in the guest, and give the domain its channel"
+    " (<channel type='unix'><target type='virtio' name='org.qemu.guest_agent.0'/></channel>)"
+)
+_ALLOW = (
+    "its agent does not run programs: let it do guest-exec and guest-exec-status (--allow-rpcs and"
+    " --block-rpcs of qemu-ga; in Red Hat's systems, see /etc/sysconfig/qemu-ga)"
+)
+
+
+def connect(where: Where) -> Transport:
+    """Programs in that guest, as its agent's user, root."""
+    if not where.name:
+        raise UsageError(f"{where.url}: no domain is named; it is {FORM}")
+    uri = where.options.get("connect", _URI)
+    try:
+        host = connect_to(uri, deadline=_DEADLINE)
+    except MissingExtraError:
+        raise MissingExtraError("agent://", "libvirt") from None
+    except ValueError:
+        raise UsageError(f"{where.url}: connect= is a libvirt URI, as {_URI}") from None
+    except (TargetError, ActionError) as error:
+        raise EndpointError(f"{where.url}: {error}") from None
+    try:
+        return Guest(host, _machine(host, where))
+    except BaseException:
+        host.close()
+        raise
+
+
+def _machine(host: Hypervisor, where: Where) -> Machine:
+    """The domain. Raises EndpointError where it is not there, or off, or has no agent."""
+    try:
+        machine = host.find(where.name)
+        if not machine.state().active:
+            raise EndpointError(f"{where.url}: the domain is off: start it")
+        machine.ask_agent("guest-ping", _ASK_SECONDS)
+    except GuestError as error:
+        raise EndpointError(f"{where.url}: {error}; {_INSTALL}") from None
+    except ActionError as error:
+        raise EndpointError(f"{where.url}: {error}") from None
+    return machine
+
+
+class Guest:
+    """One guest."""
+
+    def __init__(self, host: Hypervisor, machine: Machine) -> None:
+        self._host = host
+        self._machine = machine
+
+    def run(self, argv: Sequence[str], seconds: float) -> Answer:
+        """Run a command to its end."""
+        end = time.monotonic() + seconds
+        words: dict[str, object] = {"path": argv[0], "arg": list(argv[1:])}
+        started = self._ask("guest-exec", **words, **{"capture-output": True})
+        pauses = chain(_PAUSES, repeat(_PAUSE))
+        while not (status := self._ask("guest-exec-status", pid=started.get("pid"))).get("exited"):
+            if time.monotonic() > end:
+                raise EndpointError(f"the guest had no answer within {seconds:g} s")
+            time.sleep(next(pauses))
+        return _answer(status)
+
+    def interfaces(self) -> list[GuestInterface] | None:
+        """Its interfaces, as the agent says."""
+        try:
+            return GuestAgent(self._machine).interfaces()
+        except ActionError as error:
+            raise EndpointError(str(error)) from None
+
+    def close(self) -> None:
+        """Leave libvirt."""
+        self._host.close()
+
+    def _ask(self, command: str, **arguments: object) -> dict[str, Any]:
+        try:
+            answer = self._machine.ask_agent(command, _ASK_SECONDS, **arguments)
+        except ActionError as error:
+            hint = f"; {_ALLOW}" if "disabled" in str(error) else ""
+            raise EndpointError(f"{error}{hint}") from None
+        if not isinstance(answer, dict):
+            raise EndpointError(f"the guest's agent answered {command} with no object")
+        return answer
+
+
+def _answer(status: dict[str, Any]) -> Answer:
+    if status.get("out-truncated") or status.get("err-truncated"):
+        raise EndpointError("the guest's agent cut off an answer")
+    code = status.get("exitcode")
+    if not isinstance(code, int):  # a signal ended it
+        code = 255
+    return Answer(code, _data(status, "out-data"), _data(status, "err-data"))
+
+
+def _data(status: dict[str, Any], key: str) -> bytes:
+    try:
+        return base64.b64decode(str(status.get(key) or ""), validate=True)
+    except (binascii.Error, ValueError):
+        raise EndpointError("the guest's agent sent output that is none") from None

@@ -1,0 +1,17 @@
+"""This machine."""
+
+from __future__ import annotations
+
+from vnicaudit.bench.endpoints.prefixed import Prefixed, sudo
+from vnicaudit.bench.endpoints.transport import Transport, Where
+from vnicaudit.errors import UsageError
+
+FORM = "local"
+OPTIONS = ("sudo",)
+
+
+def connect(where: Where) -> Transport:
+    """Programs of this machine."""
+    if where.name:
+        raise UsageError(f"{where.url}: it is {FORM}, without a name")
+    return Prefixed(sudo(where))

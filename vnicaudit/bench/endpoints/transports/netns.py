@@ -1,0 +1,20 @@
+"""A network namespace of this machine, by the name that ``ip netns`` knows."""
+
+from __future__ import annotations
+
+import re
+
+from vnicaudit.bench.endpoints.prefixed import Prefixed, sudo
+from vnicaudit.bench.endpoints.transport import Transport, Where
+from vnicaudit.errors import UsageError
+
+FORM = "netns://NAME"
+OPTIONS = ("sudo",)
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:@-]{0,254}")
+
+
+def connect(where: Where) -> Transport:
+    """Programs of this machine, in that namespace."""
+    if _NAME.fullmatch(where.name) is None:
+        raise UsageError(f"{where.url}: not the name of a network namespace; it is {FORM}")
+    return Prefixed((*sudo(where), "ip", "netns", "exec", where.name))

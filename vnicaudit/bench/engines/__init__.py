@@ -1,0 +1,1 @@
+"""Load generators: one file each, its commands and the pure parsers of what it prints."""

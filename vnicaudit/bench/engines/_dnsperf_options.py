@@ -1,0 +1,165 @@
+"""What a dnsperf workload says, checked, and the command line it becomes."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import NamedTuple
+
+from vnicaudit.bench.contract import Ends
+from vnicaudit.errors import UsageError
+from vnicaudit.model.measurement import Workload
+
+OPTIONS = ("name", "queries", "port", "transport", "outstanding", "threads", "search_seconds")
+
+TIMEOUT = 1
+"""Seconds after which a query without an answer is lost (-t)."""
+
+_ASKED = re.compile(r"[A-Za-z0-9._*/-]{1,255} [A-Z0-9]{1,16}")
+_SOCKETS = 256
+"""MAX_SOCKETS of dnsperf, for each thread (src/dnsperf.c)."""
+_PLACES = 100
+"""Queries that dnsperf has outstanding at most, unless told (-q)."""
+_LATENCY = 0.001
+"""Seconds that an answer is thought to take where it was not measured yet."""
+
+
+class Asked(NamedTuple):
+    """The options, read. ``lines``: what is asked, unless ``queries`` names a file at the peer."""
+
+    lines: tuple[str, ...]
+    queries: str
+    port: int
+    transport: str
+    outstanding: int | None
+    threads: int
+    search_seconds: int
+
+
+def asked(workload: Workload) -> Asked:
+    """Raises UsageError, with the option's name, where one is not as it has to be."""
+    options = workload.options
+    for name in options:
+        if name not in OPTIONS:
+            raise _wrong(workload, f"no option {name!r}: there are {', '.join(OPTIONS)}")
+    transport = options.get("transport", "udp")
+    if transport not in ("udp", "tcp"):
+        raise _wrong(workload, f"option transport is udp or tcp, not {transport!r}")
+    return Asked(
+        lines=_lines(workload),
+        queries=options.get("queries", ""),
+        port=_whole(workload, "port", 53, 65535),
+        transport=transport,
+        outstanding=_whole(workload, "outstanding", 0, 65536) or None,
+        threads=_whole(workload, "threads", 1, 64),
+        search_seconds=_whole(workload, "search_seconds", 120, 3600),
+    )
+
+
+def _lines(workload: Workload) -> tuple[str, ...]:
+    name, queries = workload.options.get("name", ""), workload.options.get("queries", "")
+    if bool(name) == bool(queries):
+        raise _wrong(
+            workload,
+            "what is to be asked is either option name (example.org A) or option queries "
+            "(path of a query file on the peer)",
+        )
+    lines = tuple(line.strip() for line in name.split(",")) if name else ()
+    for line in lines:
+        if not _ASKED.fullmatch(line):
+            raise _wrong(workload, f"option name is like 'example.org A', not {line!r}")
+    return lines
+
+
+def _whole(workload: Workload, name: str, default: int, most: int) -> int:
+    text = workload.options.get(name)
+    if text is None:
+        return default
+    if not re.fullmatch(r"[0-9]{1,6}", text) or not 1 <= int(text) <= most:
+        raise _wrong(workload, f"option {name} is a number from 1 to {most}, not {text!r}")
+    return int(text)
+
+
+def check_shape(workload: Workload, read: Asked) -> None:
+    """Raises UsageError where generators, connections, rate or direction do not fit."""
+    if workload.direction != "both":
+        raise _wrong(workload, "queries go one way and answers the other: direction is both")
+    if workload.size is not None:
+        raise _wrong(workload, "the size of a query is that of its name: no size can be given")
+    if (workload.rate is None) == (workload.pattern == "rate"):
+        raise _wrong(workload, "a rate belongs to pattern rate, and to no other")
+    if workload.rate is not None and not workload.generators <= workload.rate < math.inf:
+        raise _wrong(workload, "the rate is at least 1 per second for each generator")
+    if workload.seconds < 1:
+        raise _wrong(workload, "a run is at least 1 second")
+    _check_sockets(workload, read)
+
+
+def _check_sockets(workload: Workload, read: Asked) -> None:
+    most = _SOCKETS * read.threads * workload.generators
+    if workload.connections < workload.generators * read.threads:
+        raise _wrong(workload, "each thread of each generator needs a connection of its own")
+    if workload.connections % workload.generators:
+        raise _wrong(workload, "connections have to be shared out evenly to the generators")
+    if workload.connections > most:
+        raise _wrong(workload, f"dnsperf has at most {most} connections with so many threads")
+
+
+def _wrong(workload: Workload, what: str) -> UsageError:
+    return UsageError(f"workload {workload.id}: {what}")
+
+
+def places(read: Asked, generators: int, rate: float | None, latency: float = _LATENCY) -> int:
+    """How many queries a generator may have outstanding.
+
+    dnsperf's own 100, and beside them what may be lost at ``rate`` (0.5 %, each for as long as the
+    timeout) and twice what is under way at a ``latency`` in seconds. No more: behind schedule,
+    dnsperf sends as fast as it can until all places are taken, and a burst of more than a socket
+    buffer holds (about 200 queries, net.core.rmem_default) is lost on a server that is idle
+    otherwise. Seen with 2.10 and 2.14: at 1000 places, 744 were lost at any rate above 50,000.
+    """
+    if read.outstanding is not None:
+        return read.outstanding
+    if rate is None:
+        return _PLACES
+    return _PLACES + math.ceil(rate * (0.005 * TIMEOUT + 2 * latency) / generators)
+
+
+class Load(NamedTuple):
+    """One run. ``rate``: of each generator; None: as fast as it goes. ``places``: of each."""
+
+    seconds: float
+    rate: int | None
+    places: int
+
+
+class Asking(NamedTuple):
+    """What is asked, whom, and how. ``queries``: path of the query file at the peer."""
+
+    address: str
+    queries: str
+    options: Asked
+    connections: int
+
+
+def asking(workload: Workload, read: Asked, ends: Ends) -> Asking:
+    """Puts the query file at the peer, where it is not there already."""
+    each = workload.connections // workload.generators
+    return Asking(ends.address, read.queries or _put(read, ends), read, each)
+
+
+def command(asking: Asking, load: Load, extra: tuple[str, ...]) -> tuple[str, ...]:
+    """dnsperf's command line; ``extra``: what not every version has."""
+    read = asking.options
+    return (
+        *("dnsperf", "-s", asking.address, "-p", str(read.port), "-m", read.transport),
+        *("-d", asking.queries, "-l", f"{load.seconds:g}", "-t", str(TIMEOUT)),
+        *("-c", str(asking.connections), "-T", str(read.threads)),
+        *("-q", str(load.places)),
+        *(("-Q", str(load.rate)) if load.rate is not None else ()),
+        *extra,
+    )
+
+
+def _put(read: Asked, ends: Ends) -> str:
+    return ends.peer.put("dnsperf-queries", "".join(f"{line}\n" for line in read.lines).encode())

@@ -1,0 +1,106 @@
+"""dnsperf processes that run at the same time, and what each of them printed.
+
+They are started by one command at the peer, so that nothing but a fork is between them: over SSH,
+commands of their own would begin a good part of a second apart, which is all of a short trial.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import zip_longest
+from typing import NamedTuple
+
+from vnicaudit.errors import MeasureError
+from vnicaudit.model.measurement import Ran
+
+_SCRIPT = """\
+out=$1 count=$2 look=$3
+shift 3
+ids= i=0
+while [ $i -lt $count ]; do
+    "$@" </dev/null >"$out.$i" 2>"$out.$i.err" &
+    ids="$ids $!" i=$((i + 1))
+done
+printf '\\n== threads\\n'
+if [ $look -gt 0 ]; then
+    sleep $look
+    for id in $ids; do cat /proc/$id/task/*/stat 2>/dev/null; done
+fi
+i=0
+for id in $ids; do
+    wait $id
+    printf '\\n== ended %s\\n' $?
+    tail -c 262144 "$out.$i"
+    printf '\\n== stderr\\n'
+    tail -c 4096 "$out.$i.err"
+    rm -f "$out.$i" "$out.$i.err"
+    i=$((i + 1))
+done
+printf '\\n== end\\n'
+"""
+"""Arguments: a path for their output, how many, when to look at their threads (whole seconds, as
+every ``sleep`` takes; 0: not at all), and the command. A command's output is kept apart and cut
+at the front: its last part is what counts."""
+
+_FEWEST = 5
+"""Sections: what comes before the first, threads, one generator's two, the end."""
+_ENDED = re.compile(r"ended (\d+)\n(.*)\Z", re.DOTALL)
+_TICKS = 100
+"""USER_HZ of every architecture that vnicaudit is for (include/asm-generic/param.h)."""
+
+
+class StuckError(MeasureError):
+    """A generator did not end and had to be ended."""
+
+
+class Generators(NamedTuple):
+    """``busiest``: per cent of one CPU that the busiest thread used; None: it was not seen."""
+
+    runs: tuple[Ran, ...]
+    busiest: float | None
+
+
+def together(argv: Sequence[str], *, count: int, output: str, look: int) -> tuple[str, ...]:
+    """A command that runs another ``count`` times at once. What they print is kept at ``output``
+    meanwhile, a path there; ``look``: see after so many seconds how busy their threads are."""
+    return ("sh", "-c", _SCRIPT, "dnsperf", output, str(count), str(look), *argv)
+
+
+def generators(ran: Ran, argv: Sequence[str], look: int) -> Generators:
+    """What the command of :func:`together` says. Raises MeasureError where it is not all there,
+    and StuckError where that is because time was over."""
+    if ran.code is None:
+        raise StuckError(f"dnsperf did not end by itself{_said(ran)}")
+    sections = ran.stdout.split("\n== ")
+    if ran.code != 0 or sections[-1] != "end\n" or len(sections) < _FEWEST:
+        raise MeasureError(f"dnsperf could not be run to its end{_said(ran)}")
+    threads = sections[1].removeprefix("threads\n")
+    return Generators(tuple(_runs(sections[2:-1], argv, ran)), busiest(threads, look))
+
+
+def _said(ran: Ran) -> str:
+    return f": {ran.stderr.strip()[:200]}" if ran.stderr.strip() else ""
+
+
+def _runs(sections: list[str], argv: Sequence[str], ran: Ran) -> Iterator[Ran]:
+    for ended, stderr in zip_longest(sections[::2], sections[1::2], fillvalue=""):
+        found = _ENDED.match(ended)
+        if found is None or not stderr.startswith("stderr\n"):
+            raise MeasureError("what the generators printed cannot be told apart")
+        said = stderr.removeprefix("stderr\n")
+        yield Ran(tuple(argv), int(found[1]), found[2], said, ran.seconds, ran.endpoint)
+
+
+def busiest(stats: str, seconds: int) -> float | None:
+    """Per cent of one CPU, from lines of ``/proc/PID/task/TID/stat`` (proc(5): fields 14 and 15,
+    user and system time) ``seconds`` after the start. None: there is no such line."""
+    ticks = [_ticks(line) for line in stats.splitlines() if ") " in line]
+    return 100 * max(ticks) / _TICKS / seconds if seconds and ticks else None
+
+
+def _ticks(line: str) -> int:
+    # the name in parentheses may hold anything, so fields are counted behind it
+    fields = line.rpartition(") ")[2].split()
+    numbers = fields[11:13]
+    return sum(int(number) for number in numbers if number.isdigit())

@@ -1,0 +1,154 @@
+"""Workload in, command lines out.
+
+``-b`` is per stream; UDP without it is 1 Mbit/s. ``-O`` is never used (flows.py says why).
+"""
+
+from __future__ import annotations
+
+from math import ceil
+from typing import NamedTuple
+
+from vnicaudit.bench.engines._iperf3.flows import Way
+from vnicaudit.bench.engines._iperf3.places import Place, Version
+from vnicaudit.errors import EndpointError
+from vnicaudit.model.measurement import Workload
+
+PER_PROCESS = 125
+"""Streams of one client; iperf3 refuses more than 128 (MAX_STREAMS, src/iperf.h)."""
+UDP_PAYLOAD = 18
+"""Bytes: the payload of a 64-byte frame, Ethernet's shortest (14 + 20 + 8 + 18 + 4 FCS)."""
+
+_UDP_BUFFER = 4 * 1024 * 1024
+"""Bytes. With the kernel's default, what is lost is lost in the receiver's socket
+(esnet/iperf#234, #509)."""
+_SLACK = 2
+"""Seconds that several clients run longer, since they do not begin at once: before 3.20 it is known
+to the second only when each began."""
+_CONNECT_MS = 3000
+_IDLE = 30
+"""Seconds after which a server that nobody came to ends."""
+_IDLE_SINCE = Version(3, 11)
+"""The first whose --one-off server does end then (esnet/iperf#1187)."""
+_BIND_SINCE = Version(3, 11)
+"""The first whose --bind-dev holds for TCP streams too (esnet/iperf#1153)."""
+
+
+class Plan(NamedTuple):
+    """All that is run at once. ``streams``: of each client; ``rate``: bit/s of all of them, 0: as
+    fast as possible; ``seconds``: without the ``warmup``."""
+
+    workload: Workload
+    target: Place
+    peer: Place
+    streams: tuple[int, ...]
+    seconds: int
+    warmup: int
+    rate: float | None
+
+    @property
+    def duration(self) -> int:
+        """Seconds that a client is asked to run."""
+        return self.warmup + self.seconds + (_SLACK if len(self.streams) > 1 else 0)
+
+    @property
+    def ways(self) -> tuple[Way, ...]:
+        """What is loaded, as seen from the target."""
+        direction = self.workload.direction
+        return ("tx", "rx") if direction == "both" else (direction,)
+
+    @property
+    def udp(self) -> bool:
+        """Whether it is UDP."""
+        return self.workload.pattern != "tcp"
+
+
+def plan(workload: Workload, target: Place, peer: Place) -> Plan:
+    """How a workload is run between two places. Raises EndpointError where they cannot."""
+    if "bind_dev" in workload.options and target.version < _BIND_SINCE:
+        raise EndpointError(
+            f"bind_dev needs iperf3 {_BIND_SINCE} on the target, which has {target.version}"
+        )
+    return Plan(
+        workload=workload,
+        target=target,
+        peer=peer,
+        streams=split(workload.connections, workload.generators),
+        seconds=int(workload.seconds),
+        warmup=ceil(workload.warmup),
+        rate=_bits(workload),
+    )
+
+
+def split(connections: int, generators: int) -> tuple[int, ...]:
+    """Streams of each client: as even as can be, at most 125."""
+    clients = max(generators, ceil(connections / PER_PROCESS))
+    return tuple(connections // clients + (n < connections % clients) for n in range(clients))
+
+
+def server(plan: Plan, port: int, address: str) -> tuple[str, ...]:
+    """A server that ends after its one client. Its socket for UDP is one for all addresses, and
+    answers from the one that the routes prefer (iperf_udp_accept), unless it is bound."""
+    argv = ["iperf3", "-s", "-p", str(port), "--one-off", "-J", "-i", "1"]
+    if plan.target.version >= _IDLE_SINCE:
+        argv += ["--idle-timeout", str(_IDLE)]
+    if plan.workload.options.get("bind") == "yes":
+        argv += ["-B", address]
+    if device := plan.workload.options.get("bind_dev"):
+        argv += ["--bind-dev", device]
+    return tuple(argv)
+
+
+def client(plan: Plan, streams: int, address: str, port: int) -> tuple[str, ...]:
+    """A client; what the target sends is asked for with -R."""
+    argv = ["iperf3", "-c", address, "-p", str(port), "-J", "-i", "1"]
+    argv += ["-t", str(plan.duration), "-P", str(streams), "--connect-timeout", str(_CONNECT_MS)]
+    argv += {"rx": [], "tx": ["-R"], "both": ["--bidir"]}[plan.workload.direction]
+    return (*argv, *_load(plan), *_options(plan.workload.options))
+
+
+def size(workload: Workload) -> int | None:
+    """Bytes of a message; None: iperf3's own (128 KiB, or what the path takes for UDP)."""
+    if workload.size is None and workload.pattern == "udp-pps":
+        return UDP_PAYLOAD
+    return workload.size
+
+
+def payload(plan: Plan) -> int:
+    """Bytes of a message of ``udp-pps``, which always has a size."""
+    return size(plan.workload) or UDP_PAYLOAD
+
+
+def buffer(plan: Plan) -> str | None:
+    """The socket buffer that is asked for at both ends; None: the system's own."""
+    if not plan.udp or "window" in plan.workload.options:
+        return plan.workload.options.get("window")
+    return str(min(_UDP_BUFFER, plan.target.buffer, plan.peer.buffer))
+
+
+def _bits(workload: Workload) -> float | None:
+    """The rate in bit/s of payload, which is what ``-b`` counts."""
+    if workload.rate is None or workload.pattern != "udp-pps":
+        return workload.rate
+    return 8 * (size(workload) or UDP_PAYLOAD) * workload.rate
+
+
+def _load(plan: Plan) -> list[str]:
+    argv = ["-u"] if plan.udp else []
+    if plan.rate is not None:
+        argv += ["-b", str(int(plan.rate / sum(plan.streams)))]
+    if (message := size(plan.workload)) is not None:
+        argv += ["-l", str(message)]
+    if (wanted := buffer(plan)) is not None:
+        argv += ["-w", wanted]
+    return argv
+
+
+def _options(options: dict[str, str]) -> list[str]:
+    argv = []
+    for option, flag in (("congestion", "-C"), ("mss", "-M"), ("dscp", "--dscp")):
+        if option in options:
+            argv += [flag, options[option]]
+    for option, flag in (("zerocopy", "-Z"), ("ipv6", "-6")):
+        if options.get(option) == "yes":
+            argv.append(flag)
+    return argv

@@ -1,0 +1,177 @@
+"""What iperf3 says beside the metrics, and whether it was itself the bottleneck."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from operator import attrgetter
+from statistics import fmean, median
+from typing import Literal
+
+from vnicaudit.bench.engines._iperf3 import command
+from vnicaudit.bench.engines._iperf3.command import Plan
+from vnicaudit.bench.engines._iperf3.flows import Found, Pair, Part, Slice, Way
+from vnicaudit.bench.engines._iperf3.places import Version
+from vnicaudit.bench.engines._iperf3.report import Stream, middle
+
+Details = dict[str, str | float | int | bool | None]
+
+_THREADS_SINCE = Version(3, 16)
+"""The first with a thread for each stream."""
+_BUSY = 95.0
+"""Per cent of the CPUs that its threads can use: the process can do no more."""
+_OFFERED = 0.98
+"""A sender that sent a smaller share of what was asked for could not send more."""
+_STALL = 0.1
+"""An interval with a smaller share of the median's rate is a stall."""
+_LONG = 0.5
+"""Seconds. Shorter ones are what the window's edges left over."""
+
+
+def details(plan: Plan, found: Found) -> Details:
+    """Of all pairs together; what only the first says, of that."""
+    return {
+        **of_setup(plan, found.pairs[0]),
+        "peer_cpu": sum(_peer_cpu(pair) for pair in found.pairs),
+        "target_cpu": sum(_target_cpu(pair) for pair in found.pairs),
+        "warmup_cut": plan.warmup,
+        "bytes_with_warmup": sum(
+            piece.bytes for own in found.flows.values() for flow in own for piece in flow.received
+        ),
+        "stalls": sum(_stalls(part) for part in found.parts.values()),
+        **{f"goodput_{way}": part.rate for way, part in found.parts.items()},
+        **(_of_udp(found) if plan.udp else _of_tcp(found)),
+    }
+
+
+def limited(plan: Plan, found: Found) -> bool:
+    """Whether the sender was the bottleneck: its threads were busy all the time, or it sent less
+    UDP than it was told. A target that is busy with a single stream is what is measured: no version
+    of iperf3 has more threads for that."""
+    if plan.udp and plan.rate is not None:
+        least = _OFFERED * plan.rate
+        return any(8 * _sent(found, way, "bytes") < least for way in plan.ways)
+    return any(_saturated(plan, found, way) for way in plan.ways)
+
+
+def sent_packets(found: Found, way: Way) -> float:
+    """Packets per second that were sent one way, the whole run."""
+    return _sent(found, way, "packets")
+
+
+def generator_cpu(plan: Plan, found: Found) -> float | None:
+    """Per cent of one CPU of the busiest thread on the peer; None where it has several and the
+    report does not tell them apart."""
+    if _threads(plan.peer.version, max(plan.streams)) > 1:
+        return None
+    return max(_peer_cpu(pair) for pair in found.pairs)
+
+
+def _saturated(plan: Plan, found: Found, way: Way) -> bool:
+    version, cpu = (
+        (plan.peer.version, _peer_cpu) if way == "rx" else (plan.target.version, _target_cpu)
+    )
+    return any(
+        cpu(pair) >= _BUSY * _threads(version, streams)
+        for pair, streams in zip(found.pairs, plan.streams, strict=True)
+        if way == "rx" or streams > 1
+    )
+
+
+def _threads(version: Version, streams: int) -> int:
+    return streams if version >= _THREADS_SINCE else 1
+
+
+def _sent(found: Found, way: Way, what: Literal["bytes", "packets"]) -> float:
+    """Per second of the whole run."""
+    count = attrgetter(what)
+    total: float = sum(
+        sum(map(count, flow.sent)) / (flow.sent[-1].end - flow.sent[0].start)
+        for flow in found.flows[way]
+    )
+    return total
+
+
+def _peer_cpu(pair: Pair) -> float:
+    return pair.client.end.cpu_utilization_percent.host_total
+
+
+def _target_cpu(pair: Pair) -> float:
+    return pair.server.end.cpu_utilization_percent.host_total
+
+
+def _stalls(part: Part) -> int:
+    """Intervals in which hardly anything came, of any pair."""
+    return sum(
+        rate < _STALL * median(rates) for rates in map(_rates, part.slices) for rate in rates
+    )
+
+
+def _rates(slices: Sequence[Slice]) -> list[float]:
+    """Of the intervals that are whole, or nearly."""
+    long = [(piece.bytes, piece.end - piece.start) for piece in slices]
+    return [carried / seconds for carried, seconds in long if seconds > _LONG]
+
+
+def of_setup(plan: Plan, pair: Pair) -> Details:
+    """Versions, and how it was run."""
+    client, server = pair.client.start, pair.server.start
+    return {
+        "version": client.version,
+        "server_version": server.version,
+        "system_info": client.system_info,
+        "server_system_info": server.system_info,
+        "threads": "single" if _threads(plan.peer.version, 2) == 1 else "per stream",
+        "streams": sum(plan.streams),
+        "processes": len(plan.streams),
+        "size": command.size(plan.workload),
+        "window": command.buffer(plan),
+    }
+
+
+def _of_tcp(found: Found) -> Details:
+    streams = list(_sending(found))
+    rtts = [stream.rtt for stream in streams if stream.rtt is not None]
+    client = found.pairs[0].client
+    return {
+        "mss": client.start.tcp_mss or client.start.tcp_mss_default,
+        "congestion": client.end.sender_tcp_congestion,
+        "retransmits": _sum(stream.retransmits for stream in streams),
+        "rtt_mean_us": fmean(rtts) if rtts else None,
+        "rtt_max_us": max(rtts, default=None),
+        "cwnd_max": max((s.snd_cwnd for s in streams if s.snd_cwnd is not None), default=None),
+    }
+
+
+def _of_udp(found: Found) -> Details:
+    jitters = [
+        stream.jitter_ms
+        for pair, begin in zip(found.pairs, found.begins, strict=True)
+        for stream in _streams(pair, begin, sender=False)
+        if stream.jitter_ms is not None
+    ]
+    parts = found.parts.values()
+    return {
+        "jitter_mean_us": 1000 * fmean(jitters) if jitters else None,
+        "packets": round(sum(part.offered for part in parts)),
+        "lost_packets": round(sum(part.lost for part in parts)),
+        **{f"loss_{way}": part.loss for way, part in found.parts.items()},
+    }
+
+
+def _sending(found: Found) -> Iterator[Stream]:
+    for pair, begin in zip(found.pairs, found.begins, strict=True):
+        yield from _streams(pair, begin, sender=True)
+
+
+def _streams(pair: Pair, begin: float, *, sender: bool) -> Iterator[Stream]:
+    """Streams of both ends that send (or receive), in intervals after the warm-up."""
+    for report in pair:
+        for interval in report.intervals:
+            if middle(interval) >= begin:
+                yield from (stream for stream in interval.streams if stream.sender is sender)
+
+
+def _sum(numbers: Iterable[float | None]) -> float | None:
+    """None where there are none: not every system counts retransmits."""
+    known = [number for number in numbers if number is not None]
+    return sum(known) if known else None

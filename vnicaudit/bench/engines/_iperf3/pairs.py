@@ -1,0 +1,115 @@
+"""Servers on the target, clients on the peer: started, awaited, and stopped whatever happens.
+
+Between the start and the end of the clients nothing else is run at either end.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack
+from typing import NamedTuple
+
+from vnicaudit.bench.contract import Ends, Started
+from vnicaudit.bench.engines._iperf3 import command, places, report
+from vnicaudit.bench.engines._iperf3.command import Plan
+from vnicaudit.errors import MeasureError
+from vnicaudit.model.measurement import Ran
+
+_ATTEMPTS = 3
+_LISTEN = 10.0
+"""Seconds that servers have until they listen."""
+_PAUSE = 0.05
+"""Seconds between two looks whether they do."""
+_MARGIN = 30.0
+"""Seconds that a client may need to connect and to say what it measured. iperf3 has no limit of its
+own: it waits for ever for an end that says nothing."""
+_LAST_WORDS = 10.0
+"""Seconds that a server may need after its client has ended."""
+_LOWEST_PORT, _HIGHEST_PORT = 20000, 32000
+"""Below those that Linux gives out itself (ip_local_port_range)."""
+
+
+class Said(NamedTuple):
+    """How both ends of a pair ended."""
+
+    client: Ran
+    server: Ran
+
+
+def run(plan: Plan, ends: Ends) -> tuple[Said, ...]:
+    """What all pairs said. Where a port is taken, or a client does not get so far as to begin, all
+    is tried again on other ports. Raises MeasureError where no server listens, EndpointError where
+    an end is lost."""
+    said: tuple[Said, ...] = ()
+    for first in _ports(plan, ends.seed):
+        ports = range(first, first + len(plan.streams))
+        if (places.listening(ends.target) or frozenset()).isdisjoint(ports):
+            said = _attempt(plan, ends, ports)
+            if all(report.began(pair.client.stdout) for pair in said):
+                return said
+    if not said:
+        raise MeasureError(f"port {ports[0]} of {ends.target.url} is in use by somebody else")
+    return said
+
+
+def _ports(plan: Plan, seed: int) -> list[int]:
+    """The first port of each attempt."""
+    if "port" in plan.workload.options:
+        return [int(plan.workload.options["port"])] * _ATTEMPTS
+    chance = random.Random(f"{seed} {plan.workload.id}")  # noqa: S311  (nothing secret)
+    highest = _HIGHEST_PORT - len(plan.streams)
+    return [chance.randint(_LOWEST_PORT, highest) for _ in range(_ATTEMPTS)]
+
+
+def _attempt(plan: Plan, ends: Ends, ports: Sequence[int]) -> tuple[Said, ...]:
+    bound = plan.duration + _MARGIN
+    with ExitStack() as started:
+        servers = []
+        for port in ports:
+            argv = command.server(plan, port, ends.address)
+            servers.append(ends.target.start(argv, seconds=bound + _LISTEN + _LAST_WORDS))
+            started.callback(servers[-1].stop)
+        if not _await_servers(servers, ports, ends):
+            return tuple(Said(_not_run(ends), server.stop()) for server in servers)
+        clients = []
+        for streams, port in zip(plan.streams, ports, strict=True):
+            argv = command.client(plan, streams, ends.address, port)
+            clients.append(ends.peer.start(argv, seconds=bound))
+            started.callback(clients[-1].stop)
+        return _await_ends(clients, servers, bound)
+
+
+def _await_servers(servers: Sequence[Started], ports: Sequence[int], ends: Ends) -> bool:
+    """Wait until all listen; False where one ended instead. Where it cannot be seen who listens,
+    clients have to find out."""
+    deadline = time.monotonic() + _LISTEN
+    while time.monotonic() < deadline:
+        listening = places.listening(ends.target)
+        if not all(server.running() for server in servers):
+            return False
+        if listening is None or listening.issuperset(ports):
+            return True
+        time.sleep(_PAUSE)
+    raise MeasureError(f"iperf3 does not listen on {ends.target.url} after {_LISTEN:g} s")
+
+
+def _await_ends(
+    clients: Sequence[Started], servers: Sequence[Started], bound: float
+) -> tuple[Said, ...]:
+    """A server is waited for only where its client came to an end that both know of."""
+    ended = [client.wait(bound) for client in clients]
+    return tuple(
+        Said(ran, server.wait(_LAST_WORDS) if _well(ran) else server.stop())
+        for ran, server in zip(ended, servers, strict=True)
+    )
+
+
+def _well(ran: Ran) -> bool:
+    began = ran.code is not None and report.began(ran.stdout)
+    return began and report.failure(ran.stdout) is None
+
+
+def _not_run(ends: Ends) -> Ran:
+    return Ran((), None, endpoint=ends.peer.url)

@@ -1,0 +1,226 @@
+"""What iperf3 prints with ``-J``, at either end: text in, records out.
+
+Only what is there in every version from 3.9 is required. Sums per interval are not read: 3.9 writes
+both directions of ``--bidir`` under the same key (esnet/iperf#952), and UDP's ``end.sum`` is what
+was sent. Streams say which way they go (``sender``), in every version. All numbers are read as
+floating point: cJSON writes large ones as ``1.5e+15``.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+from statistics import fmean
+
+import msgspec
+
+from vnicaudit.errors import MeasureError
+
+_LARGEST_TEXT = 256 * 1024 * 1024
+"""Characters. 125 streams print 40 kB per second."""
+_FASTEST = 1e15
+"""bit/s. More is no network."""
+_LARGEST = 1e18
+"""Of anything that is counted; what is no number is no less."""
+_SHORTEST = 1e-3
+"""Seconds that a rate can be worked out of; the last interval may be shorter."""
+_SECOND = "exiting"
+"""What a server of 3.9 writes under the same key, after the error."""
+_GAP = 0.1
+"""Seconds between one interval's end and the next one's start. It is 0 but for rounding."""
+
+
+class Stream(msgspec.Struct, frozen=True):
+    """One stream in one interval. ``sender``: this end sends."""
+
+    start: float
+    end: float
+    seconds: float
+    bytes: float
+    sender: bool
+    packets: float | None = None
+    lost_packets: float | None = None
+    jitter_ms: float | None = None
+    retransmits: float | None = None
+    rtt: float | None = None
+    snd_cwnd: float | None = None
+
+
+class Interval(msgspec.Struct, frozen=True):
+    """What went on between two ticks of ``-i``."""
+
+    streams: tuple[Stream, ...]
+
+
+_BEFORE = Interval(())
+"""What comes before the first."""
+
+
+class TestStart(msgspec.Struct, frozen=True):
+    """What was agreed on. ``num_streams``: each way; ``blksize``: bytes of a message."""
+
+    protocol: str
+    num_streams: int
+    blksize: int
+
+
+class Timestamp(msgspec.Struct, frozen=True):
+    """When the client connected; milliseconds from 3.20."""
+
+    timesecs: float
+    timemillisecs: float | None = None
+
+    @property
+    def seconds(self) -> float:
+        """As exact as it is known."""
+        return self.timesecs if self.timemillisecs is None else self.timemillisecs / 1000
+
+
+class Start(msgspec.Struct, frozen=True):
+    """``start`` of a test that began."""
+
+    version: str
+    cookie: str
+    timestamp: Timestamp
+    test_start: TestStart
+    system_info: str = ""
+    tcp_mss_default: float | None = None
+    tcp_mss: float | None = None
+    sndbuf_actual: float | None = None
+    rcvbuf_actual: float | None = None
+
+
+class Total(msgspec.Struct, frozen=True):
+    """A whole run. ``sender``: the end that prints this sends."""
+
+    bytes: float
+    sender: bool
+    lost_packets: float | None = None
+
+
+class EndStream(msgspec.Struct, frozen=True):
+    """A stream's whole run: TCP has two views of it, UDP one (of what was sent)."""
+
+    sender: Total | None = None
+    receiver: Total | None = None
+    udp: Total | None = None
+
+
+class Cpu(msgspec.Struct, frozen=True):
+    """Per cent of one CPU, of the iperf3 process at this end."""
+
+    host_total: float
+
+
+class Sum(msgspec.Struct, frozen=True):
+    """Of all streams one way."""
+
+    bytes: float
+
+
+class End(msgspec.Struct, frozen=True):
+    """``end`` of a test that came to its end."""
+
+    streams: tuple[EndStream, ...]
+    cpu_utilization_percent: Cpu
+    sum_received: Sum | None = None
+    sum_received_bidir_reverse: Sum | None = None
+    sender_tcp_congestion: str | None = None
+    receiver_tcp_congestion: str | None = None
+
+
+class Report(msgspec.Struct, frozen=True):
+    """All that one end printed."""
+
+    start: Start
+    intervals: tuple[Interval, ...]
+    end: End
+
+
+class _Failed(msgspec.Struct, frozen=True):
+    error: str | None = None
+
+
+def parse(text: str) -> Report:
+    """What one end printed. Raises MeasureError where it failed or is not whole; the exit status of
+    iperf3 says neither (before 3.14 it is 0 where the connection was refused, esnet/iperf#1405)."""
+    if len(text) > _LARGEST_TEXT:
+        raise MeasureError(f"iperf3 printed more than {_LARGEST_TEXT >> 20} MB")
+    if said := failure(text):
+        raise MeasureError(f"iperf3: {said}")
+    try:
+        report = msgspec.json.decode(text, type=Report)
+    except (msgspec.MsgspecError, RecursionError) as error:
+        raise MeasureError(f"iperf3's report is not whole: {error}") from error
+    _check(report)
+    return report
+
+
+def failure(text: str) -> str | None:
+    """The error it prints itself; None where there is none, or no whole document."""
+    try:
+        error = msgspec.json.decode(text, type=_Failed).error
+    except (msgspec.MsgspecError, RecursionError):
+        return None
+    if error == _SECOND and (earlier := re.search(r'"error":\s*"([^"]+)"', text)):
+        error = earlier[1]
+    return None if error is None else error.removeprefix("error - ") or "failed"
+
+
+def began(text: str) -> bool:
+    """Whether both ends agreed to begin, whatever came of it."""
+    return '"test_start"' in text
+
+
+def _check(report: Report) -> None:
+    """Raises MeasureError where the numbers cannot be."""
+    if not report.intervals:
+        raise MeasureError("iperf3's report has no intervals")
+    stamp = report.start.timestamp
+    if not 0 < stamp.timesecs < _LARGEST or abs(stamp.seconds - stamp.timesecs) > 1:
+        raise MeasureError("iperf3's report does not say when it began")
+    for interval in report.intervals:
+        for stream in interval.streams:
+            _check_stream(stream)
+    for earlier, later in pairwise((_BEFORE, *report.intervals)):
+        _check_gap(earlier, later)
+
+
+def _check_gap(earlier: Interval, later: Interval) -> None:
+    """One stream after the other: with hundreds of threads, they are some 100 ms apart."""
+    count = len(later.streams)
+    if not count or len(earlier.streams) not in (0, count):
+        raise MeasureError("iperf3's report has an interval without all streams")
+    ends = [stream.end for stream in earlier.streams] or [0.0] * count
+    for end, stream in zip(ends, later.streams, strict=True):
+        if abs(stream.start - end) > _GAP:
+            raise MeasureError(f"iperf3's report has a gap between {end:g} and {stream.start:g} s")
+
+
+def _check_stream(stream: Stream) -> None:
+    numbers = (value for value in msgspec.structs.astuple(stream) if value is not None)
+    if not all(abs(number) < _LARGEST for number in numbers):
+        raise MeasureError("iperf3's report has numbers that are none")
+    seconds = stream.end - stream.start
+    counts = (stream.bytes, stream.packets or 0, stream.retransmits or 0, stream.rtt or 0)
+    if seconds < 0 or min(counts) < 0:
+        raise MeasureError("iperf3's report has negative numbers")
+    if abs(seconds - stream.seconds) > _GAP:
+        raise MeasureError(f"iperf3's report has {stream.seconds:g} s where {seconds:g} s went by")
+    if stream.bytes * 8 / max(seconds, _SHORTEST) > _FASTEST:
+        raise MeasureError("iperf3's report has a rate that no network has")
+
+
+def first(interval: Interval) -> float:
+    """When it starts, in seconds since the test did."""
+    return fmean(stream.start for stream in interval.streams)
+
+
+def last(interval: Interval) -> float:
+    """When it ends."""
+    return fmean(stream.end for stream in interval.streams)
+
+
+def middle(interval: Interval) -> float:
+    """Half-way between."""
+    return (first(interval) + last(interval)) / 2

@@ -1,0 +1,93 @@
+"""What netperf prints with ``-k``: one KEY=VALUE to a line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from vnicaudit.bench.engines._netperf.command import SELECTORS, TESTS, burst
+from vnicaudit.errors import MeasureError
+from vnicaudit.model.measurement import Workload
+
+_NUMBER = re.compile(r"\d{1,18}(\.\d{1,9})?", re.ASCII)
+_UNKNOWN = re.compile(r"-1(\.0+)?", re.ASCII)
+_UNITS = "10^3bits/s"
+_AGREE = 0.05
+"""Share by which a rate and its bytes may differ: netperf rounds the time to 10 ms."""
+_ANSWERED = 0.9
+"""Share of the time that requests have to take up altogether."""
+
+
+class Output:
+    """The selectors' values. Asking for one raises MeasureError where it is no number."""
+
+    def __init__(self, text: str) -> None:
+        self.texts = _texts(text)
+
+    def number(self, name: str) -> float:
+        """A value."""
+        text = self.texts[name]
+        if _NUMBER.fullmatch(text) is None:
+            raise MeasureError(f"netperf's {name} is {text[:40]!r}")
+        return float(text)
+
+    def measured(self, name: str) -> float | None:
+        """A value that netperf writes as -1 where it does not have it."""
+        return None if _UNKNOWN.fullmatch(self.texts[name]) else self.number(name)
+
+
+def read(text: str, workload: Workload) -> Output:
+    """What a test printed. Raises MeasureError where it is not all there, is of another test, or
+    contradicts itself."""
+    output = Output(text)
+    test = TESTS[workload.pattern]
+    said = (output.texts["PROTOCOL"], output.texts["DIRECTION"], output.texts["THROUGHPUT_UNITS"])
+    if said != (test.protocol, test.says, _UNITS):
+        raise MeasureError(f"netperf ran another test: {' '.join(said)[:80]}")
+    if output.number("ELAPSED_TIME") <= 0:
+        raise MeasureError("netperf measured for no time")
+    if test.direction == "both":
+        _check_requests(output, workload)
+    else:
+        _check_stream(output, test.received)
+    return output
+
+
+def _texts(text: str) -> Mapping[str, str]:
+    found: dict[str, str] = {}
+    for line in text.splitlines():
+        name, equals, value = line.partition("=")
+        if equals and name in SELECTORS:
+            if name in found:
+                raise MeasureError(f"netperf printed {name} twice")
+            found[name] = value.strip()
+    missing = next((name for name in SELECTORS if name not in found), None)
+    if missing is not None or not text.endswith("\n"):
+        raise MeasureError(f"netperf's result is not whole{_last(text, missing)}")
+    return found
+
+
+def _last(text: str, missing: str | None) -> str:
+    """What it said instead, as the end of a sentence."""
+    lines = [line.strip() for line in text.splitlines() if line.strip() and "=" not in line]
+    return f": {lines[-1][:200]}" if lines else f": no {missing}" if missing else ""
+
+
+def _check_stream(output: Output, received: str) -> None:
+    rate = output.number(f"{received}_RECV_THROUGHPUT") * 1000
+    carried = output.number(f"{received}_BYTES_RECVD") * 8 / output.number("ELAPSED_TIME")
+    if rate <= 0 or carried <= 0:
+        raise MeasureError("netperf: nothing was received")
+    if abs(rate - carried) > _AGREE * rate:
+        raise MeasureError("netperf's rate is not that of its bytes and time")
+
+
+def _check_requests(output: Output, workload: Workload) -> None:
+    """A lost datagram stops UDP_RR for good, and the rate it prints is over the whole time."""
+    if output.number("BURST_SIZE") != burst(workload):
+        raise MeasureError("netperf was built without --enable-burst")
+    rate = output.number("TRANSACTION_RATE")
+    if rate <= 0 or output.number("MEAN_LATENCY") <= 0:
+        raise MeasureError("netperf: no request was answered")
+    if rate * output.number("MEAN_LATENCY") / 1e6 < _ANSWERED * (burst(workload) + 1):
+        raise MeasureError("netperf waited for an answer that did not come")

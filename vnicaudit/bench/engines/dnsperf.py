@@ -1,0 +1,185 @@
+"""DNS queries by dnsperf, to the DNS server that the target runs already.
+
+Patterns: ``max``, as fast as answers come back; ``capacity``, the highest rate at which at most
+0.5 % of the queries get no answer, by search; ``rate``, how long answers take at a fixed rate.
+
+dnsperf has only so many queries outstanding (-q). Where nearly all these places were taken all the
+time (Little's law: answered per second x latency, and lost ones for as long as the timeout), it
+was the answers that held it back, and what it did not send counts as not answered. Where they were
+not, what it did not send is its own limit, and says nothing of the target. Seen with 2.10 against
+servers of known speed: 97 % to 100 % of the places beyond the server's limit, below 60 % else.
+
+Its exit code is 0 with every query lost, so only a whole block of statistics with answers in it
+counts; latencies leave out the lost, so they never come without the loss.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+
+from vnicaudit.bench.contract import Ends, Measured, Needs, Tool
+from vnicaudit.bench.engines import _dnsperf_options as options
+from vnicaudit.bench.engines._dnsperf_batch import Batch, Job, must_answer
+from vnicaudit.bench.engines._dnsperf_text import percentile
+from vnicaudit.bench.search import Limits, Searched, Trial, search
+from vnicaudit.errors import MeasureError, UsageError
+from vnicaudit.model.measurement import Workload
+
+_LATENCIES = ("latency_mean", "latency_p50", "latency_p99", "latency_p999", "latency_max")
+
+PATTERNS: Mapping[str, tuple[str, ...]] = {
+    "max": ("query_rate", *_LATENCIES, "loss"),
+    "capacity": ("query_rate",),
+    "rate": (*_LATENCIES, "loss", "query_rate"),
+}
+
+_PERCENTILES = {"latency_p50": 0.5, "latency_p99": 0.99, "latency_p999": 0.999}
+_OFFERED = 0.98
+_BUSY = 95.0
+"""Per cent of one CPU at which a thread is the limit."""
+
+
+def needs(workload: Workload) -> Needs:
+    """dnsperf at the peer, whatever is run (for RHEL it is in EPEL)."""
+    del workload
+    return Needs(peer=(Tool("dnsperf", {"apt": "dnsperf", "dnf": "dnsperf"}),))
+
+
+def check(workload: Workload) -> None:
+    """Raises UsageError where dnsperf cannot do this."""
+    if workload.pattern not in PATTERNS:
+        known = ", ".join(PATTERNS)
+        raise UsageError(
+            f"workload {workload.id}: dnsperf has no pattern {workload.pattern!r}: {known}"
+        )
+    options.check_shape(workload, options.asked(workload))
+
+
+def measure(workload: Workload, ends: Ends) -> Measured:
+    """One run, or one search."""
+    job = Job(workload, ends)
+    try:
+        if workload.pattern == "capacity":
+            return _capacity(job)
+        return _steady(job)
+    except MeasureError as error:
+        return Measured(error=str(error), raw=tuple(job.raw), details=job.details)
+
+
+def _steady(job: Job) -> Measured:
+    """Patterns ``max`` and ``rate``: a warm-up that does not count, and the run."""
+    workload, count = job.workload, job.workload.generators
+    rate = None if workload.rate is None else round(workload.rate / count)
+    places = options.places(job.asked, count, workload.rate)
+    if workload.warmup:
+        must_answer(job.run(options.Load(workload.warmup, rate, places), look=False), job)
+    job.completed = 0
+    batch = job.run(options.Load(workload.seconds, rate, places), look=True)
+    must_answer(batch, job)
+    job.details |= _steady_details(batch)
+    return Measured(
+        values=_values(batch),
+        details=job.details,
+        seconds=max(one.seconds for one in batch.each),
+        transactions=float(job.completed),
+        generator_cpu=batch.busiest,
+        generator_limited=_limited(batch, rate),
+        raw=tuple(job.raw),
+    )
+
+
+def _limited(batch: Batch, rate: int | None) -> bool:
+    """Unthrottled, dnsperf either waits for answers or is itself the limit."""
+    if rate is None:
+        return not batch.held_back or (batch.busiest or 0) >= _BUSY
+    short = batch.total("sent") < _OFFERED * rate * len(batch.each) * batch.seconds
+    return short and not batch.held_back
+
+
+def _values(batch: Batch) -> dict[str, float]:
+    completed = batch.total("completed")
+    tails = {name: percentile(batch.each, share) for name, share in _PERCENTILES.items()}
+    return {
+        "query_rate": sum(one.rate for one in batch.each),
+        "latency_mean": sum(one.completed * one.mean for one in batch.each) / completed,
+        **{name: value for name, value in tails.items() if value is not None},
+        "latency_max": max(one.most for one in batch.each),
+        "loss": 100 * batch.total("lost") / batch.total("sent"),
+    }
+
+
+def _steady_details(batch: Batch) -> dict[str, str | float | int | bool | None]:
+    return {
+        "outstanding": batch.places,
+        "outstanding_taken": round(100 * batch.taken, 1),
+        "paced_by_answers": batch.held_back,
+        "offered": round(batch.total("sent") / batch.seconds, 1),
+        "connections_made": _attempts(batch),
+        "unexpected_answers": batch.total("unexpected"),
+    }
+
+
+def _attempts(batch: Batch) -> int | None:
+    counts = [one.attempts for one in batch.each if one.attempts is not None]
+    return sum(counts) if counts else None
+
+
+def _capacity(job: Job) -> Measured:
+    """A run at full speed, and the search from what was answered then."""
+    first = _full_speed(job)
+    latency = min(one.least for one in first.each) / 1e6
+    rate = first.total("useful") / first.seconds
+    began = time.monotonic()
+    limits = Limits(timeout_s=float(job.asked.search_seconds))
+    found = search(lambda load, _: _trial(job, load, latency, limits), rate, limits=limits)
+    job.details |= _capacity_details(found, time.monotonic() - began)
+    if not found.complete or not found.lower:
+        raise MeasureError(f"the search found no rate: {found.reason}")
+    busy = (first.busiest or 0) >= _BUSY and found.rate >= _NEAR * rate
+    return Measured(
+        values={"query_rate": found.rate},
+        details=job.details,
+        transactions=float(job.completed),
+        generator_cpu=first.busiest,
+        generator_limited=found.generator_limited or busy,
+        raw=tuple(job.raw),
+    )
+
+
+_NEAR = 0.9
+"""Where the search ends this near to full speed, what limited that limited this."""
+_FULL_SPEED = 2.0
+"""Seconds, at least, for the busiest thread to be seen."""
+
+
+def _full_speed(job: Job) -> Batch:
+    places = options.places(job.asked, job.workload.generators, None)
+    load = options.Load(max(_FULL_SPEED, job.workload.warmup), None, places)
+    batch = job.run(load, look=True)
+    must_answer(batch, job)
+    return batch
+
+
+def _trial(job: Job, load: float, latency: float, limits: Limits) -> Trial:
+    """One trial of the search; where answers held the generators back, all was offered."""
+    count = job.workload.generators
+    places = options.places(job.asked, count, load, latency)
+    rate = max(round(load / count), 1)
+    batch = job.run(options.Load(limits.trial_seconds, rate, places), look=False)
+    offered = batch.total("sent") / batch.seconds
+    if batch.held_back:
+        offered = max(offered, load)
+    return Trial(load, offered, batch.total("useful") / batch.seconds, batch.seconds)
+
+
+def _capacity_details(
+    found: Searched, seconds: float
+) -> dict[str, str | float | int | bool | None]:
+    return {
+        "lower": found.lower,
+        "upper": found.upper,
+        "trials": len(found.trials),
+        "search_seconds": round(seconds, 1),
+        "search": found.reason,
+    }

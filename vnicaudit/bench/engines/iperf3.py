@@ -1,0 +1,50 @@
+"""iperf3: TCP and UDP streams, both ways, and the packet rate that UDP bears.
+
+The server runs on the target, the client on the peer: what the target receives (``rx``) is a plain
+client, what it sends (``tx``) is ``-R``, ``both`` is ``--bidir``. A ``rate`` is that of all streams
+together, of ``tcp`` and ``udp`` in bit/s, of ``udp-pps`` in packets per second; of ``both``, each
+way. ``udp-pps`` without a rate is a search for the highest at which at most 0.5 % is lost, with a
+payload of 18 bytes (a frame of 64) unless ``size`` says otherwise.
+
+More than 125 streams are split over as many servers as it takes, on consecutive ports.
+
+``options``: ``congestion``, ``window``, ``mss``, ``dscp`` as iperf3 takes them, ``zerocopy`` and
+``ipv6`` (``yes``), ``bind_dev`` (the target's NIC), ``bind`` (``yes``: the server listens on the
+target's address alone, which UDP to one of several addresses needs), ``port`` (the first of the
+servers'; otherwise one between 20000 and 32000).
+"""
+
+from __future__ import annotations
+
+from vnicaudit.bench.contract import Ends, Measured, Needs
+from vnicaudit.bench.engines._iperf3 import checks, command, pairs, places, result
+from vnicaudit.bench.engines._iperf3.rate_search import measure_packet_rate
+from vnicaudit.errors import MeasureError
+from vnicaudit.model.measurement import Workload
+
+PATTERNS = {
+    "tcp": ("goodput",),
+    "udp": ("goodput", "loss"),
+    "udp-pps": ("packet_rate",),
+}
+
+
+def needs(workload: Workload) -> Needs:  # noqa: ARG001  (other engines need to know)
+    """iperf3 at both ends."""
+    return Needs(target=(places.IPERF3,), peer=(places.IPERF3,))
+
+
+def check(workload: Workload) -> None:
+    """Raises UsageError where iperf3 cannot run it as written."""
+    checks.check(workload, PATTERNS)
+
+
+def measure(workload: Workload, ends: Ends) -> Measured:
+    """One run, or one search."""
+    plan = command.plan(workload, places.place(ends.target), places.place(ends.peer))
+    try:
+        if workload.pattern == "udp-pps" and workload.rate is None:
+            return measure_packet_rate(plan, ends)
+        return result.measured(plan, pairs.run(plan, ends))
+    except MeasureError as error:
+        return Measured(error=str(error))

@@ -1,0 +1,185 @@
+"""CPU time of a machine during a run, what its hypervisor took of it, and how long a quota held it
+back.
+
+The kernel counts in ``/proc/stat`` (Documentation/filesystems/proc.rst) in ticks, ``getconf
+CLK_TCK`` of them a second: 100 on all architectures QEMU's guests have (USER_HZ in
+include/asm-generic/param.h), so a run of 10 s is known to 0.1 % of a CPU. What a guest of that
+machine ran is in *user* already (account_guest_time in kernel/sched/cputime.c).
+
+Quotas: ``throttled_usec`` of ``cpu.stat`` in cgroup v2 (Documentation/admin-guide/cgroup-v2.rst),
+``throttled_time`` in nanoseconds in v1 (Documentation/scheduler/sched-bwc.rst), for the group the
+programs run in and all above it. The kernel adds up what each CPU was held back, so several
+threads count for more than one second a second.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from vnicaudit.bench.contract import Endpoint
+from vnicaudit.bench.facts.sections import Section, ask, text_of
+from vnicaudit.errors import MeasureError
+
+USER_HZ = 100
+"""Where there is no ``getconf``."""
+
+CLOCK = """
+part uptime; cat /proc/uptime
+part ticks; getconf CLK_TCK 2>/dev/null || echo
+part boot; cat /proc/sys/kernel/random/boot_id
+"""
+"""Sections that :func:`clock` reads; what is read right after is of the same moment."""
+
+_SCRIPT = (
+    CLOCK
+    + r"""
+part stat; head -n 1 /proc/stat
+throttle() { # MOUNT PATH: of a group and of all above it
+    path=${2%/}
+    case $path in */..*) path= ;; esac
+    [ -d "$1$path" ] || path=
+    while :; do
+        if [ -r "$1$path/cpu.stat" ]; then
+            part "throttle $1$path"
+            head -c 2048 "$1$path/cpu.stat"
+        fi
+        [ -n "$path" ] || break
+        path=${path%/*}
+    done
+}
+while IFS=: read -r number controllers path; do
+    case ,$controllers, in
+        ,,) throttle /sys/fs/cgroup "$path" ;;
+        *,cpu,*) throttle /sys/fs/cgroup/cpu "$path" ;;
+    esac
+done </proc/self/cgroup
+"""
+)
+_STAT = re.compile(r"cpu((?: +[0-9]+){8,})\n")
+_THROTTLED = re.compile(r"^throttled_(usec|time) ([0-9]+)\n", re.MULTILINE)
+_UPTIME = re.compile(r"([0-9]+\.[0-9]+) [0-9]+\.[0-9]+\n")
+
+
+class Clock(NamedTuple):
+    """When something was read: seconds since this boot, and which boot that is. ``ticks``: of CPU
+    time, in a second."""
+
+    uptime: float
+    ticks: int
+    boot: str
+
+
+class Ticks(NamedTuple):
+    """The first eight columns of ``/proc/stat``, for all CPUs. Guests are in ``user``, ``nice``."""
+
+    user: int
+    nice: int
+    system: int
+    idle: int
+    iowait: int
+    irq: int
+    softirq: int
+    steal: int
+
+    @property
+    def busy(self) -> int:
+        """CPU time that was used here. What the hypervisor took was not."""
+        return self.user + self.nice + self.system + self.irq + self.softirq
+
+
+class Reading(NamedTuple):
+    """A machine at one moment. ``throttled``: cgroup -> seconds; empty where none could be seen."""
+
+    clock: Clock
+    ticks: Ticks
+    throttled: dict[str, float]
+
+
+class Used(NamedTuple):
+    """Between two readings. ``busy`` in microseconds, ``steal`` and ``throttled`` in per cent, the
+    window in seconds; None: the readings cannot tell. ``boot``: of that machine; empty: unknown."""
+
+    busy: float | None = None
+    steal: float | None = None
+    throttled: float | None = None
+    seconds: float | None = None
+    boot: str = ""
+
+
+def read_cpu(endpoint: Endpoint) -> Reading:
+    """The machine that an endpoint is on: in a container, the whole machine, but the container's
+    quotas. Raises EndpointError, MeasureError (no Linux, no ``/proc``)."""
+    return reading(ask(endpoint, _SCRIPT))
+
+
+def reading(sections: Sequence[Section]) -> Reading:
+    """What the script printed. Raises MeasureError."""
+    return Reading(clock(sections), ticks(text_of(sections, "stat")), _throttled(sections))
+
+
+def clock(sections: Sequence[Section]) -> Clock:
+    """Of the sections of :data:`CLOCK`. Raises MeasureError."""
+    uptime = _UPTIME.fullmatch(text_of(sections, "uptime"))
+    if uptime is None:
+        raise MeasureError("/proc/uptime is not what Linux writes")
+    per_second = text_of(sections, "ticks").strip()
+    known = int(per_second) if re.fullmatch(r"[1-9][0-9]{0,5}", per_second) else USER_HZ
+    return Clock(float(uptime[1]), known, text_of(sections, "boot").strip())
+
+
+def ticks(line: str) -> Ticks:
+    """The first line of ``/proc/stat``. Raises MeasureError."""
+    found = _STAT.fullmatch(line)
+    if found is None:
+        raise MeasureError("/proc/stat is not what Linux writes")
+    return Ticks(*(int(number) for number in found[1].split()[:8]))
+
+
+def throttled_seconds(text: str) -> float:
+    """Of a ``cpu.stat``; 0 where its group can have no quota, and so no such line."""
+    found = _THROTTLED.search(text)
+    if found is None:
+        return 0.0
+    return int(found[2]) / (1e6 if found[1] == "usec" else 1e9)
+
+
+def _throttled(sections: Sequence[Section]) -> dict[str, float]:
+    return {
+        section.name.partition(" ")[2]: throttled_seconds(section.text)
+        for section in sections
+        if section.name.startswith("throttle ")
+    }
+
+
+def used(before: Reading, after: Reading) -> Used:
+    """What happened between two readings of one machine; nothing is known of one that was
+    booted in between, or whose counters went back (a guest that was migrated)."""
+    window = after.clock.uptime - before.clock.uptime
+    boot = after.clock.boot
+    if before.clock.boot != boot or window <= 0:
+        return Used()
+    throttled = _held_back(before.throttled, after.throttled, window)
+    spent = Ticks(*(late - early for early, late in zip(before.ticks, after.ticks, strict=True)))
+    # idle and iowait may shrink (proc.rst); these here never should
+    if min(spent.busy, spent.user, spent.system, spent.steal) < 0:
+        return Used(throttled=throttled, seconds=window, boot=boot)
+    busy = spent.busy * 1e6 / after.clock.ticks
+    return Used(busy, _steal(spent), throttled, window, boot)
+
+
+def _steal(spent: Ticks) -> float | None:
+    """Per cent of all CPU time there was, idle time too, as top and vmstat show it."""
+    there_was = spent.busy + spent.steal + max(spent.idle, 0) + max(spent.iowait, 0)
+    return 100 * spent.steal / there_was if there_was else None
+
+
+def _held_back(before: dict[str, float], after: dict[str, float], window: float) -> float | None:
+    """Per cent of the window, of the group that was held back most. Groups that are not in both
+    (each SSH session has its own) cannot be told; those above them can."""
+    both = before.keys() & after.keys()
+    if not both:
+        return None
+    longest = max(after[name] - before[name] for name in both)
+    return min(100.0, max(0.0, 100 * longest / window))

@@ -1,0 +1,91 @@
+"""The QEMU process of a domain, at the endpoint of its hypervisor."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from vnicaudit.bench.contract import Endpoint
+from vnicaudit.bench.facts.processes import process
+from vnicaudit.bench.facts.sections import Section, ask
+from vnicaudit.errors import MeasureError, TargetError
+from vnicaudit.model.nic import RunningNic
+from vnicaudit.model.running import RunningQemu
+from vnicaudit.platforms.qemu.read import read_text
+
+_SCRIPT = r"""
+for folder in /proc/[0-9]*; do
+    found=
+    # read drops the NUL bytes between arguments
+    while { IFS= read -r line || [ -n "$line" ]; }; do
+        case $line in *qemu*"$1"* | *kvm*"$1"*) found=yes ;; esac
+    done 2>/dev/null <"$folder/cmdline"
+    [ -n "$found" ] || continue
+    part "stat ${folder#/proc/}"
+    cat "$folder/stat"
+    part "cmdline ${folder#/proc/}"
+    # NUL does not pass through every transport
+    head -c 1048576 "$folder/cmdline" | tr '\000\n' '\n\036'
+done 2>/dev/null
+"""
+_MOST = 1024
+
+
+class GuestProcess(NamedTuple):
+    """``started``: ticks after boot. ``vhost``: its NIC's packets go through vhost workers of the
+    kernel. ``busy_poll``: they go through a process that polls (vhost-user)."""
+
+    pid: int
+    started: int
+    vhost: bool
+    busy_poll: bool
+
+
+def find_guest(endpoint: Endpoint, domain: str, mac: str | None = None) -> GuestProcess | None:
+    """The QEMU of the domain with this UUID or name; None where there is none, or where several
+    look like it. ``mac``: the NIC in question; None: any. Raises EndpointError, MeasureError."""
+    sections = ask(endpoint, _SCRIPT, domain)
+    found = [(pid, qemu) for pid, qemu in _running(sections) if domain in (qemu.uuid, qemu.name)]
+    if len(found) > 1:
+        found = [(pid, qemu) for pid, qemu in found if _nics(qemu, mac)]
+    if len(found) != 1:
+        return None
+    ((pid, qemu),) = found
+    return _guest(qemu, process(_text(sections, f"stat {pid}")).started, pid, mac)
+
+
+def _running(sections: Sequence[Section]) -> Iterator[tuple[int, RunningQemu]]:
+    """Every QEMU whose command line can be understood; anything else that has the domain in its
+    arguments (a virsh, a grep) is left out."""
+    for section in sections[:_MOST]:
+        kind, _space, pid = section.name.partition(" ")
+        if kind != "cmdline":
+            continue
+        data = section.text.replace("\n", "\0").replace("\036", "\n").encode()
+        try:
+            yield from ((int(pid), qemu) for qemu in read_text(data, target="", file=None))
+        except TargetError:
+            continue
+
+
+def _nics(qemu: RunningQemu, mac: str | None) -> tuple[RunningNic, ...]:
+    """Those with that MAC; all where it is not known which."""
+    return tuple(nic for nic in qemu.nics if mac is None or (nic.mac or "").lower() == mac.lower())
+
+
+def _guest(qemu: RunningQemu, started: int, pid: int, mac: str | None) -> GuestProcess:
+    """A NIC that is not on the command line was plugged in later: any of the others may tell."""
+    nics = _nics(qemu, mac) or qemu.nics
+    return GuestProcess(
+        pid,
+        started,
+        vhost=any(nic.vhost for nic in nics),
+        busy_poll=any(nic.backend == "vhost-user" for nic in nics),
+    )
+
+
+def _text(sections: Sequence[Section], name: str) -> str:
+    for section in sections:
+        if section.name == name:
+            return section.text
+    raise MeasureError("a process ended while it was looked at")

@@ -1,0 +1,126 @@
+"""CPU time of one guest on its hypervisor: QEMU with all its threads, and the vhost workers.
+
+What QEMU used is read from ``/proc/PID/stat``, not added up from its threads: a thread that ends
+takes its time with it, but the process keeps it (signal->utime; fs/proc/array.c), and QEMU's pool
+of I/O threads ends and starts threads all the time.
+
+vhost workers are threads of QEMU since Linux 6.4 (vhost_task, commit 6e890c5d5021; clone with
+CLONE_THREAD), so that sum has them. Before, and again where vhost is told so (``fork_owner``,
+commit 7d9896e9f6d0), each is a kernel thread of its own, a child of kthreadd: these are added.
+Both are named ``vhost-PID`` after the process that opened the device; the number is the host's,
+so in a container only the threads of QEMU itself can be known by it. Nothing is counted twice:
+a thread of QEMU is never added.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from vnicaudit.bench.contract import Endpoint
+from vnicaudit.bench.facts.cpu import CLOCK, Clock, clock
+from vnicaudit.bench.facts.guest_process import GuestProcess
+from vnicaudit.bench.facts.processes import Process, process
+from vnicaudit.bench.facts.sections import Section, ask, text_of
+
+_SCRIPT = (
+    CLOCK
+    + r"""
+part process; cat "/proc/$1/stat"
+for folder in "/proc/$1"/task/[0-9]* /proc/[0-9]*; do
+    { read -r name <"$folder/comm"; } 2>/dev/null || continue
+    case $folder,$name in
+        */task/*,vhost-[0-9]*) part thread ;;
+        *,"vhost-$1") part worker ;;
+        *) continue ;;
+    esac
+    cat "$folder/stat" 2>/dev/null
+done
+"""
+)
+
+
+class QemuReading(NamedTuple):
+    """A guest's QEMU at one moment. ``threads``: vhost workers that are threads of QEMU;
+    ``workers``: those that are kernel threads. Both by thread id."""
+
+    clock: Clock
+    process: Process
+    threads: dict[int, Process]
+    workers: dict[int, Process]
+
+
+class HostUse(NamedTuple):
+    """Microseconds: all of it, and of that the vhost workers'; in how many seconds; on which boot
+    of the hypervisor. None: it cannot be told."""
+
+    total: float | None = None
+    vhost: float | None = None
+    seconds: float | None = None
+    boot: str = ""
+
+
+def read_qemu(endpoint: Endpoint, guest: GuestProcess) -> QemuReading | None:
+    """That process now; None where it has ended, or another has its id. Raises EndpointError,
+    MeasureError."""
+    found = qemu_reading(ask(endpoint, _SCRIPT, str(guest.pid)))
+    return found if found is not None and found.process.started == guest.started else None
+
+
+def qemu_reading(sections: Sequence[Section]) -> QemuReading | None:
+    """What the script printed; None where there is no such process. Raises MeasureError."""
+    line = text_of(sections, "process")
+    if not line:
+        return None
+    threads = _by_id(sections, "thread")
+    workers = {tid: found for tid, found in _by_id(sections, "worker").items() if found.kernel}
+    return QemuReading(
+        clock(sections),
+        process(line),
+        threads,
+        {tid: found for tid, found in workers.items() if tid not in threads},
+    )
+
+
+def _by_id(sections: Sequence[Section], name: str) -> dict[int, Process]:
+    """Threads that ended while they were looked at have no text."""
+    found = (process(item.text) for item in sections if item.name == name and item.text)
+    return {item.id: item for item in found}
+
+
+def host_use(before: QemuReading, after: QemuReading, *, vhost: bool) -> HostUse:
+    """What was used between two readings of one guest. ``vhost``: it is known to have vhost
+    workers; where none can be seen then (in a container, on a kernel where they are no threads of
+    QEMU), what is seen is not all, and nothing is told."""
+    boot = after.clock.boot
+    if not _same(before.process, after.process) or before.clock.boot != boot:
+        return HostUse()
+    if vhost and not (after.threads or after.workers):
+        return HostUse(boot=boot)
+    each = 1e6 / after.clock.ticks
+    workers = _spent(before.workers, after.workers)
+    process = after.process.spent - before.process.spent
+    total, vhost_part = process + workers, _spent(before.threads, after.threads) + workers
+    window = after.clock.uptime - before.clock.uptime
+    return HostUse(total * each, vhost_part * each, window, boot)
+
+
+def _spent(before: dict[int, Process], after: dict[int, Process]) -> int:
+    """Ticks. One that was not there before began in between; what one spent that is there no
+    longer (its NIC was unplugged) is not known."""
+    return sum(now.spent - _earlier(before.get(tid), now) for tid, now in after.items())
+
+
+def _earlier(before: Process | None, after: Process) -> int:
+    return before.spent if before is not None and _same(before, after) else 0
+
+
+def _same(before: Process, after: Process) -> bool:
+    return (before.id, before.started) == (after.id, after.started)
+
+
+def workers_are(reading: QemuReading) -> str | None:
+    """``task`` (threads of QEMU) or ``kthread``; None where there is no vhost worker."""
+    if reading.threads:
+        return "task"
+    return "kthread" if reading.workers else None

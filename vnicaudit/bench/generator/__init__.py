@@ -1,0 +1,1 @@
+"""Our own request and response generator, and its latency histogram."""

@@ -1,0 +1,90 @@
+"""The command line.
+
+    server --token T --deadline S --port-file F [--listen A] [--port P]
+    port F
+    client --token T --deadline S --connect A --port P --mode rr --size 200 --answer 1000
+           --connections 50 --seconds 10 [--warmup 2] [--rate R] [--workers W]
+
+``port`` waits for the server's file and prints the port in it. The others print their result when
+all is over: one line of JSON, with what went wrong in its ``error``.
+"""
+
+import argparse
+import json
+import os
+import signal
+import sys
+import time
+from typing import Any
+
+from .client import measure
+from .server import serve
+from .task import PATIENCE, SIGNALS, TOKEN, Failure, clock
+
+
+def options_of(argv: "list[str]") -> argparse.Namespace:
+    """The command line, read."""
+    parser = argparse.ArgumentParser(prog="vnicaudit-rr")
+    parser.add_argument("role", choices=("server", "port", "client"))
+    parser.add_argument("file", nargs="?", default="")
+    for name in ("token", "listen", "connect", "port-file", "mode"):
+        parser.add_argument("--" + name, default="")
+    for name in ("port", "size", "answer", "connections", "workers"):
+        parser.add_argument("--" + name, type=int, default=0)
+    for name in ("deadline", "warmup", "seconds", "rate"):
+        parser.add_argument("--" + name, type=float, default=0.0)
+    options = parser.parse_args(argv)
+    if options.role != "port" and (len(options.token) != TOKEN or options.deadline <= 0):
+        parser.error(f"a token of {TOKEN} characters and a deadline are needed")
+    return options
+
+
+def port_of(path: str) -> str:
+    """Wait for the server's file; what it says, 0 for a server that could not listen."""
+    deadline = clock() + 2 * PATIENCE
+    while not os.path.exists(path):
+        if clock() > deadline:
+            raise Failure("the server does not listen")
+        time.sleep(0.02)
+    with open(path) as file:
+        return file.read()
+
+
+def give_up(number: int, frame: Any) -> None:  # noqa: ARG001
+    """A signal; SIGALRM is the deadline. What is begun is ended before a second one is heard."""
+    for each in SIGNALS:
+        signal.signal(each, signal.SIG_IGN)
+    raise Failure("it took too long" if number == signal.SIGALRM else "it was ended")
+
+
+def result_of(options: argparse.Namespace) -> "dict[str, Any]":
+    """What a role found, or the error."""
+    try:
+        found = serve(options) if options.role == "server" else measure(options)
+        return dict(found, error="")
+    except Failure as failure:
+        return {"error": str(failure)}
+    except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
+        return {"error": f"{type(error).__name__}: {error}"}
+
+
+def main(argv: "list[str]") -> int:
+    """Run one role. 0: it was done; 1: it was not, and the line printed says why."""
+    options = options_of(argv)
+    if options.role == "port":
+        try:
+            sys.stdout.write(port_of(options.file))
+        except Failure as failure:
+            sys.stderr.write(f"{failure}\n")
+            return 1
+        return 0
+    for number in SIGNALS:
+        signal.signal(number, give_up)
+    signal.alarm(int(options.deadline) + 1)
+    result = result_of(options)
+    sys.stdout.write(json.dumps(result) + "\n")
+    return 1 if result["error"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

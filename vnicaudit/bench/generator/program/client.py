@@ -1,0 +1,59 @@
+"""The client's end: says what is run, and prints what came of it."""
+
+import argparse
+import json
+import socket
+
+from .crew import Crew
+from .talk import line_of
+from .task import CONTROL, DATA, PATIENCE, Failure, Task
+from .worker import Report
+
+
+def measure(options: argparse.Namespace) -> Report:
+    """Run a task against a server: what was counted at both ends."""
+    task = Task(**{name: getattr(options, name) for name in Task._fields}).checked()
+    control = connected(options, CONTROL)
+    control.sendall(json.dumps(dict(task._asdict())).encode() + b"\n")
+    expect(control, b"accepted")
+    socks = [connected(options, DATA) for _ in range(task.connections)]
+    expect(control, b"ready")
+    crew = Crew(task, "client")
+    try:
+        control.sendall(b"start\n")
+        crew.hire(socks, control)
+        workers, line = crew.reports(control)
+        # the load goes on until the server's window is over as well
+        there = json.loads(line_of(control, line, PATIENCE).decode())
+    finally:
+        crew.end()
+    if any(worker["lost"] for worker in there["workers"]):
+        raise Failure("a connection was lost")
+    counts = merged(workers)
+    return {"counts": counts, "client": workers, "server": there["workers"]}
+
+
+def connected(options: argparse.Namespace, kind: bytes) -> socket.socket:
+    """A connection to the server that has shown its token."""
+    try:
+        sock = socket.create_connection((options.connect, options.port), PATIENCE)
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        sock.sendall(options.token.encode() + kind)
+    except OSError as error:
+        raise Failure(f"cannot connect: {error}") from error
+    return sock
+
+
+def expect(control: socket.socket, word: bytes) -> None:
+    """The server's next word is this one."""
+    if line_of(control, b"", 2 * PATIENCE) != word:
+        raise Failure("the server speaks another language")
+
+
+def merged(workers: "list[Report]") -> "list[list[int]]":
+    """Take the latencies out of the reports: one histogram of all, value and count."""
+    counts: dict[int, int] = {}
+    for worker in workers:
+        for bucket, count in worker.pop("counts", ()):
+            counts[bucket] = counts.get(bucket, 0) + count
+    return [[bucket, counts[bucket]] for bucket in sorted(counts)]

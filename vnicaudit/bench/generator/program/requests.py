@@ -1,0 +1,125 @@
+"""Requests and answers: a connection has one request on its way, or none."""
+
+import math
+import socket
+
+from .task import Failure, Task, clock
+from .worker import Link, Report, Worker
+
+
+class Requester(Worker):
+    """The client's end.
+
+    With a rate, a request's time runs from when it was to be sent, whether or not a connection
+    was free then: what waits is not left out of the latencies (no coordinated omission).
+    """
+
+    def __init__(
+        self, task: Task, socks: "list[socket.socket]", start: float, strict: bool
+    ) -> None:
+        super().__init__(task, socks, start, strict)
+        self.sum = self.longest = 0
+        self.counts: dict[int, int] = {}
+
+    def opened(self, link: Link) -> None:
+        """The first request."""
+        self.following(link, clock())
+
+    def following(self, link: Link, now: float) -> None:
+        """The next request, or a link that waits for it."""
+        if self.interval and self.due > now:
+            self.free.append(link)
+        else:
+            self.go(link, self.due if self.interval else now)
+
+    def go(self, link: Link, since: float) -> None:
+        """Send a request that was due at ``since``."""
+        self.take()
+        link.since = since
+        link.left = self.task.answer
+        link.unsent = self.task.size
+        self.push(link)
+
+    def readable(self, link: Link) -> bool:
+        """More of an answer."""
+        got = link.sock.recv_into(self.buffer, min(link.left or 1, len(self.buffer)))
+        if got > link.left:
+            raise Failure("an answer to no request: the other end is not this program")
+        link.left -= got
+        if got and not link.left:
+            now = clock()
+            if self.begin <= now < self.end:
+                self.count(int((now - link.since) * 1e9))
+            self.following(link, now)
+        return got > 0
+
+    def count(self, latency: int) -> None:
+        """Nanoseconds, to three digits: the lower edge of HdrHistogram's bucket."""
+        shift = max(latency.bit_length() - 11, 0)
+        bucket = latency >> shift << shift
+        self.counts[bucket] = self.counts.get(bucket, 0) + 1
+        self.transactions += 1
+        self.sum += latency
+        self.longest = max(self.longest, latency)
+
+    def stalled(self) -> bool:
+        """Silence is an error while an answer is awaited."""
+        return len(self.free) < len(self.links)
+
+    def report(self) -> Report:
+        """With latencies, and what had no answer yet: how many, and the age of the oldest."""
+        since = [link.since for link in self.links.values() if link.left]
+        due = 0
+        if self.interval and self.due < self.end:
+            due = math.ceil((self.end - self.due) / self.interval)
+            since.append(self.due)
+        self.bytes = self.transactions * (self.task.size + self.task.answer)
+        return dict(
+            super().report(),
+            sum=self.sum,
+            max=self.longest,
+            counts=sorted(self.counts.items()),
+            waiting=sum(link.left > 0 for link in self.links.values()) + due,
+            oldest=max(self.end - min(since), 0.0) if since else 0.0,
+        )
+
+
+class Responder(Worker):
+    """The server's end."""
+
+    def __init__(
+        self, task: Task, socks: "list[socket.socket]", start: float, strict: bool
+    ) -> None:
+        super().__init__(task._replace(rate=0.0), socks, start, strict)
+        self.message = memoryview(bytes(task.answer))
+
+    def opened(self, link: Link) -> None:
+        """The first request is awaited."""
+        link.left = self.task.size
+
+    def readable(self, link: Link) -> bool:
+        """More of a request; the answer, when that is all."""
+        got = link.sock.recv_into(self.buffer, min(link.left or 1, len(self.buffer)))
+        if got > link.left:
+            raise Failure("a request before the last one had its answer")
+        link.left -= got
+        if got and not link.left:
+            self.transactions += self.begin <= clock() < self.end
+            link.unsent = self.task.answer
+            self.push(link)
+        return got > 0
+
+    def push(self, link: Link) -> None:
+        """Send more of an answer; the next request is awaited, when that is all."""
+        super().push(link)
+        if not link.unsent:
+            link.left = self.task.size
+
+    def report(self) -> Report:
+        """With the bytes of requests and answers."""
+        self.bytes = self.transactions * (self.task.size + self.task.answer)
+        return super().report()
+
+    def stalled(self) -> bool:
+        """Never: the client sees to it."""
+        return False

@@ -1,0 +1,40 @@
+"""The control connection: lines, turn by turn."""
+
+import select
+import socket
+from typing import Any
+
+from .task import Failure, clock
+
+LONGEST = 16 << 20
+"""Bytes of a line."""
+
+
+def ready_of(sources: "list[Any]", deadline: float) -> "list[Any]":
+    """Those that can be read; Failure when it is too late."""
+    ready = select.select(sources, [], [], max(deadline - clock(), 0.0))[0]
+    if not ready:
+        raise Failure("the other end did not answer in time")
+    return ready
+
+
+def taken(control: socket.socket, had: int) -> bytes:
+    """More of a line from the other end."""
+    try:
+        more = control.recv(1 << 16)
+    except OSError:
+        more = b""
+    if not more:
+        raise Failure("the other end went away")
+    if had + len(more) > LONGEST:
+        raise Failure("the other end does not stop talking")
+    return more
+
+
+def line_of(control: socket.socket, had: bytes, seconds: float) -> bytes:
+    """The next line from the other end, without its end. The two take turns: only one is sent."""
+    deadline = clock() + seconds
+    while not had.endswith(b"\n"):
+        ready_of([control], deadline)
+        had += taken(control, len(had))
+    return had[:-1]

@@ -1,0 +1,214 @@
+"""One process and its connections: the loop that drives them, and the window that is counted."""
+
+import collections
+import json
+import os
+import select
+import socket
+import time
+from typing import Any, Dict, NamedTuple  # noqa: UP035  (Python 3.6)
+
+from .task import PATIENCE, Failure, Task, clock
+
+CHUNK = 256 << 10
+"""Bytes that are read at once, at most."""
+LATE = 0.001
+"""Seconds; a message that goes out later than that, though a connection was free, is late."""
+SPIN = 0.0002
+"""Seconds before a message is due in which the clock is watched: sleeping is not that exact."""
+
+Report = Dict[str, Any]  # noqa: UP006  (Python 3.6)
+
+
+class Mark(NamedTuple):
+    """An end of the window, and the CPU time that was had and waited for until then, seconds."""
+
+    at: float
+    ran: float
+    waited: float
+
+
+class Link:
+    """One connection: what is missing of the message that comes, and of the one that goes."""
+
+    __slots__ = ("fd", "left", "since", "sock", "unsent", "watched")
+
+    def __init__(self, sock: socket.socket) -> None:
+        sock.setblocking(False)
+        self.sock = sock
+        self.fd = sock.fileno()
+        self.left = self.unsent = self.watched = 0
+        self.since = 0.0
+
+
+class Worker:
+    """The links of one process, driven until they end, or the process is.
+
+    What is counted lies in [begin, end) of this machine's clock; the load goes on around it.
+    ``strict``: a link that ends is a failure (the client's side), else it is counted.
+    """
+
+    def __init__(
+        self, task: Task, socks: "list[socket.socket]", start: float, strict: bool
+    ) -> None:
+        self.task = task
+        self.strict = strict
+        self.begin = start + task.warmup
+        self.end = self.begin + task.seconds
+        self.poller = select.epoll()
+        self.links = {sock.fileno(): Link(sock) for sock in socks}
+        self.buffer = bytearray(min(CHUNK, max(task.size, task.answer)))
+        self.message = memoryview(bytes(task.size))
+        self.interval = task.connections / len(socks) / task.rate if task.rate else 0.0
+        self.start = self.due = self.progress = start
+        self.taken = self.bytes = self.transactions = self.lost = self.late = 0
+        self.free: collections.deque[Link] = collections.deque()
+        self.idle = 0.0
+        self.marks: list[Mark] = []
+
+    def run(self, pipe: int) -> None:
+        """Until every link has ended; the report goes to ``pipe`` when the window is over."""
+        for link in list(self.links.values()):
+            self.watch(link, select.EPOLLIN)
+            self.attempt(link, self.opened)
+        while self.links:
+            events = self.wait()
+            now = clock()
+            if now >= self.next_mark():
+                self.mark(now, pipe)
+            for fd, event in events:
+                self.attempt(self.links[fd], self.serve, event)
+            if events:
+                self.progress = now
+            elif now - self.progress > PATIENCE + 2 * self.interval and self.stalled():
+                raise Failure(f"nothing came or went for {PATIENCE:.0f} s")
+        if len(self.marks) < 2:
+            raise Failure("the connections ended before their time")
+
+    def wait(self) -> "list[tuple[int, int]]":
+        """What happened next; at most a tenth of a second is slept."""
+        now = clock()
+        if self.interval:
+            self.launch(now)
+        pause = min(0.1, max(self.next_mark() - now, 0.001))
+        if not self.free:
+            return self.poller.poll(pause)
+        pause = min(pause, self.due - now - SPIN)
+        if pause > 0:
+            # epoll's own timeout is whole milliseconds
+            select.select([self.poller], [], [], pause)
+            return self.poller.poll(0)
+        events = self.poller.poll(0)
+        if not events:
+            self.idle += clock() - now
+        return events
+
+    def launch(self, now: float) -> None:
+        """Send what is due, on links that are free."""
+        while self.free and self.due <= now:
+            self.late += now - self.due > LATE and self.begin <= now < self.end
+            self.progress = now
+            self.attempt(self.free.popleft(), self.go, self.due)
+
+    def attempt(self, link: Link, step: Any, *arguments: Any) -> None:
+        """Do a step on a link that may be broken, or not ready after all."""
+        try:
+            step(link, *arguments)
+        except BlockingIOError:
+            pass
+        except OSError:
+            self.ended(link)
+
+    def serve(self, link: Link, event: int) -> None:
+        """Do what a link is ready for."""
+        if event & select.EPOLLOUT:
+            self.writable(link)
+        if event & ~select.EPOLLOUT and not self.readable(link):
+            self.ended(link)
+
+    def ended(self, link: Link) -> None:
+        """The other end closed a link, or it broke."""
+        if self.strict:
+            raise Failure("a connection was lost")
+        if self.links.pop(link.fd, None):
+            self.lost += len(self.marks) < 2
+            link.sock.close()
+
+    def watch(self, link: Link, events: int) -> None:
+        """Ask for these events of a link."""
+        if link.watched != events:
+            change = self.poller.modify if link.watched else self.poller.register
+            change(link.fd, events)
+            link.watched = events
+
+    def push(self, link: Link) -> None:
+        """Send what the socket takes of the message."""
+        try:  # noqa: SIM105  (faster than contextlib.suppress)
+            link.unsent -= link.sock.send(self.message[len(self.message) - link.unsent :])
+        except BlockingIOError:
+            pass
+        self.watch(link, select.EPOLLIN | (select.EPOLLOUT if link.unsent else 0))
+
+    def take(self) -> None:
+        """One more message goes out: when the next one is due."""
+        self.taken += 1
+        self.due = self.start + self.taken * self.interval
+
+    def next_mark(self) -> float:
+        """When the window begins, ends; or never, after that."""
+        return (self.begin, self.end, float("inf"))[len(self.marks)]
+
+    def mark(self, now: float, pipe: int) -> None:
+        """Note the CPU time when the window begins, and when it ends; then report."""
+        self.marks.append(Mark(now, time.process_time() - self.idle, waited()))
+        if len(self.marks) == 2:
+            deliver(pipe, self.report())
+
+    def report(self) -> Report:
+        """What was counted. ``cpu``: share of the time that this process ran on a CPU, ``wait``:
+        that it could have run, and had none."""
+        first, last = self.marks
+        seconds = last.at - first.at
+        return {
+            "bytes": self.bytes,
+            "transactions": self.transactions,
+            "cpu": max(last.ran - first.ran, 0.0) / seconds,
+            "wait": max(last.waited - first.waited, 0.0) / seconds,
+            "lost": self.lost,
+            "late": self.late,
+        }
+
+    def opened(self, link: Link) -> None:
+        """Begin with a link."""
+
+    def go(self, link: Link, since: float) -> None:
+        """Send a message that was due at ``since``."""
+
+    def readable(self, link: Link) -> bool:
+        """Take what came; False: that was the end."""
+        return link.sock.recv_into(self.buffer) > 0
+
+    def writable(self, link: Link) -> None:
+        """The socket takes more of the message."""
+        self.push(link)
+
+    def stalled(self) -> bool:
+        """Whether silence is an error."""
+        return len(self.marks) < 2
+
+
+def waited() -> float:
+    """Seconds that this process was ready to run and did not (Documentation/scheduler/
+    sched-stats.rst, /proc/PID/schedstat); 0 where the kernel does not count them."""
+    try:
+        with open("/proc/self/schedstat") as file:
+            return int(file.read().split()[1]) / 1e9
+    except (OSError, ValueError, IndexError):
+        return 0.0
+
+
+def deliver(pipe: int, report: Report) -> None:
+    """Write a report's line, all of it."""
+    left = memoryview(json.dumps(report).encode() + b"\n")
+    while left:
+        left = left[os.write(pipe, left) :]

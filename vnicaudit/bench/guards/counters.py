@@ -1,0 +1,119 @@
+"""The target's NICs count no errors that they did not count before.
+
+``/proc/net/dev`` (net/core/net-procfs.c, ``dev_seq_printf_stats``), of the target's own network
+namespace; ``/proc/uptime`` behind it shows that all of it came. Dropped packets break no rail: a
+receiver that is overloaded on purpose drops, and the kernel counts packets of protocols that
+nobody there speaks as dropped too.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+import msgspec
+
+from vnicaudit.bench.contract import Ends
+from vnicaudit.bench.guards._programs import why_not
+from vnicaudit.errors import MeasureError
+from vnicaudit.model.measurement import GuardRail, Path
+
+_NUMBERS = 16
+_FEW = 10
+_SHARE = 0.001
+"""More errors than this of all packets, and more than a few, break the rail."""
+_MANY_DROPS = 0.01
+
+_HEAD = re.compile(r"Inter-\|[^\n]*\n face \|[^\n]*\n")
+_END = re.compile(r"\d+\.\d\d \d+\.\d\d\n\Z", re.MULTILINE)
+_LINE = re.compile(r" *([^\s:]+):((?: +\d+){16})")
+
+
+class Counters(NamedTuple):
+    """Of one interface, both directions."""
+
+    packets: int
+    errors: int
+    dropped: int
+
+
+class _State(msgspec.Struct, frozen=True):
+    """Interface -> packets, errors, dropped."""
+
+    counters: dict[str, Counters]
+
+
+def counters(text: str) -> dict[str, Counters]:
+    """Interface -> its counters, without ``lo``. Raises MeasureError for less than all of it."""
+    head, end = _HEAD.match(text), _END.search(text)
+    if head is None or end is None:
+        raise MeasureError("/proc/net/dev cannot be read")
+    found = {}
+    for line in text[head.end() : end.start()].splitlines():
+        read = _LINE.fullmatch(line)
+        if read is None:
+            raise MeasureError(f"/proc/net/dev has a line that is none: {line[:80]!r}")
+        numbers = [int(number) for number in read[2].split()]
+        found[read[1]] = _of(numbers)
+    found.pop("lo", None)
+    return found
+
+
+def _of(numbers: list[int]) -> Counters:
+    # receive: bytes packets errs drop fifo frame compressed multicast; transmit: bytes packets
+    # errs drop fifo colls carrier compressed. fifo, frame and carrier are in errs or drop already.
+    received, sent = numbers[:8], numbers[8:]
+    return Counters(received[1] + sent[1], received[2] + sent[2], received[3] + sent[3])
+
+
+def before(ends: Ends, path: Path) -> str:  # noqa: ARG001  (a Guard)
+    """The counters as they are; empty where they cannot be read."""
+    try:
+        return msgspec.json.encode(_State(_now(ends))).decode()
+    except MeasureError:
+        return ""
+
+
+def after(ends: Ends, path: Path, before: str) -> GuardRail:
+    """Broken where errors rose."""
+    try:
+        now = _now(ends)
+    except MeasureError as error:
+        return GuardRail("counters", path.name, "unknown", str(error))
+    if not before:
+        return GuardRail("counters", path.name, "unknown", "not known how they were before")
+    was = msgspec.json.decode(before, type=_State).counters
+    risen = {name: _risen(now[name], was.get(name, Counters(0, 0, 0))) for name in now}
+    return _judged(path, risen)
+
+
+def _risen(now: Counters, was: Counters) -> Counters:
+    """What was counted since. A NIC that counts less than before is a new one of the same name."""
+    if any(new < old for new, old in zip(now, was, strict=True)):
+        return now
+    return Counters(*(new - old for new, old in zip(now, was, strict=True)))
+
+
+def _judged(path: Path, risen: dict[str, Counters]) -> GuardRail:
+    bad = [
+        f"{name}: {count.errors} errors in {count.packets} packets"
+        for name, count in risen.items()
+        if count.errors > max(_FEW, _SHARE * count.packets)
+    ]
+    if bad:
+        return GuardRail("counters", path.name, "failed", "; ".join(bad))
+    drops = [
+        f"{name}: {count.dropped} dropped beside {count.packets} packets, normal if overloaded"
+        for name, count in risen.items()
+        if count.dropped > max(_FEW, _MANY_DROPS * count.packets)
+    ]
+    if drops:
+        return GuardRail("counters", path.name, "unknown", "; ".join(drops))
+    return GuardRail("counters", path.name, "ok", "no errors beyond a few")
+
+
+def _now(ends: Ends) -> dict[str, Counters]:
+    ran = ends.target.run(("cat", "/proc/net/dev", "/proc/uptime"))
+    if ran.code != 0:
+        raise MeasureError(why_not(ran))
+    return counters(ran.stdout)

@@ -1,0 +1,107 @@
+"""Packets as large as the path's MTU still pass, unfragmented.
+
+By ``ping -M do`` (iputils) with the MTU that the path declares; by tracepath where ping cannot
+(busybox), and to find the MTU where none is declared.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+import msgspec
+
+from vnicaudit.bench.contract import Ends
+from vnicaudit.bench.guards._programs import why_not
+from vnicaudit.bench.guards.ping import pinged
+from vnicaudit.errors import MeasureError
+from vnicaudit.model.measurement import GuardRail, Path, Ran
+
+_HEADERS = {4: 20 + 8, 6: 40 + 8}
+"""IP and ICMP, by version."""
+_LARGEST = 65535
+"""Of an IP packet; loopback says 65536."""
+
+_RESUME = re.compile(r"^ +Resume: pmtu (\d+) hops \d+ back \d+ \n\Z", re.MULTILINE)
+
+
+class _State(msgspec.Struct, frozen=True):
+    """``mtu``: what has to pass; None: it could not be found. ``passed``: whether it did."""
+
+    mtu: int | None
+    passed: bool
+    why: str = ""
+
+
+class _Found(NamedTuple):
+    """Whether packets of that size pass; None: it cannot be told."""
+
+    passed: bool | None
+    said: str
+
+
+def path_mtu(text: str) -> int:
+    """From tracepath (iputils). Raises MeasureError where it did not reach the other end."""
+    found = _RESUME.search(text)
+    if found is None:
+        raise MeasureError("tracepath did not reach the other end")
+    return int(found[1])
+
+
+def before(ends: Ends, path: Path) -> str:
+    """The MTU, and whether it passes."""
+    try:
+        mtu = path.mtu or path_mtu(_tracepath(ends).stdout)
+    except MeasureError as error:
+        return msgspec.json.encode(_State(None, False, f"no MTU is declared, and {error}")).decode()
+    found = _passes(ends, mtu)
+    return msgspec.json.encode(_State(mtu, bool(found.passed), found.said)).decode()
+
+
+def after(ends: Ends, path: Path, before: str) -> GuardRail:
+    """Broken where packets of that size do not pass any more."""
+    state = msgspec.json.decode(before, type=_State) if before else _State(path.mtu, True)
+    if state.mtu is None:
+        detail = state.why or "no MTU is declared for this path"
+        return GuardRail("path_mtu", path.name, "unknown", detail)
+    if not state.passed:
+        detail = f"{state.mtu} B did not pass before either: {state.why}"
+        return GuardRail("path_mtu", path.name, "unknown", detail)
+    found = _passes(ends, state.mtu)
+    if found.passed is None:
+        return GuardRail("path_mtu", path.name, "unknown", found.said)
+    said = f"{state.mtu} B: {found.said}"
+    return GuardRail("path_mtu", path.name, "ok" if found.passed else "failed", said)
+
+
+def _passes(ends: Ends, mtu: int) -> _Found:
+    """By ping, or by tracepath where ping told nothing."""
+    size = min(mtu, _LARGEST) - _HEADERS[6 if ":" in ends.address else 4]
+    argv = ("ping", "-c", "3", "-i", "0.2", "-W", "2", "-M", "do", "-s", str(size))
+    ran = ends.peer.run((*argv, ends.address), seconds=20)
+    try:
+        found = pinged(ran.stdout)
+    except MeasureError:
+        return _by_tracepath(ends, mtu, ran)
+    if found.received:
+        return _Found(True, f"{found.received} of {found.sent} passed")
+    return _Found(False, _complaint(ran))
+
+
+def _complaint(ran: Ran) -> str:
+    said = (ran.stderr.strip() or "none passed").splitlines()
+    return said[0][:200]
+
+
+def _by_tracepath(ends: Ends, mtu: int, pinging: Ran) -> _Found:
+    ran = _tracepath(ends)
+    try:
+        found = path_mtu(ran.stdout)
+    except MeasureError as error:
+        said = why_not(ran) if ran.code != 0 else str(error)
+        return _Found(None, f"{why_not(pinging)}; {said}")
+    return _Found(found >= min(mtu, _LARGEST), f"path MTU is {found} (tracepath)")
+
+
+def _tracepath(ends: Ends) -> Ran:
+    return ends.peer.run(("tracepath", "-n", "-m", "8", ends.address), seconds=60)

@@ -1,0 +1,127 @@
+"""The target answers ping, over IPv4 and IPv6, as it did before."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal, NamedTuple
+
+import msgspec
+
+from vnicaudit.bench.contract import Ends
+from vnicaudit.bench.guards import _interfaces
+from vnicaudit.bench.guards._programs import missing, why_not
+from vnicaudit.errors import MeasureError
+from vnicaudit.model.measurement import GuardRail, Path, Ran
+
+_COUNT = 10
+_MAY_BE_LOST = 1
+"""One lost packet of ten is no news on a busy link."""
+
+_SUMMARY = re.compile(
+    r"^--- .* ping statistics ---\n"
+    r"(?P<sent>\d+) packets transmitted, (?P<received>\d+) (?:packets )?received,"
+    r"(?: \+?\d+ (?:duplicates|corrupted|errors),)* [\d.]+% packet loss"
+    # iputils (ping_common.c, finish) has one more line in any case, be it empty
+    r"(?:, time \d+ms\n(?:rtt min/avg/max/mdev = [\d.]+/(?P<rtt>[\d.]+)/[\d./]+ ms)?[^\n]*\n"
+    # busybox (networking/ping.c, print_stats_and_exit) only where something came back
+    r"|\n(?:round-trip min/avg/max = [\d.]+/(?P<trip>[\d.]+)/[\d.]+ ms\n)?)\Z",
+    re.MULTILINE,
+)
+
+
+class Pinged(NamedTuple):
+    """``mean``: milliseconds; None: nothing came back."""
+
+    sent: int
+    received: int
+    mean: float | None
+
+    @property
+    def lost(self) -> int:
+        """Packets without an answer."""
+        return self.sent - self.received
+
+
+class _State(msgspec.Struct, frozen=True):
+    """Address -> packets lost before. ``why``: why ping told nothing of the path's address."""
+
+    lost: dict[str, int]
+    why: str = ""
+
+
+def pinged(text: str) -> Pinged:
+    """The summary of ping (iputils, busybox). Raises MeasureError where it is not whole."""
+    found = _SUMMARY.search(text)
+    mean = found and (found["rtt"] or found["trip"])
+    if found is None or (int(found["received"]) and not mean):
+        raise MeasureError("ping printed no summary")
+    return Pinged(int(found["sent"]), int(found["received"]), float(mean) if mean else None)
+
+
+def before(ends: Ends, path: Path) -> str:  # noqa: ARG001  (a Guard)
+    """Which addresses of the target answer: that of the path, and its other family's."""
+    found = {to: _reached(_ping(ends, to)) for to in (ends.address, *_other(ends))}
+    lost = {to: one.lost for to, one in found.items() if isinstance(one, Pinged)}
+    own = found[ends.address]
+    return msgspec.json.encode(_State(lost, own if isinstance(own, str) else "")).decode()
+
+
+def after(ends: Ends, path: Path, before: str) -> GuardRail:
+    """Broken where an address that answered before does not, or loses packets that it did not."""
+    state = msgspec.json.decode(before, type=_State) if before else _State({ends.address: 0})
+    known = {address: lost for address, lost in state.lost.items() if lost < _COUNT}
+    if ends.address not in known:
+        detail = state.why or f"{ends.address} did not answer ping before either"
+        return GuardRail("ping", path.name, "unknown", detail)
+    judged = [_judged(address, _ping(ends, address), lost) for address, lost in known.items()]
+    verdicts = [verdict for verdict, _ in judged]
+    worst = min(verdicts, key=_BY_WEIGHT.index)
+    return GuardRail("ping", path.name, worst, "; ".join(detail for _, detail in judged))
+
+
+_Verdict = Literal["ok", "failed", "unknown"]
+_BY_WEIGHT: tuple[_Verdict, ...] = ("failed", "unknown", "ok")
+
+
+def _judged(address: str, ran: Ran, lost_before: int) -> tuple[_Verdict, str]:
+    found = _reached(ran)
+    if isinstance(found, str):
+        return "unknown", f"{address}: {found}"
+    said = f"{address}: {found.received} of {found.sent} answered"
+    if found.mean is not None:
+        said += f", mean {found.mean:g} ms"
+    if found.lost > max(_MAY_BE_LOST, lost_before):
+        reason = _complaint(ran)
+        return "failed", f"{said}, {found.sent - lost_before} before{reason}"
+    return "ok", said
+
+
+def _reached(ran: Ran) -> Pinged | str:
+    """What ping found, or why it found nothing. Where there is no way to the address, it says so
+    and has no summary."""
+    if missing(ran) or ran.code is None:
+        return why_not(ran)
+    try:
+        return pinged(ran.stdout)
+    except MeasureError:
+        return Pinged(_COUNT, 0, None) if "unreachable" in ran.stderr else why_not(ran)
+
+
+def _complaint(ran: Ran) -> str:
+    said = ran.stderr.strip().splitlines()
+    return f" ({said[0][:120]})" if said else ""
+
+
+def _ping(ends: Ends, address: str) -> Ran:
+    # 0.2 s is the shortest interval for users that are not root
+    argv = ("ping", "-q", "-c", str(_COUNT), "-i", "0.2", "-W", "2", address)
+    return ends.peer.run(argv, seconds=30)
+
+
+def _other(ends: Ends) -> tuple[str, ...]:
+    """The target's address of the other family; none where that cannot be told."""
+    ran = ends.target.run(_interfaces.ADDRESSES)
+    try:
+        return _interfaces.neighbours(_interfaces.interfaces(ran.stdout), ends.address)
+    except MeasureError:
+        return ()

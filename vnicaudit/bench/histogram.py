@@ -1,0 +1,177 @@
+"""Latencies of requests, counted in buckets: HdrHistogram.
+
+Values are whole **nanoseconds**: at microseconds a request of 20 us could only be told to 5 %.
+Every value is kept to three digits, from 1 ns to 60 s; what took longer counts as 60 s.
+Histograms of several workers are added up, bucket by bucket; percentiles are never averaged.
+
+The text form is HdrHistogram's V2 encoding, deflated, base64, which its tools read in every
+language (``AbstractHistogram.encodeIntoCompressedByteBuffer``, ZigZagEncoding.java).
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import struct
+import zlib
+from collections.abc import Iterable
+from fractions import Fraction
+from math import ceil
+
+from vnicaudit.bench._zigzag import counts_from_bytes, counts_to_bytes
+from vnicaudit.errors import MeasureError
+
+DIGITS = 3
+HIGHEST = 60_000_000_000
+
+_HALF_BITS = 10
+"""Of a sub-bucket half, at three digits: 2^11 is the first power of two above 2 * 10^3."""
+_HALF = 1 << _HALF_BITS
+
+_COOKIE = 0x1C849313
+_COOKIE_DEFLATED = 0x1C849314
+_HEADER = struct.Struct(">iiiiqqd")
+"""Cookie, length of the counts, index offset, digits, lowest, highest, conversion ratio."""
+
+_LONGEST_TEXT = 4_000_000
+"""Characters of base64 that are looked at; ours have a few thousand."""
+
+
+def _index(value: int) -> int:
+    shift = max(value.bit_length() - _HALF_BITS - 1, 0)
+    return (shift << _HALF_BITS) + (value >> shift)
+
+
+def _width(index: int) -> int:
+    """How many values share a bucket."""
+    return 1 << max((index >> _HALF_BITS) - 1, 0)
+
+
+def _lowest(index: int) -> int:
+    shift = max((index >> _HALF_BITS) - 1, 0)
+    return (index - (shift << _HALF_BITS)) << shift
+
+
+_LENGTH = (HIGHEST.bit_length() - _HALF_BITS + 1) * _HALF
+"""Number of buckets that HdrHistogram keeps for this range."""
+
+
+class Histogram:
+    """Counts of nanoseconds. Two are equal when their counts are."""
+
+    def __init__(self) -> None:
+        self._counts: dict[int, int] = {}
+
+    def record(self, value: int, count: int = 1) -> None:
+        """Count a latency, ``count`` times. Less than nothing cannot be (ValueError)."""
+        if value < 0 or count < 0:
+            raise ValueError(f"a latency of {value} ns, {count} times")
+        index = _index(min(value, HIGHEST))
+        if count:
+            self._counts[index] = self._counts.get(index, 0) + count
+
+    def add(self, other: Histogram) -> None:
+        """Add all counts of another one."""
+        for index, count in other._counts.items():
+            self._counts[index] = self._counts.get(index, 0) + count
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Histogram) and self._counts == other._counts
+
+    __hash__ = None  # type: ignore[assignment]  # it changes
+
+    @property
+    def total(self) -> int:
+        """How many were counted."""
+        return sum(self._counts.values())
+
+    @property
+    def max(self) -> int:
+        """The largest, in nanoseconds; 0 of none."""
+        if not self._counts:
+            return 0
+        index = max(self._counts)
+        return _lowest(index) + _width(index) - 1
+
+    @property
+    def mean(self) -> float:
+        """In nanoseconds, from the middle of each bucket; 0 of none."""
+        if not self._counts:
+            return 0.0
+        middles = ((_lowest(at) + _width(at) // 2) * count for at, count in self._counts.items())
+        return sum(middles) / self.total
+
+    def value_at_percentile(self, percentile: float) -> int:
+        """The smallest latency that at least so many per cent do not exceed, in nanoseconds.
+
+        The upper edge of its bucket, as HdrHistogram has it; 0 of none.
+        """
+        wanted = max(ceil(Fraction(str(percentile)) * self.total / 100), 1)
+        seen = 0
+        for index in sorted(self._counts):
+            seen += self._counts[index]
+            if seen >= wanted:
+                return _lowest(index) + _width(index) - 1
+        return self.max
+
+    def encode(self) -> str:
+        """HdrHistogram's text: V2, compressed, base64."""
+        top = max(self._counts, default=-1)
+        counts = counts_to_bytes(self._counts.get(index, 0) for index in range(top + 1))
+        header = _HEADER.pack(_COOKIE, len(counts), 0, DIGITS, 1, HIGHEST, 1.0)
+        deflated = zlib.compress(header + counts)
+        head = struct.pack(">ii", _COOKIE_DEFLATED, len(deflated))
+        return base64.b64encode(head + deflated).decode("ascii")
+
+
+def decode(text: str) -> Histogram:
+    """A histogram from its text. Raises MeasureError on what is not one of ours, and never takes
+    more memory than the largest of ours would."""
+    counts = counts_from_bytes(_payload(text), _LENGTH)
+    histogram = Histogram()
+    histogram._counts = dict(counts)
+    return histogram
+
+
+def merged(histograms: Iterable[Histogram]) -> Histogram:
+    """The counts of all of them."""
+    total = Histogram()
+    for histogram in histograms:
+        total.add(histogram)
+    return total
+
+
+def _payload(text: str) -> bytes:
+    """The counts, still in bytes."""
+    plain = _inflated(_deflated(text))
+    if len(plain) < _HEADER.size:
+        raise MeasureError("a latency histogram ends in its header")
+    cookie, length, offset, digits, lowest, highest, _ratio = _HEADER.unpack_from(plain)
+    if cookie != _COOKIE or (offset, digits, lowest, highest) != (0, DIGITS, 1, HIGHEST):
+        raise MeasureError("a latency histogram has another range than 1 ns to 60 s")
+    if length != len(plain) - _HEADER.size:
+        raise MeasureError("a latency histogram is shorter or longer than it says")
+    return plain[_HEADER.size :]
+
+
+def _deflated(text: str) -> bytes:
+    if len(text) > _LONGEST_TEXT:
+        raise MeasureError("a latency histogram is too long")
+    try:
+        data = base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise MeasureError("a latency histogram is not base64") from error
+    if len(data) < 8 or struct.unpack_from(">ii", data) != (_COOKIE_DEFLATED, len(data) - 8):
+        raise MeasureError("a latency histogram is not HdrHistogram V2")
+    return data[8:]
+
+
+def _inflated(data: bytes) -> bytes:
+    inflate = zlib.decompressobj()
+    try:
+        plain = inflate.decompress(data, _HEADER.size + _LENGTH * 9)
+    except zlib.error as error:
+        raise MeasureError("a latency histogram cannot be inflated") from error
+    if not inflate.eof or inflate.unused_data:
+        raise MeasureError("a latency histogram is too long, or ends early")
+    return plain

@@ -1,0 +1,202 @@
+"""Measurements that are kept.
+
+``STATE/bench/ID/``: ``head.json`` (everything but the samples), ``samples.jsonl`` (a line per run,
+with all that the tools said; on disk before the next one begins). Tool output may name hosts and
+users: the folders are 0700, the files 0600.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from datetime import datetime, timezone
+from pathlib import Path
+
+import msgspec
+from msgspec.structs import replace
+
+from vnicaudit.errors import UsageError
+from vnicaudit.model.measurement import BenchResult, Sample
+from vnicaudit.remedy.applying.state import make_private, sync_folder, write_private, writing
+
+_HEAD = "head.json"
+_SAMPLES = "samples.jsonl"
+_LINE_MAX = 256 * 1024 * 1024
+_BLOCK = 4096
+_ID = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-f]{4}", re.ASCII)
+
+
+def now() -> str:
+    """The time, as it is written everywhere here."""
+    return datetime.now(timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+class Kept:
+    """One measurement on disk."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    @property
+    def id(self) -> str:
+        """Its name in the history."""
+        return self.folder.name
+
+    def write_head(self, result: BenchResult) -> None:
+        """Keep everything but the samples."""
+        head = msgspec.json.encode(replace(result, samples=()))
+        write_private(self.folder / _HEAD, msgspec.json.format(head, indent=1))
+
+    def add(self, sample: Sample) -> None:
+        """Keep one more sample; on disk when this returns. Half a line, which an earlier life of
+        the program could not end, is taken away first. Raises JournalError."""
+        path = self.folder / _SAMPLES
+        with writing(path):
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            with open(descriptor, "r+b") as stream:
+                end = _end_of_lines(descriptor)
+                stream.truncate(end)
+                stream.seek(end)
+                stream.write(msgspec.json.encode(sample) + b"\n")
+                stream.flush()
+                os.fsync(descriptor)
+
+    def write_note(self, name: str, note: dict[str, str]) -> None:
+        """Keep something of one's own beside it."""
+        write_private(self.folder / f"{name}.json", json.dumps(note).encode())
+
+    def note(self, name: str) -> dict[str, str]:
+        """What was kept so; empty where nothing was. Raises UsageError."""
+        path = self.folder / f"{name}.json"
+        try:
+            return msgspec.json.decode(path.read_bytes(), type=dict[str, str])
+        except FileNotFoundError:
+            return {}
+        except OSError as error:
+            raise UsageError(f"{path}: {error.strerror}") from None
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            raise UsageError(f"{path}: not a note: {error}") from None
+
+    def head(self) -> BenchResult:
+        """Everything but the samples. Raises UsageError where that cannot be read."""
+        path = self.folder / _HEAD
+        try:
+            return msgspec.json.decode(path.read_bytes(), type=BenchResult)
+        except OSError as error:
+            raise UsageError(f"{path}: {error.strerror}") from None
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            raise UsageError(f"{path}: not a measurement: {error}") from None
+
+    def samples(self) -> Iterator[Sample]:
+        """The samples, in their order, one at a time; half a line at the end was never written."""
+        path = self.folder / _SAMPLES
+        try:
+            with path.open("rb") as stream:
+                for number, line in enumerate(iter(lambda: stream.readline(_LINE_MAX), b""), 1):
+                    if not line.endswith(b"\n") and len(line) < _LINE_MAX:
+                        return
+                    yield _sample(line, f"{path}:{number}")
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise UsageError(f"{path}: {error.strerror}") from None
+
+    def result(self) -> BenchResult:
+        """The whole, but for what the tools said (:meth:`samples` has it)."""
+        return replace(self.head(), samples=tuple(light(one) for one in self.samples()))
+
+
+def light(sample: Sample) -> Sample:
+    """The sample without what the tools said."""
+    return replace(sample, raw=())
+
+
+def new(state: Path) -> Kept:
+    """An empty place for a measurement; its id is the time. Raises UsageError where there cannot
+    be one."""
+    folder = state / "bench"
+    with _kept_in(folder):
+        make_private(folder)
+        while True:
+            at = datetime.now(timezone.utc)
+            part = at.microsecond * 65536 // 1_000_000
+            place = folder / f"{at:%Y%m%d-%H%M%S}-{part:04x}"
+            try:
+                place.mkdir(mode=0o700)
+            except FileExistsError:  # another one in the same moment
+                continue
+            sync_folder(folder)
+            return Kept(place)
+
+
+def drop(empty: Kept) -> None:
+    """Take a place away in which nothing was ever kept."""
+    with suppress(OSError):
+        empty.folder.rmdir()
+
+
+def ids(state: Path) -> list[str]:
+    """Ids of all that are kept, oldest first. A folder without a head is of one that never
+    began. Raises UsageError."""
+    folder = state / "bench"
+    try:
+        names = os.listdir(folder)
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise UsageError(f"{folder}: {error.strerror}") from None
+    return sorted(name for name in names if _ID.fullmatch(name) and _began(folder / name))
+
+
+def kept(state: Path, run_id: str) -> Kept:
+    """One of them. Raises UsageError where there is none of that name."""
+    if run_id not in ids(state):
+        raise UsageError(
+            f"there is no measurement {run_id[:60]!r} in {state / 'bench'}; `vnicaudit bench show` "
+            "lists them"
+        )
+    return Kept(state / "bench" / run_id)
+
+
+def _began(folder: Path) -> bool:
+    """Whether there is a head; one that cannot be looked at is said to be unreadable later."""
+    try:
+        os.stat(folder / _HEAD)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError:
+        return True
+    return True
+
+
+@contextmanager
+def _kept_in(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise UsageError(
+            f"measurements cannot be kept in {folder}: {error.strerror}; choose another folder "
+            "with --state"
+        ) from None
+
+
+def _end_of_lines(descriptor: int) -> int:
+    """Where the last whole line of a file ends."""
+    end = os.fstat(descriptor).st_size
+    while end:
+        begin = max(0, end - _BLOCK)
+        last = os.pread(descriptor, end - begin, begin).rfind(b"\n")
+        if last >= 0:
+            return begin + last + 1
+        end = begin
+    return 0
+
+
+def _sample(line: bytes, place: str) -> Sample:
+    try:
+        return msgspec.json.decode(line, type=Sample)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        raise UsageError(f"{place}: not a sample; was the file edited?") from None

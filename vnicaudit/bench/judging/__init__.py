@@ -1,0 +1,1 @@
+"""Samples in, comparisons and a decision out; pure."""

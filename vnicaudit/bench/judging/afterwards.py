@@ -1,0 +1,121 @@
+"""Compare two measurements, or two arms of one, when they are there already."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+
+from msgspec.structs import replace
+
+from vnicaudit.bench.judging.catastrophe import catastrophe
+from vnicaudit.bench.judging.comparable import why_not
+from vnicaudit.bench.judging.comparing import compare
+from vnicaudit.bench.judging.terms import Terms, checked
+from vnicaudit.bench.judging.verdict import decide
+from vnicaudit.errors import UsageError
+from vnicaudit.model.measurement import BenchResult, BenchRun, GuardRail, Path, Sample, Setup
+
+BEFORE, AFTER = "before", "after"
+
+_MOST_RUNS = 1000
+"""Of a workload in an arm: each is compared with each of the other arm. The program makes 100."""
+
+Arms = tuple[str, str]
+
+
+def compare_results(a: BenchResult, b: BenchResult, arms: Arms | None = None) -> BenchResult:
+    """One result of both. Of two runs, all of ``a`` came first, all of ``b`` then, so that what
+    drifted in between is part of every effect; two arms of one run are judged as that run was.
+    ``arms``: of each, the one that is meant; None: each has one. Raises UsageError, with all
+    reasons, where they must not be compared, and where they cannot be judged."""
+    if reasons := why_not(a, b, arms):
+        raise UsageError(f"these cannot be compared: {'; '.join(reasons)}")
+    first, second = chosen(a, b, arms)
+    names = names_of(a, b, arms)
+    terms = _terms(a.run, b.run)
+    samples = (*renamed(a.samples, first, names[0]), *renamed(b.samples, second, names[1]))
+    _bounded(samples)
+    rails = (*_rails(a.guard_rails, first, names[0]), *_rails(b.guard_rails, second, names[1]))
+    paths = (*_paths(a, first, names[0]), *_paths(b, second, names[1]))
+    workloads = tuple(one for one in a.workloads if one.id in {each.id for each in b.workloads})
+    results = compare(samples, workloads, *names, terms, paths)
+    fell = catastrophe(samples, workloads, *names) if terms.design != "paths" else ()
+    return BenchResult(
+        run=_run(a.run, b.run, terms),
+        arms=names,
+        paths=paths,
+        environment=_environment(a, b),
+        workloads=workloads,
+        samples=samples,
+        guard_rails=rails,
+        results=results,
+        decision=decide(results, terms, guard_rails=rails, catastrophe=fell),
+    )
+
+
+def chosen(a: BenchResult, b: BenchResult, arms: Arms | None) -> Arms:
+    """The arms that are compared, as the runs call them."""
+    return arms or (a.arms[0], b.arms[0])
+
+
+def names_of(a: BenchResult, b: BenchResult, arms: Arms | None) -> Arms:
+    """What they are called side by side: as they are where they are of one run."""
+    return chosen(a, b, arms) if _one_run(a.run, b.run) else (BEFORE, AFTER)
+
+
+def renamed(samples: Iterable[Sample], arm: str, name: str) -> Iterator[Sample]:
+    """The samples of an arm, by another name."""
+    return (replace(one, arm=name) for one in samples if one.arm == arm)
+
+
+def _one_run(a: BenchRun, b: BenchRun) -> bool:
+    return a.id == b.id
+
+
+def _terms(a: BenchRun, b: BenchRun) -> Terms:
+    """Nothing was changed here that could be taken back. A file may say anything: raises UsageError
+    where that cannot be judged by."""
+    terms = Terms(looks=a.looks, alphas=a.alphas, design=a.design, margins=a.margins, acts=False)
+    if not _one_run(a, b):
+        terms = replace(terms, looks=(1,), alphas=(0.05,), design="single-flip")
+    try:
+        return checked(terms)
+    except UsageError as error:
+        raise UsageError(f"run {a.id} cannot be judged by its own terms: {error}") from error
+
+
+def _bounded(samples: Sequence[Sample]) -> None:
+    for (arm, workload), runs in Counter((one.arm, one.workload) for one in samples).items():
+        if runs > _MOST_RUNS:
+            raise UsageError(
+                f"{runs} runs of {workload} in {arm}: more than {_MOST_RUNS} are not compared"
+            )
+
+
+def _run(a: BenchRun, b: BenchRun, terms: Terms) -> BenchRun:
+    if _one_run(a, b):
+        return a
+    return replace(
+        b,
+        id=f"{a.id}..{b.id}",
+        started=a.started,
+        design=terms.design,
+        looks=terms.looks,
+        alphas=terms.alphas,
+        margins=terms.margins,
+        labels={key: value for key, value in a.labels.items() if b.labels.get(key) == value},
+    )
+
+
+def _paths(result: BenchResult, arm: str, name: str) -> Iterator[Path]:
+    for path in result.paths:
+        if path.name == arm or len(result.paths) == 1:
+            yield replace(path, name=name)
+
+
+def _rails(rails: Iterable[GuardRail], arm: str, name: str) -> Iterator[GuardRail]:
+    return (replace(one, arm=name) for one in rails if one.arm == arm)
+
+
+def _environment(a: BenchResult, b: BenchResult) -> tuple[Setup, ...]:
+    return a.environment if _one_run(a.run, b.run) else (*a.environment, *b.environment)

@@ -1,0 +1,123 @@
+"""The effect of a change on one metric: logarithms, per cent, and which way is better.
+
+Ratios are what matters, so values are compared by their logarithms, and the effect is the change of
+the value in per cent; the sign is turned where lower is better. What is a share already (loss, in
+per cent) is compared by difference: the effect then is percentage points. Loss of 0 is common, and
+0.2 % instead of 0.1 % is not "twice as bad".
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from vnicaudit.bench.judging.intervals import RankShift, Shift
+from vnicaudit.bench.judging.single_flip import BETWEEN_BOOTS, FlipShift
+from vnicaudit.bench.judging.statistics import Interval
+from vnicaudit.bench.metrics import Metric
+from vnicaudit.model.measurement import Effect
+
+LARGEST = 1e100
+"""Values beyond that, either way, are no measurement."""
+
+SHARE_MARGIN = 0.5
+"""Percentage points by which a share has to be worse (or better) to count: the loss that the search
+for the highest rate allows."""
+
+_SHARE_BETWEEN = SHARE_MARGIN * BETWEEN_BOOTS / 0.05
+"""Between boots, in percentage points; the same part of the margin as with throughput."""
+
+_DEAD = math.log(1e-9)
+_LARGEST_LOG = 690.0
+
+
+class Deciding(NamedTuple):
+    """What a verdict rests on. ``outer``, ``inner``: the intervals at the level alpha (harm, gain)
+    and at twice that (two one-sided tests at alpha: equivalence)."""
+
+    estimate: float
+    outer: Interval
+    inner: Interval
+
+
+def margin_of(metric: Metric, margins: Mapping[str, float]) -> float:
+    """By how much it has to be worse, or better, to count: per cent, or percentage points.
+    ``margins``: shares, in the place of the metric's own."""
+    if metric.name in margins:
+        return 100 * margins[metric.name]
+    return SHARE_MARGIN if is_share(metric) else 100 * metric.margin
+
+
+def is_share(metric: Metric) -> bool:
+    """Compared by difference, in percentage points."""
+    return metric.unit == "%"
+
+
+def usable(value: float) -> bool:
+    """Whether it is a number that can have been measured."""
+    return math.isfinite(value) and abs(value) <= LARGEST
+
+
+def shift_of(
+    metric: Metric, before: Sequence[float], after: Sequence[float], *, flip: bool
+) -> Shift | None:
+    """On the metric's scale, of usable values; None where there are too few. ``flip``: all before
+    came first."""
+    if not before or not after or (flip and len(before) + len(after) < 3):
+        return None
+    if not is_share(metric):
+        before, after = _logs(before, after)
+    if flip:
+        return FlipShift(before, after, _SHARE_BETWEEN if is_share(metric) else BETWEEN_BOOTS)
+    return RankShift(before, after)
+
+
+def _logs(before: Sequence[float], after: Sequence[float]) -> tuple[list[float], list[float]]:
+    """A run that carried nothing has no logarithm. It counts as a billionth of the least that any
+    run carried, which makes an effect of -100 %."""
+    alive = [math.log(value) for value in (*before, *after) if value > 0]
+    dead = min(alive, default=0.0) + _DEAD
+    first, second = (
+        [math.log(value) if value > 0 else dead for value in arm] for arm in (before, after)
+    )
+    return first, second
+
+
+def effect_of(metric: Metric, shift: Shift) -> Effect | None:
+    """As it is reported, with intervals at 95 and 90 %; None where there are too few values for
+    them. ``p_holm`` is as if this were the only comparison."""
+    wide, narrow = shift.interval(0.05), shift.interval(0.10)
+    if wide is None or narrow is None:
+        return None
+    (low95, high95), (low90, high90) = _effects(metric, wide), _effects(metric, narrow)
+    return Effect(
+        percent=percent(metric, shift.estimate),
+        low95=low95,
+        high95=high95,
+        low90=low90,
+        high90=high90,
+        p=shift.p,
+        p_holm=shift.p,
+        test=shift.test,
+    )
+
+
+def deciding(metric: Metric, shift: Shift, alpha: float) -> Deciding | None:
+    """None where there are too few values for an interval at this level."""
+    outer, inner = shift.interval(alpha), shift.interval(2 * alpha)
+    if outer is None or inner is None:
+        return None
+    estimate = percent(metric, shift.estimate)
+    return Deciding(estimate, _effects(metric, outer), _effects(metric, inner))
+
+
+def percent(metric: Metric, shift: float) -> float:
+    """The effect that a shift on the metric's scale is; positive is better."""
+    value = shift if is_share(metric) else 100 * math.expm1(min(shift, _LARGEST_LOG))
+    return (value if metric.better == "higher" else -value) + 0.0
+
+
+def _effects(metric: Metric, interval: Interval) -> Interval:
+    low, high = sorted(percent(metric, end) for end in interval)
+    return Interval(low, high)

@@ -1,0 +1,185 @@
+"""What the numbers mean: for one comparison, and for the change.
+
+Two things are asked of every difference: is it there (the interval), and does it matter (the
+margin). A difference of 1 % that is certain is no reason to act, one of 8 % that may be chance is
+none either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from vnicaudit.bench.judging.effect import Deciding
+from vnicaudit.bench.judging.reasons import because, rail_words, what
+from vnicaudit.bench.judging.terms import Terms
+from vnicaudit.model.measurement import Comparison, Decision, Design, GuardRail, Verdict
+
+_SAME: frozenset[Verdict] = frozenset({"equivalent", "at-ceiling"})
+_HARMLESS: frozenset[Verdict] = _SAME | {"improved", "not-worse"}
+"""Harm beyond the margin is excluded."""
+
+_OPEN: tuple[Verdict, ...] = ("invalid", "generator-limited")
+"""Make a decision impossible, the worst first; everything else that is not harmless is
+inconclusive."""
+
+_MEANS: dict[Verdict, str] = {
+    "improved": "better by more than the margin",
+    "equivalent": "the same within the margins",
+    "not-worse": "harm beyond the margin is excluded",
+    "regressed": "worse by more than the margin",
+    "inconclusive": "the runs do not decide it",
+    "at-ceiling": "both fill the line, so throughput cannot tell which is better",
+    "generator-limited": "what was measured is the generator",
+    "invalid": "too few runs that count",
+}
+
+_LEFT_IN: dict[Design, str] = {
+    "single-flip": "single flip: all runs before came first, all runs after then. Drift is part of "
+    "every effect; between two boots 3 % are assumed, which the intervals contain",
+    "shadow": "shadow NIC: each NIC was plugged in once. What the same NIC would differ by when it "
+    "is plugged in again is part of every effect",
+}
+"""Design -> what stays in the numbers."""
+
+
+def verdict_of(found: Deciding | None, margin: float) -> Verdict:
+    """The verdict on one effect. ``margin``: in its unit, per cent or percentage points. Each
+    sentence of the rule is one line: harm, gain, equivalence, no harm."""
+    if found is None:
+        return "inconclusive"
+    if found.outer.high < 0 and found.estimate <= -margin:
+        return "regressed"
+    if found.outer.low > 0 and found.estimate >= margin:
+        return "improved"
+    if -margin < found.inner.low and found.inner.high < margin:
+        return "equivalent"
+    return "not-worse" if found.inner.low > -margin else "inconclusive"
+
+
+def decide(
+    comparisons: Sequence[Comparison],
+    terms: Terms,
+    *,
+    guard_rails: Sequence[GuardRail] = (),
+    catastrophe: Sequence[str] = (),
+) -> Decision:
+    """What is to be done, and why. Only primary comparisons count.
+
+    One primary that regressed is enough, if it did so after adjusting for their number; so is a
+    guard rail that the change broke, and a catastrophe. Kept is what made nothing worse and
+    something better. What stays undecided is kept or not as the terms say.
+    """
+    primaries = [comparison for comparison in comparisons if comparison.primary]
+    rails = broken(guard_rails, {comparison.before_arm for comparison in comparisons})
+    vetoes = [*catastrophe, *map(rail_words, rails)]
+    vetoes += [because(each) for each in primaries if harmed(each, terms)]
+    verdict: Verdict = "regressed" if vetoes else _overall(primaries, terms)
+    action = _action(verdict, terms)
+    reasons = vetoes or [*_explained(verdict, primaries, terms), *_otherwise(verdict, terms)]
+    doubts = [rail for rail in guard_rails if rail.verdict != "ok" and rail not in rails]
+    said = [*reasons, *map(rail_words, doubts), *_design(terms)]
+    return Decision(verdict=verdict, action=action, reasons=tuple(dict.fromkeys(said)))
+
+
+def harmed(comparison: Comparison, terms: Terms) -> bool:
+    """Regressed, and that is no chance among so many comparisons either."""
+    if comparison.verdict != "regressed" or comparison.effect is None:
+        return False
+    return comparison.effect.p_holm <= terms.alpha(fewest(comparison))
+
+
+def fewest(comparison: Comparison) -> int:
+    """Runs of the arm that has fewer."""
+    sides = comparison.before, comparison.after
+    return min(0 if side is None else side.n for side in sides)
+
+
+def broken(rails: Sequence[GuardRail], before: set[str]) -> list[GuardRail]:
+    """Those that failed, each by what was found last, but for those that were broken before the
+    change already: it did not break them."""
+    latest = {(rail.name, rail.arm): rail for rail in rails}
+    already = {rail.name for rail in latest.values() if rail.arm in before and _failed(rail)}
+    return [
+        rail
+        for rail in latest.values()
+        if _failed(rail) and rail.arm not in before and rail.name not in already
+    ]
+
+
+def _failed(rail: GuardRail) -> bool:
+    return rail.verdict == "failed"
+
+
+def _overall(primaries: Sequence[Comparison], terms: Terms) -> Verdict:
+    """Where nothing vetoes it."""
+    verdicts = {comparison.verdict for comparison in primaries}
+    if terms.catastrophe_only:
+        nothing = any(each.before is None or each.after is None for each in primaries)
+        return "invalid" if nothing else "inconclusive"
+    for verdict in _OPEN:
+        if verdict in verdicts or not verdicts:
+            return verdict
+    if not verdicts <= _HARMLESS:
+        return "inconclusive"
+    if "improved" in verdicts:
+        return "improved"
+    if len(verdicts) == 1:
+        return verdicts.pop()
+    return "equivalent" if verdicts <= _SAME else "not-worse"
+
+
+def _action(verdict: Verdict, terms: Terms) -> Literal["keep", "roll-back", "none"]:
+    if terms.design in ("single", "paths") or not terms.acts:
+        return "none"
+    if verdict in ("improved", "regressed"):
+        return "keep" if verdict == "improved" else "roll-back"
+    if terms.catastrophe_only and verdict != "invalid":
+        return "keep"
+    return terms.on_equivalent if verdict in _HARMLESS else terms.on_inconclusive
+
+
+def _explained(verdict: Verdict, primaries: Sequence[Comparison], terms: Terms) -> list[str]:
+    """What the verdict rests on: the comparisons that made it, and how the others stand."""
+    if terms.catastrophe_only and verdict != "invalid":
+        return ["no catastrophe and no broken guard rail; so few runs decide nothing else"]
+    if not primaries:
+        return ["no primary comparison: there is nothing to decide by"]
+    makers = [each for each in primaries if _makes(each.verdict, verdict)]
+    lines = [f"{because(each)}: {_standing(each)}" for each in makers]
+    rest = [f"{what(each)}: {_standing(each)}" for each in primaries if each not in makers]
+    return lines + rest
+
+
+def _makes(verdict: Verdict, overall: Verdict) -> bool:
+    """Whether a comparison's verdict is what the overall one comes from."""
+    if overall == "inconclusive":
+        return verdict not in _HARMLESS
+    return verdict == overall
+
+
+def _standing(comparison: Comparison) -> str:
+    if comparison.verdict != "regressed":
+        return _MEANS[comparison.verdict]
+    p = comparison.effect.p_holm if comparison.effect else 1.0
+    return f"worse, but among so many comparisons that may be chance (adjusted p {p:.3f})"
+
+
+def _otherwise(verdict: Verdict, terms: Terms) -> list[str]:
+    """Why that is done with a change that nothing speaks for, or against."""
+    action = _action(verdict, terms)
+    if action == "none" or verdict == "improved":
+        return []
+    if terms.catastrophe_only and verdict != "invalid":
+        return []
+    undone = "not made" if terms.design == "shadow" else "taken back"
+    done = "kept" if action == "keep" else undone
+    if verdict in _HARMLESS:
+        return [f"nothing got worse and nothing got better: the change is {done}, as was asked for"]
+    return [f"it cannot be decided: the change is {done}, as was asked for"]
+
+
+def _design(terms: Terms) -> list[str]:
+    """What the order of the runs could not keep out."""
+    said = _LEFT_IN.get(terms.design)
+    return [said] if said else []

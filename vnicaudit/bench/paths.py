@@ -1,0 +1,108 @@
+"""A path as it is given on the command line, and what is found out about it."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from vnicaudit.bench.endpoints.opening import parse
+from vnicaudit.errors import UsageError
+
+_BEFORE_URL = re.compile(r"([^=,:/?]*)=(?=local\b|[a-z]+://)")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,39}", re.ASCII)
+_LIBVIRT = "qemu:///system"
+_URI = re.compile(r"qemu(?:\+(?P<transport>\w+))?://(?P<host>[^/?#]*)(?:[/?#].*)?", re.DOTALL)
+_BY_SSH = ("ssh", "libssh", "libssh2")
+_HERE = ("local", "netns")
+_USER = re.compile(r".*@")
+_PORT = re.compile(r":\d+$")
+
+
+class GivenPath(NamedTuple):
+    """``[NAME=]TARGET[,PEER]``, taken apart."""
+
+    name: str
+    target: str
+    peer: str
+
+
+def given_path(text: str) -> GivenPath:
+    """The path that ``text`` names; without a peer, the load comes from this machine. Raises
+    UsageError for a text that is none."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise UsageError(f"{text!r} is no path: not UTF-8") from None
+    name, rest = _named(text)
+    target, comma, peer = rest.partition(",")
+    if not target or (comma and not peer) or "," in peer:
+        raise UsageError(
+            f"{text!r} is no path: [NAME=]TARGET[,PEER], as in agent://web01,local or "
+            "vm=ssh://root@192.0.2.7,ssh://root@192.0.2.9; a comma in a URL is %2C"
+        )
+    path = GivenPath(name, target, peer or "local")
+    for url in (path.target, path.peer):
+        parse(url)
+    return path
+
+
+def given_paths(texts: tuple[str, ...]) -> tuple[GivenPath, ...]:
+    """Several, each with a name of its own: what tells them apart. Raises UsageError."""
+    found = [given_path(text) for text in texts]
+    paths = [path._replace(name=path.name or _short(path.target)) for path in found]
+    for path in paths:
+        if [one.name for one in paths].count(path.name) > 1:
+            raise UsageError(f"two paths are called {path.name!r}: give them names, as in vm=…")
+    return tuple(paths)
+
+
+def hypervisor_of(target: str) -> str | None:
+    """Endpoint URL of the host that runs the guest of an ``agent://`` URL; None: it is no guest's,
+    or its host cannot be reached by SSH. libvirt's URIs: https://libvirt.org/uri.html (a host
+    without a transport is reached by TLS). Raises UsageError for what is no endpoint."""
+    domain = domain_of(target)
+    uri = _URI.fullmatch(domain[1]) if domain is not None else None
+    if uri is None:
+        return None
+    if not uri["host"]:
+        return "local"
+    return f"ssh://{uri['host']}" if uri["transport"] in _BY_SSH else None
+
+
+def domain_of(target: str) -> tuple[str, str] | None:
+    """Name (or UUID) and libvirt URI of the domain of an ``agent://`` URL; None: it is none.
+    Raises UsageError for what is no endpoint."""
+    where = parse(target)
+    if where.scheme != "agent":
+        return None
+    return where.name, where.options.get("connect", _LIBVIRT)
+
+
+def machine_of(url: str, hypervisor: str | None = None) -> str | None:
+    """The machine that an endpoint's packets come from: two with the same one never leave it.
+    ``hypervisor``: of a guest, its host. None: it cannot be told from that. Raises UsageError for
+    what is no endpoint."""
+    host = hypervisor or hypervisor_of(url)
+    where = parse(host or url)
+    if where.scheme in _HERE:
+        return "local"
+    if where.scheme != "ssh":
+        return None
+    return _PORT.sub("", _USER.sub("", where.name)).lower()
+
+
+def _named(text: str) -> tuple[str, str]:
+    found = _BEFORE_URL.match(text)
+    if found is None:
+        return "", text
+    if _NAME.fullmatch(found[1]) is None:
+        raise UsageError(
+            f"{found[1]!r} is no name for a path: it is letters, digits, _ . -, 40 at most"
+        )
+    return found[1], text[found.end() :]
+
+
+def _short(url: str) -> str:
+    """How a path to there is called, where nobody says."""
+    where = parse(url)
+    return _USER.sub("", where.name) or where.scheme

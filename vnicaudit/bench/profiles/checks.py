@@ -1,0 +1,109 @@
+"""What types alone do not say of a profile. All raise UsageError with file and line."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from math import fsum
+
+from vnicaudit.audit.suppression import close_to
+from vnicaudit.bench.contract import Engine
+from vnicaudit.bench.judging.statistics import smallest_p
+from vnicaudit.bench.metrics import METRICS
+from vnicaudit.bench.profiles.keys import MOST_RUNS, ProfileTable
+from vnicaudit.bench.profiles.place import Place
+
+_COSTS = ("_cpu_per_gbit", "_cpu_per_transaction")
+"""Ends of the metrics that the runner works out for every engine, from the CPU time of both ends
+and of the hypervisor."""
+
+_ROUNDING = 1e-12
+MOST_ALPHA = 0.05
+"""More false alarms than this make no verdict."""
+
+
+def check_pattern(name: str, engine: Engine, pattern: str, place: Place) -> None:
+    """The engine knows the pattern."""
+    if pattern not in engine.PATTERNS:
+        known = tuple(engine.PATTERNS)
+        hint = close_to(pattern, known) or f"; it has {', '.join(known)}"
+        raise place.error(f"patterns: {name} has no pattern {pattern!r}{hint}", "patterns")
+
+
+def check_decides(decides: Sequence[str], engine: Engine, pattern: str, place: Place) -> None:
+    """The pattern can be judged by these metrics."""
+    own = engine.PATTERNS[pattern]
+    known = [*own, *(metric for metric in METRICS if metric.endswith(_COSTS))]
+    for metric in decides:
+        if metric not in known:
+            hint = close_to(metric, known) or f"; by {', '.join(own)}, or a CPU cost"
+            message = f"decides: {pattern!r} cannot be judged by {metric!r}{hint}"
+            raise place.error(message, "decides")
+
+
+def check_margins(table: ProfileTable, place: Place) -> None:
+    """Margins are those of metrics."""
+    for metric in table.margins:
+        if metric not in METRICS:
+            hint = close_to(metric, tuple(METRICS)) or f"; there are {', '.join(METRICS)}"
+            raise place.within("margins").error(f"margins: no metric {metric!r}{hint}", metric)
+
+
+def check_guards(table: ProfileTable, known: Sequence[str], place: Place) -> None:
+    """Guard rails are among those there are."""
+    for guard in table.guards or ():
+        if guard not in known:
+            hint = close_to(guard, known) or f"; there are {', '.join(known)}"
+            raise place.error(f"guards: no guard rail {guard!r}{hint}", "guards")
+
+
+def check_states(table: ProfileTable, place: Place) -> None:
+    """Each state that is used is declared, and each that is declared is used."""
+    used: set[str] = set()
+    for index, entry in enumerate(table.workload):
+        used.update(entry.states)
+        for state in entry.states:
+            if state not in table.states:
+                hint = close_to(state, tuple(table.states))
+                message = f"states: {state!r} is not declared in [states]{hint}"
+                raise place.within("workload", index).error(message, "states")
+    for state in table.states:
+        if state not in used:
+            message = f"states: no workload is run in the state {state!r}"
+            raise place.within("states").error(message, state)
+
+
+def check_id(identity: str, others: Collection[str], place: Place) -> None:
+    """No two workloads have the same id."""
+    if identity in others:
+        raise place.error(f"two workloads are {identity}: make them differ, or give one a name")
+
+
+def check_looks(
+    table: ProfileTable, looks: Sequence[int], alphas: Sequence[float], place: Place
+) -> None:
+    """The looks can be made, and can tell something."""
+    if table.repeats is not None and (table.looks or table.alphas):
+        raise place.error("repeats: say either that or looks and alphas", "repeats")
+    key = "repeats" if table.repeats is not None else "looks"
+    if list(looks) != sorted(set(looks)):
+        raise place.error("looks: each has to be greater than the one before", key)
+    if len(alphas) != len(looks):
+        raise place.error(f"alphas: one for each of the {len(looks)} looks", "alphas")
+    if fsum(alphas) > MOST_ALPHA + _ROUNDING:
+        raise place.error(
+            f"alphas: they add up to {fsum(alphas):g}; at most {MOST_ALPHA:g}", "alphas"
+        )
+    if not table.catastrophe_only:
+        _check_power(looks, alphas, key, place)
+
+
+def _check_power(looks: Sequence[int], alphas: Sequence[float], key: str, place: Place) -> None:
+    """Arms whose runs do not even overlap are told apart."""
+    for look, alpha in zip(looks, alphas, strict=True):
+        if smallest_p(look, look) > alpha:
+            enough = next((n for n in range(look, MOST_RUNS) if smallest_p(n, n) <= alpha), None)
+            message = (
+                f"{key}: {look} runs per arm can show nothing at an error probability of {alpha:g}"
+            )
+            takes = "" if enough is None else f"; it takes {enough}, or catastrophe-only = true"
+            raise place.error(message + takes, key)

@@ -1,0 +1,231 @@
+"""The keys of a profile, and what the reference page (docs/generate_profiles.py) and the published
+JSON Schema say of each."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import msgspec
+
+from vnicaudit.model.measurement import Design, Direction
+
+COOLDOWN = 2.0
+MAX_STEAL = 2.0
+SECONDS = 10.0
+WARMUP = 2.0
+MOST_RUNS = 100
+"""More runs of one workload would take days, and their exact statistics a lot of memory."""
+
+_NAME = r"^[a-z0-9][a-z0-9+_-]*$"
+_TEXT = r"\S"
+
+
+def _key(description: str, *examples: object, **limits: Any) -> msgspec.Meta:
+    """What is said of a key, with values it takes; ``limits`` are msgspec's."""
+    return msgspec.Meta(
+        description=description, extra_json_schema={"examples": list(examples)}, **limits
+    )
+
+
+Text = Annotated[str, msgspec.Meta(pattern=_TEXT)]
+Name = Annotated[str, msgspec.Meta(pattern=_NAME)]
+Runs = Annotated[int, msgspec.Meta(ge=1, le=MOST_RUNS)]
+Alpha = Annotated[float, msgspec.Meta(gt=0, lt=1)]
+Count = Annotated[int, msgspec.Meta(ge=1, le=10_000)]
+Vcpus = Annotated[int, msgspec.Meta(ge=1, le=4096)]
+Percent = Annotated[float, msgspec.Meta(ge=0.5, le=50)]
+
+
+class WorkloadTable(
+    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="kebab"
+):
+    """Workloads: one for every combination of the lists in it."""
+
+    engine: Annotated[str, _key("The generator.", "iperf3", "dnsperf", "rr")]
+    patterns: Annotated[
+        tuple[str, ...],
+        _key(
+            "What it does: names that its engine knows.", ["tcp"], ["rr1c-200x1000"], min_length=1
+        ),
+    ]
+    directions: Annotated[
+        tuple[Direction, ...],
+        _key(
+            "Seen from the target: `tx`, it sends; `rx`, it receives; `both`, at once. Without it "
+            "that of the pattern: `both` where requests are answered, `tx` where either is "
+            "possible.",
+            ["tx", "rx"],
+            min_length=1,
+        ),
+    ] = ()
+    connections: Annotated[
+        tuple[Count, ...],
+        _key(
+            "Streams, connections or sockets, over all generators. Without it as many as there "
+            "are generators.",
+            [1, 25],
+            min_length=1,
+        ),
+    ] = ()
+    generators: Annotated[
+        tuple[Count, ...],
+        _key("Generator processes on the peer.", [1, 2], min_length=1),
+    ] = (1,)
+    sizes: Annotated[
+        tuple[int | str, ...],
+        _key(
+            "Bytes of a message: a number, or a text with `K` (1024) or `M`. Without it the "
+            "engine's own.",
+            [128, "64K"],
+            min_length=1,
+        ),
+    ] = ()
+    rates: Annotated[
+        tuple[int | float | str, ...],
+        _key(
+            "Offered load, bit/s of streams or 1/s of requests and packets: a number, or a text "
+            "with `k`, `M` or `G` (powers of 1000). Without it as fast as possible.",
+            ["100M"],
+            [5000],
+            min_length=1,
+        ),
+    ] = ()
+    states: Annotated[
+        tuple[Name, ...],
+        _key(
+            "States of the server, each declared in `[states]`. Without it as found.",
+            ["plain", "querylog"],
+            min_length=1,
+        ),
+    ] = ()
+    seconds: Annotated[
+        float, _key("How long a run is measured; a search takes its own time.", 10, ge=1, le=86_400)
+    ] = SECONDS
+    warmup: Annotated[float, _key("Seconds before that, which do not count.", 2, ge=0, le=3600)] = (
+        WARMUP
+    )
+    primary: Annotated[
+        bool | tuple[Text, ...],
+        _key(
+            "Whether the verdict rests on these workloads: all, none (they are only shown), or "
+            "those whose id matches a pattern with `*`, `?` and `[…]`.",
+            True,
+            ["*.tx.*.64k"],
+        ),
+    ] = True
+    decides: Annotated[
+        tuple[str, ...],
+        _key(
+            "Metrics that are judged. Without it the usual one of the pattern.",
+            ["latency_p50", "latency_p99"],
+            min_length=1,
+        ),
+    ] = ()
+    name: Annotated[
+        Name | None,
+        _key("Added to the ids, where two would be the same.", "dnssec"),
+    ] = None
+    options: Annotated[dict[str, str], _key("The engine's own settings.", {"window": "4M"})] = {}
+
+
+class ProfileTable(
+    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="kebab"
+):
+    """A profile for `vnicaudit bench run --profile FILE`."""
+
+    title: Annotated[Text, _key("What it answers, in one line.", "The web tier's NICs")]
+    description: Annotated[
+        str, _key("More about it: what it is for, what it needs.", "Needs nginx in the guest.")
+    ] = ""
+    sources: Annotated[
+        tuple[Text, ...], _key("Where its workloads come from.", ["our load test of 2027"])
+    ] = ()
+    repeats: Annotated[
+        Runs | None,
+        _key(
+            "Runs that count, per arm and workload, judged once at the end. Instead of `looks`.", 7
+        ),
+    ] = None
+    looks: Annotated[
+        tuple[Runs, ...],
+        _key(
+            "Numbers of runs per arm and workload after which it is judged, ascending: it ends as "
+            "soon as the answer is clear.",
+            [5, 10, 20],
+            min_length=1,
+        ),
+    ] = ()
+    alphas: Annotated[
+        tuple[Alpha, ...],
+        _key(
+            "Error probability spent at each look, 0.05 in all at most. Without it 0.01, 0.02 and "
+            "0.02 for the looks 5, 10 and 20, else 0.05 evenly.",
+            [0.01, 0.02, 0.02],
+            min_length=1,
+        ),
+    ] = ()
+    catastrophe_only: Annotated[
+        bool,
+        _key(
+            "Only a catastrophe or a broken guard rail decides: for runs too few for a statistical "
+            "answer.",
+            True,
+        ),
+    ] = False
+    designs: Annotated[
+        tuple[Design, ...],
+        _key(
+            "Ways to mix the arms that suit it, the best first. Without it whatever the change "
+            "allows.",
+            ["live-flip", "boots"],
+            min_length=1,
+        ),
+    ] = ()
+    guards: Annotated[
+        tuple[Name, ...] | None,
+        _key("Guard rails that are watched; `[]` is none. Without it all there are.", ["ping"]),
+    ] = None
+    cooldown: Annotated[float, _key("Seconds between two runs.", 2, ge=0, le=3600)] = COOLDOWN
+    max_steal: Annotated[
+        float,
+        _key(
+            "Per cent of a run's time that others may take from the CPUs of its ends (steal, "
+            "waiting vCPUs, CPU quotas); with more it does not count, and is repeated.",
+            2,
+            gt=0,
+            le=100,
+        ),
+    ] = MAX_STEAL
+    margins: Annotated[
+        dict[str, Percent],
+        _key(
+            "Metric, and by how many per cent it has to be better or worse to count, in the place "
+            "of its own margin.",
+            {"goodput": 3, "latency_p99": 15},
+        ),
+    ] = {}
+    vcpus: Annotated[
+        tuple[Vcpus, ...],
+        _key(
+            "Numbers of vCPUs of the target that it is to be run with, one run each; they are "
+            "compared by the label `vcpus`.",
+            [1, 2, 3],
+            min_length=1,
+        ),
+    ] = ()
+    states: Annotated[
+        dict[Name, str],
+        _key(
+            "States of the server: name, and what it means. The command that brings one about is "
+            "given with the run.",
+            {"querylog": "rndc querylog on"},
+        ),
+    ] = {}
+    workload: Annotated[
+        tuple[WorkloadTable, ...],
+        _key(
+            "What is run; any number of tables.",
+            [{"engine": "iperf3", "patterns": ["tcp"]}],
+            min_length=1,
+        ),
+    ]

@@ -1,0 +1,98 @@
+"""The text of a profile -> its tables, each key known and of its type."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any, get_args
+
+import msgspec
+
+from vnicaudit.audit.suppression import close_to, shown
+from vnicaudit.bench.profiles.described import Kind, examples, toml
+from vnicaudit.bench.profiles.keys import ProfileTable, WorkloadTable
+from vnicaudit.bench.profiles.place import Place
+from vnicaudit.errors import UsageError
+from vnicaudit.model.measurement import Design, Direction
+
+_WORKLOAD = "workload"
+_CHOICES = {"directions": get_args(Direction), "designs": get_args(Design)}
+_TYPES = {
+    "array": "a list", "object": "a table", "str": "a text", "int": "a whole number",
+    "float": "a number", "bool": "true or false",
+}  # fmt: skip
+
+_INSIDE = " in [[workload]]"
+_ENTRY = re.compile(r"`\$\.workload\[(\d+)\](?:\.([\w-]+))?")
+_MISSING = re.compile(r"Object missing required field `(.*)`")
+_INVALID = re.compile(r"Invalid enum value '(.*)'", re.DOTALL)
+
+
+def checked(table: dict[str, Any], place: Place) -> ProfileTable:
+    """The tables. Raises UsageError for the first mistake, unknown keys before others."""
+    for problem in _unknown(table, place):
+        raise problem
+    try:
+        return msgspec.convert(table, ProfileTable)
+    except msgspec.ValidationError as error:
+        what, _, path = str(error).partition(" - at ")
+        raise _refused(what, path, place) from None
+
+
+def _unknown(table: dict[str, Any], place: Place) -> Iterator[UsageError]:
+    """Keys that mean nothing, with the one that was probably meant."""
+    yield from _strange(table, ProfileTable, place, "")
+    entries = table.get(_WORKLOAD)
+    for index, entry in enumerate(entries if isinstance(entries, list) else ()):
+        inside = place.within(_WORKLOAD, index)
+        yield from _strange(entry, WorkloadTable, inside, _INSIDE)
+
+
+def _strange(table: object, kind: Kind, place: Place, where: str) -> Iterator[UsageError]:
+    known = [field.encode_name for field in msgspec.structs.fields(kind)]
+    for key in table if isinstance(table, dict) else ():
+        if key not in known:
+            hint = close_to(shown(key), known)
+            yield place.error(f"unknown key {shown(key)!r}{where}{hint}", key)
+
+
+def _refused(what: str, path: str, place: Place) -> UsageError:
+    """msgspec's sentence, in words for whoever wrote the file."""
+    entry = _ENTRY.match(path)
+    place = place if entry is None else place.within(_WORKLOAD, int(entry[1]))
+    missing = _MISSING.fullmatch(what)
+    if missing is not None:
+        return place.error(f"{missing[1]!r} is missing{'' if entry is None else _INSIDE}")
+    kind: Kind = ProfileTable
+    if entry is not None and entry[2]:
+        kind, key = WorkloadTable, entry[2]
+    else:
+        key = path.partition("$.")[2].partition("[")[0].rstrip("`")
+    return place.error(f"{key}: {_words(what, key)}; {_example(kind, key)}", key)
+
+
+def _words(what: str, key: str) -> str:
+    choice = _INVALID.fullmatch(what)
+    if choice is not None:
+        known = _CHOICES.get(key, ())
+        return f"{shown(choice[1])!r} is none of {', '.join(known)}{close_to(choice[1], known)}"
+    if what.endswith((">= 1", r"'\\S'")) and ("length" in what or "regex" in what):
+        return "it is empty"
+    if "regex" in what:
+        return "a name is of small letters, digits, `+`, `-` and `_`"
+    what = re.sub(r"`(\w+)((?: \| \w+)*)`", _named, what.replace(" | null`", "`"))
+    return f"{what[:1].lower()}{what[1:]}"
+
+
+def _named(match: re.Match[str]) -> str:
+    """``int | str`` is a whole number or a text."""
+    names = match.group().strip("`").split(" | ")
+    return " or ".join(_TYPES.get(name, name) for name in names)
+
+
+def _example(kind: Kind, key: str) -> str:
+    """``for example cooldown = 2``, as the key's description has it."""
+    (value, *_) = examples(kind)[key]
+    if key == _WORKLOAD:
+        return "for example [[workload]]"
+    return f"for example {key} = {toml(value)}"

@@ -1,0 +1,83 @@
+"""What is compared: paths, or states of one path that a command brings about."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from typing import NamedTuple
+
+from vnicaudit.bench.contract import Endpoint, Ends
+from vnicaudit.bench.facts.covariates import Watch
+from vnicaudit.errors import EndpointError
+from vnicaudit.model.measurement import Path, Ran
+
+_SWITCH_SECONDS = 60.0
+
+
+class Arm(NamedTuple):
+    """``enter``: a command that brings it about at the target; empty: the path is it."""
+
+    name: str
+    path: Path
+    enter: tuple[str, ...] = ()
+
+
+class Opened(NamedTuple):
+    """An arm whose ends are there."""
+
+    arm: Arm
+    ends: Ends
+    watch: Watch
+    boot: str = ""
+
+
+class Switch:
+    """Brings arms and states about, each only where it is not so already."""
+
+    def __init__(self, states: dict[str, tuple[str, ...]]) -> None:
+        self._states = states
+        self._now: dict[tuple[str, str], tuple[str, ...]] = {}
+        self._used: set[tuple[str, str]] = set()
+
+    def arm(self, opened: Opened) -> None:
+        """Have the target be as this arm is. Raises EndpointError where the command fails."""
+        self._bring_about(opened.ends.target, "arm", opened.arm.name, opened.arm.enter)
+
+    def state(self, opened: Opened, name: str) -> None:
+        """Have the server be in a state of the profile; "" is how it was found, the first one."""
+        if not name and (opened.ends.target.url, "state") in self._used:
+            name = next(iter(self._states))
+        if name:
+            self._bring_about(opened.ends.target, "state", name, self._states[name])
+
+    def back(self, opened: Sequence[Opened]) -> None:
+        """Leave every target as it was found: in the first arm and in the first state. One that
+        nothing was brought about at is left alone. Raises EndpointError where a command fails, but
+        not before all were tried."""
+        targets = {each.ends.target.url: each for each in reversed(opened)}  # the first arm of each
+        with ExitStack() as stack:
+            for url, each in targets.items():
+                used = {kind for place, kind in self._used if place == url}
+                if "state" in used:
+                    stack.callback(self.state, each, next(iter(self._states)))
+                if "arm" in used:
+                    stack.callback(self.arm, each)
+
+    def _bring_about(self, target: Endpoint, kind: str, name: str, argv: tuple[str, ...]) -> None:
+        key = (target.url, kind)
+        if not argv or self._now.get(key) == argv:
+            return
+        self._now.pop(key, None)  # whatever it is while the command runs, and if it fails
+        self._used.add(key)
+        ran = target.run(argv, seconds=_SWITCH_SECONDS)
+        if ran.code != 0:
+            raise EndpointError(f"{kind} {name} could not be brought about: {failure(ran)}")
+        self._now[key] = argv
+
+
+def failure(ran: Ran) -> str:
+    """What a program's end says, in one line."""
+    said = " ".join((ran.stderr.strip() or ran.stdout.strip()).split())[:300]
+    how = "was ended" if ran.code is None else f"ended with exit code {ran.code}"
+    where = f" at {ran.endpoint}" if ran.endpoint else ""
+    return f"`{' '.join(ran.command)}`{where} {how}" + (f": {said}" if said else "")

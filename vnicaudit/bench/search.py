@@ -1,0 +1,240 @@
+"""The highest rate at which hardly anything is lost (partial drop rate, 0.5 %), by search.
+
+Semantics are those of MLRsearch (FD.io CSIT; draft-ietf-bmwg-mlrsearch), one goal: trials are
+short, a load is judged by the majority of its seconds, bounds are narrowed by multiplicative
+bisection. What is added: a generator that did not offer what it was to offer says nothing about
+the other end, so what it left unsent is no loss, and a load that it cannot offer ends the search
+upwards as *generator limited*. From vmtp comes the short cut: where less than 80 % came through,
+twice, the load is decided, and the next guess is what did come through.
+
+One search is one noisy value: on a loopback two searches of one server differed by 15 %.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from statistics import fmean
+from typing import NamedTuple
+
+import msgspec
+
+from vnicaudit.bench import _bracket
+from vnicaudit.errors import MeasureError
+
+
+class Trial(NamedTuple):
+    """One load, offered for about a second. Rates are per second. ``offered`` is what was sent in
+    fact; what is lost is the share of *that* which was not ``answered``."""
+
+    intended: float
+    offered: float
+    answered: float
+    seconds: float
+
+
+class Limits(msgspec.Struct, frozen=True):
+    """When a load is good, and when the search ends."""
+
+    loss: float = 0.005
+    """A trial is good if no larger share is lost."""
+    trial_seconds: float = 1.0
+    per_load_seconds: float = 7.0
+    """A load is decided after so many seconds, or when the rest could not change it."""
+    width: float = 1.05
+    """The bounds are close enough at this ratio."""
+    all_loss: float = 0.02
+    """A load is not good if a larger share of all that was offered at it is lost: a server that
+    answers every other second only (response rate limiting) has seconds without loss, too."""
+    exceed_ratio: float = 0.5
+    """This share of the seconds may be bad at a load that is still good."""
+    timeout_s: float = 120.0
+    generator: float = 0.98
+    """A trial that offered a smaller share of what was intended shows the generator's limit."""
+    collapse: float = 0.8
+    """A trial with a smaller share offered, or answered, is far off: two of them decide."""
+
+
+class Searched(msgspec.Struct, frozen=True):
+    """What a search found. ``rate``: conditional throughput, what came through at the lower bound
+    in its worst second that has to count; 0 where no load was good."""
+
+    rate: float
+    lower: float
+    """The highest load that was good; 0: none was."""
+    upper: float | None
+    """The lowest that was not; None: the time was over before one was found."""
+    trials: tuple[Trial, ...]
+    """All, in order. The first is a warm-up and did not count."""
+    generator_limited: bool
+    """``upper`` is what the generator could not offer: the other end may bear more."""
+    complete: bool
+    """The bounds are as close as asked for; else they are only where the search had got to."""
+    reason: str
+    """Why it is incomplete, limited, or 0; empty where there is nothing to say."""
+
+
+Try = Callable[[float, float], Trial]
+"""Offers a rate for so many seconds."""
+
+
+class _TimeIsOver(Exception):
+    """Another trial would not end in time."""
+
+
+def search(
+    trial: Try,
+    start: float,
+    *,
+    limits: Limits = Limits(),  # noqa: B008  (frozen)
+    clock: Callable[[], float] = time.monotonic,
+) -> Searched:
+    """The highest rate with hardly any loss, looked for from ``start`` (what came through at full
+    speed), up and down. Loads are whole numbers. Raises MeasureError where a trial has no numbers.
+    """
+    if not 1 <= start < math.inf:
+        return Searched(0.0, 0.0, None, (), False, False, "there is no rate to start from")
+    timed = _Timed(trial, limits, clock)
+    bracket = _bracket.Bracket(limits.width)
+    load: float | None = float(round(start))
+    try:
+        timed(float(round(start)))
+        while load is not None:
+            bracket.take(_judged(load, timed, limits))
+            load = bracket.next_load()
+    except _TimeIsOver:
+        return _searched(bracket, timed.trials, limits, complete=False)
+    return _searched(bracket, timed.trials, limits, complete=True)
+
+
+class _Timed:
+    """Trials within the time: none is begun that would not end if it took as long as the longest
+    before it. All are kept."""
+
+    def __init__(self, trial: Try, limits: Limits, clock: Callable[[], float]) -> None:
+        self.trials: list[Trial] = []
+        self._trial, self._limits, self._clock = trial, limits, clock
+        self._end = clock() + limits.timeout_s
+        self._longest = limits.trial_seconds
+
+    def __call__(self, load: float) -> Trial:
+        began = self._clock()
+        if began + self._longest > self._end:
+            raise _TimeIsOver
+        trial = self._trial(load, self._limits.trial_seconds)
+        self._longest = max(self._longest, self._clock() - began)
+        if not all(math.isfinite(number) and number >= 0 for number in trial):
+            raise MeasureError(f"a trial at {load:g} per second came back without numbers")
+        self.trials.append(trial)
+        return trial
+
+
+def _judged(load: float, timed: _Timed, limits: Limits) -> _bracket.Judged:
+    """Offer a load until it is decided."""
+    tally = _Tally(limits)
+    while (verdict := tally.verdict()) is None:
+        tally.add(timed(load))
+    return _bracket.Judged(load, verdict, tally.came_through(), tally.throughput())
+
+
+class _Tally:
+    """Seconds of one load, by what they showed."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._seconds = dict.fromkeys(_bracket.VERDICTS, 0.0)
+        self._far = dict.fromkeys(_bracket.VERDICTS, 0)
+        self._trials: list[Trial] = []
+        self._losses: list[float] = []
+
+    def add(self, trial: Trial) -> None:
+        """Count one trial, as long as it was meant to be."""
+        shown = _shown(trial, self._limits)
+        self._seconds[shown] += self._limits.trial_seconds
+        passed = trial.offered / trial.intended if shown == "unoffered" else 1 - _loss(trial)
+        self._far[shown] += passed < self._limits.collapse
+        self._trials.append(trial)
+        if shown != "unoffered":
+            self._losses.append(_loss(trial))
+
+    def verdict(self) -> _bracket.Verdict | None:
+        """None: it needs more trials."""
+        allowed = self._limits.exceed_ratio * self._limits.per_load_seconds
+        if self._seconds["good"] >= self._limits.per_load_seconds - allowed:
+            return "good" if self._lost() <= self._limits.all_loss else "bad"
+        for bad in ("bad", "unoffered"):
+            if self._seconds[bad] > allowed or self._far[bad] >= _FAR_OFF:
+                return bad
+        return None
+
+    def _lost(self) -> float:
+        """Share of all that was offered as it was to be, but for the worst trial: one may have met
+        a pause of the machine."""
+        counted = [trial for trial in self._trials if _shown(trial, self._limits) != "unoffered"]
+        counted = sorted(counted, key=_loss)[:-1]
+        offered = math.fsum(trial.offered for trial in counted)
+        gone = math.fsum(max(0.0, trial.offered - trial.answered) for trial in counted)
+        return gone / offered if offered else 0.0
+
+    def came_through(self) -> float:
+        """Answers per second, of what was offered; where too little was, what was offered."""
+        offered, answered = (fmean(getattr(t, n) for t in self._trials) for n in _RATES)
+        return offered if self.verdict() == "unoffered" else answered
+
+    def throughput(self) -> float:
+        """Conditional throughput: what was offered, without the loss that half of all seconds (as
+        many as may be bad) did not exceed, those that were spared counted as lost."""
+        needed = self._limits.per_load_seconds * (1 - self._limits.exceed_ratio)
+        place = math.ceil(needed / self._limits.trial_seconds) - 1
+        losses = sorted(self._losses)
+        loss = losses[place] if place < len(losses) else 1.0
+        return fmean(trial.offered for trial in self._trials) * (1 - loss)
+
+
+_FAR_OFF = 2
+"""Trials far off that decide a load; one alone may be a pause of the machine."""
+_RATES = ("offered", "answered")
+
+
+def _loss(trial: Trial) -> float:
+    """Share of what was offered; late answers to earlier queries are no gain."""
+    return max(0.0, (trial.offered - trial.answered) / trial.offered) if trial.offered else 0.0
+
+
+def _shown(trial: Trial, limits: Limits) -> _bracket.Verdict:
+    """What one trial shows. Too much offered and some of it lost shows as little about this load
+    as too little offered (dnsperf 2.10 catches up after a stall, DNS-OARC/dnsperf#224)."""
+    if trial.offered < limits.generator * trial.intended:
+        return "unoffered"
+    if _loss(trial) <= limits.loss:
+        return "good"
+    return "unoffered" if trial.offered > trial.intended / limits.generator else "bad"
+
+
+def _searched(
+    bracket: _bracket.Bracket, trials: list[Trial], limits: Limits, *, complete: bool
+) -> Searched:
+    lower, upper = bracket.lower, bracket.upper
+    return Searched(
+        rate=lower.throughput if lower else 0.0,
+        lower=lower.load if lower else 0.0,
+        upper=upper.load if upper else None,
+        trials=tuple(trials),
+        generator_limited=upper is not None and upper.verdict == "unoffered",
+        complete=complete,
+        reason=_reason(bracket, limits, complete=complete),
+    )
+
+
+def _reason(bracket: _bracket.Bracket, limits: Limits, *, complete: bool) -> str:
+    lower, upper = bracket.lower, bracket.upper
+    if not complete:
+        low = f"{lower.load:.0f}" if lower else "0"
+        high = f"and {upper.load:.0f}" if upper else "and no known limit"
+        return f"not ended after {limits.timeout_s:g} s: between {low} {high} per second"
+    if upper and upper.verdict == "unoffered":
+        return f"the generator did not offer {upper.load:.0f} per second"
+    if lower is None and upper:
+        return f"more than {100 * limits.loss:g} % are lost even at {upper.load:.0f} per second"
+    return ""

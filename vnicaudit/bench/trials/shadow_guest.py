@@ -1,0 +1,213 @@
+"""A shadow NIC in its guest: a temporary address with routes of its own, and back.
+
+Two NICs on one network are one machine to Linux: it answers ARP for any of its addresses on both,
+and sends by the first route. So
+
+* what comes from the temporary address has a routing table of its own, in which the network and
+  its routers are behind the shadow;
+* ``arp_filter`` on the old NIC: it answers ARP for what is sent through it only, thus for all that
+  it answered for before, and not for the temporary address. (``arp_ignore`` would silence addresses
+  that the guest holds on other interfaces, such as those of a load balancer.)
+* ``arp_ignore`` and ``arp_announce`` on the shadow: it answers, and asks, for its own address.
+* ``rp_filter`` on the shadow: what is broadcast reaches programs once, by the old NIC, for the way
+  back to its sender is there. What is sent to the temporary address passes: the way back is looked
+  up by the rule.
+
+(Linux, Documentation/networking/ip-sysctl.rst; net/ipv4/arp.c, arp_filter and arp_ignore;
+net/ipv4/fib_frontend.c, __fib_validate_source.) The address is a /32, so that no route of the
+others changes. What is set on the shadow goes with it.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import msgspec
+
+from vnicaudit.bench.trials.shadow_notes import ShadowNote
+from vnicaudit.errors import GuestError, RefusedError
+from vnicaudit.model.machine import GuestInterface
+from vnicaudit.remedy.guest.agent import by_mac
+from vnicaudit.remedy.guest.answers import Guest, ask
+from vnicaudit.remedy.guest.links import link_of, read_links
+from vnicaudit.remedy.guest.words import address, name, prefix, shown
+
+_BATCH = ("ip", "-batch", "-")
+_BOOT_ID = "/proc/sys/kernel/random/boot_id"
+_TABLES = range(7710, 7810)
+_RULES_MAX = 8
+_LOOSE = (("net/ipv6/conf/{}/disable_ipv6", "1"),)
+"""Of the shadow: no advertisement of a router is to give it addresses and routes. A kernel without
+IPv6 has no such setting."""
+_OWN = (
+    ("net/ipv4/conf/{}/arp_ignore", "1"),
+    ("net/ipv4/conf/{}/arp_announce", "2"),
+    ("net/ipv4/conf/{}/rp_filter", "1"),
+    ("net/ipv4/conf/{}/arp_notify", "1"),
+)
+"""Of the shadow. ``arp_notify``: others learn at once who has the address now."""
+
+
+class Ground(NamedTuple):
+    """The NIC that the shadow comes to stand beside, as the guest has it. ``ways``: destinations
+    behind routers on its network, and these routers; ``table``: a routing table that is free."""
+
+    device: str
+    mtu: int
+    arp_filter: str
+    boot: str
+    table: int
+    ways: tuple[tuple[str, str], ...]
+    addresses: tuple[str, ...]
+
+
+class _Rule(msgspec.Struct, frozen=True):
+    src: str = "all"
+    table: str = ""
+
+
+class _Route(msgspec.Struct, frozen=True):
+    dst: str = ""
+    gateway: str | None = None
+    dev: str | None = None
+    table: str = "main"
+    type: str = "unicast"
+
+
+def look(guest: Guest, mac: str, network: str) -> Ground:
+    """What is there. Nothing is changed. Raises RefusedError where a shadow could not stand beside
+    it in that network; GuestError where the guest does not answer."""
+    link = link_of(read_links(guest), mac)
+    if link is None:
+        raise RefusedError(f"no interface of the guest has the MAC address {mac}")
+    if link.master is not None:
+        raise RefusedError(f"{link.ifname} is part of {shown(link.master)} in the guest")
+    device = name(link.ifname)
+    routes = ask(guest, ("ip", "-j", "-4", "route", "show", "table", "all"), _Route)
+    others = {one.dev for one in routes if one.dst == network and one.dev != device}
+    if others:
+        other = shown(others.pop() or "?")
+        raise RefusedError(f"the guest is in {network} with {other} too, beside {device}")
+    used = {rule.table for rule in _rules(guest)} | {route.table for route in routes}
+    free = [table for table in _TABLES if str(table) not in used]
+    if not free:
+        raise RefusedError(f"the guest uses the routing tables {_TABLES[0]} to {_TABLES[-1]}")
+    return Ground(
+        device=device,
+        mtu=link.mtu,
+        arp_filter=_number(_said(guest, f"/proc/sys/net/ipv4/conf/{device}/arp_filter")),
+        boot=_said(guest, _BOOT_ID),
+        table=free[0],
+        ways=tuple(_ways(routes, device)),
+        addresses=_interface(guest, mac).addresses,
+    )
+
+
+def set_up(guest: Guest, note: ShadowNote, ground: Ground, network: str) -> None:
+    """Give the shadow its address, and have the guest use it for what comes from there. May be
+    done again. Raises GuestError."""
+    device = name(_interface(guest, note.mac).name)
+    _leave_alone(guest, device)
+    for path, value in _LOOSE:
+        _put(guest, path.format(device), value)
+    for path, value in _OWN:
+        _must(guest, path.format(device), value)
+    _must(guest, f"net/ipv4/conf/{ground.device}/arp_filter", "1")
+    _remove_rules(guest, note)
+    ran = guest.execute(_BATCH, _lines(note, ground, network, device))
+    if ran.code:
+        raise GuestError(f"{note.mac} cannot be set up in the guest: {shown(ran.stderr)}")
+
+
+def put_back(guest: Guest, note: ShadowNote) -> None:
+    """Undo it, as far as it was done; nothing where the guest was booted since. May be done again.
+    Raises GuestError, RefusedError where something is left."""
+    if _said(guest, _BOOT_ID) != note.boot:
+        return
+    found = by_mac(guest.interfaces())
+    if note.mac in found:
+        device = name(found[note.mac].name)
+        guest.execute(("ip", "address", "flush", "dev", device))
+        guest.execute(("ip", "link", "set", "dev", device, "down"))
+    _remove_rules(guest, note)
+    if note.beside in found:
+        device = name(found[note.beside].name)
+        _must(guest, f"net/ipv4/conf/{device}/arp_filter", note.arp_filter)
+
+
+def _lines(note: ShadowNote, ground: Ground, network: str, device: str) -> bytes:
+    """For ``ip -batch``: routes can be set when the link is up."""
+    temporary, table = address(note.address), f"table {note.table}"
+    lines = [
+        f"address replace {temporary}/32 dev {device}",
+        f"link set dev {device} mtu {ground.mtu} up",
+        f"route replace {network} dev {device} scope link src {temporary} {table}",
+    ]
+    lines += [
+        f"route replace {to} via {router} dev {device} onlink src {temporary} {table}"
+        for to, router in ground.ways
+    ]
+    lines.append(f"rule add from {temporary} {table}")
+    return "".join(f"{line}\n" for line in lines).encode("ascii")
+
+
+def _ways(routes: list[_Route], device: str) -> list[tuple[str, str]]:
+    """The first route to each destination is the one that holds: they come by their metrics."""
+    found: dict[str, str] = {}
+    for route in routes:
+        if (route.dev, route.table, route.type) == (device, "main", "unicast") and route.gateway:
+            found.setdefault(prefix(route.dst, inet6=False), address(route.gateway))
+    return list(found.items())
+
+
+def _remove_rules(guest: Guest, note: ShadowNote) -> None:
+    words = ("from", address(note.address), "table", str(note.table))
+    wanted = _Rule(note.address, str(note.table))
+    for _ in range(_RULES_MAX):
+        if wanted not in _rules(guest):
+            return
+        guest.execute(("ip", "-4", "rule", "del", *words))
+    raise GuestError(f"the guest keeps its routing rule {' '.join(words)}")
+
+
+def _rules(guest: Guest) -> list[_Rule]:
+    return ask(guest, ("ip", "-j", "-4", "rule", "show"), _Rule)
+
+
+def _interface(guest: Guest, mac: str) -> GuestInterface:
+    found = by_mac(guest.interfaces()).get(mac)
+    if found is None:
+        raise GuestError(f"no interface of the guest has the MAC address {mac}")
+    return found
+
+
+def _leave_alone(guest: Guest, device: str) -> None:
+    """Have NetworkManager, where it is, not set the shadow up by itself."""
+    try:
+        guest.execute(("nmcli", "device", "set", device, "managed", "no"))
+    except GuestError:  # not there
+        return
+
+
+def _said(guest: Guest, path: str) -> str:
+    ran = guest.execute(("cat", path))
+    if ran.code:
+        raise GuestError(f"{path} cannot be read in the guest: {shown(ran.stderr)}")
+    return ran.stdout.decode("ascii", "replace").strip()[:64]
+
+
+def _number(text: str) -> str:
+    if not text.isdecimal():
+        raise GuestError(f"arp_filter is a number, and the guest says {shown(text)}")
+    return text
+
+
+def _put(guest: Guest, path: str, value: str) -> str:
+    """Set it; why that was not possible."""
+    ran = guest.execute(("tee", f"/proc/sys/{path}"), value.encode("ascii") + b"\n")
+    return shown(ran.stderr) if ran.code else ""
+
+
+def _must(guest: Guest, path: str, value: str) -> None:
+    if failed := _put(guest, path, value):
+        raise GuestError(f"the guest's agent may not set {path}: {failed}")

@@ -1,0 +1,71 @@
+"""Shadow NICs that are plugged in, or may be: noted before anything is done, forgotten when all is
+as it was. What is noted here and has nobody who works on it was left by a process that was ended.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from vnicaudit.errors import UsageError
+from vnicaudit.remedy.applying.state import make_private, sync_folder, write_private, writing
+
+_FOLDER = "shadows"
+_NAME = re.compile(r"[0-9a-f]{12}\.json")
+
+
+class ShadowNote(msgspec.Struct, frozen=True, kw_only=True):
+    """All it takes to be rid of one. ``mac`` is its own, ``beside`` that of the NIC it stands
+    beside; ``arp_filter`` is what that one had in the guest, in the boot of that id; ``address``
+    and ``table`` are those of the guest's routing rule. ``at``: when it was written, in seconds."""
+
+    uri: str
+    uuid: str
+    name: str
+    mac: str
+    beside: str
+    address: str
+    table: int
+    arp_filter: str
+    boot: str
+    at: float = 0.0
+
+
+class ShadowNotes:
+    """Those of one state folder."""
+
+    def __init__(self, state: Path) -> None:
+        self._folder = state / _FOLDER
+
+    def write(self, note: ShadowNote) -> None:
+        """On disk when this returns. Raises JournalError where it cannot be kept."""
+        with writing(self._folder):
+            make_private(self._folder)
+        dated = msgspec.structs.replace(note, at=time.time())
+        write_private(self._path(note), msgspec.json.format(msgspec.json.encode(dated), indent=1))
+
+    def forget(self, note: ShadowNote) -> None:
+        """All is as it was."""
+        with writing(self._folder):
+            self._path(note).unlink(missing_ok=True)
+            sync_folder(self._folder)
+
+    def all(self) -> Iterator[ShadowNote]:
+        """Every one, oldest first. Raises UsageError for what is none."""
+        try:
+            paths = [path for path in self._folder.iterdir() if _NAME.fullmatch(path.name)]
+            notes = [msgspec.json.decode(path.read_bytes(), type=ShadowNote) for path in paths]
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise UsageError(f"{self._folder}: {error.strerror}") from None
+        except (msgspec.MsgspecError, RecursionError) as error:
+            raise UsageError(f"{self._folder}: not a note of a shadow NIC: {error}") from None
+        yield from sorted(notes, key=lambda note: note.at)
+
+    def _path(self, note: ShadowNote) -> Path:
+        return self._folder / f"{note.mac.replace(':', '')}.json"

@@ -1,0 +1,277 @@
+"""Measurements: what is run, on which path, what came out, and what that means.
+
+Times are seconds, rates bit/s or 1/s, latencies microseconds, shares per cent, unless a name says
+otherwise. ``None`` is *not measured*, never zero. Directions are the target's: ``tx``, it sends.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+Direction = Literal["tx", "rx", "both"]
+"""``both``: both ways at once (iperf3 --bidir), or a request and its answer."""
+
+Better = Literal["higher", "lower"]
+
+Verdict = Literal[
+    "improved", "equivalent", "not-worse", "regressed", "inconclusive",
+    "at-ceiling", "generator-limited", "invalid",
+]  # fmt: skip
+"""``equivalent``: within the margins both ways. ``not-worse``: harm beyond the margin is excluded.
+``at-ceiling``: both fill the line, so throughput cannot tell. ``generator-limited``: what was
+measured is the generator. ``invalid``: too few runs that count."""
+
+Design = Literal["single", "paths", "live-flip", "flips", "boots", "shadow", "single-flip"]
+"""How the arms were mixed. ``single``: one arm, nothing is compared. ``paths``: several paths in
+random order. ``live-flip``: a command in the guest switches between arms, in random order.
+``flips``, ``boots``: the change is made and taken back again and again, by hot swap or by power
+cycles (then a sample is a boot). ``shadow``: the candidate beside the old NIC, in random order.
+``single-flip``: all before, then all after; drift and boot noise stay in it."""
+
+BENCH_SCHEMA: Literal["vnicaudit.bench/1"] = "vnicaudit.bench/1"
+
+
+class Workload(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing that is run again and again; a profile is a list of them."""
+
+    id: str
+    """``iperf3.tcp.tx.c1.64k``: unique in a profile, and the same for the same work."""
+    engine: str
+    pattern: str
+    """Of the engine: ``tcp``, ``udp``, ``max``, ``rr1c-200x1000``."""
+    direction: Direction = "tx"
+    connections: int = 1
+    """Streams, connections or sockets, over all generators."""
+    generators: int = 1
+    """Generator processes on the peer."""
+    size: int | None = None
+    """Bytes of a message; None: the engine's own."""
+    seconds: float = 10.0
+    warmup: float = 2.0
+    """Seconds at the beginning of a run that do not count."""
+    rate: float | None = None
+    """Offered load, bit/s (streams) or 1/s (requests, packets); None: as fast as possible."""
+    primary: bool = True
+    """The verdict rests on it; the others are shown."""
+    decides: tuple[str, ...] = ()
+    """Metrics that are judged (:mod:`vnicaudit.bench.metrics`), at least one."""
+    state: str = ""
+    """State of the server it is run in (``querylog``); empty: as found."""
+    options: dict[str, str] = {}
+    """Engine's own settings: the query file of dnsperf."""
+
+
+class Ran(msgspec.Struct, frozen=True):
+    """How a program ended. ``code`` None: it was ended from outside, by time or by signal."""
+
+    command: tuple[str, ...]
+    code: int | None
+    stdout: str = ""
+    stderr: str = ""
+    seconds: float = 0.0
+    endpoint: str = ""
+    """URL of where it ran."""
+
+
+class CpuUse(msgspec.Struct, frozen=True):
+    """CPU time spent during a run, in microseconds; None: not measured.
+
+    ``host``: on the hypervisor for this guest (QEMU, its vCPUs, and its vhost workers).
+    """
+
+    target: float | None = None
+    peer: float | None = None
+    host: float | None = None
+    host_vhost: float | None = None
+    """Of ``host``: that of vhost workers."""
+    busy_poll: bool = False
+    """The data path polls (DPDK): its CPUs are busy whatever it carries, cost per Gbit says
+    nothing."""
+
+
+class Covariates(msgspec.Struct, frozen=True):
+    """What bears on whether a run counts. Never its result."""
+
+    target_steal: float | None = None
+    """Per cent of the target's CPU time that its hypervisor took (/proc/stat)."""
+    peer_steal: float | None = None
+    vcpu_delay: float | None = None
+    """Per cent of the run that a vCPU waited for a CPU (domstats, ``vcpu.N.delay``)."""
+    throttled: float | None = None
+    """Per cent of the run that a CPU quota (cgroup) held the target or the peer back."""
+    generator_cpu: float | None = None
+    """Per cent of one CPU that the busiest thread of the generator used."""
+    generator_limited: bool = False
+    """The generator could not offer what it was to offer, or was itself the bottleneck."""
+    seconds: float | None = None
+    """How long was measured in fact."""
+    cpu: CpuUse = CpuUse()
+
+
+class Sample(msgspec.Struct, frozen=True, kw_only=True):
+    """One run of one workload: one value of each metric."""
+
+    workload: str
+    arm: str
+    block: int
+    """Number of the block it was drawn in: a block has each arm once."""
+    order: int
+    """Its place in the whole sequence, from 0."""
+    boot: str = ""
+    started: str
+    values: dict[str, float] = {}
+    """Metric -> value, of those that were measured."""
+    details: dict[str, str | float | int | bool | None] = {}
+    """What else the tool said: retransmits, RTT, response codes, versions."""
+    valid: bool = True
+    reason: str = ""
+    """Why it does not count."""
+    covariates: Covariates = Covariates()
+    histogram: str | None = None
+    """Latencies of all requests: HdrHistogram V2, compressed and base64, in nanoseconds."""
+    raw: tuple[Ran, ...] = ()
+    """All that was run for it, with what it said."""
+
+
+class Path(msgspec.Struct, frozen=True, kw_only=True):
+    """One way from the peer to the target: an arm of the comparison where several are given.
+
+    ``target`` and ``peer`` are endpoint URLs; ``address``: where the target is reached.
+    """
+
+    name: str
+    target: str
+    peer: str
+    address: str
+    hypervisor: str | None = None
+    """Endpoint URL of the host whose QEMU is the target; None: unknown, or no guest."""
+    domain: str | None = None
+    mac: str | None = None
+    mtu: int | None = None
+    line_rate: float | None = None
+    """bit/s of the slowest physical link; None: unknown, or there is none (same host)."""
+    encapsulation: str = "none"
+    same_host: bool | None = None
+
+
+class Setup(msgspec.Struct, frozen=True):
+    """Versions and settings found at one endpoint: name -> value, as the tools print them."""
+
+    endpoint: str
+    facts: dict[str, str] = {}
+    unknown: dict[str, str] = {}
+    """Name -> why it could not be found."""
+
+
+class GuardRail(msgspec.Struct, frozen=True):
+    """Something that must hold, whatever the throughput: one that is broken is a veto."""
+
+    name: str
+    arm: str
+    verdict: Literal["ok", "failed", "unknown"]
+    detail: str = ""
+
+
+class Summary(msgspec.Struct, frozen=True):
+    """The valid samples of one arm. ``low``, ``high``: 95 % interval of the median (exact, by
+    order statistics); None: too few samples for one. ``cv``: standard deviation / mean."""
+
+    n: int
+    median: float
+    low: float | None = None
+    high: float | None = None
+    cv: float | None = None
+    line_rate_percent: float | None = None
+    """Of the goodput the line allows at its MTU and encapsulation."""
+
+
+class Effect(msgspec.Struct, frozen=True):
+    """After against before, per cent; positive is better, whichever way the metric goes. Of what is
+    in per cent itself (loss): percentage points.
+
+    The estimate is Hodges and Lehmann's on logarithms; intervals and ``p`` are exact, or by the
+    normal distribution where there are very many samples, as ``test`` says.
+    """
+
+    percent: float
+    low95: float
+    high95: float
+    low90: float
+    high90: float
+    p: float
+    p_holm: float
+    """Adjusted for the number of primary comparisons."""
+    test: Literal["mann-whitney-exact", "mann-whitney-normal", "single-flip-t"]
+
+
+class Comparison(msgspec.Struct, frozen=True, kw_only=True):
+    """One metric of one workload, two arms. ``effect`` None: it cannot be estimated."""
+
+    workload: str
+    metric: str
+    unit: str
+    better: Better
+    primary: bool
+    before_arm: str
+    after_arm: str
+    before: Summary | None
+    after: Summary | None
+    effect: Effect | None
+    verdict: Verdict
+    notes: tuple[str, ...] = ()
+    """What else to know: two bands, noise, too few runs."""
+
+
+class Decision(msgspec.Struct, frozen=True, kw_only=True):
+    """What it all means."""
+
+    verdict: Verdict
+    action: Literal["keep", "roll-back", "none"]
+    """What is to be done; ``none``: nothing was changed for this."""
+    reasons: tuple[str, ...] = ()
+    done: Literal["kept", "rolled-back", "not-rolled-back"] | None = None
+    """What was done in fact; None: nothing was to be, or it is not done yet."""
+
+
+class BenchRun(msgspec.Struct, frozen=True, kw_only=True):
+    """When, how and by which rules it was measured."""
+
+    id: str
+    started: str
+    finished: str | None = None
+    """None: it was ended before its time."""
+    tool: str
+    version: str
+    profile: str
+    design: Design
+    seed: int
+    looks: tuple[int, ...]
+    """Numbers of valid samples per arm at which it is judged."""
+    alphas: tuple[float, ...]
+    """Error probability spent at each look."""
+    labels: dict[str, str] = {}
+    """The user's, and what was found: ``vcpus``."""
+    margins: dict[str, float] = {}
+    """Metric -> share by which it has to be better or worse to count, of those that a profile
+    sets; the others have their own."""
+    max_steal: float | None = None
+    """Per cent of CPU time lost from which on a run does not count."""
+
+
+class BenchResult(msgspec.Struct, frozen=True, kw_only=True):
+    """The file, ``vnicaudit.bench/1``."""
+
+    schema: Literal["vnicaudit.bench/1"] = BENCH_SCHEMA
+    run: BenchRun
+    arms: tuple[str, ...]
+    """Names of what is compared; the first is what the others are compared with."""
+    paths: tuple[Path, ...]
+    environment: tuple[Setup, ...] = ()
+    workloads: tuple[Workload, ...]
+    samples: tuple[Sample, ...] = ()
+    guard_rails: tuple[GuardRail, ...] = ()
+    results: tuple[Comparison, ...] = ()
+    decision: Decision | None = None
+    """None: one arm, nothing was to be decided."""
