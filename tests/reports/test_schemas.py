@@ -11,14 +11,20 @@ from typing import Any
 import jsonschema
 import pytest
 
+from tests.reports.bench.samples import two_arms
 from tests.reports.nics.samples import ODD, WEB
 from tests.reports.plan.samples import PLAN
 from tests.reports.runs.samples import RUNS
 from tests.reports.samples import RULES, written
 from tests.reports.test_explain import IT
+from vnicaudit.bench.line_rate import Framing, line_rate
+from vnicaudit.bench.profiles.load import load_profile, shipped
+from vnicaudit.reports import line_rate as line_rate_report
+from vnicaudit.reports.bench import json as bench_json
 from vnicaudit.reports.explain import explanation_json
 from vnicaudit.reports.nics.json import render
 from vnicaudit.reports.plan import json as plan_json
+from vnicaudit.reports.profiles import json as profiles_json
 from vnicaudit.reports.rules import catalogue_json
 from vnicaudit.reports.runs import json as runs_json
 from vnicaudit.reports.writer import Options
@@ -31,6 +37,13 @@ WRITTEN: dict[str, Callable[[], str | bytes]] = {
     "vnicaudit.rules-1.json": lambda: catalogue_json(RULES),
     "vnicaudit.plan-1.json": lambda: plan_json.to_json(PLAN),
     "vnicaudit.runs-1.json": lambda: runs_json.to_json(RUNS),
+    "vnicaudit.bench-1.json": lambda: "".join(bench_json.render(two_arms(), Options())),
+    "vnicaudit.profiles-1.json": lambda: profiles_json.to_json(
+        [load_profile(name) for name in shipped()]
+    ),
+    "vnicaudit.line-rate-1.json": lambda: line_rate_report.to_json(
+        line_rate_report.report(line_rate(25e9, Framing()), 13.4e9)
+    ),
 }
 
 

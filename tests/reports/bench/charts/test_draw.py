@@ -1,0 +1,208 @@
+"""Charts as files."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from lxml import etree
+from msgspec.structs import replace
+
+from tests.reports.bench.samples import (
+    ALL,
+    hostile,
+    one_arm,
+    side_by_side,
+    single_flip,
+    sweep,
+    two_arms,
+)
+from vnicaudit.errors import MissingExtraError, UsageError
+from vnicaudit.model.measurement import BenchResult
+from vnicaudit.reports.bench.charts.draw import KINDS, charts, draw, svg
+from vnicaudit.reports.bench.charts.inline import inline
+
+SVG = "{http://www.w3.org/2000/svg}"
+WITHOUT = """
+import sys
+sys.modules["matplotlib"] = None
+from pathlib import Path
+from tests.reports.bench.samples import one_arm
+from vnicaudit.errors import MissingExtraError
+from vnicaudit.reports.bench import load
+from vnicaudit.reports.bench.charts.draw import draw
+from vnicaudit.reports.writer import Options
+for what in (lambda: draw(one_arm(), Path(sys.argv[1])),
+             lambda: list(load("html").render(one_arm(), Options()))):
+    try:
+        what()
+    except MissingExtraError as error:
+        print(error)
+print("".join(load("text").render(one_arm(), Options()))[:17])
+"""
+
+
+def words(text: str) -> str:
+    """All text of an SVG document."""
+    root = etree.fromstring(text.encode())
+    return "\n".join(part.text or "" for part in root.iter(f"{SVG}text"))
+
+
+def names(result: BenchResult) -> list[str]:
+    return [chart.name for chart in charts(result)]
+
+
+def test_which_charts_there_are() -> None:
+    assert names(two_arms()) == [
+        "dots-goodput", "dots-query_rate", "dots-transaction_rate", "dots-latency_p99",
+        "latency-rr.rr1c-200x1000.c10",
+    ]  # fmt: skip
+    assert names(sweep()) == [
+        "dots-goodput", "dots-transaction_rate", "sweep-size-1", "sweep-connections-2",
+    ]  # fmt: skip
+    assert names(one_arm()) == ["dots-goodput"]
+
+
+@pytest.mark.parametrize("result", ALL, ids=lambda result: result.run.design)
+def test_a_folder_gets_a_file_per_chart_and_the_same_ones_again(
+    result: BenchResult, tmp_path: Path
+) -> None:
+    paths = draw(result, tmp_path / "charts")
+    assert len(paths) == len(set(paths)) == len(charts(result))
+    first = [path.read_bytes() for path in paths]
+    assert [path.read_bytes() for path in draw(result, tmp_path / "charts")] == first
+    for path, data in zip(paths, first, strict=True):
+        assert re.fullmatch(r"[A-Za-z0-9_-]+\.svg", path.name)
+        etree.fromstring(data)
+        assert b"<dc:date>" not in data
+        assert b"Matplotlib" not in data
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_one_file_has_all_charts(kind: str, tmp_path: Path) -> None:
+    path = tmp_path / f"bench.{kind}"
+    assert draw(two_arms(), path) == [path]
+    first = path.read_bytes()
+    assert first.startswith(b"\x89PNG" if kind == "png" else b"<?xml")
+    draw(two_arms(), path)
+    assert path.read_bytes() == first
+    if kind == "svg":
+        assert words(first.decode()).count("flips, n = 10") == 5
+
+
+def test_png_files_of_a_folder(tmp_path: Path) -> None:
+    (path,) = draw(one_arm(), tmp_path, "png")
+    assert path.name == "dots-goodput.png"
+    assert path.read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_title_says_the_design_and_n_and_axes_have_units() -> None:
+    (chart,) = charts(single_flip())
+    said = words(svg(chart))
+    assert "Received payload: before, after\nsingle flip, n = 5; dots: runs" in said
+    assert "goodput (higher is better)" in said
+    assert "4 Gb/s" in said
+    assert "iperf3.tcp.tx.c1.64k" in said
+    dots, *_ = charts(two_arms())
+    assert "flips, n = 10; bars: 95 % intervals, dots: runs" in words(svg(dots))
+
+
+def test_a_small_difference_looks_small_a_large_one_is_on_a_logarithmic_scale() -> None:
+    (chart,) = charts(single_flip())
+    assert words(svg(chart)).startswith("0 Gb/s\n1 Gb/s\n")
+    far, *_ = charts(two_arms())
+    assert "500 Mb/s\n1 Gb/s\n2 Gb/s\n5 Gb/s" in words(svg(far))
+
+
+def test_a_sweep_has_its_points_on_the_axis() -> None:
+    *_, by_size, by_connections = charts(sweep())
+    assert "64 B\n512 B\n1,448 B\n16 KiB\n64 KiB\nbytes of a message" in words(svg(by_size))
+    assert "1\n10\n50\n250\nconnections" in words(svg(by_connections))
+    assert by_size.about.startswith("64 B: 36.")
+
+
+def test_percentiles_go_as_far_as_there_are_requests() -> None:
+    *_, chart = charts(two_arms())
+    said = words(svg(chart))
+    assert "50 %\n90 %\n99 %\n99.9 %\n99.99 %\n99.999 %\nrequests answered within" in said
+    assert re.match(r"before: 50 % within 6\d\d µs, 90 % within .*; after: 50 %", chart.about)
+
+
+def test_arms_differ_in_more_than_colour() -> None:
+    (chart,) = charts(side_by_side())
+    drawn = etree.fromstring(svg(chart).encode())
+    shapes = {path.get("d") for path in drawn.iter(f"{SVG}path") if path.get("id")}
+    colors = set(re.findall(r"#(?:d55e00|0072b2|009e73)", svg(chart)))
+    assert len(colors) == 3
+    assert len(shapes) >= 3
+
+
+def test_a_dollar_is_a_dollar_and_what_does_not_print_is_escaped() -> None:
+    said = words(svg(charts(hostile())[0]))
+    assert "$x^2$" in said
+    assert "\\x1b[2J<script>" in said
+
+
+def test_long_charts_name_how_many_they_leave_out() -> None:
+    result = one_arm()
+    workloads = tuple(replace(result.workloads[0], id=f"w{at}") for at in range(70))
+    samples = tuple(replace(one, workload=each.id) for each in workloads for one in result.samples)
+    (chart,) = charts(replace(result, workloads=workloads, samples=samples))
+    assert "(the first 60 of 70 workloads)" in chart.title
+    assert "w59" in words(svg(chart))
+    assert "w60" not in words(svg(chart))
+
+
+def test_nothing_to_draw_is_a_usage_error(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="there is nothing to draw: no run counts"):
+        draw(replace(one_arm(), samples=()), tmp_path)
+
+
+def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UsageError, match="file: File exists"):
+        draw(one_arm(), tmp_path / "file")
+    with pytest.raises(UsageError, match=r"a\.svg: No such file or directory"):
+        draw(one_arm(), tmp_path / "no" / "a.svg")
+
+
+def test_without_matplotlib_the_extra_is_named_and_other_formats_work(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT, str(tmp_path)],
+        capture_output=True, text=True, check=True, cwd=Path(__file__).parents[4],
+    )  # fmt: skip
+    said = str(MissingExtraError("a chart", "charts"))
+    assert said == "a chart needs an optional package: pip install 'vnicaudit[charts]'"
+    assert done.stdout.splitlines() == [said, said, "20261121-101500-3"]
+
+
+def test_settings_of_the_user_do_not_change_a_chart() -> None:
+    import matplotlib
+
+    (chart,) = charts(one_arm())
+    plain = svg(chart)
+    with matplotlib.rc_context({"font.size": 30, "axes.grid": True, "svg.fonttype": "path"}):
+        assert svg(chart) == plain
+        assert matplotlib.rcParams["font.size"] == 30
+
+
+def test_in_a_page_ids_are_its_own_and_it_is_said_in_words() -> None:
+    chart = charts(two_arms())[1]
+    root = etree.fromstring(inline(chart, 7).encode())
+    assert root.get("role") == "img"
+    assert root.get("width") is None
+    ids = [part.get("id") for part in root.iter() if part.get("id")]
+    assert ids
+    assert len(ids) == len(set(ids))
+    assert all(str(name).startswith("chart7-") for name in ids)
+    text = inline(chart, 7)
+    references = re.findall(r"(?:url\(|href=\")#([^)\"]+)", text)
+    assert references
+    assert set(references) <= set(ids)
+    about = root.find(f"{SVG}desc")
+    assert about is not None
+    assert about.text == "dnsperf.max.c20: queries 18.0k q/s before, 45.9k q/s after"
+    assert str(root.get("aria-labelledby")).split() == ["chart7-title", "chart7-about"]

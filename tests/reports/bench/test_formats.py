@@ -1,0 +1,85 @@
+"""A file in the folder is a format; what all formats have in common."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import jsonschema
+import pytest
+from hypothesis import HealthCheck, given, settings
+from lxml import etree
+
+from tests.reports.bench.golden import written
+from tests.reports.bench.samples import ALL, hostile
+from tests.reports.plan.plans import TEXT
+from vnicaudit.errors import UsageError
+from vnicaudit.model.measurement import BenchResult
+from vnicaudit.reports.bench import formats, load
+from vnicaudit.reports.bench.json import from_json
+from vnicaudit.reports.writer import Options
+
+SCHEMAS = Path(__file__).parents[3] / "docs" / "schemas"
+FITS = jsonschema.Draft202012Validator(
+    json.loads((SCHEMAS / "vnicaudit.bench-1.json").read_text("utf-8"))
+)
+LINES = ("csv", "gobench", "k8s_netperf", "markdown", "perfkit", "text")
+"""Formats that people look at in a terminal."""
+
+
+def test_the_formats_that_are_promised_are_there() -> None:
+    assert formats() == (
+        "csv", "gobench", "html", "json", "junit", "k8s_netperf", "markdown", "perfkit", "text",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("name", formats())
+def test_every_format_says_what_it_is(name: str) -> None:
+    module = load(name)
+    assert name == module.FORMAT
+    assert 0 < len(module.SUMMARY) <= 60
+    assert not module.SUMMARY.endswith(".")
+
+
+def test_an_unknown_format_is_a_usage_error_that_lists_the_known_ones() -> None:
+    with pytest.raises(UsageError, match=r"no format 'xml'; there are csv, gobench, .*text"):
+        load("xml")
+
+
+def test_choosing_one_format_imports_no_other_and_nothing_that_draws() -> None:
+    program = (
+        "import sys\n"
+        "from vnicaudit.reports.bench import formats, load\n"
+        "formats(); load('text'); load('html')\n"
+        "print('vnicaudit.reports.bench.junit' in sys.modules, 'matplotlib' in sys.modules)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "False False\n"
+
+
+@pytest.mark.parametrize("name", formats())
+@pytest.mark.parametrize("result", ALL, ids=lambda result: result.run.design)
+def test_every_format_can_say_every_measurement_in_utf_8(name: str, result: BenchResult) -> None:
+    text = written(name, result)
+    text.encode()
+    assert text.endswith("\n")
+    assert "\x1b" not in text
+    assert "\u202e" not in text
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(TEXT)
+def test_whatever_names_are_made_of(text: str) -> None:
+    result = hostile(text)
+    for name in LINES:
+        shown = written(name, result, Options(verbose=True))
+        shown.encode()
+        assert all(line.isprintable() for line in shown.split("\n"))
+    etree.fromstring(written("junit", result).encode())
+    document = written("json", result)
+    FITS.validate(json.loads(document))
+    assert len(from_json(document.encode(), "x").samples) == len(result.samples)

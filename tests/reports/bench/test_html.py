@@ -1,0 +1,119 @@
+"""The page."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+
+import pytest
+
+from tests.reports.bench.golden import written
+from tests.reports.bench.samples import (
+    ALL,
+    hostile,
+    one_arm,
+    side_by_side,
+    single_flip,
+    switch_dns,
+    two_arms,
+)
+from vnicaudit.model.measurement import BenchResult
+
+VOID = {"meta"}
+
+
+class Page(HTMLParser):
+    """Elements as they are nested; an end tag that does not fit is an error."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.seen: list[tuple[str, dict[str, str | None]]] = []
+        self.words: list[str] = []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.seen.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.seen.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self.open and self.open[-1] != "style":
+            self.words.append(data)
+
+    def said(self) -> str:
+        """All words, as one line."""
+        return " ".join(" ".join(self.words).split())
+
+    def all(self, tag: str) -> list[dict[str, str | None]]:
+        return [attributes for name, attributes in self.seen if name == tag]
+
+
+@pytest.mark.parametrize("result", ALL, ids=lambda result: result.run.design)
+def test_it_is_well_formed_and_needs_nothing_else(result: BenchResult) -> None:
+    text = written("html", result)
+    page = Page(text)
+    assert page.open == []
+    assert not page.all("script")
+    assert not page.all("link")
+    for _, attributes in page.seen:
+        for name in ("src", "href", "xlink:href"):
+            assert (attributes.get(name) or "#").startswith("#")
+    assert "default-src 'none'" in text
+    ids = [str(attributes["id"]) for _, attributes in page.seen if "id" in attributes]
+    assert len(ids) == len(set(ids))
+
+
+def test_the_decision_the_design_and_the_numbers_are_said() -> None:
+    said = Page(written("html", single_flip())).said()
+    assert "vnicaudit bench: smoke inconclusive: take the change back (the runs do not" in said
+    assert "guard rail retransmits is broken the effect is within" in said
+    assert "single flip: all runs before the change, then all after it: drift" in said
+    assert "goodput 4.12 Gb/s (4.05 to 4.17) 43.7 % of line rate 4.30 Gb/s" in said
+    assert "+4.6 % [-5.3, +15.5] inconclusive" in said
+    assert "retransmits after failed 31 times as many as before" in said
+
+
+def test_everything_else_is_said_too() -> None:
+    said = Page(written("html", two_arms())).said()
+    assert "3 of 63 runs do not count" in said
+    assert "2 runs of after: target steal 3.1 % of the run, above 2 %" in said
+    assert "two bands in after: 7.67 and 7.90 Gb/s" in said
+    assert "(improved)" in said
+    assert "qdisc unknown: tc is not installed (package iproute2)" in said
+    assert "seed 1234" in said
+    assert "Where it drops, by medians" in Page(written("html", side_by_side())).said()
+    assert "virtio, 2 vCPU 46,000 / 49,000" in Page(written("html", switch_dns("2"))).said()
+
+
+def test_one_arm_has_no_decision_and_no_effect() -> None:
+    said = Page(written("html", one_arm())).said()
+    assert "effect:" not in said.replace("effects:", "")
+    assert "What was measured" in said
+
+
+def test_tables_are_tables_with_heads_and_charts_have_words() -> None:
+    page = Page(written("html", two_arms()))
+    assert len(page.all("table")) == len(page.all("caption")) == 4
+    assert {head.get("scope") for head in page.all("th")} == {"col", "row", "rowgroup"}
+    assert all(chart.get("role") == "img" for chart in page.all("svg"))
+    assert len(page.all("svg")) == len(page.all("desc")) == 5
+
+
+def test_no_markup_comes_out_of_names() -> None:
+    text = written("html", hostile())
+    assert "<script" not in text
+    assert "&lt;script&gt;alert(1)" in text
+    assert "$title" not in text
+    assert not re.search("[\x00-\x08\x1b\u202e]", text)
+
+
+def test_a_name_cannot_be_a_placeholder_of_the_template() -> None:
+    assert "$body" in written("html", hostile("$body ${title} $$"))

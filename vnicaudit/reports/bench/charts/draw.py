@@ -1,0 +1,113 @@
+"""Charts -> SVG text, or files. The only module that makes figures of matplotlib."""
+
+from __future__ import annotations
+
+import io
+import re
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from vnicaudit.errors import MissingExtraError, UsageError
+from vnicaudit.model.measurement import BenchResult
+from vnicaudit.reports.bench.charts import dots, latencies, sweep
+from vnicaudit.reports.bench.charts.chart import WIDTH, Chart
+from vnicaudit.reports.bench.charts.style import settle
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Kind = Literal["svg", "png"]
+
+KINDS: tuple[Kind, ...] = ("svg", "png")
+_METADATA: dict[Kind, dict[str, None]] = {
+    "svg": {"Date": None, "Creator": None}, "png": {"Software": None},
+}  # fmt: skip
+"""No time and no version in a file: the same measurement gives the same file."""
+_DPI = 144
+
+
+def charts(result: BenchResult) -> list[Chart]:
+    """All that there are of this measurement, drawn by nobody yet."""
+    return [*dots.charts(result), *sweep.charts(result), *latencies.charts(result)]
+
+
+def draw(result: BenchResult, where: str | Path, kind: Kind = "svg") -> list[Path]:
+    """Write the charts; the files. ``where`` is a folder, which gets one per chart, or a file
+    (``.svg``, ``.png``), which gets all of them, one below the other.
+
+    Raises MissingExtraError without matplotlib, UsageError where nothing can be drawn or written.
+    """
+    found = charts(result)
+    if not found:
+        raise UsageError("there is nothing to draw: no run counts")
+    place = Path(where)
+    suffix = place.suffix.lower().removeprefix(".")
+    try:
+        if suffix in KINDS:
+            place.write_bytes(_picture(found, suffix))
+            return [place]
+        place.mkdir(parents=True, exist_ok=True)
+        return [_written(place, name, [chart], kind) for name, chart in _named(found)]
+    except OSError as error:
+        raise UsageError(f"{error.filename or place}: {error.strerror}") from None
+
+
+def svg(chart: Chart) -> str:
+    """One chart as an SVG document."""
+    return _picture([chart], "svg").decode()
+
+
+def _written(folder: Path, name: str, found: Sequence[Chart], kind: Kind) -> Path:
+    path = folder / f"{name}.{kind}"
+    path.write_bytes(_picture(found, kind))
+    return path
+
+
+def _named(found: Sequence[Chart]) -> Iterator[tuple[str, Chart]]:
+    """With names that any file system takes, each once."""
+    taken: set[str] = set()
+    for chart in found:
+        bare = name = re.sub(r"[^A-Za-z0-9_-]+", "-", chart.name).strip("-")[:80]
+        while name in taken:
+            name = f"{bare}-{len(taken)}"
+        taken.add(name)
+        yield name, chart
+
+
+def _picture(found: Sequence[Chart], kind: Kind) -> bytes:
+    with _matplotlib():
+        figure = _figure(found)
+        stream = io.BytesIO()
+        figure.savefig(stream, format=kind, dpi=_DPI, metadata=_METADATA[kind])
+    return stream.getvalue()
+
+
+def _figure(found: Sequence[Chart]) -> Figure:
+    from matplotlib.figure import Figure
+
+    heights = [chart.height for chart in found]
+    figure = Figure(figsize=(WIDTH, sum(heights)), layout="constrained")
+    parts = figure.subfigures(len(found), 1, height_ratios=heights, squeeze=False)
+    for part, chart in zip(parts[:, 0], found, strict=True):
+        axes = part.subplots()
+        part.suptitle(chart.title, x=0.01, ha="left", fontsize="large")
+        chart.draw(axes)
+    return figure
+
+
+@contextmanager
+def _matplotlib() -> Iterator[None]:
+    """With our settings and none of the user's. What it warns of are fonts that lack a character of
+    somebody's name."""
+    try:
+        import matplotlib
+    except ImportError:
+        raise MissingExtraError("a chart", "charts") from None
+    with warnings.catch_warnings(), matplotlib.rc_context():
+        warnings.simplefilter("ignore")
+        matplotlib.rcdefaults()
+        settle()
+        yield

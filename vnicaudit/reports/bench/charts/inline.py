@@ -1,0 +1,63 @@
+"""A chart as a piece of an HTML page: what it shows is said in words, and its ids are its own."""
+
+from __future__ import annotations
+
+import re
+
+from lxml import etree
+
+from vnicaudit.reports.bench.charts.chart import Chart
+from vnicaudit.reports.bench.charts.draw import svg
+from vnicaudit.reports.safe import safe
+
+_SVG = "{http://www.w3.org/2000/svg}"
+_HREF = "{http://www.w3.org/1999/xlink}href"
+_URL = re.compile(r"url\(#([^)]+)\)")
+
+
+def inline(chart: Chart, number: int) -> str:
+    """An ``<svg>`` element as wide as its place. ``number`` tells it from others of the page."""
+    root = etree.fromstring(svg(chart).encode(), _parser())
+    for part in (*root.iter(f"{_SVG}metadata"), *root.iter(f"{_SVG}style")):
+        parent = part.getparent()
+        if parent is not None:
+            parent.remove(part)
+    _rename(root, f"chart{number}-")
+    for name in ("width", "height"):
+        root.attrib.pop(name, None)
+    _describe(root, chart, f"chart{number}")
+    etree.cleanup_namespaces(root)
+    return etree.tostring(root, encoding="unicode")
+
+
+def _parser() -> etree.XMLParser:
+    return etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False)
+
+
+def _rename(root: etree._Element, prefix: str) -> None:
+    """Ids that something refers to get a prefix, the others go."""
+    wanted = set(_URL.findall(etree.tostring(root, encoding="unicode")))
+    wanted |= {href[1:] for part in root.iter() if (href := part.get(_HREF))}
+    for part in root.iter():
+        name = part.attrib.pop("id", None)
+        if name in wanted:
+            part.set("id", f"{prefix}{name}")
+        for key, value in part.items():
+            if key == _HREF:
+                part.set(key, f"#{prefix}{value[1:]}")
+            elif "url(#" in value:
+                part.set(key, _URL.sub(rf"url(#{prefix}\1)", value))
+
+
+def _describe(root: etree._Element, chart: Chart, name: str) -> None:
+    """A title and a description, which are read to who does not see the chart."""
+    root.set("role", "img")
+    root.set("aria-labelledby", f"{name}-title {name}-about")
+    root.insert(0, _said("title", f"{name}-title", chart.title))
+    root.insert(1, _said("desc", f"{name}-about", chart.about))
+
+
+def _said(kind: str, name: str, text: str) -> etree._Element:
+    part = etree.Element(f"{_SVG}{kind}", id=name)
+    part.text = safe(text.replace("\n", ": "))
+    return part

@@ -1,0 +1,1 @@
+"""``vnicaudit.bench/1``: written as a stream, read without holding what tools said."""

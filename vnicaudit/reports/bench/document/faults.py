@@ -1,0 +1,79 @@
+"""What is wrong with a file that should be a measurement, in one line with the place."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import msgspec
+
+from vnicaudit.model.measurement import BENCH_SCHEMA, BenchResult
+
+WHAT = "not a measurement"
+
+_VERSIONED = re.compile(r"vnicaudit\.bench/\w+")
+_AT_BYTE = re.compile(r"JSON is malformed: (?P<what>.*) \(byte (?P<byte>\d+)\)")
+_AT_PATH = re.compile(r"(?P<what>.*) - at `\$(?P<path>.*)`", re.DOTALL)
+
+
+def other_schema(schema: str) -> str:
+    """The file says what it is, and it is something else."""
+    if _VERSIONED.fullmatch(schema):
+        return (
+            f"a measurement of another version, {schema}; this vnicaudit reads {BENCH_SCHEMA}: "
+            "read it with the version that wrote it"
+        )
+    return f"{WHAT}: its schema is {schema[:80]!r}; a measurement is {BENCH_SCHEMA}"
+
+
+def mismatch(error: msgspec.DecodeError, place: str) -> str:
+    """``samples[3].block: Expected `int`, got `str```. ``place``: what was being read."""
+    found = _AT_PATH.fullmatch(str(error))
+    what = found["what"] if found else str(error)
+    path = (place + (found["path"] if found else "")).removeprefix(".")
+    return f"{WHAT}: {path}: {what}" if path else f"{WHAT}: {what}"
+
+
+def strangers(result: BenchResult) -> Iterator[str]:
+    """Samples and results of a workload or an arm that the file does not have: they would be in no
+    table."""
+    known = {workload.id for workload in result.workloads}
+    arms = set(result.arms)
+    for number, sample in enumerate(result.samples):
+        yield from _stranger(f"samples[{number}].workload", sample.workload, known)
+        yield from _stranger(f"samples[{number}].arm", sample.arm, arms)
+    for number, one in enumerate(result.results):
+        yield from _stranger(f"results[{number}].workload", one.workload, known)
+        yield from _stranger(f"results[{number}].before_arm", one.before_arm, arms)
+        yield from _stranger(f"results[{number}].after_arm", one.after_arm, arms)
+
+
+def impossible(result: BenchResult) -> Iterator[str]:
+    """Samples that no measurement has: the same run twice, which would count twice as evidence,
+    and less than nothing."""
+    seen: set[tuple[str, str, int]] = set()
+    for number, sample in enumerate(result.samples):
+        run = (sample.arm, sample.workload, sample.order)
+        if run in seen:
+            yield f"samples[{number}]: run {sample.order} of {sample.arm[:80]!r} is there twice"
+        seen.add(run)
+        for metric, value in sample.values.items():
+            if value < 0:
+                yield f"samples[{number}].values.{metric[:80]}: less than 0"
+
+
+def _stranger(place: str, name: str, known: set[str]) -> Iterator[str]:
+    if name not in known:
+        kind = "workload" if place.endswith("workload") else "arm"
+        yield f"{place}: there is no {kind} {name[:80]!r}"
+
+
+def malformed(data: bytes, name: str, error: msgspec.DecodeError) -> str:
+    """With line and column (in bytes), both from 1."""
+    found = _AT_BYTE.fullmatch(str(error))
+    if not found:
+        return f"{name}: not JSON: {str(error)[:1].lower()}{str(error)[1:]}"
+    # msgspec counts the first of trailing characters as read
+    end = int(found["byte"]) - (found["what"] == "trailing characters")
+    line, column = data.count(b"\n", 0, end) + 1, end - data.rfind(b"\n", 0, end)
+    return f"{name}:{line}:{column}: not JSON: {found['what']}"

@@ -1,0 +1,134 @@
+"""``vnicaudit.bench/1`` -> the record. What tools said is passed over unless it is asked for: it is
+nearly all of a file, and no verdict needs it."""
+
+from __future__ import annotations
+
+import mmap
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import chain
+from pathlib import Path
+from typing import BinaryIO, TypeVar
+
+import msgspec
+from msgspec.structs import replace
+
+from vnicaudit.errors import UsageError
+from vnicaudit.model.measurement import BENCH_SCHEMA, BenchResult, Sample
+from vnicaudit.reports.bench.document.faults import (
+    WHAT,
+    impossible,
+    malformed,
+    mismatch,
+    other_schema,
+    strangers,
+)
+
+MAX_BYTES = 1 << 30
+
+_BOM = b"\xef\xbb\xbf"
+_BLOCK = 1 << 20
+
+_Keys = dict[str, msgspec.Raw]
+T = TypeVar("T")
+
+
+def from_file(path: Path, *, raw: bool = False) -> BenchResult:
+    """The measurement in a file. Raises UsageError where it cannot be read or is none."""
+    try:
+        with path.open("rb") as stream:
+            return from_json(_content(stream), str(path), raw=raw)
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}") from None
+
+
+def samples_in(path: Path) -> Iterator[Sample]:
+    """The samples of a file that :func:`from_file` has read, with what the tools said: one at a
+    time, for together they may be more than memory holds. Raises UsageError."""
+    name = str(path)
+    try:
+        with path.open("rb") as stream:
+            data = _content(stream)
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}") from None
+    with _readable(name):
+        keys = _keys(_without_bom(data), name)
+        yield from _samples(keys.get("samples", msgspec.Raw(b"[]")), name, raw=True)
+
+
+def from_json(data: bytes | mmap.mmap, name: str, *, raw: bool = False) -> BenchResult:
+    """The measurement in a file's content; ``name`` is for messages. Reading one byte more than
+    ``MAX_BYTES`` of the file is enough. With ``raw`` samples have what the tools said.
+
+    Raises UsageError, with the place in the file, for whatever is not a measurement of this
+    version. Fields that this version does not know are passed over.
+    """
+    if len(data) > MAX_BYTES:
+        raise UsageError(f"{name}: larger than {MAX_BYTES >> 20} MiB: {WHAT}")
+    data = _without_bom(data)
+    if not data[:_BLOCK].strip() and not data[:].strip():
+        raise UsageError(f"{name}: empty: {WHAT}")
+    with _readable(name):
+        return _result(data, name, raw=raw)
+
+
+def _content(stream: BinaryIO) -> bytes | mmap.mmap:
+    """What is in a file: as it lies on disk, where that can be, and else read."""
+    try:
+        return mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
+    except (OSError, ValueError):  # a pipe, or empty
+        data = bytearray()
+        while len(data) <= MAX_BYTES and (block := stream.read(_BLOCK)):
+            data += block
+        return bytes(data)
+
+
+def _without_bom(data: bytes | mmap.mmap) -> bytes | mmap.mmap:
+    return data[len(_BOM) :] if data[: len(_BOM)] == _BOM else data
+
+
+@contextmanager
+def _readable(name: str) -> Iterator[None]:
+    try:
+        yield
+    except UnicodeDecodeError:
+        raise UsageError(f"{name}: not UTF-8: {WHAT}") from None
+    except RecursionError:
+        raise UsageError(f"{name}: nested too deeply: {WHAT}") from None
+
+
+def _keys(data: bytes | mmap.mmap, name: str) -> _Keys:
+    try:
+        return msgspec.json.decode(data, type=_Keys)
+    except msgspec.ValidationError as error:
+        raise UsageError(f"{name}: {mismatch(error, '')}") from None
+    except msgspec.DecodeError as error:
+        raise UsageError(malformed(data[:], name, error)) from None
+
+
+def _result(data: bytes | mmap.mmap, name: str, *, raw: bool) -> BenchResult:
+    keys = _keys(data, name)
+    schema = _decoded(keys.get("schema", msgspec.Raw(b'""')), str, name, "schema")
+    if schema != BENCH_SCHEMA:
+        raise UsageError(f"{name}: {other_schema(schema)}")
+    samples = keys.pop("samples", msgspec.Raw(b"[]"))
+    # without its samples a measurement is small: it may be held twice
+    head = _decoded(msgspec.Raw(msgspec.json.encode(keys)), BenchResult, name, "")
+    result = replace(head, samples=tuple(_samples(samples, name, raw=raw)))
+    for fault in chain(strangers(result), impossible(result)):
+        raise UsageError(f"{name}: {WHAT}: {fault}")
+    return result
+
+
+def _samples(given: msgspec.Raw, name: str, *, raw: bool) -> Iterator[Sample]:
+    """Each is decoded from its place in the file's content, which is not copied."""
+    for number, item in enumerate(_decoded(given, list[msgspec.Raw], name, "samples")):
+        sample = _decoded(item, Sample, name, f"samples[{number}]")
+        yield sample if raw else replace(sample, raw=())
+
+
+def _decoded(given: msgspec.Raw, kind: type[T], name: str, place: str) -> T:
+    try:
+        return msgspec.json.decode(given, type=kind)
+    except msgspec.DecodeError as error:
+        raise UsageError(f"{name}: {mismatch(error, place)}") from None

@@ -1,0 +1,59 @@
+"""``vnicaudit.bench/1`` as a stream: one sample per line, each written and let go."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from typing import TypeVar
+
+from msgspec.structs import astuple, replace
+
+from vnicaudit.model.measurement import BenchResult, Comparison, Effect, Sample, Summary
+from vnicaudit.reports.array import Separator
+from vnicaudit.reports.encode import encode, encode_items
+
+_HEAD = ("run", "arms", "paths", "environment", "workloads")
+"""Keys before the samples."""
+
+T = TypeVar("T", Effect, Summary)
+
+
+def pieces(head: BenchResult, samples: Iterable[Sample]) -> Iterator[str]:
+    """The file, keys in the order of the record. ``samples`` stand in for those of ``head``: taken
+    one at a time, so they may come from a file and be more than memory holds.
+
+    A number that is not finite has no form in JSON; it was not measured, and is left out.
+    """
+    yield f'{{"schema":"{head.schema}"'
+    for name in _HEAD:
+        yield f',\n"{name}":{encode(getattr(head, name))}'
+    yield ',\n"samples":['
+    separator = Separator()
+    for sample in samples:
+        yield separator.before() + encode(_finite_sample(sample))
+    yield f'],\n"guard_rails":{encode(head.guard_rails)},\n"results":['
+    if head.results:
+        yield "\n" + encode_items([_finite_comparison(one) for one in head.results])
+    yield f'],\n"decision":{encode(head.decision)}}}\n'
+
+
+def _finite_sample(sample: Sample) -> Sample:
+    if all(map(math.isfinite, sample.values.values())):
+        return sample
+    values = {name: value for name, value in sample.values.items() if math.isfinite(value)}
+    return replace(sample, values=values)
+
+
+def _finite_comparison(comparison: Comparison) -> Comparison:
+    return replace(
+        comparison,
+        effect=_whole(comparison.effect),
+        before=_whole(comparison.before),
+        after=_whole(comparison.after),
+    )
+
+
+def _whole(record: T | None) -> T | None:
+    """The record, if every number in it is finite."""
+    numbers = [] if record is None else [n for n in astuple(record) if isinstance(n, float)]
+    return record if all(map(math.isfinite, numbers)) else None

@@ -1,0 +1,49 @@
+"""Several paths side by side: between which two the value drops."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
+from typing import NamedTuple
+
+from vnicaudit.bench.judging.effect import is_share, margin_of
+from vnicaudit.bench.metrics import METRICS
+from vnicaudit.model.measurement import BenchResult
+from vnicaudit.reports.bench.tables.rows import Row
+
+
+class Drop(NamedTuple):
+    """From ``upper`` to ``lower``, two neighbours in the order of the paths. ``change`` of the
+    median: per cent, or percentage points of what is a share."""
+
+    row: Row
+    upper: str
+    lower: str
+    change: float
+
+
+def drops(table: Iterable[Row], result: BenchResult) -> Iterator[Drop]:
+    """Of each row that decides, the largest step for the worse, where it is beyond the margin."""
+    for row in table:
+        steps = list(_steps(row, result.arms)) if row.primary and row.metric in METRICS else []
+        if not steps:
+            continue
+        worst = min(steps, key=lambda step: _better(row, step.change))
+        if -_better(row, worst.change) > margin_of(METRICS[row.metric], result.run.margins):
+            yield worst
+
+
+def _better(row: Row, change: float) -> float:
+    return change if row.better == "higher" else -change
+
+
+def _steps(row: Row, arms: tuple[str, ...]) -> Iterator[Drop]:
+    """Between neighbours that were measured."""
+    share = is_share(METRICS[row.metric])
+    found = ((arm, row.arms.get(arm)) for arm in arms)
+    medians = [(arm, summary.median) for arm, summary in found if summary is not None]
+    for (upper, one), (lower, other) in pairwise(medians):
+        if share:
+            yield Drop(row, upper, lower, other - one)
+        elif one > 0:
+            yield Drop(row, upper, lower, 100 * (other / one - 1))

@@ -1,0 +1,115 @@
+"""A measurement as rows: one metric of one workload, with what each arm had of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+import msgspec
+
+from vnicaudit.bench.judging.ceiling import ceiling, path_of
+from vnicaudit.bench.judging.comparing import summary
+from vnicaudit.bench.judging.runs import runs_of
+from vnicaudit.bench.metrics import METRICS
+from vnicaudit.model.measurement import (
+    BenchResult,
+    Better,
+    Comparison,
+    Sample,
+    Summary,
+    Workload,
+)
+
+Values = dict[tuple[str, str, str], tuple[float, ...]]
+"""(workload, metric, arm) -> what counts, in the order of the runs; never empty."""
+
+
+class Row(msgspec.Struct, frozen=True):
+    """``arms``: arm -> its summary, None where it has no valid sample. ``compared``: arm -> its
+    comparison with the first arm. ``spread``: arm -> smallest and largest value."""
+
+    workload: Workload
+    metric: str
+    unit: str
+    better: Better
+    primary: bool
+    arms: dict[str, Summary | None]
+    compared: dict[str, Comparison]
+    spread: dict[str, tuple[float, float]]
+
+
+def rows(result: BenchResult) -> Iterator[Row]:
+    """Workloads in the order of the profile; of each, the metrics that decide first."""
+    values = collected(result)
+    compared: dict[tuple[str, str], list[Comparison]] = {}
+    for comparison in result.results:
+        compared.setdefault((comparison.workload, comparison.metric), []).append(comparison)
+    measured = {key[:2] for key in values} | compared.keys()
+    for workload in result.workloads:
+        found = {metric for name, metric in measured if name == workload.id}
+        for metric in _ordered(workload, found):
+            of_it = {arm: values.get((workload.id, metric, arm), ()) for arm in result.arms}
+            allowed = {
+                arm: ceiling(workload, metric, path_of(arm, result.paths)) for arm in result.arms
+            }
+            yield _row(workload, metric, compared.get((workload.id, metric), []), of_it, allowed)
+
+
+def sample_size(table: Iterable[Row]) -> str:
+    """``n = 10``, or ``n = 7 to 10`` where rows and arms differ."""
+    arms = [summary for row in table for summary in row.arms.values()]
+    numbers = [0 if summary is None else summary.n for summary in arms]
+    least, most = min(numbers, default=0), max(numbers, default=0)
+    return f"n = {least}" if least == most else f"n = {least} to {most}"
+
+
+def collected(result: BenchResult) -> Values:
+    """The values that count, as comparisons take them: one for each run, or for each boot."""
+    by_workload: dict[str, list[Sample]] = {}
+    for sample in result.samples:
+        by_workload.setdefault(sample.workload, []).append(sample)
+    found: Values = {}
+    for workload, samples in by_workload.items():
+        metrics = dict.fromkeys(metric for sample in samples for metric in sample.values)
+        for metric in metrics:
+            for arm in result.arms:
+                values = runs_of(samples, workload, arm, metric, result.run.design).values
+                if values:
+                    found[workload, metric, arm] = values
+    return found
+
+
+def _ordered(workload: Workload, found: set[str]) -> Iterator[str]:
+    for metric in dict.fromkeys((*workload.decides, *METRICS, *sorted(found))):
+        if metric in found:
+            yield metric
+
+
+def _row(
+    workload: Workload,
+    metric: str,
+    comparisons: list[Comparison],
+    values: Mapping[str, tuple[float, ...]],
+    allowed: Mapping[str, float | None],
+) -> Row:
+    """``values``: arm -> what counts; ``allowed``: arm -> what its line allows."""
+    known = METRICS.get(metric)
+    unit, better = (known.unit, known.better) if known is not None else ("", "higher")
+    summaries = {arm: summary(found, allowed[arm]) for arm, found in values.items()}
+    for comparison in comparisons:
+        unit, better = comparison.unit, comparison.better
+        for arm, known_as in (
+            (comparison.before_arm, comparison.before),
+            (comparison.after_arm, comparison.after),
+        ):
+            summaries[arm] = known_as or summaries.get(arm)
+    spread = {}
+    for arm in summaries:
+        if seen := values.get(arm):
+            spread[arm] = (min(seen), max(seen))
+    return Row(
+        workload, metric, unit, better,
+        any(comparison.primary for comparison in comparisons)
+        or (workload.primary and metric in workload.decides),
+        summaries, {one.after_arm: one for one in comparisons if one.after_arm != one.before_arm},
+        spread,
+    )  # fmt: skip

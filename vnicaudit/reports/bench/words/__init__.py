@@ -1,0 +1,1 @@
+"""Words and numbers that the formats of a measurement share."""

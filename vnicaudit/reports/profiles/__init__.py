@@ -1,0 +1,1 @@
+"""Profiles of measurements: for people, or as ``vnicaudit.profiles/1``."""
