@@ -56,6 +56,9 @@ class Elements(Protocol):
     def for_attach(self, data: bytes, number: int) -> bytes:
         """The NIC's text made fit to stand alone."""
 
+    def beside(self, data: bytes, number: int, mac: str) -> bytes:
+        """The same for a second NIC like it, with that MAC address."""
+
 
 class Writer(Protocol):
     """``write`` in the platform's folder."""

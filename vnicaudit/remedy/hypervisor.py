@@ -52,6 +52,9 @@ class Machine(Protocol):
     def traffic(self, device: str) -> Traffic | None:
         """Packets of the NIC behind a tap; None where the host cannot count them."""
 
+    def vcpu_delays(self) -> tuple[int | None, ...]:
+        """Nanoseconds that each vCPU has waited for a CPU so far; None where nobody says."""
+
     def addresses(self, source: str) -> dict[str, tuple[str, ...]]:
         """MAC -> addresses, as the host's DHCP leases (``lease``) or ARP table (``arp``) say."""
 
@@ -71,6 +74,9 @@ class Hypervisor(Protocol):
 
     def machine(self, uuid: str) -> Machine:
         """The domain with that UUID."""
+
+    def find(self, name: str) -> Machine:
+        """The domain of that name, or of that UUID."""
 
     def close(self) -> None:
         """Leave."""

@@ -33,6 +33,7 @@ from vnicaudit.remedy.digests import digest
 from vnicaudit.remedy.guest import agent, network
 from vnicaudit.remedy.history import runs
 from vnicaudit.remedy.planning.diffs import unified_diff
+from vnicaudit.remedy.trial import Trials
 
 TARGET = "qemu:///system"
 CHANGE = Change("model", "e1000", "virtio", safe=True)
@@ -349,9 +350,15 @@ class World:
         schedule = Schedule(**given)
         return Order(mode, limits, schedule, self.deadline, StateFolder(str(self.folder)))
 
-    def apply(self, steps: tuple[Step, ...], order: Order, text: bytes = b"plan") -> Ended:
+    def apply(
+        self,
+        steps: tuple[Step, ...],
+        order: Order,
+        text: bytes = b"plan",
+        trials: Trials | None = None,
+    ) -> Ended:
         """Carry it out, or go on with it."""
-        return apply(steps, text, order, self._tell)
+        return apply(steps, text, order, self._tell, trials)
 
     def rollback(
         self, order: Order, chosen: Chosen | None = None, run: str | None = None

@@ -24,6 +24,8 @@ from vnicaudit.text.edits import Edit, applied
 
 _ENCODING = re.compile(rb"(?:\xef\xbb\xbf)?<\?xml\s[^>]*?\bencoding\s*=\s*[\"']([^\"']*)[\"']")
 _PREFIX = re.compile(rb"xmlns:(.+)")
+_OF_ONE = (b"address", b"alias", b"boot", b"target", b"acpi")
+"""Children that two devices of a domain may not have alike, or that libvirt chooses for each."""
 
 
 def interface_of(data: bytes, number: int) -> bytes:
@@ -92,6 +94,29 @@ def for_attach(data: bytes, number: int) -> bytes:
     )
     place = 1 + len(interface.name)
     return _utf8(text[:place] + missing + text[place:], data)
+
+
+def beside(data: bytes, number: int, mac: str) -> bytes:
+    """A NIC of a definition as libvirt attaches it a second time, beside the first: as
+    :func:`for_attach` has it, with another MAC address, and without what only one device of a
+    domain may have. libvirt gives it a port of its network of its own (``portid``).
+
+    Raises RefusedError as :func:`interface_of` does.
+    """
+    text = for_attach(data, number)
+    interface = interface_from(text, 0)
+    own = f"<mac address='{mac}'/>".encode("ascii")
+    if interface.is_single:
+        slash = text.rindex(b"/", interface.start, interface.end)
+        return text[:slash] + b">" + own + b"</interface>"
+    edits = [Edit(interface.open_end, interface.open_end, own)]
+    for child in interface.children:
+        if child.name in (*_OF_ONE, b"mac"):
+            edits.append(Edit(child.start, child.end, b""))
+        elif child.name == b"source":
+            ports = (one for one in attributes(text, child) if one.name == b"portid")
+            edits += [Edit(one.start, one.end, b"") for one in ports]
+    return applied(text, edits)
 
 
 def _declared(data: bytes, domain: Element) -> dict[bytes, bytes]:

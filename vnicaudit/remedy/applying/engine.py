@@ -20,6 +20,7 @@ from vnicaudit.remedy.applying.state import StateFolder, write_private
 from vnicaudit.remedy.digests import digest
 from vnicaudit.remedy.history import Past, all_past, begin_run, unfinished
 from vnicaudit.remedy.hypervisor import Hypervisor, vdpa_devices
+from vnicaudit.remedy.trial import Trials
 
 PLAN = "plan.json"
 
@@ -38,19 +39,27 @@ class Order(msgspec.Struct, frozen=True):
     state: StateFolder
 
 
-def apply(steps: Sequence[Step], text: bytes, order: Order, tell: Tell) -> Ended:
+def apply(
+    steps: Sequence[Step], text: bytes, order: Order, tell: Tell, trials: Trials | None = None
+) -> Ended:
     """Carry out these steps of the plan whose file has that content; an earlier run of it that did
-    not come to its end is carried on. Raises RefusedError where nothing can be begun."""
+    not come to its end is carried on. ``trials``: each guest is measured before and after, and
+    taken back where that says so. Raises RefusedError where nothing can be begun."""
     units, plan = unit_sheets(steps), digest(text)
     with ExitStack() as stack:
         hosts = Hosts(order.state, order.deadline, stack)
         hosts.open(units)
         sheet = RunSheet("", "apply", now(), plan, order.mode, tuple(units), order.limits)
         found = _unfinished(order, sheet) or begin_run(order.state, sheet)
+        if trials is None and any(found.folder.glob("*.bench")):
+            raise UsageError(
+                f"run {found.sheet.id} of this plan is unfinished, and measured: finish it with "
+                f"--bench, or take it back (vnicaudit rollback {found.sheet.id})"
+            )
         if not (found.folder / PLAN).exists():
             write_private(found.folder / PLAN, text)
         preparing = _Preparing(steps, plan, order)
-        return Runner(found, hosts, preparing, tell).go(order.schedule)
+        return Runner(found, hosts, preparing, tell, trials).go(order.schedule)
 
 
 def look(steps: Sequence[Step], order: Order) -> list[tuple[str, str]]:

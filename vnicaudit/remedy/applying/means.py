@@ -17,6 +17,7 @@ from vnicaudit.remedy.applying.task import Task
 from vnicaudit.remedy.digests import digest
 from vnicaudit.remedy.guest.agent import GuestAgent
 from vnicaudit.remedy.hypervisor import Hypervisor, Machine
+from vnicaudit.remedy.trial import Trial
 
 _POLL = 0.2
 
@@ -103,6 +104,8 @@ class Means(NamedTuple):
     definitions: Definitions
     limits: Limits
     tell: Callable[[str], None]
+    trial: Trial | None = None
+    """Measures whether it helps; None: nobody asked for that, or the guest is left alone."""
 
     @property
     def agent(self) -> GuestAgent:

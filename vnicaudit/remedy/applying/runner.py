@@ -20,6 +20,7 @@ from vnicaudit.remedy.applying.task import Task
 from vnicaudit.remedy.applying.unit import carry_out, give_up
 from vnicaudit.remedy.history import TAKEN_BACK, Past, again, record
 from vnicaudit.remedy.hypervisor import Hypervisor
+from vnicaudit.remedy.trial import Trial, Trials
 
 Tell = Callable[[str, str], None]
 """Is told the name of a domain and what happens to it."""
@@ -40,7 +41,15 @@ class Ended(msgspec.Struct, frozen=True):
 class Runner:
     """One run. What an earlier life of the program did of it is not done again."""
 
-    def __init__(self, found: Past, hosts: Hosts, preparing: Preparing, tell: Tell) -> None:
+    def __init__(
+        self,
+        found: Past,
+        hosts: Hosts,
+        preparing: Preparing,
+        tell: Tell,
+        trials: Trials | None = None,
+    ) -> None:
+        self._trials = trials
         self._found = found
         self._hosts = hosts
         self._preparing = preparing
@@ -123,8 +132,16 @@ class Runner:
         means = Means(
             host, host.machine(task.uuid or ""), task, notes, definitions,
             self._found.sheet.limits, lambda text: self._tell(unit.name, text),
+            self._trial(unit, host, task),
         )  # fmt: skip
         return give_up(means, undo) if undo else carry_out(means)
+
+    def _trial(self, unit: UnitSheet, host: Hypervisor, task: Task) -> Trial | None:
+        """There is nothing to measure where the guest is left alone."""
+        if self._trials is None or not task.active or task.mode == "next-boot":
+            return None
+        macs = tuple(one.mac for one in task.wanted)
+        return self._trials(self._found.folder, unit.key, host, task.uuid or "", macs)
 
 
 def _results(found: Past) -> Iterator[tuple[str, Result]]:

@@ -32,6 +32,8 @@ def carry_out(means: Means) -> Result:
         downtime=result.downtime,
         undone=result.undone,
     )
+    if means.trial is not None:
+        means.trial.ended(result.outcome, undone=result.undone)
     return result
 
 
@@ -44,6 +46,9 @@ def give_up(means: Means, reason: str) -> Result:
 
 def _forward(means: Means) -> Result:
     checks: tuple[Check, ...] = ()
+    worse = ""
+    if reason := _not_measured(means):
+        return Result("refused", reason)
     try:
         if means.task.active and means.task.mode == "hotswap":
             hotswap.capture(means)  # before anything is changed: it may be refused
@@ -54,6 +59,8 @@ def _forward(means: Means) -> Result:
         if means.task.mode != "next-boot":
             checks = verify(means)
         downtime = round(time.monotonic() - interrupted, 2) if changed and measured else None
+        if means.trial is not None and not failed(checks):
+            worse = means.trial.after()
     except ENDS_THE_RUN:
         raise
     except defining.EditedError as error:
@@ -62,9 +69,23 @@ def _forward(means: Means) -> Result:
         return undo(means, str(error), "rolled-back")
     except VnicauditError as error:
         return undo(means, str(error), "failed")
-    if reason := failed(checks):
+    if reason := failed(checks) or worse:
         return undo(means, reason, "rolled-back")
     return Result("applied", _words(means), checks, downtime)
+
+
+def _not_measured(means: Means) -> str:
+    """Measure the guest before anything is changed; why that cannot be done."""
+    begun = means.notes.latest("defining", "stopping", "detaching") is not None
+    if means.trial is None or begun:
+        return ""
+    try:
+        means.trial.before()
+    except ENDS_THE_RUN:
+        raise
+    except VnicauditError as error:
+        return f"it cannot be measured: {error}"
+    return ""
 
 
 def _take_effect(means: Means) -> bool:

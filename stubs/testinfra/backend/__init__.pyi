@@ -1,0 +1,3 @@
+from testinfra.backend.base import BaseBackend
+
+def get_backend(hostspec: str, **kwargs: object) -> BaseBackend: ...
