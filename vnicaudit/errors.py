@@ -10,6 +10,8 @@ VnicauditError
 │   ├── SilentError       exit 5   … because the host stopped answering
 │   └── GuestError        exit 5   … because the guest, or its agent, did not do it
 ├── JournalError          exit 5   what a run does could not be noted: it stopped there
+├── EndpointError         exit 4   where a generator was to run cannot be reached, or lacks a tool
+├── MeasureError          exit 4   what came back from a measurement cannot be read
 └── ReaderGoneError       exit 141 the reader of standard output went away (head, less)
 """
 
@@ -97,3 +99,16 @@ class JournalError(VnicauditError):
     undo something would have to be noted too."""
 
     exit_code = 5
+
+
+class EndpointError(VnicauditError):
+    """A place where a generator was to run cannot be reached, was lost, or lacks a program. The
+    message says which, and what to do."""
+
+    exit_code = 4
+
+
+class MeasureError(VnicauditError):
+    """What a measuring tool printed is not what it prints when it has measured."""
+
+    exit_code = 4

@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from vnicaudit.cli.apply_bench import bench_options, flip, show_trials, trial_order, trials_of
+from vnicaudit.cli.apply_shadow import Shadowing, shadow_address, take_shadows_out
+from vnicaudit.cli.bench_options import line_options
 from vnicaudit.cli.doing import asked, dry_run, ended, telling
 from vnicaudit.cli.options import output_options
 from vnicaudit.cli.reading import screen
@@ -24,6 +27,7 @@ Examples:
   vnicaudit apply plan.json                       define; in effect at the next power cycle
   vnicaudit apply plan.json --mode restart --canary 1 --batch 5 --window 22:00-04:00 --yes
   vnicaudit apply plan.json --mode hotswap
+  vnicaudit apply plan.json --mode hotswap --bench quick --bench-peer ssh://root@gen1
 
 \b
 A run that was interrupted is carried on by the same command; `vnicaudit rollback RUN`
@@ -32,7 +36,8 @@ takes it back.
 \b
 Exit codes: 0 all applied, 2 usage, 4 a host could not be reached, 5 something was
 refused, failed or could not be verified, 6 something was rolled back because it
-made things worse, 130 interrupted."""
+made things worse, or was not changed because measuring it beside the old NIC did
+not speak for it, 130 interrupted."""
 
 
 @click.command("apply", epilog=_EPILOG)
@@ -40,6 +45,8 @@ made things worse, 130 interrupted."""
 @mode_option("next-boot")
 @click.option("--include-unsafe", is_flag=True, help="Also the unsafe steps of the plan.")
 @doing_options
+@bench_options
+@line_options
 @state_option
 @output_options
 def command(plan: str, **given: Any) -> int:
@@ -47,7 +54,7 @@ def command(plan: str, **given: Any) -> int:
 
     What has changed since the plan was made is refused. What is about to be done is noted first;
     the original definitions are kept. What runs afterwards is looked at, and a guest that does not
-    come back is rolled back by itself.
+    come back is rolled back by itself. With --bench, so is one that the change makes no faster.
     """
     from vnicaudit.remedy.applying.engine import apply, look
     from vnicaudit.reports.plan.json import from_json
@@ -60,10 +67,21 @@ def command(plan: str, **given: Any) -> int:
     if not steps:
         return RefusedError.exit_code if not_done else 0
     order = order_of(given, mode)
+    trial, address = trial_order(given, mode), shadow_address(given)
     if given["dry_run"]:
         return dry_run(look(steps, order), "would be applied")
     asked(f"Apply {len(steps)} of {len(found.steps)} steps, --mode {mode}?", yes=given["yes"])
-    done = apply(steps, data, order, telling(quiet=given["quiet"]))
+    take_shadows_out(given)
+    if trial is not None and address is not None:
+        code = Shadowing(steps, data, order, trial, address, given).go()
+        return code or (RefusedError.exit_code if not_done else 0)
+    if trial is not None and given["bench_design"] == "flips":
+        return flip(steps, data, order, trial, given) or (RefusedError.exit_code if not_done else 0)
+    trials = None if trial is None else trials_of(trial)
+    try:
+        done = apply(steps, data, order, telling(quiet=given["quiet"]), trials)
+    finally:
+        show_trials(trials, given)
     return ended(done, given, refused=bool(not_done))
 
 

@@ -25,31 +25,31 @@ from vnicaudit.errors import RefusedError, TargetError
 from vnicaudit.model.finding import SEVERITIES
 from vnicaudit.model.report import Audited, RuleInfo, RunEnd, RunInfo, Summary, Tool
 from vnicaudit.reports.registry import writer
-from vnicaudit.reports.writer import Options
+from vnicaudit.reports.writer import Options, Writer
 
 
 def audit(orders: Orders) -> int:
     """Fix what is to be fixed, audit, report; the exit code."""
     with ExitStack() as stack:
-        outputs = [stack.enter_context(output) for output in _outputs(orders)]
+        outputs = [(each, stack.enter_context(output)) for each, output in _outputs(orders)]
         done = fix(orders.targets, orders.fixing, _work(orders), orders.reading.options)
         work = _work(orders)
         progress = Progress(enabled=not orders.quiet)
         run = Run(work, orders.reading.options, progress, done.input)
         start = RunInfo(Tool("vnicaudit", __version__), _now(), lambda: _catalogue(orders))
-        for output in outputs:
-            output.write(output.writer.start(start))
+        for one, output in outputs:
+            output.write(one.start(start))
         names = [target.name for target in orders.targets]
         for audited in _audited(run, names, work.suppressor):
             progress.clear()
-            for output in outputs:
-                output.write(output.writer.add(audited))
+            for one, output in outputs:
+                output.write(one.add(audited))
         progress.clear()
         end = RunEnd(_now(), run.results, _summary(run, orders, done))
-        for output in outputs:
-            output.finish(output.writer.finish(end))
+        for one, output in outputs:
+            output.finish(one.finish(end))
         if orders.write_baseline and _broken(run):
-            outputs[-1].abandon()  # it would forget what could not be read
+            outputs[-1][1].abandon()  # it would forget what could not be read
             click.echo(f"{orders.write_baseline} was left as it was: not all was read", err=True)
     if orders.fixing.diff:
         _complain(run)
@@ -106,7 +106,7 @@ def _audited(run: Run, targets: Iterable[str], suppressor: Suppressor) -> Iterat
         yield closing
 
 
-def _outputs(orders: Orders) -> Iterator[Output]:
+def _outputs(orders: Orders) -> Iterator[tuple[Writer, Output]]:
     for name, place in orders.outputs:
         screen = place == STDOUT
         options = Options(
@@ -115,11 +115,11 @@ def _outputs(orders: Orders) -> Iterator[Output]:
             verbose=orders.verbose,
             quiet=orders.quiet,
         )
-        yield Output(writer(name, options), place)
+        yield writer(name, options), Output(place)
     if orders.write_baseline:
         from vnicaudit.reports.baseline import BaselineWriter
 
-        yield Output(BaselineWriter(), orders.write_baseline)
+        yield BaselineWriter(), Output(orders.write_baseline)
 
 
 def _catalogue(orders: Orders) -> tuple[RuleInfo, ...]:

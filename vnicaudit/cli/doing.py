@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from vnicaudit.model.runs import RunRecord, UnitRun
     from vnicaudit.remedy.applying.runner import Ended
 
-_ROLLED_BACK = 6
+ROLLED_BACK = 6
+"""Exit code: something made things worse and was taken back."""
 
 
 def asked(question: str, *, yes: bool) -> None:
@@ -90,7 +91,7 @@ def code_of(run: RunRecord, *, refused: bool) -> int:
     if outcomes & {"failed", "unfinished"} or any(map(_unverified, run.steps)):
         return RefusedError.exit_code
     if "rolled-back" in outcomes:
-        return _ROLLED_BACK
+        return ROLLED_BACK
     return RefusedError.exit_code if refused or outcomes & {"refused", "not-reached"} else 0
 
 

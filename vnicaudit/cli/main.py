@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import io
 import os
 import signal
@@ -12,10 +11,9 @@ from typing import Any
 import click
 
 from vnicaudit import __version__
-from vnicaudit.cli.stdout import discard, flush
+from vnicaudit.cli.lazy import LazyGroup
+from vnicaudit.cli.stdout import discard, flush, tell
 from vnicaudit.errors import ReaderGoneError, VnicauditError
-
-_COMMANDS = ("audit", "nics", "explain", "rules", "plan", "apply", "rollback", "runs")
 
 _EPILOG = """\b
 Examples:
@@ -28,31 +26,11 @@ Examples:
   vnicaudit rules VNIC001                        a rule's manual page
   vnicaudit plan qemu:///system -o plan.json     what would be changed
   vnicaudit apply plan.json                      … and do it
+  vnicaudit bench profiles                       what can be measured
 
 \b
 Exit codes: 0 clean, 1 findings, 2 usage, 3 internal error, 4 a target could not
 be read, 5 a change was not made or not verified, 6 rolled back, 130 interrupted."""
-
-
-class _Commands(click.Group):
-    """Loads a command's module only when that command runs."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        del ctx
-        return list(_COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        del ctx
-        if cmd_name not in _COMMANDS:
-            return None
-        module = importlib.import_module(f"vnicaudit.cli.{cmd_name}")
-        command: click.Command = module.command
-        return command
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        del ctx
-        with formatter.section("Commands"):
-            formatter.write_dl(list(_SUMMARIES.items()))
 
 
 _SUMMARIES = {
@@ -64,11 +42,16 @@ _SUMMARIES = {
     "apply": "Carry a plan out: define, restart or hot swap, verify.",
     "rollback": "Take a run back.",
     "runs": "What was applied, when, with which outcome.",
+    "bench": "Measure before and after: what a change is worth.",
 }
 
 
 @click.command(
-    cls=_Commands, epilog=_EPILOG, context_settings={"help_option_names": ["-h", "--help"]}
+    cls=LazyGroup,
+    prefix="vnicaudit.cli.",
+    summaries=_SUMMARIES,
+    epilog=_EPILOG,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 @click.version_option(__version__, message="vnicaudit %(version)s")
 def cli() -> None:
@@ -77,7 +60,8 @@ def cli() -> None:
     TARGETs are files or folders of libvirt domain XML, QEMU command lines, QEMU logs, ps output,
     nova.conf, KubeVirt manifests, image and flavor definitions (recognised by content), `-` for
     standard input, /proc for what runs here, and libvirt URIs. All is read-only, but for `apply`
-    and `rollback`, which ask first, and `audit --fix`, which changes files.
+    and `rollback`, which ask first, `audit --fix`, which changes files, and `bench`, which loads
+    a network path.
     """
 
 
@@ -138,4 +122,4 @@ def _terminated(number: int, frame: object) -> None:
 def _complain(message: str) -> None:
     from vnicaudit.reports.safe import safe
 
-    click.echo(f"Error: {safe(message)}", err=True)
+    tell(f"Error: {safe(message)}")

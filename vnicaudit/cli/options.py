@@ -57,6 +57,18 @@ def _seconds(
     return value
 
 
+class Number(click.FloatRange):
+    """A number in a range; ``nan`` is in none."""
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        found: float = super().convert(value, param, ctx)
+        if found != found:
+            self.fail(f"{value!r} is not a number", param, ctx)
+        return found
+
+
 def together(*options: Callable[[F], F]) -> Callable[[F], F]:
     """One decorator for several options, which ``--help`` shows in this order."""
 

@@ -11,7 +11,6 @@ from typing import TextIO
 from vnicaudit.audit.selection import BEING_WRITTEN
 from vnicaudit.cli.stdout import failed, stream
 from vnicaudit.errors import UsageError
-from vnicaudit.reports.writer import Writer
 
 STDOUT = "-"
 
@@ -23,8 +22,7 @@ class Output:
     that fails leaves the old file as it was. Devices and pipes are written to as they are.
     """
 
-    def __init__(self, writer: Writer, place: str) -> None:
-        self.writer = writer
+    def __init__(self, place: str) -> None:
         self._place = place
         self._name = "standard output" if place == STDOUT else place
         self._part: str | None = None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from vnicaudit.cli.options import F, together
+from vnicaudit.cli.options import F, Number, together
 from vnicaudit.model.host import DEADLINE
 from vnicaudit.model.plan import MODES, Mode
 
@@ -95,7 +95,7 @@ doing_options = together(
     click.option(
         "--guest-deadline",
         envvar="VNICAUDIT_GUEST_DEADLINE",
-        type=click.FloatRange(min=1, max=86_400),
+        type=Number(min=1, max=86_400),
         default=_GUEST_DEADLINE,
         show_default=True,
         metavar="SECONDS",
@@ -109,7 +109,7 @@ doing_options = together(
     click.option(
         "--deadline",
         envvar="VNICAUDIT_DEADLINE",
-        type=click.FloatRange(min=0.1, max=86_400),
+        type=Number(min=0.1, max=86_400),
         default=DEADLINE,
         show_default=True,
         metavar="SECONDS",

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from vnicaudit.cli.apply_shadow import take_shadows_out
 from vnicaudit.cli.doing import asked, dry_run, ended, telling
 from vnicaudit.cli.options import output_options
 from vnicaudit.cli.remedy_options import (
@@ -61,6 +62,7 @@ def command(run: str, **given: Any) -> int:
     if given["dry_run"]:
         return dry_run(look(run, chosen, order), "would be taken back")
     asked(f"Take run {run} back, --mode {mode}?", yes=given["yes"])
+    take_shadows_out(given)
     went = rollback(run, chosen, order, telling(quiet=given["quiet"]))
     codes = [ended(one, given) for one in went]
     return RefusedError.exit_code if RefusedError.exit_code in codes else max(codes)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from typing import TextIO
+
+import click
 
 from vnicaudit.errors import ReaderGoneError, VnicauditError
 
@@ -26,6 +29,13 @@ def flush() -> None:
         stream().flush()
     except OSError as error:
         raise failed(error, "standard output") from None
+
+
+def tell(text: str) -> None:
+    """A line on standard error; nothing where nobody reads that (``2>&-``, a pipe that is gone):
+    what is done is worth more than what is said of it."""
+    with contextlib.suppress(OSError, ValueError):
+        click.echo(text, err=True)
 
 
 def discard() -> None:

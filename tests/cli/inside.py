@@ -1,0 +1,31 @@
+"""Runs the command in this process: for commands that end at once, and are many."""
+
+from __future__ import annotations
+
+import io
+import subprocess
+from collections.abc import Mapping
+from contextlib import redirect_stderr, redirect_stdout
+from pathlib import Path
+
+import pytest
+
+from vnicaudit.cli.main import run
+
+
+def inside(
+    *arguments: str | Path, cwd: Path | None = None, env: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    """As ``tests.cli.command.vnicaudit``."""
+    words = [str(one) for one in arguments]
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        redirect_stdout(io.StringIO()) as out,
+        redirect_stderr(io.StringIO()) as err,
+    ):
+        for name, value in {"COLUMNS": "100", **(env or {})}.items():
+            patch.setenv(name, value)
+        if cwd is not None:
+            patch.chdir(cwd)
+        code = run(words)
+    return subprocess.CompletedProcess(words, code, out.getvalue(), err.getvalue())

@@ -1,0 +1,219 @@
+"""``vnicaudit apply --bench``: a guest of a made-up host, measured before and after its change."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.bench.judging.made import steady
+from tests.bench.running.fakes import install
+from tests.bench.trials.places import Opening
+from tests.remedy.applying.fakes import World, installed, step_of
+from vnicaudit.bench import history
+from vnicaudit.bench.contract import Ends
+from vnicaudit.bench.trials import flips, single_flip
+from vnicaudit.cli.main import run
+from vnicaudit.errors import EndpointError
+from vnicaudit.model.measurement import BenchResult, Workload
+from vnicaudit.model.plan import Plan
+from vnicaudit.reports.plan.json import to_json
+
+PROFILE = """\
+title = "Made"
+repeats = 5
+guards = []
+cooldown = 0
+
+[[workload]]
+engine = "iperf3"
+patterns = ["tcp"]
+"""
+
+Capture = pytest.CaptureFixture[str]
+
+
+class Any7(Opening):
+    """Whatever the seed."""
+
+    def __call__(self, stack: object, seed: int = 0) -> Any7:
+        del stack, seed
+        return self
+
+
+class Host:
+    """A host with one guest, whose network is worth ``levels``: model of its NIC -> bit/s."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.folder = folder
+        self.world = installed(World(folder / "state"), monkeypatch)
+        (self.machine,) = self.world.machines
+        self.machine.boot()
+        self.levels = {"e1000": 1e9, "virtio": 1e9}
+        self.error: BaseException | None = None
+        self.opening = Any7()
+        for module in (single_flip, flips):
+            monkeypatch.setattr(module, "Places", self.opening)
+        install(monkeypatch, self.outcome)
+        step = step_of(self.machine)
+        plan = Plan("vnicaudit", "1", "2026-11-21T10:15:00Z", "virtio", (self.world.uri,), (step,))
+        (folder / "plan.json").write_bytes(to_json(plan))
+        (folder / "p.toml").write_text(PROFILE)
+
+    def outcome(self, _workload: Workload, _ends: Ends, number: int) -> float:
+        if self.error is not None and self.model == "virtio":
+            raise self.error
+        return self.levels[self.model] * steady(1.0)[number % 10]
+
+    @property
+    def model(self) -> str:
+        return self.machine.at_work[self.machine.macs[0]]
+
+    def apply(self, *options: str, bench: bool = True) -> int:
+        measured = ["--bench", str(self.folder / "p.toml")] if bench else []
+        return run([
+            "apply", str(self.folder / "plan.json"), "--yes", "--mode", "restart",
+            "--state", str(self.folder / "state"), *measured, *options,
+        ])  # fmt: skip
+
+    def result(self) -> BenchResult:
+        state = self.folder / "state"
+        (only,) = history.ids(state)
+        return history.kept(state, only).result()
+
+
+@pytest.fixture
+def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Host:
+    monkeypatch.setenv("COLUMNS", "100")
+    return Host(tmp_path, monkeypatch)
+
+
+@pytest.mark.parametrize("design", ["single-flip", "flips"])
+@pytest.mark.parametrize(
+    ("level", "code", "model", "verdict", "done"),
+    [
+        (5e9, 0, "virtio", "improved", "kept"),
+        (6e8, 6, "e1000", "regressed", "rolled-back"),
+    ],
+)
+def test_what_is_measured_decides(
+    host: Host, capsys: Capture, design: str, level: float, code: int, model: str, verdict: str,
+    done: str,
+) -> None:  # fmt: skip
+    host.levels["virtio"] = level
+    assert host.apply("--bench-design", design, "--bench-peer", "ssh://root@gen1") == code
+    assert host.model == model
+    assert (host.machine.persistent == host.world.before[0]) is (model == "e1000")
+    result = host.result()
+    assert result.decision is not None
+    assert (result.decision.verdict, result.decision.done) == (verdict, done)
+    assert result.run.design == ("boots" if design == "flips" else design)
+    shown = capsys.readouterr()
+    assert f"Kept as {result.run.id}: vnicaudit bench show {result.run.id}\n" in shown.out
+    assert re.search(rf"^{verdict}\b", shown.out, re.MULTILINE)
+    target = f"agent://{host.machine.uuid}?connect=qemu:///system"
+    assert set(host.opening.opened) == {(target, "ssh://root@gen1", host.machine.macs[0])}
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "model"),
+    [((), 6, "e1000"), (("--on-inconclusive", "keep"), 0, "virtio")],
+)
+def test_what_is_undecided_is_done_with_as_asked(
+    host: Host, options: tuple[str, ...], code: int, model: str
+) -> None:
+    assert host.apply(*options) == code
+    assert host.model == model
+
+
+def test_why_it_was_taken_back_is_told(host: Host, capsys: Capture) -> None:
+    host.levels["virtio"] = 6e8
+    host.apply()
+    assert "% worse" in capsys.readouterr().err
+
+
+def test_what_cannot_be_measured_is_not_changed(
+    host: Host, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def lacks(*_: object) -> None:
+        raise EndpointError("agent://web01 has no iperf3: install it")
+
+    monkeypatch.setattr(host.opening, "require", lacks)
+    assert host.apply() == 5
+    assert host.model == "e1000"
+    assert host.world.calls == []
+    assert (
+        "it cannot be measured: agent://web01 has no iperf3: install it" in capsys.readouterr().err
+    )
+
+
+@pytest.mark.parametrize("design", ["single-flip", "flips"])
+def test_a_guest_that_is_lost_after_the_change_is_put_back(host: Host, design: str) -> None:
+    host.error = EndpointError("agent://web01: gone")
+    assert host.apply("--bench-design", design) in (4, 5)
+    assert host.model == "e1000"
+    assert host.machine.persistent == host.world.before[0]
+
+
+def test_it_is_interrupted_between_flips(host: Host, capsys: Capture) -> None:
+    host.error = KeyboardInterrupt()
+    assert host.apply("--bench-design", "flips") == 130
+    assert host.model == "e1000"
+    assert host.machine.persistent == host.world.before[0]
+    assert host.result().run.finished is None
+    told = f"what was measured so far is kept: vnicaudit bench show {host.result().run.id}\n"
+    assert told in capsys.readouterr().err
+
+
+def test_a_single_flip_that_was_interrupted_goes_on(host: Host, capsys: Capture) -> None:
+    host.levels["virtio"] = 5e9
+    host.error = KeyboardInterrupt()
+    assert host.apply() == 130
+    assert host.model == "virtio"
+    before = [one.started for one in host.result().samples]
+    assert len(before) == 5
+    host.error = None
+    assert host.apply() == 0, capsys.readouterr().err
+    assert [one.started for one in host.result().samples[:5]] == before
+    assert len(host.result().samples) == 10
+
+
+def test_one_that_was_measured_is_not_finished_without(host: Host, capsys: Capture) -> None:
+    """It would be kept, and nobody knew whether it is better."""
+    host.error = KeyboardInterrupt()
+    assert host.apply() == 130
+    host.error = None
+    assert host.apply(bench=False) == 2
+    assert "is unfinished, and measured: finish it with --bench, or" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [("--bench-peer", "ssh://gen1"), ("--bench-design", "flips"), ("--on-inconclusive", "keep")],
+)
+def test_a_word_about_a_measurement_that_is_not_asked_for(
+    host: Host, capsys: Capture, option: str, value: str
+) -> None:
+    assert host.apply(option, value, bench=False) == 2
+    told = f"{option} is about a measurement: give --bench PROFILE with it\n"
+    assert told in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--mode", "next-boot"), "--bench measures what runs: give --mode restart or --mode hot"),
+        (("--batch", "2"), "--bench with --batch above 1: guests would disturb each other's runs"),
+        (("--bench", "smok"), "no profile 'smok'; did you mean 'smoke'?"),
+        (("--bench", "switch-dns"), "profile switch-dns needs commands that bring the server into"),
+        (("--bench-peer", "gen1"), "'gen1' is no endpoint; there are agent://"),
+    ],
+)
+def test_what_makes_no_sense(
+    host: Host, capsys: Capture, options: tuple[str, ...], message: str
+) -> None:
+    assert host.apply(*options) == 2
+    assert message in capsys.readouterr().err
+    assert host.world.calls == []
+    assert history.ids(host.folder / "state") == []

@@ -1,0 +1,188 @@
+"""``apply --bench-design shadow``: what is changed, and the exit code, by what was measured."""
+
+from __future__ import annotations
+
+from ipaddress import IPv4Interface
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.remedy.applying import fakes
+from tests.remedy.applying.fakes import World
+from vnicaudit.bench import history
+from vnicaudit.bench.facts.covariates import Limits
+from vnicaudit.bench.history import kept
+from vnicaudit.bench.profiles.load import load_profile
+from vnicaudit.bench.running.listener import Nobody
+from vnicaudit.bench.running.opening import Line
+from vnicaudit.bench.trials import shadow
+from vnicaudit.bench.trials.order import TrialOrder
+from vnicaudit.cli import apply_shadow
+from vnicaudit.cli.apply_shadow import Shadowing, shadow_address, take_shadows_out
+from vnicaudit.cli.doing import code_of
+from vnicaudit.errors import RefusedError, UsageError
+from vnicaudit.model.measurement import BenchResult, BenchRun, Decision
+from vnicaudit.remedy import hypervisor
+
+_ADDRESS = IPv4Interface("192.0.2.9/24")
+_GIVEN = {"quiet": True, "bench": "smoke", "bench_design": "shadow", "deadline": 30.0}
+
+
+class Measurements:
+    """What is measured beside the old NIC: nothing, but for the decision. ``goals``: the
+    definitions that were measured."""
+
+    def __init__(self, action: str) -> None:
+        self.action = action
+        self.goals: list[bytes] = []
+        self.ids: list[str] = []
+
+    def __call__(self, order: TrialOrder, guest: Any, machine: Any, goal: bytes, *_: Any) -> Any:
+        del guest, machine
+        self.goals.append(goal)
+        place = history.new(order.state)
+        self.ids.append(place.id)
+        run = BenchRun(
+            id=place.id, started="", tool="vnicaudit", version="", profile="p", design="shadow",
+            seed=1, looks=(5,), alphas=(0.05,),
+        )  # fmt: skip
+        verdict: Any = "improved" if self.action == "keep" else "regressed"
+        action: Any = self.action
+        result = BenchResult(
+            run=run, arms=("before", "after"), paths=(), workloads=(),
+            decision=Decision(verdict=verdict, action=action),
+        )  # fmt: skip
+        place.write_head(result)
+
+        class Made:
+            def measure(self) -> BenchResult:
+                return result
+
+        return Made()
+
+
+@pytest.fixture
+def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
+    made = fakes.installed(World(tmp_path), monkeypatch)
+    monkeypatch.setattr(hypervisor, "connect", lambda _uri, **_deadline: made)
+    monkeypatch.setattr(apply_shadow, "show_result", lambda *_: None)
+    monkeypatch.setattr(apply_shadow, "ended", lambda done, _: code_of(done.run, refused=False))
+    made.machines[0].boot()
+    made.steps = tuple(map(fakes.step_of, made.machines))
+    return made
+
+
+def _measured(action: str, monkeypatch: pytest.MonkeyPatch) -> Measurements:
+    made = Measurements(action)
+    monkeypatch.setattr(shadow, "Shadow", made)
+    return made
+
+
+def _go(world: World) -> int:
+    asked = TrialOrder(
+        profile=load_profile("smoke"), peer="local", line=Line(), seed=1, limits=Limits(),
+        undecided="roll-back", state=world.folder, listener=Nobody(),
+    )  # fmt: skip
+    order = world.order("hotswap")
+    return Shadowing(world.steps, b"plan", order, asked, _ADDRESS, dict(_GIVEN)).go()
+
+
+def test_what_helps_is_changed(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    measured = _measured("keep", monkeypatch)
+    assert _go(world) == 0
+    (machine,) = world.machines
+    assert machine.at_work == {machine.macs[0]: "virtio"}
+    assert b"virtio" in measured.goals[0]
+    assert kept(world.folder, measured.ids[0]).head().decision == Decision(
+        verdict="improved", action="keep", done="kept"
+    )
+
+
+def test_what_does_not_help_is_left_alone(
+    world: World, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No run is begun, nothing is defined; exit code 6."""
+    measured = _measured("roll-back", monkeypatch)
+    assert _go(world) == 6
+    assert [machine.persistent for machine in world.machines] == world.before
+    assert world.calls == []
+    assert not (world.folder / "runs").exists()
+    assert capsys.readouterr().err == ("Nothing was changed: guest-1 keeps the NIC that it has.\n")
+    assert kept(world.folder, measured.ids[0]).head().decision == Decision(
+        verdict="regressed", action="none"
+    )
+
+
+def test_what_does_not_run_as_planned_is_rolled_back(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    measured = _measured("keep", monkeypatch)
+    world.machines[0].driverless = True
+    assert _go(world) == 6
+    decision = kept(world.folder, measured.ids[0]).head().decision
+    assert decision is not None
+    assert decision.done == "rolled-back"
+
+
+def test_what_was_killed_in_the_change_is_not_measured_again(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    measured = _measured("keep", monkeypatch)
+    world.kill_when = ("behind detach", 1)
+    with pytest.raises(fakes.Killed):
+        _go(world)
+    world.kill_when = ("", 1)
+    assert _go(world) == 0
+    assert len(measured.goals) == 1
+    assert world.machines[0].at_work == {world.machines[0].macs[0]: "virtio"}
+
+
+def test_what_is_so_already_is_not_measured(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    measured = _measured("keep", monkeypatch)
+    assert _go(world) == 0
+    assert _go(world) == 0
+    assert len(measured.goals) == 1
+
+
+def test_a_guest_that_is_off(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    measured = _measured("keep", monkeypatch)
+    world.machines[0].running = None
+    with pytest.raises(RefusedError, match=r"^guest-1 is off: it cannot be measured$"):
+        _go(world)
+    assert measured.goals == []
+
+
+def test_several_nics_of_a_domain(
+    tmp_path: Path, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    del world
+    several = fakes.installed(World(tmp_path, nics=2), monkeypatch)
+    with pytest.raises(UsageError, match="guest-1 has several in the plan, or is a file"):
+        _go(several)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"bench": None, "bench_design": "shadow", "shadow_address": "192.0.2.9/24"},
+        {"bench": "smoke", "bench_design": "flips", "shadow_address": "192.0.2.9/24"},
+        {"bench": "smoke", "bench_design": "shadow", "shadow_address": None},
+    ],
+)
+def test_design_and_address_go_together(given: dict[str, Any]) -> None:
+    with pytest.raises(UsageError, match="--shadow-address IP/LENGTH is the free address"):
+        shadow_address(given)
+
+
+def test_the_address() -> None:
+    assert shadow_address({**_GIVEN, "shadow_address": "192.0.2.9/24"}) == _ADDRESS
+    assert shadow_address({**_GIVEN, "bench": None, "shadow_address": None}) is None
+    with pytest.raises(UsageError, match="is no address with its length"):
+        shadow_address({**_GIVEN, "shadow_address": "web"})
+
+
+def test_nothing_to_take_out(tmp_path: Path) -> None:
+    """No folder is made by looking."""
+    take_shadows_out({**_GIVEN, "state": str(tmp_path / "none")})
+    assert not (tmp_path / "none").exists()

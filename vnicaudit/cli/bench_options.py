@@ -1,0 +1,173 @@
+"""Options that the commands of ``vnicaudit bench`` share, and what they mean."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from vnicaudit.cli.options import Number, pairs, terminal_width, together, use_color
+from vnicaudit.cli.outputs import different
+from vnicaudit.cli.stdout import stream
+from vnicaudit.errors import UsageError
+from vnicaudit.reports.bench import formats
+
+if TYPE_CHECKING:
+    from vnicaudit.bench.running.opening import Line
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]{0,39}")
+
+
+report_options = together(
+    click.option(
+        "--format",
+        "formats_",
+        multiple=True,
+        type=click.Choice(formats()),
+        help="How to write it: gobench is for benchstat, k8s_netperf and perfkit are the documents "
+        "of those tools. Repeatable, in pairs with --output.  [default: text]",
+    ),
+    click.option(
+        "-o",
+        "--output",
+        "outputs",
+        multiple=True,
+        metavar="FILE",
+        type=click.Path(dir_okay=False, allow_dash=True),
+        help="Where a format goes; `-` is standard output. A single FILE ending in .json, .html "
+        "… without --format is written in that format, beside the text on standard output.",
+    ),
+    click.option(
+        "--charts",
+        metavar="DIR|FILE",
+        type=click.Path(),
+        help="Also draw charts: as SVG files in this folder, or all of them in one FILE.svg or "
+        "FILE.png (needs vnicaudit[charts]).",
+    ),
+)
+"""How a measurement is written."""
+
+fail_on_option = click.option(
+    "--fail-on",
+    type=click.Choice(["regressed", "never"]),
+    default="regressed",
+    show_default=True,
+    help="What makes the exit code 1.",
+)
+
+max_steal_option = click.option(
+    "--max-steal",
+    type=Number(min=0, max=100),
+    metavar="PERCENT",
+    help="A run in which an end lost more of its CPU time does not count.  [default: the "
+    "profile's]",
+)
+
+line_options = together(
+    click.option(
+        "--line-rate",
+        metavar="SPEED",
+        help="Speed of the slowest physical link of the path (25G): results are then also given "
+        "in per cent of what it can carry. A virtual NIC's own speed means nothing.",
+    ),
+    click.option(
+        "--encapsulation",
+        type=click.Choice(["none", "vlan", "vxlan", "geneve", "gre"]),
+        default="none",
+        show_default=True,
+        help="What packets are wrapped in on that link.",
+    ),
+    click.option(
+        "--hypervisor",
+        metavar="URL",
+        help="Endpoint of the host that runs the guest, whose CPU time is counted (`none`: do "
+        "not).  [default: the host of an agent:// target]",
+    ),
+)
+"""What is to be known of the wire."""
+
+
+def line_of(given: dict[str, Any]) -> Line:
+    """Raises UsageError for a speed that is none."""
+    from vnicaudit.bench.line_rate import parse_rate
+    from vnicaudit.bench.running.opening import Line
+
+    rate = None if given["line_rate"] is None else parse_rate(given["line_rate"])
+    host = given["hypervisor"]
+    return Line(rate, given["encapsulation"], "" if host == "none" else host)
+
+
+def report_places(given: dict[str, Any]) -> list[tuple[str, str]]:
+    """Format and place of each report. Raises UsageError where that does not go together."""
+    formats, outputs = given["formats_"], given["outputs"]
+    if not formats and len(outputs) == 1 and outputs[0] != "-":
+        formats, outputs = (_by_name(outputs[0]), "text"), (outputs[0], "-")
+    chosen = pairs(formats, outputs)
+    different([place for _name, place in chosen])
+    return chosen
+
+
+def commands_of(texts: tuple[str, ...], option: str) -> dict[str, tuple[str, ...]]:
+    """``NAME=COMMAND`` several times; the command taken apart as a shell would, and run without
+    one. Raises UsageError."""
+    found: dict[str, tuple[str, ...]] = {}
+    for text in texts:
+        name, value = named(text, option, "NAME=COMMAND")
+        try:
+            argv = tuple(shlex.split(value))
+        except ValueError as error:
+            raise UsageError(f"{option} {text!r}: {error}") from None
+        if not argv or name in found:
+            raise UsageError(f"{option} {text!r}: each name once, each with a command")
+        found[name] = argv
+    return found
+
+
+def labels_of(texts: tuple[str, ...]) -> dict[str, str]:
+    """``KEY=VALUE`` several times. Raises UsageError."""
+    found: dict[str, str] = {}
+    for text in texts:
+        name, value = named(text, "--label", "KEY=VALUE")
+        if name in found:
+            raise UsageError(f"--label {text!r}: each key once")
+        found[name] = value
+    return found
+
+
+def named(text: str, option: str, form: str) -> tuple[str, str]:
+    """A name and what belongs to it. Raises UsageError."""
+    name, sign, value = readable(text, option).partition("=")
+    if not sign or _NAME.fullmatch(name) is None:
+        raise UsageError(f"{option} {text!r}: it is {form}, the name of letters, digits, _ . + -")
+    return name, value
+
+
+def readable(text: str, option: str) -> str:
+    """The same. Raises UsageError for one that is not text: it could not be kept."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise UsageError(f"{option} {text!r}: not UTF-8") from None
+    return text
+
+
+def _by_name(place: str) -> str:
+    """The format of a file, by its suffix."""
+    suffix = {"xml": "junit", "md": "markdown", "txt": "text"}
+    name = place.rpartition(".")[2].lower()
+    name = suffix.get(name, name)
+    if name not in formats():
+        raise UsageError(f"{place}: which format? Give --format ({', '.join(formats())})")
+    return name
+
+
+def color_of(given: dict[str, Any], place: str) -> bool:
+    """Whether a report at that place is coloured."""
+    return use_color(given["color"], to_terminal=place == "-" and stream().isatty())
+
+
+def width_of(place: str) -> int:
+    """Columns there."""
+    return terminal_width() if place == "-" else 100
