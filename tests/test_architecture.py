@@ -107,3 +107,13 @@ def test_the_contract_on_libvirt_lists_every_other_package() -> None:
     wanted = {f"vnicaudit.{name}" for name in tops - {"platforms", "templates", "py.typed"}}
     wanted |= {f"vnicaudit.platforms.{name}" for name in places - {"libvirt"}}
     assert set(listed) == wanted
+
+
+def test_tests_of_the_rig_are_where_tox_looks_for_them() -> None:
+    """The rig's environment collects these folders only; a test elsewhere would never run."""
+    tests = PACKAGE.parent / "tests"
+    marked = [path for path in tests.rglob("*.py") if "mark.rig" in path.read_text("utf-8")]
+    looked_at = (tests / "rig", tests / "platforms/libvirt", Path(__file__))
+    assert [path for path in marked if not any(path.is_relative_to(one) for one in looked_at)] == []
+    command = (PACKAGE.parent / "tox.ini").read_text("utf-8")
+    assert "pytest -m rig {posargs:tests/rig tests/platforms/libvirt}" in command

@@ -33,5 +33,5 @@ def test_tox_installs_it_for_the_same_pythons() -> None:
     first, after_last = (".".join(map(str, version)) for version in (FIRST, AFTER_LAST))
     wanted = f'atheris; python_version >= "{first}" and python_version < "{after_last}"'
     assert tox["fuzz"]["deps"] == wanted
-    for environment in ("testenv", "testenv:fuzz"):
+    for environment in ("testenv:tests", "testenv:fuzz"):
         assert "{[fuzz]deps}" in tox[environment]["deps"].split()

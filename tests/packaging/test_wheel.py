@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import venv
@@ -18,6 +19,12 @@ folder = files("vnicaudit") / "templates" / "demo"
 print(vnicaudit.__file__)
 print((folder / "nova.conf").read_text()[:200])
 print((folder / "host.xml").read_text()[:200])
+from vnicaudit.bench.endpoints.opening import open_endpoint
+from vnicaudit.bench.profiles.load import load_profile
+print(load_profile("smoke").name)
+here = open_endpoint("local")
+print(here.run(["echo", "the keeper works"]).stdout)
+here.close()
 """
 
 
@@ -35,11 +42,12 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_everything_that_is_shipped_is_in_it(wheel: Path) -> None:
     names = set(zipfile.ZipFile(wheel).namelist())
+    templates = [path for path in (ROOT / "templates").rglob("*") if path.is_file()]
+    assert templates
     for wanted in (
-        "vnicaudit/templates/demo/host.xml",
-        "vnicaudit/templates/demo/nova.conf",
-        "vnicaudit/templates/gitlab/vnicaudit.gitlab-ci.yml",
+        *(f"vnicaudit/templates/{path.relative_to(ROOT / 'templates')}" for path in templates),
         "vnicaudit/platforms/domain_xml/readiness.json",
+        "vnicaudit/bench/endpoints/keeper.sh",
         "vnicaudit/py.typed",
         "vnicaudit/rules/vnic001.py",
     ):
@@ -60,8 +68,10 @@ def test_it_installs_elsewhere_and_reads_a_template(wheel: Path, tmp_path: Path)
     result = subprocess.run(
         [sys.executable, "-P", "-c", READ] if sys.version_info >= (3, 11)
         else [sys.executable, "-c", READ],
-        env={"PYTHONPATH": str(target)}, cwd=tmp_path, capture_output=True, text=True, check=True,
+        env={"PYTHONPATH": str(target), "PATH": os.environ["PATH"]},
+        cwd=tmp_path, capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert str(target) in result.stdout.splitlines()[0]
     assert "[libvirt]" in result.stdout or "[DEFAULT]" in result.stdout
     assert "<node" in result.stdout
+    assert "smoke\nthe keeper works\n" in result.stdout

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.rig import debian, kernel, process, programs
+from tests.rig import debian, kernel, process, programs, python
 from tests.rig.debian import Archive
 from tests.rig.errors import RigError
 from tests.rig.kernel import Kernel, unpack_kernel
@@ -18,12 +18,13 @@ FILES = Path(__file__).parent / "files"
 class Recipe:
     """What goes into a guest of one architecture.
 
-    `disk_modules` are loaded only to hand over to a system on a disk.
+    `disk_modules` are loaded only to hand over to a system on a disk; `python`: it has one.
     """
 
     debian_name: str
     modules: tuple[str, ...]
     disk_modules: tuple[str, ...] = ()
+    python: bool = False
 
 
 # To give guests another program: its package, and its name.
@@ -39,6 +40,7 @@ RECIPES = {
         modules=("virtio_net", "virtio_console", *_LEGACY_NICS, *_POWER_BUTTON),
         # crc32c_generic: ext4 asks for it at mount time, without a dependency modprobe could see
         disk_modules=("crc32c_generic", "ext4", "virtio_blk"),
+        python=True,
     ),
     "s390x": Recipe("s390x", ("virtio_net", "virtio_console")),
 }
@@ -53,7 +55,7 @@ FILES_IN_PLACE = {
 
 def sources(arch: str) -> Iterator[Path | str]:
     """All that decides what `build` makes for this architecture."""
-    modules = (debian, kernel, process, programs)
+    modules = (debian, kernel, process, programs, python)
     yield from (Path(module.__file__ or "") for module in modules)
     yield Path(__file__)
     yield from (FILES / name for name in FILES_IN_PLACE)
@@ -69,9 +71,12 @@ def build(arch: str, folder: Path) -> None:
     (folder / "image").write_bytes(unpacked.bootable())
     tree, root = work / "tree", work / "root"
     merged_folders(tree)
-    archive.unpack_with_dependencies(PACKAGES, tree)
+    more = python.PACKAGES if recipe.python else ()
+    archive.unpack_with_dependencies([*PACKAGES, *more], tree)
     _skeleton(root)
     programs.copy_programs(PROGRAMS, tree, root)
+    if recipe.python:
+        python.copy_python(tree, root)
     _settle(root, recipe, unpacked)
     _pack(root, folder / "initrd")
     process.run("rm", "-r", work)

@@ -1,0 +1,189 @@
+"""Measuring real guests, through their agent."""
+
+import json
+import subprocess
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from tests.cli.command import vnicaudit
+from tests.rig import bench
+from tests.rig.domain_xml import Nic
+from tests.rig.guests import Guest, GuestFactory
+from tests.rig.remedy import MAC, Remedy, definition, remedy
+
+pytestmark = pytest.mark.rig
+
+__all__ = ["remedy"]
+
+_NOT_WORSE = {"improved", "equivalent", "not-worse"}
+
+
+def run(guest: Guest, folder: Path, *options: str, code: int = 0) -> dict[str, Any]:
+    """``bench run`` on that guest; the result."""
+    out = folder / "result.json"
+    words = ["--state", str(folder / "state"), "-o", str(out), *options]
+    ran = vnicaudit("bench", "run", f"agent://{guest.name}", *words, timeout=900)
+    assert ran.returncode == code, ran.stderr + ran.stdout
+    result: dict[str, Any] = json.loads(out.read_text())
+    return result
+
+
+def shown(remedy: Remedy) -> dict[str, Any]:
+    """The newest measurement."""
+    listed = vnicaudit("bench", "show", "--state", remedy.state)
+    newest = listed.stdout.split()[0]
+    ran = vnicaudit("bench", "show", newest, "--state", remedy.state, "--format", "json")
+    assert ran.returncode == 0, ran.stderr
+    result: dict[str, Any] = json.loads(ran.stdout)
+    return result
+
+
+def listening(guest: Guest) -> set[str]:
+    """Ports that somebody listens on in the guest."""
+    rows = guest.run(["cat", "/proc/net/tcp", "/proc/net/tcp6"]).output().splitlines()
+    fields = [row.split() for row in rows]
+    return {row[1].rpartition(":")[2] for row in fields if len(row) > 3 and row[3] == "0A"}
+
+
+def test_rtl8139_becomes_virtio_and_that_is_an_improvement(
+    x86_guest: GuestFactory, remedy: Remedy
+) -> None:
+    """The founding case in one command: TCP is better, DNS is not worse, and it is kept."""
+    margins = "[margins]\nquery_rate = 25\n"
+    with x86_guest(Nic("rtl8139", mac=MAC)) as guest:
+        guest.wait_for_dns()
+        before = listening(guest)
+        plan = remedy.plan(guest)
+        profile = bench.profile(remedy.folder, margins, bench.TCP, bench.DNS)
+        said = remedy.apply(plan, "--mode", "hotswap", "--bench", profile)
+        assert guest.driver(MAC) == "virtio_net"
+        assert remedy.last()["outcome"] == "applied"
+        result = shown(remedy)
+        found = bench.verdicts(result)
+        tcp = {key: verdict for key, verdict in found.items() if key[1] == "goodput"}
+        assert set(tcp.values()) == {"improved"}, said
+        assert len(tcp) == 2
+        assert {found[key] for key in found if key[1] == "query_rate"} <= _NOT_WORSE, said
+        assert result["run"]["design"] == "single-flip"
+        assert result["decision"] == {**result["decision"], "action": "keep", "done": "kept"}
+        assert "single flip" in said
+        guest.wait_for_dns()
+        assert listening(guest) == before
+        assert any(sample["covariates"]["cpu"]["host"] for sample in result["samples"])
+
+
+@contextmanager
+def throttled(guest: Guest) -> Iterator[None]:
+    """Whatever virtio NIC the guest gets carries 2 Mb/s towards it."""
+    done = threading.Event()
+
+    def watch() -> None:
+        while not done.wait(0.05):
+            for device in virtio_taps(guest):
+                rate = ["rate", "2mbit", "burst", "16k", "latency", "50ms"]
+                words = ["tc", "qdisc", "replace", "dev", device, "root", "tbf", *rate]
+                subprocess.run(words, check=False, capture_output=True)
+
+    thread = threading.Thread(target=watch)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
+
+
+def virtio_taps(guest: Guest) -> list[str]:
+    """Taps of its virtio NICs that have no limit yet."""
+    interfaces = ElementTree.fromstring(guest.xml()).iterfind("devices/interface")
+    taps = [
+        one.find("target") for one in interfaces
+        if (model := one.find("model")) is not None and model.get("type") == "virtio"
+    ]  # fmt: skip
+    names = [str(tap.get("dev")) for tap in taps if tap is not None]
+    shown = {name: subprocess.run(["tc", "qdisc", "show", "dev", name], capture_output=True,
+                                  text=True, check=False).stdout for name in names}  # fmt: skip
+    return [name for name in names if "tbf" not in shown[name]]
+
+
+def test_a_nic_that_is_harmed_is_taken_back(x86_guest: GuestFactory, remedy: Remedy) -> None:
+    """The definition is better, what runs is worse: only measuring tells."""
+    with x86_guest(Nic("e1000", mac=MAC)) as guest:
+        guest.wait_for_dns()
+        before = definition(guest)
+        plan = remedy.plan(guest)
+        profile = bench.profile(remedy.folder, bench.RX)
+        with throttled(guest):
+            said = remedy.apply(plan, "--mode", "hotswap", "--bench", profile, code=6)
+        unit = remedy.last()
+        assert unit["outcome"] == "rolled-back", said
+        assert "goodput" in unit["message"], unit
+        assert guest.driver(MAC) == "e1000"
+        assert definition(guest) == before
+        result = shown(remedy)
+        assert result["decision"]["verdict"] == "regressed"
+        assert result["decision"]["done"] == "rolled-back"
+        guest.wait_for_dns()
+
+
+def test_queues_of_two_vcpus_are_switched_live(x86_guest: GuestFactory, tmp_path: Path) -> None:
+    with x86_guest(Nic("virtio", mac=MAC, extra="<driver queues='2'/>"), vcpus=2) as guest:
+        guest.wait_for_dns()
+        device = guest.device(MAC)
+        assert device is not None
+        profile = bench.profile(tmp_path, bench.RX, bench.REQUESTS, head=bench.FEW)
+        one, two = (f"ethtool -L {device} combined {count}" for count in (1, 2))
+        arms = ("--arm", f"one={one}", "--arm", f"two={two}")
+        result = run(guest, tmp_path, "--profile", profile, *arms, "--fail-on", "never")
+        assert result["run"]["design"] == "live-flip"
+        assert result["run"]["labels"] == {"vcpus": "2"}
+        assert all(sample["valid"] for sample in result["samples"]), result["samples"]
+        channels = guest.run(["ethtool", "-l", device]).output().splitlines()
+        assert channels[-1].split() == ["Combined:", "1"], "left as the first arm says"
+
+
+def test_the_same_nic_against_itself_is_no_change(x86_guest: GuestFactory, tmp_path: Path) -> None:
+    with x86_guest(Nic("virtio", mac=MAC)) as guest:
+        guest.wait_for_dns()
+        profile = bench.profile(tmp_path, bench.RX, head=bench.STRICT)
+        arms = ("--arm", "first=true", "--arm", "second=true")
+        result = run(guest, tmp_path, "--profile", profile, *arms)
+        assert not set(bench.verdicts(result).values()) & {"improved", "regressed"}, result
+
+
+def test_numbers_agree_with_the_bare_tools(x86_guest: GuestFactory, tmp_path: Path) -> None:
+    """Runs of both, in turns, on each model: by the end their medians are the same."""
+    with x86_guest(Nic("rtl8139", mac=MAC)) as guest:
+        for model in ("rtl8139", "e1000", "virtio"):
+            if model != "rtl8139":
+                guest.swap(Nic(model, mac=MAC))
+                guest.put_address_back(MAC)
+            guest.wait_for_dns()
+            measured = bench.Interleaved(guest, tmp_path, seconds=1)
+            for workload, ours, bare in measured.rounds(7):
+                assert bench.agree(ours, bare), (model, workload, ours, bare)
+
+
+def test_many_flips_end_as_the_verdict_says(x86_guest: GuestFactory, remedy: Remedy) -> None:
+    """Exchanged and taken back, in random order; each flip is a run that can be looked up."""
+    with x86_guest(Nic("rtl8139", mac=MAC)) as guest:
+        guest.wait_for_dns()
+        plan = remedy.plan(guest)
+        profile = bench.profile(remedy.folder, bench.RX, head=bench.FEW)
+        said = remedy.apply(
+            plan, "--mode", "hotswap", "--bench", profile, "--bench-design", "flips"
+        )
+        result = shown(remedy)
+        assert result["run"]["design"] == "flips"
+        assert [sample["arm"] for sample in result["samples"]].count("after") == 2, said
+        assert result["decision"]["done"] == "kept", said
+        assert guest.driver(MAC) == "virtio_net"
+        kinds = {run["kind"] for run in remedy.runs()}
+        assert kinds == {"apply", "rollback"}
+        guest.wait_for_dns()

@@ -1,0 +1,161 @@
+"""``agent://``: programs in a real guest, through its agent alone; and what becomes of them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from tests.rig.domain_xml import Manners, Nic
+from tests.rig.guests import Guest, GuestFactory
+from tests.rig.process import wait_for
+from vnicaudit.bench.contract import Tool
+from vnicaudit.bench.endpoints.addresses import address_of
+from vnicaudit.bench.endpoints.opening import open_endpoint
+from vnicaudit.bench.endpoints.session import Session
+from vnicaudit.bench.endpoints.tools import require
+from vnicaudit.errors import EndpointError
+
+pytestmark = pytest.mark.rig
+
+ROOT = Path(__file__).parents[2]
+MAC = "52:54:00:be:9c:01"
+PORT = 5201
+LEASE = 2.0
+
+
+@pytest.fixture(scope="module")
+def guest(x86_guest: GuestFactory) -> Iterator[Guest]:
+    with x86_guest(Nic("virtio", mac=MAC)) as booted:
+        booted.wait_for_dns()
+        yield booted
+
+
+@pytest.fixture
+def session(guest: Guest) -> Iterator[Session]:
+    with closing(open_endpoint(f"agent://{guest.name}")) as opened:
+        yield opened
+    assert gone(guest, opened.folder)
+
+
+def gone(guest: Guest, folder: str) -> bool:
+    """Whether neither the folder nor a process with its mark is left in the guest."""
+    script = (
+        'if [ -e "$1" ]; then echo folder; fi; for file in /proc/[0-9]*/environ; do'
+        ' tr "\\0" "\\n" <"$file" | grep "^KEPT_BY_VNICAUDIT=$1:"; done 2>/dev/null; exit 0'
+    )
+    return guest.run(["sh", "-c", script, "sh", folder]).output() == ""
+
+
+def listens(guest: Guest, port: int) -> bool:
+    """Whether a TCP socket listens on that port in the guest."""
+    table = guest.run(["sh", "-c", "cat /proc/net/tcp /proc/net/tcp6"]).output()
+    lines = [line.split() for line in table.splitlines()]
+    return any(line[3] == "0A" and line[1].endswith(f":{port:04X}") for line in lines)
+
+
+def test_programs_run_in_the_guest(guest: Guest, session: Session) -> None:
+    assert session.run(["uname", "-r"]).stdout == guest.run(["uname", "-r"]).output()
+    ran = session.run(["sh", "-c", "cat; echo err >&2; exit 3"], stdin=b"given")
+    assert (ran.code, ran.stdout, ran.stderr) == (3, "given", "err\n")
+    words = ["", "a b", "$HOME", "`id`", "'", '"', "\\n", "*", "%s", "ä\nb", ";reboot"]
+    assert session.run(["printf", "<%s>", *words]).stdout == "".join(f"<{w}>" for w in words)
+    assert session.run(["no-such-program"]).code == 127
+    assert session.run(["sleep", "60"], seconds=1).code is None
+
+
+def test_much_is_read_and_written(session: Session) -> None:
+    """More than one answer of an agent may hold."""
+    data = bytes(range(256)) * 2000
+    path = session.put("data", data)
+    said = session.run(["sh", "-c", f"for n in 1 2 3 4 5; do base64 {path}; done"], seconds=60)
+    assert said.code == 0
+    assert len(said.stdout) > 3 * 2**20
+    assert said.stdout == said.stdout[: len(said.stdout) // 5] * 5
+
+
+def test_a_server_listens_until_it_is_stopped(guest: Guest, session: Session) -> None:
+    server = session.start(["iperf3", "-s", "-p", str(PORT)], seconds=120)
+    wait_for(lambda: listens(guest, PORT), "the server listens", seconds=20)
+    client = ["iperf3", "-c", str(guest.address), "-p", str(PORT), "-n", "1M"]
+    subprocess.run(client, check=True, capture_output=True, timeout=60)
+    assert server.running(), server.stop()
+    ran = server.stop()
+    assert ran.code is None
+    assert "Accepted connection from" in ran.stdout
+    assert not listens(guest, PORT)
+
+
+def test_closing_ends_what_runs(guest: Guest) -> None:
+    with closing(open_endpoint(f"agent://{guest.name}")) as session:
+        session.start(["iperf3", "-s", "-p", str(PORT)], seconds=120)
+        session.start(["sh", "-c", "trap '' TERM; while :; do sleep 1; done"], seconds=120)
+        wait_for(lambda: listens(guest, PORT), "the server listens", seconds=20)
+    assert gone(guest, session.folder)
+    assert not listens(guest, PORT)
+
+
+def test_a_killed_process_leaves_nothing(guest: Guest) -> None:
+    """The keeper in the guest ends it all when the lease is over."""
+    url = f"agent://{guest.name}"
+    module = "tests.bench.endpoints.holder"
+    command = [sys.executable, "-m", module, url, str(LEASE), str(PORT)]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as holder:
+        try:
+            assert holder.stdout is not None
+            folder = holder.stdout.readline().strip()
+            wait_for(lambda: listens(guest, PORT), "the server listens", seconds=20)
+            assert not gone(guest, folder)
+        finally:
+            holder.kill()
+    wait_for(lambda: gone(guest, folder), "nothing is left", seconds=30)
+    assert not listens(guest, PORT)
+
+
+def test_a_missing_program_is_named_with_its_package(guest: Guest, session: Session) -> None:
+    tools = [Tool("iperf3", {"apt": "iperf3"}), Tool("dnsperf", {"apt": "dnsperf"})]
+    with pytest.raises(EndpointError) as error:
+        require(session, tools)
+    assert str(error.value) == (
+        f"agent://{guest.name} has no dnsperf: install the package dnsperf"
+        " (apt-get install dnsperf)"
+    )
+
+
+def test_the_guests_address_is_found(guest: Guest, session: Session) -> None:
+    with closing(open_endpoint("local")) as here:
+        assert address_of(session, here, None, None) == str(guest.address)
+        assert address_of(session, here, None, MAC) == str(guest.address)
+
+
+def test_its_agent_lists_its_interfaces(guest: Guest, session: Session) -> None:
+    listed = session.interfaces()
+    assert listed is not None
+    (nic,) = [one for one in listed if one.mac == MAC]
+    assert f"{guest.address}/24" in nic.addresses
+
+
+def test_a_domain_is_found_by_its_uuid(guest: Guest) -> None:
+    url = f"agent://{guest.domain.UUIDString()}"
+    with closing(open_endpoint(url)) as session:
+        assert session.run(["echo", "there"]).stdout == "there\n"
+
+
+def test_a_guest_without_agent_says_what_to_do(x86_guest: GuestFactory) -> None:
+    with x86_guest(Nic("virtio"), manners=Manners(agent=False)) as mute:
+        url = f"agent://{mute.name}"
+        with pytest.raises(EndpointError) as error:
+            open_endpoint(url)
+    assert str(error.value).startswith(f"{url}: cannot ask the guest's agent (guest-ping): ")
+    assert "install and start qemu-guest-agent in the guest" in str(error.value)
+
+
+def test_a_domain_that_is_off_says_so(x86_guest: GuestFactory) -> None:
+    with x86_guest(Nic("virtio"), boot=False) as off:
+        with pytest.raises(EndpointError) as error:
+            open_endpoint(f"agent://{off.name}")
+        assert str(error.value) == f"agent://{off.name}: the domain is off: start it"
