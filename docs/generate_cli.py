@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
@@ -53,6 +54,20 @@ _COMMAND = """\
 {options}
 """
 
+_GROUP = """\
+## vnicaudit {name}
+
+```text
+{usage}
+```
+
+{help}
+
+| command | what it does |
+|---|---|
+{commands}
+"""
+
 _TAIL = """\
 ## Environment
 
@@ -71,22 +86,46 @@ option may be repeated, blanks separate the values. Besides these:
 def page() -> str:
     """The whole page."""
     top = click.Context(cli, info_name="vnicaudit", **cli.context_settings)
-    found = [(name, cli.get_command(top, name)) for name in cli.list_commands(top)]
-    commands = [(name, command) for name, command in found if command is not None]
     head = _HEAD.format(
         help=_text(cli),
         usage=cli.get_usage(top).removeprefix("Usage: "),
         options="\n".join(_row(option, top) for option in _options(cli, top)),
-        commands="\n".join(
-            f"| [{name}](#vnicaudit-{name}) | {_text(command).splitlines()[0]} |"
-            for name, command in commands
-        ),
+        commands=_rows(cli, top, ""),
     )
-    return "\n".join([head, *(_section(name, command, top) for name, command in commands), _TAIL])
+    return "\n".join([head, *_sections(cli, top, ""), _TAIL])
 
 
-def _section(name: str, command: click.Command, top: click.Context) -> str:
-    context = click.Context(command, parent=top, info_name=name)
+def members(group: click.Group, context: click.Context) -> list[tuple[str, click.Command]]:
+    """The commands of a group, in its order."""
+    found = [(name, group.get_command(context, name)) for name in group.list_commands(context)]
+    return [(name, command) for name, command in found if command is not None]
+
+
+def _rows(group: click.Group, context: click.Context, prefix: str) -> str:
+    return "\n".join(
+        f"| [{prefix}{name}](#vnicaudit-{prefix.replace(' ', '-')}{name}) "
+        f"| {_text(command).splitlines()[0]} |"
+        for name, command in members(group, context)
+    )
+
+
+def _sections(group: click.Group, context: click.Context, prefix: str) -> Iterator[str]:
+    """One section for each command of a group; those of a group in it follow its own."""
+    for name, command in members(group, context):
+        inner = click.Context(command, parent=context, info_name=name)
+        if isinstance(command, click.Group):
+            yield _GROUP.format(
+                name=prefix + name,
+                usage=command.get_usage(inner).removeprefix("Usage: "),
+                help=_text(command),
+                commands=_rows(command, inner, f"{prefix}{name} "),
+            )
+            yield from _sections(command, inner, f"{prefix}{name} ")
+        else:
+            yield _section(prefix + name, command, inner)
+
+
+def _section(name: str, command: click.Command, context: click.Context) -> str:
     return _COMMAND.format(
         name=name,
         usage=command.get_usage(context).removeprefix("Usage: "),

@@ -17,8 +17,12 @@ import msgspec
 
 from vnicaudit.audit.catalogue import info, rule_ids
 from vnicaudit.audit.settings_keys import RULE, Settings
+from vnicaudit.bench.profiles.keys import ProfileTable
+from vnicaudit.model.measurement import BenchResult
 from vnicaudit.model.plan import Plan
 from vnicaudit.model.report import Explanation, NicsReport, Report, RulesReport
+from vnicaudit.reports.line_rate import LineRateReport
+from vnicaudit.reports.profiles.json import ProfilesReport
 from vnicaudit.reports.runs.json import RunsReport
 
 FOLDER = Path(__file__).parent / "schemas"
@@ -29,9 +33,13 @@ RECORDS: dict[str, type[msgspec.Struct]] = {
     "vnicaudit.rules-1.json": RulesReport,
     "vnicaudit.plan-1.json": Plan,
     "vnicaudit.runs-1.json": RunsReport,
+    "vnicaudit.bench-1.json": BenchResult,
+    "vnicaudit.profiles-1.json": ProfilesReport,
+    "vnicaudit.line-rate-1.json": LineRateReport,
 }
 SETTINGS = "vnicaudit.toml.json"
 SHARED_SETTINGS = "vnicaudit.pyproject.json"
+PROFILE = "vnicaudit.profile.json"
 
 
 def text_of(record: type[msgspec.Struct]) -> str:
@@ -72,6 +80,15 @@ def settings_text(*, shared: bool) -> str:
     return json.dumps({**whole, "definitions": definitions}, indent=2, ensure_ascii=False) + "\n"
 
 
+def profile_text() -> str:
+    """The schema of a profile of measurements, for editors of TOML: draft 7."""
+    _, parts = msgspec.json.schema_components([ProfileTable], ref_template="#/definitions/{name}")
+    definitions = {name: _for_toml(_cleaned(part)) for name, part in sorted(parts.items())}
+    head = {"$schema": "http://json-schema.org/draft-07/schema#"}
+    whole = {**head, **definitions.pop("ProfileTable"), "title": "Profile of vnicaudit bench"}
+    return json.dumps({**whole, "definitions": definitions}, indent=2, ensure_ascii=False) + "\n"
+
+
 def _for_toml(node: Any) -> Any:
     """The same without ``null``, which TOML does not have, and with the rules there are."""
     if isinstance(node, list):
@@ -83,7 +100,7 @@ def _for_toml(node: Any) -> Any:
         rest = {key: value for key, value in node.items() if key not in ("format", "type")}
         return {**rest, "allOf": [{"$ref": "#/definitions/Rule"}]}
     node = {key: _for_toml(value) for key, value in node.items()}
-    if node.get("default", "") is None:
+    if node.get("default", "") is None or ("minItems" in node and not node.get("default", True)):
         del node["default"]
     kinds = [kind for kind in node.get("anyOf", ()) if kind != {"type": "null"}]
     if len(kinds) == 1:
@@ -117,6 +134,7 @@ def texts() -> dict[str, str]:
         **{name: text_of(record) for name, record in RECORDS.items()},
         SETTINGS: settings_text(shared=False),
         SHARED_SETTINGS: settings_text(shared=True),
+        PROFILE: profile_text(),
     }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
@@ -20,7 +21,7 @@ from vnicaudit.cli.main import cli
 _LINK = re.compile(r"(?<!!)\[[^\]]*\]\((?!https?:|#)([^)#\s]+)(?:#([^)\s]+))?\)")
 _HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 _CODE = re.compile(r"^(`{3,}).*?^\1$|`[^`\n]*`", re.MULTILINE | re.DOTALL)
-_COMMAND = re.compile(r"(?:^\$|[|;]) vnicaudit (\w+)([^\n|;]*)", re.MULTILINE)
+_COMMAND = re.compile(r"(?:^\$|[|;]) vnicaudit ((?:bench )?[\w-]+)([^\n|;]*)", re.MULTILINE)
 
 PAGES = [pytest.param(path, id=str(path.relative_to(ROOT))) for path in pages()]
 RUN = [
@@ -107,16 +108,18 @@ def test_check_exits_1_when_the_page_differs(
 
 
 def _options() -> dict[str, set[str]]:
-    """Command -> its options, long and short."""
-    top = click.Context(cli, info_name="vnicaudit", **cli.context_settings)
-    found = {}
-    for name in cli.list_commands(top):
-        command = cli.get_command(top, name)
-        assert command is not None
-        context = click.Context(command, parent=top, info_name=name)
-        parameters = command.get_params(context)
-        found[name] = {word for p in parameters for word in p.opts if word.startswith("-")}
-    return found
+    """Command -> its options, long and short; that of a group is ``bench run``."""
+    return dict(_options_of(cli, click.Context(cli, info_name="vnicaudit", **cli.context_settings)))
+
+
+def _options_of(group: click.Group, context: click.Context) -> Iterator[tuple[str, set[str]]]:
+    for name, command in generate_cli.members(group, context):
+        inner = click.Context(command, parent=context, info_name=name)
+        if isinstance(command, click.Group):
+            yield from ((f"{name} {own}", found) for own, found in _options_of(command, inner))
+        else:
+            parameters = command.get_params(inner)
+            yield name, {word for p in parameters for word in p.opts if word.startswith("-")}
 
 
 def test_settings_on_the_configuration_page_are_accepted(tmp_path: Path) -> None:
