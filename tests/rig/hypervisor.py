@@ -96,7 +96,11 @@ def _connect() -> Any:
         _start("virtlogd", "/run/libvirt/virtlogd-sock")
         _start("libvirtd", "/run/libvirt/libvirt-sock")
     try:
-        return libvirt.open(URI)
+        connection = libvirt.open(URI)
+        # A libvirtd that never ran here asks each QEMU what it can do: that may take longer than
+        # any answer a test waits for.
+        connection.getCapabilities()
+        return connection
     except libvirt.libvirtError as error:
         raise RigError(f"{URI}: {error}") from error
 

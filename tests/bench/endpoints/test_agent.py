@@ -109,7 +109,7 @@ def test_no_libvirt_there(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(agent, "connect_to", refused)
     with pytest.raises(EndpointError) as error:
         open_endpoint("agent://web01")
-    assert str(error.value) == "agent://web01: qemu:///system: cannot connect within 15 s"
+    assert str(error.value) == "agent://web01: qemu:///system: cannot connect within 30 s"
 
 
 def test_no_libvirt_installed_here(monkeypatch: pytest.MonkeyPatch) -> None:

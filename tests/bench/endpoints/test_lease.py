@@ -23,7 +23,8 @@ from vnicaudit.bench.endpoints.transport import Answer
 from vnicaudit.errors import EndpointError
 
 ROOT = Path(__file__).parents[3]
-SHORT = 1.0
+SHORT = 5.0
+"""Seconds: a busy machine may stall for one or two."""
 LONG = 600.0
 
 
@@ -70,7 +71,7 @@ def test_it_goes_on_for_as_long_as_its_process_is_there(port: int) -> None:
     """Though nothing is asked of it, and the lease is short."""
     with held(SHORT, port) as (process, folder):
         renewed: set[int] = set()
-        while len(renewed) < 9:  # each is more than a third of a lease after the one before
+        while len(renewed) < 4:  # each is more than a third of a lease after the one before
             file = Path(folder, "lease")
             if file.exists():
                 renewed.add(file.stat().st_mtime_ns)
@@ -126,6 +127,6 @@ def test_a_lost_connection_ends_it() -> None:
     with pytest.raises(EndpointError) as error:
         session.run(["true"])
     assert str(error.value) == (
-        "local: what was begun there is gone: for 1 s it was out of reach, or it was restarted"
+        "local: what was begun there is gone: for 5 s it was out of reach, or it was restarted"
     )
     session.close()

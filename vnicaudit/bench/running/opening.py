@@ -20,12 +20,12 @@ from vnicaudit.bench.facts.vcpu_delay import Delays
 from vnicaudit.bench.paths import GivenPath, domain_of, hypervisor_of, machine_of
 from vnicaudit.bench.running.arms import Arm, Opened
 from vnicaudit.errors import EndpointError, MeasureError, VnicauditError
+from vnicaudit.model.host import DEADLINE
 from vnicaudit.model.measurement import Path, Setup, Workload
 from vnicaudit.remedy.hypervisor import connect
 
 _BOOT_ID = ("cat", "/proc/sys/kernel/random/boot_id")
 _ONLINE = ("nproc",)
-_DEADLINE = 30.0
 
 
 class Line(NamedTuple):
@@ -117,7 +117,7 @@ class Places:
         if domain is None:
             return None
         try:
-            host = connect(domain[1], deadline=_DEADLINE)
+            host = connect(domain[1], deadline=DEADLINE)
             self._stack.callback(host.close)
             return host.find(domain[0])
         except VnicauditError:

@@ -23,6 +23,7 @@ from vnicaudit.errors import (
     TargetError,
     UsageError,
 )
+from vnicaudit.model.host import DEADLINE
 from vnicaudit.model.machine import GuestInterface
 from vnicaudit.remedy.guest.agent import GuestAgent
 from vnicaudit.remedy.hypervisor import Hypervisor, Machine
@@ -31,7 +32,6 @@ from vnicaudit.remedy.hypervisor import connect as connect_to
 FORM = "agent://DOMAIN[?connect=LIBVIRT-URI]"
 OPTIONS = ("connect",)
 _URI = "qemu:///system"
-_DEADLINE = 15.0
 _ASK_SECONDS = 10
 _PAUSES = (0.005, 0.01, 0.02, 0.03, 0.05, 0.1, 0.2)
 _PAUSE = 0.5
@@ -51,7 +51,7 @@ def connect(where: Where) -> Transport:
         raise UsageError(f"{where.url}: no domain is named; it is {FORM}")
     uri = where.options.get("connect", _URI)
     try:
-        host = connect_to(uri, deadline=_DEADLINE)
+        host = connect_to(uri, deadline=DEADLINE)
     except MissingExtraError:
         raise MissingExtraError("agent://", "libvirt") from None
     except ValueError:
