@@ -87,14 +87,13 @@ def test_a_connection_that_breaks_is_made_anew(sshd: PrivateSshd, sockets: Path)
 
 
 def test_a_lost_host_ends_everything_by_itself(tmp_path: Path) -> None:
-    with private_sshd(tmp_path) as sshd:
-        with closing(open_endpoint(sshd.url(), lease=5)) as session:
-            session.start(["sleep", "100"], seconds=60)
-            until(lambda: marked(session.folder, "program"), "it sleeps")
-            _kill_tree(sshd.process.pid)
-            with pytest.raises(EndpointError, match=r"^ssh://.*: ssh: connect to host 127\.0\.0\.1 "):
-                session.run(["true"])
-            until(lambda: gone(session.folder), "nothing is left")
+    with private_sshd(tmp_path) as sshd, closing(open_endpoint(sshd.url(), lease=5)) as session:
+        session.start(["sleep", "100"], seconds=60)
+        until(lambda: marked(session.folder, "program"), "it sleeps")
+        _kill_tree(sshd.process.pid)
+        with pytest.raises(EndpointError, match=r"^ssh://.*: ssh: connect to host 127\.0\.0\.1 "):
+            session.run(["true"])
+        until(lambda: gone(session.folder), "nothing is left")
 
 
 @pytest.mark.parametrize(
