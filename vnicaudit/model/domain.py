@@ -8,6 +8,7 @@ from vnicaudit.model.kubevirt import Manifest
 from vnicaudit.model.location import Location
 from vnicaudit.model.nic import Nic, NicConfig
 from vnicaudit.model.report import ReadError
+from vnicaudit.model.server import ServerConfig, ServerRef
 from vnicaudit.model.version import Version
 
 REWRITTEN_BY = {"nova": "Nova", "kubevirt": "KubeVirt", "ovirt": "oVirt"}
@@ -30,8 +31,9 @@ class DomainConfig(msgspec.Struct, frozen=True, cache_hash=True):
     form: str = "raw"
     """``raw`` (written by hand or a tool, defaults not filled in), ``dump`` (written by libvirt:
     what it dropped is gone), ``live`` (the running definition), ``qemu`` (a command line),
-    ``manifest`` (KubeVirt's, from which a definition will be made) or ``terraform`` (a
-    ``libvirt_domain``, which its provider hands to libvirt one to one: as ``raw``, but not XML)."""
+    ``manifest`` (KubeVirt's, from which a definition will be made), ``server`` (OpenStack's, from
+    which Nova makes one) or ``terraform`` (a ``libvirt_domain``, which its provider hands to
+    libvirt one to one: as ``raw``, but not XML)."""
     os_id: str | None = None
     """libosinfo id in the metadata, e.g. ``http://ubuntu.com/ubuntu/22.04``."""
     readiness: str = "unknown"
@@ -53,6 +55,9 @@ class DomainConfig(msgspec.Struct, frozen=True, cache_hash=True):
     """How many NICs the domain has, assigned devices included."""
     manifest: Manifest | None = None
     """What only a KubeVirt manifest says; None for every other form."""
+    server: ServerConfig | None = None
+    """What Nova keeps of the server; also of a libvirt domain that is one, where its cloud was read
+    in the same run. None: it is none, or its cloud was not read."""
 
     @property
     def as_written(self) -> bool:
@@ -98,6 +103,8 @@ class Domain(msgspec.Struct, frozen=True):
     mark: str = ""
     """What tells a QEMU without UUID apart from others in the same file: its name, or its place
     among them. Part of fingerprints, so never a line number or a process id."""
+    cloud: ServerRef | None = None
+    """Which server of OpenStack it is, where its cloud was read."""
     preference_file: str | None = None
     """Of a KubeVirt manifest: the file of the preference it refers to, where it is another."""
     unjudged: str = ""

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from vnicaudit.model.domain import DomainConfig
+from typing import TYPE_CHECKING
+
 from vnicaudit.model.nic import NicConfig
+
+if TYPE_CHECKING:  # which comes to this module itself, by what it holds of servers
+    from vnicaudit.model.domain import DomainConfig
 
 S390 = frozenset({"s390x", "s390"})
 X86 = frozenset({"x86_64", "i686"})

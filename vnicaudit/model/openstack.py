@@ -73,6 +73,15 @@ class Image(msgspec.Struct, frozen=True):
     libosinfo_model: str | None = None
     """The emulated NIC that libosinfo lists first for its ``os_distro``, where it lists virtio for
     that system as well. None: there is no such NIC, or it is not known."""
+    id: str | None = None
+    """Of a live cloud."""
+    servers: int | None = None
+    """How many servers were made of it, of those that can be seen; None: nobody counted."""
+    updated: str = ""
+    """When it was changed last, as Glance says it (UTC, ISO 8601)."""
+    owner: str = ""
+    """The id of its project."""
+    protected: bool = False
 
     @property
     def vif_model(self) -> str | None:
@@ -100,7 +109,7 @@ class Image(msgspec.Struct, frozen=True):
     def linux(self) -> bool:
         """Whether it says that it holds a Linux."""
         kind, system = self.known("os_type") or "", self.known("os_distro") or ""
-        return kind.lower() == "linux" or system.lower() in _LINUX
+        return kind.lower() == "linux" or _named(system) in _LINUX
 
     @property
     def windows(self) -> bool:
@@ -109,6 +118,15 @@ class Image(msgspec.Struct, frozen=True):
         return (self.known("os_type") or "").lower() == "windows" or system.startswith(
             ("win", "http://microsoft.com/")
         )
+
+    @property
+    def use(self) -> str:
+        """How many servers were made of it, to end a message with; empty where nobody counted."""
+        if self.servers is None:
+            return ""
+        if self.servers == 1:
+            return "; 1 server was made of it"
+        return f"; {self.servers or 'no'} servers were made of it"
 
     def property(self, name: str) -> Property | None:
         """The one that is in effect: the last of several."""
@@ -121,7 +139,8 @@ class Image(msgspec.Struct, frozen=True):
 
 class Flavor(msgspec.Struct, frozen=True):
     """One flavor. ``complete`` as for an image; ``vcpus`` None: not said here. ``images`` are
-    those that a server described in the same file boots with this flavor."""
+    those that a server (described in the same file, or of the same cloud) boots with this
+    flavor."""
 
     target: str
     name: str
@@ -130,6 +149,9 @@ class Flavor(msgspec.Struct, frozen=True):
     complete: bool = False
     vcpus: int | None = None
     images: tuple[Image, ...] = ()
+    id: str | None = None
+    servers: int | None = None
+    """How many servers have it, of those that can be seen; None: nobody counted."""
 
     def property(self, name: str) -> Property | None:
         """The one that is in effect: the last of several."""
@@ -138,6 +160,14 @@ class Flavor(msgspec.Struct, frozen=True):
     def known(self, name: str) -> str | None:
         """The value of an extra spec that is set for certain."""
         return _certain(self.property(name))
+
+
+def _named(os_distro: str) -> str:
+    """The system of an ``os_distro`` without its version, as libosinfo's short ids have one:
+    ``debian12`` -> debian, ``sles15sp5`` -> sles."""
+    name = os_distro.lower()
+    version = next((place for place, letter in enumerate(name) if letter.isdigit()), len(name))
+    return name[:version].removesuffix("-stream").rstrip("-")
 
 
 def normal_vif_model(text: str) -> str:

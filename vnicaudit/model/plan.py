@@ -85,6 +85,28 @@ class GuestView(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     snippets: tuple[Snippet, ...] = ()
 
 
+class CloudPart(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What of an OpenStack cloud a step changes, and what bears on when it may be changed.
+
+    ``properties`` are what is to be set, by the names that Nova and Glance have for them; None is
+    what is to be removed. ``old`` are the same as they were when the step was made; None is what
+    was not set.
+    """
+
+    object: Literal["server", "image", "flavor"]
+    properties: dict[str, str | None]
+    old: dict[str, str | None]
+    project: str = ""
+    host: str | None = None
+    zone: str = ""
+    groups: tuple[str, ...] = ()
+    """Ids of the server groups it is a member of: one member at a time."""
+    macs: tuple[str, ...] = ()
+    """Of a server: the MAC addresses of the NICs that the change is about."""
+    new_name: str = ""
+    """Of a flavor: what the new one is called that is made like it. The old one stays."""
+
+
 class Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One change to one NIC.
 
@@ -95,7 +117,8 @@ class Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     id: str
     platform: str
-    """``libvirt``: a domain of a live host; ``file``: domain XML in a file."""
+    """``libvirt``: a domain of a live host; ``file``: domain XML in a file; ``openstack``: a
+    server (all its NICs), an image or a flavor, named by ``nic.domain`` and ``nic.uuid``."""
     target: str
     nic: NicRef
     owner: str
@@ -122,6 +145,8 @@ class Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     file: str | None = None
     place: str | None = None
     """XPath of the NIC in the file."""
+    cloud: CloudPart | None = None
+    """Of ``openstack`` alone."""
 
     @property
     def refused(self) -> tuple[str, ...]:
@@ -141,12 +166,16 @@ class Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Left(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A NIC with findings that is not planned, and why."""
+    """A NIC with findings that is not planned, and why; of a cloud a server, an image or a flavor,
+    named by ``nic.domain`` and ``nic.uuid``."""
 
     nic: NicRef
     target: str
     rules: tuple[str, ...]
     reason: str
+    object: Literal["nic", "server", "image", "flavor"] = "nic"
+    project: str = ""
+    """The id of the project it belongs to, of a cloud alone."""
 
 
 class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -161,4 +190,6 @@ class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     left: tuple[Left, ...] = ()
     errors: tuple[str, ...] = ()
     """What could not be read."""
+    notes: tuple[str, ...] = ()
+    """What else to know of the targets: what this user of a cloud may not see."""
     schema: Literal["vnicaudit.plan/1"] = PLAN_SCHEMA

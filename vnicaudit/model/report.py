@@ -36,7 +36,9 @@ class ReadError(msgspec.Struct, frozen=True):
 
 class TargetResult(msgspec.Struct, frozen=True):
     """How reading one target went. ``error`` is the first of ``errors``, as text;
-    ``unread`` counts all of them (``errors`` keeps the first thousand)."""
+    ``unread`` counts all of them (``errors`` keeps the first thousand). ``notes`` say what else
+    bears on it: what this user may not see, what could not be joined. ``calls`` counts the calls
+    to each API of a cloud."""
 
     target: str
     status: Literal["ok", "partial", "failed"]
@@ -45,6 +47,8 @@ class TargetResult(msgspec.Struct, frozen=True):
     nics: int = 0
     errors: tuple[ReadError, ...] = ()
     unread: int = 0
+    notes: tuple[str, ...] = ()
+    calls: dict[str, int] = {}
 
 
 class Suppressed(msgspec.Struct, frozen=True):
@@ -75,6 +79,8 @@ class Audited(msgspec.Struct, frozen=True):
     """Findings that the baseline already knows: not reported."""
     file: str | None = None
     """Where a description stands; None for domains and hosts."""
+    server: str = ""
+    """Of a domain that is a server of OpenStack what Nova calls it, where its cloud was read."""
 
 
 class RuleInfo(msgspec.Struct, frozen=True):
@@ -87,7 +93,8 @@ class RuleInfo(msgspec.Struct, frozen=True):
     summary: str
     manual: str
     judges: tuple[str, ...] = ()
-    """The scopes it judges, its own first; ``manifests``: also in KubeVirt manifests."""
+    """The scopes it judges, its own first; ``manifests``: also in KubeVirt manifests; ``servers``:
+    also of OpenStack, by what Nova keeps of them."""
 
 
 class RunInfo(msgspec.Struct, frozen=True):

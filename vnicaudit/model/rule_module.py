@@ -68,7 +68,8 @@ class ConfigRule(Rule, Protocol):
     A rule may judge descriptions of other scopes too: its module then offers, say,
     ``CONFIG_NEEDS``, ``applies_config`` and ``check_config``, each as the name without the word.
     A rule of NICs or domains judges those of KubeVirt manifests where its module says
-    ``MANIFESTS = True``: most look at what only libvirt and QEMU know.
+    ``MANIFESTS = True``, and those of OpenStack servers where it says ``SERVERS = True``: most look
+    at what only libvirt and QEMU know.
     """
 
     def applies(self, subject: ConfigSubject) -> bool:

@@ -1,4 +1,4 @@
-"""What was done with a plan: one execution, domain by domain."""
+"""What was done with a plan: one execution, domain by domain (or server by server)."""
 
 from __future__ import annotations
 
@@ -18,6 +18,11 @@ run ended in the middle of it. ``not-reached``: the run stopped before it."""
 
 Verdict = Literal["ok", "failed", "unknown"]
 
+CloudObject = Literal["server", "image", "flavor"]
+"""What of a cloud can be changed."""
+
+UnitKind = Literal["domain", "file", "server", "image", "flavor"]
+
 
 class Check(msgspec.Struct, frozen=True):
     """One thing that was looked at after the change. ``unknown``: it could not be looked at, and
@@ -29,7 +34,8 @@ class Check(msgspec.Struct, frozen=True):
 
 
 class UnitRun(msgspec.Struct, frozen=True):
-    """What became of one domain (or file): all steps on it are done together."""
+    """What became of one domain (or file, or server, image or flavor of a cloud): all steps on it
+    are done together."""
 
     name: str
     uuid: str | None
@@ -42,6 +48,7 @@ class UnitRun(msgspec.Struct, frozen=True):
     downtime: float | None = None
     """Seconds from the beginning of the restart or hot swap until all checks were well; None where
     the guest was not interrupted, or the program was in between."""
+    kind: UnitKind = "domain"
 
 
 class RunRecord(msgspec.Struct, frozen=True):

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from vnicaudit.model.finding import Change, Severity
+from vnicaudit.model.domain import DomainConfig
+from vnicaudit.model.finding import Change, Confidence, Severity
 from vnicaudit.model.machines import modern_only_slot
 from vnicaudit.model.models import VIRTIO
 from vnicaudit.model.rule import Subject
@@ -36,12 +37,14 @@ _LEAVE = "Leave it, or move the service to a guest that supports virtio."
 
 class Conversion(NamedTuple):
     """How to report an emulated NIC. ``note`` completes the message (empty, or begins with
-    ``;``); ``change`` is None where none can be proposed, and ``fix`` says what to do then."""
+    ``;``); ``change`` is None where none can be proposed, and ``fix`` says what to do then.
+    ``confidence`` is how sure it is that this is the model."""
 
     severity: Severity
     note: str
     change: Change | None
     fix: str = ""
+    confidence: Confidence = "high"
 
 
 def to_virtio(subject: Subject, severity: Severity) -> Conversion:
@@ -50,7 +53,17 @@ def to_virtio(subject: Subject, severity: Severity) -> Conversion:
         return Conversion(severity, "; virtio is set but not active yet", None, _STAGED)
     down = subject.nic.link_state == "down"
     found = _by_readiness(subject, "low" if down else severity)
+    found = found._replace(confidence=how_sure(subject.domain))
     return found._replace(note=f"; its link is down{found.note}") if down else found
+
+
+def how_sure(domain: DomainConfig) -> Confidence:
+    """How sure it is that a NIC is what it is declared as. Of a server that is what Nova keeps for
+    it: it says so itself, or it follows from an image that has not changed since."""
+    server = domain.server
+    if domain.form != "server" or server is None or server.kept_by == "api":
+        return "high"
+    return "medium"
 
 
 def _already(subject: Subject) -> bool:

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from vnicaudit.model.location import Location
 from vnicaudit.model.openstack import Flavor, Image, Property
 from vnicaudit.platforms.infra_code.holes import HOLE
-from vnicaudit.platforms.infra_code.libosinfo import emulated_model
+from vnicaudit.platforms.openstack.libosinfo import emulated_model
 
 Kind = Literal["image", "flavor"]
 Record = Image | Flavor

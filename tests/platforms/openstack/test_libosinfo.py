@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from vnicaudit.model.openstack import VIF_MODELS
-from vnicaudit.platforms.infra_code.libosinfo import _models, emulated_model
+from vnicaudit.platforms.openstack.libosinfo import emulated_model, shipped
 
 
 @pytest.mark.parametrize(
@@ -29,4 +29,8 @@ def test_as_nova_answers(os_distro: str, model: str | None) -> None:
 
 
 def test_each_model_is_one_that_nova_takes() -> None:
-    assert set(_models().values()) <= VIF_MODELS - {"virtio"}
+    assert set(shipped().models.values()) <= VIF_MODELS - {"virtio"}
+
+
+def test_it_says_which_it_is() -> None:
+    assert (shipped().version, shipped().installed) == ("20250619", False)

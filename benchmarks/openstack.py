@@ -1,0 +1,170 @@
+"""Reading an OpenStack cloud against the bare list calls of the same cloud.
+
+    python -m benchmarks.openstack [--servers 1000] [--rounds 7] [--cloud NAME]
+
+Brings up the cloud of ``tests/openstack`` (needs root), with SERVERS servers on a compute host that
+runs none of them, each with its port, then measures in turn, in one process inside of it:
+
+* lists: ``servers/detail``, ``ports``, ``images`` and ``flavors/detail``, one after the other, as
+  many at once as the service gives, decoded as JSON; nothing else. Logged in before;
+* read: vnicaudit's whole reading (login, what else there is to read, joined records);
+* audit: that, and every rule judged on every NIC, image and flavor.
+
+Then once each in a process of its own: requests that were sent, and the most memory in use.
+
+With ``--cloud`` it measures a cloud of clouds.yaml as it is, from here.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from vnicaudit.audit.catalogue import rule_ids
+from vnicaudit.audit.engine import Engine
+from vnicaudit.model.domain import Domain
+from vnicaudit.model.host import HostConfig
+from vnicaudit.platforms.openstack.connect import Cloud, connect
+from vnicaudit.platforms.openstack.read import read
+
+_DEADLINE = 300.0
+_BAR = 1.3
+_INSIDE = "admin"
+"""The cloud's name in its own clouds.yaml."""
+_LISTS = (
+    ("compute", "/servers/detail?all_tenants=True", "servers", "2.98"),
+    ("network", "/ports", "ports", None),
+    ("image", "/images", "images", None),
+    ("compute", "/flavors/detail?is_public=None", "flavors", "2.61"),
+)
+
+
+def lists(cloud: Cloud) -> int:
+    """The least anybody can do to have these lists."""
+    servers, *_others = (_whole(cloud, *each) for each in _LISTS)
+    return servers
+
+
+def _whole(cloud: Cloud, service: str, path: str, key: str, microversion: str | None) -> int:
+    """How many items all pages of a list have."""
+    base, count = cloud.endpoint(service).url, 0
+    url: str | None = f"{base}{path}"
+    while url is not None:
+        answer: dict[str, Any] = cloud.session.get(
+            url, microversion=microversion, microversion_service_type=service
+        ).json()
+        count += len(answer[key])
+        links = [each["href"] for each in answer.get(f"{key}_links", ()) if each["rel"] == "next"]
+        following = answer.get("next")
+        url = base.removesuffix("/v2") + following if following else next(iter(links), None)
+    return count
+
+
+def read_all(cloud: Cloud) -> int:
+    """Everything vnicaudit reads."""
+    return sum(isinstance(item, Domain) for item in read(cloud.name, deadline=_DEADLINE).items)
+
+
+def audit_all(cloud: Cloud) -> int:
+    """Everything vnicaudit reads, and every rule on the servers."""
+    engine, host, done = Engine(rule_ids()), HostConfig(), 0
+    for item in read(cloud.name, deadline=_DEADLINE).items:
+        if isinstance(item, Domain):
+            engine.audit_domain(item, host, cloud.target)
+            done += 1
+    return done
+
+
+JOBS: dict[str, Callable[[Cloud], int]] = {"lists": lists, "read": read_all, "audit": audit_all}
+
+
+def measure(cloud: Cloud, rounds: int) -> dict[str, list[float]]:
+    """Seconds of each job, the jobs taking turns."""
+    taken: dict[str, list[float]] = {name: [] for name in JOBS}
+    seen = set()
+    for _ in range(rounds):
+        for name, job in JOBS.items():
+            began = time.perf_counter()
+            seen.add(job(cloud))
+            taken[name].append(time.perf_counter() - began)
+    if len(seen) != 1:
+        raise SystemExit(f"the jobs saw different numbers of servers: {sorted(seen)}")
+    print(f"{seen.pop()} servers, {rounds} rounds, load {os.getloadavg()[0]:.1f}")
+    return taken
+
+
+def show(taken: dict[str, list[float]]) -> float:
+    """Print medians and the ratio to the lists, round by round; return that of the audit."""
+    ratio = 0.0
+    for name, spent in taken.items():
+        pairs = zip(spent, taken["lists"], strict=True)
+        ratio = statistics.median(mine / least for mine, least in pairs)
+        wall = statistics.median(spent)
+        print(f"  {name:6} {wall:6.2f} s (best {min(spent):5.2f}), ratio {ratio:.2f}")
+    return ratio
+
+
+def alone(cloud: Cloud, job: str) -> None:
+    """One job in this process: what it sent, and the most memory it had."""
+    before = _most_memory()
+    JOBS[job](cloud)
+    print(f"  {job:6} {_most_memory():.0f} MiB at most, {before:.0f} MiB before it began")
+
+
+def _most_memory() -> float:
+    """MiB. Not ``ru_maxrss``, in which a process inherits what its parent had."""
+    status = Path("/proc/self/status").read_text("utf-8")
+    (line,) = (line for line in status.splitlines() if line.startswith("VmHWM:"))
+    return int(line.split()[1]) / 1024
+
+
+def calls(name: str) -> None:
+    """Print how many requests a reading takes."""
+    reading = read(name, deadline=_DEADLINE)
+    servers = sum(isinstance(item, Domain) for item in reading.items)
+    print(f"  {servers} servers, requests: {reading.calls}")
+
+
+def inside(servers: int, arguments: list[str]) -> int:
+    """Run this program in the cloud of the tests; its exit code."""
+    from tests.openstack.running import running_cloud
+    from tests.openstack.scale import many_servers
+
+    with running_cloud() as cloud, many_servers(cloud, servers):
+        me = [sys.executable, "-m", "benchmarks.openstack", "--cloud", _INSIDE, *arguments]
+        command = cloud.machine.namespaces.command(*me)
+        return subprocess.run(command, env=cloud.environment(), check=False).returncode
+
+
+def main() -> None:
+    """Measure and print; exit code 1 when the bar is missed."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--servers", type=int, default=1000)
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--cloud", help="measure this cloud as it is")
+    parser.add_argument("--job", choices=JOBS, help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.cloud is None:
+        raise SystemExit(inside(given.servers, ["--rounds", str(given.rounds)]))
+    cloud = connect(given.cloud, deadline=_DEADLINE)
+    if given.job is not None:
+        alone(cloud, given.job)
+        return
+    ratio = show(measure(cloud, given.rounds))
+    calls(given.cloud)
+    for job in JOBS:
+        me = [sys.executable, "-m", "benchmarks.openstack", "--cloud", given.cloud, "--job", job]
+        subprocess.run(me, check=True)
+    print(f"bar (ratio {_BAR}): {'missed' if ratio > _BAR else 'held'}")
+    raise SystemExit(int(ratio > _BAR))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,109 @@
+"""Raw servers and what is around them, for tests of what is made of them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from vnicaudit.model.domain import Domain, DomainConfig
+from vnicaudit.model.nic import NicConfig
+from vnicaudit.model.openstack import Image
+from vnicaudit.model.server import NovaVersions, ServerConfig
+from vnicaudit.platforms.openstack.domains import Around, domain_of
+from vnicaudit.platforms.openstack.flavors import Flavors
+from vnicaudit.platforms.openstack.groups import Groups
+from vnicaudit.platforms.openstack.images import Images, image_of
+from vnicaudit.platforms.openstack.libosinfo import emulated_model
+from vnicaudit.platforms.openstack.nodes import Nodes
+from vnicaudit.platforms.openstack.ports import Ports, RawPort
+from vnicaudit.platforms.openstack.servers import DECODER, RawServer
+
+ID = "11111111-2222-3333-4444-555555555555"
+IMAGE = "66666666-2222-3333-4444-555555555555"
+MAC = "fa:16:3e:00:00:01"
+NOVA_34 = NovaVersions("2.104", 34, 34)
+HOST = {"OS-EXT-SRV-ATTR:host": "cmp1", "OS-EXT-SRV-ATTR:hypervisor_hostname": "node1"}
+
+
+def raw(properties: dict[str, Any] | None = None, **changes: Any) -> RawServer:
+    """A server as Nova 34 describes it; ``properties`` are those it keeps. ``specs`` are extra
+    specs of its flavor, which has two vCPUs."""
+    specs, vcpus = changes.pop("specs", {}), changes.pop("vcpus", 2)
+    image: dict[str, Any] = {"id": IMAGE}
+    if properties is not None:
+        image["properties"] = properties
+    said = {
+        "id": ID,
+        "name": "web",
+        "status": "ACTIVE",
+        "created": "2026-11-22T03:18:06Z",
+        "OS-SRV-USG:launched_at": "2026-11-22T03:18:19.000000",
+        "image": image,
+        "flavor": {"original_name": "m1", "vcpus": vcpus, "extra_specs": specs},
+        **changes,
+    }
+    return DECODER.decode(json.dumps(said))
+
+
+def port(**said: Any) -> RawPort:
+    """A port of that server."""
+    details = said.pop("details", None)
+    return RawPort(
+        id=said.pop("id", "p1"),
+        device_id=ID,
+        device_owner=said.pop("owner", "compute:nova"),
+        mac=said.pop("mac", MAC),
+        network=said.pop("network", "n1"),
+        vnic_type=said.pop("vnic", "normal"),
+        vif_type=said.pop("vif", "ovs"),
+        details=details,
+    )
+
+
+def image(**said: Any) -> Image:
+    """An image that was not changed for long."""
+    text = {"id": IMAGE, "status": "active", "updated_at": "2026-01-01T00:00:00Z", **said}
+    found = image_of(text, "openstack:c", emulated_model)
+    assert found is not None
+    return found
+
+
+def around(*ports: RawPort, nova: NovaVersions = NOVA_34, **said: Any) -> Around:
+    """A cloud with these ports and, where given, one image."""
+    found = Ports()
+    found.complete = said.pop("complete", True)
+    for each in ports:
+        found.add(each)
+    images = Images()
+    images.complete = True
+    if (one := said.pop("image", None)) is not None:
+        images.by_id[IMAGE] = one
+    return Around(
+        "openstack:c", nova, images, Flavors(), found, said.pop("nodes", Nodes()), Groups(),
+        said.pop("mtus", {"n1": 1450}), **said,
+    )  # fmt: skip
+
+
+def domain(server: RawServer, near: Around | None = None) -> Domain:
+    """The server as a domain."""
+    found = domain_of(server, near or around(port()))
+    assert isinstance(found, Domain)
+    return found
+
+
+def declared(server: RawServer, near: Around | None = None) -> DomainConfig:
+    """What is set for all of it."""
+    return domain(server, near).declared
+
+
+def kept(server: RawServer, near: Around | None = None) -> ServerConfig:
+    """What Nova keeps of it."""
+    found = declared(server, near).server
+    assert found is not None
+    return found
+
+
+def nic(server: RawServer, near: Around | None = None) -> NicConfig:
+    """What is set for its one NIC."""
+    [found] = domain(server, near).nics
+    return found.declared

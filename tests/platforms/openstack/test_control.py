@@ -1,0 +1,400 @@
+"""What is asked of a cloud to change it, and what is made of its answers.
+
+``data/control.json`` was recorded from Nova 34.0.0, Neutron 29.0.0 and Glance 33.0.0: each request
+as it was made here, and what came back. A request that differs from it is an error.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+import requests
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vnicaudit.errors import ActionError, SilentError, TargetError
+from vnicaudit.model.cloud_state import FlavorState
+from vnicaudit.platforms.openstack import connect as entrance
+from vnicaudit.platforms.openstack import control, orders, states
+from vnicaudit.platforms.openstack.binding import keystone_errors
+from vnicaudit.platforms.openstack.connect import Cloud, Endpoint
+from vnicaudit.platforms.openstack.waiting import TimeUpError
+
+RECORDED: dict[str, list[dict[str, Any]]] = json.loads(
+    (Path(__file__).parent / "data/control.json").read_text()
+)
+SERVER = "046ce9a3-61c9-479b-8ce5-6a3851534cdb"
+NOBODY = "00000000-0000-4000-8000-000000000000"
+IMAGE = "2a147686-bd84-4a85-ab5a-a34bdec2f233"
+FLAVOR = "c202cbe4-e125-4348-8a91-a16c59db0641"
+COPY = "7f3b1c1e-0000-5000-8000-0000000000aa"
+MAC = "fa:16:3e:b0:78:b6"
+_URLS = {
+    "compute": "http://127.0.0.1:8774/v2.1",
+    "image": "http://127.0.0.1:9292/v2",
+    "network": "http://127.0.0.1:9696/v2.0",
+}
+
+Request = Callable[..., requests.Response]
+
+
+class Session:
+    """Answers as was recorded, in that order, and lets nothing else be asked."""
+
+    def __init__(self) -> None:
+        self.asking = SimpleNamespace()
+        self.expected: list[dict[str, Any]] = []
+        self.instead: list[Exception | int] = []
+        self.times = 0
+
+    def request(self, url: str, method: str, **given: Any) -> requests.Response:
+        """As keystoneauth's."""
+        self.times += 1
+        if self.instead:
+            error = self.instead.pop(0)
+            if isinstance(error, Exception):
+                raise error
+            return _answer(error, {"message": "recorded nowhere"})
+        wanted = self.expected.pop(0)
+        sent = given.get("data")
+        made = {
+            "method": method,
+            "path": urlsplit(url).path,
+            "query": [list(pair) for pair in given.get("params") or ()],
+            "microversion": given["microversion"],
+            "content": given["headers"].get("Content-Type"),
+            "sent": None if sent is None else json.loads(sent),
+        }
+        asked = {name: value for name, value in made.items() if value not in (None, [])}
+        assert asked == {
+            name: value for name, value in wanted.items() if name not in ("status", "said")
+        }
+        return _answer(wanted["status"], wanted["said"])
+
+
+def _answer(status: int, said: object) -> requests.Response:
+    answer = requests.Response()
+    answer.status_code = status
+    answer.raw = io.BytesIO((said if isinstance(said, str) else json.dumps(said)).encode())
+    answer.headers["x-openstack-request-id"] = "req-1"
+    return answer
+
+
+@pytest.fixture
+def session(monkeypatch: pytest.MonkeyPatch) -> Session:
+    """The one that the cloud is asked through."""
+    found = Session()
+
+    def endpoint(_region: object, service: str) -> Endpoint:
+        if service not in _URLS:
+            raise keystone_errors.EndpointNotFound(f"no {service}")
+        return Endpoint(_URLS[service], (2, 104) if service == "compute" else None)
+
+    monkeypatch.setattr(entrance, "_endpoint", endpoint)
+    monkeypatch.setattr(time, "sleep", lambda _seconds: None)
+    return found
+
+
+@pytest.fixture
+def cloud(session: Session, monkeypatch: pytest.MonkeyPatch) -> control.Control:
+    """The cloud whose answers were recorded."""
+    there = Cloud("prod", None, session, 30.0, frozenset({"admin"}))  # type: ignore[arg-type]
+    monkeypatch.setattr(entrance, "connect", lambda _name, **_deadline: there)
+    return control.connect("prod", deadline=30.0)
+
+
+@pytest.fixture(autouse=True)
+def all_was_asked(session: Session) -> Iterator[None]:
+    yield
+    assert session.expected == []
+
+
+def expect(session: Session, *names: str) -> None:
+    """What was recorded under these names, in this order."""
+    session.expected += [exchange for name in names for exchange in RECORDED[name]]
+
+
+def test_which_cloud_it_is(cloud: control.Control) -> None:
+    assert (cloud.key, cloud.release) == ("http://127.0.0.1:8774/v2.1", (34, 34))
+
+
+@pytest.mark.parametrize(
+    ("url", "key"),
+    [
+        ("https://nova/v2.1/0123456789abcdef0123456789abcdef", "https://nova/v2.1"),
+        ("https://nova/compute/v2.1", "https://nova/compute/v2.1"),
+    ],
+)
+def test_a_project_in_the_url_is_not_another_cloud(
+    session: Session, monkeypatch: pytest.MonkeyPatch, url: str, key: str
+) -> None:
+    there = Cloud("prod", None, session, 30.0)  # type: ignore[arg-type]
+    monkeypatch.setattr(entrance, "connect", lambda _name, **_deadline: there)
+    monkeypatch.setattr(entrance, "_endpoint", lambda _region, _name: Endpoint(url, (2, 90)))
+    found = control.connect("prod", deadline=30.0)
+    assert (found.key, found.release) == (key, (24, 25))
+
+
+def test_a_cloud_without_nova_is_none(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    there = Cloud("prod", None, session, 30.0)  # type: ignore[arg-type]
+    monkeypatch.setattr(entrance, "connect", lambda _name, **_deadline: there)
+    monkeypatch.setitem(_URLS, "compute", "")
+    monkeypatch.delitem(_URLS, "compute")
+    with pytest.raises(TargetError, match="the compute service cannot be reached: no compute"):
+        control.connect("prod", deadline=30.0)
+
+
+@pytest.mark.parametrize(
+    ("name", "status", "vm_state", "task_state", "power_state"),
+    [
+        ("server active", "ACTIVE", "active", None, 1),
+        ("server powering off", "ACTIVE", "active", "powering-off", 1),
+        ("server off", "SHUTOFF", "stopped", None, 4),
+        ("server not started", "SHUTOFF", "stopped", None, 4),
+        ("server in error", "ERROR", "error", None, 0),
+    ],
+)
+def test_a_server(
+    cloud: control.Control, session: Session, name: str,
+    status: str, vm_state: str, task_state: str | None, power_state: int,
+) -> None:  # fmt: skip
+    expect(session, name)
+    found = cloud.server(SERVER)
+    assert (found.id, found.name, found.status) == (SERVER, "ap-2", status)
+    assert (found.vm_state, found.task_state, found.power_state) == (
+        vm_state, task_state, power_state,
+    )  # fmt: skip
+    assert (found.host, found.host_status, found.locked) == ("cmp1", "UP", False)
+    assert found.kept is not None
+    assert found.kept["hw_machine_type"] == "pc"
+    error = "Requested hardware 'lan9118' is not supported by the 'kvm' virt driver"
+    assert found.fault == (error if status == "ERROR" else "")
+
+
+@pytest.mark.parametrize(
+    ("image", "has_image"),
+    [({"image": {"id": IMAGE}}, True), ({"image": ""}, False), ({"image": None}, None), ({}, None)],
+)
+def test_whether_a_server_was_made_of_an_image(
+    image: dict[str, object], *, has_image: bool | None
+) -> None:
+    """Below microversion 2.98 an image is its id and links alone; of a server that boots from a
+    volume it is empty, and it is missing where the server's cell is down."""
+    found = states.server_of(json.dumps({"server": {"id": SERVER, **image}}).encode())
+    assert (found.has_image, found.kept) == (has_image, None)
+
+
+def test_what_is_asked_for(cloud: control.Control, session: Session) -> None:
+    expect(session, "stop", "start", "hard reboot")
+    cloud.stop(SERVER)
+    cloud.start(SERVER)
+    cloud.hard_reboot(SERVER)
+
+
+@pytest.mark.parametrize(
+    ("name", "ask", "server", "words"),
+    [
+        ("start refused", "start", SERVER, "409 (request req-1): Cannot 'start' instance"),
+        ("stop refused", "stop", SERVER, "while it is in task_state powering-off"),
+        ("stop nobody", "stop", NOBODY, f"404 (request req-1): Instance {NOBODY} has no map"),
+    ],
+)
+def test_nova_says_no(
+    cloud: control.Control, session: Session, name: str, ask: str, server: str, words: str
+) -> None:
+    expect(session, name)
+    with pytest.raises(orders.AnswerError) as raised:
+        getattr(cloud, ask)(server)
+    assert words in str(raised.value)
+    assert not isinstance(raised.value, SilentError)
+
+
+def test_a_server_that_is_gone(cloud: control.Control, session: Session) -> None:
+    expect(session, "no server")
+    with pytest.raises(ActionError, match=f"there is no server {NOBODY} any more"):
+        cloud.server(NOBODY)
+
+
+def test_ports_and_packets(cloud: control.Control, session: Session) -> None:
+    expect(session, "ports", "sent", "sent off")
+    (port,) = cloud.ports(SERVER)
+    assert (port.mac, port.status) == (MAC, "ACTIVE")
+    assert cloud.sent(SERVER) == {MAC: 773}
+    assert cloud.sent(SERVER) is None  # it is off
+
+
+def test_what_went_wrong(cloud: control.Control, session: Session) -> None:
+    expect(session, "no trouble", "trouble")
+    assert cloud.trouble(SERVER) == ""
+    assert cloud.trouble(SERVER) == (
+        "Requested hardware 'lan9118' is not supported by the 'kvm' virt driver"
+    )
+
+
+@pytest.mark.parametrize("status", [403, 404, 409, 501])
+def test_packets_that_are_not_told(cloud: control.Control, session: Session, status: int) -> None:
+    session.instead = [status]
+    assert cloud.sent(SERVER) is None
+
+
+def test_packets_whose_answer_is_lost(cloud: control.Control, session: Session) -> None:
+    session.instead = [503] * 4
+    with pytest.raises(SilentError, match="503"):
+        cloud.sent(SERVER)
+
+
+def test_packets_that_are_refused_otherwise(cloud: control.Control, session: Session) -> None:
+    session.instead = [400]
+    with pytest.raises(orders.AnswerError, match="400"):
+        cloud.sent(SERVER)
+
+
+def test_more_volumes_than_are_looked_at(
+    cloud: control.Control, session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(states, "volumes_of", lambda _body: ("volume",) * 257)
+    expect(session, "server active")
+    with pytest.raises(ActionError, match="it has 257 volumes, and no more than 256"):
+        cloud.shared_volumes(SERVER)
+
+
+def test_volumes_are_not_known_where_there_is_no_cinder(
+    cloud: control.Control, session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(states, "volumes_of", lambda _body: ("volume-1",))
+    expect(session, "server active")
+    with pytest.raises(SilentError, match="block-storage"):
+        cloud.shared_volumes(SERVER)
+
+
+def test_volumes_that_others_have_too(
+    cloud: control.Control, session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The answers are those of Cinder's API reference (v3, Show a volume's details)."""
+    monkeypatch.setitem(_URLS, "block-storage", "http://127.0.0.1:8776/v3/p")
+    monkeypatch.setattr(states, "volumes_of", lambda _body: ("alone", "shared"))
+    expect(session, "server active")
+    for name, servers in (("alone", [SERVER]), ("shared", [SERVER, NOBODY])):
+        said = {"volume": {"id": name, "attachments": [{"server_id": one} for one in servers]}}
+        session.expected.append(
+            {"method": "GET", "path": f"/v3/p/volumes/{name}", "status": 200, "said": said}
+        )
+    assert cloud.shared_volumes(SERVER) == ("shared",)
+
+
+def test_an_image(cloud: control.Control, session: Session) -> None:
+    expect(session, "image", "set image", "image set", "no image")
+    before = cloud.image_properties(IMAGE)
+    assert (before["hw_vif_model"], before["os_distro"]) == ("rtl8139", "debian12")
+    wanted = {"hw_vif_model": "virtio", "os_distro": None, "hw_absent": None}
+    cloud.set_image_properties(IMAGE, wanted)
+    after = cloud.image_properties(IMAGE)
+    assert (after["hw_vif_model"], "os_distro" in after) == ("virtio", False)
+    with pytest.raises(ActionError, match="No image found with ID"):
+        cloud.image_properties(IMAGE)
+
+
+def test_a_flavor(cloud: control.Control, session: Session) -> None:
+    expect(session, "flavor", "no flavor", "copy flavor", "copy flavor again", "copied flavor")
+    expect(session, "flavor servers", "delete flavor", "delete flavor again")
+    specs = {"hw:mem_page_size": "large", "hw:vif_multiqueue_enabled": "false"}
+    assert cloud.flavor(FLAVOR) == FlavorState(FLAVOR, "ap-private", specs)
+    assert cloud.flavor(COPY) is None
+    new = {"hw:vif_multiqueue_enabled": None, "hw:x": "1"}
+    for _time in range(2):
+        cloud.copy_flavor(FLAVOR, COPY, "ap-private-vnic", new)
+    made = cloud.flavor(COPY)
+    assert made is not None
+    assert made.properties == {"hw:mem_page_size": "large", "hw:x": "1"}
+    assert cloud.flavor_servers(COPY) == 0
+    for _time in range(2):
+        cloud.delete_flavor(COPY)
+
+
+@pytest.mark.parametrize("error", [503, 500, 429, requests.ConnectionError("Connection refused")])
+def test_a_question_is_asked_again(
+    cloud: control.Control, session: Session, error: Exception | int
+) -> None:
+    session.instead = [error, error]
+    expect(session, "server active")
+    assert cloud.server(SERVER).status == "ACTIVE"
+    assert session.times == 3
+
+
+@pytest.mark.parametrize("error", [502, requests.ReadTimeout("read timed out")])
+def test_a_cloud_that_does_not_answer_is_silent(
+    cloud: control.Control, session: Session, error: Exception | int
+) -> None:
+    session.instead = [error] * 99
+    with pytest.raises(SilentError, match=r"compute: GET http://127\.0\.0\.1:8774/v2\.1/servers/"):
+        cloud.server(SERVER)
+    assert session.times == 4
+    session.instead = []
+
+
+def test_an_order_is_given_once(cloud: control.Control, session: Session) -> None:
+    session.instead = [requests.ConnectionError("Connection refused")]
+    with pytest.raises(SilentError, match="nothing listens there: is the service running"):
+        cloud.stop(SERVER)
+    assert session.times == 1
+
+
+def test_an_order_without_an_answer_in_time_may_be_carried_out(
+    cloud: control.Control, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def late(*_given: object) -> object:
+        raise TimeUpError
+
+    monkeypatch.setattr(Cloud, "within", late)
+    with pytest.raises(SilentError, match="no answer within 30 s; it may be done all the same"):
+        cloud.stop(SERVER)
+
+
+def test_what_names_a_path_leads_nowhere_else(cloud: control.Control, session: Session) -> None:
+    session.expected.append(
+        {"method": "GET", "path": "/v2.1/servers/..%2F..%2Fimages%3Fx", "microversion": "2.98",
+         "status": 404, "said": ""}
+    )  # fmt: skip
+    with pytest.raises(ActionError, match="there is no server"):
+        cloud.server("../../images?x")
+
+
+PARSERS = [
+    states.server_of, states.volumes_of, states.ports_of, states.sent_of, states.failed_request,
+    states.details_of, states.attached_to,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("parse", PARSERS)
+@given(body=st.binary() | st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.sampled_from(
+        ["server", "id", "ports", "nic_details", "instanceActions", "instanceAction", "events",
+         "volume", "attachments", "image", "properties", "fault", "mac_address", "tx_packets"]
+    ), inner),
+).map(lambda value: json.dumps(value).encode()))  # fmt: skip
+def test_whatever_a_cloud_answers(parse: Callable[[bytes], object], body: bytes) -> None:
+    """It is understood, or it is said what it is not."""
+    with contextlib.suppress(ActionError):
+        parse(body)
+
+
+@pytest.mark.parametrize("name", ["server active", "ports", "sent", "trouble"])
+@given(end=st.integers(0, 3000))
+def test_answers_that_are_cut_short(name: str, end: int) -> None:
+    whole = json.dumps(RECORDED[name][0]["said"]).encode()
+    parse = dict(zip(["server active", "ports", "sent", "trouble"],
+                     [states.server_of, states.ports_of, states.sent_of, states.failed_request],
+                     strict=True))[name]  # fmt: skip
+    if end < len(whole):
+        with pytest.raises(ActionError, match="what the cloud answered is not"):
+            parse(whole[:end])

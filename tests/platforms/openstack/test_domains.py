@@ -1,0 +1,200 @@
+"""A server as a domain: what cannot be judged, what is absurd, what is the same for many."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.platforms.openstack.servers import (
+    HOST,
+    ID,
+    IMAGE,
+    around,
+    declared,
+    domain,
+    image,
+    port,
+    raw,
+)
+from tests.platforms.openstack.test_guest import nodes
+from vnicaudit.model.domain import Domain
+from vnicaudit.model.openstack import Flavor
+from vnicaudit.model.report import ReadError
+from vnicaudit.platforms.openstack.domains import domain_of
+from vnicaudit.platforms.openstack.images import Images, image_of
+from vnicaudit.platforms.openstack.pages import Listing, decoded
+from vnicaudit.platforms.openstack.ports import Ports, RawPort
+from vnicaudit.platforms.openstack.servers import DECODER, RawServer
+
+LISTING = Listing("compute", "/servers/detail", "servers", 1)
+
+
+def test_a_server_that_is_deleted_is_none() -> None:
+    near = around(port())
+    assert domain_of(raw({}, status="DELETED"), near) is None
+    assert near.ports.take(ID) == []  # and its ports are not kept
+
+
+@pytest.mark.parametrize("identity", ["", "7", "../etc/passwd", f"{ID}\n", "x" * 10_000])
+def test_an_id_that_is_none(identity: str) -> None:
+    found = domain_of(raw({}, id=identity), around())
+    assert isinstance(found, ReadError)
+    assert found.message.endswith("is no id of a server")
+    assert len(found.message) < 500
+
+
+def test_a_server_without_a_name_has_its_id() -> None:
+    assert domain(raw({}, name=None)).name == ID
+    assert domain(raw({}, name="")).name == ID
+    assert len(domain(raw({}, name="n" * 10_000)).name) == 255
+
+
+def test_ids_are_in_lower_case_as_libvirt_has_them() -> None:
+    found = domain(raw({}, id=ID.replace("1", "A")), around())
+    assert found.uuid == ID.replace("1", "a")
+
+
+@pytest.mark.parametrize(
+    ("kind", "needs"),
+    [
+        ("QEMU", ""),
+        ("ironic", "a server that QEMU runs (its hypervisor is ironic)"),
+        (
+            "VMware vCenter Server",
+            "a server that QEMU runs (its hypervisor is vmware vcenter server)",
+        ),
+        ("LXC", "a server that QEMU runs (its hypervisor is lxc)"),
+    ],
+)
+def test_by_its_hypervisor(kind: str, needs: str) -> None:
+    near = around(port(), nodes=nodes(kind=kind), image=image(disk_format="vmdk"))
+    assert domain(raw({}, **HOST), near).unjudged == needs
+
+
+def test_a_tenant_is_not_told_the_hypervisor() -> None:
+    foreign = image(disk_format="vmdk", vmware_disktype="sparse")
+    needs = "its hypervisor, which an admin sees: its image is for another one than QEMU"
+    assert domain(raw({}), around(port(), image=foreign)).unjudged == needs
+    # what only Nova's libvirt driver adds to what is kept
+    assert domain(raw({"hw_machine_type": "pc"}), around(port(), image=foreign)).unjudged == ""
+    assert domain(raw({}), around(port(), image=image(disk_format="qcow2"))).unjudged == ""
+    assert domain(raw({}), around(port())).unjudged == ""
+
+
+@pytest.mark.parametrize(
+    ("vnic", "vif", "needs"),
+    [
+        ("baremetal", "other", "a server that QEMU runs (this one is bare metal)"),
+        ("normal", "dvs", "a server that QEMU runs (its ports are bound for another hypervisor)"),
+        ("normal", "ovs", ""),
+    ],
+)
+def test_by_its_ports(vnic: str, vif: str, needs: str) -> None:
+    assert domain(raw({}), around(port(vnic=vnic, vif=vif))).unjudged == needs
+
+
+def test_a_cell_that_is_down() -> None:
+    # as GET /servers/detail of Nova 34 shows them: api/openstack/compute/views/servers.py
+    text = {"id": ID, "status": "UNKNOWN", "tenant_id": "p", "created": "2026-11-22T03:18:06Z"}
+    found = domain(DECODER.decode(json.dumps(text)), around())
+    assert found.unjudged == "an answer of its cell, which is down"
+    assert (found.name, found.nics) == (ID, ())
+
+
+def test_servers_that_are_set_alike_share_what_is_said_of_them() -> None:
+    near = around(image=image())
+    first = declared(raw({"hw_vif_model": "e1000"}), near)
+    again = declared(raw({"hw_vif_model": "e1000"}, id=ID.replace("1", "7"), name="db"), near)
+    assert first is again
+    assert declared(raw({"hw_vif_model": "virtio"}), near) is not first
+
+
+def test_the_flavor_is_that_which_nova_keeps() -> None:
+    near = around()
+    now = Flavor("openstack:c", "m1", domain(raw({})).location, vcpus=8, id="f1")
+    near.flavors.add(now)
+    config = declared(raw({}, specs={"hw:cpu_policy": "dedicated"}), near).server
+    assert config is not None
+    assert config.flavor is not None
+    assert (config.flavor.name, config.flavor.vcpus, config.flavor.id) == ("m1", 2, None)
+    assert config.flavor.known("hw:cpu_policy") == "dedicated"
+    same = declared(raw({}, vcpus=8), near).server
+    assert same is not None
+    assert same.flavor is not None
+    assert (same.flavor.id, same.flavor.location.xpath) == ("f1", "flavors/f1")
+
+
+def test_a_flavor_whose_extra_specs_may_not_be_seen() -> None:
+    config = declared(raw({}, flavor={"original_name": "m1", "vcpus": 2})).server
+    assert config is not None
+    assert config.flavor is not None
+    assert not config.flavor.complete
+
+
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=9), inner, max_size=3)
+    ),
+    max_leaves=8,
+)
+PROPERTIES = st.dictionaries(
+    st.sampled_from(["hw_vif_model", "hw_disk_bus", "os_type", "os_distro", "hw_machine_type",
+                     "hw_mem_page_size", "hw_architecture", "hw_vif_multiqueue_enabled"]),
+    st.text(max_size=12),
+)  # fmt: skip
+
+
+def names_of(kind: type[msgspec.Struct]) -> st.SearchStrategy[str]:
+    return st.sampled_from([field.encode_name for field in msgspec.structs.fields(kind)])
+
+
+def fuzzed(kind: type[msgspec.Struct]) -> st.SearchStrategy[dict[str, Any]]:
+    return st.dictionaries(names_of(kind), ANYTHING, max_size=6)
+
+
+@settings(deadline=None)
+@given(fuzzed(RawServer), fuzzed(RawPort), fuzzed(RawServer), PROPERTIES)
+def test_no_answer_brings_it_down(
+    server: dict[str, Any], said: dict[str, Any], more: dict[str, Any], kept: dict[str, str]
+) -> None:
+    ports = [{"id": "p", "device_id": ID, "device_owner": "compute:nova", **said}]
+    good = {"id": ID, "image": {"id": IMAGE, "properties": kept}}
+    texts = [json.dumps(each).encode() for each in ({**good, **server}, server, {**more, "id": ID})]
+    near = around(image=image(**kept))
+    for text in (json.dumps(each).encode() for each in ports):
+        for found in decoded(
+            [msgspec.Raw(text)], LISTING, msgspec.json.Decoder(RawPort), "t"
+        ).items:
+            near.ports.add(found)
+    page = decoded([msgspec.Raw(text) for text in texts], LISTING, DECODER, "openstack:c")
+    assert len(page.items) + len(page.errors) == len(texts)
+    for each in page.items:
+        assert isinstance(domain_of(each, near), Domain | ReadError | None)
+
+
+@settings(deadline=None)
+@given(st.dictionaries(st.text(max_size=9), ANYTHING, max_size=6), ANYTHING, ANYTHING)
+def test_no_image_brings_it_down(raw_image: dict[str, Any], identity: Any, system: Any) -> None:
+    found = image_of({**raw_image, "id": identity, "os_distro": system}, "t", lambda _name: None)
+    assert (found is None) == (not isinstance(identity, str) or not identity
+                               or raw_image.get("status") in ("deleted", "killed"))  # fmt: skip
+
+
+def test_absurd_numbers_of_ports_and_properties() -> None:
+    near = around(*(port(id=str(number), mac=f"m{number}") for number in range(5000)))
+    found = domain(raw({"hw_vif_model": "virtio" * 50_000}), near)
+    assert len(found.nics) == found.declared.nics == 5000
+    assert found.nics[0].declared.model is not None
+    assert len(found.nics[0].declared.model) == 255
+
+
+def test_what_is_listed_and_no_server() -> None:
+    ports, images = Ports(), Images()
+    assert ports.take(ID) == []
+    assert images.by_id == {}

@@ -1,0 +1,123 @@
+"""What is known of a guest: architecture, readiness, memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.platforms.openstack.servers import HOST, around, declared, domain, port, raw
+from vnicaudit.model.version import Version
+from vnicaudit.platforms.openstack.nodes import Nodes, RawNode, Service
+
+DISK = {"hw_disk_bus": "virtio"}
+PC = {"hw_machine_type": "pc"}
+
+
+def nodes(**said: Any) -> Nodes:
+    """One hypervisor: that of :data:`HOST`."""
+    found = Nodes()
+    node = {"name": "node1", "kind": "QEMU", "version": 8_002_002, "service": Service("cmp1")}
+    found.add(RawNode(**{**node, **said}))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("kept", "readiness"),
+    [
+        ({"hw_vif_model": "virtio"}, "ready"),
+        ({"hw_vif_model": "virtio", "os_type": "windows"}, "ready"),
+        ({**DISK, "os_type": "linux"}, "ready"),
+        ({**DISK, "os_distro": "ubuntu"}, "ready"),
+        ({**DISK, "os_distro": "some-appliance"}, "ready"),
+        ({"hw_disk_bus": "scsi", "hw_scsi_model": "virtio-scsi", "os_type": "linux"}, "ready"),
+        ({"hw_disk_bus": "scsi", "hw_scsi_model": "lsilogic", "os_type": "linux"}, "unknown"),
+        ({"hw_disk_bus": "scsi", "os_type": "linux"}, "unknown"),
+        (DISK, "likely-ready"),
+        ({**DISK, "os_type": "windows"}, "needs-driver"),
+        ({**DISK, "os_distro": "windows"}, "needs-driver"),
+        ({**DISK, "os_distro": "win2k22"}, "needs-driver"),
+        ({**DISK, "os_distro": "http://microsoft.com/win/2k22"}, "needs-driver"),
+        ({"os_type": "windows", "os_distro": "other"}, "needs-driver"),
+        ({"os_type": "linux"}, "unknown"),
+        ({"os_distro": "ubuntu"}, "unknown"),
+        ({"os_distro": "http://ubuntu.com/ubuntu/22.04"}, "ready"),
+        ({"os_distro": "http://redhat.com/rhel/6.10"}, "ready-transitional"),
+        ({**DISK, "os_distro": "http://redhat.com/rhel/6.10"}, "ready-transitional"),
+        ({**PC, "os_distro": "ubuntu22.04"}, "ready"),
+        ({"hw_machine_type": "pc-i440fx-6.2", "os_distro": "ubuntu22.04"}, "ready"),
+        ({"hw_machine_type": "q35", "os_distro": "ubuntu22.04"}, "unknown"),
+        ({"os_distro": "ubuntu22.04"}, "unknown"),
+        ({**PC, "os_distro": "Ubuntu22.04"}, "unknown"),
+        ({"hw_vif_model": "e1000"}, "unknown"),
+        ({}, "unknown"),
+    ],
+)
+def test_readiness(kept: dict[str, str], readiness: str) -> None:
+    assert declared(raw(kept)).readiness == readiness
+
+
+@pytest.mark.parametrize("kept", [{"hw_vif_model": "virtio"}, {**DISK, "os_type": "linux"}])
+def test_what_never_ran_has_shown_nothing(kept: dict[str, str]) -> None:
+    server = raw(kept, **{"OS-SRV-USG:launched_at": None})
+    assert declared(server).readiness == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("kept", "arch"),
+    [
+        ({"hw_architecture": "aarch64"}, "aarch64"),
+        ({"architecture": "amd64"}, "x86_64"),
+        ({"hw_architecture": "I586"}, "i686"),
+        ({"hw_architecture": "x86_64", "hw_emulation_architecture": "ppc64le"}, "ppc64le"),
+        (PC, "x86_64"),
+        ({"hw_machine_type": "pc-q35-7.2"}, "x86_64"),
+        ({"hw_machine_type": "q35"}, "x86_64"),
+        ({"hw_machine_type": "s390-ccw-virtio-6.0"}, "s390x"),
+        ({"hw_machine_type": "virt"}, None),
+        ({}, None),
+    ],
+)
+def test_architecture(kept: dict[str, str], arch: str | None) -> None:
+    assert declared(raw(kept)).arch == arch
+
+
+def test_architecture_of_the_node() -> None:
+    s390 = around(port(), nodes=nodes(cpu_info='{"arch": "s390x", "model": "z15"}'))
+    assert declared(raw({}, **HOST), s390).arch == "s390x"
+    assert declared(raw({"hw_architecture": "x86_64"}, **HOST), s390).arch == "x86_64"
+    assert declared(raw({}), s390).arch is None  # a tenant's server: on which node is not said
+    damaged = around(port(), nodes=nodes(cpu_info="{"))
+    assert declared(raw({}, **HOST), damaged).arch is None
+
+
+@pytest.mark.parametrize(
+    ("number", "version"),
+    [(8_002_002, Version(8, 2, 2)), (0, None), (-1, None), (10**12, None), (None, None)],
+)
+def test_version_of_qemu(number: int | None, version: Version | None) -> None:
+    found = domain(raw({}, **HOST), around(port(), nodes=nodes(version=number)))
+    assert found.qemu_version == version
+
+
+@pytest.mark.parametrize(
+    ("size", "shared"),
+    [
+        ("large", True), ("2048", True), ("2MB", True), ("1GB", True), ("1 GiB", True),
+        ("small", None), ("any", None), ("4", None), ("64KB", None), ("", None), ("9" * 30, None),
+    ],
+)  # fmt: skip
+def test_memory_that_is_shared(size: str, shared: bool | None) -> None:
+    assert declared(raw({}, specs={"hw:mem_page_size": size})).shared_memory is shared
+    assert declared(raw({"hw_mem_page_size": size})).shared_memory is shared
+
+
+def test_memory_that_is_encrypted() -> None:
+    assert declared(raw({"hw_mem_encryption": "True"})).encrypted
+    assert declared(raw({}, specs={"hw:mem_encryption": "yes"})).encrypted
+    assert not declared(raw({"hw_mem_encryption": "false"})).encrypted
+
+
+def test_its_system_by_libosinfos_id() -> None:
+    assert declared(raw({"os_distro": "http://e.org/a/1"})).os_id == "http://e.org/a/1"
+    assert declared(raw({"os_distro": "ubuntu22.04"})).os_id is None

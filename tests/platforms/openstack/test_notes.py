@@ -1,0 +1,60 @@
+"""What is said of a whole reading."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from vnicaudit.model.server import NovaVersions
+from vnicaudit.platforms.openstack.libosinfo import Models
+from vnicaudit.platforms.openstack.notes import Seen, notes_of, release
+
+
+@pytest.mark.parametrize(
+    ("nova", "words"),
+    [
+        (NovaVersions("2.104", 34, 34), "Nova 34 (its API goes to 2.104)"),
+        (NovaVersions("2.96", 29, 30), "Nova 29 or 30 (its API goes to 2.96)"),
+        (NovaVersions("2.110", 34, None), "Nova newer than 34 (its API goes to 2.110)"),
+        (NovaVersions("2.1", None, 11), "Nova 11 or older (its API goes to 2.1)"),
+        (NovaVersions(""), "the release of Nova is not known: its API tells no microversion"),
+    ],
+)
+def test_release(nova: NovaVersions, words: str) -> None:
+    assert release(nova) == words
+
+
+def seen(**changes: Any) -> Seen:
+    all_of_it = Seen(NovaVersions("2.104", 34, 34), True, True, True, True, True)
+    return all_of_it._replace(**changes)
+
+
+def test_an_admin_who_sees_all_has_nothing_to_be_told() -> None:
+    assert len(notes_of(seen())) == 1
+
+
+def test_properties_that_an_admin_may_have_changed() -> None:
+    nova = NovaVersions("2.90", 24, 25)
+    note = notes_of(seen(nova=nova, kept=False))[1]
+    assert note.endswith(
+        "else not known; what nova-manage image_property set has changed is not seen"
+    )
+
+
+def test_an_admin_of_nova_alone() -> None:
+    assert notes_of(seen(bindings=False))[1] == (
+        "not shown to this user, but to an admin: how ports are bound (binding:vif_type)"
+    )
+
+
+def test_what_nothing_tells_is_not_said() -> None:
+    assert len(notes_of(seen(hosts=None, bindings=None, all_projects=None))) == 1
+
+
+def test_which_table_was_asked() -> None:
+    note = notes_of(seen(osinfo=Models("20260101", {}, installed=True)))[1]
+    assert note == (
+        "what os_distro brings is by the table of this machine (osinfo-db 20260101); that of each "
+        "compute node decides"
+    )

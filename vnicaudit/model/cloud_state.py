@@ -1,0 +1,48 @@
+"""What of a cloud is changed, as it is now: what bears on whether it may be changed."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class ServerState(msgspec.Struct, frozen=True):
+    """A server as it is now. ``kept`` are the image properties Nova keeps for it, where it says
+    them (microversion 2.98, and not of a server that boots from a volume); None: it does not."""
+
+    id: str
+    name: str
+    status: str
+    vm_state: str = ""
+    task_state: str | None = None
+    power_state: int | None = None
+    locked: bool | None = None
+    locked_reason: str = ""
+    host: str | None = None
+    host_status: str = ""
+    """Of its nova-compute: ``UP``, ``DOWN``, ``UNKNOWN``, ``MAINTENANCE``; empty: not said, as to
+    all but admins (``host_status``, microversion 2.16)."""
+    instance_name: str | None = None
+    zone: str = ""
+    project: str = ""
+    kept: dict[str, str] | None = None
+    has_image: bool | None = None
+    """It was made of an image, so that shelving it makes a snapshot of it; False: it boots from a
+    volume; None: it was not told."""
+    fault: str = ""
+    """What Nova says went wrong, of one that is in state ERROR."""
+
+
+class PortState(msgspec.Struct, frozen=True):
+    """A port of a server, as Neutron has it now. ``status``: ``ACTIVE``, ``DOWN``, ``BUILD``…"""
+
+    id: str
+    mac: str
+    status: str
+
+
+class FlavorState(msgspec.Struct, frozen=True):
+    """A flavor as it is now, with its extra specs."""
+
+    id: str
+    name: str
+    properties: dict[str, str] = {}

@@ -1,0 +1,147 @@
+"""A server of OpenStack: what Nova keeps of it, beside the definition it makes of that.
+
+Source of the names: Nova 34.0.0, ``api/openstack/compute/views/servers.py`` and its
+``rest_api_version_history.rst``; ``objects/instance.py`` (``image_meta``, made of
+``system_metadata`` ``image_*``).
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from vnicaudit.model.openstack import Flavor, Image, as_flag, normal_vif_model
+
+Kept = Literal["api", "image", "unseen"]
+"""How the properties that Nova keeps for a server are known: ``api``, Nova says them (microversion
+2.98); ``image``, they are those of its image, which was not changed since the server was made;
+``unseen``, they are not known."""
+
+ImageState = Literal["there", "gone", "volume", "unseen"]
+"""Of the image a server was made of: ``there``; ``gone``, it was deleted; ``volume``, the server
+boots from a volume, and Nova names none; ``unseen``, it may not be seen by this user."""
+
+MULTIQUEUE = "hw_vif_multiqueue_enabled"
+PACKED = "hw_virtio_packed_ring"
+
+MULTIQUEUE_VCPUS = 2
+"""vCPUs below which Nova does not look at the flag of multiqueue."""
+
+FLAVOR_WORDS = {MULTIQUEUE: "hw:vif_multiqueue_enabled", PACKED: "hw:virtio_packed_ring"}
+"""Flag of an image -> what flavors call it. One of the two is enough to switch it on; where both
+are set and differ Nova raises FlavorImageConflict (``virt/hardware.py``
+``get_vif_multiqueue_constraint``, ``get_packed_virtqueue_constraint``)."""
+
+
+class NovaVersions(msgspec.Struct, frozen=True):
+    """Which major versions of Nova offer just this highest ``microversion``: ``oldest`` to
+    ``newest``; None: older or newer than all that are known."""
+
+    microversion: str
+    oldest: int | None = None
+    newest: int | None = None
+
+
+class NodeFacts(msgspec.Struct, frozen=True):
+    """What nova.conf of a server's compute node says, where it was read in the same run:
+    ``values`` are ``(option of [libvirt], value)``, defaults filled in; ``file`` is where."""
+
+    file: str
+    values: tuple[tuple[str, str], ...] = ()
+
+    def value(self, option: str) -> str | None:
+        """What one option is; None where it is not known."""
+        return dict(self.values).get(option)
+
+
+class PortBinding(msgspec.Struct, frozen=True):
+    """How Neutron binds the port behind a NIC; ``""`` and None: it does not say (only an admin is
+    told), so nothing is known."""
+
+    vnic_type: str = ""
+    vif_type: str = ""
+    datapath: str = ""
+    """``vif_details`` ``datapath_type``: ``system`` or ``netdev`` (Open vSwitch with DPDK)."""
+    hybrid: bool | None = None
+    """``ovs_hybrid_plug``: a Linux bridge stands between."""
+
+
+class ServerConfig(msgspec.Struct, frozen=True):
+    """What is kept of a server that bears on its NICs. No identity: two servers that are kept
+    alike get one verdict."""
+
+    status: str = ""
+    """``ACTIVE``, ``SHUTOFF``, ``SHELVED_OFFLOADED``…"""
+    kept: tuple[tuple[str, str], ...] = ()
+    """The image properties that Nova keeps for the server since it was made, sorted; by
+    ``kept_by`` it is known how, or that nothing is known."""
+    kept_by: Kept = "unseen"
+    image: Image | None = None
+    """Its image as Glance has it now."""
+    image_state: ImageState = "unseen"
+    flavor: Flavor | None = None
+    """Its flavor as Nova keeps it for the server: later changes of the flavor do not reach it."""
+    nova: NovaVersions | None = None
+    bindings: tuple[PortBinding, ...] = ()
+    """Those of its NICs, in their order."""
+    node: NodeFacts | None = None
+    """None: no nova.conf of its host was read."""
+
+    @property
+    def vif_model(self) -> str | None:
+        """``hw_vif_model`` as Nova reads it; None: it keeps none, or that is not known."""
+        kept = self.property("hw_vif_model")
+        return None if kept is None else normal_vif_model(kept)
+
+    def flag(self, name: str) -> bool | None:
+        """A flag of :data:`FLAVOR_WORDS` as Nova keeps it; None: not set, or not known."""
+        kept = self.property(name)
+        return None if kept is None else as_flag(kept)
+
+    def flavor_flag(self, name: str) -> bool | None:
+        """The same flag as the server's flavor has it."""
+        said = None if self.flavor is None else self.flavor.known(FLAVOR_WORDS[name])
+        return None if said is None else as_flag(said)
+
+    def clash(self, name: str, vcpus: int | None) -> bool:
+        """Whether both set a flag, and not to the same. Nova looks at multiqueue from two vCPUs
+        on."""
+        if name == MULTIQUEUE and (vcpus is None or vcpus < MULTIQUEUE_VCPUS):
+            return False
+        kept, said = self.flag(name), self.flavor_flag(name)
+        return kept is not None and said is not None and kept != said
+
+    def asks_for(self, name: str) -> bool:
+        """Whether one of both switches it on, as far as they are known."""
+        return bool(self.flag(name) or self.flavor_flag(name))
+
+    def property(self, name: str) -> str | None:
+        """One of the properties Nova keeps; None: it is not set, or none are known."""
+        return dict(self.kept).get(name)
+
+
+class ServerRef(msgspec.Struct, frozen=True):
+    """Who a server is, and where. None: not said (only an admin is told)."""
+
+    id: str
+    name: str
+    project: str = ""
+    host: str | None = None
+    """The compute node as nova-compute calls itself (``OS-EXT-SRV-ATTR:host``)."""
+    instance_name: str | None = None
+    """What libvirt calls it."""
+    zone: str = ""
+    created: str = ""
+    vm_state: str = ""
+    task_state: str | None = None
+    power_state: int | None = None
+    locked: bool | None = None
+    locked_reason: str = ""
+    """What was said when it was locked (microversion 2.73)."""
+    volumes: int = 0
+    """Volumes that are attached."""
+    groups: tuple[str, ...] = ()
+    """Ids of the server groups it is a member of, as far as they were read."""
+    target: str = ""
+    """The cloud as the user named it, ``openstack:NAME``."""

@@ -1,0 +1,184 @@
+"""A cloud in which servers, images and flavors are changed. The only way into one that asks for
+more than reading.
+
+Sources: Nova 34.0.0, ``api/openstack/compute/servers.py`` (``os-stop``, ``os-start``, ``reboot``)
+and ``server_diagnostics.py``; Glance 33.0.0, ``api/v2/images.py`` (``_do_add`` sets a property
+whether it was set or not, ``_do_remove`` wants it to be there).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from urllib.parse import quote
+
+import msgspec
+
+from vnicaudit.errors import ActionError, TargetError
+from vnicaudit.model.cloud_state import FlavorState, PortState, ServerState
+from vnicaudit.platforms.openstack import connect as entrance
+from vnicaudit.platforms.openstack import flavor_orders, states
+from vnicaudit.platforms.openstack.failures import place, plain
+from vnicaudit.platforms.openstack.orders import AnswerError, Orders
+from vnicaudit.platforms.openstack.versions import releases, shown
+
+_KEPT = (2, 98)
+_COUNTED = (2, 48)
+_EXPLAINED = (2, 84)
+_LEAST = (2, 1)
+_GONE = 404
+_PATCH = "application/openstack-images-v2.1-json-patch"
+_PROJECT = re.compile(r"/(AUTH_)?[0-9a-f]{32}$")
+_MOST_VOLUMES = 256
+_UNTOLD = (403, 404, 409, 501)
+"""Answers of ``diagnostics``: this user may not, it is gone, it is off, its driver has none."""
+
+
+def connect(name: str, *, deadline: float) -> Control:
+    """A cloud that servers can be changed in. Raises TargetError where it cannot be reached."""
+    cloud = entrance.connect(name, deadline=deadline)
+    control = Control(cloud, Orders(cloud))
+    try:
+        control.open()
+    except ActionError as error:
+        raise TargetError(str(error), file=cloud.target) from None
+    return control
+
+
+class Control:
+    """A Cloud (``vnicaudit/remedy/cloud.py``). Any thread may use it."""
+
+    def __init__(self, cloud: entrance.Cloud, orders: Orders) -> None:
+        self.name = cloud.name
+        self.key = ""
+        self.release: tuple[int | None, int | None] = (None, None)
+        self._cloud = cloud
+        self._orders = orders
+        self._highest = _LEAST
+
+    def open(self) -> None:
+        """Look which Nova it is. Raises ActionError."""
+        nova = self._orders.endpoint("compute")
+        self._highest = nova.microversion or _LEAST
+        versions = releases(nova.microversion)
+        self.release = versions.oldest, versions.newest
+        self.key = _PROJECT.sub("", place(nova.url))
+
+    def server(self, server_id: str) -> ServerState:
+        """A server as it is now."""
+        return states.server_of(self._shown(server_id))
+
+    def ports(self, server_id: str) -> tuple[PortState, ...]:
+        """Its ports."""
+        fields = (("fields", name) for name in ("id", "mac_address", "status"))
+        query = (("device_id", server_id), *fields)
+        return states.ports_of(self._orders.get("network", "/ports", query))
+
+    def sent(self, server_id: str) -> dict[str, int] | None:
+        """MAC -> packets that its guest has sent; None where that is not told."""
+        if self._highest < _COUNTED:
+            return None
+        path = f"/servers/{_id(server_id)}/diagnostics"
+        try:
+            return states.sent_of(self._orders.get("compute", path, (), shown(_COUNTED)))
+        except AnswerError as error:
+            if error.status in _UNTOLD:
+                return None
+            raise
+
+    def shared_volumes(self, server_id: str) -> tuple[str, ...]:
+        """Volumes of it that other servers have too. Raises ActionError where one cannot be looked
+        at."""
+        volumes = states.volumes_of(self._shown(server_id))
+        if len(volumes) > _MOST_VOLUMES:
+            raise ActionError(
+                f"it has {len(volumes)} volumes, and no more than {_MOST_VOLUMES} are looked at"
+            )
+        found = []
+        for volume in volumes:
+            body = self._orders.get("block-storage", f"/volumes/{_id(volume)}")
+            if states.attached_to(body) - {server_id}:
+                found.append(volume)
+        return tuple(found)
+
+    def trouble(self, server_id: str) -> str:
+        """What went wrong with the last request, as Nova keeps it."""
+        if self._highest < _EXPLAINED:
+            return ""
+        path = f"/servers/{_id(server_id)}/os-instance-actions"
+        asked = self._orders.get("compute", path, (("limit", "1"),), shown(_EXPLAINED))
+        request = states.failed_request(asked)
+        if not request:
+            return ""
+        path = f"{path}/{_id(request)}"
+        return states.details_of(self._orders.get("compute", path, (), shown(_EXPLAINED)))
+
+    def stop(self, server_id: str) -> None:
+        """Ask for it to be shut down."""
+        self._act(server_id, {"os-stop": None})
+
+    def start(self, server_id: str) -> None:
+        """Ask for it to be started."""
+        self._act(server_id, {"os-start": None})
+
+    def hard_reboot(self, server_id: str) -> None:
+        """Ask for a hard reboot."""
+        self._act(server_id, {"reboot": {"type": "HARD"}})
+
+    def image_properties(self, image_id: str) -> dict[str, str]:
+        """The properties of an image, beside some of its attributes."""
+        body = self._orders.get("image", f"/images/{_id(image_id)}")
+        try:
+            raw = msgspec.json.decode(body, type=dict[str, object])
+        except (msgspec.MsgspecError, RecursionError) as error:
+            raise ActionError(f"what Glance answered is no image: {plain(str(error))}") from None
+        return {name: value for name, value in raw.items() if isinstance(value, str)}
+
+    def set_image_properties(self, image_id: str, properties: Mapping[str, str | None]) -> None:
+        """Set some, remove those that are None."""
+        now = self.image_properties(image_id)
+        patch = [
+            {"op": "remove", "path": f"/{name}"} if value is None
+            else {"op": "add", "path": f"/{name}", "value": value}
+            for name, value in properties.items()
+            if value is not None or name in now
+        ]  # fmt: skip
+        self._orders.send("PATCH", "image", f"/images/{_id(image_id)}", patch, content=_PATCH)
+
+    def flavor(self, flavor_id: str) -> FlavorState | None:
+        """A flavor as it is now."""
+        return flavor_orders.flavor(self._orders, flavor_id)
+
+    def copy_flavor(
+        self, flavor_id: str, copy_id: str, name: str, properties: Mapping[str, str | None]
+    ) -> None:
+        """Make a flavor like that one."""
+        flavor_orders.copy_flavor(self._orders, flavor_id, copy_id, name, properties)
+
+    def flavor_servers(self, flavor_id: str) -> int:
+        """How many servers have it."""
+        return flavor_orders.servers_with(self._orders, flavor_id)
+
+    def delete_flavor(self, flavor_id: str) -> None:
+        """Delete it."""
+        flavor_orders.delete_flavor(self._orders, flavor_id)
+
+    def close(self) -> None:
+        """Leave: nothing is kept open that would have to be said good-bye to."""
+
+    def _shown(self, server_id: str) -> bytes:
+        microversion = shown(min(self._highest, _KEPT))
+        try:
+            return self._orders.get("compute", f"/servers/{_id(server_id)}", (), microversion)
+        except AnswerError as error:
+            if error.status == _GONE:
+                raise ActionError(f"there is no server {plain(server_id)} any more") from None
+            raise
+
+    def _act(self, server_id: str, body: dict[str, object]) -> None:
+        self._orders.send("POST", "compute", f"/servers/{_id(server_id)}/action", body)
+
+
+def _id(text: str) -> str:
+    """As a part of a path: nothing in it leads elsewhere."""
+    return quote(text, safe="")

@@ -1,0 +1,112 @@
+"""What went wrong with a cloud, in words that say what to do.
+
+Nothing of a password or a token is in them: keystoneauth's own messages have none, and of URLs the
+user and the query are left out.
+"""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import urlsplit
+
+import msgspec
+
+from vnicaudit.platforms.openstack.binding import keystone_errors
+
+_LONGEST = 400
+"""Characters of what a service says."""
+
+_ADVICE = {
+    400: "the request does not suit this release of the service",
+    401: "the token was refused: log in anew, or check that the service trusts this Keystone",
+    403: "this user may not; a reader of the project, or an admin, may",
+    404: "nothing is at that address: check the endpoint in the catalogue",
+    429: "the service wants fewer requests: try again later",
+    502: "the proxy does not reach the service: is it running?",
+    503: "the service is not available: try again later",
+    504: "the service did not answer its proxy in time: try again, or raise its timeout",
+}
+_SERVER_FAULT = "the log of the service has the reason, by the id of the request"
+
+_TRANSPORT = (
+    ("CERTIFICATE_VERIFY_FAILED", "its certificate is not trusted: cacert: in clouds.yaml or "
+     "OS_CACERT names the file of the authority"),
+    ("TLS CA certificate", "cacert: in clouds.yaml or OS_CACERT names a file that is not there"),
+    ("WRONG_VERSION_NUMBER", "that is not TLS: is it http:// and not https://?"),
+    ("Connection refused", "nothing listens there: is the service running, is the port right?"),
+    ("Name or service not known", "check the name of the host"),
+    ("Temporary failure in name resolution", "check the name of the host and the resolver"),
+    ("No address associated", "check the name of the host"),
+    ("No route to host", "that network cannot be reached from here"),
+    ("timed out", "nothing came back in time"),
+)  # fmt: skip
+"""Part of a message of the transport -> what it means. The first that matches is used."""
+_USER = re.compile(r"//[^/@\s]*@")
+
+
+def transport(error: BaseException) -> str:
+    """Why there was no answer at all, in few words; the advice, where there is some."""
+    text = str(error)
+    for needle, advice in _TRANSPORT:
+        if needle in text:
+            return advice
+    return plain(_USER.sub("//", text)) or type(error).__name__
+
+
+def refusal(status: int, body: bytes, request_id: str | None) -> str:
+    """``503 (request req-…): what the service says; what to do``."""
+    request = f" (request {plain(request_id)})" if request_id else ""
+    said = _said(body)
+    advice = _ADVICE.get(status, _SERVER_FAULT if status >= 500 else "")
+    return f"{status}{request}" + "".join(
+        mark + part for mark, part in ((": ", said), ("; ", advice)) if part
+    )
+
+
+def _said(body: bytes) -> str:
+    """The message in an error's body: ``{"forbidden": {"message": …}}`` (Nova, Keystone),
+    ``{"NeutronError": {"message": …}}``, ``{"message": …}`` (Glance); empty for a page in HTML."""
+    try:
+        found = msgspec.json.decode(body)
+    except (msgspec.DecodeError, RecursionError):
+        return ""
+    if not isinstance(found, dict):
+        return ""
+    inner = [value.get("message") for value in found.values() if isinstance(value, dict)]
+    text = next((text for text in (*inner, found.get("message")) if isinstance(text, str)), "")
+    return plain(text)
+
+
+def login(error: Exception) -> str:
+    """Why a cloud could not be entered."""
+    if isinstance(error, keystone_errors.Unauthorized):
+        return (
+            "Keystone refuses this user: check user, password (or application credential), project "
+            "and their domains"
+        )
+    if isinstance(error, keystone_errors.MissingRequiredOptions):
+        names = ", ".join(sorted(option.dest for option in error.options))
+        return f"the configuration lacks {names}"
+    if isinstance(error, keystone_errors.EndpointNotFound):
+        return f"{plain(str(error))}: check region_name, interface and the catalogue"
+    if isinstance(error, keystone_errors.NoMatchingPlugin):
+        return f"{plain(str(error))}: check auth_type"
+    if isinstance(error, keystone_errors.HttpError):
+        return f"{error.http_status}: {plain(error.message or '')}".rstrip(": ")
+    return transport(error)
+
+
+def place(url: str) -> str:
+    """A URL without user, password and query."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return ""
+    host = parts.netloc.rpartition("@")[2]
+    return plain(f"{parts.scheme}://{host}{parts.path}")
+
+
+def plain(text: str) -> str:
+    """Text of a service on one line: control characters become spaces, the rest is cut."""
+    words = "".join(letter if letter.isprintable() else " " for letter in text[:_LONGEST])
+    return " ".join(words.split())

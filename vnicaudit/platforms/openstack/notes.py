@@ -1,0 +1,85 @@
+"""What is to be said of a whole reading: which Nova, what this user is not shown, by which
+table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from vnicaudit.model.server import NovaVersions
+from vnicaudit.platforms.openstack.libosinfo import Models
+
+_SAYS_KEPT = 31
+_IMAGE_PROPERTY = 25
+"""``nova-manage image_property``: Nova 25.0."""
+
+
+class Seen(NamedTuple):
+    """What came of the lists. None: not asked, or nothing there to tell by."""
+
+    nova: NovaVersions
+    kept: bool
+    """Nova says what it keeps."""
+    all_projects: bool | None
+    hosts: bool | None
+    nodes: bool
+    bindings: bool | None
+    project: str = ""
+    osinfo: Models | None = None
+    """What told about ``os_distro``; None: no image has one."""
+
+
+def notes_of(seen: Seen) -> tuple[str, ...]:
+    """One sentence each."""
+    return tuple(_notes(seen))
+
+
+def _notes(seen: Seen) -> Iterator[str]:
+    yield release(seen.nova)
+    if not seen.kept:
+        yield _not_kept(seen.nova)
+    if hidden := list(_hidden(seen)):
+        tenant = seen.all_projects is False
+        whom = f"a tenant of project {seen.project!r}" if tenant else "this user"
+        yield f"not shown to {whom}, but to an admin: {'; '.join(hidden)}"
+    if seen.osinfo is not None:
+        of = "of this machine" if seen.osinfo.installed else "that comes with vnicaudit"
+        yield (
+            f"what os_distro brings is by the table {of} (osinfo-db {seen.osinfo.version}); that "
+            "of each compute node decides"
+        )
+
+
+def release(nova: NovaVersions) -> str:
+    """``Nova 29 or 30 (its API goes to 2.96)``."""
+    if not nova.microversion:
+        return "the release of Nova is not known: its API tells no microversion"
+    oldest, newest = nova.oldest, nova.newest
+    if oldest is None:
+        which = f"{newest} or older"
+    elif newest is None:
+        which = f"newer than {oldest}"
+    else:
+        which = str(oldest) if oldest == newest else f"{oldest} or {newest}"
+    return f"Nova {which} (its API goes to {nova.microversion})"
+
+
+def _not_kept(nova: NovaVersions) -> str:
+    text = (
+        "this Nova does not say which image properties it keeps for a server (2.98 does, Nova "
+        f"{_SAYS_KEPT}): they are those of the image where it was not changed since, else not known"
+    )
+    if nova.newest is not None and nova.newest < _IMAGE_PROPERTY:
+        return text
+    return f"{text}; what nova-manage image_property set has changed is not seen"
+
+
+def _hidden(seen: Seen) -> Iterator[str]:
+    if seen.all_projects is False:
+        yield "servers of other projects, and images that only they see"
+    if seen.hosts is False:
+        yield "the host of a server and its name in libvirt"
+    if not seen.nodes:
+        yield "hypervisors (type, QEMU's version, architecture)"
+    if seen.bindings is False:
+        yield "how ports are bound (binding:vif_type)"

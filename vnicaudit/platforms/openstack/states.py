@@ -1,0 +1,173 @@
+"""A server, its ports and what went wrong with it, as services say them now.
+
+Source of the fields: Nova 34.0.0, ``api/openstack/compute/views/servers.py``,
+``views/server_diagnostics.py`` and ``instance_actions.py``; Neutron 29.0.0; Cinder's API reference
+(``GET /v3/{project}/volumes/{id}``).
+"""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+import msgspec
+
+from vnicaudit.errors import ActionError
+from vnicaudit.model.cloud_state import PortState, ServerState
+from vnicaudit.platforms.openstack.failures import plain
+from vnicaudit.platforms.openstack.flavors import text_of
+from vnicaudit.platforms.openstack.servers import RawImage, RawServer
+
+T = TypeVar("T")
+
+_MOST_NICS = 64
+_LONGEST = 300
+
+
+class _Fault(msgspec.Struct):
+    message: str = ""
+
+
+class _State(RawServer):
+    """What ``GET /servers/{id}`` says more than the list."""
+
+    locked_reason: str | None = None
+    host_status: str | None = None
+    fault: _Fault | None = None
+
+
+class _Shown(msgspec.Struct):
+    server: _State
+
+
+class _Port(msgspec.Struct):
+    id: str
+    mac: str = msgspec.field(name="mac_address", default="")
+    status: str = ""
+
+
+class _Ports(msgspec.Struct):
+    ports: list[_Port]
+
+
+class _Nic(msgspec.Struct):
+    mac: str | None = msgspec.field(name="mac_address", default=None)
+    sent: int | None = msgspec.field(name="tx_packets", default=None)
+
+
+class _Diagnostics(msgspec.Struct):
+    nics: list[_Nic] = msgspec.field(name="nic_details", default_factory=list)
+
+
+class _Action(msgspec.Struct):
+    request: str = msgspec.field(name="request_id", default="")
+    message: str | None = None
+
+
+class _Actions(msgspec.Struct):
+    actions: list[_Action] = msgspec.field(name="instanceActions", default_factory=list)
+
+
+class _Event(msgspec.Struct):
+    result: str | None = None
+    details: str | None = None
+
+
+class _Events(msgspec.Struct):
+    events: list[_Event] = []
+
+
+class _Whole(msgspec.Struct):
+    action: _Events = msgspec.field(name="instanceAction")
+
+
+class _Attachment(msgspec.Struct):
+    server: str = msgspec.field(name="server_id", default="")
+
+
+class _Volume(msgspec.Struct):
+    attachments: list[_Attachment] = []
+
+
+class _ShownVolume(msgspec.Struct):
+    volume: _Volume
+
+
+def server_of(body: bytes) -> ServerState:
+    """A server. Raises ActionError for what is none."""
+    raw = _decoded(body, _SHOWN, "a server").server
+    kept = None
+    if isinstance(raw.image, RawImage) and raw.image.properties is not None:
+        kept = {name: text_of(value) for name, value in raw.image.properties.items()}
+    return ServerState(
+        id=raw.id,
+        name=plain(raw.name or raw.id),
+        status=plain(raw.status),
+        vm_state=raw.vm_state or "",
+        task_state=None if raw.task_state is None else plain(raw.task_state),
+        power_state=raw.power_state,
+        locked=raw.locked,
+        locked_reason=plain(raw.locked_reason or ""),
+        host=raw.host,
+        host_status=plain(raw.host_status or ""),
+        instance_name=raw.instance_name,
+        zone=raw.zone or "",
+        project=raw.tenant_id or "",
+        kept=kept,
+        has_image=None if raw.image is None else raw.image != "",
+        fault=plain(raw.fault.message) if raw.fault else "",
+    )
+
+
+def volumes_of(body: bytes) -> tuple[str, ...]:
+    """Ids of the volumes of a server. Raises ActionError."""
+    raw = _decoded(body, _SHOWN, "a server").server
+    return tuple(volume.id for volume in raw.volumes if volume.id)
+
+
+def ports_of(body: bytes) -> tuple[PortState, ...]:
+    """The ports in a list. Raises ActionError."""
+    found = _decoded(body, _PORTS, "a list of ports").ports[:_MOST_NICS]
+    return tuple(PortState(port.id, port.mac.lower(), plain(port.status)) for port in found)
+
+
+def sent_of(body: bytes) -> dict[str, int]:
+    """MAC -> packets its guest has sent: ``tx_packets`` is libvirt's, counted on the tap and turned
+    round (``get_instance_diagnostics`` in nova/virt/libvirt/driver.py). Raises ActionError."""
+    nics = _decoded(body, _DIAGNOSTICS, "diagnostics").nics[:_MOST_NICS]
+    return {nic.mac.lower(): nic.sent for nic in nics if nic.mac and nic.sent is not None}
+
+
+def failed_request(body: bytes) -> str:
+    """The request that was made last of a server, where that failed; empty: it did not. Raises
+    ActionError."""
+    actions = _decoded(body, _ACTIONS, "actions").actions
+    return actions[0].request if actions and actions[0].message == "Error" else ""
+
+
+def details_of(body: bytes) -> str:
+    """What went wrong with a request, where it is said (microversion 2.84). Raises ActionError."""
+    events = _decoded(body, _WHOLE, "an action").action.events
+    said = (event.details for event in events if event.result == "Error" and event.details)
+    return plain(next(said, ""))[:_LONGEST]
+
+
+def attached_to(body: bytes) -> frozenset[str]:
+    """Ids of the servers that have a volume. Raises ActionError."""
+    volume = _decoded(body, _VOLUME, "a volume").volume
+    return frozenset(attachment.server for attachment in volume.attachments)
+
+
+def _decoded(body: bytes, decoder: msgspec.json.Decoder[T], what: str) -> T:
+    try:
+        return decoder.decode(body)
+    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
+        reason = plain(str(error)) or type(error).__name__
+        raise ActionError(f"what the cloud answered is not {what}: {reason}") from None
+
+
+_SHOWN = msgspec.json.Decoder(_Shown)
+_PORTS = msgspec.json.Decoder(_Ports)
+_DIAGNOSTICS = msgspec.json.Decoder(_Diagnostics)
+_ACTIONS = msgspec.json.Decoder(_Actions)
+_WHOLE = msgspec.json.Decoder(_Whole)
+_VOLUME = msgspec.json.Decoder(_ShownVolume)

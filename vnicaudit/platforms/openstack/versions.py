@@ -1,0 +1,92 @@
+"""The highest microversion of Nova -> which releases it may be, and what is asked with which.
+
+Source: Nova 34.0.0, ``api/openstack/compute/rest_api_version_history.rst``, whose headings say
+"Maximum in …"; which release has which number is on releases.openstack.org.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from vnicaudit.model.server import NovaVersions
+
+Microversion = tuple[int, int]
+
+_MAXIMUM = (
+    ((2, 3), 11, 11), ((2, 12), 12, 12), ((2, 25), 13, 13), ((2, 38), 14, 14), ((2, 42), 15, 15),
+    ((2, 53), 16, 16), ((2, 60), 17, 17), ((2, 65), 18, 18), ((2, 72), 19, 19), ((2, 79), 20, 20),
+    ((2, 87), 21, 22), ((2, 88), 23, 23), ((2, 90), 24, 25), ((2, 93), 26, 26), ((2, 95), 27, 28),
+    ((2, 96), 29, 30), ((2, 100), 31, 32), ((2, 103), 33, 33), ((2, 104), 34, 34),
+)  # fmt: skip
+"""Highest microversion of a release, and the first and the last release that has it: Kilo (11), …,
+2026.2 Hibiscus (34)."""
+
+_KEPT = (2, 98)
+"""``image.properties`` of a server: what Nova keeps for it."""
+_FLAVOR = (2, 47)
+"""``flavor`` of a server with its extra specs, as Nova keeps it, and no longer its id."""
+_SPECS = (2, 61)
+"""``extra_specs`` of a flavor in the list of flavors."""
+_PAGES_OF_NODES = (2, 33)
+_CPU = (2, 87)
+"""The last with ``cpu_info`` of a hypervisor; from 2.88 on Nova asks each host for its uptime
+instead, which takes long where one is down."""
+_LEAST = (2, 1)
+
+
+class Asked(NamedTuple):
+    """What to ask with, and what the answers will have."""
+
+    servers: Microversion
+    flavors: Microversion
+    nodes: Microversion
+
+    @property
+    def kept(self) -> bool:
+        """Servers come with the properties Nova keeps for them."""
+        return self.servers >= _KEPT
+
+    @property
+    def embedded(self) -> bool:
+        """Servers come with their flavor as Nova keeps it."""
+        return self.servers >= _FLAVOR
+
+    @property
+    def specs(self) -> bool:
+        """Flavors come with their extra specs."""
+        return self.flavors >= _SPECS
+
+    @property
+    def paged_nodes(self) -> bool:
+        """Hypervisors come in pages."""
+        return self.nodes >= _PAGES_OF_NODES
+
+
+def asked(highest: Microversion | None) -> Asked:
+    """The lowest microversions that have all that is read, as far as a Nova goes."""
+    most = highest or _LEAST
+    return Asked(
+        servers=_KEPT if most >= _KEPT else min(most, _FLAVOR),
+        flavors=min(most, _SPECS),
+        nodes=min(most, _CPU),
+    )
+
+
+def releases(highest: Microversion | None) -> NovaVersions:
+    """Which releases of Nova have just this highest microversion. One between those of two
+    releases is of a snapshot on the way to the later one."""
+    if highest is None:
+        return NovaVersions("")
+    text = shown(highest)
+    later = [row for row in _MAXIMUM if row[0] >= highest]
+    if not later:
+        return NovaVersions(text, oldest=_MAXIMUM[-1][2])
+    maximum, oldest, newest = later[0]
+    if maximum == _MAXIMUM[0][0]:
+        return NovaVersions(text, newest=newest)
+    return NovaVersions(text, oldest, newest if maximum == highest else oldest)
+
+
+def shown(microversion: Microversion) -> str:
+    """``(2, 98)`` -> ``2.98``."""
+    return f"{microversion[0]}.{microversion[1]}"

@@ -1,0 +1,99 @@
+"""Work in threads of its own, and waiting for it no longer than is reasonable.
+
+A request cannot be cancelled, and nothing bounds all that it does (to look up a name, to read what
+trickles in). So each is made in a daemon thread, and whoever waits gives up.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable, Iterator
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+
+_AHEAD = 2
+"""Pages that are read before anybody asks for them."""
+_LOOK_SECONDS = 0.5
+"""How often a thread that waits for room looks whether anybody still reads."""
+
+
+class TimeUpError(Exception):
+    """Nothing came back before the deadline."""
+
+
+def within(seconds: float, name: str, function: Callable[[], T]) -> T:
+    """What ``function`` returns, or raises. Raises TimeUpError where it does neither in time; it
+    may still be at it then."""
+    task = Task(name, function)
+    return task.result(seconds)
+
+
+class Task(Generic[T]):
+    """One function, called in a thread."""
+
+    def __init__(self, name: str, function: Callable[[], T]) -> None:
+        self._answer: queue.SimpleQueue[tuple[list[T], BaseException | None]] = queue.SimpleQueue()
+        self._function = function
+        threading.Thread(target=self._work, name=f"openstack: {name}", daemon=True).start()
+
+    def result(self, seconds: float | None = None) -> T:
+        """What it returned, or raises what it raised; to be asked once."""
+        try:
+            values, error = self._answer.get(timeout=seconds)
+        except queue.Empty:
+            raise TimeUpError from None
+        if error is not None:
+            raise error
+        return values[0]
+
+    def _work(self) -> None:
+        try:
+            self._answer.put(([self._function()], None))
+        except BaseException as error:  # handed to the one who waits
+            self._answer.put(([], error))
+
+
+class Feed(Generic[T]):
+    """What an iterator yields, made in a thread: little ahead of the reader, and no more once the
+    reader has gone."""
+
+    def __init__(self, name: str, source: Iterator[T]) -> None:
+        self._queue: queue.Queue[tuple[list[T], BaseException | None]] = queue.Queue(_AHEAD)
+        self._gone = threading.Event()
+        self._source = source
+        self.thread = threading.Thread(target=self._work, name=f"openstack: {name}", daemon=True)
+        self.thread.start()
+
+    def __iter__(self) -> Iterator[T]:
+        """To be walked once; raises what the iterator raised, where it did."""
+        while True:
+            values, error = self._queue.get()
+            if error is not None:
+                raise error
+            if not values:
+                return
+            yield values[0]
+
+    def stop(self) -> None:
+        """Nobody reads any more: the thread ends after what it is at."""
+        self._gone.set()
+
+    def _work(self) -> None:
+        try:
+            for value in self._source:
+                if not self._put(([value], None)):
+                    return
+            self._put(([], None))
+        except BaseException as error:  # handed to the one who reads
+            self._put(([], error))
+
+    def _put(self, item: tuple[list[T], BaseException | None]) -> bool:
+        while not self._gone.is_set():
+            try:
+                self._queue.put(item, timeout=_LOOK_SECONDS)
+            except queue.Full:
+                continue
+            return True
+        return False
