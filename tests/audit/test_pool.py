@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from vnicaudit.audit.pool import CHUNK, SERIAL_BELOW, Batch, run_files
+from vnicaudit.audit.pool import CHUNK, SERIAL_BELOW, Batch, Job, run_files
 from vnicaudit.audit.suppressions import Suppressor
 from vnicaudit.audit.work import Assumptions, AuditWork, NicsWork
 from vnicaudit.model.domain import Domain
@@ -42,8 +42,8 @@ def work() -> AuditWork:
     return AuditWork(("VNIC001",), Assumptions(), suppressor, {})
 
 
-def gathered(folder: Path, jobs: int, job: AuditWork | NicsWork) -> list[Batch]:
-    return list(run_files(paths(folder), "folder", job, explicit=False, jobs=jobs))
+def gathered(folder: Path, jobs: int, work: AuditWork | NicsWork) -> list[Batch]:
+    return list(run_files(paths(folder), Job(work, "folder"), explicit=False, jobs=jobs))
 
 
 def test_two_processes_give_what_one_gives(folder: Path) -> None:

@@ -14,8 +14,10 @@ from msgspec.structs import replace
 from vnicaudit.audit import live as live_module
 from vnicaudit.audit.live import LiveDomain
 from vnicaudit.audit.options import LiveOptions, RunOptions
-from vnicaudit.audit.run import MAX_ERRORS, Run, uses_of
+from vnicaudit.audit.run import Run
 from vnicaudit.audit.suppressions import Suppressor
+from vnicaudit.audit.tally import MAX_ERRORS
+from vnicaudit.audit.uses import uses_of
 from vnicaudit.audit.work import Assumptions, AuditWork
 from vnicaudit.model.domain import Domain, DomainConfig
 from vnicaudit.model.host import Host, HostConfig

@@ -21,10 +21,16 @@ from vnicaudit.model.report import RuleInfo
 MANIFESTS = "manifests"
 """Stands among the scopes of a rule whose module says ``MANIFESTS = True``."""
 
+SERVERS = "servers"
+"""The same for ``SERVERS = True``."""
+
+_MARKS = {"manifest": MANIFESTS, "server": SERVERS}
+"""Form of a domain that is judged only by rules which say so -> how they say it."""
+
 _MODULE = re.compile(r"vnic\d{3}\.py")
 _SCOPE = b'\nSCOPE: Scope = "'
 _BESIDE = b"\ndef check_"
-_IN_MANIFESTS = b"\nMANIFESTS = True\n"
+_SAID = {mark: f"\n{mark.upper()} = True\n".encode() for mark in _MARKS.values()}
 
 
 class LoadedRule(msgspec.Struct, frozen=True):
@@ -86,15 +92,16 @@ class RuleSet:
 
     def __init__(self, rule_ids: Iterable[str]) -> None:
         self._rule_ids = tuple(rule_ids)
-        self._loaded: dict[tuple[str, bool], list[LoadedRule]] = {}
+        self._loaded: dict[tuple[str, str | None], list[LoadedRule]] = {}
 
-    def of(self, scope: str, *, manifests: bool = False) -> list[LoadedRule]:
-        """The rules that judge what is of ``scope``; ``manifests``: those that judge the NICs and
-        domains of KubeVirt manifests."""
-        found = self._loaded.get((scope, manifests))
+    def of(self, scope: str, form: str = "") -> list[LoadedRule]:
+        """The rules that judge what is of ``scope``; of NICs and domains in a ``form`` that has
+        little of what libvirt and QEMU know, those that say they do."""
+        mark = _MARKS.get(form)
+        found = self._loaded.get((scope, mark))
         if found is None:
-            wanted = {scope, MANIFESTS} if manifests else {scope}
-            found = self._loaded[scope, manifests] = [
+            wanted = {scope} if mark is None else {scope, mark}
+            found = self._loaded[scope, mark] = [
                 load_for(rule_id, scope) for rule_id in self._rule_ids if wanted <= judges(rule_id)
             ]
         return found
@@ -102,16 +109,15 @@ class RuleSet:
 
 @cache
 def judges(rule_id: str) -> frozenset[str]:
-    """The scopes a rule judges, and MANIFESTS. Read from the text of its module: importing each
-    to ask would cost more than judging a file."""
+    """The scopes a rule judges, MANIFESTS and SERVERS. Read from the text of its module: importing
+    each to ask would cost more than judging a file."""
     path = os.path.join(vnicaudit.rules.__path__[0], f"{rule_id.lower()}.py")
     with open(path, "rb", buffering=0) as stream:
         own, *beside = stream.read().split(_BESIDE)
     found = {own.partition(_SCOPE)[2].partition(b'"')[0]}
     found.update(part.partition(b"(")[0] for part in beside)
-    if _IN_MANIFESTS in own:
-        found.add(MANIFESTS.encode())
-    return frozenset(name.decode() for name in found)
+    marks = {mark for mark, said in _SAID.items() if said in own}
+    return frozenset(name.decode() for name in found) | marks
 
 
 def info(rule_id: str) -> RuleInfo:

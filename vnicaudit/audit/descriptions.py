@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from vnicaudit.audit.catalogue import RuleSet
 from vnicaudit.audit.fingerprint import file_key
+from vnicaudit.audit.fixes_nova import naming_image
 from vnicaudit.audit.judgement import Tray, ask
 from vnicaudit.model.description import Description
 from vnicaudit.model.kubevirt import Preference
@@ -41,6 +42,8 @@ class DescriptionJudge:
         scope, owner = scope_of(item), owner_of(item)
         verdicts = ask(self._rules.of(scope), subject_of(item))
         tray.take(verdicts, owner, lambda _field: key_of(item), partial(place_of, item))
+        if isinstance(item, Image) and item.id is not None:
+            tray.reword(partial(naming_image, image=item))
         audited = tray.audited(target, name_of(item), owner, scope)
         return replace(audited, file=place_of(item, None).file)
 
@@ -82,9 +85,12 @@ def place_of(item: Description, field: str | None) -> Location:
 
 
 def key_of(item: Description) -> str:
-    """What tells it apart from others across audits: its file and its name, never a line."""
+    """What tells it apart from others across audits: its file and its name, never a line; an image
+    of a cloud by its id, whatever the cloud is called."""
     if isinstance(item, NovaConfig):
         return file_key(item.file)
+    if isinstance(item, Image) and item.id is not None:
+        return item.id
     file = item.location.file
     owner = item.target if file is None else file_key(file)
     return f"{owner}#{item.location.xpath or ''}#{item.name}"

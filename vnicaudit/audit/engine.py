@@ -14,9 +14,10 @@ from vnicaudit.audit.catalogue import LoadedRule, RuleSet
 from vnicaudit.audit.effective import QEMU_DOMAINS, resolve
 from vnicaudit.audit.fingerprint import digest, domain_mark
 from vnicaudit.audit.fixes import commandline_text, fix_text, manifest_text
+from vnicaudit.audit.fixes_nova import naming_server, server_text
 from vnicaudit.audit.judgement import FOREIGN, Judgement, Tray, ask, finding_of
 from vnicaudit.audit.staged import at_the_next_start, without_edits_made
-from vnicaudit.model.domain import REWRITTEN_BY, Domain, DomainConfig
+from vnicaudit.model.domain import REWRITTEN_BY, Domain
 from vnicaudit.model.effective import Effective
 from vnicaudit.model.finding import Finding, NicRef, Skipped
 from vnicaudit.model.host import Host, HostConfig
@@ -58,6 +59,7 @@ class Engine:
             tuple(tray.findings),
             tuple(tray.skipped),
             tuple(tray.crashed),
+            server="" if domain.cloud is None else domain.cloud.name,
         )
 
     def _judge_all(self, domain: Domain, host: HostConfig, tray: Tray) -> None:
@@ -73,10 +75,10 @@ class Engine:
                     mark = domain_mark(verdict.rule.id, domain, nic)
                     where = _point(nic, problem.field, nic.location)
                     finding = _finding(verdict.rule, problem, ref, where, owner, mark)
-                    tray.findings.append(_reworded(finding, problem, nic, domain.declared))
+                    tray.findings.append(_reworded(finding, problem, nic, domain))
                 tray.note(verdict, ref)
         asked = subjects or domain.coming
-        if asked and self._rules.of("domain", manifests=_is_manifest(domain.declared)):
+        if asked and self._rules.of("domain", domain.declared.form):
             whole = DomainSubject(subjects, domain.declared, host, domain.state, domain.coming)
             ref = _domain_ref(domain)
             for verdict in self._judge_domain(whole):
@@ -84,7 +86,7 @@ class Engine:
                 for problem in verdict.problems:
                     where = _place_of(domain, problem.field)
                     finding = _finding(verdict.rule, problem, ref, where, owner, mark)
-                    tray.findings.append(_for_manifest(finding, domain.declared))
+                    tray.findings.append(_for_owner(finding, problem, domain))
                 tray.note(verdict, ref)
 
     def audit_host(self, host: Host, uses: frozenset[str], target: str) -> Audited:
@@ -135,7 +137,7 @@ class Engine:
         return verdicts
 
     def _ask_nic(self, subject: Subject) -> tuple[Judgement, ...]:
-        rules = self._rules.of("nic", manifests=_is_manifest(subject.domain))
+        rules = self._rules.of("nic", subject.domain.form)
         verdicts = ask(rules, subject)
         staged = subject.staged
         if staged is None or subject.domain.owner in REWRITTEN_BY:
@@ -149,13 +151,9 @@ class Engine:
             if len(self._domain_verdicts) >= _REMEMBERED:
                 self._domain_verdicts.clear()
             verdicts = self._domain_verdicts[subject] = ask(
-                self._rules.of("domain", manifests=_is_manifest(subject.domain)), subject
+                self._rules.of("domain", subject.domain.form), subject
             )
         return verdicts
-
-
-def _is_manifest(domain: DomainConfig) -> bool:
-    return domain.form == "manifest"
 
 
 def _finding(
@@ -165,19 +163,26 @@ def _finding(
     return finding_of(rule, problem, ref, where, owner, mark, fix)
 
 
-def _reworded(finding: Finding, problem: Problem, nic: Nic, domain: DomainConfig) -> Finding:
-    """A NIC that ``<qemu:commandline>`` adds is changed there, not in an ``<interface>``; one of
-    a manifest at the place its kind has for it."""
+def _reworded(finding: Finding, problem: Problem, nic: Nic, domain: Domain) -> Finding:
+    """A NIC that ``<qemu:commandline>`` adds is changed there, not in an ``<interface>``."""
     if nic.declared.origin != "commandline" or problem.change is None:
-        return _for_manifest(finding, domain)
+        return _for_owner(finding, problem, domain)
     hint = problem.fix_for(finding.owner)
     return replace(finding, fix=commandline_text(problem.change, finding.owner, hint))
 
 
-def _for_manifest(finding: Finding, domain: DomainConfig) -> Finding:
-    if domain.manifest is None:
+def _for_owner(finding: Finding, problem: Problem, domain: Domain) -> Finding:
+    """One of a manifest is changed at the place its kind has for it; a server of which its cloud
+    was read, by commands that name it."""
+    manifest = domain.declared.manifest
+    if manifest is not None:
+        return replace(finding, fix=manifest_text(finding.fix, manifest.kind))
+    if domain.cloud is None:
         return finding
-    return replace(finding, fix=manifest_text(finding.fix, domain.manifest.kind))
+    fix = finding.fix
+    if problem.change is not None:
+        fix = server_text(problem.change, domain, problem.fix_for(finding.owner))
+    return replace(finding, fix=naming_server(fix, domain))
 
 
 def _point(nic: Nic, field: str | None, place: Location) -> Location:
@@ -199,7 +204,8 @@ def _point(nic: Nic, field: str | None, place: Location) -> Location:
 
 
 def _place_of(domain: Domain, field: str | None) -> Location:
-    """Where a field of the whole domain is set, or would be; of manifests only."""
+    """Where a field of the whole domain is set, or would be; of manifests only. A server's is the
+    server itself."""
     places = domain.nics[0].places if domain.nics else ()
     return dict(places).get(field or "", domain.location)
 

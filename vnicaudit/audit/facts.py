@@ -18,6 +18,7 @@ from vnicaudit.model.nova import NovaConfig, NovaOption
 from vnicaudit.model.nova_options import as_number
 from vnicaudit.model.openstack import FOREIGN_VIF_MODELS
 from vnicaudit.model.rings import RING_SIZES
+from vnicaudit.model.server import ServerConfig
 
 
 class Fact(msgspec.Struct, frozen=True):
@@ -39,6 +40,41 @@ def _slot(subject: Any) -> bool:
     if subject.model == "virtio-non-transitional":
         return True
     return modern_only_slot(subject.nic, subject.domain) is not None
+
+
+def _model(subject: Any) -> bool:
+    """Of a server ``server.model`` tells."""
+    return subject.domain.form == "server" or _effective("model")(subject)
+
+
+def _server_model(subject: Any) -> bool:
+    return subject.domain.form != "server" or _effective("model")(subject)
+
+
+def _server(known: Callable[[ServerConfig], bool]) -> Callable[[Any], bool]:
+    """A fact of a server of OpenStack; of any other domain there is no such thing."""
+
+    def looked_at(subject: Any) -> bool:
+        server = subject.domain.server
+        return server is not None and known(server)
+
+    return looked_at
+
+
+def _server_kept(subject: Any) -> bool:
+    """Its definition tells too."""
+    server = subject.domain.server
+    return subject.domain.form != "server" or (server is not None and server.kept_by != "unseen")
+
+
+def _since_30(server: ServerConfig) -> bool:
+    """Whether it is known if this Nova is 30 or later."""
+    nova = server.nova
+    if nova is None:
+        return False
+    return (nova.oldest or 0) >= _REQUEST_SPEC or (
+        nova.newest is not None and nova.newest < _REQUEST_SPEC
+    )
 
 
 def _kept_by(subject: Any) -> bool:
@@ -115,10 +151,36 @@ def _property(kind: str, name: str) -> Fact:
     return Fact(known, f"{name} as it will be set (here a variable or a template decides)")
 
 
+_REQUEST_SPEC = 30
+"""The Nova whose image_property set changes the request specification as well: LP 2078999."""
+
 _RENDERED = "the rendered file: here a template or another option decides"
 
 FACTS: dict[str, Fact] = {
-    "model": Fact(_effective("model"), "the effective model (architecture, or libvirt's dumpxml)"),
+    "model": Fact(_model, "the effective model (architecture, or libvirt's dumpxml)"),
+    "server.model": Fact(
+        _server_model,
+        "the server's NIC model (what Nova keeps for it, which Nova 31 and later say; or libvirt "
+        "of its compute node, read in the same run)",
+    ),
+    "server.kept": Fact(
+        _server_kept,
+        "what Nova keeps for the server (Nova 31 and later say it, by microversion 2.98; or "
+        "libvirt of its compute node, read in the same run)",
+    ),
+    "server.flavor": Fact(
+        _server(lambda server: server.flavor is not None and server.flavor.complete),
+        "the extra specs of the server's flavor (its cloud's policy hides them from this user)",
+    ),
+    "server.node": Fact(
+        _server(lambda server: server.node is not None),
+        "nova.conf of the server's compute node, read in the same run",
+    ),
+    "server.nova30": Fact(
+        _server(_since_30),
+        "which Nova this is: since 30 image_property set outlasts migrations (nova-manage "
+        "--version on a controller)",
+    ),
     "session": Fact(
         _kept_by,
         "which libvirt keeps it, the system's or a session's (audit qemu:///system, or the file "

@@ -1,4 +1,4 @@
-"""What identifies a finding across audits."""
+"""What identifies a finding across audits, and a machine across targets."""
 
 from __future__ import annotations
 
@@ -18,6 +18,11 @@ def digest(rule: str, owner: str, part: str) -> str:
     which part of it (a MAC address, an xpath, an option). Never a line number."""
     data = f"{rule}\0{owner}\0{part}".encode("utf-8", "backslashreplace")
     return blake2b(data, digest_size=12).hexdigest()
+
+
+def bare_uuid(uuid: str) -> str:
+    """One spelling of a UUID: libvirt reads it with and without hyphens (virUUIDParse)."""
+    return uuid.replace("-", "").lower()
 
 
 def file_key(path: str) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import lru_cache
 
+from vnicaudit.audit.fixes_nova import grows, nova_text
 from vnicaudit.model.finding import Change
 
 COMMANDLINE = "qemu:commandline"
@@ -33,20 +34,6 @@ _XML_GONE = {
     "host_off": "the off switches from <driver><host>",
     "guest_off": "the off switches from <driver><guest>",
 }
-
-_NOVA_MODELS = frozenset({
-    "virtio", "ne2k_pci", "pcnet", "rtl8139", "e1000", "e1000e", "spapr-vlan", "vmxnet3", "igb",
-})  # fmt: skip
-"""``hw_vif_model`` for KVM: nova/virt/libvirt/vif.py SUPPORTED_VIF_MODELS."""
-
-_NOVA_PROPERTY = {
-    "model": "hw_vif_model",
-    "queues": "hw_vif_multiqueue_enabled",
-    "packed": "hw_virtio_packed_ring",
-}
-_NOVA_OPTION = ("rx_queue_size", "tx_queue_size")
-_NOVA_RINGS = ("256", "512", "1024")
-"""The choices of both options (nova/conf/libvirt.py): nova-compute fails on another value."""
 
 _KUBEVIRT_HOOK = frozenset({"rx_queue_size", "tx_queue_size", "driver_name", "packed"})
 """Settings that no field of KubeVirt's API reaches: they come from a hook sidecar alone."""
@@ -109,51 +96,6 @@ def _libvirt(change: Change) -> str:
     return f"Set {markup.format(field=change.field, new=change.new)} (virsh edit), {_CYCLE}"
 
 
-def _nova(change: Change) -> str:
-    if change.field in _NOVA_OPTION:
-        return _nova_option(change)
-    if change.field == "queues" and not _grows(change):
-        return (
-            "The definition is Nova's: lower [libvirt] max_queues in nova.conf of the compute "
-            "node, then hard-reboot the server."
-        )
-    name = _NOVA_PROPERTY.get(change.field)
-    if name is None or (change.field == "model" and change.new not in _NOVA_MODELS):
-        return (
-            "The definition is Nova's, and it has no setting for this: change the image, flavor "
-            "or nova.conf it comes from, then hard-reboot the server."
-        )
-    value = _nova_value(change)
-    return (
-        f"openstack image set --property {name}={value} IMAGE for new servers; for this one: "
-        f"stop it, nova-manage image_property set UUID --property {name}={value}, start it."
-    )
-
-
-def _nova_value(change: Change) -> str:
-    """nova-manage can set a property and not remove one, so off is ``false``."""
-    if change.field == "model":
-        return change.new or ""
-    return "true" if change.field == "queues" or change.new == "on" else "false"
-
-
-def _nova_option(change: Change) -> str:
-    if change.new is None or change.old not in (None, *_NOVA_RINGS):
-        return _not_of_nova(change)
-    return (
-        f"The definition is Nova's: set [libvirt] {change.field} = {change.new} in nova.conf of "
-        "the compute nodes, then hard-reboot the server."
-    )
-
-
-def _not_of_nova(change: Change) -> str:
-    """A ring Nova does not write: a size it does not take, or for transmission on a tap."""
-    return (
-        f"Nova never writes this {change.field}: it was put there behind Nova's back. The next "
-        "hard reboot (openstack server reboot --hard) writes the definition anew."
-    )
-
-
 _MANIFESTS = {
     "VirtualMachineInstance": ("spec.domain", "create it anew"),
     "VirtualMachineInstanceReplicaSet": ("spec.template.spec.domain", "replace its instances"),
@@ -177,7 +119,7 @@ def _kubevirt(change: Change) -> str:
         return f"Set {devices}.useVirtioTransitional: true and run virtctl restart."
     if change.field == "model" and change.new is not None:
         return f"Set {devices}.interfaces[].model: {change.new} and run virtctl restart."
-    if change.field == "queues" and _grows(change):
+    if change.field == "queues" and grows(change):
         return f"Set {devices}.networkInterfaceMultiqueue: true and run virtctl restart."
     if change.field == "multiqueue":
         return f"Set {devices}.networkInterfaceMultiqueue: {change.new} and run virtctl restart."
@@ -218,11 +160,6 @@ def _argument(change: Change) -> str:
     return f"Set {pattern.format(field=change.field, new=change.new)}"
 
 
-def _grows(change: Change) -> bool:
-    """Whether a change of queues asks for more of them."""
-    return change.new is not None and int(change.old or 1) < int(change.new)
-
-
 def _terraform(change: Change) -> str:
     if change.field == "model" and change.new is not None:
         return (
@@ -236,7 +173,7 @@ def _terraform(change: Change) -> str:
 
 
 _OWNERS: dict[str, Callable[[Change], str]] = {
-    "nova": _nova,
+    "nova": nova_text,
     "kubevirt": _kubevirt,
     "ovirt": _ovirt,
     "qemu": _qemu,

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 import msgspec
 
+from vnicaudit.audit.fingerprint import bare_uuid
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.models import VIRTIO
 from vnicaudit.model.nic import Nic, RunningNic
@@ -20,7 +21,7 @@ def find(domain: Domain, candidates: Iterable[RunningQemu]) -> RunningQemu | Non
     by_uuid = None
     for qemu in candidates:
         if domain.uuid is not None and qemu.uuid is not None:
-            if _bare(domain.uuid) == _bare(qemu.uuid):
+            if bare_uuid(domain.uuid) == bare_uuid(qemu.uuid):
                 by_uuid = qemu
         elif qemu.name is not None and qemu.name == domain.name:
             by_name = qemu
@@ -51,11 +52,6 @@ def join(domain: Domain, running: RunningQemu) -> Domain:
         qemu_version=running.qemu_version or domain.qemu_version,
         libvirt_version=running.libvirt_version or domain.libvirt_version,
     )
-
-
-def _bare(uuid: str) -> str:
-    """libvirt reads a UUID with and without hyphens (virUUIDParse)."""
-    return uuid.replace("-", "").lower()
 
 
 def _match(nics: tuple[Nic, ...], left: list[RunningNic]) -> dict[int, RunningNic]:

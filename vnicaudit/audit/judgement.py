@@ -108,6 +108,12 @@ class Tray:
                 )
             self.note(verdict, NicRef())
 
+    def reword(self, words: Callable[[str], str]) -> None:
+        """Say each fix in other words."""
+        self.findings = [
+            msgspec.structs.replace(finding, fix=words(finding.fix)) for finding in self.findings
+        ]
+
     def audited(self, target: str, subject: str, owner: str, scope: AuditedScope) -> Audited:
         """All of it, of something that is not a domain."""
         return Audited(

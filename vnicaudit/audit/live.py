@@ -8,9 +8,10 @@ from typing import NamedTuple
 
 import msgspec
 
+from vnicaudit.audit.edge import guarded
 from vnicaudit.audit.join import find, join
 from vnicaudit.audit.options import LiveOptions
-from vnicaudit.errors import TargetError, VnicauditError
+from vnicaudit.errors import TargetError
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.host import Host, HostConfig
 from vnicaudit.model.report import ReadError
@@ -55,14 +56,7 @@ def read_live(uri: str, options: LiveOptions) -> Iterator[Host | LiveDomain | Re
     On this very machine each active domain is joined to its QEMU process and log, and the host's
     own devices are looked at.
     """
-    try:
-        yield from _read_live(uri, options)
-    except TargetError as error:
-        yield ReadError(error.message, error.file)
-    except VnicauditError:
-        raise
-    except Exception as error:  # an edge: a host's failure costs that host, not the run
-        yield ReadError(f"unexpected failure: {type(error).__name__}: {error}", uri)
+    yield from guarded(uri, _read_live(uri, options))
 
 
 def _read_live(uri: str, options: LiveOptions) -> Iterator[Host | LiveDomain | ReadError]:

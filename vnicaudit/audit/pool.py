@@ -12,7 +12,7 @@ import signal
 from collections import deque
 from collections.abc import Iterable, Iterator
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
@@ -38,6 +38,15 @@ SERIAL_BELOW = 4 * CHUNK
 _NO_HOST = HostConfig()
 
 
+class Job(NamedTuple):
+    """What is done with the files of one target. ``cloud``: a cloud is read in the same run, whose
+    servers they may be about."""
+
+    work: Work
+    target: str
+    cloud: bool = False
+
+
 class Batch(msgspec.Struct):
     """What came of one chunk of files."""
 
@@ -48,7 +57,9 @@ class Batch(msgspec.Struct):
     nics: int = 0
     usage: Usage = Usage()
     nodes: list[Node] = []
-    """Compute nodes that are to be compared when all has been read."""
+    """Compute nodes that are to be compared when all has been read, or joined with servers."""
+    guests: list[Domain] = []
+    """Nova's, that wait for their cloud to be read."""
 
     @property
     def products(self) -> list[Audited] | list[Domain]:
@@ -56,20 +67,19 @@ class Batch(msgspec.Struct):
         return self.audited or self.resolved
 
 
-def run_files(
-    paths: Iterator[str], target: str, work: Work, *, explicit: bool, jobs: int
-) -> Iterator[Batch]:
+def run_files(paths: Iterator[str], job: Job, *, explicit: bool, jobs: int) -> Iterator[Batch]:
     """Work through files: in this process when they are few, else in ``jobs`` processes."""
     first = list(islice(paths, SERIAL_BELOW))
     if len(first) < SERIAL_BELOW or jobs < 2:
         for chunk in _chunks(chain(first, paths)):
-            yield run_chunk(chunk, target, work, explicit=explicit)
+            yield run_chunk(chunk, job, explicit=explicit)
         return
-    yield from _parallel(_chunks(chain(first, paths)), target, work, jobs)
+    yield from _parallel(_chunks(chain(first, paths)), job, jobs)
 
 
-def run_chunk(paths: Iterable[str], target: str, work: Work, *, explicit: bool) -> Batch:
+def run_chunk(paths: Iterable[str], job: Job, *, explicit: bool) -> Batch:
     """Read and work through some files, here and now."""
+    work, target = job.work, job.target
     batch = Batch()
     products: list[Any] = batch.audited if work.products is Audited else batch.resolved
     for path in paths:
@@ -77,16 +87,24 @@ def run_chunk(paths: Iterable[str], target: str, work: Work, *, explicit: bool) 
             if isinstance(item, Domain):
                 batch.domains += 1
                 batch.nics += len(item.nics)
-                products.append(work.domain(item, _NO_HOST, target))
+                if job.cloud and is_guest(item):
+                    batch.guests.append(item)
+                else:
+                    products.append(work.domain(item, _NO_HOST, target))
             elif isinstance(item, ReadError):
                 batch.errors.append(item)
             else:
                 if (product := work.description(item, target)) is not None:
                     products.append(product)
-                if (node := work.node(item)) is not None:
+                if (node := work.node(item, joins=job.cloud)) is not None:
                     batch.nodes.append(node)
     batch.usage = work.usage()
     return batch
+
+
+def is_guest(domain: Domain) -> bool:
+    """Whether it may be a server of a cloud: Nova's, with the UUID that Nova gave it."""
+    return domain.uuid is not None and domain.declared.owner == "nova"
 
 
 def default_jobs() -> int:
@@ -94,14 +112,14 @@ def default_jobs() -> int:
     return len(os.sched_getaffinity(0))
 
 
-def _parallel(chunks: Iterator[list[str]], target: str, work: Work, jobs: int) -> Iterator[Batch]:
+def _parallel(chunks: Iterator[list[str]], job: Job, jobs: int) -> Iterator[Batch]:
     # imported when there is work for it: an audit of one file starts in half the time without
     from concurrent.futures.process import BrokenProcessPool
 
     decoder = msgspec.msgpack.Decoder(Batch)
     waiting: deque[list[str]] = deque()
     futures: deque[Future[bytes]] = deque()
-    pool = _pool(work, target, jobs)
+    pool = _pool(job, jobs)
     try:
         for chunk in chunks:
             waiting.append(chunk)
@@ -116,18 +134,18 @@ def _parallel(chunks: Iterator[list[str]], target: str, work: Work, jobs: int) -
     except BrokenProcessPool:
         # a chunk leaves ``waiting`` only once its result is there: none is lost
         left = chain.from_iterable(chain(waiting, chunks))
-        yield from _one_by_one(left, target, work, decoder)
+        yield from _one_by_one(left, job, decoder)
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
 
 
 def _one_by_one(
-    paths: Iterator[str], target: str, work: Work, decoder: msgspec.msgpack.Decoder[Batch]
+    paths: Iterator[str], job: Job, decoder: msgspec.msgpack.Decoder[Batch]
 ) -> Iterator[Batch]:
     """After a worker died: each file alone, so that the one that kills is found and named."""
     from concurrent.futures.process import BrokenProcessPool
 
-    pool = _pool(work, target, 1)
+    pool = _pool(job, 1)
     try:
         for path in paths:
             try:
@@ -136,22 +154,20 @@ def _one_by_one(
                 yield decoder.decode(future.result())
             except BrokenProcessPool:
                 pool.shutdown()
-                pool = _pool(work, target, 1)
+                pool = _pool(job, 1)
                 yield Batch(errors=[ReadError("reading it killed a worker process", path)])
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _pool(work: Work, target: str, jobs: int) -> ProcessPoolExecutor:
+def _pool(job: Job, jobs: int) -> ProcessPoolExecutor:
     import multiprocessing
     from concurrent.futures import ProcessPoolExecutor
 
     # fork: the workers inherit the loaded rules instead of loading them again; nothing else runs
-    # in this process yet (files are read before live connections are opened)
+    # in this process yet (files are read before live connections and clouds are opened)
     context = multiprocessing.get_context("fork")
-    return ProcessPoolExecutor(
-        jobs, mp_context=context, initializer=_start_worker, initargs=(work, target)
-    )
+    return ProcessPoolExecutor(jobs, mp_context=context, initializer=_start_worker, initargs=(job,))
 
 
 @contextlib.contextmanager
@@ -168,18 +184,17 @@ def _signals_wait() -> Iterator[None]:
 class _Worker:
     """What a worker process was started with."""
 
-    work: Work
-    target: str
+    job: Job
     encoder = msgspec.msgpack.Encoder()
 
 
-def _start_worker(work: Work, target: str) -> None:
+def _start_worker(job: Job) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent stops the run
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, _STOPPING)
     _die_with_parent()
-    _Worker.work, _Worker.target = work, target
+    _Worker.job = job
 
 
 def _die_with_parent() -> None:
@@ -191,7 +206,7 @@ def _die_with_parent() -> None:
 
 
 def _in_worker(paths: list[str]) -> bytes:
-    batch = run_chunk(paths, _Worker.target, _Worker.work, explicit=False)
+    batch = run_chunk(paths, _Worker.job, explicit=False)
     return _Worker.encoder.encode(batch)
 
 

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import os
 import sys
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
+from vnicaudit.audit.cloud import CloudTarget
 from vnicaudit.audit.files import Item, read_stream
+from vnicaudit.audit.fingerprint import bare_uuid
+from vnicaudit.audit.nodes import NodesByHost
 from vnicaudit.audit.options import RunOptions
-from vnicaudit.audit.pool import Batch, default_jobs, run_files
+from vnicaudit.audit.pool import Batch, Job, default_jobs, is_guest, run_files
+from vnicaudit.audit.servers import Servers
 from vnicaudit.audit.suppressions import Usage
-from vnicaudit.audit.targets import Target, target_of, walk
+from vnicaudit.audit.tally import Tally, Totals
+from vnicaudit.audit.targets import Kind, Target, target_of, walk
+from vnicaudit.audit.uses import uses_of
 from vnicaudit.audit.work import Product, Work
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.host import Host, HostConfig
@@ -23,8 +28,16 @@ from vnicaudit.model.site import Node
 MAX_NODES = 20_000
 """Compute nodes that are compared with one another, at most."""
 
-MAX_ERRORS = 1000
-"""Reading errors kept per target; more are counted."""
+_MACHINES: tuple[Kind, ...] = ("proc", "libvirt")
+"""Targets in which servers of a cloud may be met."""
+
+_NEEDED = {
+    "libvirt": "vnicaudit.platforms.libvirt.binding",
+    "openstack": "vnicaudit.platforms.openstack.binding",
+}
+"""Kind of target -> what cannot be imported where its optional package is not there."""
+
+_NO_HOST = HostConfig()
 
 
 class Run:
@@ -44,29 +57,43 @@ class Run:
         self._options = options
         self._on_progress = on_progress
         self._stdin = stdin
-        self._tallies: dict[str, _Tally] = {}
-        self._order: list[str] = []
-        self._totals = _Totals()
+        self._tallies: dict[str, Tally] = {}
+        self._totals = Totals()
         self._nodes: list[Node] = []
+        self._cloud = False
+        self._guests: list[tuple[Domain, str]] = []
+        self._servers = Servers(NodesByHost(()))
         self.usage = Usage()
         self.baselined: set[str] = set()
 
     def items(self, names: Iterable[str]) -> Iterator[Product]:
-        """The products of all targets. Files come first: worker processes are forked before
-        any live connection starts threads. Raises UsageError for targets that make no sense."""
+        """The products of all targets. Files come first: worker processes are forked before any
+        live connection or cloud starts threads, and nova.conf of a host is known when its servers
+        come. Then clouds, then what their servers are joined with. Raises UsageError for targets
+        that make no sense."""
         targets = prepared(names)
         if self._options.nova_config:
             targets.append(Target(" ".join(self._options.nova_config), "nova"))
-        self._order = [target.name for target in targets]
-        self._tallies = {name: _Tally() for name in self._order}
-        for target in sorted(targets, key=lambda target: target.kind == "libvirt"):
-            for product in self._read(target):
-                yield self._counted(product)
-                if self._on_progress is not None:
-                    self._on_progress(target.name, self._tallies[target.name].domains)
-        for product in self._work.site(self._nodes):
-            yield self._counted(product)
+        self._tallies = {target.name: Tally() for target in targets}
+        machines = [target for target in targets if target.kind in _MACHINES]
+        clouds = [target for target in targets if target.kind == "openstack"]
+        self._cloud = bool(clouds)
+        for target in targets:
+            if target not in machines and target not in clouds:
+                yield from self._worked(target, self._read(target))
+        if clouds:
+            yield from self._clouds(clouds, machines)
+        for target in machines:
+            yield from self._worked(target, self._read(target))
+        yield from map(self._counted, self._left())
+        yield from map(self._counted, self._work.site(self._nodes))
         self.usage |= self._work.usage()
+
+    def _worked(self, target: Target, products: Iterator[Product]) -> Iterator[Product]:
+        for product in products:
+            yield self._counted(product)
+            if self._on_progress is not None:
+                self._on_progress(target.name, self._tallies[target.name].domains)
 
     def _counted(self, product: Product) -> Product:
         self._totals.add(product)
@@ -77,15 +104,15 @@ class Run:
     @property
     def results(self) -> tuple[TargetResult, ...]:
         """How reading each target went."""
-        return tuple(self._tallies[name].result(name) for name in self._order)
+        return tuple(tally.result(name) for name, tally in self._tallies.items())
 
     @property
     def summary(self) -> Summary:
-        """The totals so far."""
+        """The totals so far; what was read as a server and as a domain is one."""
         tallies = self._tallies.values()
         return self._totals.summary(
-            domains=sum(tally.domains for tally in tallies),
-            nics=sum(tally.nics for tally in tallies),
+            domains=sum(tally.domains for tally in tallies) - self._servers.again,
+            nics=sum(tally.nics for tally in tallies) - self._servers.again_nics,
         )
 
     def count_extra(self, audited: Audited) -> None:
@@ -105,7 +132,7 @@ class Run:
         elif target.kind == "proc":
             from vnicaudit.audit.live import read_processes
 
-            yield from self._here(read_processes(target.name), target.name, tally)
+            yield from self._here(read_processes(target.name), target.name, tally, met=True)
         elif target.kind == "nova":
             from vnicaudit.platforms.nova_conf.siblings import read_together
 
@@ -114,7 +141,7 @@ class Run:
         else:
             yield from self._live(target.name, tally)
 
-    def _files(self, top: str, tally: _Tally) -> Iterator[Product]:
+    def _files(self, top: str, tally: Tally) -> Iterator[Product]:
         named = not os.path.isdir(top)
         selection = self._options.selection
 
@@ -128,34 +155,80 @@ class Run:
 
         jobs = self._options.jobs or default_jobs()
         explicit = named and not selection.skip_unrecognised
-        for batch in run_files(paths(), top, self._work, explicit=explicit, jobs=jobs):
-            self._account(batch, tally)
+        job = Job(self._work, top, self._cloud)
+        for batch in run_files(paths(), job, explicit=explicit, jobs=jobs):
+            self._account(batch, top, tally)
             yield from batch.products
 
-    def _account(self, batch: Batch, tally: _Tally) -> None:
+    def _account(self, batch: Batch, top: str, tally: Tally) -> None:
         tally.domains += batch.domains
         tally.nics += batch.nics
-        tally.configs += len(batch.products) - batch.domains
+        tally.configs += len(batch.products) + len(batch.guests) - batch.domains
         self.usage |= batch.usage
         self._nodes += batch.nodes[: MAX_NODES - len(self._nodes)]
+        self._guests += [(guest, top) for guest in batch.guests]
         for error in batch.errors:
             tally.error(error)
 
-    def _here(self, items: Iterable[Item], name: str, tally: _Tally) -> Iterator[Product]:
+    def _here(
+        self, items: Iterable[Item], name: str, tally: Tally, *, met: bool = False
+    ) -> Iterator[Product]:
+        """``met``: clouds were read before, and their servers may be among these."""
         for item in items:
             if isinstance(item, ReadError):
                 tally.error(item)
             elif isinstance(item, Domain):
                 tally.domain(item)
-                yield self._work.domain(item, HostConfig(), name)
+                if self._cloud and not met and is_guest(item):
+                    self._guests.append((item, name))
+                else:
+                    yield self._work.domain(self._servers.joined(item), _NO_HOST, name)
             else:
                 tally.configs += 1
                 if (product := self._work.description(item, name)) is not None:
                     yield product
-                if (node := self._work.node(item)) is not None and len(self._nodes) < MAX_NODES:
+                node = self._work.node(item, joins=self._cloud)
+                if node is not None and len(self._nodes) < MAX_NODES:
                     self._nodes.append(node)
 
-    def _live(self, uri: str, tally: _Tally) -> Iterator[Product]:
+    def _clouds(self, clouds: list[Target], machines: list[Target]) -> Iterator[Product]:
+        """Clouds, and then the definitions in files that waited for them."""
+        awaited = frozenset(bare_uuid(guest.uuid or "") for guest, _target in self._guests)
+        nodes = NodesByHost(self._nodes)
+        self._servers = Servers(nodes, awaited, everyone=bool(machines), several=len(clouds) > 1)
+        for target in clouds:
+            yield from self._worked(target, self._one_cloud(target))
+        for target_name, note in nodes.notes():
+            self._tallies[target_name].notes.append(note)
+        self._guests.reverse()
+        while self._guests:  # dropped as they are judged
+            guest, name = self._guests.pop()
+            product = self._work.domain(self._servers.joined(guest), _NO_HOST, name)
+            yield self._counted(product)
+
+    def _one_cloud(self, target: Target) -> Iterator[Product]:
+        tally = self._tallies[target.name]
+        cloud = CloudTarget(target.name, self._options.live.deadline)
+        for item in cloud.items():
+            if isinstance(item, ReadError):
+                tally.error(item)
+            elif isinstance(item, Domain):
+                tally.domain(item)
+                if (server := self._servers.take(item, target.name)) is not None:
+                    yield self._work.domain(server, _NO_HOST, target.name)
+            else:
+                tally.configs += 1
+                if (product := self._work.description(item, target.name)) is not None:
+                    yield product
+        tally.notes += cloud.notes
+        tally.calls = cloud.calls
+
+    def _left(self) -> Iterator[Product]:
+        """Servers whose domain was not met: judged by what their cloud says alone."""
+        for name, server in self._servers.left():
+            yield self._work.domain(server, _NO_HOST, name)
+
+    def _live(self, uri: str, tally: Tally) -> Iterator[Product]:
         from vnicaudit.audit.live import read_live
 
         host: Host | None = None
@@ -168,7 +241,7 @@ class Run:
             else:
                 tally.domain(item.domain)
                 uses |= uses_of(item.domain, item.host)
-                yield self._work.domain(item.domain, item.host, uri)
+                yield self._work.domain(self._servers.joined(item.domain), item.host, uri)
         if host is not None:
             product = self._work.host(host, frozenset(uses), uri)
             if product is not None:
@@ -180,89 +253,7 @@ def prepared(names: Iterable[str]) -> list[Target]:
     MissingExtraError where one needs a package that is not there: both before anything is read
     or written."""
     targets = [target_of(name) for name in dict.fromkeys(names)]
-    if any(target.kind == "libvirt" for target in targets):
-        import_module("vnicaudit.platforms.libvirt.binding")
+    for kind, module in _NEEDED.items():
+        if any(target.kind == kind for target in targets):
+            import_module(module)
     return targets
-
-
-def uses_of(domain: Domain, host: HostConfig) -> set[str]:
-    """What of its host a domain's NICs use: their actual types, and ``kvm-tap`` for one that gets
-    vhost-net where the host has it."""
-    from vnicaudit.audit.effective import wants_vhost_net
-
-    uses = set()
-    for nic in domain.nics:
-        kind = nic.declared.actual_type
-        if kind is not None:
-            uses.add(kind)
-        if wants_vhost_net(nic.declared, domain.declared, host, nic.running):
-            uses.add("kvm-tap")
-    return uses
-
-
-class _Tally:
-    """What is counted per target while it is read."""
-
-    def __init__(self) -> None:
-        self.domains = self.nics = self.configs = self.unread = 0
-        self.errors: list[ReadError] = []
-
-    def domain(self, domain: Domain) -> None:
-        self.domains += 1
-        self.nics += len(domain.nics)
-
-    def error(self, error: ReadError) -> None:
-        self.unread += 1
-        if len(self.errors) < MAX_ERRORS:
-            self.errors.append(error)
-
-    def result(self, name: str) -> TargetResult:
-        if not self.unread:
-            return TargetResult(name, "ok", None, self.domains, self.nics)
-        first = self.errors[0]
-        place = first.file or name
-        where = place if first.line is None else f"{place}:{first.line}"
-        more = f" (and {self.unread - 1} more)" if self.unread > 1 else ""
-        return TargetResult(
-            name,
-            "partial" if self.domains or self.configs else "failed",
-            f"{where}: {first.message}{more}",
-            self.domains,
-            self.nics,
-            tuple(self.errors),
-            self.unread,
-        )
-
-
-class _Totals:
-    """What is counted over the whole run."""
-
-    def __init__(self) -> None:
-        self.severities: Counter[str] = Counter()
-        self.rules: Counter[str] = Counter()
-        self.skipped: Counter[str] = Counter()
-        self.crashed = self.suppressed = self.baselined = 0
-
-    def add(self, product: Product) -> None:
-        if not isinstance(product, Audited):
-            return
-        for finding in product.findings:
-            self.severities[finding.severity] += 1
-            self.rules[finding.rule] += 1
-        for skipped in product.skipped:
-            self.skipped[skipped.rule] += 1
-        self.crashed += len(product.crashed)
-        self.suppressed += len(product.suppressed)
-        self.baselined += len(product.baselined)
-
-    def summary(self, **counts: Any) -> Summary:
-        return Summary(
-            findings=sum(self.rules.values()),
-            by_severity=dict(sorted(self.severities.items())),
-            by_rule=dict(sorted(self.rules.items())),
-            skipped=dict(sorted(self.skipped.items())),
-            crashed=self.crashed,
-            suppressed=self.suppressed,
-            baselined=self.baselined,
-            **counts,
-        )

@@ -88,6 +88,7 @@ def _suppressions(source: Source, settings: Settings) -> Iterator[Suppression]:
             uuid=None if table.uuid is None else table.uuid.lower(),
             mac=None if table.mac is None else table.mac.lower().replace("-", ":"),
             file=table.file,
+            project=table.project,
         )
 
 

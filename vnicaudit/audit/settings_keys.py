@@ -39,7 +39,8 @@ class SuppressTable(
         str, _key("Why it is accepted.", "the vendor supports e1000 only", pattern=_NOT_EMPTY)
     ]
     domain: Annotated[
-        str | None, _key("Name of the domain; `*`, `?` and `[…]` as in a shell.", "pbx-*")
+        str | None,
+        _key("Name of the domain or server; `*`, `?` and `[…]` as in a shell.", "pbx-*"),
     ] = None
     uuid: Annotated[
         str | None, _key("UUID of the domain.", "4dea24b3-1d52-d8f3-2516-782e98a23fa0")
@@ -52,6 +53,10 @@ class SuppressTable(
             "the last part of the path is compared.",
             "appliances/*.xml",
         ),
+    ] = None
+    project: Annotated[
+        str | None,
+        _key("Id of the project that a server of OpenStack belongs to.", "5f0c6e0d3f5b4c3e8f1a"),
     ] = None
     owner: Annotated[
         str | None, _key("Who answers for it; shown when it expires.", "telephony team")

@@ -17,6 +17,7 @@ from vnicaudit.audit.catalogue import rule_ids
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.finding import Finding
 from vnicaudit.model.location import Location
+from vnicaudit.model.server import ServerRef
 
 KEYS = ("rule", "reason", "owner", "until", "mac")
 """Attributes of the element in the metadata. The domain is the one it stands in."""
@@ -39,6 +40,7 @@ class Suppression(msgspec.Struct, frozen=True, kw_only=True):
     uuid: str | None = None
     mac: str | None = None
     file: str | None = None
+    project: str | None = None
 
     def expired(self, today: datetime.date) -> bool:
         """Whether its last day is over."""
@@ -48,21 +50,31 @@ class Suppression(msgspec.Struct, frozen=True, kw_only=True):
         """Whether it is about this rule."""
         return rule.startswith(self.rule)
 
-    def matches(self, finding: Finding) -> bool:
-        """Whether it accepts this finding; expiry is not looked at."""
+    def matches(self, finding: Finding, server: ServerRef | None = None) -> bool:
+        """Whether it accepts this finding; expiry is not looked at. ``server``: which one of
+        OpenStack it is about."""
         nic = finding.nic
         return (
             self.covers(finding.rule)
             and (self.mac is None or self.mac == (nic.mac or "").lower())
-            and self.regards(nic.domain, nic.uuid, finding.location.file)
+            and self.regards(nic.domain, nic.uuid, finding.location.file, server)
         )
 
-    def regards(self, domain: str | None, uuid: str | None, file: str | None) -> bool:
-        """Whether a domain, host or file is among those it is about."""
+    def regards(
+        self,
+        domain: str | None,
+        uuid: str | None,
+        file: str | None,
+        server: ServerRef | None = None,
+    ) -> bool:
+        """Whether a domain, host or file is among those it is about. A server of OpenStack has two
+        names, Nova's and libvirt's, whichever it was read by."""
+        names = [domain] if server is None else [domain, server.name, server.instance_name]
         return (
-            (self.domain is None or (domain is not None and fnmatchcase(domain, self.domain)))
+            (self.domain is None or any(_like(name, self.domain) for name in names))
             and (self.uuid is None or self.uuid == uuid)
             and (self.file is None or (file is not None and _glob(file, self.file)))
+            and (self.project is None or (server is not None and self.project == server.project))
         )
 
     @property
@@ -72,7 +84,7 @@ class Suppression(msgspec.Struct, frozen=True, kw_only=True):
         return exact or self.uuid is not None or self.mac is not None
 
     def __str__(self) -> str:
-        narrowing = ("domain", "uuid", "mac", "file")
+        narrowing = ("domain", "uuid", "mac", "file", "project")
         parts = [f"{name} {getattr(self, name)}" for name in narrowing if getattr(self, name)]
         return " ".join([shown(self.rule), *([f"for {', '.join(parts)}"] if parts else [])])
 
@@ -138,6 +150,10 @@ def _date_problem(until: str | None) -> str | None:
     except ValueError:
         pass
     return f"until {shown(until)!r} is no date such as 2027-01-31"
+
+
+def _like(name: str | None, pattern: str) -> bool:
+    return name is not None and fnmatchcase(name, pattern)
 
 
 def _glob(path: str, pattern: str) -> bool:

@@ -21,6 +21,7 @@ from vnicaudit.audit.suppression import Suppression, from_metadata
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.finding import Finding, NicRef
 from vnicaudit.model.report import Audited, Suppressed
+from vnicaudit.model.server import ServerRef
 
 MAX_PER_DOMAIN = 256
 """More suppressions than this in one domain are not read: a definition may come from anywhere."""
@@ -80,7 +81,8 @@ class Suppressor:
         if not self._valid:
             return audited
         self._note(audited, domain)
-        return _moved(audited, self._valid, self._used.add)
+        server = None if domain is None else domain.cloud
+        return _moved(audited, self._valid, self._used.add, server)
 
     @property
     def usage(self) -> Usage:
@@ -118,7 +120,9 @@ class Suppressor:
     def _apply_own(self, audited: Audited, domain: Domain) -> Audited:
         entries, extra = self._own(domain)
         used: set[int] = set()
-        audited = _moved(audited, tuple(enumerate(entries)), used.add, source=IN_METADATA)
+        audited = _moved(
+            audited, tuple(enumerate(entries)), used.add, domain.cloud, source=IN_METADATA
+        )
         ref = NicRef(domain.name, domain.uuid)
         for index, entry in enumerate(entries):
             if index in used or not self._selected(entry):
@@ -179,7 +183,7 @@ def _regards(entry: Suppression, audited: Audited, domain: Domain | None) -> boo
     if domain is None:
         place = audited.file
         return entry.mac is None and entry.regards(None, None, place)
-    if not entry.regards(domain.name, domain.uuid, domain.location.file):
+    if not entry.regards(domain.name, domain.uuid, domain.location.file, domain.cloud):
         return False
     return entry.mac is None or any(nic.mac == entry.mac for nic in domain.nics)
 
@@ -188,15 +192,17 @@ def _moved(
     audited: Audited,
     entries: tuple[tuple[int, Suppression], ...],
     note: Callable[[int], None],
+    server: ServerRef | None,
     *,
     source: str = "",
 ) -> Audited:
     """``audited`` with each finding that an entry matches moved; ``note`` gets the indices of all
-    entries that match, not only of the first. ``source`` empty: where the entry stands."""
+    entries that match, not only of the first. ``server``: which one of OpenStack was judged.
+    ``source`` empty: where the entry stands."""
     kept: list[Finding] = []
     moved: list[Suppressed] = []
     for finding in audited.findings:
-        matching = [(index, entry) for index, entry in entries if entry.matches(finding)]
+        matching = [(index, entry) for index, entry in entries if entry.matches(finding, server)]
         for index, _entry in matching:
             note(index)
         if matching:

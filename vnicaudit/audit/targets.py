@@ -1,4 +1,4 @@
-"""What the user named -> what to read: paths, standard input, live connections.
+"""What the user named -> what to read: paths, standard input, live connections, clouds.
 
 Recognition of files is by content (see :mod:`vnicaudit.audit.readers`), never by name.
 """
@@ -15,12 +15,15 @@ import msgspec
 from vnicaudit.errors import UsageError
 from vnicaudit.model.report import ReadError
 
-Kind = Literal["path", "stdin", "proc", "libvirt", "nova"]
+Kind = Literal["path", "stdin", "proc", "libvirt", "nova", "openstack"]
 
 _URI = re.compile(r"([A-Za-z][A-Za-z0-9]*)(\+[A-Za-z0-9]+)?:///?")
 _DRIVERS = ("qemu", "test", "xen", "lxc", "ch", "bhyve")
 """libvirt drivers this reads from; only QEMU's NICs are judged."""
-_LATER = ("openstack:", "kube:")
+CLOUD = "openstack:"
+"""Before the name of a cloud in clouds.yaml."""
+
+_LATER = "kube:"
 
 
 class Target(msgspec.Struct, frozen=True):
@@ -37,8 +40,10 @@ def target_of(name: str) -> Target:
     if name.startswith(_LATER):
         raise UsageError(
             f"{name}: targets of this kind are not read yet; give domain XML, a libvirt URI, "
-            "QEMU command lines or nova.conf"
+            "openstack:CLOUD, QEMU command lines or nova.conf"
         )
+    if name.startswith(CLOUD):
+        return _cloud(name)
     uri = _URI.match(name)
     if uri is not None and not os.path.exists(name):
         if uri.group(1) not in _DRIVERS:
@@ -56,6 +61,15 @@ def target_of(name: str) -> Target:
     if _is_proc(name):
         return Target(name, "proc")
     return Target(name, "path")
+
+
+def _cloud(name: str) -> Target:
+    if not name.removeprefix(CLOUD).strip():
+        raise UsageError(
+            f"{name}: no cloud is named; write openstack:NAME with a name from clouds.yaml, or "
+            "openstack:envvars for what the OS_* variables say"
+        )
+    return Target(name, "openstack")
 
 
 def _is_proc(name: str) -> bool:

@@ -43,6 +43,14 @@ class Assumptions(msgspec.Struct, frozen=True):
 
         return as_of(config, self.nova)
 
+    def node(self, item: Description) -> Node | None:
+        """What is kept of a compute node's configuration; None where it is of something else."""
+        if not isinstance(item, NovaConfig):
+            return None
+        from vnicaudit.audit.site import node_of  # loaded when there is a nova.conf
+
+        return node_of(self.configured(item))
+
     def seen(self, domain: Domain, host: HostConfig) -> HostConfig:
         """The host as one of its domains is judged by: with the versions that run this very
         domain, where they are known, and these assumptions over all."""
@@ -74,8 +82,9 @@ class Work(Protocol):
     def host(self, host: Host, uses: frozenset[str], target: str) -> Product | None:
         """Do it for one host, where there is something to do."""
 
-    def node(self, item: Description) -> Node | None:
-        """What is kept of a configuration to compare it with others, where they are compared."""
+    def node(self, item: Description, *, joins: bool) -> Node | None:
+        """What is kept of a configuration, to compare it with others where they are compared, or
+        to be joined with the servers of a cloud (``joins``)."""
 
     def site(self, nodes: Iterable[Node]) -> Iterator[Product]:
         """Compare what was kept, when all has been read."""
@@ -130,16 +139,17 @@ class AuditWork:
 
         return SiteJudge(self._rule_ids)
 
-    def node(self, item: Description) -> Node | None:
-        """What is compared of a configuration."""
-        if not isinstance(item, NovaConfig) or not self._site.has_rules:
+    def node(self, item: Description, *, joins: bool) -> Node | None:
+        """What is kept of a configuration."""
+        if not isinstance(item, NovaConfig) or not (joins or self._site.has_rules):
             return None
-        from vnicaudit.audit.site import node_of
-
-        return node_of(self._assumptions.configured(item))
+        return self._assumptions.node(item)
 
     def site(self, nodes: Iterable[Node]) -> Iterator[Audited]:
         """Findings on compute nodes that differ."""
+        nodes = tuple(nodes)
+        if not nodes or not self._site.has_rules:
+            return
         from vnicaudit.audit.site import compared
 
         for node, differences in compared(nodes):
@@ -192,8 +202,9 @@ class NicsWork:
     def host(self, host: Host, uses: frozenset[str], target: str) -> None:
         """A host's own facts are no NICs."""
 
-    def node(self, item: Description) -> None:
-        """Nothing is compared."""
+    def node(self, item: Description, *, joins: bool) -> Node | None:
+        """What is kept of a configuration for the servers of a cloud; nothing is compared."""
+        return self._assumptions.node(item) if joins else None
 
     def site(self, nodes: Iterable[Node]) -> Iterator[Domain]:
         """Nothing is compared."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import msgspec
 
 from vnicaudit.model.finding import SEVERITIES, Finding, NicRef
-from vnicaudit.model.report import RunEnd, TargetResult
+from vnicaudit.model.report import Audited, RunEnd, TargetResult
 from vnicaudit.reports.tally import SCOPE_WORD, Tally
 
 WORST_FIRST = tuple(reversed(SEVERITIES))
@@ -23,6 +23,14 @@ def nic_label(ref: NicRef) -> str:
     if ref.mac or ref.target_dev:
         words.append(ref.mac or ref.target_dev or "")
     return " ".join(["NIC", *words]) if words else ""
+
+
+def about_domain(audited: Audited) -> Iterator[str]:
+    """Who keeps a domain, what Nova calls it where that is another name, how many NICs it has."""
+    yield audited.owner
+    if audited.server not in ("", audited.subject):
+        yield f"server {audited.server}"
+    yield count(audited.nics, "NIC")
 
 
 def count(number: int, word: str) -> str:
@@ -62,6 +70,22 @@ def unread(target: TargetResult) -> Iterator[Unread]:
         yield Unread(target.target, f"{target.unread - len(target.errors):,} more were not read")
     if target.status != "ok" and not target.errors:
         yield Unread(target.target, target.error or "could not be read")
+
+
+def notes_of(target: TargetResult) -> Iterator[str]:
+    """What else is to be said of a target: ``openstack:prod: hosts are told to admins only``."""
+    for note in target.notes:
+        yield f"{target.target}: {note}"
+
+
+def calls_sentence(target: TargetResult) -> str:
+    """``openstack:prod: 14 API calls (compute 5, network 4)``, the most frequent first; empty
+    where none were counted."""
+    if not target.calls:
+        return ""
+    services = sorted(target.calls.items(), key=lambda item: (-item[1], item[0]))
+    parts = ", ".join(f"{service} {number:,}" for service, number in services)
+    return f"{target.target}: {count(sum(target.calls.values()), 'API call')} ({parts})"
 
 
 def skip_sentences(tally: Tally) -> Iterator[str]:

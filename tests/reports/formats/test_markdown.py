@@ -7,6 +7,7 @@ from markdown_it import MarkdownIt
 
 from tests.reports.samples import CLEAN, OK_END, WEB_01, finding, written
 from vnicaudit.model.finding import NicRef
+from vnicaudit.model.report import TargetResult
 
 NOVA = """\
 ### `instance-0000002a` (nova, 1 NIC)
@@ -50,6 +51,17 @@ def test_a_table_per_domain_and_the_end() -> None:
 def test_a_clean_run_is_one_sentence() -> None:
     text = written("markdown", stream=[CLEAN], end=OK_END)
     assert text == "## vnicaudit\n\n**No problems in 1 domain, 1 NIC**\n"
+
+
+def test_notes_stand_before_the_last_sentence() -> None:
+    target = TargetResult("openstack:prod", "ok", notes=("Nova 34", "<b>no</b> hosts"))
+    end = msgspec.structs.replace(OK_END, targets=(target,))
+    assert written("markdown", stream=[CLEAN], end=end) == (
+        "## vnicaudit\n\n<details><summary>Notes</summary>\n\n"
+        "* openstack:prod: Nova 34\n"
+        "* openstack:prod: \\<b\\>no\\</b\\> hosts\n"
+        "\n</details>\n\n**No problems in 1 domain, 1 NIC**\n"
+    )
 
 
 def test_a_hostile_name_makes_no_markup() -> None:

@@ -173,6 +173,58 @@ def test_only_the_first_reading_errors_are_shown_unless_asked() -> None:
     assert "  d/29.xml:1: not XML\n  d: 1,204 more were not read\n" in everything
 
 
+CLOUD_END = msgspec.structs.replace(
+    OK_END,
+    targets=(
+        TargetResult("nodes", "ok", notes=("nodes/a/nova.conf: not joined",)),
+        TargetResult(
+            "openstack:prod", "ok", None, 1, 1,
+            notes=("Nova 34", "as this user sees it:\x1b[2J hosts are told to admins only"),
+            calls={"compute": 1005, "image": 4, "identity": 1, "network": 4},
+        ),
+    ),
+)  # fmt: skip
+NOTES = """\
+Notes
+  nodes: nodes/a/nova.conf: not joined
+  openstack:prod: Nova 34
+  openstack:prod: as this user sees it:\\x1b[2J hosts are told to admins only
+"""
+CALLS = """\
+  openstack:prod: 1,014 API calls (compute 1,005, image 4, network 4, identity
+    1)
+"""
+
+
+def test_what_else_bears_on_it_is_said_at_the_end() -> None:
+    text = written("text", stream=[CLEAN], end=CLOUD_END)
+    assert text == f"{NOTES}\nNo problems in 1 domain, 1 NIC\n"
+
+
+def test_verbose_counts_the_calls_of_each_service() -> None:
+    text = written("text", Options(verbose=True), stream=[], end=CLOUD_END)
+    assert text.startswith(f"{NOTES}{CALLS}\n")
+
+
+def test_quiet_says_neither() -> None:
+    assert written("text", Options(quiet=True), stream=[], end=CLOUD_END) == ""
+
+
+SERVER = Audited("openstack:prod", "web", "3b2bb8cc-9a31-4a4b-a26c-1a7d0a5c8e01", "nova", nics=1,
+                 findings=(finding(fix=""),), server="web")  # fmt: skip
+
+
+def test_a_server_is_told_from_others_of_its_name() -> None:
+    text = written("text", stream=[SERVER], end=OK_END)
+    assert text.startswith("web  nova, 1 NIC, 3b2bb8cc-9a31-4a4b-a26c-1a7d0a5c8e01\n")
+
+
+def test_a_domain_that_is_a_server_has_both_names() -> None:
+    domain = msgspec.structs.replace(SERVER, target="qemu:///system", subject="instance-00000001")
+    text = written("text", stream=[domain], end=OK_END)
+    assert text.startswith("instance-00000001  nova, server web, 1 NIC\n")
+
+
 def test_rules_that_lack_the_same_thing_share_a_sentence() -> None:
     ref = NicRef("a", None, None, 0)
     skipped = tuple(Skipped(rule, ref, "a live libvirt connection") for rule in ("VNIC2", "VNIC1"))

@@ -8,6 +8,7 @@ from vnicaudit.model.finding import Change, NicRef
 from vnicaudit.model.plan import (
     GOALS,
     MODES,
+    CloudPart,
     GuestView,
     Left,
     Loss,
@@ -34,6 +35,20 @@ GUEST = st.builds(
     GuestView, MAYBE, MAYBE, MAYBE, MAYBE, st.builds(Naming, MAYBE, MAYBE, TEXT), _some(TEXT),
     _some(TEXT), _some(st.builds(Snippet, TEXT, TEXT, TEXT)),
 )  # fmt: skip
+# names of properties: as they are, since two that differ in what JSON has no form for become one
+_VALUES = st.dictionaries(st.text("hw_:\n|`\x1b", max_size=4), MAYBE, max_size=2)
+CLOUD = st.builds(
+    CloudPart,
+    object=st.sampled_from(("server", "image", "flavor")),
+    properties=_VALUES,
+    old=_VALUES,
+    project=TEXT,
+    host=MAYBE,
+    zone=TEXT,
+    groups=_some(TEXT),
+    macs=_some(TEXT),
+    new_name=TEXT,
+)
 STEP = st.builds(
     Step,
     id=TEXT,
@@ -58,7 +73,11 @@ STEP = st.builds(
     notes=_some(TEXT),
     file=MAYBE,
     place=MAYBE,
+    cloud=st.none() | CLOUD,
 )
+LEFT = st.builds(
+    Left, NIC, TEXT, _some(TEXT), TEXT, st.sampled_from(("nic", "server", "image", "flavor")), TEXT
+)  # fmt: skip
 PLANS = st.builds(
     Plan,
     TEXT,
@@ -67,6 +86,7 @@ PLANS = st.builds(
     st.sampled_from(GOALS),
     _some(TEXT),
     st.lists(STEP, max_size=3, unique_by=lambda step: step.id).map(tuple),
-    _some(st.builds(Left, NIC, TEXT, _some(TEXT), TEXT)),
+    _some(LEFT),
+    _some(TEXT),
     _some(TEXT),
 )

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from tests.reports.runs.records import RECORDS
 from tests.reports.runs.samples import APPLY, BACK, BROKEN, DB, RUNS
-from vnicaudit.model.runs import RunRecord
+from vnicaudit.model.runs import RunRecord, UnitKind
 from vnicaudit.reports.paint import Paint
 from vnicaudit.reports.runs.text import counts, render, render_one
 from vnicaudit.reports.wrap import width_of
@@ -99,6 +99,15 @@ def test_verbose_names_steps_and_uuids() -> None:
 
 def test_a_run_that_reached_nothing() -> None:
     assert counts(()) == "0 domains"
+
+
+def test_what_a_cloud_has_is_counted_by_its_kind() -> None:
+    unit = APPLY.steps[0]
+    kinds: tuple[UnitKind, ...] = ("image", "server", "server", "file", "flavor")
+    units = [replace(unit, kind=kind) for kind in kinds]
+    assert counts(units) == "2 servers, 1 image, 1 flavor, 1 domain: 5 applied"
+    run = replace(APPLY, steps=(replace(unit, kind="image", macs=(), checks=(), downtime=None),))
+    assert "\n  applied      image mail-01\n\n1 image: 1 applied\n" in one(run, Options(width=90))
 
 
 def test_colour_adds_nothing_but_colour() -> None:

@@ -12,6 +12,7 @@ from vnicaudit.audit.effective.model import resolve_model
 from vnicaudit.audit.effective.queues import resolve_queues
 from vnicaudit.audit.effective.refused import is_refused, is_refused_assigned
 from vnicaudit.audit.effective.rings import resolve_rx, resolve_tx
+from vnicaudit.audit.effective.server import resolve_server
 from vnicaudit.audit.effective.unjudged import assigned, foreign, is_assigned
 from vnicaudit.audit.effective.vhost import opens_vhost_net, resolve_vhost
 from vnicaudit.model.backends import TAP_TYPES
@@ -32,6 +33,8 @@ def resolve(
         return resolve_manifest(nic, domain, domain.manifest)
     if domain.type not in QEMU_DOMAINS:
         return foreign(nic, domain)
+    if domain.form == "server" and domain.server is not None:
+        return resolve_server(nic, domain, domain.server, host)
     given = Given(nic, domain, host, running)
     model = resolve_model(given)
     name = model.value.effective

@@ -9,11 +9,12 @@ from vnicaudit.model.report import Audited, RunEnd, RunInfo
 from vnicaudit.reports.safe import markdown, markdown_code
 from vnicaudit.reports.tally import Tally
 from vnicaudit.reports.wording import (
+    about_domain,
     accepted_sentence,
     closing,
-    count,
     fix_label,
     message_of,
+    notes_of,
     skip_sentences,
     unread,
 )
@@ -45,7 +46,7 @@ class _Markdown:
         rows.extend(map(_crash, audited.crashed))
         if not rows:
             return ""
-        about = f"{audited.owner}, {count(audited.nics, 'NIC')}"
+        about = ", ".join(about_domain(audited))
         note = markdown(about if audited.scope == "domain" else audited.scope)
         return f"### {markdown_code(audited.subject)} ({note})\n\n{_TABLE}{''.join(rows)}\n"
 
@@ -60,6 +61,11 @@ class _Markdown:
         if sentences:
             yield "<details><summary>Not judged</summary>\n\n"
             yield from (f"* {markdown(sentence)}\n" for sentence in sentences)
+            yield "\n</details>\n\n"
+        notes = [note for target in end.targets for note in notes_of(target)]
+        if notes:
+            yield "<details><summary>Notes</summary>\n\n"
+            yield from (f"* {markdown(note)}\n" for note in notes)
             yield "\n</details>\n\n"
         if accepted := accepted_sentence(end):
             yield f"{markdown(accepted)}\n\n"

@@ -11,11 +11,13 @@ from vnicaudit.reports.safe import safe
 from vnicaudit.reports.tally import Tally
 from vnicaudit.reports.wording import (
     WORST_FIRST,
+    about_domain,
     accepted_sentence,
+    calls_sentence,
     closing,
-    count,
     fixed_sentence,
     is_clean,
+    notes_of,
     skip_sentences,
     unread,
 )
@@ -26,6 +28,9 @@ FORMAT = "text"
 SUMMARY = "for people: by domain, then a summary by rule"
 
 _SHOWN_ERRORS = 20
+_NAMES_REPEAT = "openstack:"
+"""How targets begin where many domains may have one name, and the UUID is what tells them apart."""
+
 _WHAT = {
     "config": "configuration", "image": "image", "flavor": "flavor", "preference": "preference",
     "site": "compute node",
@@ -62,6 +67,7 @@ class _Text:
             return
         yield from self._by_rule()
         yield from self._not_judged()
+        yield from self._notes(end)
         if accepted := accepted_sentence(end):
             yield wrap(accepted, self._width, "", "  ")
         if fixed := fixed_sentence(end):
@@ -128,13 +134,23 @@ class _Text:
             yield wrap(sentence, self._width, "  ", "    ")
         yield "\n"
 
+    def _notes(self, end: RunEnd) -> Iterator[str]:
+        notes = [note for target in end.targets for note in notes_of(target)]
+        if self._options.verbose:
+            notes.extend(filter(None, map(calls_sentence, end.targets)))
+        if not notes:
+            return
+        yield self._paint("name", "Notes") + "\n"
+        for note in notes:
+            yield wrap(safe(note), self._width, "  ", "    ")
+        yield "\n"
+
 
 def _about(audited: Audited, *, verbose: bool) -> Iterator[str]:
     """What stands behind the name in the header line."""
     if audited.scope == "domain":
-        yield audited.owner
-        yield count(audited.nics, "NIC")
-        if verbose and audited.uuid:
+        yield from about_domain(audited)
+        if audited.uuid and (verbose or audited.target.startswith(_NAMES_REPEAT)):
             yield audited.uuid
     else:
         yield "host" if audited.scope == "host" else f"{audited.owner}, {_WHAT[audited.scope]}"

@@ -111,9 +111,15 @@ def _about(domain: Domain) -> Iterator[str]:
     """What stands behind the name: owner, platform, size, state."""
     declared = domain.declared
     yield declared.owner
+    if domain.cloud is not None and domain.cloud.name != domain.name:
+        yield f"server {domain.cloud.name}"
     platform = " ".join(filter(None, (declared.type, declared.arch, declared.machine)))
     yield platform
     if declared.vcpus is not None:
         yield count(declared.vcpus, "vCPU")
     if domain.state is not None and domain.state.active is not None:
         yield "running" if domain.state.active else "shut off"
+    if declared.form == "server" and declared.server is not None and declared.server.status:
+        yield declared.server.status
+    if declared.form == "server" and domain.cloud is not None and domain.cloud.host:
+        yield f"on {domain.cloud.host}"

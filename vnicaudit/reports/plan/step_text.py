@@ -26,6 +26,16 @@ def state_of(step: Step) -> str:
     return _safety(step.safe)
 
 
+def about_label(step: Step) -> str:
+    """Which NICs it is about; of an image or a flavor, of what kind it is."""
+    part = step.cloud
+    if part is None or step.nic.index is not None:
+        return nic_label(step.nic)
+    if part.object != "server":
+        return f"new flavor {part.new_name}" if part.new_name else part.object
+    return f"NIC{'s' * (len(part.macs) != 1)} {' '.join(part.macs)}" if part.macs else "server"
+
+
 class StepText:
     """Renders steps for one terminal. What is to be copied (the diff, commands, snippets) is not
     wrapped."""
@@ -63,7 +73,7 @@ class StepText:
 
     def _head(self, step: Step) -> str:
         state = state_of(step)
-        words = [step.id, nic_label(step.nic), f"to {step.to}", ", ".join(step.rules)]
+        words = [step.id, about_label(step), f"to {step.to}", ", ".join(step.rules)]
         pieces = [Piece(state, self._paint(_STYLES[state], state))]
         pieces.extend(Piece(word, word) for word in map(safe, words) if word)
         return fold(pieces, self._width, _HEAD, _BODY, "  ")
@@ -107,7 +117,9 @@ class StepText:
             yield self._said("guest", note)
 
     def _route(self, step: Step) -> Iterator[str]:
-        if step.route:
+        if step.route and step.cloud is not None:
+            yield self._said("route", "this is done by hand, in this order")
+        elif step.route:
             order = "do this there, in this order"
             yield self._said("route", f"{step.owner} keeps the definition: {order}")
         for number, part in enumerate(step.route, 1):

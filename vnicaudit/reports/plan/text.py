@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from vnicaudit.model.finding import NicRef
-from vnicaudit.model.plan import Left, Plan, Step
+from vnicaudit.model.plan import CloudPart, Left, Plan, Step
 from vnicaudit.reports.paint import Paint
 from vnicaudit.reports.plan.step_text import StepText, state_of
 from vnicaudit.reports.safe import safe
@@ -26,17 +26,19 @@ def render(plan: Plan, options: Options, paint: Paint) -> Iterator[str]:
     text = _PlanText(plan, options, paint)
     yield from text.steps()
     yield from text.left()
+    yield from text.notes()
     yield from text.errors()
     if not options.quiet:
         yield text.closing()
 
 
 def summary(plan: Plan) -> str:
-    """``12 steps on 9 domains: 8 safe, 4 unsafe, 2 blocked; 3 NICs left``. A blocked step is safe
-    or unsafe as well; one that is for the owner to do is counted apart."""
+    """``12 steps on 9 domains: 8 safe, 4 unsafe, 2 blocked; 3 NICs left``, of a cloud ``on 1 image
+    and 9 servers``. A blocked step is safe or unsafe as well; one that is for the owner to do is
+    counted apart."""
     parts = [_steps(plan) if plan.steps else "Nothing to change"]
     if plan.left:
-        parts.append(f"{count(len(plan.left), 'NIC')} left")
+        parts.append(f"{_lefts(plan.left)} left")
     if plan.errors:
         parts.append(f"{count(len(plan.errors), 'error')} while reading")
     return "; ".join(parts)
@@ -47,8 +49,23 @@ def _steps(plan: Plan) -> str:
     states["blocked"] = sum(state_of(step) == "blocked" for step in plan.steps)
     states["for the owner to do"] = sum(bool(step.route) for step in plan.steps)
     counts = ", ".join(f"{number:,} {state}" for state, number in states.items() if number)
-    domains = len({_key(step) for step in plan.steps})
-    return f"{count(len(plan.steps), 'step')} on {count(domains, 'domain')}: {counts}"
+    return f"{count(len(plan.steps), 'step')} on {_objects(plan.steps)}: {counts}"
+
+
+def _objects(steps: Iterable[Step]) -> str:
+    """``9 domains``, ``1 image and 12 servers``."""
+    found = {_key(step): "domain" if step.cloud is None else step.cloud.object for step in steps}
+    return _listed(Counter(found.values()))
+
+
+def _lefts(left: Iterable[Left]) -> str:
+    """``3 NICs``, ``1 image and 2 servers``."""
+    return _listed(Counter("NIC" if one.object == "nic" else one.object for one in left))
+
+
+def _listed(numbers: Counter[str]) -> str:
+    *most, last = [count(number, word) for word, number in numbers.items()]
+    return f"{', '.join(most)} and {last}" if most else last
 
 
 class _PlanText:
@@ -70,7 +87,7 @@ class _PlanText:
                 yield "\n"
 
     def left(self) -> Iterator[str]:
-        """How many NICs were left out for each reason, the most frequent first."""
+        """How many were left out for each reason, the most frequent first."""
         if not self._plan.left:
             return
         yield self._title("Left out", "" if self._verbose else "--verbose names each")
@@ -78,10 +95,17 @@ class _PlanText:
         for left in self._plan.left:
             by_reason.setdefault(left.reason, []).append(left)
         for reason, group in sorted(by_reason.items(), key=lambda item: -len(item[1])):
-            about = f"{count(len(group), 'NIC')}: {safe(reason)}"
+            about = f"{_lefts(group)}: {safe(reason)}"
             yield wrap(about, self._width, "  ", "    ")
             yield from map(self._one_left, group if self._verbose else ())
         yield "\n"
+
+    def notes(self) -> Iterator[str]:
+        """What else to know of the targets."""
+        for note in self._plan.notes:
+            yield wrap(f"note: {safe(note)}", self._width, "", "  ")
+        if self._plan.notes:
+            yield "\n"
 
     def errors(self) -> Iterator[str]:
         """What could not be read."""
@@ -139,13 +163,29 @@ def _about(steps: list[Step], *, verbose: bool) -> Iterator[str]:
     """What stands behind the domain's name, with what its steps do not agree on twice."""
     for step in steps:
         yield step.owner
-        if step.file is None:
+        if step.cloud is not None:
+            yield from _in_cloud(step, step.cloud)
+        elif step.file is None:
             yield "running" if step.running else "shut off"
         elif step.file != step.target:
             yield step.file
-        yield f"readiness: {step.readiness}"
-        if verbose and step.nic.uuid:
+        if step.cloud is None or step.cloud.object != "flavor":
+            yield f"readiness: {step.readiness}"
+        if verbose and step.nic.uuid and step.cloud is None:
             yield step.nic.uuid
+
+
+def _in_cloud(step: Step, part: CloudPart) -> Iterator[str]:
+    """What it is, whose, and where."""
+    yield part.object
+    if part.object == "server":
+        yield "running" if step.running else "off"
+    if part.project:
+        yield f"project {part.project}"
+    if part.host:
+        yield f"on {part.host}"
+    if step.nic.uuid:
+        yield step.nic.uuid
 
 
 def _unique(words: Iterable[str]) -> list[str]:

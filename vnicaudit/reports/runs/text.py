@@ -20,6 +20,10 @@ _STYLES = {
     "failed": "bad", "unfinished": "bad",
     "not-reached": "quiet",
 }  # fmt: skip
+_WORDS = {"file": "domain"}
+"""What a kind of unit is counted as: a file holds a domain."""
+_NAMED = ("image", "flavor")
+"""Kinds that a name does not tell by itself."""
 _DIGITS = 12
 """Of a digest, in the list; the run's own page has all of it."""
 
@@ -49,10 +53,12 @@ def render_one(run: RunRecord, options: Options, paint: Paint) -> Iterator[str]:
 
 
 def counts(units: Iterable[UnitRun]) -> str:
-    """``9 domains: 8 applied, 1 refused``."""
+    """``9 domains: 8 applied, 1 refused``; ``2 servers, 1 image: 3 applied``."""
+    units = tuple(units)
     found = Counter(unit.outcome for unit in units)
     parts = ", ".join(f"{found[name]:,} {name}" for name in _OUTCOMES if found[name])
-    total = count(sum(found.values()), "domain")
+    kinds = Counter(_WORDS.get(unit.kind, unit.kind) for unit in units) or {"domain": 0}
+    total = ", ".join(count(number, kind) for kind, number in sorted(kinds.items(), reverse=True))
     return f"{total}: {parts}" if parts else total
 
 
@@ -109,7 +115,8 @@ def _by_target(units: Iterable[UnitRun]) -> dict[str, list[UnitRun]]:
 
 
 def _unit(unit: UnitRun, options: Options, paint: Paint) -> Iterator[str]:
-    words = [unit.name, ", ".join(filter(None, unit.macs))]
+    name = f"{unit.kind} {unit.name}" if unit.kind in _NAMED else unit.name
+    words = [name, ", ".join(filter(None, unit.macs))]
     if unit.downtime is not None:
         words.append(f"down for {unit.downtime:.1f} s")
     if options.verbose:

@@ -1,23 +1,18 @@
-"""One NIC, layer by layer: who declares what, what wins, and why."""
+"""Every place that has a say in one NIC, and what each says."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 import msgspec
 
-from vnicaudit.audit.engine import Engine
-from vnicaudit.audit.rows import row
-from vnicaudit.audit.suppressions import Usage
-from vnicaudit.audit.work import Assumptions, AuditWork
-from vnicaudit.model.description import Description
+from vnicaudit.audit.explain.openstack import nova_layers, without_definition
 from vnicaudit.model.domain import Domain, StagedNic
 from vnicaudit.model.effective import Effective
-from vnicaudit.model.host import Host, HostConfig
+from vnicaudit.model.host import HostConfig
 from vnicaudit.model.kubevirt import Manifest
 from vnicaudit.model.nic import Nic
-from vnicaudit.model.report import Audited, Explanation, Layer, LayerFact
-from vnicaudit.model.site import Node
+from vnicaudit.model.report import Layer, LayerFact
 
 _FACTS = ("model", "driver_name", "queues", "rx_queue_size", "tx_queue_size")
 """Declared fields that decide the five effective facts, in the order they are shown."""
@@ -25,92 +20,36 @@ _FACTS = ("model", "driver_name", "queues", "rx_queue_size", "tx_queue_size")
 _EFFECTIVE = {"driver_name": "vhost"}
 """Declared field -> effective fact, where the names differ."""
 
-
-class ExplainWork:
-    """Looks for the wanted NICs among everything read, and explains each.
-
-    ``wanted`` is a MAC address or an index; ``domain`` a name or UUID, or None for any.
-    ``found`` fills up while the targets are read.
-    """
-
-    products: type[Audited] | type[Domain] = Audited
-
-    def __init__(
-        self, judge: AuditWork, assumptions: Assumptions, wanted: str, domain: str | None
-    ) -> None:
-        self._judge = judge
-        self._assumptions = assumptions
-        self._engine = Engine(())
-        self._wanted = {wanted, wanted.lower().replace("-", ":")}
-        self._domain = domain
-        self.found: list[Explanation] = []
-
-    def domain(self, domain: Domain, host: HostConfig, target: str) -> Audited:
-        """Explain the NICs of this domain that are wanted."""
-        if self._domain is None or self._domain in (domain.name, domain.uuid):
-            for nic in domain.nics:
-                if self._wanted & {nic.mac, str(nic.index), nic.target_dev}:
-                    self.found.append(self._explained(domain, nic, host, target))
-        return Audited(target, domain.name)
-
-    def description(self, item: Description, target: str) -> None:
-        """What is no domain has no NICs."""
-
-    def host(self, host: Host, uses: frozenset[str], target: str) -> None:
-        """A host's own facts are shown with each NIC."""
-
-    def node(self, item: Description) -> None:
-        """Nothing is compared."""
-
-    def site(self, nodes: Iterable[Node]) -> Iterator[Audited]:
-        """Nothing is compared."""
-        del nodes
-        return iter(())
-
-    def usage(self) -> Usage:
-        """What the judging so far knows of the settings' suppressions."""
-        return self._judge.usage()
-
-    def _explained(self, domain: Domain, nic: Nic, host: HostConfig, target: str) -> Explanation:
-        seen = self._assumptions.seen(domain, host)
-        effective = self._engine.effective(nic, domain, seen)
-        audited = self._judge.domain(domain, host, target)
-        return Explanation(
-            nic=row(domain, msgspec.structs.replace(nic, effective=effective)),
-            layers=tuple(layers(domain, nic, seen, effective)),
-            findings=tuple(f for f in audited.findings if f.nic.index in (nic.index, None)),
-            suppressed=tuple(
-                s for s in audited.suppressed if s.finding.nic.index in (nic.index, None)
-            ),
-            skipped=tuple(s for s in audited.skipped if s.nic.index in (nic.index, None)),
-            crashed=tuple(c for c in audited.crashed if c.nic.index in (nic.index, None)),
-        )
+_FORMS = {
+    "raw": "Definition (as written)",
+    "dump": "Persistent definition",
+    "live": "Live definition",
+    "qemu": "QEMU's arguments, as a definition",
+    "manifest": "Manifest",
+    "terraform": "Terraform resource",
+}
 
 
 def layers(domain: Domain, nic: Nic, host: HostConfig, effective: Effective) -> Iterator[Layer]:
     """Every place that has a say, the one furthest from the guest first."""
-    yield _definition(domain, nic, effective)
+    yield from nova_layers(domain, nic, effective)
+    if domain.declared.form == "server":
+        yield without_definition(domain)
+    else:
+        yield _definition(domain, nic, effective)
     staged = next((change for change in domain.staged if change.mac == nic.mac), None)
     if staged is not None:
         yield _persistent(staged)
     manifest = domain.declared.manifest
     if manifest is not None and manifest.preference is not None:
         yield _preference(manifest)
-    if manifest is None and nic.declared.type == "network":
+    if domain.declared.form not in ("manifest", "server") and nic.declared.type == "network":
         yield _network(nic)
     yield _qemu(domain, nic, effective)
     yield _host(host)
 
 
 def _definition(domain: Domain, nic: Nic, effective: Effective) -> Layer:
-    name = {
-        "raw": "Definition (as written)",
-        "dump": "Persistent definition",
-        "live": "Live definition",
-        "qemu": "QEMU's arguments, as a definition",
-        "manifest": "Manifest",
-        "terraform": "Terraform resource",
-    }[domain.declared.form]
     facts = [LayerFact("type", nic.declared.type)]
     if nic.wiring is not None:
         facts = [LayerFact("wiring", nic.wiring)]
@@ -129,7 +68,7 @@ def _definition(domain: Domain, nic: Nic, effective: Effective) -> Layer:
         LayerFact(field, text, note="libvirt refuses this value")
         for field, text in nic.declared.invalid
     )
-    return Layer(name, str(nic.location), tuple(facts))
+    return Layer(_FORMS[domain.declared.form], str(nic.location), tuple(facts))
 
 
 def _preference(manifest: Manifest) -> Layer:

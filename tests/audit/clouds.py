@@ -1,0 +1,180 @@
+"""A cloud without its API: servers as the reader of ``vnicaudit/platforms/openstack`` gives them,
+and a module in its place."""
+
+from __future__ import annotations
+
+import datetime
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from types import ModuleType
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from vnicaudit.audit.options import RunOptions
+from vnicaudit.audit.run import Run
+from vnicaudit.audit.suppression import Suppression
+from vnicaudit.audit.suppressions import Suppressor
+from vnicaudit.audit.work import Assumptions, AuditWork, NicsWork, Work
+from vnicaudit.model.domain import Domain, DomainConfig
+from vnicaudit.model.finding import Finding
+from vnicaudit.model.hypervisors import KVM_OR_QEMU
+from vnicaudit.model.location import Location
+from vnicaudit.model.nic import Nic, NicConfig
+from vnicaudit.model.openstack import Flavor, Image, Property
+from vnicaudit.model.report import Audited, ReadError
+from vnicaudit.model.server import Kept, PortBinding, ServerConfig, ServerRef
+
+TARGET = "openstack:prod"
+UUID = "6e1f1c2e-6a0f-4d53-a1f2-0d8f3f0a4a{:02x}"
+MAC = "fa:16:3e:00:00:{:02x}"
+PLACE = Location(TARGET)
+PLAIN_PORT = PortBinding("normal", "ovs", "system", hybrid=False)
+
+CloudItem = Domain | Image | Flavor | ReadError
+
+
+def image(name: str = "jammy", **properties: str) -> Image:
+    """An image as Glance has it."""
+    return Image(
+        TARGET,
+        name,
+        Location(TARGET, None, None, f"images/{name}"),
+        tuple(Property(key, value, PLACE) for key, value in properties.items()),
+        complete=True,
+        disk_format="qcow2",
+        id=f"image-{name}",
+        servers=1,
+    )
+
+
+def flavor(name: str = "m1.small", vcpus: int = 1, **specs: str) -> Flavor:
+    """A flavor; of its extra specs ``hw_`` stands for ``hw:``."""
+    return Flavor(
+        TARGET,
+        name,
+        Location(TARGET, None, None, f"flavors/{name}"),
+        tuple(Property(key.replace("hw_", "hw:", 1), value, PLACE) for key, value in specs.items()),
+        complete=True,
+        vcpus=vcpus,
+        id=name,
+        servers=1,
+    )
+
+
+def config(kept_by: Kept = "api", **kept: str) -> ServerConfig:
+    """What Nova keeps of a server."""
+    properties = tuple(sorted(kept.items()))
+    return ServerConfig("ACTIVE", properties, kept_by, image(), "there", flavor())
+
+
+def port(model: str | None = "virtio", **more: Any) -> NicConfig:
+    """A port on a tap, as it will be wired."""
+    facts = {"type": "ethernet", "actual_type": "ethernet", "model": model} | more
+    return NicConfig(**facts)
+
+
+def server(
+    number: int = 1,
+    *ports: NicConfig,
+    kept: ServerConfig | None = None,
+    host: str | None = "cmp1",
+    name: str | None = None,
+) -> Domain:
+    """A server with these ports (one with virtio by default)."""
+    ports = ports or (port(),)
+    uuid = UUID.format(number)
+    place = Location(TARGET, None, None, f"servers/{uuid}")
+    kept = replace(
+        kept or config(hw_vif_model=ports[0].model or ""), bindings=(PLAIN_PORT,) * len(ports)
+    )
+    declared = DomainConfig(
+        type=KVM_OR_QEMU,
+        vcpus=1 if kept.flavor is None else kept.flavor.vcpus,
+        owner="nova",
+        form="server",
+        readiness="ready",
+        nics=len(ports),
+        server=kept,
+    )
+    nics = tuple(
+        Nic(
+            index,
+            declared_port,
+            replace(place, xpath=f"{place.xpath}/ports/port-{number}-{index}"),
+            MAC.format(number * 16 + index),
+            f"port-{number}-{index}",
+        )
+        for index, declared_port in enumerate(ports)
+    )
+    known = ServerRef(
+        uuid, name or f"web-{number}", "project-1", host, f"instance-{number:08x}", target=TARGET
+    )
+    return Domain(known.name, declared, place, nics, uuid, cloud=known)
+
+
+class FakeCloud:
+    """Stands for :mod:`vnicaudit.platforms.openstack.read`: the clouds there are, and who asked."""
+
+    def __init__(self) -> None:
+        self.clouds: dict[str, Sequence[CloudItem]] = {}
+        self.notes: tuple[str, ...] = ()
+        self.calls: dict[str, int] = {}
+        self.failure: Exception | None = None
+        self.asked: list[tuple[str, float]] = []
+
+    def read(self, cloud: str, *, deadline: float) -> FakeReading:
+        """As the reader does; ``failure`` comes after the items."""
+        self.asked.append((cloud, deadline))
+        return FakeReading(self, self.clouds[cloud])
+
+
+class FakeReading:
+    """``notes`` and ``calls`` are there when ``items`` have ended, and not before."""
+
+    def __init__(self, cloud: FakeCloud, items: Iterable[CloudItem]) -> None:
+        self._cloud = cloud
+        self.notes: tuple[str, ...] = ()
+        self.calls: dict[str, int] = {}
+        self.items = self._items(items)
+
+    def _items(self, items: Iterable[CloudItem]) -> Iterator[CloudItem]:
+        yield from items
+        if self._cloud.failure is not None:
+            raise self._cloud.failure
+        self.notes, self.calls = self._cloud.notes, self._cloud.calls
+
+
+def put_in_place(monkeypatch: pytest.MonkeyPatch) -> FakeCloud:
+    """A fake in the reader's place, with one cloud, ``prod``, in which nothing is."""
+    fake = FakeCloud()
+    fake.clouds["prod"] = ()
+    for name, function in (("read", fake.read), ("binding", None)):
+        module = ModuleType(name)
+        module.read = function  # type: ignore[attr-defined]
+        monkeypatch.setitem(sys.modules, f"vnicaudit.platforms.openstack.{name}", module)
+    return fake
+
+
+def audit_work(*rules: str, suppress: tuple[Suppression, ...] = ()) -> AuditWork:
+    """Judging by these rules."""
+    suppressor = Suppressor(suppress, datetime.date(2026, 11, 21), rules)
+    return AuditWork(rules, Assumptions(), suppressor, {})
+
+
+def run_of(work: Work) -> Run:
+    """A run in this process alone."""
+    return Run(work, RunOptions(jobs=1))
+
+
+def resolved(*names: str) -> list[Domain]:
+    """Every domain of these targets, in the order in which they come."""
+    return [
+        item for item in run_of(NicsWork(Assumptions())).items(names) if isinstance(item, Domain)
+    ]
+
+
+def findings(items: Iterable[object]) -> list[Finding]:
+    """All findings of what was audited."""
+    return [finding for item in items if isinstance(item, Audited) for finding in item.findings]

@@ -1,0 +1,249 @@
+"""Servers in the engine: which rules judge them, how often, and what their fixes and suppressions
+are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from msgspec.structs import replace
+
+import vnicaudit.rules
+from tests.audit.clouds import (
+    MAC,
+    PLACE,
+    TARGET,
+    UUID,
+    audit_work,
+    config,
+    image,
+    port,
+    server,
+)
+from vnicaudit.audit import catalogue
+from vnicaudit.audit.catalogue import MANIFESTS, SERVERS, LoadedRule, RuleSet, info
+from vnicaudit.audit.engine import Engine
+from vnicaudit.audit.fixes_nova import naming_image, server_text
+from vnicaudit.audit.suppression import Suppression
+from vnicaudit.model.domain import Domain
+from vnicaudit.model.finding import Change
+from vnicaudit.model.host import HostConfig
+from vnicaudit.model.location import Location
+from vnicaudit.model.rule import Problem, Subject
+from vnicaudit.model.server import NovaVersions
+
+SETTINGS = Location("vnicaudit.toml", "vnicaudit.toml", 1)
+
+
+class TestRules:
+    def test_only_those_that_say_so_judge_servers(self) -> None:
+        rules = RuleSet(["VNIC001", "VNIC020"])
+        assert [rule.id for rule in rules.of("nic")] == ["VNIC001", "VNIC020"]
+        assert [rule.id for rule in rules.of("nic", "live")] == ["VNIC001", "VNIC020"]
+        assert [rule.id for rule in rules.of("nic", "server")] == ["VNIC001"]
+        assert rules.of("nic", "manifest") == []
+
+    @pytest.mark.parametrize(
+        ("text", "found"),
+        [
+            (b"", {"nic"}),
+            (b"SERVERS = True\n", {"nic", SERVERS}),
+            (b"MANIFESTS = True\nSERVERS = True\n", {"nic", MANIFESTS, SERVERS}),
+            (b'"""\n    SERVERS = True\n"""\n', {"nic"}),
+        ],
+    )
+    def test_a_module_says_so_in_a_line_of_its_own(
+        self, text: bytes, found: set[str], tmp_path: object, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        path = f"{tmp_path}/vnic999.py"
+        with open(path, "wb") as stream:
+            stream.write(b'NAME = "x"\nSCOPE: Scope = "nic"\n' + text)
+        monkeypatch.setattr(vnicaudit.rules, "__path__", [str(tmp_path)])
+        assert catalogue.judges.__wrapped__("VNIC999") == found
+
+    def test_the_catalogue_says_so(self) -> None:
+        assert SERVERS in info("VNIC001").judges
+        assert SERVERS not in info("VNIC020").judges
+
+
+def counting(asked: list[Subject]) -> LoadedRule:
+    """A rule that notes what it is asked about."""
+
+    def check(subject: Subject) -> Iterator[Problem]:
+        asked.append(subject)
+        yield Problem("it is so")
+
+    return LoadedRule("VNIC999", "n", "low", "nic", (), lambda _subject: True, check)
+
+
+def test_a_thousand_servers_of_one_image_get_one_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Subject] = []
+    engine = Engine(())
+    monkeypatch.setattr(
+        RuleSet,
+        "of",
+        lambda _self, scope, _form="": [counting(asked)] if scope == "nic" else [],
+    )
+    found = [
+        finding
+        for number in range(1000)
+        for finding in engine.audit_domain(many(number), HostConfig(), TARGET).findings
+    ]
+    assert len(asked) == 2, "one for each of their two ports"
+    assert len({finding.fingerprint for finding in found}) == 2000
+    assert {finding.nic.domain for finding in found} == {f"vm-{number}" for number in range(1000)}
+
+
+def many(number: int) -> Domain:
+    """One of many servers that are alike in all but who they are."""
+    one = server(1, port(), port(mtu=1450), kept=config(hw_vif_model="virtio"))
+    uuid = f"00000000-0000-4000-8000-{number:012x}"
+    nics = tuple(
+        replace(nic, mac=f"fa:16:3e:{index:02x}:{number >> 8:02x}:{number & 255:02x}")
+        for index, nic in enumerate(one.nics)
+    )
+    return replace(one, name=f"vm-{number}", uuid=uuid, nics=nics)
+
+
+MODEL = Change("model", "rtl8139", "virtio", safe=True)
+FOR_NEW = " For new servers: openstack image set --property hw_vif_model=virtio image-jammy."
+
+
+def fix_of(domain: Domain) -> str:
+    """What VNIC001 proposes."""
+    (finding,) = Engine(["VNIC001"]).audit_domain(domain, HostConfig(), TARGET).findings
+    return finding.fix
+
+
+class TestFixes:
+    def test_commands_name_the_server_its_image_and_its_cloud(self) -> None:
+        uuid = UUID.format(1)
+        assert fix_of(server(1, port("rtl8139"))).startswith(
+            f"openstack server stop {uuid}; on a controller (Nova 25.0 or later) nova-manage "
+            f"image_property set {uuid} --property hw_vif_model=virtio; openstack server start "
+            f"{uuid}. Or vnicaudit plan openstack:prod.{FOR_NEW}"
+        )
+
+    @pytest.mark.parametrize("state", ["gone", "volume"])
+    def test_no_image_is_changed_that_is_not_there(self, state: str) -> None:
+        kept = replace(config(), image=None, image_state=state)
+        assert "For new servers" not in fix_of(server(1, port("rtl8139"), kept=kept))
+
+    def test_nor_one_that_is_right(self) -> None:
+        kept = replace(config(), image=image(hw_vif_model="virtio"))
+        assert "For new servers" not in fix_of(server(1, port("rtl8139"), kept=kept))
+
+    def test_a_nova_that_cannot_change_it(self) -> None:
+        kept = replace(config(), nova=NovaVersions("2.88", 23, 24))
+        assert fix_of(server(1, port("rtl8139"), kept=kept)) == (
+            "This Nova (24.0 or older) cannot change it for a server that exists: only servers "
+            f"made anew get what their image says.{FOR_NEW}"
+        )
+
+    def test_a_nova_that_surely_can(self) -> None:
+        kept = replace(config(), nova=NovaVersions("2.104", 34, 34))
+        assert "; on a controller nova-manage" in fix_of(server(1, port("rtl8139"), kept=kept))
+
+    def test_an_id_that_is_none_does_not_get_into_a_command(self) -> None:
+        one = server(1, port("rtl8139"))
+        assert one.cloud is not None
+        hostile = replace(one, cloud=replace(one.cloud, id="x; rm -rf /"))
+        assert "openstack server stop UUID;" in fix_of(hostile)
+        bad = replace(image(), id="$(reboot)")
+        assert naming_image("set IMAGE", bad) == "set IMAGE"
+
+    @pytest.mark.parametrize(
+        ("change", "text"),
+        [
+            (
+                Change("rx_queue_size", None, "1024", safe=True),
+                "The definition is Nova's: set [libvirt] rx_queue_size = 1024 in nova.conf of the "
+                "compute nodes, then openstack server reboot --hard UUID.",
+            ),
+            (
+                Change("queues", "8", "2", safe=True),
+                "The definition is Nova's: lower [libvirt] max_queues in nova.conf of the compute "
+                "node, then openstack server reboot --hard UUID.",
+            ),
+            (
+                Change("packed", "on", None, safe=False, reason="so"),
+                "openstack server stop UUID; on a controller (Nova 25.0 or later) nova-manage "
+                "image_property set UUID --property hw_virtio_packed_ring=false; openstack server "
+                "start UUID. Or vnicaudit plan openstack:prod. For new servers: openstack image "
+                "set --property hw_virtio_packed_ring=false IMAGE. Hint. Unsafe: so.",
+            ),
+        ],
+    )
+    def test_other_changes(self, change: Change, text: str) -> None:
+        assert server_text(change, server(1), "Hint.") == (
+            text if "Hint." in text else f"{text} Hint."
+        )
+
+    def test_a_domain_of_libvirts_knows_what_its_cloud_is_called(self) -> None:
+        one = server(1, port("rtl8139"))
+        met = replace(
+            one,
+            declared=replace(one.declared, form="live"),
+            location=Location("qemu+ssh://cmp1/system"),
+        )
+        assert f"Or vnicaudit plan {TARGET}." in fix_of(met)
+
+
+def entry(**fields: object) -> Suppression:
+    return Suppression(rule="VNIC001", reason="agreed", location=SETTINGS, **fields)  # type: ignore[arg-type]
+
+
+class TestSuppressions:
+    @pytest.mark.parametrize(
+        "fields",
+        [
+            {"domain": "web-*"},
+            {"domain": "instance-00000001"},
+            {"uuid": UUID.format(1)},
+            {"mac": MAC.format(16)},
+            {"project": "project-1"},
+            {"project": "project-1", "domain": "web-1"},
+        ],
+    )
+    @pytest.mark.parametrize("form", ["server", "live"])
+    def test_matches(self, fields: dict[str, object], form: str) -> None:
+        work = audit_work("VNIC001", suppress=(entry(**fields),))
+        one = server(1, port("rtl8139"))
+        name = one.name if form == "server" else "instance-00000001"
+        domain = replace(one, name=name, declared=replace(one.declared, form=form))
+        audited = work.domain(domain, HostConfig(), TARGET)
+        assert (audited.findings, len(audited.suppressed)) == ((), 1)
+        assert work.suppressor.closing(work.usage()) is None
+
+    @pytest.mark.parametrize(
+        "fields", [{"project": "project-2"}, {"project": "project-*"}, {"domain": "db-*"}]
+    )
+    def test_does_not_match(self, fields: dict[str, object]) -> None:
+        work = audit_work("VNIC001", suppress=(entry(**fields),))
+        audited = work.domain(server(1, port("rtl8139")), HostConfig(), TARGET)
+        assert len(audited.findings) == 1
+
+    def test_what_is_in_no_cloud_is_in_no_project(self) -> None:
+        work = audit_work("VNIC001", suppress=(entry(project="project-1"),))
+        domain = replace(server(1, port("rtl8139")), cloud=None)
+        assert len(work.domain(domain, HostConfig(), TARGET).findings) == 1
+
+    def test_the_project_is_named_where_nothing_of_it_was_found(self) -> None:
+        unused = entry(project="project-9")
+        work = audit_work("VNIC001", suppress=(unused,))
+        work.domain(server(1), HostConfig(), TARGET)
+        closing = work.suppressor.closing(work.usage())
+        assert closing is not None
+        assert closing.findings[0].message.startswith(
+            "the suppression of VNIC001 for project project-9 is not used"
+        )
+
+
+def test_a_baseline_knows_a_server_by_its_id_and_mac() -> None:
+    domain = server(1, port("rtl8139"))
+    (finding,) = audit_work("VNIC001").domain(domain, HostConfig(), TARGET).findings
+    work = audit_work("VNIC001")
+    work._baseline = {finding.fingerprint: finding.severity}
+    renamed = replace(domain, name="renamed", location=replace(PLACE, target="openstack:admin"))
+    audited = work.domain(renamed, HostConfig(), TARGET)
+    assert (audited.findings, len(audited.baselined)) == ((), 1)

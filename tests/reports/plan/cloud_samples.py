@@ -1,0 +1,118 @@
+"""A plan of a cloud: an image, a flavor, and servers of two projects."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from vnicaudit.model.finding import Change, NicRef
+from vnicaudit.model.plan import (
+    CloudPart,
+    GuestView,
+    Left,
+    ModeOption,
+    Naming,
+    Plan,
+    Step,
+)
+
+CLOUD = "openstack:prod"
+ALPHA, BETA = "1f" * 16, "2e" * 16
+DIGEST = f"sha256:{'5f' * 32}"
+WEB_ID = "0c2f6d2e-7a1c-4f0e-9d56-1f9a6c3b5e77"
+DIFF = "--- {}\n+++ {}\n@@ properties @@\n-hw_vif_model=rtl8139\n+hw_vif_model=virtio\n"
+MODEL = Change("model", "rtl8139", "virtio", safe=True, reason="the guest drives virtio")
+BY_RESTART = (
+    ModeOption("next-boot", possible=False, reason="this one runs"),
+    ModeOption("restart", possible=True),
+    ModeOption("hotswap", possible=False, reason="never"),
+)
+
+WEB = Step(
+    id="3",
+    platform="openstack",
+    target=CLOUD,
+    nic=NicRef("web-01", WEB_ID),
+    owner="nova",
+    to="virtio",
+    rules=("VNIC001",),
+    changes=(MODEL,),
+    readiness="ready",
+    safe=True,
+    reason="the guest drives virtio",
+    running=True,
+    modes=BY_RESTART,
+    digest=DIGEST,
+    diff=DIFF.format("web-01", "web-01"),
+    guest=GuestView(name=Naming(reason="Nova keeps no address"), drivers=("virtio_net",)),
+    cloud=CloudPart(
+        "server", {"hw_vif_model": "virtio"}, {"hw_vif_model": "rtl8139"}, ALPHA, "cmp1", "nova",
+        macs=("fa:16:3e:00:00:01", "fa:16:3e:00:00:02"),
+    ),
+)  # fmt: skip
+OFF = replace(
+    WEB,
+    id="4",
+    nic=NicRef("db-01", "1c2f6d2e-7a1c-4f0e-9d56-1f9a6c3b5e77"),
+    running=False,
+    safe=False,
+    reason="it may not start",
+    cloud=CloudPart(
+        "server", {"hw_vif_model": "virtio"}, {"hw_vif_model": None}, BETA,
+        macs=("fa:16:3e:00:00:03",),
+    ),
+)  # fmt: skip
+ASKED = replace(
+    OFF,
+    id="5",
+    nic=NicRef("db-02", "2c2f6d2e-7a1c-4f0e-9d56-1f9a6c3b5e77"),
+    safe=True,
+    blocked=("it is paused",),
+    route=("openstack server unpause db-02", "ask the operator"),
+)
+IMAGE = Step(
+    id="1",
+    platform="openstack",
+    target=CLOUD,
+    nic=NicRef("legacy", "5b1f3a0c-2f4d-4b6a-8d0e-3c9e7f1a2b44"),
+    owner="nova",
+    to="virtio",
+    rules=("VNIC062",),
+    changes=(replace(MODEL, field="hw_vif_model"),),
+    readiness="ready",
+    safe=True,
+    reason="libosinfo lists virtio",
+    running=False,
+    modes=(ModeOption("next-boot", possible=True),),
+    digest=DIGEST,
+    diff=DIFF.format("legacy", "legacy"),
+    cloud=CloudPart("image", {"hw_vif_model": "virtio"}, {"hw_vif_model": "rtl8139"}, ALPHA),
+)
+FLAVOR = replace(
+    IMAGE,
+    id="2",
+    nic=NicRef("m1.small", "2"),
+    diff="",
+    cloud=CloudPart("flavor", {"hw:x": None}, {"hw:x": "true"}, new_name="m1.small-vnic"),
+)
+LEFT = (
+    Left(NicRef("win-01", "3c"), CLOUD, ("VNIC001",), "no driver", "server", ALPHA),
+    Left(
+        NicRef("win-02", "4c"),
+        CLOUD,
+        ("VNIC001",),
+        "no driver (--include-unsafe plans it)",
+        "server",
+        BETA,
+    ),
+    Left(NicRef("win", "5c"), CLOUD, ("VNIC062",), "no driver", "image", ALPHA),
+)
+PLAN = Plan(
+    tool="vnicaudit",
+    version="0.5.0",
+    created="2026-11-22T10:15:00Z",
+    to="virtio",
+    targets=(CLOUD,),
+    steps=(IMAGE, FLAVOR, WEB, OFF, ASKED),
+    left=LEFT,
+    notes=("openstack:prod: this user sees the servers of all projects",),
+)

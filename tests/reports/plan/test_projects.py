@@ -1,0 +1,145 @@
+"""A plan of a cloud by project: for those whose servers they are."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from msgspec.structs import replace
+
+from tests.reports.plan.cloud_samples import ALPHA, ASKED, BETA, CLOUD, OFF, PLAN, WEB
+from tests.reports.plan.plans import PLANS
+from tests.reports.plan.samples import PLAN as OF_HOSTS
+from vnicaudit.model.plan import Plan, Step
+from vnicaudit.reports.plan.project_table import COLUMNS, projects_table
+from vnicaudit.reports.plan.project_text import MARK, project_text
+from vnicaudit.reports.plan.projects import projects, what_changes, what_happens
+
+TEXT = f"""\
+{MARK}
+
+# Servers of project {BETA}
+
+openstack:prod, 2026-11-22T10:15:00Z: 2 changes planned, 1 server left as it is.
+
+A network interface that the hypervisor emulates is slow and costs the server's CPU time. These \
+servers have one, or something else that keeps their network below what it could be. Nothing has \
+been changed yet.
+
+## db-01
+
+* Server: `1c2f6d2e-7a1c-4f0e-9d56-1f9a6c3b5e77`
+* Network interfaces: `fa:16:3e:00:00:03`
+* Change: hw\\_vif\\_model: not set → virtio (VNIC001)
+* What will happen: Nothing, unless somebody decides for it: it may hurt the server.
+* May hurt: it may not start
+* In the guest: Nova keeps no address
+* Needed in the guest: virtio\\_net
+
+## db-02
+
+* Server: `2c2f6d2e-7a1c-4f0e-9d56-1f9a6c3b5e77`
+* Network interfaces: `fa:16:3e:00:00:03`
+* Change: hw\\_vif\\_model: not set → virtio (VNIC001)
+* What will happen: Nothing, as things are.
+* In the way: it is paused
+* In the guest: Nova keeps no address
+* Needed in the guest: virtio\\_net
+
+What can be done, in this order:
+
+1. `openstack server unpause db-02`
+2. `ask the operator`
+
+## Left as it is
+
+Servers are changed only where their system is known to drive virtio. Where it says below that \
+this is not known: tell your operator which system it is, and on Windows install the NetKVM driver \
+of virtio-win first.
+
+* win-02 (`4c`): no driver
+"""
+
+
+def test_every_project_that_has_a_server_in_it() -> None:
+    alpha, beta = projects(PLAN)
+    assert (alpha.target, alpha.id, alpha.steps) == (CLOUD, ALPHA, (WEB,))
+    assert [one.nic.domain for one in alpha.left] == ["win-01"]  # the image is the operator's
+    assert (beta.id, beta.steps) == (BETA, (OFF, ASKED))
+
+
+def test_a_plan_of_hosts_has_no_projects() -> None:
+    assert list(projects(OF_HOSTS)) == []
+    assert projects_table(OF_HOSTS) == ",".join(COLUMNS) + "\n"
+
+
+def test_the_text_for_one_project() -> None:
+    _alpha, beta = projects(PLAN)
+    assert project_text(PLAN, beta) == TEXT
+
+
+@pytest.mark.parametrize(
+    ("step", "says"),
+    [
+        (
+            WEB,
+            "The server is shut down, changed and started again. Its id, addresses, disks and MAC "
+            "addresses stay; its guest gets another network device",
+        ),
+        (
+            replace(OFF, safe=True),
+            "The server is off and stays off: the change takes effect when it is started",
+        ),
+        (OFF, "Nothing, unless somebody decides for it: it may hurt the server"),
+        (ASKED, "Nothing, as things are"),
+        (
+            replace(ASKED, to="vdpa"),
+            "An operator does it by hand; the server is shut down for it",
+        ),
+    ],
+)
+def test_what_happens_to_a_server(step: Step, says: str) -> None:
+    assert what_happens(step) == says
+
+
+def test_what_changes_is_in_the_words_of_the_change_where_no_property_does() -> None:
+    assert WEB.cloud is not None
+    vdpa = replace(WEB, cloud=replace(WEB.cloud, properties={}, old={}))
+    assert what_changes(vdpa) == ["model: rtl8139 → virtio"]
+    assert what_changes(WEB) == ["hw_vif_model: rtl8139 → virtio"]
+
+
+def test_the_table_of_all_projects() -> None:
+    rows = list(csv.DictReader(io.StringIO(projects_table(PLAN))))
+    assert [(row["project"], row["server"], row["state"]) for row in rows] == [
+        (ALPHA, "web-01", "safe"), (ALPHA, "win-01", "left"),
+        (BETA, "db-01", "unsafe"), (BETA, "db-02", "blocked"), (BETA, "win-02", "left"),
+    ]  # fmt: skip
+    web, left = rows[0], rows[1]
+    assert web == {
+        "cloud": CLOUD, "project": ALPHA, "server": "web-01", "id": WEB.nic.uuid, "host": "cmp1",
+        "zone": "nova", "running": "true", "macs": "fa:16:3e:00:00:01 fa:16:3e:00:00:02",
+        "rules": "VNIC001", "changes": "hw_vif_model: rtl8139 → virtio", "state": "safe",
+        "what_happens": what_happens(WEB), "why": "the guest drives virtio",
+    }  # fmt: skip
+    assert (left["why"], left["what_happens"]) == ("no driver", "")
+
+
+def test_a_name_is_no_formula() -> None:
+    """A spreadsheet calculates what begins with an equals sign."""
+    evil = replace(WEB, nic=replace(WEB.nic, domain='=HYPERLINK("http://x")'))
+    rows = list(csv.DictReader(io.StringIO(projects_table(replace(PLAN, steps=(evil,))))))
+    assert rows[0]["server"] == '\'=HYPERLINK("http://x")'
+
+
+@settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow])
+@given(PLANS)
+def test_whatever_a_plan_holds_nothing_breaks_out(plan: Plan) -> None:
+    for project in projects(plan):
+        text = project_text(plan, project)
+        assert text.startswith(MARK)
+        assert all(line.isprintable() for line in text.split("\n"))
+    for row in csv.reader(io.StringIO(projects_table(plan))):
+        assert len(row) == len(COLUMNS)

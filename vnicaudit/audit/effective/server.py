@@ -1,0 +1,202 @@
+"""What a server of OpenStack gets, by what Nova keeps of it.
+
+Sources, all in Nova 34.0.0: ``virt/libvirt/vif.py`` (``get_base_config``, ``get_vif_model``,
+``_get_virtio_mq_settings``), ``virt/libvirt/designer.py``, ``virt/libvirt/config.py``
+(``LibvirtConfigGuestInterface.format_dom``), ``virt/hardware.py``. What Nova's configuration
+decides is known where nova.conf of the server's host was read in the same run.
+"""
+
+from __future__ import annotations
+
+from vnicaudit.audit.default_model import default_model
+from vnicaudit.audit.effective.given import NO_MODEL, Given, Outcome
+from vnicaudit.audit.effective.model import resolve_model
+from vnicaudit.audit.effective.refused import is_refused
+from vnicaudit.model.backends import OWN_PATH, TAP_TYPES
+from vnicaudit.model.domain import DomainConfig
+from vnicaudit.model.effective import NONE, UNKNOWN, Effective, Resolved
+from vnicaudit.model.host import HostConfig
+from vnicaudit.model.models import VIRTIO
+from vnicaudit.model.nic import NicConfig
+from vnicaudit.model.nova_options import as_number
+from vnicaudit.model.openstack import FOREIGN_VIF_MODELS
+from vnicaudit.model.rings import DEFAULT_RING
+from vnicaudit.model.server import ServerConfig
+
+MAX_QUEUES = 256
+"""What Nova gives at most where ``max_queues`` is not set: the tap's own maximum."""
+
+_CONF = "nova.conf of its host"
+_TELL = f"{_CONF}, or its libvirt (qemu+ssh://HOST/system), would tell"
+_NOT_SAID = (
+    "Nova does not say what it keeps for this server (it does from 2025.1 on); nova-manage "
+    "image_property show, or its libvirt (qemu+ssh://HOST/system), would tell"
+)
+
+
+def resolve_server(
+    nic: NicConfig, domain: DomainConfig, server: ServerConfig, host: HostConfig
+) -> Effective:
+    """What the guest gets for one port of a server: what Nova writes at its next start."""
+    given = Given(nic, domain, host, None)
+    model = _model(given, server)
+    name = model.value.effective
+    refused = model.refused or is_refused(given, model.value)
+    return Effective(
+        model.value,
+        _vhost(nic, server, name),
+        _queues(nic, server, name),
+        _rx(nic, server, name),
+        _tx(nic, server, name),
+        starts=not refused,
+    )
+
+
+def _model(given: Given, server: ServerConfig) -> Outcome[str]:
+    nic = given.nic
+    if nic.actual_type == "vdpa":
+        reason = "Nova writes no model for vDPA, and libvirt makes it virtio"
+        return Outcome(Resolved(None, "virtio", reason))
+    if nic.model is None:
+        return Outcome(_default(given, server))
+    if nic.model in FOREIGN_VIF_MODELS and not _takes(nic.model, server):
+        reason = f"Nova refuses {nic.model} with KVM: does not start"
+        return Outcome(Resolved(nic.model, None, reason, NONE), refused=True)
+    found = resolve_model(given)
+    if found.refused:
+        return found
+    return Outcome(Resolved(nic.model, found.value.effective, _why(nic.model, server)))
+
+
+def _takes(model: str, server: ServerConfig) -> bool:
+    """Whether Nova takes one of the models that it refuses with KVM (SUPPORTED_VIF_MODELS)."""
+    return model == "lan9118" and _option(server, "virt_type") in ("qemu", None)
+
+
+def _why(model: str, server: ServerConfig) -> str:
+    if server.vif_model != model:
+        return f"Nova writes {model} for it, whatever it keeps"
+    if server.kept_by == "image":
+        return f"hw_vif_model={model} of its image, which was not changed since the server was made"
+    return f"Nova keeps hw_vif_model={model} for this server"
+
+
+def _default(given: Given, server: ServerConfig) -> Resolved[str]:
+    """The model where none is kept: libosinfo's, else virtio, else libvirt's (get_vif_model)."""
+    if server.kept_by == "unseen":
+        return Resolved(None, None, _NOT_SAID, UNKNOWN)
+    system = server.property("os_distro")
+    if system is not None:
+        reason = (
+            f"no hw_vif_model, but os_distro={system[:40]}: where its host has libosinfo, that "
+            "chooses the model; its libvirt (qemu+ssh://HOST/system) would tell"
+        )
+        return Resolved(None, None, reason, UNKNOWN)
+    virtio = _option(server, "use_virtio_for_bridges")
+    if virtio is None:
+        reason = (
+            "Nova keeps no hw_vif_model for it: virtio, unless use_virtio_for_bridges is off; "
+            f"{_TELL}"
+        )
+        return Resolved(None, None, reason, UNKNOWN)
+    if virtio == "true":
+        return Resolved(None, "virtio", f"no hw_vif_model kept: virtio, by {_CONF}")
+    return _libvirts(given)
+
+
+def _libvirts(given: Given) -> Resolved[str]:
+    reason = f"use_virtio_for_bridges is off in {_CONF}: Nova writes no model"
+    if given.arch is None:
+        reason += "; the architecture of its host would tell libvirt's default"
+        return Resolved(None, None, reason, UNKNOWN)
+    return Resolved(
+        None, default_model(given.arch, given.domain.machine), f"{reason}; libvirt's default"
+    )
+
+
+def _vhost(nic: NicConfig, server: ServerConfig, model: str | None) -> Resolved[bool]:
+    if nic.actual_type in OWN_PATH:
+        word = "vhost-user" if nic.actual_type == "vhostuser" else "vhost-vDPA"
+        return Resolved(None, None, f"{word} is the packet path; vhost-net is not used", NONE)
+    if model is None:
+        return Resolved(None, None, NO_MODEL, UNKNOWN)
+    if model not in VIRTIO:
+        return Resolved(None, False, f"{model} is emulated by QEMU; only virtio has vhost")
+    if nic.actual_type is None:
+        return Resolved(None, None, "Neutron tells admins only what it is connected to", UNKNOWN)
+    if nic.actual_type not in TAP_TYPES:
+        return Resolved(None, False, f"type='{nic.actual_type}' never uses vhost-net")
+    if _option(server, "virt_type") == "qemu":
+        reason = f"virt_type=qemu in {_CONF}: Nova writes <driver name='qemu'/>"
+        return Resolved(False, False, reason)
+    reason = (
+        "Nova leaves it to libvirt, which uses vhost-net for KVM where the host has it; its "
+        "libvirt (qemu+ssh://HOST/system) and QEMU's command line would tell"
+    )
+    return Resolved(None, None, reason, UNKNOWN)
+
+
+def _queues(nic: NicConfig, server: ServerConfig, model: str | None) -> Resolved[int]:
+    if nic.actual_type == "vdpa":
+        return Resolved(None, 1, "Nova writes no queues= for vDPA: one queue pair")
+    if model is None:
+        return Resolved(nic.queues, None, NO_MODEL, UNKNOWN)
+    if model not in VIRTIO:
+        return Resolved(nic.queues, 1, f"{model} has one queue")
+    if nic.queues is None:
+        return _without(server)
+    kind = _option(server, "virt_type")
+    if kind == "qemu":
+        return Resolved(nic.queues, 1, f"virt_type=qemu in {_CONF}: Nova ignores multiqueue")
+    most = _option(server, "max_queues")
+    if most is None or kind is None:
+        reason = f"multiqueue is on: one per vCPU, if max_queues and virt_type allow; {_TELL}"
+        return Resolved(nic.queues, None, reason, UNKNOWN)
+    limit = as_number(most) or MAX_QUEUES
+    if nic.queues <= limit:
+        return Resolved(nic.queues, nic.queues, "multiqueue is on: one per vCPU")
+    reason = f"multiqueue is on: one per vCPU, {limit} at most"
+    return Resolved(nic.queues, limit, reason + (f" (max_queues in {_CONF})" if most else ""))
+
+
+def _without(server: ServerConfig) -> Resolved[int]:
+    if server.kept_by == "unseen" or server.flavor is None:
+        return Resolved(None, None, _NOT_SAID, UNKNOWN)
+    reason = "multiqueue is off in its flavor and in what Nova keeps: one queue pair"
+    return Resolved(None, 1, reason)
+
+
+def _rx(nic: NicConfig, server: ServerConfig, model: str | None) -> Resolved[int]:
+    return _ring(nic, server, model, "rx_queue_size")
+
+
+def _tx(nic: NicConfig, server: ServerConfig, model: str | None) -> Resolved[int]:
+    if model in VIRTIO and nic.actual_type in TAP_TYPES:
+        reason = "Nova writes tx_queue_size= for vhost-user only: QEMU's default"
+        return Resolved(None, DEFAULT_RING, reason)
+    return _ring(nic, server, model, "tx_queue_size")
+
+
+def _ring(nic: NicConfig, server: ServerConfig, model: str | None, option: str) -> Resolved[int]:
+    if model is None:
+        return Resolved(None, None, NO_MODEL, UNKNOWN)
+    if model not in VIRTIO:
+        return Resolved(None, None, f"{model} has no virtio ring", NONE)
+    if nic.actual_type == "vdpa":
+        reason = f"Nova writes no {option}= that libvirt reads for vDPA: QEMU's default"
+        return Resolved(None, DEFAULT_RING, reason)
+    value = _option(server, option)
+    if value is None:
+        return Resolved(None, None, f"{option} in {_TELL}", UNKNOWN)
+    size = as_number(value)
+    if size is None:
+        return Resolved(None, DEFAULT_RING, f"{_CONF} sets none: QEMU's default")
+    if nic.actual_type is None:
+        return Resolved(size, None, "Neutron tells admins only what it is connected to", UNKNOWN)
+    return Resolved(size, size, f"{option} in {_CONF}")
+
+
+def _option(server: ServerConfig, name: str) -> str | None:
+    """What an option of ``[libvirt]`` is on the server's host, ``""`` where it is not set and has
+    no default; None: not known."""
+    return None if server.node is None else server.node.value(name)

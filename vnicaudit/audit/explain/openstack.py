@@ -1,0 +1,227 @@
+"""The layers of OpenStack: flavor, image, nova.conf of the host, what Nova keeps, and the port.
+
+Who wins: a server gets what Nova keeps of its image since it was made, not what the image says now
+(Nova 34.0.0, ``virt/libvirt/driver.py`` ``_register_undefined_instance_details``), and the flavor
+it was made with; of nova.conf what its host has at the server's next start.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from vnicaudit.model.domain import Domain
+from vnicaudit.model.effective import Effective
+from vnicaudit.model.models import VIRTIO
+from vnicaudit.model.nic import Nic
+from vnicaudit.model.openstack import as_flag, normal_vif_model
+from vnicaudit.model.report import Layer, LayerFact
+from vnicaudit.model.server import NodeFacts, PortBinding, ServerConfig
+
+_PROPERTIES = (
+    "hw_vif_model", "hw_vif_multiqueue_enabled", "hw_virtio_packed_ring", "hw_mem_page_size",
+    "hw_machine_type", "hw_architecture", "os_distro", "os_type",
+)  # fmt: skip
+"""Those that bear on NICs, of an image and of what Nova keeps, in the order they are shown."""
+
+_SPECS = ("hw:vif_multiqueue_enabled", "hw:virtio_packed_ring", "hw:mem_page_size", "quota:vif_")
+"""How the names of extra specs begin that bear on NICs."""
+
+_MULTIQUEUE = ("hw_vif_multiqueue_enabled", "hw:vif_multiqueue_enabled")
+_PACKED = ("hw_virtio_packed_ring", "hw:virtio_packed_ring")
+
+_IMAGES = {
+    "gone": "it was deleted; what Nova keeps of it counts",
+    "volume": "the server boots from a volume, and Nova names no image",
+    "unseen": "this user may not see it: its owner, or an admin, could",
+}
+
+
+def nova_layers(domain: Domain, nic: Nic, effective: Effective) -> Iterator[Layer]:
+    """What OpenStack says of a NIC; nothing of one that is no server's, or whose cloud was not
+    read."""
+    server = domain.declared.server
+    if server is None:
+        return
+    told = _Told(domain, nic, effective, server)
+    yield told.flavor()
+    yield told.image()
+    yield told.node()
+    yield told.kept()
+    yield told.port()
+
+
+def without_definition(domain: Domain) -> Layer:
+    """The layer of libvirt's definition, where only the cloud was read."""
+    server = domain.declared.server
+    host = None if domain.cloud is None else domain.cloud.host
+    if server is not None and server.status.startswith("SHELVED"):
+        missing = "it is shelved: Nova makes a definition when it is unshelved"
+    elif host is None:
+        missing = (
+            "give the host it runs on as qemu+ssh://HOST/system; Nova tells admins only which one "
+            "that is"
+        )
+    else:
+        missing = f"give its host as qemu+ssh://{host}/system"
+    return Layer("libvirt definition", missing=missing)
+
+
+class _Told:
+    """One NIC of one server. ``alone``: only its cloud was read, so what wins is here."""
+
+    def __init__(
+        self, domain: Domain, nic: Nic, effective: Effective, server: ServerConfig
+    ) -> None:
+        self._domain = domain
+        self._nic = nic
+        self._effective = effective
+        self._server = server
+        self._alone = domain.declared.form == "server"
+
+    def flavor(self) -> Layer:
+        """What the server has of its flavor."""
+        flavor = self._server.flavor
+        if flavor is None:
+            return Layer("Flavor", missing="this user may not see it: an admin could")
+        facts = [] if flavor.vcpus is None else [LayerFact("vcpus", str(flavor.vcpus))]
+        facts.extend(
+            LayerFact(found.name, found.value, self._decides(found.name, found.value))
+            for found in flavor.properties
+            if found.name.startswith(_SPECS)
+        )
+        return Layer(f"Flavor {flavor.name}", str(flavor.location), tuple(facts))
+
+    def image(self) -> Layer:
+        """What its image says now: it counts where that has not changed since."""
+        image = self._server.image
+        if image is None:
+            return Layer("Image", missing=_IMAGES.get(self._server.image_state, _IMAGES["unseen"]))
+        known = ((name, image.known(name)) for name in _PROPERTIES)
+        facts = tuple(self._of_image(name, value) for name, value in known if value is not None)
+        return Layer(f"Image {image.name}", str(image.location), facts)
+
+    def node(self) -> Layer:
+        """nova.conf of its host."""
+        host = None if self._domain.cloud is None else self._domain.cloud.host
+        name = f"nova.conf of {host}" if host else "nova.conf of its host"
+        node = self._server.node
+        if node is not None:
+            facts = tuple(self._option(node, option) for option, _value in node.values)
+            return Layer(name, node.file, facts)
+        if host is None:
+            return Layer(name, missing="Nova tells admins only which host that is")
+        missing = (
+            f"give nova.conf of {host} as a target, with [DEFAULT] host in it or in a folder "
+            "called so"
+        )
+        return Layer(name, missing=missing)
+
+    def kept(self) -> Layer:
+        """What Nova keeps of its image since the server was made."""
+        name, place = "What Nova keeps", self._place()
+        if self._server.kept_by == "unseen":
+            return Layer(name, place, missing=self._unseen())
+        known = ((name, self._server.property(name)) for name in _PROPERTIES)
+        facts = tuple(self._keeps(name, value) for name, value in known if value is not None)
+        if self._server.kept_by == "image":
+            name += ", taken from its image, which was not changed since"
+        return Layer(name, place, facts)
+
+    def port(self) -> Layer:
+        """How Neutron connects it."""
+        binding = self._binding()
+        name = f"Port {self._nic.source}" if self._alone and self._nic.source else "Port"
+        if binding == PortBinding():
+            return Layer(name, self._place(), missing="Neutron tells admins only how it is bound")
+        facts = [
+            LayerFact(word, value)
+            for word, value in (
+                ("vnic_type", binding.vnic_type),
+                ("vif_type", binding.vif_type),
+                ("datapath_type", binding.datapath),
+            )
+            if value
+        ]
+        if binding.hybrid is not None:
+            facts.append(LayerFact("ovs_hybrid_plug", "yes" if binding.hybrid else "no"))
+        return Layer(name, self._place(), tuple(facts))
+
+    def _of_image(self, name: str, value: str) -> LayerFact:
+        kept = self._server.property(name)
+        if self._server.kept_by != "api" or kept == value:
+            return LayerFact(name, value)
+        note = f"for new servers; Nova keeps {'none' if kept is None else kept} for this one"
+        return LayerFact(name, value, note=note)
+
+    def _option(self, node: NodeFacts, option: str) -> LayerFact:
+        value = node.value(option) or ""
+        wins = self._alone and self._chosen(option, value)
+        return LayerFact(option, value or "not set", wins, self._later(option, value))
+
+    def _later(self, option: str, value: str) -> str:
+        """What the next hard reboot changes, where libvirt has another ring than nova.conf: Nova
+        writes it for virtio, and for transmission on vhost-user alone."""
+        nic = self._nic.declared
+        rings = {"rx_queue_size": nic.rx_queue_size}
+        if nic.actual_type == "vhostuser":
+            rings["tx_queue_size"] = nic.tx_queue_size
+        if self._alone or option not in rings or nic.model not in VIRTIO:
+            return ""
+        has, writes = str(rings[option] or "none"), value or "none"
+        return "" if has == writes else f"libvirt has {has}: the next hard reboot writes {writes}"
+
+    def _chosen(self, option: str, value: str) -> bool:
+        """Whether an option of nova.conf decides what the guest gets."""
+        effective = self._effective
+        if option == "use_virtio_for_bridges":
+            return self._nic.declared.model is None and effective.model.effective is not None
+        if option == "virt_type":
+            return value == "qemu" and effective.vhost.effective is False
+        if option == "max_queues":
+            return value != "" and str(effective.queues.effective) == value
+        resolved = {
+            "rx_queue_size": effective.rx_queue_size, "tx_queue_size": effective.tx_queue_size,
+        }  # fmt: skip
+        found = resolved.get(option)
+        return found is not None and value != "" and found.declared is not None
+
+    def _keeps(self, name: str, value: str) -> LayerFact:
+        if name == "hw_vif_model":
+            return self._kept_model(name, value)
+        return LayerFact(name, value, self._decides(name, value))
+
+    def _kept_model(self, name: str, value: str) -> LayerFact:
+        model = normal_vif_model(value)
+        if self._alone:
+            return LayerFact(name, value, self._effective.model.effective == model)
+        declared = self._nic.declared.model
+        differs = declared is not None and declared != model
+        note = f"libvirt has {declared}: the next hard reboot writes {model}" if differs else ""
+        return LayerFact(name, value, note=note)
+
+    def _decides(self, name: str, value: str) -> bool:
+        """Whether a flag of flavor or image is why the guest has queues, or a packed ring."""
+        if not (self._alone and as_flag(value)):
+            return False
+        queues = self._nic.declared.queues or 1
+        if name in _MULTIQUEUE:
+            return queues > 1 and self._effective.queues.effective != 1
+        return name in _PACKED and self._nic.declared.packed == "on"
+
+    def _binding(self) -> PortBinding:
+        place = self._domain.nics.index(self._nic)
+        bindings = self._server.bindings
+        return bindings[place] if place < len(bindings) else PortBinding()
+
+    def _place(self) -> str | None:
+        """The cloud, as the user named it."""
+        if self._alone:
+            return str(self._domain.location)
+        return (self._domain.cloud and self._domain.cloud.target) or None
+
+    def _unseen(self) -> str:
+        server = "ID" if self._domain.cloud is None else self._domain.cloud.id
+        return (
+            "Nova says it from 2025.1 (microversion 2.98) on; nova-manage image_property show "
+            f"{server} hw_vif_model would tell"
+        )

@@ -1,0 +1,124 @@
+"""Which compute node of a cloud a nova.conf is of."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+
+from vnicaudit.model.server import NodeFacts
+from vnicaudit.model.site import Node
+
+_ADDRESS = re.compile(r"[0-9.]+|.*:.*")
+"""``my_ip``, which a node without ``host`` is told from others by: it is no name of Nova's."""
+
+_NO_NAME = frozenset({
+    "conf", "config", "etc", "kolla", "nova", "nova-compute", "nova-cpu", "nova.conf.d",
+    "nova_compute",
+})  # fmt: skip
+"""Folders and files (without ``.conf``) called so say nothing of which node they are of."""
+
+
+class NodesByHost:
+    """The nodes of a run by what nova-compute calls itself there: what ``[DEFAULT] host`` says;
+    else the name of the file, or of the folder it lies in below which every node's is called
+    alike (``nodes/cmp1/etc/nova/nova.conf``); else, below ``/etc``, that of this machine, which is
+    Nova's default. A name counts only where it is that of a server's host. Two configurations of
+    one name that say different things are of none, and so is one whose name is a host of two
+    clouds: which of them it is of is not known."""
+
+    def __init__(self, nodes: Iterable[Node]) -> None:
+        self._nodes = tuple(_distinct(nodes))
+        self._hosts = self._by_host()
+        self._met: dict[str, set[str]] = defaultdict(set)
+
+    def meet(self, host: str | None, cloud: str) -> bool:
+        """A server of this cloud runs on a host: whether there is a node that calls itself so."""
+        if host is None or host not in self._hosts:
+            return False
+        self._met[host].add(cloud)
+        return True
+
+    def of(self, host: str | None) -> NodeFacts | None:
+        """What the node that calls itself so is set to; None where that is not known. To be asked
+        when the servers of all clouds were met."""
+        if host is None or len(self._met.get(host, ())) > 1:
+            return None
+        return self._hosts.get(host)
+
+    def notes(self) -> Iterator[tuple[str, str]]:
+        """``(target, note)`` on nodes that were not joined: their name is a host of two clouds, or
+        they do not say which host they are."""
+        yield from self.shared()
+        left = [node for node in self._nodes if not _said(node) and not self._is_joined(node)]
+        first = {node.target: node.files[0] for node in reversed(left)}
+        for target, number in Counter(node.target for node in left).items():
+            more = "" if number == 1 else f" (and {number - 1} more)"
+            yield (
+                target,
+                f"{first[target]}{more}: not joined with the servers of its host, as it is not "
+                "known which one that is: neither [DEFAULT] host nor its path names one of them",
+            )
+
+    def shared(self) -> Iterator[tuple[str, str]]:
+        """``(target, note)`` on nodes whose name is a host of several clouds."""
+        for node in self._nodes:
+            clouds = self._met.get(_name(node), ())
+            if len(clouds) > 1:
+                yield (
+                    node.target,
+                    f"{node.files[0]}: not joined with the servers of its host: "
+                    f"{', '.join(sorted(clouds))} each have a host called {_name(node)}; give one "
+                    "cloud at a time",
+                )
+
+    def _is_joined(self, node: Node) -> bool:
+        """A host of several clouds is noted by itself."""
+        return _name(node) in self._met
+
+    def _by_host(self) -> dict[str, NodeFacts]:
+        named: dict[str, list[Node]] = defaultdict(list)
+        for node in self._nodes:
+            named[_name(node)].append(node)
+        found = {}
+        for name, nodes in named.items():
+            # what says so itself is preferred to what only lies in a folder of that name
+            nodes = [node for node in nodes if _said(node)] or nodes
+            if name and len({_values(node) for node in nodes}) == 1:
+                found[name] = NodeFacts(nodes[0].files[0], _values(nodes[0]))
+        return found
+
+
+def _distinct(nodes: Iterable[Node]) -> Iterator[Node]:
+    """Each node once, and not for each of the files that its nova-compute reads."""
+    seen: set[tuple[str, ...]] = set()
+    for node in nodes:
+        if node.files not in seen:
+            seen.add(node.files)
+            yield node
+
+
+def _said(node: Node) -> str:
+    """``[DEFAULT] host``."""
+    return "" if _ADDRESS.fullmatch(node.host) else node.host
+
+
+def _name(node: Node) -> str:
+    return _said(node) or _name_of_path(os.path.abspath(node.files[0]))
+
+
+def _name_of_path(path: str) -> str:
+    parts = path.strip("/").removesuffix(".conf").split("/")
+    for part in reversed(parts):
+        if part not in _NO_NAME:
+            return part
+    if parts[0] != "etc":
+        return ""
+    import socket  # slow to load, and for this machine's own configuration only
+
+    return socket.gethostname()
+
+
+def _values(node: Node) -> tuple[tuple[str, str], ...]:
+    return tuple((value.option, value.value) for value in node.values)

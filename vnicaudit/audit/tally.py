@@ -1,0 +1,98 @@
+"""What is counted while targets are read: per target, and over the whole run."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Literal
+
+from vnicaudit.audit.work import Product
+from vnicaudit.model.domain import Domain
+from vnicaudit.model.report import Audited, ReadError, Summary, TargetResult
+
+MAX_ERRORS = 1000
+"""Reading errors kept per target; more are counted."""
+
+_Status = Literal["ok", "partial", "failed"]
+
+
+class Tally:
+    """Of one target."""
+
+    def __init__(self) -> None:
+        self.domains = self.nics = self.configs = self.unread = 0
+        self.errors: list[ReadError] = []
+        self.notes: list[str] = []
+        self.calls: dict[str, int] = {}
+
+    def domain(self, domain: Domain) -> None:
+        """Count a domain and its NICs."""
+        self.domains += 1
+        self.nics += len(domain.nics)
+
+    def error(self, error: ReadError) -> None:
+        """Count something that could not be read; keep it, if there is room."""
+        self.unread += 1
+        if len(self.errors) < MAX_ERRORS:
+            self.errors.append(error)
+
+    def result(self, name: str) -> TargetResult:
+        """How reading the target went."""
+        status, said = self._end(name)
+        return TargetResult(
+            name,
+            status,
+            said,
+            self.domains,
+            self.nics,
+            tuple(self.errors),
+            self.unread,
+            tuple(self.notes),
+            self.calls,
+        )
+
+    def _end(self, name: str) -> tuple[_Status, str | None]:
+        if not self.unread:
+            return "ok", None
+        first = self.errors[0]
+        place = first.file or name
+        where = place if first.line is None else f"{place}:{first.line}"
+        more = f" (and {self.unread - 1} more)" if self.unread > 1 else ""
+        said = f"{where}: {first.message}{more}"
+        return ("partial" if self.domains or self.configs else "failed"), said
+
+
+class Totals:
+    """Of the whole run."""
+
+    def __init__(self) -> None:
+        self.severities: Counter[str] = Counter()
+        self.rules: Counter[str] = Counter()
+        self.skipped: Counter[str] = Counter()
+        self.crashed = self.suppressed = self.baselined = 0
+
+    def add(self, product: Product) -> None:
+        """Count what a judgement says; a domain that was only resolved says nothing."""
+        if not isinstance(product, Audited):
+            return
+        for finding in product.findings:
+            self.severities[finding.severity] += 1
+            self.rules[finding.rule] += 1
+        for skipped in product.skipped:
+            self.skipped[skipped.rule] += 1
+        self.crashed += len(product.crashed)
+        self.suppressed += len(product.suppressed)
+        self.baselined += len(product.baselined)
+
+    def summary(self, *, domains: int, nics: int) -> Summary:
+        """The totals so far; ``domains`` and ``nics`` are those that were read."""
+        return Summary(
+            domains=domains,
+            nics=nics,
+            findings=sum(self.rules.values()),
+            by_severity=dict(sorted(self.severities.items())),
+            by_rule=dict(sorted(self.rules.items())),
+            skipped=dict(sorted(self.skipped.items())),
+            crashed=self.crashed,
+            suppressed=self.suppressed,
+            baselined=self.baselined,
+        )
