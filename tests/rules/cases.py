@@ -11,6 +11,7 @@ import msgspec
 from ruamel.yaml import YAML
 
 from tests.rules.openstack_cases import OPENSTACK_FILE, flavor_of, image_of
+from tests.rules.server_cases import CLOUD, kept_of, server_of
 from vnicaudit.audit.descriptions import DescriptionJudge
 from vnicaudit.audit.engine import Engine
 from vnicaudit.audit.site import SiteJudge, compared, node_of
@@ -82,6 +83,7 @@ class Case(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     nova_release: str | None = None
     image: Facts | None = None
     flavor: Facts | None = None
+    server: Facts | None = None
     definition: Facts = {}
     booted: list[Facts] = []
     domain: Facts = {}
@@ -125,6 +127,8 @@ def judge(rule_id: str, case: Case, owner: str | None = None) -> Audited:
         flavor = flavor_of(case.flavor, case.definition, case.booted)
         return DescriptionJudge([rule_id]).audit(flavor, OPENSTACK_FILE)
     host = _record(HostConfig, case.host)
+    if case.server is not None and case.xml is None:
+        return _engine(rule_id).audit_domain(server_of(case.server), host, CLOUD)
     if case.xml is None and case.command is None:
         return _engine(rule_id).audit_host(Host("host", host), frozenset(case.uses), "host")
     text, before = _document(case)
@@ -264,6 +268,8 @@ def _with_facts(domain: Domain, case: Case) -> Domain:
     declared = domain.declared
     if case.owner is not None and (case.command is not None or case.owner not in _OWNERS):
         declared = msgspec.structs.replace(declared, owner=case.owner)
+    if case.server is not None:
+        declared = msgspec.structs.replace(declared, server=kept_of(case.server))
     if case.readiness is not None:
         declared = msgspec.structs.replace(declared, readiness=case.readiness)
     running = case.running if isinstance(case.running, list) else [case.running]

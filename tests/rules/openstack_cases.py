@@ -18,11 +18,12 @@ OPENSTACK_FILE = "images.tf"
 
 
 def image_of(properties: dict[str, Any], said: dict[str, Any], name: str = "cirros") -> Image:
-    """An image; ``said`` may have ``disk_format`` and ``complete``."""
+    """An image; ``said`` may have ``disk_format`` and ``complete``, and of a live cloud
+    ``servers``, how many were made of it."""
     record = record_of(_definition("image", name, properties, said), OPENSTACK_FILE)
     if not isinstance(record, Image):
         raise TypeError(name)
-    return record
+    return replace(record, servers=said.get("servers"))
 
 
 def flavor_of(
@@ -39,7 +40,7 @@ def flavor_of(
 def _definition(
     kind: Kind, name: str, properties: dict[str, Any], said: dict[str, Any]
 ) -> Definition:
-    unknown = said.keys() - {"disk_format", "complete", "vcpus"}
+    unknown = said.keys() - {"disk_format", "complete", "vcpus", "servers"}
     if unknown:
         raise ValueError(f"unknown keys of `definition`: {', '.join(unknown)}")
     place = Location(OPENSTACK_FILE, OPENSTACK_FILE, 1)

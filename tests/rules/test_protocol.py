@@ -12,7 +12,7 @@ from typing import Any, get_args, get_type_hints
 import msgspec
 import pytest
 
-from vnicaudit.audit.catalogue import MANIFESTS, judges, load_for, module_of, rule_ids
+from vnicaudit.audit.catalogue import MANIFESTS, SERVERS, judges, load_for, module_of, rule_ids
 from vnicaudit.audit.facts import FACTS
 from vnicaudit.model.domain import DomainConfig, DomainState
 from vnicaudit.model.effective import UNKNOWN, Effective, Resolved
@@ -119,8 +119,8 @@ def test_what_a_rule_judges_beside_its_scope_meets_the_protocol(rule_id: str) ->
 def test_the_scopes_read_from_the_text_are_those_of_the_module(rule_id: str) -> None:
     module = module_of(rule_id)
     beside = {scope for scope in PROTOCOLS if hasattr(module, f"check_{scope}")}
-    manifests = {MANIFESTS} if getattr(module, "MANIFESTS", False) else set()
-    assert judges(rule_id) == {module.SCOPE} | beside | manifests
+    marks = {mark for mark in (MANIFESTS, SERVERS) if getattr(module, mark.upper(), False)}
+    assert judges(rule_id) == {module.SCOPE} | beside | marks
 
 
 def _applies(subject: HostSubject) -> bool:

@@ -52,7 +52,8 @@ the interface may change its name even at the same address.
   finding is *low*: review it, do not convert blindly.
 * A NIC whose link is down is reported as *low*: it carries no traffic.
 * On s390x VNIC008 speaks instead: these models do not exist there.
-* Where no model is declared and libvirt's default is meant, VNIC006 speaks instead.
+* Where no model is declared and libvirt's default is meant, VNIC006 speaks instead; but not of a
+  server of OpenStack, which gets it where nova.conf of its compute node says so (VNIC060).
 * On assigned devices (SR-IOV, `<hostdev>`) and on machines without PCI (isapc).
 """
 
@@ -69,7 +70,8 @@ from vnicaudit.model.to_virtio import to_virtio
 NAME = "legacy-emulated-nic"
 SEVERITY: Severity = "high"
 SCOPE: Scope = "nic"
-NEEDS: tuple[str, ...] = ("model",)
+NEEDS: tuple[str, ...] = ("model", "server.model")
+SERVERS = True
 
 
 def applies(subject: Subject) -> bool:
@@ -80,7 +82,7 @@ def applies(subject: Subject) -> bool:
     if subject.effective.model.state == "unknown":
         return True
     declared = subject.nic.model is not None or subject.running is not None
-    return declared and subject.model in LEGACY
+    return (declared or subject.domain.form == "server") and subject.model in LEGACY
 
 
 def check(subject: Subject) -> Iterator[Problem]:
@@ -90,6 +92,7 @@ def check(subject: Subject) -> Iterator[Problem]:
         f"{subject.model} is emulated packet by packet: no offload, no vhost{found.note}",
         field="model",
         severity=found.severity,
+        confidence=found.confidence,
         change=found.change,
         fix=found.fix,
     )

@@ -63,6 +63,7 @@ NAME = "emulated-e1000"
 SEVERITY: Severity = "high"
 SCOPE: Scope = "nic"
 NEEDS: tuple[str, ...] = ()
+SERVERS = True
 
 
 def applies(subject: Subject) -> bool:
@@ -77,6 +78,7 @@ def check(subject: Subject) -> Iterator[Problem]:
         f"{subject.model} is emulated frame by frame: no offload, no vhost{found.note}",
         field="model",
         severity=found.severity,
+        confidence=found.confidence,
         change=found.change,
         fix=found.fix,
     )

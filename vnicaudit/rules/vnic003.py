@@ -65,6 +65,7 @@ NAME = "emulated-e1000e"
 SEVERITY: Severity = "medium"
 SCOPE: Scope = "nic"
 NEEDS: tuple[str, ...] = ()
+SERVERS = True
 
 
 def applies(subject: Subject) -> bool:
@@ -79,7 +80,7 @@ def check(subject: Subject) -> Iterator[Problem]:
         f"{subject.model} is emulated by QEMU: it has offloads, but no vhost{found.note}",
         field="model",
         severity=found.severity,
-        confidence="medium" if subject.model == "igb" else "high",
+        confidence="medium" if subject.model == "igb" else found.confidence,
         change=found.change,
         fix=found.fix,
     )

@@ -59,6 +59,7 @@ NAME = "vmxnet3-on-qemu"
 SEVERITY: Severity = "medium"
 SCOPE: Scope = "nic"
 NEEDS: tuple[str, ...] = ()
+SERVERS = True
 
 
 def applies(subject: Subject) -> bool:
@@ -73,6 +74,7 @@ def check(subject: Subject) -> Iterator[Problem]:
         f"vmxnet3 is emulated in QEMU: it has offloads, but no vhost{found.note}",
         field="model",
         severity=found.severity,
+        confidence=found.confidence,
         change=found.change,
         fix=found.fix,
     )

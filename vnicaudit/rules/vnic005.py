@@ -71,6 +71,7 @@ NAME = "other-emulated-nic"
 SEVERITY: Severity = "medium"
 SCOPE: Scope = "nic"
 NEEDS: tuple[str, ...] = ()
+SERVERS = True
 
 _OTHER_BUS = frozenset({"usb-net", "spapr-vlan", "sunhme"})
 
@@ -94,6 +95,7 @@ def check(subject: Subject) -> Iterator[Problem]:
         what + found.note,
         field="model",
         severity=found.severity,
+        confidence=found.confidence,
         change=found.change,
         fix=found.fix,
     )

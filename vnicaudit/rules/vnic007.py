@@ -7,7 +7,9 @@ libvirt accepts any text as a model and hands it to QEMU as it is. A model of an
 found out at start only: `'notarealnic' is not a valid device model name`.
 
 On `type='vdpa'` and `type='vhostuser'` only virtio is possible; libvirt refuses any other model
-when the domain is defined: `invalid model for interface of type 'vdpa'`.
+when the domain is defined: `invalid model for interface of type 'vdpa'`. Nova writes the model it
+keeps for a server (`hw_vif_model`) on its vhost-user ports as well (`get_base_config` in
+nova/virt/libvirt/vif.py).
 
 ## Why it matters
 
@@ -52,6 +54,7 @@ As for VNIC001. As it is the domain does not start, so there is no working NIC t
 ## When it does not fire
 
 * Where a running QEMU proves the model (unless another version is assumed).
+* On vDPA and assigned ports of a server: Nova writes no model there.
 * On assigned devices, also those that a network hands out, and on the transient half of a teaming
   pair, which is one: the model is not used.
 * In domains that are not QEMU's: there these names are right.
@@ -74,6 +77,7 @@ from vnicaudit.model.effective import NONE
 from vnicaudit.model.finding import Severity
 from vnicaudit.model.machines import is_board
 from vnicaudit.model.models import LIBVIRT_MODELS, QEMU_MODELS, VIRTIO, shown_model
+from vnicaudit.model.openstack import FOREIGN_VIF_MODELS
 from vnicaudit.model.rule import Problem, Scope, Subject
 from vnicaudit.model.to_virtio import to_virtio
 from vnicaudit.model.version import Version
@@ -82,6 +86,7 @@ NAME = "model-unknown-to-qemu"
 SEVERITY: Severity = "error"
 SCOPE: Scope = "nic"
 NEEDS: tuple[str, ...] = ()
+SERVERS = True
 
 _IGB_LIBVIRT = Version(9, 3)
 
@@ -91,6 +96,8 @@ def applies(subject: Subject) -> bool:
     nic = subject.nic
     if nic.model is None or nic.origin != "interface":
         return False
+    if subject.domain.form == "server":
+        return not is_board(subject.domain)
     if subject.effective.model.state == NONE and nic.type not in OWN_PATH:
         return False  # an assigned device
     return not subject.proven and not is_board(subject.domain)
@@ -99,8 +106,10 @@ def applies(subject: Subject) -> bool:
 def check(subject: Subject) -> Iterator[Problem]:
     """One problem at most: no such device, not on this architecture, or not in this version."""
     model = subject.nic.model or ""
-    if subject.nic.type in OWN_PATH and model not in VIRTIO:
+    if _kind(subject) in OWN_PATH and model not in VIRTIO:
         yield _only_virtio(subject, model)
+    elif subject.domain.form == "server" and _refused_by_nova(subject, model):
+        yield _refused(subject, f"Nova refuses {model} with KVM")
     elif model in LIBVIRT_MODELS and model not in QEMU_MODELS:
         yield _refused(subject, f"{model} is a model of another hypervisor, not of QEMU")
     elif model not in QEMU_MODELS:
@@ -112,12 +121,23 @@ def check(subject: Subject) -> Iterator[Problem]:
         yield from _igb(subject)
 
 
+def _refused_by_nova(subject: Subject, model: str) -> bool:
+    """Whether it is a model of Nova's that its libvirt driver has not (SUPPORTED_VIF_MODELS)."""
+    return model in FOREIGN_VIF_MODELS and subject.effective.model.state == NONE
+
+
+def _kind(subject: Subject) -> str | None:
+    """The interface type as it is written; of a server, as Nova will write it."""
+    return subject.backend if subject.domain.form == "server" else subject.nic.type
+
+
 def _refused(subject: Subject, what: str, *, proven: bool = True) -> Problem:
     found = to_virtio(subject, SEVERITY)
+    server = subject.domain.form == "server"
     return Problem(
-        f"{what}: the domain is defined but does not start",
+        f"{what}: the {'server' if server else 'domain is defined but'} does not start",
         field="model",
-        confidence="high" if proven else "medium",
+        confidence=found.confidence if proven else "medium",
         change=found.change,
         fix=found.fix,
     )
@@ -126,9 +146,10 @@ def _refused(subject: Subject, what: str, *, proven: bool = True) -> Problem:
 def _only_virtio(subject: Subject, model: str) -> Problem:
     found = to_virtio(subject, SEVERITY)
     return Problem(
-        f"type='{subject.nic.type}' takes virtio only: libvirt refuses the definition with "
+        f"type='{_kind(subject)}' takes virtio only: libvirt refuses the definition with "
         f"{shown_model(model)}",
         field="model",
+        confidence=found.confidence,
         change=found.change,
         fix=found.fix,
     )

@@ -71,11 +71,13 @@ from vnicaudit.model.finding import Change, Severity
 from vnicaudit.model.machines import S390
 from vnicaudit.model.models import E1000E, QEMU_MODELS, VIRTIO, model_of_driver
 from vnicaudit.model.rule import Problem, Scope, Subject
+from vnicaudit.model.to_virtio import how_sure
 
 NAME = "pci-nic-on-s390x"
 SEVERITY: Severity = "error"
 SCOPE: Scope = "nic"
 NEEDS: tuple[str, ...] = ()
+SERVERS = True
 
 _ADDRESS = "Its PCI address, ROM and ACPI settings must go too: libvirt then assigns a ccw address."
 _RENAMED = "the guest sees another device and may give it another name"
@@ -158,6 +160,7 @@ def _to_ccw(subject: Subject, what: str, severity: Severity) -> Problem:
         what,
         field="model",
         severity=severity,
+        confidence=how_sure(subject.domain),
         change=Change("model", subject.nic.model, "virtio", safe=safe, reason=reason),
         fix=_ADDRESS if subject.nic.address_type == "pci" else _left_over(subject),
     )

@@ -40,7 +40,9 @@ In the same guest:
 Set queues to the number of vCPUs, 8 at most; on s390x begin with 2. An old guest must switch them
 on itself (`ethtool -L eth0 combined 8`). Where virtio is only the default, write the model too:
 libvirt reads queues beside a virtio model that is written down, and nowhere else. In a KubeVirt
-manifest set `networkInterfaceMultiqueue: true`: each NIC then gets one queue pair per vCPU.
+manifest set `networkInterfaceMultiqueue: true`: each NIC then gets one queue pair per vCPU. In
+OpenStack it is `hw_vif_multiqueue_enabled=true` of the image, which Nova keeps for each server:
+one pair per vCPU as well, `[libvirt] max_queues` at most.
 
 ## Fix safety
 
@@ -63,6 +65,10 @@ switch must offer as many queues. Each queue pair takes two interrupt vectors an
 * In a KubeVirt manifest it is one finding for the VM, and *low*: the switch is off by KubeVirt's
   own default, and on it gives every NIC as many queues as there are vCPUs, with no way to have
   fewer (VNIC072).
+* A server of OpenStack whose cloud is read is one finding and *low* too, where neither its flavor
+  nor what Nova keeps says anything of multiqueue. None where one of them sets it, on or off, where
+  its image does now (VNIC064), and where that or the NIC's model is not known; where that is not
+  known and its domain was read in libvirt, each NIC is judged there.
 """
 
 from __future__ import annotations
@@ -74,7 +80,9 @@ from vnicaudit.model.kubevirt import Manifest
 from vnicaudit.model.machines import S390
 from vnicaudit.model.models import VIRTIO
 from vnicaudit.model.nic import NicConfig
+from vnicaudit.model.nova_options import as_number
 from vnicaudit.model.rule import DomainSubject, Problem, Scope, Subject
+from vnicaudit.model.server import MULTIQUEUE, ServerConfig
 
 NAME = "single-queue"
 SEVERITY: Severity = "medium"
@@ -82,9 +90,14 @@ SCOPE: Scope = "nic"
 NEEDS: tuple[str, ...] = ("vcpus", "actual_type", "queues")
 DOMAIN_NEEDS: tuple[str, ...] = ()
 MANIFESTS = True
+SERVERS = True
 
 _TAP = ("bridge", "ethernet", "direct")
+_SWITCHED = (None, *_TAP, "vhostuser")
+"""Ports that Nova gives queues, as far as Neutron tells; a tenant is not told."""
+
 _ENOUGH_VCPUS = 4
+_FEW = 2
 _MOST = 8
 _VECTORS = 200
 _MEASURE = "it helps many flows and can slow down small outgoing packets: measure before and after"
@@ -97,8 +110,12 @@ _BOTH = (
 
 
 def applies(subject: Subject) -> bool:
-    """A virtio NIC that could have several queues, on a guest that may be large enough."""
+    """A virtio NIC that could have several queues, on a guest that may be large enough; those of a
+    server have one switch, which may be set already: see :func:`check_domain`. Where that is not
+    known of a domain in libvirt it is judged as any other."""
     nic, domain = subject.nic, subject.domain
+    if domain.server is not None and (domain.form == "server" or _is_told(domain.server)):
+        return False
     if subject.model not in VIRTIO or nic.link_state == "down" or domain.type == "qemu":
         return False
     if subject.tuned and (nic.queues or 1) > 1:
@@ -135,8 +152,11 @@ def _unread(subject: Subject) -> bool:
 
 
 def applies_domain(subject: DomainSubject) -> bool:
-    """A manifest that could switch multiqueue on. What is not known of it NICs are skipped for."""
-    manifest = subject.domain.manifest
+    """A manifest that could switch multiqueue on, or a server that could. What is not known of a
+    manifest NICs are skipped for."""
+    server, manifest = subject.domain.server, subject.domain.manifest
+    if server is not None:
+        return _wanted_of(subject, server) is not None
     return (
         manifest is not None
         and subject.domain.vcpus is not None
@@ -146,14 +166,60 @@ def applies_domain(subject: DomainSubject) -> bool:
 
 def check_domain(subject: DomainSubject) -> Iterator[Problem]:
     """One problem, however many NICs the one switch is for."""
-    if any(nic.effective.queues.effective == 1 for nic in subject.nics if applies(nic)):
-        yield Problem(
-            f"one queue pair per NIC for {subject.domain.vcpus} vCPUs",
-            field="multiqueue",
-            severity="low",
-            confidence="low",
-            change=Change("multiqueue", None, "true", safe=False, reason=_MEASURE),
-        )
+    server = subject.domain.server
+    if server is not None:
+        wanted = str(_wanted_of(subject, server))
+        yield _of_all(subject, Change("queues", None, wanted, safe=False, reason=_MEASURE))
+    elif any(nic.effective.queues.effective == 1 for nic in subject.nics if applies(nic)):
+        change = Change("multiqueue", None, "true", safe=False, reason=_MEASURE)
+        yield _of_all(subject, change)
+
+
+def _of_all(subject: DomainSubject, change: Change) -> Problem:
+    return Problem(
+        f"one queue pair per NIC for {subject.domain.vcpus} vCPUs",
+        field=change.field,
+        severity="low",
+        confidence="low",
+        change=change,
+    )
+
+
+def _wanted_of(subject: DomainSubject, server: ServerConfig) -> int | None:
+    """How many queue pairs each NIC of a server would get; None where it should not have them, or
+    somebody decided already, or that is not known."""
+    vcpus = subject.domain.vcpus or 0
+    now = None if server.image is None else server.image.known(MULTIQUEUE)
+    if now is not None or _is_decided(server) or not _is_told(server):
+        return None
+    most, kind = _of_node(server, "max_queues"), _of_node(server, "virt_type")
+    wanted = min(vcpus, as_number(most) or vcpus)
+    could = any(map(_has_one_queue, subject.nics))
+    if not could or vcpus < _ENOUGH_VCPUS or wanted < _FEW or kind == "qemu":
+        return None
+    return wanted if subject.domain.nics * (2 * wanted + 2) <= _VECTORS else None
+
+
+def _is_told(server: ServerConfig) -> bool:
+    """Whether it is known what is said of multiqueue: somebody did, or nobody for certain."""
+    if _is_decided(server):
+        return True
+    return server.kept_by != "unseen" and server.flavor is not None and server.flavor.complete
+
+
+def _is_decided(server: ServerConfig) -> bool:
+    """Whether what Nova keeps of the server, or its flavor, sets multiqueue, on or off."""
+    told = (server.flag(MULTIQUEUE), server.flavor_flag(MULTIQUEUE))
+    return any(said is not None for said in told)
+
+
+def _has_one_queue(nic: Subject) -> bool:
+    one = nic.effective.queues.effective == 1
+    return one and nic.model in VIRTIO and nic.backend in _SWITCHED
+
+
+def _of_node(server: ServerConfig, option: str) -> str:
+    return "" if server.node is None else server.node.value(option) or ""
 
 
 def _may_be_switched_on(manifest: Manifest, nic: NicConfig) -> bool:

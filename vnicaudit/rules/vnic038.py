@@ -57,6 +57,7 @@ from vnicaudit.model.effective import UNKNOWN
 from vnicaudit.model.finding import Change, Severity
 from vnicaudit.model.models import VIRTIO
 from vnicaudit.model.rule import Problem, Scope, Subject
+from vnicaudit.model.server import PACKED
 
 NAME = "packed-ring-pointless"
 SEVERITY: Severity = "low"
@@ -64,6 +65,11 @@ SCOPE: Scope = "nic"
 NEEDS: tuple[str, ...] = ()
 
 _REASON = "the layout is part of what migration compares: plan it with a power cycle"
+
+_FIX_FLAVOR = (
+    "Its flavor asks for them (hw:virtio_packed_ring): resize the server to one that does not. "
+    "Switched off in its image properties as well, Nova refuses to start it (FlavorImageConflict)."
+)
 
 
 def applies(subject: Subject) -> bool:
@@ -75,11 +81,14 @@ def applies(subject: Subject) -> bool:
 
 def check(subject: Subject) -> Iterator[Problem]:
     """One problem: why packed does not help here."""
+    server = subject.domain.server
+    by_flavor = server is not None and server.flavor_flag(PACKED)
     yield Problem(
         _message(subject),
         field="packed",
         confidence="low" if _vhost_unknown(subject) else "medium",
-        change=Change("packed", "on", None, safe=False, reason=_REASON),
+        change=None if by_flavor else Change("packed", "on", None, safe=False, reason=_REASON),
+        fix=_FIX_FLAVOR if by_flavor else "",
     )
 
 

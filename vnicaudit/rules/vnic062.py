@@ -45,6 +45,7 @@ NetKVM from virtio-win has to be in the image first.
 * On s390x, where emulated PCI cards do not work at all: VNIC070.
 * An image that says it holds Windows, or does not say what it holds, is *low*: review it. There
   are appliances without a virtio driver.
+* An image of a live cloud that no server was made of, among those this user sees, is *low* too.
 * Where a variable or a template decides the value: skipped.
 """
 
@@ -84,9 +85,9 @@ def check(subject: ImageSubject) -> Iterator[Problem]:
     note, reason = _about(image)
     yield Problem(
         f"hw_vif_model = {value}: every new server of this image gets a NIC that QEMU emulates"
-        + note,
+        f"{image.use}{note}",
         field="hw_vif_model",
-        severity="low" if note else None,
+        severity="low" if note or image.servers == 0 else None,
         confidence=_confidence(image),
         change=Change("hw_vif_model", value, "virtio", safe=reason is _READY, reason=reason),
         fix="Set hw_vif_model=virtio on the image; this is for new servers. Existing ones keep "

@@ -46,6 +46,9 @@ Safe: libosinfo lists virtio for the system, and only new servers are concerned.
 * Where not all properties of the image are seen (a command that only sets some, a list that is
   filled in), or a variable decides `os_distro`: skipped.
 
+An image of a live cloud that no server was made of, among those this user sees, is *medium*. Of a
+live cloud, too, the table of osinfo-db is ours, not the compute nodes': the audit notes which.
+
 Confidence is medium: whether compute nodes have libosinfo's binding is not seen here.
 """
 
@@ -76,8 +79,10 @@ def check(subject: ImageSubject) -> Iterator[Problem]:
     image = subject.image
     yield Problem(
         f"os_distro = {image.known('os_distro')} and no hw_vif_model: where a compute node has "
-        f"libosinfo, Nova takes the first NIC it lists for this system, {image.libosinfo_model}",
+        f"libosinfo, Nova takes the first NIC it lists for this system, {image.libosinfo_model}"
+        f"{image.use}",
         field="os_distro",
+        severity="medium" if image.servers == 0 else None,
         confidence="medium",
         change=Change(
             "hw_vif_model",

@@ -12,14 +12,27 @@ One of these stands in nova.conf:
 Or in the definition of a flavor with `hw:vif_multiqueue_enabled`:
 
 * It has one vCPU: Nova does not look at the flag then.
-* A server described in the same file boots an image whose `hw_vif_multiqueue_enabled` says the
-  opposite: Nova refuses the server (`FlavorImageConflict`).
+* A server described in the same file, or of the same cloud, boots an image whose
+  `hw_vif_multiqueue_enabled` says the opposite: Nova refuses the server (`FlavorImageConflict`).
+
+Or of a server of a live cloud:
+
+* Its flavor and what Nova keeps of its image say opposite things: of multiqueue, or of the packed
+  ring. `nova-manage image_property set` does not look at the flavor.
+* It asks for multiqueue, and nova.conf of its compute node, read in the same run, takes it away.
 
 ## Why it matters
 
 Nobody is told: the server is created, its image says multiqueue, and it has one queue, which one
 vCPU of the guest and one vhost thread of the host serve. `virt_type = qemu` also means that guests
 run without KVM.
+
+Where a server that exists has a conflict, it runs on until its definition is made anew: a start
+after a stop, a hard reboot or a migration then fails (`get_vif_multiqueue_constraint` in
+nova/virt/hardware.py, called by `get_base_config`), and the old definition is gone by then
+(`_hard_reboot` in nova/virt/libvirt/driver.py). Measured with Nova 34: a start leaves it SHUTOFF
+without a fault that says why; a hard reboot leaves it in ERROR, with `NotImplementedError: Cannot
+load 'name' in the base class` for multiqueue, where the message of the conflict fails in turn.
 
 ## Bad
 
@@ -54,6 +67,8 @@ memory is used on the host for them. `virt_type = kvm` needs a host with KVM.
   low.
 * On a flavor: where no server in the same file uses both, the flag is off, or there are two vCPUs
   or more. Where the number of vCPUs is not said there: skipped.
+* On a server of which is not known what Nova keeps, or whose flavor's extra specs are hidden: only
+  what is known to clash is reported. Below two vCPUs Nova does not look at multiqueue.
 * In a template, where a condition decides or the value is filled in: skipped.
 """
 
@@ -62,18 +77,30 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vnicaudit.model.finding import Change, Severity
+from vnicaudit.model.models import VIRTIO
 from vnicaudit.model.nova import NovaConfig, NovaOption
 from vnicaudit.model.nova_options import as_number
 from vnicaudit.model.openstack import Flavor, Image, as_flag
-from vnicaudit.model.rule import ConfigSubject, FlavorSubject, Problem, Scope
+from vnicaudit.model.rule import ConfigSubject, DomainSubject, FlavorSubject, Problem, Scope
+from vnicaudit.model.server import (
+    FLAVOR_WORDS,
+    MULTIQUEUE,
+    MULTIQUEUE_VCPUS,
+    NodeFacts,
+    ServerConfig,
+)
 
 NAME = "nova-multiqueue-off"
 SEVERITY: Severity = "medium"
 SCOPE: Scope = "config"
 NEEDS: tuple[str, ...] = ("nova.driver", "nova.virt_type", "nova.max_queues")
 FLAVOR_NEEDS: tuple[str, ...] = ("flavor.hw:vif_multiqueue_enabled", "flavor.vcpus")
+DOMAIN_NEEDS: tuple[str, ...] = ()
+SERVERS = True
 
 _FLAG = "hw:vif_multiqueue_enabled"
+_NO_QUEUES = frozenset({"hostdev", "vdpa"})
+"""Backends for which Nova writes no queues."""
 
 
 def applies(subject: ConfigSubject) -> bool:
@@ -109,7 +136,7 @@ def applies_flavor(subject: FlavorSubject) -> bool:
 def check_flavor(subject: FlavorSubject) -> Iterator[Problem]:
     """One problem of the flavor alone, or one for each image it clashes with."""
     flavor = subject.flavor
-    if (flavor.vcpus or 0) < 2:
+    if (flavor.vcpus or 0) < MULTIQUEUE_VCPUS:
         if as_flag(flavor.known(_FLAG) or ""):
             yield Problem(
                 f"{_FLAG} with {flavor.vcpus} vCPU: Nova does not look at it below two vCPUs",
@@ -120,6 +147,58 @@ def check_flavor(subject: FlavorSubject) -> Iterator[Problem]:
         return
     for image in _clashing(flavor):
         yield _conflict(flavor, image)
+
+
+def applies_domain(subject: DomainSubject) -> bool:
+    """A server, in its cloud or in libvirt: what is not known of it does not clash."""
+    return subject.domain.server is not None
+
+
+def check_domain(subject: DomainSubject) -> Iterator[Problem]:
+    """One problem for each flag that clashes, or one for what its compute node takes away."""
+    server, vcpus = subject.domain.server, subject.domain.vcpus
+    if server is None or server.flavor is None:
+        return
+    clashes = [name for name in FLAVOR_WORDS if server.clash(name, vcpus)]
+    for name in clashes:
+        yield Problem(
+            f"its flavor says {FLAVOR_WORDS[name]} = {_said(server.flavor_flag(name))}, and Nova "
+            f"keeps {name} = {_said(server.flag(name))} for it: Nova cannot start it any more",
+            severity="error",
+            confidence="high" if server.kept_by == "api" else "medium",
+            fix=f"Set {name} as the flavor has it: stop the server, nova-manage image_property set "
+            f"UUID --property {name}={_said(server.flavor_flag(name))}, start it. Out of ERROR it "
+            "comes with openstack server set --state active, then stop.",
+        )
+    if not clashes and server.node is not None and _asks(subject, server):
+        yield from _taken_away(server.node)
+
+
+def _said(flag: bool | None) -> str:
+    return "true" if flag else "false"
+
+
+def _asks(subject: DomainSubject, server: ServerConfig) -> bool:
+    """Whether it asks for multiqueue, and has a NIC that could have it."""
+    if (subject.domain.vcpus or 0) < MULTIQUEUE_VCPUS or not server.asks_for(MULTIQUEUE):
+        return False
+    return any(nic.model in VIRTIO and nic.backend not in _NO_QUEUES for nic in subject.nics)
+
+
+def _taken_away(node: NodeFacts) -> Iterator[Problem]:
+    """What nova.conf of its compute node leaves of it."""
+    if node.value("virt_type") == "qemu":
+        why = "virt_type = qemu"
+    elif as_number(node.value("max_queues") or "") == 1:
+        why = "max_queues = 1"
+    else:
+        return
+    yield Problem(
+        f"multiqueue is asked for, and nova.conf of its compute node takes it away: {why} in "
+        f"{node.file}",
+        severity="low",
+        fix="Change nova.conf there and hard-reboot the server, or do without multiqueue.",
+    )
 
 
 def _clashing(flavor: Flavor) -> Iterator[Image]:

@@ -4,13 +4,18 @@
 
 The packed ring is asked for together with an emulated `hw_vif_model`. Since Caracal (29.0) Nova
 writes `packed='on'` whatever the model is, and libvirt refuses it on anything but virtio: the
-server does not start.
+server does not start. So it is with a port of vnic_type `direct`, an assigned device.
+
+Of a server of a live cloud it is what Nova keeps for it, or its flavor, that asks for both.
 
 ## Why it matters
 
 The property is meant for all images and put on one that is not virtio, or on a flavor that such
 an image is booted with. Source: Nova, `virt/libvirt/vif.py`, `get_base_config`: the setting is
-passed on before the model is looked at; and VNIC011 for what libvirt says.
+passed on before the model is looked at, and before assigned devices are told apart; and VNIC011 for
+what libvirt says (measured for both with libvirt 9.0). A server that runs already is refused when
+its definition is made anew: a start leaves it SHUTOFF without a fault that says why, a hard reboot
+in ERROR (measured with Nova 34 and e1000).
 
 ## Bad
 
@@ -35,7 +40,10 @@ No change is proposed: which of the two is meant is not known.
 ## When it does not fire
 
 * When the image names no `hw_vif_model`: its servers get virtio, unless VNIC063 speaks.
-* When a flavor has it, and no server in the same file boots such an image with it.
+* When a flavor has it, and no server in the same file (or of the same cloud) boots such an image
+  with it.
+* On a vDPA port: libvirt makes that one virtio. On a server whose NIC model is not known, and of a
+  Nova before 29.
 * Where the image is for another hypervisor (see VNIC062).
 * Where a variable or a template decides a value: skipped.
 """
@@ -45,16 +53,34 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vnicaudit.model.finding import Severity
+from vnicaudit.model.models import VIRTIO, shown_model
 from vnicaudit.model.openstack import Image, as_flag
-from vnicaudit.model.rule import FlavorSubject, ImageSubject, Problem, Scope
+from vnicaudit.model.rule import DomainSubject, FlavorSubject, ImageSubject, Problem, Scope
+from vnicaudit.model.server import FLAVOR_WORDS, PACKED, NovaVersions, ServerConfig
 
 NAME = "packed-ring-not-virtio"
 SEVERITY: Severity = "error"
 SCOPE: Scope = "image"
 NEEDS: tuple[str, ...] = ("image.hw_vif_model", "image.hw_virtio_packed_ring")
 FLAVOR_NEEDS: tuple[str, ...] = ("flavor.hw:virtio_packed_ring",)
+DOMAIN_NEEDS: tuple[str, ...] = ()
+SERVERS = True
+
+_GET_THE_MODEL = frozenset({"bridge", "ethernet", "vhostuser"})
+"""Ports that Nova gives the model it keeps; macvtap is always virtio."""
+
+_SINCE = 29
+"""The first Nova that has the switch (Caracal)."""
 
 _FIX = "Set hw_vif_model=virtio on the image, or remove the packed ring."
+_FIX_SERVER = (
+    "Stop the server, nova-manage image_property set UUID --property hw_vif_model=virtio (or "
+    "hw_virtio_packed_ring=false), start it."
+)
+_FIX_FLAVOR = (
+    "Resize the server to a flavor without hw:virtio_packed_ring, or make its NICs virtio: stop "
+    "it, nova-manage image_property set UUID --property hw_vif_model=virtio, start it."
+)
 
 
 def applies(subject: ImageSubject) -> bool:
@@ -95,6 +121,44 @@ def check_flavor(subject: FlavorSubject) -> Iterator[Problem]:
             fix=_FIX,
             related=() if model is None else (model.location,),
         )
+
+
+def applies_domain(subject: DomainSubject) -> bool:
+    """A server that asks for it, with a NIC that libvirt refuses it on."""
+    server = subject.domain.server
+    if server is None or _too_old(server.nova):
+        return False
+    return server.asks_for(PACKED) and _refused(subject, server) is not None
+
+
+def check_domain(subject: DomainSubject) -> Iterator[Problem]:
+    """One problem, naming the first such NIC."""
+    server = subject.domain.server
+    what = None if server is None else _refused(subject, server)
+    if server is None or what is None:
+        return
+    by_flavor = server.flavor_flag(PACKED)
+    yield Problem(
+        f"{FLAVOR_WORDS[PACKED] if by_flavor else PACKED} on a NIC that is not virtio ({what}): "
+        "Nova passes it on, and libvirt refuses to define the server",
+        confidence="high" if server.kept_by == "api" else "medium",
+        fix=_FIX_FLAVOR if by_flavor else _FIX_SERVER,
+    )
+
+
+def _too_old(nova: NovaVersions | None) -> bool:
+    return nova is not None and nova.newest is not None and nova.newest < _SINCE
+
+
+def _refused(subject: DomainSubject, server: ServerConfig) -> str | None:
+    """What libvirt refuses packed rings on; None where there is no such NIC."""
+    model = server.vif_model or "virtio"
+    for nic in subject.nics:
+        if nic.nic.origin == "interface" and nic.backend == "hostdev":
+            return "an assigned device"
+        if model not in VIRTIO and nic.backend in _GET_THE_MODEL:
+            return shown_model(model)
+    return None
 
 
 def _clashes(image: Image) -> bool:

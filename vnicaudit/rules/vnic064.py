@@ -1,0 +1,204 @@
+"""A server keeps another NIC model than its image says now.
+
+## What is wrong
+
+Nova keeps a copy of its image's properties for each server, made when the server was:
+`hw_vif_model` and the switches of multiqueue and packed rings among them. Here the copy and the
+image differ. Either the image was put right since and the server was left behind, or the server was
+put right (`nova-manage image_property set`) and its image was not.
+
+## Why it matters
+
+A change of the image reaches no server that exists, and since Yoga (25.0) not even a default does:
+nova-compute writes the model it chose into the copy (`_register_undefined_instance_details` in
+nova/virt/libvirt/driver.py). In the other direction a rebuild makes the copy anew
+(`_reset_image_metadata` in nova/compute/api.py), and brings the old model back.
+
+## Bad
+
+```console
+$ openstack image set --property hw_vif_model=virtio jammy
+$ nova-manage image_property show 2a0b… hw_vif_model
+e1000
+```
+
+## Good
+
+```console
+$ openstack image set --property hw_vif_model=virtio jammy
+$ openstack server stop 2a0b…
+$ nova-manage image_property set 2a0b… --property hw_vif_model=virtio
+$ openstack server start 2a0b…
+```
+
+## Fix
+
+Where the image is right: stop the server, `nova-manage image_property set`, start it. Where the
+server is right: set the property on the image, before somebody rebuilds the server.
+
+## Fix safety
+
+As for VNIC001: safe where the guest is known to drive virtio. More queues are not always better:
+measure before and after.
+
+## When it does not fire
+
+* Where the server boots from a volume, or its image is gone or not seen: there is nothing to
+  compare with. A server that is booted from a volume cannot get another model by a rebuild.
+* Where the image has not changed since the server was made, and Nova does not say what it keeps.
+  Where it has changed, and the server's libvirt was read in the same run, the NIC in its definition
+  is compared.
+* On virtio, where the image names no model: it is the default.
+* On an emulated model that libosinfo gives the image's `os_distro`: new servers get it as well
+  (VNIC063), and so do those of images that hold another system than Linux and name it.
+* On a server whose ports are all assigned devices, vDPA or macvtap: Nova writes no model there,
+  or always virtio.
+* Below two vCPUs, of multiqueue; and where the flavor says what the image does.
+* What Nova keeps is told by Nova 31 and later (microversion 2.98). Of an older one: skipped, where
+  the image has changed since and names a model or one of the switches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from vnicaudit.model.finding import Change, Severity
+from vnicaudit.model.models import VIRTIO
+from vnicaudit.model.openstack import VIF_MODELS, Image, as_flag
+from vnicaudit.model.rule import DomainSubject, Problem, Scope, Subject
+from vnicaudit.model.server import MULTIQUEUE, MULTIQUEUE_VCPUS, PACKED, ServerConfig
+from vnicaudit.model.to_virtio import to_virtio
+
+NAME = "server-not-as-image"
+SEVERITY: Severity = "medium"
+SCOPE: Scope = "domain"
+NEEDS: tuple[str, ...] = ("server.kept",)
+SERVERS = True
+
+_MODEL = "hw_vif_model"
+_GET_THE_MODEL = frozenset({None, "bridge", "ethernet", "vhostuser"})
+"""Ports that Nova gives the model it keeps, as far as Neutron tells (a tenant is not told): macvtap
+is always virtio, vDPA and assigned devices get none."""
+
+_SWITCHES = {MULTIQUEUE: "queues", PACKED: "packed"}
+_REASONS = {
+    MULTIQUEUE: "it helps many flows and can slow down small outgoing packets: measure before and "
+    "after",
+    PACKED: "the layout is part of what a migration compares",
+}
+_FIX = (
+    "Stop the server, nova-manage image_property set UUID --property hw_vif_model=virtio, start it."
+)
+_IMAGE = "openstack image set --property {}={} IMAGE, if the server is to keep it after a rebuild."
+_BOTH_EMULATED = "Neither is virtio: set hw_vif_model=virtio on the image, and on the server."
+
+
+def applies(subject: DomainSubject) -> bool:
+    """A server, in its cloud or in libvirt, whose image may say something else than Nova keeps."""
+    server = subject.domain.server
+    if server is None or not _written(subject):
+        return False
+    image = server.image
+    if server.image_state != "there" or image is None or not image.complete:
+        return False
+    if server.kept_by == "unseen" and subject.domain.form == "server":
+        return any(image.known(name) is not None for name in (_MODEL, *_SWITCHES))
+    return any(True for _ in check(subject))
+
+
+def check(subject: DomainSubject) -> Iterator[Problem]:
+    """At most one problem for each property."""
+    server = subject.domain.server
+    if server is None or server.image is None or server.kept_by == "image":
+        return
+    yield from _of_model(subject, server, server.image)
+    if server.kept_by == "api" and server.flavor is not None and server.flavor.complete:
+        for name in _SWITCHES:
+            yield from _of_switch(subject, server, server.image, name)
+
+
+def _written(subject: DomainSubject) -> list[Subject]:
+    """The NICs that get the model Nova keeps."""
+    return [nic for nic in subject.nics if nic.backend in _GET_THE_MODEL]
+
+
+def _of_model(subject: DomainSubject, server: ServerConfig, image: Image) -> Iterator[Problem]:
+    kept, now = _kept(subject, server), image.vif_model
+    if kept is None or kept == now or not {kept, now} <= VIF_MODELS | {None}:
+        return
+    if now is None and (kept in VIRTIO or _by_default(image, kept)):
+        return
+    keeps = f"Nova keeps hw_vif_model = {kept} for this server, and its image "
+    if server.kept_by == "unseen":
+        keeps = f"the NIC of this server is {kept}, and its image "
+    if now in VIRTIO or now is None:
+        yield _left_behind(subject, keeps, now)
+    else:
+        keep = kept in VIRTIO
+        yield Problem(
+            f"{keeps}says {now}: a rebuild gives it {now}",
+            field=_MODEL,
+            severity="low" if keep else "info",
+            fix=_IMAGE.format(_MODEL, kept) if keep else _BOTH_EMULATED,
+        )
+
+
+def _kept(subject: DomainSubject, server: ServerConfig) -> str | None:
+    """What Nova keeps; where it does not say so, what it wrote into the definition."""
+    if server.kept_by == "api":
+        return server.vif_model
+    models = (nic.nic.model for nic in _written(subject))
+    return next((model for model in models if model is not None), None)
+
+
+def _left_behind(subject: DomainSubject, keeps: str, now: str | None) -> Problem:
+    """The image was put right, or names no model any more; the server was not changed."""
+    says = "names none: new servers get what their compute nodes choose"
+    if now is not None:
+        says = f"says {now}: new servers get that"
+    emulated = [nic for nic in _written(subject) if nic.model not in VIRTIO]
+    if not emulated:  # its definition is not what Nova keeps, which VNIC079 reports
+        return Problem(f"{keeps}{says}, this one does not", field=_MODEL, severity="low", fix=_FIX)
+    found = to_virtio(emulated[0], "medium" if now is not None else "low")
+    return Problem(
+        f"{keeps}{says}, this one does not{found.note}",
+        field=_MODEL,
+        severity=found.severity,
+        change=found.change,
+        fix=found.fix,
+    )
+
+
+def _by_default(image: Image, kept: str) -> bool:
+    """Whether new servers of an image that names no model may well get this one too."""
+    system = image.known("os_distro")
+    return system is not None and (image.libosinfo_model == kept or not image.linux)
+
+
+def _of_switch(
+    subject: DomainSubject, server: ServerConfig, image: Image, name: str
+) -> Iterator[Problem]:
+    vcpus = subject.domain.vcpus
+    virtio = any(nic.model in VIRTIO for nic in _written(subject))
+    if not virtio or (name == MULTIQUEUE and (vcpus is None or vcpus < MULTIQUEUE_VCPUS)):
+        return
+    kept, flavor = server.flag(name), server.flavor_flag(name)
+    asked = as_flag(image.known(name) or "")
+    if flavor is not None or bool(kept) == asked:
+        return
+    if kept:
+        yield Problem(
+            f"Nova keeps {name} = true for this server, and its image does not ask for it: a "
+            "rebuild takes it away",
+            field=name,
+            severity="info",
+            fix=_IMAGE.format(name, "true"),
+        )
+        return
+    new = str(vcpus) if name == MULTIQUEUE else "on"
+    yield Problem(
+        f"the image asks for {name} now, and Nova keeps this server without it",
+        field=name,
+        severity="low",
+        change=Change(_SWITCHES[name], None, new, safe=False, reason=_REASONS[name]),
+    )

@@ -1,0 +1,162 @@
+"""A server with a vhost-user port whose memory is not shared.
+
+## What is wrong
+
+Neutron binds a port of the server as vhost-user (Open vSwitch with DPDK), and nothing makes the
+guest's memory shared: its flavor asks for no huge pages, and its compute node has no
+`file_backed_memory`. The switch reads packets from the guest's memory, and cannot.
+
+## Why it matters
+
+No packet passes; libvirt 11.2 and later do not start such a domain (NEWS: "Use common check for
+shared memory use"). The server is built without an error otherwise, and looks healthy.
+
+Nova marks memory as shared (`memAccess='shared'`) where the pages it chose are larger than the
+smallest of the host (`_wants_hugepages` and `_get_cpu_numa_config_from_instance` in
+nova/virt/libvirt/driver.py), and where `[libvirt] file_backed_memory` is set
+(`_get_guest_memory_backing_config`). `hw:mem_page_size = small` is the host's smallest: not shared.
+`any` takes the largest that are free, and small ones where none are
+(`_numa_cell_supports_pagesize_request` in nova/virt/hardware.py). An image narrows down what the
+flavor asks for, and only where that is `any` or `large`; alone it is refused.
+
+## Bad
+
+```console
+$ openstack flavor create --vcpus 4 --ram 8192 nfv
+$ openstack port show -c binding_vif_type p1
+| binding_vif_type | vhostuser |
+```
+
+## Good
+
+```console
+$ openstack flavor create --vcpus 4 --ram 8192 --property hw:mem_page_size=large nfv
+```
+
+## Fix
+
+Resize the server to a flavor with `hw:mem_page_size` (`large`, or a size such as `1GB`), on compute
+nodes with that many huge pages; or set `[libvirt] file_backed_memory` in nova.conf of the compute
+nodes.
+
+## Fix safety
+
+No change is proposed: huge pages are memory that is set aside on the hosts, and
+`file_backed_memory` and huge pages exclude one another on a node.
+
+## When it does not fire
+
+* Where how ports are bound is not told, as to a tenant.
+* On sizes from 5 to 64 KiB: whether they are the host's smallest depends on its architecture.
+* Where the extra specs of the flavor, or nova.conf of the compute node, are not seen: skipped.
+* In the domain XML of such a server VNIC041 speaks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from vnicaudit.model.finding import Severity
+from vnicaudit.model.nova_options import as_number
+from vnicaudit.model.rule import DomainSubject, Problem, Scope
+from vnicaudit.model.server import NodeFacts, ServerConfig
+
+NAME = "server-memory-not-shared"
+SEVERITY: Severity = "error"
+SCOPE: Scope = "domain"
+NEEDS: tuple[str, ...] = ("server.flavor", "server.node")
+SERVERS = True
+
+_ASKED = "hw:mem_page_size"
+_NARROWED = "hw_mem_page_size"
+_KIB = {"K": 1, "M": 1 << 10, "G": 1 << 20, "T": 1 << 30}
+_DIGITS = 9
+"""Digits of a size, at most."""
+_SMALLEST, _LARGEST_SMALL = 4, 64
+"""KiB: the smallest page there is, and the largest that is a host's smallest (POWER, ARM)."""
+
+_FIX = (
+    "Resize the server to a flavor with hw:mem_page_size (large, or a size such as 1GB), or set "
+    "[libvirt] file_backed_memory in nova.conf of the compute nodes."
+)
+
+
+def applies(subject: DomainSubject) -> bool:
+    """A server with a vhost-user port, and pages that may be small."""
+    server = subject.domain.server
+    if subject.domain.form != "server" or server is None:
+        return False
+    if not any(nic.backend == "vhostuser" for nic in subject.nics):
+        return False
+    return _pages(server) in ("", "small", "any") and not _file_backed(server.node)
+
+
+def check(subject: DomainSubject) -> Iterator[Problem]:
+    """One problem for the server, naming its vhost-user NICs."""
+    server = subject.domain.server
+    if server is None:
+        return
+    places = [str(index) for index, nic in enumerate(subject.nics) if nic.backend == "vhostuser"]
+    named = f"NIC {', '.join(places)} is" if len(places) == 1 else f"NICs {', '.join(places)} are"
+    pages = _pages(server)
+    if pages == "any":
+        yield Problem(
+            f"{named} vhost-user, and {_ASKED} = any: where no huge pages are free Nova takes "
+            "small ones, which are not shared, and no packet passes",
+            severity="low",
+            fix=_FIX,
+        )
+        return
+    why = (
+        f"its flavor has no {_ASKED}" if not pages else f"{_asked_by(server)} asks for small pages"
+    )
+    yield Problem(
+        f"{named} vhost-user without shared guest memory ({why}): no packet passes, and libvirt "
+        "11.2 and later do not start it",
+        fix=_FIX,
+    )
+
+
+def _pages(server: ServerConfig) -> str:
+    """``large``, ``small``, ``any``, ``unknown`` (a size that may be either), or ``""``: nobody
+    asks for pages of a size. Where the extra specs are not seen it is ``""`` too."""
+    found = _of_flavor(server)
+    narrowed = server.property(_NARROWED)
+    return _kind(narrowed) if narrowed and found in ("any", "large") else found
+
+
+def _asked_by(server: ServerConfig) -> str:
+    return "its flavor" if _of_flavor(server) == "small" else "its image"
+
+
+def _of_flavor(server: ServerConfig) -> str:
+    return _kind("" if server.flavor is None else server.flavor.known(_ASKED) or "")
+
+
+def _kind(text: str) -> str:
+    """What a size asks for; a number is in KiB (``_get_numa_pagesize_constraint``)."""
+    if text in ("", "small", "large", "any"):
+        return text
+    kib = _kib(text)
+    if kib is None:
+        return "unknown"
+    if kib <= _SMALLEST:
+        return "small"
+    return "large" if kib > _LARGEST_SMALL else "unknown"
+
+
+def _kib(text: str) -> int | None:
+    """A size in KiB: ``2048``, ``2MB``, ``1GiB``; None for what is none."""
+    number, times = text, 1
+    if text.endswith("B"):
+        number = text.removesuffix("B").removesuffix("i")
+        unit = _KIB.get(number[-1:])
+        if unit is None:
+            return None
+        number, times = number[:-1], unit
+    plain = number.isascii() and number.isdigit() and len(number) <= _DIGITS
+    return int(number) * times if plain else None
+
+
+def _file_backed(node: NodeFacts | None) -> bool:
+    return node is not None and (as_number(node.value("file_backed_memory") or "") or 0) > 0

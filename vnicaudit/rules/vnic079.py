@@ -1,0 +1,198 @@
+"""A server's definition is not what Nova would write.
+
+## What is wrong
+
+The libvirt domain of a server has another NIC than follows from what Nova keeps for it, or from
+nova.conf of its compute node as it is now: another model, another number of queues, another ring.
+
+## Why it matters
+
+Nova makes the definition anew at each hard reboot, at each start after a stop, and at a migration
+(`_hard_reboot` and `_update_vif_xml` in nova/virt/libvirt): the NIC then changes when nobody thinks
+of it. What was edited with virsh is lost; what was set with nova-manage or in nova.conf takes
+effect. A live migration changes neither model nor address of a running guest: where the model
+differs libvirt refuses it (`Target network card model … does not match source …`).
+
+It comes about in three ways: somebody ran `virsh edit` behind Nova's back; a property was set and
+the server not started since; or nova-compute kept a default that is not what the guest has had
+since before Yoga (25.0), or since nova.conf was changed.
+
+## Bad
+
+```console
+$ nova-manage image_property show 2a0b… hw_vif_model
+virtio
+$ virsh dumpxml instance-00000007 | grep model.type
+      <model type='rtl8139'/>
+```
+
+## Good
+
+```console
+$ nova-manage image_property show 2a0b… hw_vif_model
+virtio
+$ virsh dumpxml instance-00000007 | grep model.type
+      <model type='virtio'/>
+```
+
+## Fix
+
+Hard-reboot the server when that suits it, where what Nova keeps is what it should have. Where the
+definition is right, make Nova keep that: stop the server, `nova-manage image_property set`, start
+it. A ring of another size is *info*: nova.conf was changed, and the server will follow.
+
+## Fix safety
+
+No change is proposed: which of the two is meant is not known. A guest without a virtio driver has
+no network after a hard reboot that gives it virtio.
+
+## When it does not fire
+
+* Where Nova does not say what it keeps (before Nova 31), the server's cloud was not read in the
+  same run, or the domain's definition is not a live libvirt's.
+* While a server is built, resized, migrated, rescued, suspended or paused: its definition is then
+  made in other ways.
+* On a stopped server the model and the queues alone are judged: its next start makes the
+  definition anew, as it should. It is *info* there, and *low* where it loses virtio.
+* On vhost-user, vDPA, macvtap and assigned devices, whose NICs Nova writes in ways of their own,
+  and on NICs that Nova did not write.
+* Where what Nova keeps names no model. Where nova.conf of the compute node was not read, of rings,
+  and of queues where multiqueue is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from vnicaudit.model.finding import Severity
+from vnicaudit.model.models import VIRTIO, shown_model
+from vnicaudit.model.nova_options import as_number
+from vnicaudit.model.openstack import VIF_MODELS
+from vnicaudit.model.rule import Problem, Scope, Subject
+from vnicaudit.model.server import MULTIQUEUE, ServerConfig
+
+NAME = "server-not-as-kept"
+SEVERITY: Severity = "medium"
+SCOPE: Scope = "nic"
+NEEDS: tuple[str, ...] = ()
+
+_WRITTEN = frozenset({"bridge", "ethernet"})
+_STOPPED = "SHUTOFF"
+_WHEN = {
+    "ACTIVE": "the next hard reboot, stop and start, or migration",
+    _STOPPED: "its next start",
+}
+_FIX_KEPT = (
+    "Hard-reboot the server (openstack server reboot --hard) if it is to be as Nova would write it"
+)
+_FIX = (
+    f"{_FIX_KEPT}; if it is to stay as it is, stop it, nova-manage image_property set UUID "
+    "--property {}, start it."
+)
+_FIX_STARTED = "Start the server if it is to be as Nova would write it."
+_FIX_CONF = (
+    "Hard-reboot the server (openstack server reboot --hard) when that suits it; nova-compute must "
+    "have read that nova.conf."
+)
+
+
+def applies(subject: Subject) -> bool:
+    """A NIC that Nova wrote, of a server that Nova says what it keeps of."""
+    server, nic = subject.domain.server, subject.nic
+    if server is None or subject.domain.form == "server" or subject.domain.owner != "nova":
+        return False
+    if server.kept_by != "api" or server.status not in _WHEN or subject.state is None:
+        return False
+    return nic.origin == "interface" and nic.type in _WRITTEN
+
+
+def check(subject: Subject) -> Iterator[Problem]:
+    """One problem of the model; else one for each of queues and ring."""
+    server = subject.domain.server
+    if server is None or not subject.model:
+        return
+    kept = server.vif_model
+    if kept in VIF_MODELS and kept != subject.model:
+        yield _model(subject, server, kept or "")
+    elif kept in VIRTIO:
+        yield from _queues(subject, server)
+        if server.status != _STOPPED:
+            yield from _ring(subject, server)
+
+
+def _model(subject: Subject, server: ServerConfig, kept: str) -> Problem:
+    now = shown_model(subject.model)
+    return Problem(
+        f"Nova keeps hw_vif_model = {kept} for this server, and its NIC is {now}: "
+        f"{_WHEN[server.status]} makes it {kept}",
+        field="model",
+        severity=_severity(server, "medium", "info" if kept in VIRTIO else "low"),
+        fix=_fix(server, f"hw_vif_model={now}"),
+    )
+
+
+def _queues(subject: Subject, server: ServerConfig) -> Iterator[Problem]:
+    kept, now = _queues_kept(server), subject.effective.queues.effective
+    if kept is None or now is None or kept == now:
+        return
+    yield Problem(
+        f"Nova would give this NIC {_pairs(kept)}, and it has {_pairs(now)}: "
+        f"{_WHEN[server.status]} makes it {kept}",
+        field="queues",
+        severity=_severity(server, "low", "info"),
+        fix=_fix_queues(server, now),
+    )
+
+
+def _queues_kept(server: ServerConfig) -> int | None:
+    """How many queue pairs Nova would write; None where that is not known."""
+    flavor, node = server.flavor, server.node
+    if flavor is None or not flavor.complete or flavor.vcpus is None:
+        return None
+    if flavor.vcpus == 1 or not server.asks_for(MULTIQUEUE):
+        return 1
+    if node is None or (most := node.value("max_queues")) is None:
+        return None
+    return 1 if node.value("virt_type") == "qemu" else min(flavor.vcpus, as_number(most) or 256)
+
+
+def _fix_queues(server: ServerConfig, now: int) -> str:
+    """What is asked for by a flavor, or taken away by nova.conf, is no property to set: where
+    flavor and image differ Nova cannot start it."""
+    if server.status == _STOPPED:
+        return _FIX_STARTED
+    if server.flavor_flag(MULTIQUEUE) is not None:
+        return f"{_FIX_KEPT}; if it is to stay as it is, resize it to another flavor."
+    if server.node is not None and server.asks_for(MULTIQUEUE) and now > 1:
+        return f"{_FIX_KEPT}; if it is to stay as it is, change [libvirt] in {server.node.file}."
+    return _fix(server, f"{MULTIQUEUE}={'true' if now > 1 else 'false'}")
+
+
+def _ring(subject: Subject, server: ServerConfig) -> Iterator[Problem]:
+    node = server.node
+    said = None if node is None else node.value("rx_queue_size")
+    if node is None or said is None:
+        return
+    size, now = as_number(said), subject.nic.rx_queue_size
+    if size == now:
+        return
+    asked = "is not set" if size is None else f"= {size}"
+    yield Problem(
+        f"rx_queue_size {asked} in {node.file}, and this NIC has {now or 'none'}: "
+        f"{_WHEN[server.status]} changes it",
+        field="rx_queue_size",
+        severity="info",
+        fix=_FIX_CONF,
+    )
+
+
+def _pairs(count: int) -> str:
+    return "one queue pair" if count == 1 else f"{count} queue pairs"
+
+
+def _severity(server: ServerConfig, running: Severity, stopped: Severity) -> Severity:
+    return stopped if server.status == _STOPPED else running
+
+
+def _fix(server: ServerConfig, kept_otherwise: str) -> str:
+    return _FIX_STARTED if server.status == _STOPPED else _FIX.format(kept_otherwise)
