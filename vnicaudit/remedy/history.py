@@ -9,6 +9,8 @@ from typing import Any, Literal, NamedTuple
 from msgspec.structs import replace
 
 from vnicaudit.model.runs import Check, RunRecord, UnitRun
+from vnicaudit.remedy.applying.clouds.left import may_be_off
+from vnicaudit.remedy.applying.clouds.sets import doubtful
 from vnicaudit.remedy.applying.journal import Entry, entries
 from vnicaudit.remedy.applying.sheet import RunSheet, UnitSheet, read_sheet, write_sheet
 from vnicaudit.remedy.applying.state import StateFolder
@@ -93,6 +95,28 @@ def unfinished(state: StateFolder) -> Iterator[Past]:
     return (found for found in all_past(state) if not found.ended)
 
 
+def left_off(state: StateFolder) -> frozenset[str]:
+    """Ids of servers that the last run on them stopped, and left off though they ran before."""
+    off: dict[str, bool] = {}
+    for found in all_past(state):
+        for unit in found.sheet.units:
+            if unit.object == "server" and unit.uuid is not None and found.begun(unit.key):
+                off.setdefault(unit.uuid, bool(may_be_off(found.of(unit.key))))
+    return frozenset(server_id for server_id, is_off in off.items() if is_off)
+
+
+def in_doubt(state: StateFolder) -> frozenset[str]:
+    """Ids of servers of which the last run that set a property of them does not know whether all of
+    it is set."""
+    known: dict[str, bool] = {}
+    for found in all_past(state):
+        for unit in found.sheet.units:
+            doubts = doubtful(found.of(unit.key)) if unit.object == "server" else None
+            if unit.uuid is not None and doubts is not None:
+                known.setdefault(unit.uuid, bool(doubts))
+    return frozenset(server_id for server_id, doubt in known.items() if doubt)
+
+
 def runs(folder: str) -> list[RunRecord]:
     """Every run in a state folder, newest first. Raises UsageError for what cannot be read."""
     return [record(found) for found in all_past(StateFolder(folder))]
@@ -118,13 +142,14 @@ def record(found: Past) -> RunRecord:
 def _unit(found: Past, unit: UnitSheet) -> UnitRun:
     done = found.done(unit.key)
     shown = UnitRun(
-        unit.name, unit.uuid, unit.file or unit.target, unit.steps, unit.macs, "not-reached"
-    )
+        unit.name, unit.uuid, unit.file or unit.target, unit.steps, unit.macs, "not-reached",
+        kind=unit.kind,
+    )  # fmt: skip
     if done is None:
         outcome: Literal["unfinished", "not-reached"] = (
             "unfinished" if found.begun(unit.key) else "not-reached"
         )
-        return _with(shown, outcome=outcome)
+        return _with(shown, outcome=outcome, message=may_be_off(found.of(unit.key)))
     checks = tuple(Check(*check) for check in done.get("checks", ()))
     return _with(
         shown,

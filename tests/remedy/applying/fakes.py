@@ -28,6 +28,7 @@ from vnicaudit.remedy.applying.means import Limits
 from vnicaudit.remedy.applying.runner import Ended
 from vnicaudit.remedy.applying.schedule import Schedule
 from vnicaudit.remedy.applying.state import StateFolder
+from vnicaudit.remedy.cloud import Reach
 from vnicaudit.remedy.definitions import rewritten
 from vnicaudit.remedy.digests import digest
 from vnicaudit.remedy.guest import agent, network
@@ -300,39 +301,20 @@ class Machine:
         self._world.passing(f"behind {name}")
 
 
-class World:
-    """A host, its guests, and the program that works on them, which may be ended anywhere."""
+class Stage:
+    """A folder for runs, a clock, and the program, which may be ended anywhere."""
 
-    uri = TARGET
-    key = "host"
-    name = "host.example"
-    local = False
     deadline = 30.0
+    reach = Reach()
 
-    def __init__(self, folder: Path, guests: int = 1, nics: int = 1) -> None:
+    def __init__(self, folder: Path) -> None:
         self.clock = Clock()
         self.folder = folder
-        self.machines = [Machine(self, number, nics=nics) for number in range(1, guests + 1)]
-        self.calls: list[tuple[str, str]] = []
         self.passed: list[str] = []
         self.kill_at: int | None = None
         self.kill_when = ("", 1)
-        self.silent_at = ""
         self.interrupt_at = ""
-        self.steps = tuple(
-            step_of(machine, nic)
-            for machine in self.machines for nic in range(1, len(machine.macs) + 1)
-        )  # fmt: skip
-        self.before = [machine.persistent for machine in self.machines]
         self.told: list[tuple[str, str]] = []
-
-    def machine(self, uuid: str) -> Machine:
-        """The guest with that UUID."""
-        (found,) = (machine for machine in self.machines if machine.uuid == uuid)
-        return found
-
-    def close(self) -> None:
-        """Nothing is open."""
 
     def passing(self, place: str) -> None:
         """Ends the program where that was asked for."""
@@ -348,7 +330,8 @@ class World:
         """What is asked for."""
         limits = Limits(given.pop("guest_deadline", 60.0), given.pop("force_off", False))
         schedule = Schedule(**given)
-        return Order(mode, limits, schedule, self.deadline, StateFolder(str(self.folder)))
+        state = StateFolder(str(self.folder))
+        return Order(mode, limits, schedule, self.deadline, state, self.reach)
 
     def apply(
         self,
@@ -369,6 +352,34 @@ class World:
 
     def _tell(self, name: str, said: str) -> None:
         self.told.append((name, said))
+
+
+class World(Stage):
+    """A host, its guests, and the program that works on them."""
+
+    uri = TARGET
+    key = "host"
+    name = "host.example"
+    local = False
+
+    def __init__(self, folder: Path, guests: int = 1, nics: int = 1) -> None:
+        super().__init__(folder)
+        self.machines = [Machine(self, number, nics=nics) for number in range(1, guests + 1)]
+        self.calls: list[tuple[str, str]] = []
+        self.silent_at = ""
+        self.steps = tuple(
+            step_of(machine, nic)
+            for machine in self.machines for nic in range(1, len(machine.macs) + 1)
+        )  # fmt: skip
+        self.before = [machine.persistent for machine in self.machines]
+
+    def machine(self, uuid: str) -> Machine:
+        """The guest with that UUID."""
+        (found,) = (machine for machine in self.machines if machine.uuid == uuid)
+        return found
+
+    def close(self) -> None:
+        """Nothing is open."""
 
 
 def step_of(machine: Machine, nic: int = 1) -> Step:
@@ -398,15 +409,20 @@ def installed(world: World, monkeypatch: pytest.MonkeyPatch) -> World:
     monkeypatch.setattr(hosts, "connect", lambda _uri, **_deadline: world)
     for module in (means, hotswap, power, unit, agent):
         monkeypatch.setattr(module, "time", world.clock)
-    monkeypatch.setattr(journal, "now", world.clock.now)
-    monkeypatch.setattr(os, "fsync", lambda _descriptor: None)  # no power is lost here
-    _watch_lines(world, monkeypatch)
-    _watch_files(world, monkeypatch)
+    watch(world, monkeypatch)
     _stand_for_ip(monkeypatch)
     return world
 
 
-def _watch_lines(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def watch(world: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have each line and each file that is written be a place to be ended at."""
+    monkeypatch.setattr(journal, "now", world.clock.now)
+    monkeypatch.setattr(os, "fsync", lambda _descriptor: None)  # no power is lost here
+    _watch_lines(world, monkeypatch)
+    _watch_files(world, monkeypatch)
+
+
+def _watch_lines(world: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     real = journal.Journal.write
 
     def write(one: journal.Journal, event: str, unit: str = "", **data: Any) -> journal.Entry:
@@ -418,7 +434,7 @@ def _watch_lines(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(journal.Journal, "write", write)
 
 
-def _watch_files(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def _watch_files(world: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     real = os.replace
 
     def put(part: Path, path: Path) -> None:

@@ -6,36 +6,29 @@ its own, with the same journal: it can be carried on, and taken back.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 
 import msgspec
 
-from vnicaudit.errors import RefusedError, UsageError
-from vnicaudit.model.plan import Mode
+from vnicaudit.errors import UsageError
 from vnicaudit.remedy.applying.engine import Order, look_at, refuse_beside
-from vnicaudit.remedy.applying.files import read
 from vnicaudit.remedy.applying.hosts import Hosts
 from vnicaudit.remedy.applying.journal import now
-from vnicaudit.remedy.applying.means import Definitions
-from vnicaudit.remedy.applying.preflight import check_restart, check_state
-from vnicaudit.remedy.applying.prepare import Prepared, seen_before
+from vnicaudit.remedy.applying.prepare import Prepared
 from vnicaudit.remedy.applying.runner import Ended, Runner, Tell
 from vnicaudit.remedy.applying.sheet import RunSheet, UnitSheet
-from vnicaudit.remedy.applying.task import Task, Wanted
-from vnicaudit.remedy.definitions import elements
-from vnicaudit.remedy.digests import digest
+from vnicaudit.remedy.applying.task import Wanted
+from vnicaudit.remedy.applying.way_back import WayBack
 from vnicaudit.remedy.history import (
     TAKEN_BACK,
     Past,
     again,
-    all_past,
     begin_run,
     past,
     record,
     unfinished,
 )
-from vnicaudit.remedy.hypervisor import Hypervisor, Machine
 
 _CHANGED = ("applied",)
 
@@ -75,7 +68,7 @@ def rollback(run_id: str, chosen: Chosen, order: Order, tell: Tell) -> tuple[End
     if not units:
         raise UsageError(f"run {run_id} has no such domain or NIC; vnicaudit runs {run_id}")
     with ExitStack() as stack:
-        hosts = Hosts(order.state, order.deadline, stack)
+        hosts = Hosts(order.state, order.deadline, stack, order.reach)
         hosts.open(units)
         found = again(found)  # nobody is at work on it now
         whole = [unit for unit in units if not found.is_open(unit.key)]
@@ -88,7 +81,7 @@ def rollback(run_id: str, chosen: Chosen, order: Order, tell: Tell) -> tuple[End
             return ended or _nothing_left(found)
         sheet = RunSheet("", "rollback", now(), run_id, order.mode, tuple(units), order.limits)
         mine = _unfinished(order, sheet) or begin_run(order.state, sheet)
-        went = Runner(mine, hosts, _WayBack(found, chosen, order), tell).go(order.schedule)
+        went = Runner(mine, hosts, WayBack(found, chosen, order), tell).go(order.schedule)
         return (*ended, went)
 
 
@@ -126,126 +119,15 @@ def look(run_id: str, chosen: Chosen, order: Order) -> list[tuple[str, str]]:
     halves = [(unit.name, "") for unit in units if found.is_open(unit.key)]
     whole = [unit for unit in units if _undoable(found, unit)]
     with ExitStack() as stack:
-        hosts = Hosts(order.state, order.deadline, stack, hold=False)
+        hosts = Hosts(order.state, order.deadline, stack, order.reach, hold=False)
         hosts.open(whole)
-        return halves + look_at(whole, hosts, _WayBack(found, chosen, order))
+        return halves + look_at(whole, hosts, WayBack(found, chosen, order))
 
 
-def _nothing(unit: UnitSheet, host: Hypervisor | None) -> Prepared:
+def _nothing(unit: UnitSheet, hosts: Hosts) -> Prepared:
     """Nothing is begun where a run is only taken back."""
-    del unit, host
+    del unit, hosts
     return Prepared(None)
-
-
-class _WayBack:
-    """What is to be done to a unit: what an earlier run did, the other way round."""
-
-    def __init__(self, found: Past, chosen: Chosen, order: Order) -> None:
-        self._found = found
-        self._chosen = chosen
-        self._order = order
-        self._mode: Mode = order.mode
-
-    def __call__(self, unit: UnitSheet, host: Hypervisor | None) -> Prepared:
-        task = _task_of(self._found, unit.key)
-        kept = Definitions(self._found.folder, unit.key)
-        if host is None:
-            return self._file(task, kept)
-        return self._live(task, kept, host.machine(unit.uuid or ""))
-
-    def _file(self, task: Task, kept: Definitions) -> Prepared:
-        before, goal = kept.get("goal"), kept.get("before")
-        current = read(task.file or "", len(before) + len(goal) + 1)
-        if current == goal:
-            return Prepared(None)
-        if current != before:
-            raise RefusedError("somebody changed the file since: put it right by hand")
-        if len(self._chosen.wanted(task.wanted)) < len(task.wanted):
-            raise RefusedError(
-                "the file as a whole was changed by the run, and is only put back as a whole: "
-                "without --nic"
-            )
-        return Prepared(_reversed(task, task.wanted, before, goal), before, goal)
-
-    def _live(self, task: Task, kept: Definitions, machine: Machine) -> Prepared:
-        state = machine.state()
-        check_state(state, self._mode)
-        if state.active and self._mode == "restart":
-            check_restart(machine.live())
-        wanted = self._chosen.wanted(task.wanted)
-        current = machine.definition(secrets=True)
-        original = kept.get("before")
-        if current != original:
-            self._check_edits(current)
-        goal = original
-        whole = len(wanted) == len(task.wanted) and _made(self._found, current)
-        if not whole and current != original:
-            goal = _nics_put_back(current, original, wanted)
-        made = _reversed(task, wanted, current, goal)
-        seen = seen_before(machine, made.macs, self._mode, active=state.active)
-        active = state.active or self._left_off(task)
-        made = msgspec.structs.replace(
-            made, mode=self._mode, active=active, baseline=seen, exact=whole
-        )
-        if current == goal and not (active and self._mode != "next-boot"):
-            return Prepared(None)
-        return Prepared(made, current, goal)
-
-    def _left_off(self, task: Task) -> bool:
-        """Whether the guest is off because the run could not undo what it did."""
-        done = self._found.done(task.key) or {}
-        return task.active and done.get("undone") is False
-
-    def _check_edits(self, current: bytes) -> None:
-        if self._chosen.over_edits:
-            return
-        if not any(_made(found, current) for found in self._runs()):
-            raise RefusedError(
-                "somebody changed the definition since: look at it (virsh dumpxml --inactive), "
-                "then put only the NIC back with --over-edits"
-            )
-
-    def _runs(self) -> Iterator[Past]:
-        """The run, and those that have taken back some of it since."""
-        yield self._found
-        for found in all_past(self._order.state):
-            if (found.sheet.kind, found.sheet.plan) == ("rollback", self._found.sheet.id):
-                yield found
-
-
-def _made(found: Past, current: bytes) -> bool:
-    """Whether a definition is what a run has made of one."""
-    settled = digest(current)
-    return any(
-        entry.event == "defined" and entry.data.get("settled") == settled for entry in found.entries
-    )
-
-
-def _nics_put_back(current: bytes, original: bytes, wanted: Iterable[Wanted]) -> bytes:
-    parts = elements()
-    for one in wanted:
-        number = parts.interface_number(current, one.mac)
-        if number is None:
-            raise RefusedError(f"there is not one NIC {one.mac} any more")
-        old = parts.interface_number(original, one.mac)
-        if old is None:
-            raise RefusedError(f"the saved definition has not one NIC {one.mac}")
-        current = parts.with_interface(current, number, parts.interface_of(original, old))
-    return current
-
-
-def _reversed(task: Task, wanted: tuple[Wanted, ...], before: bytes, goal: bytes) -> Task:
-    return msgspec.structs.replace(
-        task,
-        wanted=tuple(one.inverse() for one in reversed(wanted)),
-        before=digest(before),
-        goal=digest(goal),
-    )
-
-
-def _task_of(found: Past, key: str) -> Task:
-    entry = next(entry for entry in found.of(key) if entry.event == "begin")
-    return msgspec.convert(entry.data["task"], Task)
 
 
 def _undoable(found: Past, unit: UnitSheet) -> bool:

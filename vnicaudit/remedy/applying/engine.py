@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
+from functools import cached_property
 
 import msgspec
 
 from vnicaudit.errors import ActionError, RefusedError, UsageError
 from vnicaudit.model.plan import Mode, Step
+from vnicaudit.remedy.applying.clouds.prepare import prepare as prepare_in_cloud
 from vnicaudit.remedy.applying.hosts import Hosts
 from vnicaudit.remedy.applying.journal import now
 from vnicaudit.remedy.applying.means import Definitions, Limits
@@ -17,9 +19,10 @@ from vnicaudit.remedy.applying.runner import Ended, Preparing, Runner, Tell
 from vnicaudit.remedy.applying.schedule import Schedule
 from vnicaudit.remedy.applying.sheet import RunSheet, UnitSheet, steps_of, unit_sheets
 from vnicaudit.remedy.applying.state import StateFolder, write_private
+from vnicaudit.remedy.cloud import Reach
 from vnicaudit.remedy.digests import digest
-from vnicaudit.remedy.history import Past, all_past, begin_run, unfinished
-from vnicaudit.remedy.hypervisor import Hypervisor, vdpa_devices
+from vnicaudit.remedy.history import Past, all_past, begin_run, in_doubt, left_off, unfinished
+from vnicaudit.remedy.hypervisor import vdpa_devices
 from vnicaudit.remedy.trial import Trials
 
 PLAN = "plan.json"
@@ -30,13 +33,15 @@ ALREADY = "it is so already: nothing to do"
 
 
 class Order(msgspec.Struct, frozen=True):
-    """What is asked for. ``deadline``: seconds libvirt may take for one answer."""
+    """What is asked for. ``deadline``: seconds libvirt, or a cloud, may take for one answer;
+    ``reach``: what there is beside a cloud's API."""
 
     mode: Mode
     limits: Limits
     schedule: Schedule
     deadline: float
     state: StateFolder
+    reach: Reach = Reach()
 
 
 def apply(
@@ -47,7 +52,7 @@ def apply(
     taken back where that says so. Raises RefusedError where nothing can be begun."""
     units, plan = unit_sheets(steps), digest(text)
     with ExitStack() as stack:
-        hosts = Hosts(order.state, order.deadline, stack)
+        hosts = Hosts(order.state, order.deadline, stack, order.reach)
         hosts.open(units)
         sheet = RunSheet("", "apply", now(), plan, order.mode, tuple(units), order.limits)
         found = _unfinished(order, sheet) or begin_run(order.state, sheet)
@@ -62,14 +67,14 @@ def apply(
         return Runner(found, hosts, preparing, tell, trials).go(order.schedule)
 
 
-def look(steps: Sequence[Step], order: Order) -> list[tuple[str, str]]:
+def look(steps: Sequence[Step], text: bytes, order: Order) -> list[tuple[str, str]]:
     """What :func:`apply` would do: each domain (or file), and why it would not be begun; empty
     where it would. Nothing is changed, and no run is noted."""
     with ExitStack() as stack:
-        hosts = Hosts(order.state, order.deadline, stack, hold=False)
+        hosts = Hosts(order.state, order.deadline, stack, order.reach, hold=False)
         units = unit_sheets(steps)
         hosts.open(units)
-        return look_at(units, hosts, _Preparing(steps, "", order))
+        return look_at(units, hosts, _Preparing(steps, digest(text), order))
 
 
 def look_at(
@@ -81,7 +86,7 @@ def look_at(
 
 def _would(unit: UnitSheet, hosts: Hosts, preparing: Preparing) -> str:
     try:
-        prepared = preparing(unit, hosts.of(unit))
+        prepared = preparing(unit, hosts)
     except (RefusedError, ActionError) as error:
         return str(error)
     return "" if prepared.task is not None else ALREADY
@@ -95,10 +100,13 @@ class _Preparing:
         self._plan = plan
         self._order = order
 
-    def __call__(self, unit: UnitSheet, host: Hypervisor | None) -> Prepared:
+    def __call__(self, unit: UnitSheet, hosts: Hosts) -> Prepared:
         steps = steps_of(unit, self._steps)
         if not steps:
             raise RefusedError("the plan has no step for it any more")
+        if unit.object is not None:
+            return self._in_cloud(unit, steps, hosts)
+        host = hosts.of(unit)
         if host is None:
             return prepare_file(steps, unit.key)
         vdpa = host.local and any(step.to == "vdpa" for step in steps)
@@ -106,6 +114,23 @@ class _Preparing:
             steps, host.machine(unit.uuid or ""), self._order.mode, unit.key,
             self._earlier(unit.key), vdpa_devices() if vdpa else None,
         )  # fmt: skip
+
+    def _in_cloud(self, unit: UnitSheet, steps: tuple[Step, ...], hosts: Hosts) -> Prepared:
+        place = hosts.place_of(unit)
+        left_off, again = unit.uuid in self._left_off, unit.uuid in self._in_doubt
+        return Prepared(
+            prepare_in_cloud(
+                steps, place, self._order.mode, unit.key, left_off=left_off, again=again
+            )
+        )
+
+    @cached_property
+    def _left_off(self) -> frozenset[str]:
+        return left_off(self._order.state)
+
+    @cached_property
+    def _in_doubt(self) -> frozenset[str]:
+        return in_doubt(self._order.state)
 
     def _earlier(self, key: str) -> Callable[[bytes], bytes | None]:
         """What a definition was before a run of this plan made it what it is."""

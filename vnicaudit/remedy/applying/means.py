@@ -65,6 +65,10 @@ class Notes:
                 return entry
         return None
 
+    def entries(self) -> tuple[Entry, ...]:
+        """All lines, in order."""
+        return tuple(self._past)
+
     def all(self, event: str) -> Iterator[dict[str, Any]]:
         """What was said with every such line, in order."""
         return (entry.data for entry in self._past if entry.event == event)

@@ -10,6 +10,7 @@ from vnicaudit.errors import RefusedError
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.host import VdpaDevice
 from vnicaudit.model.plan import Mode, Step
+from vnicaudit.remedy.applying.clouds.task import CloudTask
 from vnicaudit.remedy.applying.files import read
 from vnicaudit.remedy.applying.preflight import (
     check_mode,
@@ -32,9 +33,10 @@ so; None where none did."""
 
 
 class Prepared(NamedTuple):
-    """A task and the definitions it is about. ``task`` None: all of it is so already."""
+    """A task and the definitions it is about, where it is about some. ``task`` None: all of it is
+    so already."""
 
-    task: Task | None
+    task: Task | CloudTask | None
     before: bytes = b""
     goal: bytes = b""
 

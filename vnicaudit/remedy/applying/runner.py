@@ -9,6 +9,12 @@ import msgspec
 
 from vnicaudit.errors import ActionError, RefusedError, SilentError
 from vnicaudit.model.runs import RunRecord
+from vnicaudit.remedy.applying.apart import Apart
+from vnicaudit.remedy.applying.clouds.left import task_of
+from vnicaudit.remedy.applying.clouds.means import CloudMeans
+from vnicaudit.remedy.applying.clouds.task import CloudTask
+from vnicaudit.remedy.applying.clouds.unit import carry_out as carry_out_in_cloud
+from vnicaudit.remedy.applying.clouds.unit import give_up as give_up_in_cloud
 from vnicaudit.remedy.applying.files import FileMeans, carry_out_file
 from vnicaudit.remedy.applying.hosts import Hosts
 from vnicaudit.remedy.applying.journal import Journal
@@ -25,8 +31,11 @@ from vnicaudit.remedy.trial import Trial, Trials
 Tell = Callable[[str, str], None]
 """Is told the name of a domain and what happens to it."""
 
-Preparing = Callable[[UnitSheet, "Hypervisor | None"], Prepared]
+Preparing = Callable[[UnitSheet, Hosts], Prepared]
 """What is to be done to one unit that was not begun. Raises RefusedError, ActionError."""
+
+
+_SO = "it is as planned already"
 
 
 class Ended(msgspec.Struct, frozen=True):
@@ -55,7 +64,11 @@ class Runner:
         self._preparing = preparing
         self._tell = tell
         self._journal = Journal(found.folder)
+        self._apart = Apart()
         self._results = dict(_results(found))
+        for unit in found.sheet.units:
+            if unit.key in self._results and self._results[unit.key].outcome == "failed":
+                self._apart.failed(unit.name, unit.apart)
 
     def go(self, schedule: Schedule) -> Ended:
         """Do what is left to do, batch by batch; first what an earlier life left in the middle,
@@ -65,13 +78,19 @@ class Runner:
         try:
             side_by_side([self._work(unit) for unit in units if self._found.is_open(unit.key)])
             while left := [unit for unit in units if unit.key not in self._results]:
-                done = [self._results[unit.key] for unit in units if unit.key in self._results]
-                if stopped := schedule.stop(done, datetime.now()):
+                done = [unit for unit in units if unit.key in self._results]
+                guests = [self._results[unit.key] for unit in done if unit.guest]
+                sources = [self._results[unit.key] for unit in done if not unit.guest]
+                if stopped := schedule.stop(guests, datetime.now(), sources):
                     break
-                side_by_side([self._work(unit) for unit in schedule.next(left, done)])
+                first = [unit for unit in left if not unit.guest][:1]
+                side_by_side([self._work(unit) for unit in first or schedule.next(left, guests)])
             self._journal.write("end", stopped=stopped)
         except SilentError as error:
             stopped = str(error)
+        except (KeyboardInterrupt, SystemExit):
+            self._say_what_is_left()
+            raise
         finally:
             self._journal.close()
         return Ended(record(again(self._found)), stopped)
@@ -92,9 +111,23 @@ class Runner:
                 self._journal.write("end", stopped=reason)
         except SilentError as error:
             reason = str(error)
+        except (KeyboardInterrupt, SystemExit):
+            self._say_what_is_left()
+            raise
         finally:
             self._journal.close()
         return Ended(record(again(self._found)), reason, taken_back=True)
+
+    def _say_what_is_left(self) -> None:
+        """To whoever interrupts a run (Ctrl-C, SIGTERM): a guest may be off for it."""
+        run = record(again(self._found))
+        for unit in run.steps:
+            if unit.outcome == "unfinished":
+                self._tell(
+                    unit.name, f"unfinished: {unit.message}" if unit.message else "unfinished"
+                )
+        after = "the same command goes on with it"
+        self._tell(f"run {run.id}", f"{after}, vnicaudit rollback {run.id} takes it back")
 
     def _work(self, unit: UnitSheet) -> Callable[[], None]:
         def work() -> None:
@@ -107,23 +140,28 @@ class Runner:
         """Do one unit, from where it is. Raises SilentError where the host stopped answering."""
         notes = Notes(self._journal, unit.key, self._found.of(unit.key))
         try:
-            result = self._carried_out(unit, notes, undo)
+            with self._apart.held(unit.apart):
+                result = self._carried_out(unit, notes, undo)
         except SilentError:
             raise
         except RefusedError as error:
             result = _noted(notes, Result("refused", str(error)))
         except ActionError as error:
             result = _noted(notes, Result("failed", str(error)))
+        if result.outcome == "failed":
+            self._apart.failed(unit.name, unit.apart)
         message = f": {result.message}" if result.message else ""
         self._tell(unit.name, f"{result.outcome}{message}")
         return result
 
     def _carried_out(self, unit: UnitSheet, notes: Notes, undo: str) -> Result:
+        if unit.object is not None:
+            return self._in_cloud(unit, notes, undo)
         definitions = Definitions(self._found.folder, unit.key)
         host = self._hosts.of(unit)
-        task = _begun(notes) or _begin(self._preparing(unit, host), notes, definitions)
+        task = _begun(notes) or _begin(self._preparing(unit, self._hosts), notes, definitions)
         if task is None:
-            return _noted(notes, Result("already", "it is as planned already"))
+            return _noted(notes, Result("already", _SO))
         if host is None:
             file_means = FileMeans(task, notes, definitions)
             if undo:
@@ -135,6 +173,31 @@ class Runner:
             self._trial(unit, host, task),
         )  # fmt: skip
         return give_up(means, undo) if undo else carry_out(means)
+
+    def _in_cloud(self, unit: UnitSheet, notes: Notes, undo: str) -> Result:
+        place = self._hosts.place_of(unit)
+        task = task_of(notes.entries()) or self._begin_in_cloud(unit, notes)
+        if task is None:
+            return _noted(notes, Result("already", _SO))
+        means = CloudMeans(
+            place.cloud, place.manage, place.nodes, task, notes, self._found.sheet.limits,
+            lambda text: self._tell(unit.name, text),
+        )  # fmt: skip
+        with self._apart.held(task.shared):
+            return give_up_in_cloud(means, undo) if undo else carry_out_in_cloud(means)
+
+    def _begin_in_cloud(self, unit: UnitSheet, notes: Notes) -> CloudTask | None:
+        if other := self._apart.unwell(unit.apart):
+            raise RefusedError(
+                f"{other}, of the same server group, failed: what they share may hang on this one"
+            )
+        task = self._preparing(unit, self._hosts).task
+        if not isinstance(task, CloudTask):
+            return None
+        if task.active and task.state != "ACTIVE":
+            self._tell(unit.name, "an earlier run left it off: it is started in the end")
+        notes.write("begin", task=msgspec.to_builtins(task))
+        return task
 
     def _trial(self, unit: UnitSheet, host: Hypervisor, task: Task) -> Trial | None:
         """There is nothing to measure where the guest is left alone."""
@@ -158,7 +221,7 @@ def _begun(notes: Notes) -> Task | None:
 
 
 def _begin(prepared: Prepared, notes: Notes, definitions: Definitions) -> Task | None:
-    if prepared.task is None:
+    if not isinstance(prepared.task, Task):
         return None
     definitions.keep("before", prepared.before)
     definitions.keep("goal", prepared.goal)

@@ -17,6 +17,7 @@ T = TypeVar("T")
 
 _WINDOW = re.compile(r"(\d{1,2}):(\d{2})-(\d{1,2}):(\d{2})")
 _GOOD = ("applied", "already")
+_BAD = ("failed", "rolled-back")
 _POLL = 0.5
 
 
@@ -68,9 +69,10 @@ class Schedule(msgspec.Struct, frozen=True):
         well = sum(result.outcome in _GOOD for result in done)
         return left[: 1 if well < self.canary else self.batch]
 
-    def stop(self, done: Sequence[Result], now: datetime) -> str:
-        """Why no more is begun; empty where it goes on."""
-        bad = [result for result in done if result.outcome in ("failed", "rolled-back")]
+    def stop(self, done: Sequence[Result], now: datetime, sources: Sequence[Result] = ()) -> str:
+        """Why no more is begun; empty where it goes on. ``sources``: of images and flavors, which
+        say nothing of guests: none of them is a canary."""
+        bad = [result for result in (*sources, *done) if result.outcome in _BAD]
         canaries = [result for result in done if result.outcome != "refused"][: self.canary]
         if any(result.outcome not in _GOOD for result in canaries):
             return "a canary was not changed as planned"

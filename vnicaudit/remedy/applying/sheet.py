@@ -10,6 +10,7 @@ import msgspec
 
 from vnicaudit.errors import UsageError
 from vnicaudit.model.plan import Mode, Step
+from vnicaudit.model.runs import CloudObject, UnitKind
 from vnicaudit.remedy.applying.means import Limits
 from vnicaudit.remedy.applying.state import write_private
 from vnicaudit.remedy.digests import digest
@@ -18,7 +19,8 @@ NAME = "run.json"
 
 
 class UnitSheet(msgspec.Struct, frozen=True):
-    """One domain (or file) of a run, in the order in which they are to be done."""
+    """One domain (or file, or server, image or flavor of a cloud) of a run, in the order in which
+    they are to be done."""
 
     key: str
     name: str
@@ -27,6 +29,20 @@ class UnitSheet(msgspec.Struct, frozen=True):
     macs: tuple[str, ...]
     uuid: str | None = None
     file: str | None = None
+    object: CloudObject | None = None
+    """What it is, of a cloud."""
+    apart: tuple[str, ...] = ()
+    """What it shares with others, of which one is worked on at a time: server groups."""
+
+    @property
+    def guest(self) -> bool:
+        """Whether a guest may be interrupted for it: of images and flavors there is none."""
+        return self.object in (None, "server")
+
+    @property
+    def kind(self) -> UnitKind:
+        """What it is."""
+        return self.object or ("domain" if self.file is None else "file")
 
 
 class RunSheet(msgspec.Struct, frozen=True):
@@ -48,11 +64,13 @@ class RunSheet(msgspec.Struct, frozen=True):
 
 
 def unit_sheets(steps: Iterable[Step]) -> list[UnitSheet]:
-    """The steps by domain or file, in their order."""
+    """The steps by domain or file, in their order; images and flavors before all others, so that
+    nobody makes a server of the old ones meanwhile."""
     grouped: dict[str, list[Step]] = {}
     for step in steps:
         grouped.setdefault(_key(step), []).append(step)
-    return [_unit(key, group) for key, group in grouped.items()]
+    units = [_unit(key, group) for key, group in grouped.items()]
+    return sorted(units, key=lambda unit: unit.guest)
 
 
 def steps_of(unit: UnitSheet, steps: Iterable[Step]) -> tuple[Step, ...]:
@@ -61,20 +79,26 @@ def steps_of(unit: UnitSheet, steps: Iterable[Step]) -> tuple[Step, ...]:
 
 
 def _unit(key: str, steps: list[Step]) -> UnitSheet:
-    first = steps[0]
+    first, part = steps[0], steps[0].cloud
+    macs = tuple(step.nic.mac or "" for step in steps) if part is None else part.macs
     return UnitSheet(
         key,
-        first.nic.domain or first.file or "",
+        first.nic.domain or first.file or (first.nic.uuid if part else "") or "",
         first.target,
         tuple(step.id for step in steps),
-        tuple(step.nic.mac or "" for step in steps),
+        macs,
         first.nic.uuid if first.file is None else None,
         first.file,
+        None if part is None else part.object,
+        () if part is None else part.groups,
     )
 
 
 def _key(step: Step) -> str:
     """Two hosts may have a domain of one UUID: after a migration that left its definition."""
+    if step.cloud is not None:  # ids of flavors may be anything
+        which = f"{step.target}\n{step.nic.uuid}".encode()
+        return f"{step.cloud.object}-{digest(which).removeprefix('sha256:')[:24]}"
     if step.file is not None:
         return f"file-{digest(step.file.encode()).removeprefix('sha256:')[:24]}"
     return f"{step.nic.uuid}-{digest(step.target.encode()).removeprefix('sha256:')[:8]}"

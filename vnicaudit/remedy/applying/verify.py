@@ -17,10 +17,16 @@ from vnicaudit.model.models import VIRTIO
 from vnicaudit.model.nic import Nic, NicConfig, RunningNic
 from vnicaudit.model.runs import Check, Verdict
 from vnicaudit.remedy.applying.means import Means, wait_until
-from vnicaudit.remedy.applying.task import Baseline, Wanted, nic_of, unmet
+from vnicaudit.remedy.applying.task import Baseline, Task, Wanted, nic_of, unmet
 from vnicaudit.remedy.definitions import reading
-from vnicaudit.remedy.guest.agent import by_mac
-from vnicaudit.remedy.hypervisor import Machine, RunningProcess, arp_table, running_process
+from vnicaudit.remedy.guest.agent import GuestAgent, by_mac
+from vnicaudit.remedy.hypervisor import (
+    Hypervisor,
+    Machine,
+    RunningProcess,
+    arp_table,
+    running_process,
+)
 
 _TAP = ("network", "bridge", "ethernet", "direct")
 _NETDEV = {**dict.fromkeys(_TAP, "tap"), "vdpa": "vhost-vdpa", "vhostuser": "vhost-user"}
@@ -48,8 +54,15 @@ def verify(means: Means) -> tuple[Check, ...]:
     """Every check, when all is well or the guest's time is up."""
     if not means.task.active:
         return ()
-    checker = _Checker(means)
+    checker = _Checker(Watched(means.host, means.machine, means.task))
     wait_until(checker.settled, means.limits.guest_deadline)
+    return checker.checks
+
+
+def looked_at(watched: Watched) -> tuple[Check, ...]:
+    """Every check, as it is now."""
+    checker = _Checker(watched)
+    checker.settled()
     return checker.checks
 
 
@@ -58,12 +71,19 @@ def failed(checks: tuple[Check, ...]) -> str:
     return "; ".join(check.detail for check in checks if check.verdict == "failed")
 
 
+class Watched(NamedTuple):
+    """A domain, its host, and what is wanted of it."""
+
+    host: Hypervisor
+    machine: Machine
+    task: Task
+
+
 class _Checker:
     """Looks again and again until nothing is missing any more."""
 
-    def __init__(self, means: Means) -> None:
-        self._means = means
-        self._task = means.task
+    def __init__(self, watched: Watched) -> None:
+        self._host, self._machine, self._task = watched
         self.checks: tuple[Check, ...] = ()
 
     def settled(self) -> bool:
@@ -74,7 +94,7 @@ class _Checker:
         return not failed(self.checks)
 
     def _look(self) -> Iterator[Check]:
-        machine, task = self._means.machine, self._task
+        machine, task = self._machine, self._task
         if not machine.state().active:
             yield Check("runs", "failed", "the domain is off: it did not stay up")
             return
@@ -83,7 +103,7 @@ class _Checker:
         yield _check("device", not missing, "; ".join(missing), "the device is as wanted")
         seen = self._agent()
         yield from seen.checks
-        process = running_process(task.uuid or "") if self._means.host.local else None
+        process = running_process(task.uuid or "") if self._host.local else None
         for one in task.wanted:
             nic = nic_of(live, one.mac)
             if nic is None:
@@ -100,7 +120,7 @@ class _Checker:
         if not self._task.baseline.agent:
             return _Seen({}, asked=False, checks=())
         try:
-            found = by_mac(self._means.agent.interfaces())
+            found = by_mac(GuestAgent(self._machine).interfaces())
         except SilentError:
             raise
         except ActionError as error:
@@ -112,14 +132,14 @@ class _Checker:
         Both outlive a guest, so they are never proof that it is back."""
         if mac not in self._task.baseline.known:
             return
-        said = _known_to_host(self._means.machine, mac)
+        said = _known_to_host(self._machine, mac)
         missing = f"no DHCP lease and no ARP entry for {mac} yet"
         yield Check("lease", "ok" if said else "unknown", said or missing)
 
     def _traffic(self, mac: str, nic: Nic, *, well: bool) -> Check:
         if nic.target_dev is None:
             return Check("traffic", "unknown", f"the host counts no packets of {mac}")
-        sent = _sent(self._means.machine, nic)
+        sent = _sent(self._machine, nic)
         if sent is None:
             return Check("traffic", "unknown", f"the host counts no packets of {mac}")
         if sent and not well and nic.declared.boot_order is not None:

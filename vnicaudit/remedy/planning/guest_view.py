@@ -31,7 +31,7 @@ _HOTSWAP = (
     "Exchanged while the guest runs, the interface is a new one: it comes without the addresses "
     "and routes of the old one."
 )
-_GHOST = (
+GHOST = (
     "Windows makes an adapter of its own of the new device: a static address stays with the old "
     "one, which is hidden then."
 )
@@ -111,7 +111,7 @@ def _notes(
     domain: Domain, system: System, before: Nic, after: Nic, called: Naming
 ) -> Iterator[str]:
     if not same_device(before, after):
-        yield from _of_driver(domain, system, before, after)
+        yield from driver_notes(domain, system, before, after)
         yield from _of_name(domain, system, called)
     if domain.state is not None and domain.state.active:
         yield _RESTART
@@ -126,7 +126,8 @@ def _notes(
         yield _BUS.format(slot.bus)
 
 
-def _of_driver(domain: Domain, system: System, before: Nic, after: Nic) -> Iterator[str]:
+def driver_notes(domain: Domain, system: System, before: Nic, after: Nic) -> Iterator[str]:
+    """What to do for the driver of a NIC that becomes virtio, in a guest not known to have it."""
     if is_virtio(before) or not is_virtio(after) or domain.declared.readiness == "ready":
         return
     if system.family is None:
@@ -137,7 +138,7 @@ def _of_driver(domain: Domain, system: System, before: Nic, after: Nic) -> Itera
 
 def _of_name(domain: Domain, system: System, called: Naming) -> Iterator[str]:
     if system.family == WINDOWS:
-        yield _GHOST
+        yield GHOST
     elif called.changes is not False:
         if called.before is not None:
             yield _OTHER_NAME.format(called.before)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from vnicaudit.errors import UsageError
+from vnicaudit.model.domain import Domain
+from vnicaudit.remedy.planning.cloud.items import CloudItem
 from vnicaudit.remedy.planning.options import PlanOptions
 from vnicaudit.remedy.planning.source import Source
 
@@ -14,6 +16,13 @@ class Meant:
         self._options = options
         self._named: set[str] = set()
         self._macs: dict[str | None, Source] = {}
+
+    def met_in_cloud(self, item: CloudItem) -> None:
+        """A server, an image or a flavor. Raises UsageError as :meth:`met`."""
+        if isinstance(item, Domain):
+            self.met(Source("", item, item, b""))
+        elif self._options.takes(item.name, item.id):
+            self._named |= self._options.named(item.name, item.id)
 
     def met(self, source: Source) -> None:
         """A domain. Raises UsageError where a NIC that is to have a device or socket is in more

@@ -10,28 +10,28 @@ import shlex
 from collections.abc import Iterable, Iterator, Sequence
 
 from vnicaudit.model.domain import REWRITTEN_BY, Domain
-from vnicaudit.model.finding import Change, Finding
+from vnicaudit.model.finding import Finding
 from vnicaudit.model.nic import Nic
 from vnicaudit.model.plan import Goal
+from vnicaudit.remedy.planning.cloud.properties import property_of
 
-_NOVA_PROPERTY = {
-    "model": "hw_vif_model",
-    "queues": "hw_vif_multiqueue_enabled",
-    "packed": "hw_virtio_packed_ring",
-}
 _NOVA_FROM = (
     "It takes Nova 25.0 (Yoga) or later; without the fix of Launchpad bug 2078999 (30.0, and "
-    "backports) a migration takes it back."
+    "backports) a resize or cold migration takes it back."
 )
 _NOVA_ALL = (
     "It is for all NICs of the server. Nova gives them new PCI addresses: in a guest that does not "
     "name interfaces by MAC address they may have other names then."
 )
+_NOVA_CLOUD = (
+    "Or plan its cloud (vnicaudit plan openstack:CLOUD): that can be applied, and taken back."
+)
 _OTHER_BACKEND = {
     "nova": {
         "vdpa": (
             "Nova has a server's NIC on vDPA where its Neutron port is made with --vnic-type vdpa "
-            "(23.0 or later): make such a port, and put it in this one's place."
+            "(23.0 or later): make such a port, and put it in this one's place. `vnicaudit plan "
+            "openstack:CLOUD --to vdpa --nic MAC` says what it takes, port by port."
         ),
         "vhostuser": (
             "Nova has NICs on vhost-user where Open vSwitch on the compute node has its userspace "
@@ -49,8 +49,7 @@ def route(
     another goal than virtio, how it comes to that."""
     owner = domain.declared.owner
     if goal != "virtio":
-        other = f"{REWRITTEN_BY[owner]} decides what its NICs are connected to: change it there."
-        return (_OTHER_BACKEND.get(owner, {}).get(goal, other),)
+        return (other_backend(owner, goal),)
     if domain.declared.manifest is not None and file is not None:
         return tuple(_manifest(domain, findings, file))
     if owner == "nova":
@@ -60,11 +59,17 @@ def route(
     return tuple(_ovirt(domain, nic, findings))
 
 
+def other_backend(owner: str, goal: Goal) -> str:
+    """How a NIC of an owner's guest comes to another backend."""
+    other = f"{REWRITTEN_BY[owner]} decides what its NICs are connected to: change it there."
+    return _OTHER_BACKEND.get(owner, {}).get(goal, other)
+
+
 def _nova(domain: Domain, findings: Iterable[Finding]) -> Iterator[str]:
     """Stop, set, start: Nova writes the definition anew then. The image is where it comes from."""
     found = dict.fromkeys(
         pair for finding in findings
-        if finding.change is not None and (pair := _property(finding.change)) is not None
+        if finding.change is not None and (pair := property_of(finding.change)) is not None
     )  # fmt: skip
     server = domain.uuid or "UUID"
     if found:
@@ -79,20 +84,8 @@ def _nova(domain: Domain, findings: Iterable[Finding]) -> Iterator[str]:
         )
         yield _NOVA_FROM
         yield _NOVA_ALL
-    yield from _worded(one for one in findings if one.change and _property(one.change) is None)
-
-
-def _property(change: Change) -> tuple[str, str] | None:
-    """The image property that comes to it; None where there is none."""
-    name = _NOVA_PROPERTY.get(change.field)
-    if name is None:
-        return None
-    if change.field == "model":
-        return (name, change.new) if change.new == "virtio" else None
-    if change.field == "queues":
-        grows = change.new is not None and int(change.new) > int(change.old or 1)
-        return (name, "true") if grows else None
-    return name, "true" if change.new == "on" else "false"
+        yield _NOVA_CLOUD
+    yield from _worded(one for one in findings if one.change and property_of(one.change) is None)
 
 
 def _kubevirt(domain: Domain, findings: Iterable[Finding]) -> Iterator[str]:

@@ -17,10 +17,11 @@ from vnicaudit.model.plan import Left, Plan, Step
 from vnicaudit.model.report import ReadError
 from vnicaudit.remedy.hypervisor import vdpa_devices
 from vnicaudit.remedy.planning.build import Planner
+from vnicaudit.remedy.planning.cloud.run import Asked, Clouds
 from vnicaudit.remedy.planning.guests import GuestNames, nobody_asked
 from vnicaudit.remedy.planning.meant import Meant
 from vnicaudit.remedy.planning.options import PlanOptions
-from vnicaudit.remedy.planning.source import Source, sources
+from vnicaudit.remedy.planning.source import Source, error_text, sources
 
 Progress = Callable[[str, int], None]
 
@@ -35,55 +36,92 @@ def make_plan(
     Raises UsageError for targets that cannot be changed, and for domains and NICs that were named
     and are not there.
     """
-    targets = tuple(targets)
-    devices = vdpa_devices() if options.to == "vdpa" else None
-    guests = GuestNames(run.live.deadline) if run.live.agent else None
-    users = {} if options.to == "virtio" else _users(targets, run)
-    planner = Planner(work, by_all, options, devices, guests or nobody_asked, users)
-    meant = Meant(options)
-    steps: list[Step] = []
-    left: list[Left] = []
-    errors: list[str] = []
-    try:
-        for target, source in _all(targets, run, on_progress):
-            if isinstance(source, ReadError):
-                errors.append(_error(source, target))
-                continue
-            meant.met(source)
-            for found in planner.plan(source):
-                if isinstance(found, Step):
-                    steps.append(found)
-                else:
-                    left.append(found)
-    finally:
-        if guests is not None:
-            guests.close()
-    errors += _not_met(meant, errors)
-    return Plan(
-        tool="vnicaudit",
-        version=__version__,
-        created=datetime.now(timezone.utc).isoformat(timespec="seconds").replace("+00:00", "Z"),
-        to=options.to,
-        targets=tuple(target.name for target in targets),
-        steps=tuple(replace(step, id=str(number)) for number, step in enumerate(steps, 1)),
-        left=tuple(left),
-        errors=tuple(errors),
-    )
+    asked = Asked(work, by_all, options, Meant(options), on_progress)
+    making = _Making(tuple(targets), asked, run)
+    making.guests()
+    making.clouds()
+    return making.plan()
 
 
-def _all(
-    targets: Iterable[Target], run: RunOptions, on_progress: Progress
-) -> Iterator[tuple[Target, Source | ReadError]]:
-    """Everything of all targets; what stands in a file that two of them name, once."""
-    seen: dict[tuple[str, str | None], str] = {}
-    for target in targets:
-        for number, source in enumerate(sources(target, run), 1):
-            on_progress(target.name, number)
-            if isinstance(source, Source) and source.file is not None:
-                place = (os.path.realpath(source.file), source.domain.location.xpath)
-                if seen.setdefault(place, target.name) != target.name:
+class _Making:
+    """A plan that is being made: what comes of each target, what of it could not be read, and what
+    else is to be said."""
+
+    def __init__(self, targets: tuple[Target, ...], asked: Asked, run: RunOptions) -> None:
+        self._targets = targets
+        self._asked = asked
+        self._run = run
+        self._clouds = Clouds(targets, asked, run.live.deadline)
+        self._found: dict[str, list[Step | Left]] = {target.name: [] for target in targets}
+        self._errors: dict[str, list[str]] = {target.name: [] for target in targets}
+        self._notes: list[str] = []
+
+    def guests(self) -> None:
+        """Domains of live hosts, and in files."""
+        run, options = self._run, self._asked.options
+        guests = GuestNames(run.live.deadline) if run.live.agent else None
+        planner = Planner(
+            self._asked.work, self._asked.by_all, options,
+            vdpa_devices() if options.to == "vdpa" else None, guests or nobody_asked,
+            {} if options.to == "virtio" else _users(self._others(), run),
+        )  # fmt: skip
+        try:
+            for target, source in self._sources():
+                if isinstance(source, ReadError):
+                    self._errors[target.name].append(error_text(source, target))
                     continue
-            yield target, source
+                self._asked.meant.met(source)
+                self._clouds.definitions.met(source.running)
+                self._found[target.name].extend(planner.plan(source))
+        finally:
+            if guests is not None:
+                guests.close()
+
+    def clouds(self) -> None:
+        """Servers, images and flavors."""
+        for target in self._clouds.targets:
+            self._clouds.read(target, self._errors[target.name], self._notes)
+        for target in self._clouds.targets:
+            self._found[target.name].extend(self._clouds.plan(target))
+        self._notes += self._clouds.notes()
+
+    def plan(self) -> Plan:
+        """All of it, in the order of the targets."""
+        clouds = {target.name for target in self._clouds.targets}
+        found = [
+            one for name, of_target in self._found.items() for one in of_target
+            if name in clouds or not self._clouds.has(one)
+        ]  # fmt: skip
+        errors = [error for of_target in self._errors.values() for error in of_target]
+        errors += _not_met(self._asked.meant, errors)
+        steps = (one for one in found if isinstance(one, Step))
+        return Plan(
+            tool="vnicaudit",
+            version=__version__,
+            created=datetime.now(timezone.utc).isoformat(timespec="seconds").replace("+00:00", "Z"),
+            to=self._asked.options.to,
+            targets=tuple(target.name for target in self._targets),
+            steps=tuple(replace(step, id=str(number)) for number, step in enumerate(steps, 1)),
+            left=tuple(one for one in found if isinstance(one, Left)),
+            errors=tuple(errors),
+            notes=tuple(self._notes),
+        )
+
+    def _others(self) -> tuple[Target, ...]:
+        return tuple(target for target in self._targets if target not in self._clouds.targets)
+
+    def _sources(self) -> Iterator[tuple[Target, Source | ReadError]]:
+        """All domains; what stands in a file that two of the targets name, once."""
+        seen: dict[tuple[str, str | None], str] = {}
+        for target in self._others():
+            all_of_it = sources(target, self._run, self._clouds.configs)
+            for number, source in enumerate(all_of_it, 1):
+                self._asked.on_progress(target.name, number)
+                if isinstance(source, Source) and source.file is not None:
+                    place = (os.path.realpath(source.file), source.domain.location.xpath)
+                    if seen.setdefault(place, target.name) != target.name:
+                        continue
+                yield target, source
 
 
 def _not_met(meant: Meant, errors: list[str]) -> list[str]:
@@ -101,14 +139,8 @@ def _users(targets: Iterable[Target], run: RunOptions) -> dict[tuple[str, str], 
     return {
         (target.name, nic.source): source.domain.name
         for target in targets
-        for source in sources(target, run)
+        for source in sources(target, run, [])
         if isinstance(source, Source)
         for nic in (*source.running.nics, *source.domain.nics)
         if nic.source is not None and nic.declared.type in ("vdpa", "vhostuser")
     }
-
-
-def _error(error: ReadError, target: Target) -> str:
-    place = error.file or target.name
-    where = place if error.line is None else f"{place}:{error.line}"
-    return f"{where}: {error.message}"

@@ -17,6 +17,7 @@ from vnicaudit.audit.targets import Target, walk
 from vnicaudit.errors import TargetError, UsageError
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.host import HostConfig
+from vnicaudit.model.nova import NovaConfig
 from vnicaudit.model.report import ReadError
 
 
@@ -44,12 +45,15 @@ class Source(NamedTuple):
         return bool(self.text) and self.domain.location.xpath == "/domain"
 
 
-def sources(target: Target, options: RunOptions) -> Iterator[Source | ReadError]:
-    """Every domain of a target. Raises UsageError for a target whose NICs cannot be changed."""
+def sources(
+    target: Target, options: RunOptions, configs: list[NovaConfig] | None = None
+) -> Iterator[Source | ReadError]:
+    """Every domain of a target. ``configs``: where configurations of Nova go that are met on the
+    way; None: nobody wants them. Raises UsageError for a target whose NICs cannot be changed."""
     if target.kind == "libvirt":
         yield from _live(target.name, options)
     elif target.kind == "path":
-        yield from _files(target.name, options)
+        yield from _files(target.name, options, configs)
     elif target.kind == "proc":
         raise UsageError(
             f"{target.name}: what runs is not changed by itself; give the libvirt URI it belongs "
@@ -57,6 +61,13 @@ def sources(target: Target, options: RunOptions) -> Iterator[Source | ReadError]
         )
     else:
         raise UsageError("standard input cannot be changed: give a file, or a libvirt URI")
+
+
+def error_text(error: ReadError, target: Target) -> str:
+    """What could not be read, and where."""
+    place = error.file or target.name
+    where = place if error.line is None else f"{place}:{error.line}"
+    return f"{where}: {error.message}"
 
 
 def _live(uri: str, options: RunOptions) -> Iterator[Source | ReadError]:
@@ -70,16 +81,20 @@ def _live(uri: str, options: RunOptions) -> Iterator[Source | ReadError]:
         yield ReadError(error.message, error.file)
 
 
-def _files(top: str, options: RunOptions) -> Iterator[Source | ReadError]:
+def _files(
+    top: str, options: RunOptions, configs: list[NovaConfig] | None
+) -> Iterator[Source | ReadError]:
     named = not os.path.isdir(top)
     for path in walk(top, options.selection.leaves_out):
         if isinstance(path, ReadError):
             yield path
         elif options.selection.wants(path, named=named):
-            yield from _file(path, top, named=named)
+            yield from _file(path, top, configs, named=named)
 
 
-def _file(path: str, top: str, *, named: bool) -> Iterator[Source | ReadError]:
+def _file(
+    path: str, top: str, configs: list[NovaConfig] | None, *, named: bool
+) -> Iterator[Source | ReadError]:
     try:
         data = _content(path)
     except OSError as error:
@@ -94,6 +109,9 @@ def _file(path: str, top: str, *, named: bool) -> Iterator[Source | ReadError]:
         if isinstance(item, Domain):
             domains = True
             yield Source(top, item, item, data, file=os.path.abspath(path))
+        elif configs is not None and isinstance(item, NovaConfig):
+            named = False  # it is there for the servers of a cloud
+            configs.append(item)
         elif not isinstance(item, ReadError):
             other = True  # a configuration, an image: nothing of it is a NIC
         elif named or domains or other:

@@ -27,9 +27,9 @@ from vnicaudit.remedy.planning.source import Source
 _ROUNDS = 5
 _NEVER_RAN = "it never started with this NIC: there is no name or address in the guest to keep"
 _IOMMU = "virtio devices of this guest go through an IOMMU: without it, it has no network"
-_POLICY = "policy"
+POLICY = "policy"
 _ON_CCW = ("model", "address_type", "rom", "acpi")
-_UNSAFE = "unsafe: {} (--include-unsafe plans it)"
+UNSAFE = "unsafe: {} (--include-unsafe plans it)"
 
 
 class Wish(NamedTuple):
@@ -65,7 +65,7 @@ class Wishing:
             return wish
         for change in wish.changes:
             if not (change.safe or self._options.unsafe):
-                raise RefusedError(_UNSAFE.format(change.reason))
+                raise RefusedError(UNSAFE.format(change.reason))
         wish = self._with_findings(judged, wish)
         if any(change.field == "model" and change.new in VIRTIO for change in wish.changes):
             wish = self._with_iommu(judged, wish)
@@ -84,7 +84,7 @@ class Wishing:
                 continue
             if change.field == "model" and self._options.converts(nic.mac):
                 continue  # the conversion has its own
-            reason = _UNSAFE.format(change.reason)
+            reason = UNSAFE.format(change.reason)
             found[reason] = (*found.get(reason, ()), finding.rule)
         return found
 
@@ -126,7 +126,7 @@ class Wishing:
             change for change in tuning.changes
             if change.field not in fields and (change.safe or self._options.unsafe)
         )  # fmt: skip
-        rules = (*wish.rules, _POLICY) if more else wish.rules
+        rules = (*wish.rules, POLICY) if more else wish.rules
         return wish._replace(
             changes=wish.changes + more, rules=rules, notes=wish.notes + tuning.notes
         )

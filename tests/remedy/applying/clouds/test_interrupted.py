@@ -1,0 +1,34 @@
+"""Ctrl-C and SIGTERM: what is left in the middle is said at once."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.remedy.applying.clouds.fakes import CloudWorld, server_step
+from vnicaudit.remedy.history import runs
+
+
+@pytest.mark.parametrize("ended", [KeyboardInterrupt(), SystemExit(143)], ids=["ctrl-c", "term"])
+def test_the_server_that_is_off_is_named(world: CloudWorld, ended: BaseException) -> None:
+    (server,) = world.servers
+    server.boot()
+
+    def interrupt() -> None:
+        if server.vm_state == "stopped":
+            world.looks.clear()
+            raise ended
+
+    world.looks.append(interrupt)
+    steps = (server_step(server),)
+    with pytest.raises(type(ended)):
+        world.apply(steps, world.order("restart"))
+    assert server.vm_state == "stopped"
+    (run,) = runs(str(world.folder))
+    said = dict(world.told)
+    assert said[run.steps[0].name] == f"unfinished: {run.steps[0].message}"
+    assert "it ran before and may be off now; by hand: openstack " in run.steps[0].message
+    assert said[f"run {run.id}"] == (
+        f"the same command goes on with it, vnicaudit rollback {run.id} takes it back"
+    )
+    assert world.apply(steps, world.order("restart")).run.steps[0].outcome == "applied"
+    assert server.vm_state == "active"

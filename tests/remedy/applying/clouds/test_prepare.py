@@ -1,0 +1,274 @@
+"""What is looked at before a server, an image or a flavor is touched, and why it may be refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from tests.remedy.applying.clouds.fakes import (
+    MODEL,
+    CloudWorld,
+    flavor_step,
+    image_step,
+    server_step,
+)
+from vnicaudit.errors import ActionError
+from vnicaudit.model.finding import Change
+from vnicaudit.model.plan import Mode, Step
+from vnicaudit.model.runs import UnitRun
+from vnicaudit.remedy.applying.engine import ALREADY, look
+
+MULTIQUEUE = "hw_vif_multiqueue_enabled"
+
+
+def refused(world: CloudWorld, step: Step, mode: Mode = "restart") -> str:
+    """Why it is; neither a run nor a look changes anything."""
+    before = [(one.vm_state, dict(one.kept)) for one in world.servers]
+    ((_name, reason),) = look((step,), b"plan", world.order(mode))
+    (unit,) = world.apply((step,), world.order(mode)).run.steps
+    assert unit.outcome == "refused"
+    assert unit.message == reason
+    assert [(one.vm_state, one.kept) for one in world.servers] == before
+    assert not {"stop", "start", "hard_reboot", "set", "set_image"} & set(world.calls)
+    return reason
+
+
+def applied(world: CloudWorld, step: Step, mode: Mode = "restart") -> UnitRun:
+    """How it ended."""
+    (unit,) = world.apply((step,), world.order(mode)).run.steps
+    return unit
+
+
+@pytest.mark.parametrize("says_kept", [True, False])
+@pytest.mark.parametrize(
+    ("facts", "words"),
+    [
+        ({"locked": True}, "it is locked: ask who did that, then openstack server unlock 0000"),
+        ({"task_state": "image_snapshot"}, "Nova is at work on it (image_snapshot): try again"),
+        ({"vm_state": "paused"}, "it is PAUSED: it neither runs nor is off"),
+        ({"vm_state": "error"}, "it is ERROR: it neither runs nor is off"),
+        ({"vm_state": "resized"}, "it is RESIZED: it neither runs nor is off"),
+        ({"vm_state": "shelved_offloaded"}, "it is shelved, and unshelving makes it anew of its "
+         "snapshot, with the properties of that: openstack server unshelve 0000"),
+        ({"vm_state": "shelved"}, "unshelving makes it anew of its snapshot"),
+        ({"host_status": "DOWN"}, "nova-compute on cmp1 is DOWN: nobody could start it again"),
+        ({"host_status": "UNKNOWN"}, "nova-compute on cmp1 is UNKNOWN"),
+        ({"kept": {MODEL: "e1000"}},
+         "it changed since the plan was made: make a new plan (hw_vif_model is e1000, not rtl8139"),
+    ],
+)  # fmt: skip
+def test_a_server_that_is_not_as_planned(
+    world: CloudWorld, facts: dict[str, Any], words: str, *, says_kept: bool
+) -> None:
+    """``says_kept``: Nova 31 and later; before, it says it of no server."""
+    world.says_kept = says_kept
+    (server,) = world.servers
+    server.boot()
+    step = server_step(server)
+    for name, value in facts.items():
+        setattr(server, name, value)
+    assert words in refused(world, step)
+
+
+def test_all_that_is_wrong_is_said_at_once(world: CloudWorld) -> None:
+    (server,) = world.servers
+    server.boot()
+    server.locked, server.host_status = True, "DOWN"
+    reason = refused(world, server_step(server), "next-boot")
+    assert [part.partition(" ")[0] for part in reason.split("; ")] == ["it", "Nova", "nova-compute"]
+
+
+def test_one_that_runs_has_to_be_stopped_for_it(world: CloudWorld) -> None:
+    (server,) = world.servers
+    server.boot()
+    assert refused(world, server_step(server), "next-boot").endswith("give --mode restart")
+
+
+def test_its_guest_went_off_and_nova_has_not_noticed(
+    world: CloudWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (server,) = world.servers
+    server.boot()
+    real = world.server
+    monkeypatch.setattr(world, "server", lambda id: replace(real(id), power_state=4))
+    assert "its guest shut itself down" in refused(world, server_step(server))
+
+
+@pytest.mark.parametrize(
+    ("release", "manages", "words"),
+    [
+        ((24, 24), "34.0.0", "this is Nova 24, which has no way to change what it keeps"),
+        ((24, 25), "24.1.0", "this is Nova 24, which has no way to change what it keeps"),
+    ],
+)
+def test_a_nova_that_is_too_old(
+    world: CloudWorld, release: tuple[int, int], manages: str, words: str
+) -> None:
+    world.release, world.manages = release, manages
+    assert words in refused(world, server_step(world.servers[0]))
+
+
+@pytest.mark.parametrize(("manages", "cautious"), [("29.2.0", True), ("30.0.0", False)])
+def test_a_nova_in_which_it_may_not_last(
+    world: CloudWorld, manages: str, *, cautious: bool
+) -> None:
+    world.manages = manages
+    message = applied(world, server_step(world.servers[0])).message
+    assert ("2078999" in message) is cautious
+    assert ("a resize or cold migration brings the old value back" in message) is cautious
+    assert message.startswith("in effect when it is started")
+
+
+@pytest.mark.parametrize("thorough", [True, False])
+def test_the_controller_of_another_cloud(
+    world: CloudWorld, monkeypatch: pytest.MonkeyPatch, *, thorough: bool
+) -> None:
+    """It has a server of that id, and says something else."""
+    (server,) = world.servers
+    server.boot()
+    step, real = server_step(server), world.server
+    monkeypatch.setattr(world, "server", lambda id: replace(real(id), kept={MODEL: "rtl8139"}))
+    server.kept[MODEL] = "e1000"
+    words = "Nova's API says hw_vif_model is rtl8139, nova-manage says e1000"
+    if thorough:
+        unit = applied(world, step)
+        assert (unit.outcome, words in unit.message) == ("failed", True)
+    else:
+        ((_name, reason),) = look((step,), b"plan", world.order("restart"))
+        assert words in reason
+    assert "stop" not in world.calls
+
+
+def test_a_look_at_many_asks_nova_manage_about_one(make_cloud: Any) -> None:
+    """It takes four seconds each time."""
+    world = make_cloud(3)
+    steps = tuple(server_step(server) for server in world.servers)
+    look(steps, b"plan", world.order("restart"))
+    assert world.calls == ["version", "show"]
+
+
+@pytest.mark.parametrize("state", ["stopped", "shelved", "shelved_offloaded"])
+@pytest.mark.parametrize("mode", ["next-boot", "restart"])
+def test_a_server_that_is_off_stays_off(world: CloudWorld, state: str, mode: Mode) -> None:
+    """One that is shelved and boots from a volume has no snapshot."""
+    (server,) = world.servers
+    server.vm_state, server.image = state, state == "stopped"
+    unit = applied(world, server_step(server), mode)
+    later = "started" if state == "stopped" else "unshelved"
+    assert (unit.outcome, unit.message) == ("applied", f"in effect when it is {later}")
+    assert (server.vm_state, server.kept[MODEL]) == (state, "virtio")
+    assert [check.name for check in unit.checks] == ["kept"]
+    assert unit.downtime is None
+
+
+def test_what_is_so_already_is_left_alone(world: CloudWorld) -> None:
+    (server,) = world.servers
+    server.boot()
+    step = server_step(server)
+    server.kept[MODEL] = "Virtio"
+    ((_name, reason),) = look((step,), b"plan", world.order("restart"))
+    assert reason == ALREADY
+    assert applied(world, step).outcome == "already"
+    assert server.vm_state == "active"
+
+
+def test_a_flag_that_is_not_set_is_off(world: CloudWorld) -> None:
+    """So it can be put back."""
+    (server,) = world.servers
+    server.boot()
+    assert applied(world, server_step(server, {MULTIQUEUE: "true"})).outcome == "applied"
+    assert server.kept[MULTIQUEUE] == "true"
+    world.rollback(world.order("restart"))
+    assert (server.kept[MULTIQUEUE], server.vm_state) == ("false", "active")
+
+
+def test_a_model_that_is_not_set_goes_back_to_what_ran(world: CloudWorld) -> None:
+    (server,) = world.servers
+    del server.kept[MODEL]
+    server.boot()
+    assert applied(world, server_step(server)).outcome == "applied"
+    world.rollback(world.order("restart"))
+    assert (server.kept[MODEL], server.vm_state) == ("rtl8139", "active")
+
+
+def test_without_a_way_back_it_is_not_begun(world: CloudWorld) -> None:
+    (server,) = world.servers
+    del server.kept[MODEL]
+    step = replace(server_step(server), changes=(Change("model", None, "virtio", safe=True),))
+    assert "hw_vif_model is not set, and cannot be unset again" in refused(world, step)
+
+
+def test_a_plan_that_was_edited(world: CloudWorld) -> None:
+    (server,) = world.servers
+    step = server_step(server)
+    assert step.cloud is not None
+    other = replace(step.cloud, properties={MODEL: "e1000"})
+    assert "is not what its diff shows" in refused(world, replace(step, cloud=other))
+    other = replace(step.cloud, old={MODEL: "e1000"})
+    assert "is not what its diff shows" in refused(world, replace(step, cloud=other))
+    other = replace(step.cloud, old={})
+    assert "is not what it was made from" in refused(world, replace(step, cloud=other))
+
+
+def test_an_image_that_changed(world: CloudWorld) -> None:
+    step = image_step(world, {MODEL: "virtio"})
+    world.image[MODEL] = "e1000"
+    assert "it changed since the plan was made" in refused(world, step)
+
+
+@pytest.mark.parametrize("name", ["visibility", "os_hidden", "owner", "hw_/../x"])
+def test_an_image_is_given_no_other_property(world: CloudWorld, name: str) -> None:
+    assert "no property that bears on a NIC" in refused(world, image_step(world, {name: "public"}))
+
+
+def test_an_image(world: CloudWorld) -> None:
+    unit = applied(world, image_step(world, {MODEL: "virtio", "os_distro": None}), "next-boot")
+    assert (unit.outcome, unit.kind) == ("applied", "image")
+    assert unit.message.startswith("servers that are made of it from now on have it")
+    assert world.image == {MODEL: "virtio"}
+    world.rollback(world.order())
+    assert world.image == {MODEL: "rtl8139", "os_distro": "debian"}
+
+
+def test_an_image_that_somebody_changed_since(world: CloudWorld) -> None:
+    applied(world, image_step(world, {MODEL: "virtio"}))
+    world.image[MODEL] = "e1000"
+    (went,) = world.rollback(world.order())
+    assert "somebody changed it since" in went.run.steps[0].message
+    assert world.image[MODEL] == "e1000"
+
+
+def test_a_flavor_that_changed(world: CloudWorld) -> None:
+    step = flavor_step(world, {"hw:mem_page_size": None})
+    world.flavors["m1"].properties["hw:mem_page_size"] = "any"
+    assert "it changed since the plan was made" in refused(world, step)
+
+
+def test_a_flavor_is_copied_once_and_goes_when_nobody_has_it(world: CloudWorld) -> None:
+    step = flavor_step(world, {"hw:mem_page_size": None, "hw:vif_multiqueue_enabled": "true"})
+    unit = applied(world, step)
+    assert (unit.outcome, unit.kind) == ("applied", "flavor")
+    (copy,) = [flavor for flavor in world.flavors.values() if flavor.id != "m1"]
+    assert copy.name == "m1.small-multiqueue"
+    assert copy.properties == {"hw:vif_multiqueue_enabled": "true"}
+    assert applied(world, step).outcome == "already"
+
+    world.flavor_users = 2
+    (went,) = world.rollback(world.order())
+    assert went.run.steps[0].message == (
+        "2 servers have the flavor m1.small-multiqueue: resize to another one first"
+    )
+    world.flavor_users = 0
+    world.rollback(world.order())
+    assert list(world.flavors) == ["m1"]
+
+
+def test_a_server_that_is_gone(world: CloudWorld, monkeypatch: pytest.MonkeyPatch) -> None:
+    def gone(_id: str) -> object:
+        raise ActionError("there is no server 1 any more")
+
+    monkeypatch.setattr(world, "server", gone)
+    unit = applied(world, server_step(world.servers[0]))
+    assert (unit.outcome, unit.message) == ("failed", "there is no server 1 any more")

@@ -1,0 +1,213 @@
+"""What stands in the way of changing a server, and how a change of it can take effect."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.remedy.planning.cloud.clouds import (
+    ID,
+    NOVA_24,
+    NOVA_29,
+    NOVA_34,
+    flavor,
+    server,
+    tenants,
+)
+from vnicaudit.model.server import NovaVersions
+from vnicaudit.remedy.planning.cloud import gates
+
+OPTIONS = "--property hw_vif_model=virtio"
+COMES_BACK = (
+    "unless this Nova has the fix of Launchpad bug 2078999 (30.0, and backports), a resize or cold "
+    "migration brings the old value back: audit again after one"
+)
+
+
+def blocks(**given: Any) -> list[str]:
+    return list(gates.blocks(server(**given)))
+
+
+@pytest.mark.parametrize("status", ["ACTIVE", "SHUTOFF"])
+def test_a_server_that_runs_or_is_off_is_changed(status: str) -> None:
+    assert blocks(status=status) == []
+
+
+@pytest.mark.parametrize(
+    ("status", "says"),
+    [
+        ("PAUSED", f"it is paused: openstack server unpause {ID}, then plan again"),
+        ("SUSPENDED", f"it is suspended: openstack server resume {ID}, then plan again"),
+        ("RESCUE", f"it is in rescue mode: openstack server unrescue {ID}, then plan again"),
+        (
+            "VERIFY_RESIZE",
+            f"a resize or migration of it waits for a word: openstack server resize confirm {ID} "
+            "(or revert), then plan again",
+        ),
+        (
+            "ERROR",
+            f"it is in error: openstack server show -c fault {ID} says why; put that right, then "
+            "plan again",
+        ),
+        ("BUILD", "it is being built: plan again when it is ACTIVE"),
+        ("SOFT_DELETED", f"it is deleted: openstack server restore {ID} brings it back"),
+        (
+            "UNKNOWN",
+            "Nova cannot say how it is (its cell does not answer): plan again when it can",
+        ),
+        ("MIGRATING", "it is MIGRATING: plan again when it is ACTIVE or SHUTOFF"),
+        ("", "it is in an unknown state: plan again when it is ACTIVE or SHUTOFF"),
+    ],
+)
+def test_every_other_state_says_what_to_do(status: str, says: str) -> None:
+    assert blocks(status=status) == [says]
+
+
+@pytest.mark.parametrize("status", ["SHELVED", "SHELVED_OFFLOADED"])
+def test_what_is_made_anew_of_a_snapshot_is_unshelved_first(status: str) -> None:
+    """Its snapshot has the old property, and unshelving passes that on and not what Nova keeps
+    (compute/manager.py, _unshelve_instance). One that is shelved is offloaded when Nova comes to
+    it."""
+    assert blocks(status=status) == [
+        "it is shelved, and unshelving it makes it anew of its snapshot, with the properties which "
+        f"that image has: openstack server unshelve {ID}, then plan again"
+    ]
+    assert blocks(status=status, config={"image_state": "volume"}) == []
+
+
+def test_a_lock_is_a_word_of_somebody() -> None:
+    says = f"it is locked{{}}: ask who did that, then openstack server unlock {ID}"
+    assert blocks(ref={"locked": True}) == [says.format("")]
+    assert blocks(ref={"locked": True, "locked_reason": "audit until Monday"}) == [
+        says.format(" (audit until Monday)")
+    ]
+    assert blocks(ref={"locked": None}) == blocks(ref={"locked": False}) == []
+
+
+def test_a_server_that_nova_is_at_work_on() -> None:
+    busy = "Nova is at work on it (powering-off): plan again when that is done"
+    assert blocks(ref={"task_state": "powering-off"}) == [busy]
+    assert blocks(ref={"task_state": "powering-off"}, status="PAUSED") == [busy]
+
+
+def test_nova_older_than_yoga_cannot() -> None:
+    (says,) = blocks(config={"nova": NOVA_24})
+    assert says.startswith("this is Nova 24 or older, which has no way to change what it keeps")
+    assert blocks(config={"nova": NovaVersions("2.90", 24, 25)}) == []
+    assert blocks(config={"nova": NOVA_29}) == blocks(config={"nova": None}) == []
+
+
+def test_a_running_server_has_to_be_stopped() -> None:
+    next_boot, restart, hotswap = gates.modes(server())
+    assert (next_boot.mode, next_boot.possible) == ("next-boot", False)
+    assert next_boot.reason == (
+        "Nova sets a property only of a server that is stopped or shelved: this one runs, so it "
+        "has to be stopped for it"
+    )
+    assert (restart.mode, restart.possible, restart.reason) == ("restart", True, "")
+    assert (hotswap.mode, hotswap.possible) == ("hotswap", False)
+    assert hotswap.reason.startswith("Nova gives a NIC that it plugs in the model it keeps")
+
+
+@pytest.mark.parametrize(
+    ("status", "when"),
+    [
+        ("SHUTOFF", "the server is off: it takes effect when it is started"),
+        ("SHELVED", "the server is shelved: it takes effect when it is unshelved"),
+    ],
+)
+def test_one_that_is_off_takes_effect_later(status: str, when: str) -> None:
+    next_boot, restart, hotswap = gates.modes(server(status=status))
+    assert (next_boot.possible, next_boot.reason) == (True, when)
+    assert (restart.possible, restart.reason) == (True, when)
+    assert not hotswap.possible
+
+
+def test_one_in_another_state_takes_effect_in_no_way() -> None:
+    assert [mode.possible for mode in gates.modes(server(status="PAUSED"))] == [False] * 3
+    assert gates.modes(server(status="PAUSED"))[1].reason == "it is PAUSED"
+
+
+@pytest.mark.parametrize(
+    ("config", "ref", "says"),
+    [
+        ({"nova": NOVA_34}, {}, []),
+        ({"nova": NOVA_29}, {}, [COMES_BACK]),
+        (
+            {"nova": None},
+            {},
+            ["it takes Nova 25.0 (Yoga) or later; which one this is was not told", COMES_BACK],
+        ),
+        (
+            {"kept_by": "image"},
+            {},
+            [
+                "what Nova keeps for it is told by its image, which did not change since the "
+                f"server was made: nova-manage image_property show {ID} NAME says it for certain"
+            ],
+        ),
+        (
+            {"kept_by": "unseen"},
+            {},
+            [
+                "what Nova keeps for it is told by its definition on the compute node: nova-manage "
+                f"image_property show {ID} NAME says it for certain"
+            ],
+        ),
+        (
+            {"flavor": None},
+            {},
+            [
+                "its flavor's extra specs are not seen: one that says the opposite keeps it from "
+                "starting"
+            ],
+        ),
+        (
+            {"image_state": "volume"},
+            {},
+            [
+                "it boots from a volume: what is made of that volume later has the properties of "
+                "the volume (openstack volume set --image-property hw_vif_model=virtio VOLUME)"
+            ],
+        ),
+        (
+            {},
+            {"volumes": 2},
+            [
+                "it has 2 volumes attached: whether one of them is attached to other servers too "
+                "is looked at before it is stopped"
+            ],
+        ),
+        (
+            {},
+            {"groups": ("g1", "g2")},
+            ["it is in server group g1, g2: one member at a time is changed"],
+        ),
+    ],
+)
+def test_what_else_to_know(config: dict[str, Any], ref: dict[str, Any], says: list[str]) -> None:
+    assert list(gates.notes(server(config=config, ref=ref), OPTIONS)) == says
+
+
+def test_a_flavor_that_is_not_seen_whole_may_contradict() -> None:
+    half = {"flavor": flavor(complete=False)}
+    (says,) = gates.notes(server(config=half), OPTIONS)
+    assert says.startswith("its flavor's extra specs are not seen")
+
+
+def test_who_may_operate_is_told_where_a_server_runs() -> None:
+    ref = server().cloud
+    assert ref is not None
+    assert gates.may_operate(ref)
+    offloaded = server(ref={"host": None}).cloud
+    assert offloaded is not None
+    assert gates.may_operate(offloaded)  # it is nowhere, and still has a name there
+    tenant = tenants(server()).cloud
+    assert tenant is not None
+    assert not gates.may_operate(tenant)
+
+
+def test_an_id_from_outside_is_quoted() -> None:
+    found = list(gates.blocks(server(id="a; reboot", status="PAUSED")))
+    assert found == ["it is paused: openstack server unpause 'a; reboot', then plan again"]

@@ -1,0 +1,144 @@
+"""An image of a cloud -> a step, and what of it is left as it is."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.remedy.planning.cloud.clouds import (
+    CLOUD,
+    IMAGE,
+    PROJECT,
+    image,
+    left,
+    plan,
+    server,
+    step,
+    tenants,
+)
+from vnicaudit.audit.work import AuditWork
+from vnicaudit.model.finding import Change, Crashed, NicRef
+from vnicaudit.model.openstack import Image
+from vnicaudit.model.plan import CloudPart, Left, Step
+from vnicaudit.model.report import Audited
+from vnicaudit.remedy.digests import kept_digest
+from vnicaudit.remedy.planning.options import PlanOptions
+
+UNSAFE = PlanOptions(unsafe=True)
+
+
+def test_the_model_of_an_image_is_for_servers_to_come() -> None:
+    found = step(image(servers=12))
+    why = "libosinfo lists virtio for this system; only new servers are concerned"
+    assert (found.platform, found.target, found.owner) == ("openstack", CLOUD, "nova")
+    assert found.nic == NicRef("legacy", IMAGE)
+    assert found.rules == ("VNIC062",)
+    assert found.changes == (Change("hw_vif_model", "rtl8139", "virtio", safe=True, reason=why),)
+    assert (found.safe, found.reason, found.readiness) == (True, why, "ready")
+    assert found.cloud == CloudPart(
+        "image", {"hw_vif_model": "virtio"}, {"hw_vif_model": "rtl8139"}, project=PROJECT
+    )
+    assert found.digest == kept_digest("image", IMAGE, {"hw_vif_model": "rtl8139"})
+    assert found.diff == (
+        "--- legacy\n+++ legacy\n@@ properties @@\n-hw_vif_model=rtl8139\n+hw_vif_model=virtio\n"
+    )
+    assert (found.running, found.refused, found.route) == (False, (), ())
+    assert [mode.possible for mode in found.modes] == [True, True, True]
+    assert found.notes == (
+        "It is for servers made of it from now on.",
+        "12 servers made of it keep what Nova has kept for them: what is to be changed of them is "
+        "planned by itself.",
+    )
+
+
+@pytest.mark.parametrize(
+    ("servers", "says"),
+    [
+        (None, ()),
+        (0, ()),
+        (
+            1,
+            (
+                "The one server made of it keeps what Nova has kept for it: what is to be changed "
+                "of it is planned by itself.",
+            ),
+        ),
+    ],
+)
+def test_how_many_servers_were_made_of_it(servers: int | None, says: tuple[str, ...]) -> None:
+    assert step(image(servers=servers)).notes[1:] == says
+
+
+def test_the_trap_of_os_distro_is_a_property_that_was_not_there() -> None:
+    found = step(image({"os_distro": "debian12"}))
+    assert found.rules == ("VNIC063",)
+    assert found.cloud is not None
+    assert (found.cloud.properties, found.cloud.old) == (
+        {"hw_vif_model": "virtio"}, {"hw_vif_model": None},
+    )  # fmt: skip
+    assert found.diff.endswith("@@ properties @@\n+hw_vif_model=virtio\n")
+
+
+def test_what_is_in_it_may_have_no_driver() -> None:
+    windows = image(
+        {"hw_vif_model": "e1000", "os_distro": "windows", "os_type": "windows"},
+        libosinfo_model=None,
+    )
+    found = left(windows)
+    assert (found.object, found.project) == ("image", PROJECT)
+    assert found.reason == (
+        "unsafe: Windows has no virtio driver of its own: NetKVM has to be in the image first "
+        "(--include-unsafe plans it)"
+    )
+    asked = step(windows, options=UNSAFE)
+    assert (asked.safe, asked.readiness) == (False, "needs-driver")
+    unknown = image({"hw_vif_model": "e1000"}, libosinfo_model=None)
+    assert step(unknown, options=UNSAFE).readiness == "unknown"
+
+
+def test_a_property_is_not_taken_away() -> None:
+    """What was meant by one that Nova does not read would be gone."""
+    misspelt = image({"hw_vif_model": "virtio", "hw_vif_multiqueue": "true"})
+    for options in (PlanOptions(), UNSAFE):
+        found = left(misspelt, options=options)
+        assert (found.rules, found.reason) == (
+            ("VNIC077",), "Set hw_vif_multiqueue_enabled in its place.",
+        )  # fmt: skip
+
+
+def test_an_image_that_is_as_it_should_be_has_no_step() -> None:
+    assert plan(image({"hw_vif_model": "virtio"}), image({}, id="i2")) == []
+
+
+def test_a_tenant_changes_the_images_of_the_project() -> None:
+    """Public ones belong to somebody else, mostly."""
+    mine, others = image(), image(id="i2", name="public", owner="0" * 32)
+    planned = plan(tenants(server()), mine, others)
+    images = {one.nic.domain: one for one in planned if isinstance(one, Step)}
+    assert images["legacy"].blocked == ()
+    assert images["public"].blocked == (
+        f"the image belongs to project {'0' * 32}: ask there for it, or make one of your own "
+        "(openstack server image create, openstack image create) and set it there",
+    )
+    admins = [one for one in plan(server(), others) if isinstance(one, Step)]
+    assert [one.blocked for one in admins] == [(), ()]
+
+
+def test_who_sees_no_server_is_not_known_to_be_a_tenant() -> None:
+    assert step(image(owner="0" * 32)).blocked == ()
+
+
+def test_images_come_first_by_use() -> None:
+    few, many = image(id="a", name="few", servers=1), image(id="b", name="many", servers=90)
+    unused = image(id="c", name="unused", servers=None)
+    planned = plan(server(), few, unused, many)
+    assert [one.nic.domain for one in planned] == ["many", "few", "unused", "web-01"]
+
+
+def test_a_rule_that_crashes_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def crashes(_self: AuditWork, item: Image, target: str) -> Audited:
+        return Audited(target, item.name, crashed=(Crashed("VNIC062", NicRef(), "ValueError: no"),))
+
+    monkeypatch.setattr(AuditWork, "description", crashes)
+    found = left(image())
+    assert isinstance(found, Left)
+    assert found.reason == "rule VNIC062 crashes on it: ValueError: no"

@@ -1,0 +1,83 @@
+"""What somebody can do who uses a cloud and does not operate it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.remedy.planning.cloud.clouds import ID, IMAGE, image, server, step, tenants
+from vnicaudit.model.plan import Step
+
+SET = "--property hw_vif_model=virtio"
+MANAGE = (
+    "Ask the operator of the cloud to run this on a controller, while the server is off: "
+    f"nova-manage image_property set {ID} {SET}"
+)
+TENANT = (
+    "what Nova keeps for a server only an operator of the cloud can change: the route says what to "
+    "ask for, and what can be done without"
+)
+REBUILT = (
+    "Rebuilt of the image it was made of, all data on its root disk would be lost; id, ports and "
+    "addresses stay."
+)
+
+
+def asked(**given: Any) -> Step:
+    return step(tenants(server(**given)))
+
+
+def test_a_tenant_asks_the_operator_or_rebuilds_a_snapshot() -> None:
+    found = asked()
+    assert found.blocked == (TENANT,)
+    assert found.route == (
+        f"openstack server stop {ID}",
+        MANAGE,
+        f"openstack server start {ID}",
+        "Or without the operator, of a snapshot of itself. Its root disk will be that of the "
+        "snapshot; an ephemeral or swap disk of its flavor is made empty:",
+        f"openstack server stop {ID}",
+        f"openstack server image create --wait --name web-01-vnic {ID}",
+        f"openstack image set {SET} web-01-vnic",
+        f"openstack server rebuild --wait --image web-01-vnic {ID}",
+        f"openstack server start {ID}",
+        REBUILT,
+        f"For new servers: openstack image set {SET} {IMAGE}",
+    )
+
+
+def test_one_that_is_off_is_not_stopped() -> None:
+    route = asked(status="SHUTOFF").route
+    assert route[0] == MANAGE
+    assert f"openstack server stop {ID}" not in route
+
+
+def test_the_image_of_somebody_else_is_for_its_owner() -> None:
+    public = image(owner="0" * 32)
+    assert asked(config={"image": public}).route[-1] == (
+        f"For new servers: ask the owner of the image {IMAGE} to set {SET}, or make an image of "
+        "your own that has it."
+    )
+    assert asked(config={"image": None, "image_state": "gone"}).route[-1] == REBUILT
+
+
+def test_one_that_boots_from_a_volume_is_made_anew_of_it() -> None:
+    route = asked(config={"image": None, "image_state": "volume"}).route
+    assert route[1:3] == (MANAGE, f"openstack server start {ID}")
+    assert route[3:] == (
+        "Or without the operator: a server made anew of the volume takes that volume's properties: "
+        "openstack volume set --image-property hw_vif_model=virtio VOLUME",
+        "Then delete the server, and create it with --volume VOLUME and --port for each of its "
+        "ports. Look first that nothing of it is deleted with the server: the volume by "
+        "delete_on_termination, ports that Nova made.",
+        "A rebuild (--reimage-boot-volume, microversion 2.93) would overwrite the volume: all data "
+        "on it would be lost.",
+    )
+
+
+def test_names_of_servers_are_quoted() -> None:
+    route = asked(name="$(reboot)").route
+    assert f"openstack server image create --wait --name '$(reboot)-vnic' {ID}" in route
+
+
+def test_an_operator_has_no_route() -> None:
+    assert step(server()).route == ()

@@ -1,0 +1,120 @@
+"""What the policy for queues and rings comes to where Nova writes the NICs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.remedy.planning.cloud.clouds import SECOND, flavor, port, server
+from vnicaudit.audit.settings_keys import PolicyTable
+from vnicaudit.model.domain import Domain
+from vnicaudit.model.finding import Change
+from vnicaudit.model.server import MULTIQUEUE, NodeFacts
+from vnicaudit.remedy.planning.cloud.tuning import server_tuning
+
+AUTO = PolicyTable(queues="auto")
+
+
+def virtio(kept: dict[str, str] | None = None, **given: Any) -> Domain:
+    return server(port("virtio"), kept={"hw_vif_model": "virtio", **(kept or {})}, **given)
+
+
+def node(**values: str) -> dict[str, Any]:
+    return {"node": NodeFacts("cmp1/nova.conf", tuple(values.items()))}
+
+
+def on(queues: int, old: str | None = None) -> tuple[Change, ...]:
+    reason = f"the policy asks for it; Nova gives one queue pair per vCPU ({queues})"
+    return (Change(MULTIQUEUE, old, "true", safe=True, reason=reason),)
+
+
+def test_it_is_left_alone_without_a_policy() -> None:
+    assert server_tuning(PolicyTable(), virtio(vcpus=8)) == ((), ())
+
+
+@pytest.mark.parametrize(
+    ("policy", "domain", "changes"),
+    [
+        (AUTO, virtio(vcpus=4), on(4)),
+        (AUTO, virtio({MULTIQUEUE: "false"}, vcpus=4), on(4, "false")),
+        (AUTO, virtio(vcpus=16, config=node(max_queues="8")), on(8)),
+        (PolicyTable(queues=4), virtio(vcpus=2), on(2)),
+        (AUTO, virtio({MULTIQUEUE: "True"}, vcpus=4), ()),
+        (AUTO, virtio(vcpus=1), ()),
+        (AUTO, server(port("rtl8139"), vcpus=4), ()),
+        (
+            PolicyTable(queues=1),
+            virtio({MULTIQUEUE: "true"}, vcpus=4),
+            (
+                Change(
+                    MULTIQUEUE, "true", "false", safe=True,
+                    reason="the policy asks for one queue pair",
+                ),
+            ),
+        ),
+        (PolicyTable(queues=1), virtio(vcpus=4), ()),
+        (
+            AUTO,
+            virtio(vcpus=4, config={"flavor": flavor({"hw:vif_multiqueue_enabled": "true"})}),
+            (),
+        ),
+    ],
+)  # fmt: skip
+def test_multiqueue_is_one_switch(
+    policy: PolicyTable, domain: Domain, changes: tuple[Change, ...]
+) -> None:
+    assert server_tuning(policy, domain) == (changes, ())
+
+
+@pytest.mark.parametrize(
+    ("policy", "domain", "says"),
+    [
+        (
+            AUTO,
+            virtio(vcpus=16),
+            "no multiqueue: Nova gives one queue pair per vCPU (16), the policy allows 8; "
+            "[libvirt] max_queues in nova.conf of cmp1 would bound it",
+        ),
+        (
+            PolicyTable(queues="auto", vectors_max=16),
+            server(port("virtio"), port("virtio", SECOND, 1), vcpus=4),
+            "no multiqueue: with 4 queue pairs each its NICs would need more than 16 interrupt "
+            "vectors",
+        ),
+        (
+            AUTO,
+            virtio(vcpus=4, config={"flavor": flavor({"hw:vif_multiqueue_enabled": "no"})}),
+            "multiqueue is its flavor's to say (hw:vif_multiqueue_enabled=false)",
+        ),
+        (
+            AUTO,
+            virtio(vcpus=4, kind="qemu"),
+            "no multiqueue: Nova gives it to no guest where virt_type is qemu",
+        ),
+        (
+            AUTO,
+            virtio(vcpus=4, config=node(max_queues="1")),
+            "no multiqueue: [libvirt] max_queues of cmp1 leaves one queue pair",
+        ),
+    ],
+)
+def test_where_it_is_not_switched_on_the_plan_says_why(
+    policy: PolicyTable, domain: Domain, says: str
+) -> None:
+    assert server_tuning(policy, domain) == ((), (says,))
+
+
+def test_rings_are_the_compute_nodes() -> None:
+    policy = PolicyTable(rx_queue_size=1024, tx_queue_size=512)
+    assert server_tuning(policy, virtio()).notes == (
+        "rx_queue_size is the compute node's to set, not the server's: [libvirt] rx_queue_size = "
+        "1024 in nova.conf of cmp1, then a hard reboot",
+        "tx_queue_size is for vhost-user alone: on a tap Nova never writes it",
+    )
+    so = virtio(config=node(rx_queue_size="1024"))
+    assert server_tuning(PolicyTable(rx_queue_size=1024), so).notes == ()
+    dpdk = server(port("virtio", kind="vhostuser"), ref={"host": None})
+    (says,) = server_tuning(PolicyTable(tx_queue_size=512), dpdk).notes
+    assert says.startswith("tx_queue_size is the compute node's to set, not the server's")
+    assert "nova.conf of its compute node" in says

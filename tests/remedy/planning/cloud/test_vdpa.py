@@ -1,0 +1,205 @@
+"""A server's port on vDPA: each prerequisite, and the way, which an operator goes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from tests.remedy.planning.cloud.clouds import (
+    CLOUD,
+    ID,
+    MAC,
+    NOVA_24,
+    NOVA_34,
+    OVS,
+    PORT,
+    PROJECT,
+    SECOND,
+    flavor,
+    image,
+    plan,
+    port,
+    server,
+    step,
+)
+from vnicaudit.model.domain import Domain
+from vnicaudit.model.finding import Change, NicRef
+from vnicaudit.model.plan import CloudPart, Left
+from vnicaudit.model.server import NodeFacts, NovaVersions, PortBinding
+from vnicaudit.model.version import Version
+from vnicaudit.remedy.planning.cloud.vdpa import Prerequisite, prerequisites
+from vnicaudit.remedy.planning.options import PlanOptions
+
+VDPA = PlanOptions(to="vdpa", macs=(MAC,))
+BY_HAND = "Neutron gives a server's NIC what it is connected to: the route is carried out by hand"
+
+
+def virtio(**given: Any) -> Domain:
+    return server(port("virtio"), **given)
+
+
+def checked(domain: Domain, word: str) -> Prerequisite:
+    """The prerequisite whose text has that word."""
+    found = [one for one in prerequisites(domain, domain.nics[0]) if word in one.text]
+    assert len(found) == 1, found
+    return found[0]
+
+
+def test_it_is_a_plan_for_an_operator_to_carry_out() -> None:
+    found = step(virtio(), options=VDPA)
+    assert (found.platform, found.target, found.to) == ("openstack", CLOUD, "vdpa")
+    assert found.nic == NicRef("web-01", ID, MAC, 0)
+    assert found.changes == (
+        Change("vnic_type", "normal", "vdpa", safe=True, reason="it is what was asked for (--to)"),
+    )
+    assert found.blocked == (BY_HAND,)
+    assert found.modes == ()
+    assert found.cloud == CloudPart("server", {}, {}, PROJECT, "cmp1", "nova", macs=(MAC,))
+    assert found.route == (
+        "Keep what this says: openstack port show -c network_id -c fixed_ips -c security_group_ids "
+        f"-c qos_policy_id -c tags {PORT}",
+        f"openstack server stop {ID}",
+        f"openstack server remove port {ID} {PORT}",
+        f"openstack port delete {PORT}",
+        "openstack port create --vnic-type vdpa --network NETWORK --fixed-ip "
+        f"subnet=SUBNET,ip-address=ADDRESS --security-group GROUP --mac-address {MAC} "
+        "web-01-vdpa-0",
+        f"openstack server add port {ID} web-01-vdpa-0",
+        f"openstack server start {ID}",
+        "On cmp1 virsh dumpxml instance-0000002a has <interface type='vdpa'> then. The way back is "
+        "the same with --vnic-type normal.",
+        "A floating IP, and whatever else was bound to the old port, is bound to the new one by "
+        "hand. Go on with the next port when this one is well.",
+    )
+
+
+def test_each_prerequisite_is_ok_missing_or_unknown() -> None:
+    verdicts = [one.verdict for one in prerequisites(virtio(), port("virtio"))]
+    assert verdicts == [
+        "ok", "ok", "unknown", "ok", "unknown", "unknown", "unknown", "unknown", "unknown", "ok",
+    ]  # fmt: skip
+    notes = step(virtio(), options=VDPA).notes
+    assert notes[0] == "ok: the port is an ordinary one (vnic_type normal)"
+    assert notes[2] == (
+        "unknown: whether Open vSwitch of cmp1 leaves the packets to the card: ovs-vsctl get "
+        "Open_vSwitch . other_config:hw-offload"
+    )
+
+
+def test_what_is_missing_blocks_it() -> None:
+    found = step(virtio(config={"bindings": (PortBinding("normal", "bridge"),)}), options=VDPA)
+    assert found.blocked == (
+        BY_HAND,
+        "missing: the port is bound as bridge: Neutron has vDPA with Open vSwitch and OVN",
+    )
+    assert not any("bound as" in note for note in found.notes)
+
+
+@pytest.mark.parametrize(
+    ("binding", "word", "verdict", "says"),
+    [
+        (PortBinding(), "of which kind", "unknown", f"show -c binding_vnic_type {PORT}"),
+        (replace(OVS, vnic_type="direct"), "ordinary ones", "missing", "vnic_type direct"),
+        (PortBinding("normal"), "connected", "unknown", "an administrator is told"),
+        (replace(OVS, datapath="netdev"), "userspace", "missing", "(netdev)"),
+        (replace(OVS, hybrid=True), "iptables_hybrid", "missing", "which a vDPA port goes around"),
+        (OVS, "OVN binds", "ok", "both take vnic_type vdpa"),
+    ],
+)  # fmt: skip
+def test_the_port_and_its_switch(binding: PortBinding, word: str, verdict: str, says: str) -> None:
+    found = checked(virtio(config={"bindings": (binding,)}), word)
+    assert found.verdict == verdict
+    assert says in found.text
+
+
+@pytest.mark.parametrize(
+    ("nova", "verdict", "says"),
+    [
+        (NOVA_34, "ok", "Nova is 34 or later (26.0 attaches such a port)"),
+        (NovaVersions("2.79", 22, 22), "missing", "Nova 23.0 (Wallaby): this is 22 or older"),
+        (
+            NOVA_24,
+            "missing",
+            "Nova 26.0 (Zed), which attaches such a port: this is 24 or older, which makes new "
+            "servers with one",
+        ),
+        (
+            None,
+            "unknown",
+            "whether Nova is 26.0 or later: nova-manage --version on a controller",
+        ),
+    ],
+)
+def test_which_nova(nova: NovaVersions | None, verdict: str, says: str) -> None:
+    assert checked(virtio(config={"nova": nova}), "Nova ") == (verdict, says)
+
+
+def test_the_hypervisor() -> None:
+    new = replace(virtio(), libvirt_version=Version(9, 0), qemu_version=Version(7, 2))
+    assert checked(new, "libvirt") == ("ok", "libvirt is 9.0.0 (6.9.0 or later)")
+    old = replace(virtio(), qemu_version=Version(4, 2))
+    assert checked(old, "QEMU") == ("missing", "QEMU 5.1.0: cmp1 has 4.2.0")
+
+
+def test_the_nodes_devices() -> None:
+    spec = '[{"vendor_id": "15b3", "product_id": "101e"}]'
+    told = {"node": NodeFacts("cmp1/nova.conf", (("device_spec", spec),))}
+    assert checked(virtio(config=told), "device_spec") == (
+        "ok", "[pci] device_spec is set in cmp1/nova.conf; it must name the card's functions",
+    )  # fmt: skip
+    untold = {"node": NodeFacts("cmp1/nova.conf", (("virt_type", "kvm"),))}
+    assert checked(virtio(config=untold), "device_spec").verdict == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("readiness", "verdict"),
+    [("ready", "ok"), ("unknown", "unknown"), ("needs-driver", "missing")],
+)
+def test_the_guests_driver(readiness: str, verdict: str) -> None:
+    domain = server(port("e1000"), readiness=readiness)
+    *_others, found = prerequisites(domain, domain.nics[0])
+    assert found.verdict == verdict
+    assert checked(virtio(readiness=readiness), "drives virtio").verdict == "ok"
+
+
+def test_what_such_a_port_does_not_have() -> None:
+    limited = {"flavor": flavor({"quota:vif_outbound_average": "1000"})}
+    assert step(virtio(config=limited), options=VDPA).notes[-1] == (
+        "The bandwidth limits of its flavor (quota:vif_…) do not hold for a vDPA port."
+    )
+
+
+def test_what_is_on_vdpa_already_is_left() -> None:
+    for domain in (
+        server(port(None, kind="vdpa")),
+        virtio(config={"bindings": (PortBinding("vdpa", "ovs"),)}),
+    ):
+        (found,) = plan(domain, options=VDPA)
+        assert isinstance(found, Left)
+        assert (found.nic.mac, found.reason) == (MAC, "it is on vDPA already")
+
+
+def test_only_the_nics_that_were_named_and_no_image() -> None:
+    two = server(port("virtio"), port("virtio", SECOND, 1))
+    asked = PlanOptions(to="vdpa", macs=(SECOND,), domains=frozenset({ID}))
+    found = step(two, server(name="db", id="1" + ID[1:]), image(), flavor(), options=asked)
+    assert (found.nic.mac, found.nic.index) == (SECOND, 1)
+
+
+def test_vhost_user_is_the_compute_nodes() -> None:
+    found = step(virtio(), options=PlanOptions(to="vhostuser", macs=(MAC,)))
+    assert found.route == (
+        "Nova has NICs on vhost-user where Open vSwitch on the compute node has its userspace "
+        "datapath: move the server to such a node.",
+    )
+    assert (found.changes, found.blocked, found.notes) == ((), (BY_HAND,), ())
+
+
+def test_a_port_that_says_nothing() -> None:
+    """Neutron could not be asked: no binding, no port id."""
+    bare = replace(virtio(config={"bindings": ()}), nics=(replace(port("virtio"), source=None),))
+    found = step(bare, options=VDPA)
+    assert found.changes[0].old is None
+    assert f"openstack server remove port {ID} PORT" in found.route

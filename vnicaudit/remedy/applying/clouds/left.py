@@ -1,0 +1,31 @@
+"""Servers that a run stopped and has not started again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from vnicaudit.remedy.applying.clouds.task import CloudTask
+from vnicaudit.remedy.applying.journal import Entry
+
+_POWER = ("stopping", "stopped", "starting", "started")
+
+
+def task_of(entries: Sequence[Entry]) -> CloudTask | None:
+    """The task that a unit of a cloud was begun with; None: it was not begun, or is none of a
+    cloud."""
+    for entry in entries:
+        if entry.event == "begin" and "object" in entry.data.get("task", ()):
+            return msgspec.convert(entry.data["task"], CloudTask)
+    return None
+
+
+def may_be_off(entries: Sequence[Entry]) -> str:
+    """What to do by hand about a server that ran, was stopped by this run and has not been seen to
+    run since; empty: nothing."""
+    task = task_of(entries)
+    power = [entry.event for entry in entries if entry.event in _POWER]
+    if task is None or not task.active or not power or power[-1] == "started":
+        return ""
+    return f"it ran before and may be off now; by hand: {task.command('server start')}"

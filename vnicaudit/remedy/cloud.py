@@ -1,0 +1,113 @@
+"""What changing servers, images and flavors asks of a cloud, and how it is reached.
+
+Every method raises ActionError with what failed: SilentError where the cloud stopped answering
+(what was asked may still happen).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+from typing import Protocol, cast
+
+import msgspec
+
+from vnicaudit.model.cloud_state import FlavorState, PortState, ServerState
+
+MANAGE_SECONDS = 180.0
+"""In which a nova-manage has ended, or is not waited for any more: it takes four seconds on a
+controller that is not busy."""
+
+
+class Cloud(Protocol):
+    """One cloud. ``key`` is the same whatever name it was reached by."""
+
+    name: str
+    key: str
+    release: tuple[int | None, int | None]
+    """The oldest and the newest major version of Nova that it may be; None: not known."""
+
+    def server(self, server_id: str) -> ServerState:
+        """A server as it is now."""
+
+    def ports(self, server_id: str) -> tuple[PortState, ...]:
+        """Its ports."""
+
+    def sent(self, server_id: str) -> dict[str, int] | None:
+        """MAC -> packets that its guest has sent since it was started; None: this user is not
+        told, or the server does not run."""
+
+    def shared_volumes(self, server_id: str) -> tuple[str, ...]:
+        """Volumes of it that other servers have attached too. Raises ActionError where one
+        cannot be looked at."""
+
+    def trouble(self, server_id: str) -> str:
+        """What Nova says of the last thing it was asked to do with it, where that went wrong;
+        empty: it went well, or nobody says."""
+
+    def stop(self, server_id: str) -> None:
+        """Ask for it to be shut down (its guest is asked first). Returns at once."""
+
+    def start(self, server_id: str) -> None:
+        """Ask for it to be started; Nova makes its definition anew. Returns at once."""
+
+    def hard_reboot(self, server_id: str) -> None:
+        """Ask for a hard reboot; Nova makes its definition anew. Returns at once."""
+
+    def image_properties(self, image_id: str) -> dict[str, str]:
+        """The properties of an image as they are now."""
+
+    def set_image_properties(self, image_id: str, properties: Mapping[str, str | None]) -> None:
+        """Set some, remove those that are None; the rest stay as they are."""
+
+    def flavor(self, flavor_id: str) -> FlavorState | None:
+        """A flavor as it is now; None: there is none."""
+
+    def copy_flavor(
+        self, flavor_id: str, copy_id: str, name: str, properties: Mapping[str, str | None]
+    ) -> None:
+        """Make a flavor like that one, but for its id, its name and these extra specs (None:
+        without it), for the same projects. What an earlier call made of it is completed."""
+
+    def flavor_servers(self, flavor_id: str) -> int:
+        """How many servers have that flavor, at least: 0 is sure."""
+
+    def delete_flavor(self, flavor_id: str) -> None:
+        """Delete a flavor."""
+
+    def close(self) -> None:
+        """Leave."""
+
+
+class Said(msgspec.Struct, frozen=True):
+    """How a command ended: its exit code, and what it said."""
+
+    code: int
+    text: str = ""
+    errors: str = ""
+    """On standard error: nova-manage logs there."""
+
+
+class NovaManage(Protocol):
+    """``nova-manage``, on a controller. Any thread may call it."""
+
+    def __call__(self, arguments: Sequence[str]) -> Said:
+        """Run it with these arguments to its end. Raises ActionError where it could not be run at
+        all, or where it is not known how it ended: it may still be at work then."""
+
+
+class Reach(msgspec.Struct, frozen=True):
+    """What there is beside the API. ``libvirt``: where a compute node's libvirt is,
+    ``qemu+ssh://{host}/system``; empty: it cannot be reached."""
+
+    manage: NovaManage | None = None
+    libvirt: str = ""
+
+
+Connect = Callable[..., Cloud]
+
+
+def connect(name: str, *, deadline: float) -> Cloud:
+    """A cloud in which servers can be changed. Raises TargetError where it cannot be reached."""
+    control = import_module("vnicaudit.platforms.openstack.control")
+    return cast(Connect, control.connect)(name, deadline=deadline)

@@ -1,0 +1,1 @@
+"""Servers, images and flavors of an OpenStack cloud -> steps, and what is left and why."""

@@ -1,0 +1,70 @@
+"""What a guest will see when Nova writes its server's NICs anew."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from vnicaudit.model.domain import Domain
+from vnicaudit.model.machines import is_q35
+from vnicaudit.model.nic import Nic
+from vnicaudit.model.plan import GuestView, Naming
+from vnicaudit.remedy.planning.guest_view import GHOST, driver_notes, name_lost
+from vnicaudit.remedy.planning.pci_ids import model_of, pci_id
+from vnicaudit.remedy.planning.schemes import is_virtio
+from vnicaudit.remedy.planning.systems import LINUX, VIRTIO_DRIVERS, WINDOWS, System, system_of
+
+_NAME = (
+    "Nova does not keep PCI addresses: a name made of the address may be another one then, one "
+    "that the guest gives by MAC address stays"
+)
+_WINDOWS = "Windows makes an adapter of its own of the new device, with another name"
+_KERNEL = (
+    "in this system the kernel names virtio NICs (ethN), and systemd names others: what its "
+    "configuration says of the old name is not for the new one"
+)
+_Q35 = (
+    "On q35 the NIC leaves the bridge that a conventional PCI device is behind: a name made of its "
+    "address changes."
+)
+_ALL = "All NICs of the server change at once ({count})."
+_CLOUD_INIT = (
+    "cloud-init names interfaces by MAC address where it writes their configuration (netplan, "
+    "sysconfig): such guests keep their names."
+)
+_CONVENTIONAL = frozenset({"rtl8139", "ne2k_pci", "pcnet", "e1000"})
+
+
+def guest_view(domain: Domain, before: Nic, after: Nic, count: int) -> GuestView:
+    """PCI ids, drivers and what happens to names; ``before`` and ``after`` are one of ``count``
+    NICs that change alike. Nothing where its model stays."""
+    if model_of(before) == model_of(after):
+        return GuestView()
+    system = system_of(domain)
+    driver = VIRTIO_DRIVERS.get(system.family or "")
+    return GuestView(
+        id_before=pci_id(before, domain.declared),
+        id_after=pci_id(after, domain.declared),
+        name=Naming(reason=_WINDOWS if system.family == WINDOWS else _NAME),
+        drivers=(driver,) if driver is not None and is_virtio(after) else (),
+        notes=tuple(_notes(domain, system, before, after, count)),
+    )
+
+
+def risk(domain: Domain, before: Nic, after: Nic) -> str:
+    """Why the guest's configuration will not be for the interface any more; empty where nothing
+    says so. As of a guest of libvirt whose names nobody asked for."""
+    lost = name_lost(domain, before, after, {})
+    linux = system_of(domain).family in (LINUX, None)
+    return _KERNEL if lost and linux else lost
+
+
+def _notes(domain: Domain, system: System, before: Nic, after: Nic, count: int) -> Iterator[str]:
+    yield from driver_notes(domain, system, before, after)
+    if system.family == WINDOWS:
+        yield GHOST
+    elif is_q35(domain.declared) and model_of(before) in _CONVENTIONAL:
+        yield _Q35
+    if system.family != WINDOWS:
+        yield _CLOUD_INIT
+    if count > 1:
+        yield _ALL.format(count=count)

@@ -1,0 +1,248 @@
+"""A server of a cloud -> one step for all its NICs, and what of it is left as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from vnicaudit.audit.work import AuditWork
+from vnicaudit.errors import RefusedError
+from vnicaudit.model.domain import Domain
+from vnicaudit.model.finding import SEVERITIES, Change, Finding, NicRef
+from vnicaudit.model.models import VIRTIO
+from vnicaudit.model.nic import Nic
+from vnicaudit.model.plan import CloudPart, GuestView, Left, Step
+from vnicaudit.model.server import ServerRef
+from vnicaudit.remedy.digests import kept_digest
+from vnicaudit.remedy.planning import gates as guests
+from vnicaudit.remedy.planning.cloud import gates
+from vnicaudit.remedy.planning.cloud.gates import config_of, ref_of
+from vnicaudit.remedy.planning.cloud.guest import guest_view, risk
+from vnicaudit.remedy.planning.cloud.judged import NO_MODEL, JudgedServer
+from vnicaudit.remedy.planning.cloud.properties import (
+    clashes,
+    diff,
+    does_not_start,
+    is_so,
+    options,
+    property_of,
+    with_properties,
+)
+from vnicaudit.remedy.planning.cloud.tenant import TENANT, tenant_route
+from vnicaudit.remedy.planning.cloud.tuning import server_tuning
+from vnicaudit.remedy.planning.judged import is_decided
+from vnicaudit.remedy.planning.options import PlanOptions
+from vnicaudit.remedy.planning.wishes import POLICY, UNSAFE
+
+_ROUNDS = 5
+_NO_MODEL = f"its NIC model is not known: that takes {NO_MODEL}"
+_STARTABLE = "its flavor says so; as it is Nova cannot start it (FlavorImageConflict)"
+_KEEPS = "the guest is known to drive virtio; MAC addresses stay"
+
+
+class _Wish(NamedTuple):
+    """What is to become of a server, and why."""
+
+    changes: tuple[Change, ...]
+    properties: dict[str, str]
+    rules: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+
+    def and_(self, more: Iterable[Change], *rules: str) -> _Wish:
+        """And these, which are about properties by their names."""
+        new = [change for change in more if change.field not in self.properties]
+        if not new:
+            return self
+        properties = {change.field: change.new or "" for change in new}
+        return self._replace(
+            changes=(*self.changes, *new),
+            properties={**self.properties, **properties},
+            rules=tuple(dict.fromkeys((*self.rules, *rules))),
+        )
+
+
+class ServerPlanner:
+    """Plans one server after the other."""
+
+    def __init__(self, work: AuditWork, by_all: AuditWork, options: PlanOptions) -> None:
+        """``work``, ``by_all``: see :class:`JudgedServer`."""
+        self._work = work
+        self._by_all = by_all
+        self._options = options
+
+    def plan(self, server: Domain, target: str) -> Iterator[Step | Left]:
+        """The step of a server, and what of it is left."""
+        try:
+            judged = JudgedServer(server, target, self._work, self._by_all)
+        except RefusedError as error:
+            yield _left(server, target, (), str(error))
+            return
+        if judged.lacks_model:
+            yield _left(server, target, (), gates.unseen(server) or _NO_MODEL)
+        wish = self._with_policy(judged, _startable(judged, self._wish(judged)))
+        yield from self._held_back(judged, wish)
+        if wish.properties:
+            yield self._step(judged, wish)
+
+    def _wish(self, judged: JudgedServer) -> _Wish:
+        """What findings propose, and what they propose once that is made."""
+        changes: list[Change] = []
+        rules: list[str] = []
+        properties: dict[str, str] = {}
+        for _ in range(_ROUNDS):
+            more = [
+                (finding, found)
+                for finding in _worst_first(judged.with_(properties))
+                if (found := _wanted(finding, judged.server)) and found[0] not in properties
+                and self._may(finding)
+            ]  # fmt: skip
+            if not more:
+                break
+            for finding, (name, value) in more:
+                rules.append(finding.rule)
+                if name not in properties and finding.change is not None:
+                    properties[name] = value
+                    changes.append(_reworded(finding.change))
+        return _Wish(tuple(changes), properties, tuple(dict.fromkeys(rules)))
+
+    def _with_policy(self, judged: JudgedServer, wish: _Wish) -> _Wish:
+        after = with_properties(judged.server, wish.properties)
+        tuning = server_tuning(self._options.policy, after)
+        return wish.and_(tuning.changes, POLICY)._replace(notes=tuning.notes)
+
+    def _held_back(self, judged: JudgedServer, wish: _Wish) -> Iterator[Left]:
+        """What is proposed and not planned: because it may hurt the guest, or because Nova has no
+        property for it; and NICs that are no virtio, where nothing is planned."""
+        server, reasons = judged.server, dict[str, list[str]]()
+        for finding in judged.findings:
+            if finding.change is not None:
+                reason = self._not_planned(finding, finding.change, server)
+            else:
+                left = finding.fix and not wish.properties and _is_emulated(finding, server)
+                reason = guests.no_change(server) if left else ""
+            if reason:
+                reasons.setdefault(reason, []).append(finding.rule)
+        for reason, rules in reasons.items():
+            yield _left(server, judged.target, rules, reason)
+
+    def _not_planned(self, finding: Finding, change: Change, server: Domain) -> str:
+        if not is_decided(finding):
+            return ""
+        if property_of(change) is None:
+            return finding.fix
+        if self._may(finding) or _wanted(finding, server) is None:
+            return ""
+        return UNSAFE.format(change.reason)
+
+    def _may(self, finding: Finding) -> bool:
+        return self._options.unsafe or finding.change is None or finding.change.safe
+
+    def _step(self, judged: JudgedServer, wish: _Wish) -> Step:
+        server, properties = judged.server, wish.properties
+        ref = ref_of(server)
+        after = with_properties(server, properties)
+        changed = _changed(server, after)
+        part = _part(server, ref, changed, properties)
+        danger = risk(server, *changed[0]) if changed else ""
+        unsafe = [*(one.reason for one in wish.changes if not one.safe), *filter(None, [danger])]
+        reasons = unsafe or [one.reason for one in wish.changes if one.reason]
+        operator = gates.may_operate(ref)
+        return Step(
+            id="",
+            platform="openstack",
+            target=judged.target,
+            nic=_ref(server),
+            owner=server.declared.owner,
+            to="virtio",
+            rules=tuple(dict.fromkeys((*wish.rules, *judged.gone(properties)))),
+            changes=wish.changes,
+            readiness=server.declared.readiness,
+            safe=not unsafe,
+            reason="; ".join(dict.fromkeys(reasons)),
+            running=gates.is_on(server),
+            modes=gates.modes(server),
+            digest=kept_digest(part.object, ref.id, part.old),
+            diff=diff(server.name or ref.id, part.old, part.properties),
+            guest=guest_view(server, *changed[0], len(changed)) if changed else GuestView(),
+            blocked=(
+                *gates.blocks(server),
+                *filter(None, [gates.unseen(server)]),
+                *(tuple(does_not_start(after)) or judged.worse(after)),
+                *(() if operator else (TENANT,)),
+            ),
+            route=() if operator else tuple(tenant_route(server, properties)),
+            notes=(*wish.notes, *gates.notes(server, options(properties))),
+            cloud=part,
+        )
+
+
+def _startable(judged: JudgedServer, wish: _Wish) -> _Wish:
+    """And what keeps it from being started again, where that was found or it is to be stopped."""
+    said, config = dict(clashes(judged.server)), config_of(judged.server)
+    if not (wish.properties or judged.gone(said)):
+        return wish
+    return wish.and_(
+        Change(name, config.property(name), value, safe=True, reason=_STARTABLE)
+        for name, value in said.items()
+    )
+
+
+_Changed = tuple[tuple[Nic, Nic], ...]
+"""NICs before and after."""
+
+
+def _part(
+    server: Domain, ref: ServerRef, changed: _Changed, properties: Mapping[str, str]
+) -> CloudPart:
+    config = config_of(server)
+    return CloudPart(
+        object="server",
+        properties=dict(properties),
+        old={name: config.property(name) or None for name in properties},
+        project=ref.project,
+        host=ref.host,
+        zone=ref.zone,
+        groups=ref.groups,
+        macs=tuple(nic.mac for nic, _after in changed if nic.mac is not None),
+    )
+
+
+def _wanted(finding: Finding, server: Domain) -> tuple[str, str] | None:
+    """The property that a finding proposes, where findings decide and it is not so already."""
+    if finding.change is None or not is_decided(finding):
+        return None
+    found = property_of(finding.change)
+    return None if found is None or is_so(config_of(server), *found) else found
+
+
+def _reworded(change: Change) -> Change:
+    """Rules say why it is safe for the definition of one NIC, which keeps its address."""
+    return replace(change, reason=_KEEPS) if change.safe and change.field == "model" else change
+
+
+def _worst_first(findings: Iterable[Finding]) -> list[Finding]:
+    return sorted(findings, key=lambda one: -SEVERITIES.index(one.severity))
+
+
+def _changed(before: Domain, after: Domain) -> _Changed:
+    """The NICs that a change is about."""
+    pairs = zip(before.nics, after.nics, strict=True)
+    return tuple(pair for pair in pairs if pair[0].declared != pair[1].declared)
+
+
+def _is_emulated(finding: Finding, server: Domain) -> bool:
+    """Whether a NIC that a finding is about is no virtio; of one on the whole server, any."""
+    index = finding.nic.index
+    about = (nic for nic in server.nics if index in (None, nic.index))
+    return any(nic.declared.model not in (None, *VIRTIO) for nic in about)
+
+
+def _left(server: Domain, target: str, rules: Iterable[str], reason: str) -> Left:
+    project = "" if server.cloud is None else server.cloud.project
+    return Left(_ref(server), target, tuple(dict.fromkeys(rules)), reason, "server", project)
+
+
+def _ref(server: Domain) -> NicRef:
+    return NicRef(server.name, server.uuid)

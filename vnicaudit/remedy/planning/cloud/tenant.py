@@ -1,0 +1,89 @@
+"""What somebody can do who uses a cloud and does not operate it.
+
+Sources: Nova 34.0.0, ``compute/api.py`` (``rebuild``: what is kept of the image is forgotten, and
+that of the new image kept; ``_initialize_instance_snapshot_metadata``), ``compute/manager.py`` (a
+server that was stopped is stopped again after a rebuild), ``rest_api_version_history.rst`` (2.93: a
+rebuild of a server with a volume overwrites that volume).
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Iterator, Mapping
+
+from vnicaudit.model.domain import Domain
+from vnicaudit.model.server import ServerConfig, ServerRef
+from vnicaudit.remedy.planning.cloud.gates import config_of, ref_of
+from vnicaudit.remedy.planning.cloud.properties import options
+
+TENANT = (
+    "what Nova keeps for a server only an operator of the cloud can change: the route says what to "
+    "ask for, and what can be done without"
+)
+
+_WITHOUT = (
+    "Or without the operator, of a snapshot of itself. Its root disk will be that of the snapshot; "
+    "an ephemeral or swap disk of its flavor is made empty:"
+)
+_ROOT_LOST = (
+    "Rebuilt of the image it was made of, all data on its root disk would be lost; id, ports and "
+    "addresses stay."
+)
+_VOLUME = (
+    "Or without the operator: a server made anew of the volume takes that volume's properties: "
+    "openstack volume set {image_options} VOLUME"
+)
+_ANEW = (
+    "Then delete the server, and create it with --volume VOLUME and --port for each of its ports. "
+    "Look first that nothing of it is deleted with the server: the volume by "
+    "delete_on_termination, ports that Nova made."
+)
+_OVERWRITTEN = (
+    "A rebuild (--reimage-boot-volume, microversion 2.93) would overwrite the volume: all data on "
+    "it would be lost."
+)
+
+
+def tenant_route(server: Domain, properties: Mapping[str, str]) -> Iterator[str]:
+    """What to ask for, and what can be done without an operator: commands and sentences."""
+    config, ref = config_of(server), ref_of(server)
+    id, wanted = shlex.quote(ref.id), options(properties)
+    stop = [f"openstack server stop {id}"] if config.status == "ACTIVE" else []
+    yield from stop
+    yield (
+        "Ask the operator of the cloud to run this on a controller, while the server is off: "
+        f"nova-manage image_property set {id} {wanted}"
+    )
+    yield f"openstack server start {id}"
+    if config.image_state == "volume":
+        yield _VOLUME.format(image_options=wanted.replace("--property", "--image-property"))
+        yield _ANEW
+        yield _OVERWRITTEN
+    else:
+        yield from _snapshot(ref, wanted, stop)
+    yield from _new_servers(config, ref, wanted)
+
+
+def _snapshot(ref: ServerRef, wanted: str, stop: Iterable[str]) -> Iterator[str]:
+    id, image = shlex.quote(ref.id), shlex.quote(f"{ref.name}-vnic")
+    yield _WITHOUT
+    yield from stop
+    yield f"openstack server image create --wait --name {image} {id}"
+    yield f"openstack image set {wanted} {image}"
+    yield f"openstack server rebuild --wait --image {image} {id}"
+    yield f"openstack server start {id}"
+    yield _ROOT_LOST
+
+
+def _new_servers(config: ServerConfig, ref: ServerRef, wanted: str) -> Iterator[str]:
+    """Of an image of one's own; another's is for its owner to correct."""
+    image = config.image
+    if image is None or image.id is None:
+        return
+    if image.owner == ref.project:
+        yield f"For new servers: openstack image set {wanted} {shlex.quote(image.id)}"
+    else:
+        yield (
+            f"For new servers: ask the owner of the image {image.id} to set {wanted}, or make an "
+            "image of your own that has it."
+        )

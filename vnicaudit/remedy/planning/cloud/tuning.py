@@ -1,0 +1,117 @@
+"""What the policy for queues and rings comes to where Nova writes the NICs.
+
+Nova has one switch, and gives one queue pair per vCPU where it is on, up to ``[libvirt]
+max_queues`` of the compute node (``virt/libvirt/vif.py``, ``get_max_tap_queues``). Ring sizes are
+options of the compute node alone (nova/conf/libvirt.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from vnicaudit.audit.settings_keys import PolicyTable
+from vnicaudit.model.domain import Domain
+from vnicaudit.model.finding import Change
+from vnicaudit.model.nova_options import as_number
+from vnicaudit.model.server import FLAVOR_WORDS, MULTIQUEUE, MULTIQUEUE_VCPUS, ServerConfig
+
+_PER_VCPU = "the policy asks for it; Nova gives one queue pair per vCPU ({queues})"
+_ONE = "the policy asks for one queue pair"
+_TOO_MANY = (
+    "no multiqueue: Nova gives one queue pair per vCPU ({queues}), the policy allows {most}; "
+    "[libvirt] max_queues in nova.conf of {host} would bound it"
+)
+_VECTORS = (
+    "no multiqueue: with {queues} queue pairs each its NICs would need more than {most} interrupt "
+    "vectors"
+)
+_FLAVORS = "multiqueue is its flavor's to say ({spec})"
+_EMULATED = "no multiqueue: Nova gives it to no guest where virt_type is qemu"
+_NO_VCPUS = "no multiqueue: the number of vCPUs is not known"
+_BOUND = "no multiqueue: [libvirt] max_queues of {host} leaves one queue pair"
+_RING = (
+    "{name} is the compute node's to set, not the server's: [libvirt] {name} = {size} in nova.conf "
+    "of {host}, then a hard reboot"
+)
+_TX = "tx_queue_size is for vhost-user alone: on a tap Nova never writes it"
+
+
+class ServerTuning(NamedTuple):
+    """What the policy changes of a server whose NICs are virtio, and what it cannot."""
+
+    changes: tuple[Change, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def server_tuning(policy: PolicyTable, domain: Domain) -> ServerTuning:
+    """``domain``: as it is once everything else is changed."""
+    changes, notes = _multiqueue(policy, domain)
+    return ServerTuning(changes, (*notes, *_rings(policy, domain)))
+
+
+def _multiqueue(policy: PolicyTable, domain: Domain) -> ServerTuning:
+    server = domain.declared.server
+    if policy.queues == "keep" or server is None or not _virtio(domain):
+        return ServerTuning()
+    flavors = server.flavor_flag(MULTIQUEUE)
+    if flavors is not None:
+        same = flavors == (policy.queues != 1)
+        note = _FLAVORS.format(spec=f"{FLAVOR_WORDS[MULTIQUEUE]}={str(flavors).lower()}")
+        return ServerTuning(notes=() if same else (note,))
+    is_on, now = server.flag(MULTIQUEUE), server.property(MULTIQUEUE)
+    if policy.queues == 1:
+        off = Change(MULTIQUEUE, now, "false", safe=True, reason=_ONE)
+        return ServerTuning((off,) if is_on else ())
+    return ServerTuning() if is_on else _switched_on(policy, domain, server)
+
+
+def _switched_on(policy: PolicyTable, domain: Domain, server: ServerConfig) -> ServerTuning:
+    vcpus = domain.declared.vcpus
+    if vcpus is None:
+        return ServerTuning(notes=(_NO_VCPUS,))
+    if vcpus < MULTIQUEUE_VCPUS:
+        return ServerTuning()
+    if domain.declared.type == "qemu":
+        return ServerTuning(notes=(_EMULATED,))
+    queues = min(vcpus, as_number(_of_node(server, "max_queues")) or vcpus)
+    if queues < 2:
+        return ServerTuning(notes=(_BOUND.format(host=_host(domain)),))
+    most = policy.queues_max if policy.queues == "auto" else int(policy.queues)
+    if queues > most:
+        note = _TOO_MANY.format(queues=queues, most=most, host=_host(domain))
+        return ServerTuning(notes=(note,))
+    if len(domain.nics) * (2 * queues + 2) > policy.vectors_max:
+        return ServerTuning(notes=(_VECTORS.format(queues=queues, most=policy.vectors_max),))
+    reason = _PER_VCPU.format(queues=queues)
+    now = server.property(MULTIQUEUE)
+    return ServerTuning((Change(MULTIQUEUE, now, "true", safe=True, reason=reason),))
+
+
+def _rings(policy: PolicyTable, domain: Domain) -> Iterator[str]:
+    server = domain.declared.server
+    if server is None or not _virtio(domain):
+        return
+    so = _of_node(server, "rx_queue_size") == str(policy.rx_queue_size)
+    if policy.rx_queue_size != "keep" and not so:
+        yield _RING.format(name="rx_queue_size", size=policy.rx_queue_size, host=_host(domain))
+    if policy.tx_queue_size == "keep":
+        return
+    if any(nic.declared.actual_type == "vhostuser" for nic in domain.nics):
+        yield _RING.format(name="tx_queue_size", size=policy.tx_queue_size, host=_host(domain))
+    else:
+        yield _TX
+
+
+def _virtio(domain: Domain) -> bool:
+    return any(nic.declared.model == "virtio" for nic in domain.nics)
+
+
+def _of_node(server: ServerConfig, option: str) -> str:
+    """An option of nova.conf of its compute node; empty where that was not read."""
+    return (server.node.value(option) or "") if server.node is not None else ""
+
+
+def _host(domain: Domain) -> str:
+    host = None if domain.cloud is None else domain.cloud.host
+    return host or "its compute node"
