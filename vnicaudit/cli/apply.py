@@ -12,6 +12,7 @@ from vnicaudit.cli.apply_bench import bench_options, flip, show_trials, trial_or
 from vnicaudit.cli.apply_shadow import Shadowing, shadow_address, take_shadows_out
 from vnicaudit.cli.bench_options import line_options
 from vnicaudit.cli.doing import asked, dry_run, ended, telling
+from vnicaudit.cli.nova_manage import check_reach, cloud_options
 from vnicaudit.cli.options import output_options
 from vnicaudit.cli.reading import screen
 from vnicaudit.cli.remedy_options import doing_options, mode_option, order_of, state_option
@@ -28,6 +29,9 @@ Examples:
   vnicaudit apply plan.json --mode restart --canary 1 --batch 5 --window 22:00-04:00 --yes
   vnicaudit apply plan.json --mode hotswap
   vnicaudit apply plan.json --mode hotswap --bench quick --bench-peer ssh://root@gen1
+  vnicaudit apply cloud.json --mode restart --nova-manage ssh://controller
+  vnicaudit apply cloud.json --mode restart --nova-manage ssh://ops@controller \
+      --nova-manage-command 'sudo docker exec nova_api nova-manage'
 
 \b
 A run that was interrupted is carried on by the same command; `vnicaudit rollback RUN`
@@ -45,12 +49,15 @@ not speak for it, 130 interrupted."""
 @mode_option("next-boot")
 @click.option("--include-unsafe", is_flag=True, help="Also the unsafe steps of the plan.")
 @doing_options
+@cloud_options
 @bench_options
 @line_options
 @state_option
 @output_options
 def command(plan: str, **given: Any) -> int:
     """Carry out a PLAN made by `vnicaudit plan`: define, and make it take effect.
+
+    Servers of an OpenStack cloud are stopped, changed by nova-manage on a controller, and started.
 
     What has changed since the plan was made is refused. What is about to be done is noted first;
     the original definitions are kept. What runs afterwards is looked at, and a guest that does not
@@ -67,9 +74,13 @@ def command(plan: str, **given: Any) -> int:
     if not steps:
         return RefusedError.exit_code if not_done else 0
     order = order_of(given, mode)
+    clouds = [step for step in steps if step.cloud is not None]
+    check_reach(order.reach, _servers(clouds))
+    if clouds and given["bench"] is not None:
+        raise UsageError("--bench measures domains of libvirt; this plan has steps of a cloud")
     trial, address = trial_order(given, mode), shadow_address(given)
     if given["dry_run"]:
-        return dry_run(look(steps, order), "would be applied")
+        return dry_run(look(steps, data, order), "would be applied")
     asked(f"Apply {len(steps)} of {len(found.steps)} steps, --mode {mode}?", yes=given["yes"])
     take_shadows_out(given)
     if trial is not None and address is not None:
@@ -83,6 +94,11 @@ def command(plan: str, **given: Any) -> int:
     finally:
         show_trials(trials, given)
     return ended(done, given, refused=bool(not_done))
+
+
+def _servers(steps: list[Step]) -> list[str]:
+    """Targets of the steps on servers."""
+    return [step.target for step in steps if step.cloud and step.cloud.object == "server"]
 
 
 def _content(path: str) -> bytes:
@@ -138,5 +154,5 @@ def _show(
             emit(text)
         flush()
     for step, reason in not_done:
-        name = step.nic.domain or step.file or ""
-        click.echo(safe(f"Not applied: step {step.id}, {name} {step.nic.mac}: {reason}"), err=True)
+        name = f"{step.nic.domain or step.file or ''} {step.nic.mac or ''}".rstrip()
+        click.echo(safe(f"Not applied: step {step.id}, {name}: {reason}"), err=True)

@@ -19,6 +19,8 @@ Examples:
   vnicaudit audit qemu:///system
   vnicaudit audit qemu+ssh://root@kvm1/system qemu+ssh://root@kvm2/system
   vnicaudit audit /etc/libvirt/qemu --select VNIC00 --fail-on high
+  vnicaudit audit openstack:prod                         servers, images and flavors
+  vnicaudit audit openstack:prod qemu+ssh://cmp1/system nodes/cmp1/nova.conf
   vnicaudit audit definitions/ --format text --format sarif --output - --output vnic.sarif
   vnicaudit audit qemu:///system --assume-qemu 10.0      before an upgrade
   vnicaudit audit definitions/ --write-baseline known.json
@@ -120,8 +122,10 @@ def command(targets: tuple[str, ...], **given: Any) -> int:
 
     A TARGET is a file or folder of libvirt domain XML, QEMU command lines, logs, ps output,
     nova.conf, KubeVirt manifests, image or flavor definitions (recognised by content), - for
-    standard input, /proc for the QEMUs that run here, or a libvirt URI. Connections are read-only;
-    nothing is changed, but for files by --fix.
+    standard input, /proc for the QEMUs that run here, a libvirt URI, or openstack:CLOUD with a
+    name from clouds.yaml (openstack:envvars for the OS_* variables). Servers of a cloud are joined
+    with the domains and nova.conf of their hosts where those are given as well. Connections are
+    read-only; nothing is changed, but for files by --fix.
     """
     if not targets and not given["nova_config"]:
         raise click.UsageError("Missing argument 'TARGET...'.")

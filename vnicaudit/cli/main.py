@@ -22,6 +22,7 @@ Examples:
   vnicaudit audit /etc/libvirt/qemu              a folder of domain XML
   virsh dumpxml mail-01 | vnicaudit audit -      standard input
   vnicaudit nics /proc                           every NIC of every running QEMU
+  vnicaudit audit openstack:prod                 the servers of a cloud in clouds.yaml
   vnicaudit explain qemu:///system --nic 52:54:00:12:34:56
   vnicaudit rules VNIC001                        a rule's manual page
   vnicaudit plan qemu:///system -o plan.json     what would be changed

@@ -16,6 +16,8 @@ from vnicaudit.errors import TargetError
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.report import TargetResult
 from vnicaudit.reports.safe import safe
+from vnicaudit.reports.wording import calls_sentence, notes_of
+from vnicaudit.reports.writer import Options
 
 _EPILOG = """\b
 Examples:
@@ -23,6 +25,7 @@ Examples:
   vnicaudit nics /proc                         what runs on this host
   vnicaudit nics guest.xml --verbose           with the reasons
   vnicaudit nics definitions/ --format json
+  vnicaudit nics openstack:prod                all servers that this user may see
   vnicaudit nics qemu:///system --assume-qemu 10.0"""
 
 
@@ -46,7 +49,18 @@ def command(targets: tuple[str, ...], **given: Any) -> int:
         emit(text)
     progress.clear()
     flush()  # what was read comes before what was not
+    note(run.results, options)
     return complain_about(run.results)
+
+
+def note(results: tuple[TargetResult, ...], options: Options) -> None:
+    """Say on standard error what else bears on what was read: standard output is the result."""
+    if options.quiet:
+        return
+    for result in results:
+        calls = calls_sentence(result) if options.verbose else ""
+        for text in filter(None, (*notes_of(result), calls)):
+            click.echo(f"Note: {safe(text)}", err=True)
 
 
 def complain_about(results: tuple[TargetResult, ...]) -> int:

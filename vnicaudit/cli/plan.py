@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +14,7 @@ from vnicaudit.audit.suppressions import Suppressor
 from vnicaudit.audit.work import AuditWork
 from vnicaudit.cli.audit_orders import rules_of
 from vnicaudit.cli.options import output_options, reading_options
+from vnicaudit.cli.plan_options import asked_for
 from vnicaudit.cli.progress import Progress
 from vnicaudit.cli.reading import Reading, reading, screen
 from vnicaudit.cli.stdout import emit, flush
@@ -22,13 +22,11 @@ from vnicaudit.errors import TargetError, UsageError
 from vnicaudit.model.plan import GOALS
 
 if TYPE_CHECKING:
-    from vnicaudit.model.plan import Goal, Plan
+    from vnicaudit.model.plan import Plan
     from vnicaudit.remedy.planning.options import PlanOptions
 
 _HEAD = 100
 """Bytes in which a plan says what it is."""
-
-_MAC = re.compile(r"[0-9a-f]{2}(?::[0-9a-f]{2}){5}")
 
 _EPILOG = """\b
 Examples:
@@ -38,6 +36,10 @@ Examples:
   vnicaudit plan definitions/ --include-unsafe -o plan.json
   vnicaudit plan qemu:///system --nic 52:54:00:12:34:56 \\
       --to vdpa --vdpa-device /dev/vhost-vdpa-0 -o plan.json
+  vnicaudit plan openstack:prod -o plan.json
+  vnicaudit plan openstack:prod nodes/ qemu+ssh://cmp1/system -o plan.json
+  vnicaudit plan openstack:prod --projects letters/ -o plan.json
+  vnicaudit plan openstack:prod --nic fa:16:3e:12:34:56 --to vdpa
 
 \b
 Exit codes: 0 planned (or nothing to change), 2 usage or configuration,
@@ -68,14 +70,18 @@ Exit codes: 0 planned (or nothing to change), 2 usage or configuration,
     help="Only this NIC. Repeatable; needed with --to vdpa and vhostuser.",
 )
 @click.option(
-    "--domain", "domains", multiple=True, metavar="NAME", help="Only this domain (name or UUID)."
+    "--domain",
+    "domains",
+    multiple=True,
+    metavar="NAME",
+    help="Only this domain, or this server, image or flavor of a cloud (name or UUID).",
 )
 @click.option(
     "--vdpa-device",
     "vdpa_devices",
     multiple=True,
     metavar="PATH",
-    help="/dev/vhost-vdpa-N for each --nic, in their order.",
+    help="/dev/vhost-vdpa-N for each --nic, in their order; in a cloud Nova chooses it.",
 )
 @click.option(
     "--vhostuser-socket",
@@ -106,6 +112,13 @@ Exit codes: 0 planned (or nothing to change), 2 usage or configuration,
     help="Also what may hurt a guest: one that is not known to have a virtio driver.",
 )
 @click.option(
+    "--projects",
+    metavar="DIR",
+    type=click.Path(file_okay=False),
+    help="Of a cloud: write here what is planned for each project's servers, one Markdown text for "
+    "each and servers.csv for all. Nobody is sent anything.",
+)
+@click.option(
     "--select", "selected", multiple=True, metavar="RULE", help="Only what these rules find."
 )
 @click.option(
@@ -116,12 +129,14 @@ Exit codes: 0 planned (or nothing to change), 2 usage or configuration,
 def command(targets: tuple[str, ...], **given: Any) -> int:
     """Write down what would be changed on the NICs of the TARGETs, as a diff and in words.
 
-    A TARGET is a libvirt URI, or a file or folder of domain XML. Nothing is changed; connections
-    are read-only. Guests that are not known to be ready for virtio are left out, and so are
-    findings that are suppressed. Definitions that Nova, KubeVirt or oVirt keep are never changed:
-    the plan says what to do there.
+    A TARGET is a libvirt URI, a file or folder of domain XML, or openstack:CLOUD with a name from
+    clouds.yaml. Nothing is changed; connections are read-only. Guests that are not known to be
+    ready for virtio are left out, and so are findings that are suppressed. Definitions that Nova,
+    KubeVirt or oVirt keep are never changed: the plan says what to do there. Of a cloud, what Nova
+    keeps for its servers is planned, and images; nova.conf of its compute nodes and their libvirt,
+    given as well, tell more of the servers.
     """
-    options, read = _options(given), reading(given)
+    options, read = asked_for(given, targets), reading(given)
     found = prepared(targets)
     from vnicaudit.remedy.planning.run import make_plan
 
@@ -130,60 +145,9 @@ def command(targets: tuple[str, ...], **given: Any) -> int:
     plan = make_plan(found, work, by_all, read.options, _with_policy(options, read), progress)
     progress.clear()
     _write(plan, given)
+    if given["projects"]:
+        _write_projects(plan, given)
     return TargetError.exit_code if plan.errors else 0
-
-
-def _options(given: dict[str, Any]) -> PlanOptions:
-    """Raises UsageError for what makes no sense together."""
-    from vnicaudit.remedy.planning.options import PlanOptions
-
-    to = given["to"]
-    devices = {"vdpa": given["vdpa_devices"], "vhostuser": given["sockets"]}
-    for goal, option in (("vdpa", "--vdpa-device"), ("vhostuser", "--vhostuser-socket")):
-        if devices[goal] and to != goal:
-            raise UsageError(f"{option} is for --to {goal}")
-    wanted: tuple[str, ...] = devices.get(to, ())
-    if to != "virtio" and not given["macs"]:
-        raise UsageError(f"--to {to} needs --nic: say which NICs")
-    if to != "virtio" and len(wanted) != len(given["macs"]):
-        raise UsageError(f"--to {to} needs one device or socket for each --nic, in their order")
-    if len(set(wanted)) != len(wanted):
-        raise UsageError("each NIC needs a device or socket of its own")
-    for path in wanted:
-        if not path.startswith("/"):
-            raise UsageError(f"{path}: give the whole path")
-    _check_accepted(given["accepted"], to)
-    return PlanOptions(
-        to=to,
-        domains=frozenset(given["domains"]),
-        macs=_macs(given["macs"]),
-        accepted=frozenset(given["accepted"]),
-        devices=wanted,
-        socket_mode=given["socket_mode"],
-        unsafe=given["include_unsafe"],
-    )
-
-
-def _macs(given: tuple[str, ...]) -> tuple[str, ...]:
-    macs = tuple(mac.strip().lower() for mac in given)
-    for mac in macs:
-        if _MAC.fullmatch(mac) is None:
-            raise UsageError(f"--nic {mac!r}: give a MAC address, as 52:54:00:12:34:56")
-        if macs.count(mac) > 1:
-            raise UsageError(f"--nic {mac} is given twice")
-    return macs
-
-
-def _check_accepted(names: tuple[str, ...], to: Goal) -> None:
-    """A name that nothing is called would be accepted in vain."""
-    from vnicaudit.remedy.planning.backends import functions_lost
-
-    if names and to == "virtio":
-        raise UsageError("--accept-loss is for --to vdpa and vhostuser: virtio loses nothing")
-    known = functions_lost(to)
-    for name in names:
-        if name not in known:
-            raise UsageError(f"--accept-loss {name}: --to {to} loses {', '.join(known)}")
 
 
 def _with_policy(options: PlanOptions, read: Reading) -> PlanOptions:
@@ -223,6 +187,15 @@ def _write(plan: Plan, given: dict[str, Any]) -> None:
         click.echo(
             f"Written to {given['output']}; next: vnicaudit apply {given['output']}", err=True
         )
+
+
+def _write_projects(plan: Plan, given: dict[str, Any]) -> None:
+    from vnicaudit.cli.plan_projects import TABLE, write_projects
+
+    number = write_projects(plan, given["projects"])
+    if not given["quiet"]:
+        many = f"{number:,} project{'s' * (number != 1)}"
+        click.echo(f"{given['projects']}: {many}, and {TABLE}; hand them on yourself", err=True)
 
 
 def _write_file(path: str, text: bytes) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from vnicaudit.cli.nova_manage import reach_of
 from vnicaudit.cli.options import F, Number, together
 from vnicaudit.model.host import DEADLINE
 from vnicaudit.model.plan import MODES, Mode
@@ -65,7 +66,7 @@ doing_options = together(
         default=1,
         show_default=True,
         metavar="N",
-        help="Domains that go first, one after the other; all of them must be well.",
+        help="Domains (or servers) that go first, one after the other; all of them must be well.",
     ),
     click.option(
         "--batch",
@@ -74,7 +75,8 @@ doing_options = together(
         default=1,
         show_default=True,
         metavar="N",
-        help="Domains that are worked on at once behind the canaries.",
+        help="Domains that are worked on at once behind the canaries; of a server group one member "
+        "at a time.",
     ),
     click.option(
         "--max-failures",
@@ -104,7 +106,8 @@ doing_options = together(
     click.option(
         "--force-off",
         is_flag=True,
-        help="Power a guest off that does not shut down in time. It may lose data.",
+        help="Power a guest off that does not shut down in time. It may lose data. (Nova does so "
+        "with servers in any case.)",
     ),
     click.option(
         "--deadline",
@@ -113,7 +116,7 @@ doing_options = together(
         default=DEADLINE,
         show_default=True,
         metavar="SECONDS",
-        help="How long libvirt may take for one answer.",
+        help="How long libvirt, or a cloud, may take for one answer.",
     ),
 )
 """Options of the commands that change something."""
@@ -145,4 +148,5 @@ def order_of(given: dict[str, Any], mode: Mode) -> Order:
         schedule=Schedule(given["canary"], given["batch"], given["max_failures"], given["window"]),
         deadline=given["deadline"],
         state=StateFolder(state_folder(given)),
+        reach=reach_of(given),
     )

@@ -8,6 +8,7 @@ import click
 
 from vnicaudit.cli.apply_shadow import take_shadows_out
 from vnicaudit.cli.doing import asked, dry_run, ended, telling
+from vnicaudit.cli.nova_manage import check_reach, cloud_options
 from vnicaudit.cli.options import output_options
 from vnicaudit.cli.remedy_options import (
     doing_options,
@@ -25,6 +26,7 @@ Examples:
   vnicaudit rollback 20261121-101500-3f2a
   vnicaudit rollback 20261121-101500-3f2a --domain mail-01
   vnicaudit rollback 20261121-101500-3f2a --nic 52:54:00:12:34:56 --mode next-boot
+  vnicaudit rollback 20261121-101500-3f2a --nova-manage ssh://controller
 
 \b
 Exit codes: as those of apply."""
@@ -32,15 +34,23 @@ Exit codes: as those of apply."""
 
 @click.command("rollback", epilog=_EPILOG)
 @click.argument("run", metavar="RUN", shell_complete=run_ids)
-@click.option("--domain", "domains", multiple=True, metavar="NAME", help="Only this domain.")
+@click.option(
+    "--domain",
+    "domains",
+    multiple=True,
+    metavar="NAME",
+    help="Only this domain, server, image or flavor (name or UUID).",
+)
 @click.option("--nic", "macs", multiple=True, metavar="MAC", help="Only this NIC.")
 @click.option(
     "--over-edits",
     is_flag=True,
-    help="Also where somebody changed the definition since: only the NIC is put back then.",
+    help="Also where somebody changed the definition since: only the NIC is put back then. Of "
+    "servers and images: also where somebody set the property since.",
 )
 @mode_option(None)
 @doing_options
+@cloud_options
 @state_option
 @output_options
 def command(run: str, **given: Any) -> int:
@@ -59,6 +69,9 @@ def command(run: str, **given: Any) -> int:
         given["domains"], tuple(mac.lower() for mac in given["macs"]), given["over_edits"]
     )
     order = order_of(given, mode)
+    if found is not None:
+        units = [unit for unit in found.sheet.units if chosen.takes(unit)]
+        check_reach(order.reach, [unit.target for unit in units if unit.object == "server"])
     if given["dry_run"]:
         return dry_run(look(run, chosen, order), "would be taken back")
     asked(f"Take run {run} back, --mode {mode}?", yes=given["yes"])
