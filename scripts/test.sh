@@ -6,7 +6,8 @@
 #
 # The last lines say which suites ran. One that cannot run here is named there as "not run,
 # because …"; with CI=true that is a failure. Real guests need root; images are built once under
-# VNICAUDIT_RIG (default /var/tmp/vnicaudit-rig).
+# VNICAUDIT_RIG (default /var/tmp/vnicaudit-rig). So does the real OpenStack, whose packages and state
+# are under VNICAUDIT_OPENSTACK (default /var/tmp/vnicaudit-openstack).
 set -eu
 # shellcheck source=scripts/setup.sh
 . "$(dirname "$0")/setup.sh"
@@ -18,6 +19,13 @@ obstacle() {
             if [ "$(id -u)" != 0 ]; then echo "not run, because real guests need root"
             elif [ "$(family)" != apt ]; then
                 echo "not run, because its images are built with Debian's tools"
+            else return 1
+            fi
+            ;;
+        openstack)
+            if [ "$(id -u)" != 0 ]; then echo "not run, because an OpenStack with real guests needs root"
+            elif [ "$(family)" != apt ]; then
+                echo "not run, because it is made of Debian's packages"
             else return 1
             fi
             ;;
@@ -43,7 +51,8 @@ for suite in $suites; do
     fi
 done
 case "$ran " in *" tests "*) packages tests ;; esac
-case "$ran " in *" rig "*) packages rig ;; esac
+case "$ran " in *" rig "* | *" openstack "*) packages rig ;; esac
+case "$ran " in *" openstack "*) packages openstack ;; esac
 
 code=0
 if [ -n "$ran" ]; then

@@ -1,0 +1,64 @@
+"""The Python packages of OpenStack, in a virtual environment of the testbed's own."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import sys
+from pathlib import Path
+
+from tests.rig.cache import digest
+from tests.rig.errors import Missing, RigError
+from tests.rig.process import log, run
+
+LOCKED = Path(__file__).parent / "testbed/packages.lock"
+BUILD = Path(__file__).parent / "testbed/build.lock"
+# Debian's own: its packages of libvirt and of libosinfo (by GObject introspection) are made for it.
+PYTHON = Path("/usr/bin/python3")
+_DEBIAN = Path("/usr/lib/python3/dist-packages")
+_FROM_DEBIAN = ("gi", "libvirt.py", "libvirt_qemu.py", "libvirtmod*.so")
+
+
+def installed(home: Path) -> Path:
+    """The virtual environment under ``home``: from an earlier session, or made now."""
+    place, stamp = home / "venv", home / "venv/made-of"
+    key = digest(LOCKED, BUILD, Path(__file__))
+    if not stamp.exists() or stamp.read_text() != key:
+        log("installing OpenStack's Python packages")
+        shutil.rmtree(place, ignore_errors=True)
+        _install(place, home / "uv")
+        _link(place)
+        stamp.write_text(key)
+    return place
+
+
+def _install(place: Path, cache: Path) -> None:
+    if not PYTHON.exists() or importlib.util.find_spec("uv") is None:
+        raise Missing(f"OpenStack is installed for {PYTHON} by uv, and one of them is not there")
+    uv: list[str | Path] = [sys.executable, "-m", "uv"]
+    env = {**os.environ, "UV_CACHE_DIR": str(cache), "UV_NO_CONFIG": "1", **_as_pip_does()}
+    run(*uv, "venv", "--quiet", "--no-project", "--python", PYTHON, place, env=env)
+    locked: list[str | Path] = ["--no-deps", "--requirement", LOCKED, "--build-constraint", BUILD]
+    target: list[str | Path] = ["--quiet", "--python", place / "bin/python"]
+    try:
+        run(*uv, "pip", "install", *target, *locked, env=env)
+    except RigError as error:
+        raise Missing(f"OpenStack's Python packages cannot be installed: {error}") from error
+    run(*uv, "pip", "check", *target, env=env)
+
+
+def _as_pip_does() -> dict[str, str]:
+    """uv's names for what pip is told about the network here."""
+    names = {"PIP_INDEX_URL": "UV_DEFAULT_INDEX", "PIP_CERT": "SSL_CERT_FILE"}
+    return {ours: os.environ[pips] for pips, ours in names.items() if os.environ.get(pips)}
+
+
+def _link(place: Path) -> None:
+    (packages,) = place.glob("lib/python3.*/site-packages")
+    for pattern in _FROM_DEBIAN:
+        found = list(_DEBIAN.glob(pattern))
+        if not found:
+            raise Missing(f"{_DEBIAN / pattern} is missing; see scripts/packages/openstack.apt")
+        for path in found:
+            (packages / path.name).symlink_to(path)

@@ -1,0 +1,108 @@
+"""plan, apply, rollback and runs, as an operator gives them, on servers of the cloud."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from tests.cli.command import SCRIPT
+from tests.openstack.cloud import Cloud
+from tests.openstack.servers import Server
+from tests.rig.process import wait_for
+
+TARGET = "openstack:admin"
+_HERE = ("--nova-manage", "local")
+_SECONDS = 600
+
+
+class Remedy:
+    """The commands, with a state folder of their own."""
+
+    def __init__(self, cloud: Cloud, folder: Path) -> None:
+        self.cloud = cloud
+        self.folder = folder
+        self.state = folder / "state"
+
+    def plan(self, name: str) -> Path:
+        """The plan for one server or image, in a file. Its guest's system is not known."""
+        path = self.folder / "plan.json"
+        which = ("--domain", name, "--include-unsafe", "-o", path)
+        result = self.cloud.vnicaudit("plan", TARGET, *which)
+        assert result.returncode == 0, result.stderr + result.stdout
+        return path
+
+    def apply(self, plan: Path, *options: str, code: int = 0) -> str:
+        """What ``apply PLAN --mode restart --yes`` says; it must end with that code."""
+        return self._do(*self._apply(plan), *options, code=code)
+
+    def killed_at(self, plan: Path, event: str) -> None:
+        """Apply it, and kill the program when that line is in its journal."""
+        command = [sys.executable, SCRIPT, *self._apply(plan)]
+        inside = self.cloud.machine.namespaces.command(*command)
+        runs = len(self._journals())
+        with subprocess.Popen(
+            inside, env=self.cloud.environment(), stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        ) as entering:  # fmt: skip
+            wait_for(lambda: self._has(event, runs), f"{event} is noted", seconds=_SECONDS)
+            os.kill(_child(entering.pid), signal.SIGKILL)
+
+    def rollback(self, *options: str, code: int = 0) -> str:
+        """What ``rollback`` of the newest run says."""
+        run = str(self.runs()[0]["id"])
+        return self._do("rollback", run, "--yes", *_HERE, *options, *self._kept(), code=code)
+
+    def runs(self) -> list[dict[str, Any]]:
+        """The runs there were, newest first."""
+        result = self.cloud.vnicaudit("runs", "--format", "json", *self._kept())
+        assert result.returncode == 0, result.stderr
+        found: list[dict[str, Any]] = json.loads(result.stdout)["runs"]
+        return found
+
+    def last(self) -> dict[str, Any]:
+        """The newest run's only unit."""
+        (unit,) = self.runs()[0]["steps"]
+        found: dict[str, Any] = unit
+        return found
+
+    def _apply(self, plan: Path) -> list[str | Path]:
+        words = ("apply", plan, "--yes", "--include-unsafe", "--mode", "restart")
+        return [*words, *_HERE, *self._kept()]
+
+    def _kept(self) -> tuple[str | Path, ...]:
+        return "--state", self.state
+
+    def _do(self, *words: str | Path, code: int) -> str:
+        result = self.cloud.vnicaudit(*words, timeout=_SECONDS)
+        assert result.returncode == code, result.stderr + result.stdout
+        return result.stderr + result.stdout
+
+    def _journals(self) -> list[Path]:
+        return sorted(self.state.glob("runs/*/journal.jsonl"))
+
+    def _has(self, event: str, behind: int) -> bool:
+        newest = self._journals()[behind:]
+        return any(f'"event":"{event}"' in path.read_text() for path in newest)
+
+
+def kept(server: Server) -> str:
+    """The model that Nova keeps for a server."""
+    said = server.cloud.nova_manage("image_property", "show", server.id, "hw_vif_model")
+    assert said.returncode == 0, said
+    return said.stdout.strip()
+
+
+def checks(unit: dict[str, Any]) -> dict[str, str]:
+    """Name of a check -> its verdict."""
+    return {check["name"]: check["verdict"] for check in unit["checks"]}
+
+
+def _child(entering: int) -> int:
+    """The program that ``nsenter`` runs, and waits for."""
+    (child,) = Path(f"/proc/{entering}/task/{entering}/children").read_text().split()
+    return int(child)

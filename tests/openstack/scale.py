@@ -1,0 +1,155 @@
+"""Thousands of servers: a second compute host with Nova's fake driver, and servers copied to it.
+
+Building a server takes seconds, whatever the driver; so one is built on that host, and its rows
+in the databases are copied: server, network info, port, binding, address. To the APIs copies are
+servers like any other, with ports; Placement knows nothing of them, so they are only to be read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+from tests.openstack.cloud import Cloud, wait_for_service
+from tests.openstack.servers import Server
+
+HOST = "fake1"
+# of a copy's ids, whose last digits are its number
+_SERVER, _PORT = "5ca1e000-0000-4000-8000-", "5ca1e001-0000-4000-8000-"
+_FIRST_ATTRIBUTE = 10_000_000
+# SQL: MariaDB's tables seq_1_to_N have the numbers from 1 to N in their column seq
+_NUMBER = "lpad(hex(seq), 12, '0')"
+_ADDRESS = "concat('10.9.', 200 + (seq >> 8), '.', seq & 255)"
+_MAC = "concat('fa:16:40:00:', insert(lpad(lower(hex(seq)), 4, '0'), 3, 0, ':'))"
+_OF_SERVER = (
+    "nova.instance_extra", "nova.instance_system_metadata", "nova.instance_info_caches",
+    "nova.block_device_mapping", "nova_api.instance_mappings", "nova_api.request_specs",
+)  # fmt: skip
+_OF_PORT = (
+    "neutron.ml2_port_bindings", "neutron.ml2_port_binding_levels", "neutron.portsecuritybindings",
+    "neutron.ipallocations",
+)  # fmt: skip
+
+
+@contextmanager
+def many_servers(cloud: Cloud, number: int, *, image: str = "legacy") -> Iterator[None]:
+    """That many servers of one image, each with a port on the network ``net``, on host fake1."""
+    with _fake_host(cloud), _one_server(cloud, image) as original:
+        copies = _Copies(cloud, original)
+        try:
+            copies.make(number - 1)
+            yield
+        finally:
+            copies.remove()
+
+
+@contextmanager
+def _fake_host(cloud: Cloud) -> Iterator[None]:
+    """The second compute host. Its Neutron agent is a row that says it was heard of in 2099."""
+    values = {"id": "uuid()", "host": f"'{HOST}'", "heartbeat_timestamp": "'2099-01-01'"}
+    _copy(cloud, "neutron.agents", "host='cmp1'", values, 1)
+    cloud.machine.start("nova-fake", "nova-compute", "--config-file", "/etc/nova/nova-fake.conf")
+    try:
+        wait_for_service(cloud, HOST)
+        yield
+    finally:
+        cloud.machine.stop("nova-fake")
+        for service in cloud.api.compute.services(host=HOST):
+            cloud.api.compute.delete_service(service)
+        cloud.sql(f"delete from neutron.agents where host='{HOST}'")
+
+
+@contextmanager
+def _one_server(cloud: Cloud, image: str) -> Iterator[Server]:
+    api = cloud.api
+    record = api.compute.create_server(
+        name="scale-0",
+        image_id=api.image.find_image(image, ignore_missing=False).id,
+        flavor_id=api.compute.find_flavor("m1", ignore_missing=False).id,
+        networks=[{"uuid": api.network.find_network("net", ignore_missing=False).id}],
+        availability_zone=f"nova:{HOST}",
+    )
+    server = Server(cloud, record.id)
+    try:
+        server.wait("ACTIVE")
+        yield server
+    finally:
+        server.delete()
+        server.wait_until_gone()
+
+
+class _Copies:
+    """Of one server and its port."""
+
+    def __init__(self, cloud: Cloud, original: Server) -> None:
+        self._cloud = cloud
+        self._server = original.id
+        (port,) = cloud.api.network.ports(device_id=original.id)
+        self._port = port.id
+        self._mac = port.mac_address
+        self._address = port.fixed_ips[0]["ip_address"]
+
+    def make(self, number: int) -> None:
+        """Copy them that often."""
+        for table, which, values in (*self._of_server(), *self._of_port()):
+            _copy(self._cloud, table, which, values, number)
+
+    def remove(self) -> None:
+        """Remove all copies."""
+        servers, ports = f"like '{_SERVER}%'", f"like '{_PORT}%'"
+        statements = [f"delete from {table} where instance_uuid {servers}" for table in _OF_SERVER]
+        statements += [f"delete from {table} where port_id {ports}" for table in _OF_PORT]
+        statements += [
+            f"delete from nova.instances where uuid {servers}",
+            f"delete from neutron.ports where id {ports}",
+            f"delete from neutron.standardattributes where id > {_FIRST_ATTRIBUTE}",
+        ]
+        self._cloud.sql(";".join(statements))
+
+    def _of_server(self) -> Iterator[tuple[str, str, dict[str, str]]]:
+        """Table, which of its rows, and what is other in the copy."""
+        server, name = f"concat('{_SERVER}', {_NUMBER})", "concat('scale-', seq)"
+        info = f"replace(network_info, '{self._port}', concat('{_PORT}', {_NUMBER}))"
+        info = f"replace({info}, '{self._mac}', {_MAC})"
+        info = f"replace({info}, '\"{self._address}\"', concat('\"', {_ADDRESS}, '\"'))"
+        own = {
+            "nova.block_device_mapping": {"uuid": "uuid()"},
+            "nova.instance_info_caches": {"network_info": info},
+        }
+        names = {"display_name": name, "hostname": name}
+        yield "nova.instances", f"uuid='{self._server}'", {"id": "null", "uuid": server, **names}
+        for table in _OF_SERVER:
+            values = {"id": "null", "instance_uuid": server, **own.get(table, {})}
+            yield table, f"instance_uuid='{self._server}'", values
+
+    def _of_port(self) -> Iterator[tuple[str, str, dict[str, str]]]:
+        port, attribute = f"concat('{_PORT}', {_NUMBER})", f"{_FIRST_ATTRIBUTE} + seq"
+        which = f"id=(select standard_attr_id from neutron.ports where id='{self._port}')"
+        yield "neutron.standardattributes", which, {"id": attribute}
+        yield (
+            "neutron.ports",
+            f"id='{self._port}'",
+            {
+                "id": port,
+                "device_id": f"concat('{_SERVER}', {_NUMBER})",
+                "mac_address": _MAC,
+                "standard_attr_id": attribute,
+            },
+        )
+        for table in _OF_PORT:
+            own = {"ip_address": _ADDRESS} if table == "neutron.ipallocations" else {}
+            yield table, f"port_id='{self._port}'", {"port_id": port, **own}
+
+
+def _copy(cloud: Cloud, table: str, which: str, values: Mapping[str, str], number: int) -> None:
+    """Copy rows of a table, with other values (SQL; ``seq`` is the copy's number, from 1)."""
+    schema, name = table.split(".")
+    rows = cloud.sql(
+        "select column_name from information_schema.columns"
+        f" where table_schema='{schema}' and table_name='{name}'"
+    )
+    columns = [column for (column,) in rows]
+    into = ", ".join(f"`{column}`" for column in columns)
+    what = ", ".join(values.get(column, f"`{column}`") for column in columns)
+    source = f"{table}, {schema}.seq_1_to_{number} where {which}"
+    cloud.sql(f"insert into {table} ({into}) select {what} from {source}")

@@ -1,0 +1,165 @@
+"""Servers of the cloud: make them, move them from state to state, ask libvirt and the guest."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple
+from xml.etree import ElementTree
+
+from tests.rig.errors import RigError
+from tests.rig.process import wait_for
+
+if TYPE_CHECKING:
+    from tests.openstack.cloud import Cloud
+
+_SECONDS = 180
+_NIC = re.compile(r"^NIC mac=(\S+) driver=(\S+) queues=(\d+)", re.MULTILINE)
+_UP, _PANIC = "rig guest is up", "Kernel panic"
+
+
+class GuestNic(NamedTuple):
+    """A NIC in the guest's own words: MAC address, the driver that serves it, receive queues."""
+
+    mac: str
+    driver: str
+    queues: int
+
+
+class Server:
+    """A server, by its id."""
+
+    def __init__(self, cloud: Cloud, identity: str) -> None:
+        self.cloud = cloud
+        self.id = identity
+
+    @property
+    def record(self) -> Any:
+        """What Nova says of it now."""
+        return self.cloud.api.compute.get_server(self.id)
+
+    @property
+    def name(self) -> str:
+        return str(self.record.name)
+
+    @property
+    def domain(self) -> str:
+        """Its name in libvirt."""
+        return str(self.record.instance_name)
+
+    def wait(self, status: str) -> None:
+        """Wait until it is in this state (ACTIVE, SHUTOFF), with no task under way."""
+        wait_for(lambda: self._is(status), f"server {self.id} is {status}", seconds=_SECONDS)
+
+    def stop(self) -> None:
+        self.cloud.api.compute.stop_server(self.id)
+        self.wait("SHUTOFF")
+
+    def start(self) -> None:
+        self.cloud.api.compute.start_server(self.id)
+        self.wait("ACTIVE")
+
+    def hard_reboot(self) -> None:
+        self.cloud.api.compute.reboot_server(self.id, "HARD")
+        self.wait("ACTIVE")
+
+    def xml(self, *, inactive: bool = False) -> str:
+        """Its domain XML."""
+        options = ["--inactive"] if inactive else []
+        return self.cloud.machine.output("virsh", "--quiet", "dumpxml", *options, self.domain)
+
+    def interface(self) -> ElementTree.Element:
+        """Its only NIC in domain XML."""
+        (found,) = ElementTree.fromstring(self.xml()).findall("devices/interface")
+        return found
+
+    def model(self) -> str | None:
+        """That NIC's model."""
+        model = self.interface().find("model")
+        return None if model is None else model.get("type")
+
+    def driver(self) -> dict[str, str]:
+        """What that NIC's <driver> says."""
+        driver = self.interface().find("driver")
+        return {} if driver is None else dict(driver.items())
+
+    def nics(self) -> list[GuestNic]:
+        """What the guest says on its console about its NICs, once it is up."""
+        try:
+            wait_for(self._is_up, f"the guest of {self.id} is up", seconds=_SECONDS)
+        except RigError as error:
+            raise RigError(f"{error}; its console ends with:\n{self.console()[-2000:]}") from error
+        said = self.console()
+        return [GuestNic(mac, driver, int(queues)) for mac, driver, queues in _NIC.findall(said)]
+
+    def console(self) -> str:
+        """All that the guest said since it was started: virtlogd begins anew each time."""
+        path = self.cloud.machine.state / f"nova/cmp1/{self.id}/console.log"
+        return path.read_text(errors="replace").replace("\r", "") if path.exists() else ""
+
+    def delete(self) -> None:
+        """Delete it; it may be gone already. Nova does the rest behind this."""
+        self.cloud.api.compute.delete_server(self.id, ignore_missing=True, force=False)
+
+    def wait_until_gone(self) -> None:
+        wait_for(self._gone, f"server {self.id} is gone", seconds=_SECONDS)
+
+    def _is(self, status: str) -> bool:
+        record = self.record
+        if record.status == "ERROR":
+            raise RigError(f"server {self.id} is in error: {record.fault}")
+        return bool(record.status == status and record.task_state is None)
+
+    def _is_up(self) -> bool:
+        said = self.console()
+        if _PANIC in said:
+            raise RigError(f"the guest of {self.id} has crashed")
+        return _UP in said
+
+    def _gone(self) -> bool:
+        listed = self.cloud.api.compute.servers(details=False, all_projects=True)
+        return self.id not in {one.id for one in listed}
+
+
+def create(cloud: Cloud, image: str, flavor: str, network: str, **more: str) -> Server:
+    """A server with one port that Nova has been asked for; ``more`` is of that request."""
+    api = cloud.api
+    record = api.compute.create_server(
+        name=cloud.new_name(),
+        image_id=api.image.find_image(image, ignore_missing=False).id,
+        flavor_id=api.compute.find_flavor(flavor, ignore_missing=False).id,
+        networks=[{"uuid": api.network.find_network(network, ignore_missing=False).id}],
+        **more,
+    )
+    return Server(cloud, record.id)
+
+
+class ServerFactory:
+    """Makes servers, and removes them at the end."""
+
+    def __init__(self, cloud: Cloud) -> None:
+        self._cloud = cloud
+        self._made: list[Server] = []
+
+    def __call__(
+        self, image: str, flavor: str = "m1", *, network: str = "net", wait: bool = True
+    ) -> Server:
+        """A server with one port: running, or (without ``wait``) on its way."""
+
+        def make() -> Server:
+            self._made.append(server := create(self._cloud, image, flavor, network))
+            if wait:
+                server.wait("ACTIVE")
+            return server
+
+        try:
+            return make()
+        except RigError:
+            # once: the machine may have been too busy for one of Nova's timeouts
+            return make()
+
+    def remove(self) -> None:
+        """Remove all that were made."""
+        for server in self._made:
+            server.delete()
+        for server in self._made:
+            server.wait_until_gone()
