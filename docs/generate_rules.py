@@ -23,8 +23,10 @@ SCOPES = {
     "flavor": "each flavor",
     "preference": "each KubeVirt preference",
     "site": "each compute node beside the others of its site",
-    "manifests": "those of KubeVirt manifests",
 }
+FORMS = {"manifests": "KubeVirt manifests", "servers": "OpenStack servers"}
+"""What has few of the facts of a NIC or domain, and is judged by the rules that say so."""
+
 _MARK = re.compile(r"^(```\w+) .*$", re.MULTILINE)
 """What stands on a fence line after the language is for the tests of the examples."""
 
@@ -106,8 +108,11 @@ def _page(rule: RuleInfo) -> str:
 
 
 def _scope(rule: RuleInfo) -> str:
-    beside = [SCOPES[scope] for scope in SCOPES if scope in judges(rule.id) - {rule.scope}]
-    return " and ".join([SCOPES[rule.scope], *beside])
+    judged = judges(rule.id)
+    beside = [SCOPES[scope] for scope in SCOPES if scope in judged - {rule.scope}]
+    text = " and ".join([SCOPES[rule.scope], *beside])
+    forms = [FORMS[form] for form in FORMS if form in judged]
+    return f"{text}, also of {' and '.join(forms)}" if forms else text
 
 
 def _plain(text: str) -> str:
