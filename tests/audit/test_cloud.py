@@ -261,6 +261,24 @@ class TestLibvirt:
         assert joined.declared.server is not None
         assert joined.declared.server.bindings == (second, PortBinding(), first)
 
+    @pytest.mark.parametrize(
+        ("by_definition", "by_cloud", "joined"),
+        [
+            ("likely-ready", "ready", "ready"),
+            ("unknown", "needs-driver", "needs-driver"),
+            ("likely-ready", "unknown", "likely-ready"),
+            ("ready", "likely-ready", "ready"),
+            ("needs-driver", "ready", "needs-driver"),
+        ],
+    )
+    def test_the_surer_of_both_says_what_the_guest_can_drive(
+        self, by_definition: str, by_cloud: str, joined: str
+    ) -> None:
+        domain, one = guest(1), server(1)
+        domain = replace(domain, declared=replace(domain.declared, readiness=by_definition))
+        one = replace(one, declared=replace(one.declared, readiness=by_cloud))
+        assert with_server(domain, one).declared.readiness == joined
+
     def test_a_qemu_that_says_nothing_of_nova_is_novas(self) -> None:
         """Its command line may name no vendor; Nova's own UUID does."""
         domain = guest(1, (MAC.format(16), "virtio"))

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import sys
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from tests.audit.clouds import (
     MAC,
@@ -21,8 +24,10 @@ from tests.audit.clouds import (
 )
 from tests.cli.inside import inside
 from vnicaudit.errors import TargetError
+from vnicaudit.model.openstack import Image
 from vnicaudit.model.report import ReadError
 
+IMAGE_ID = "image-legacy"
 NOTE = "as this user sees it: 1 project; hosts are told to admins only"
 
 
@@ -50,10 +55,19 @@ class TestAudit:
             f"web-1  nova, 1 NIC, {UUID.format(1)}\n"
             f"  high    VNIC001  NIC 0 {MAC.format(16)}  openstack:prod\n"
         )
-        assert "\nlegacy  nova, image\n" in result.stdout
+        assert f"\nlegacy  nova, image, {IMAGE_ID}\n" in result.stdout
         assert f"\nNotes\n  openstack:prod: {NOTE}\n" in result.stdout
         assert "API call" not in result.stdout
         assert "in 1 of 2 domains, 2 NICs, 1 of 1 image, 0 of 1 flavor" in result.stdout
+
+    def test_images_of_one_name_are_told_apart(self, cloud: FakeCloud) -> None:
+        (first,) = (one for one in cloud.clouds["prod"] if isinstance(one, Image))
+        cloud.clouds["prod"] = [*cloud.clouds["prod"], replace(first, id="another-id")]
+        result = inside("audit", TARGET, "--select", "VNIC062", "--format", "csv")
+        rows = list(csv.DictReader(io.StringIO(result.stdout)))
+        assert [(row["domain"], row["uuid"]) for row in rows] == [
+            ("legacy", IMAGE_ID), ("legacy", "another-id"),
+        ]  # fmt: skip
 
     def test_the_number_of_calls_is_told_with_v(self) -> None:
         result = inside("audit", TARGET, "--select", "VNIC001", "-v")

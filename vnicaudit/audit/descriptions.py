@@ -16,10 +16,11 @@ from vnicaudit.audit.fingerprint import file_key
 from vnicaudit.audit.fixes_nova import naming_image
 from vnicaudit.audit.judgement import Tray, ask
 from vnicaudit.model.description import Description
+from vnicaudit.model.finding import NicRef
 from vnicaudit.model.kubevirt import Preference
 from vnicaudit.model.location import Location
 from vnicaudit.model.nova import NovaConfig
-from vnicaudit.model.openstack import Image
+from vnicaudit.model.openstack import Flavor, Image
 from vnicaudit.model.report import Audited, AuditedScope
 from vnicaudit.model.rule import (
     ConfigSubject,
@@ -41,11 +42,12 @@ class DescriptionJudge:
         tray = Tray()
         scope, owner = scope_of(item), owner_of(item)
         verdicts = ask(self._rules.of(scope), subject_of(item))
-        tray.take(verdicts, owner, lambda _field: key_of(item), partial(place_of, item))
+        ref = ref_of(item)
+        tray.take(verdicts, owner, lambda _field: key_of(item), partial(place_of, item), ref)
         if isinstance(item, Image) and item.id is not None:
             tray.reword(partial(naming_image, image=item))
         audited = tray.audited(target, name_of(item), owner, scope)
-        return replace(audited, file=place_of(item, None).file)
+        return replace(audited, file=place_of(item, None).file, uuid=ref.uuid)
 
 
 def subject_of(item: Description) -> DescriptionSubject:
@@ -74,6 +76,14 @@ def owner_of(item: Description) -> str:
 def name_of(item: Description) -> str:
     """What it is called; a configuration by its file."""
     return item.file if isinstance(item, NovaConfig) else item.name
+
+
+def ref_of(item: Description) -> NicRef:
+    """What tells an image or flavor of a cloud from others of its name; of a file nothing: there
+    its place does."""
+    if not isinstance(item, Image | Flavor) or item.id is None:
+        return NicRef()
+    return NicRef(domain=item.name, uuid=item.id)
 
 
 def place_of(item: Description, field: str | None) -> Location:

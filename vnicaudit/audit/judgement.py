@@ -94,19 +94,21 @@ class Tray:
         owner: str,
         key_of: Callable[[str | None], str],
         place_of: Callable[[str | None], Location],
+        ref: NicRef | None = None,
     ) -> None:
         """Take verdicts on what is no NIC, whose rules word the whole fix. ``key_of`` and
         ``place_of`` say of the field that a problem hangs on what it is part of (for the
-        fingerprint), and where it stands."""
+        fingerprint), and where it stands; ``ref`` names it, where it is of a cloud."""
+        ref = ref or NicRef()
         for verdict in verdicts:
             for problem in verdict.problems:
                 field = problem.field
                 mark = digest(verdict.rule.id, key_of(field), field or "")
                 where = place_of(field)
                 self.findings.append(
-                    finding_of(verdict.rule, problem, NicRef(), where, owner, mark, problem.fix)
+                    finding_of(verdict.rule, problem, ref, where, owner, mark, problem.fix)
                 )
-            self.note(verdict, NicRef())
+            self.note(verdict, ref)
 
     def reword(self, words: Callable[[str], str]) -> None:
         """Say each fix in other words."""

@@ -15,6 +15,8 @@ from vnicaudit.model.server import PortBinding, ServerConfig
 
 _TYPES = ("kvm", "qemu")
 """``virt_type`` that is the type of the domain Nova makes."""
+_NOT_SURE = ("unknown", "likely-ready")
+"""Of :attr:`~vnicaudit.model.domain.DomainConfig.readiness`."""
 
 
 class Servers:
@@ -104,8 +106,19 @@ def with_server(domain: Domain, server: Domain) -> Domain:
     if kept is None:
         return domain
     kept = replace(kept, bindings=_bindings(domain, server, kept))
-    declared = replace(domain.declared, owner=server.declared.owner, server=kept)
+    declared = replace(
+        domain.declared,
+        owner=server.declared.owner,
+        server=kept,
+        readiness=_readiness(domain.declared.readiness, server.declared.readiness),
+    )
     return replace(domain, declared=declared, cloud=server.cloud)
+
+
+def _readiness(by_definition: str, by_cloud: str) -> str:
+    """What its definition tells of the guest; where that is not sure, what the system that Nova
+    keeps for it tells: Nova names none in the definition."""
+    return by_cloud if by_definition in _NOT_SURE and by_cloud != "unknown" else by_definition
 
 
 def _bindings(domain: Domain, server: Domain, kept: ServerConfig) -> tuple[PortBinding, ...]:

@@ -154,3 +154,5 @@ def _about(audited: Audited, *, verbose: bool) -> Iterator[str]:
             yield audited.uuid
     else:
         yield "host" if audited.scope == "host" else f"{audited.owner}, {_WHAT[audited.scope]}"
+        if audited.uuid:
+            yield audited.uuid
