@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pathlib
 import subprocess
 import sys
 import uuid
@@ -55,6 +56,15 @@ class Gone:
         pass
 
 
+def tick() -> None:
+    """Wait until the clock has gone on: /proc/uptime counts hundredths of a second, and between two
+    readings in the same one there was no time."""
+    clock = pathlib.Path("/proc/uptime")
+    before = clock.read_text().split()[0]
+    while clock.read_text().split()[0] == before:
+        pass
+
+
 def ends(target: Endpoint, peer: Endpoint) -> Ends:
     return Ends(target, peer, "127.0.0.1")
 
@@ -64,6 +74,7 @@ def test_one_round_trip_to_each_end_before_and_after() -> None:
         watch = Watch(ends(target, peer), PATH, None, None)
         watch.begin()
         assert (len(target.commands), len(peer.commands)) == (1, 1)
+        tick()
         found = watch.end(Measured(seconds=1.0, generator_cpu=42.0, generator_limited=True))
         assert (len(target.commands), len(peer.commands)) == (2, 2)
     assert found.target_steal is not None
@@ -130,6 +141,7 @@ def test_the_guests_qemu_is_found_once_and_again_when_it_is_another() -> None:
             host.commands.clear()
             watch.begin()
             assert len(host.commands) == 2  # where is it, what has it used
+            tick()
             first = watch.end(Measured(seconds=0.1), 60.0)
             watch.begin()
             watch.end(Measured(seconds=0.1), 60.0)
@@ -139,6 +151,7 @@ def test_the_guests_qemu_is_found_once_and_again_when_it_is_another() -> None:
         with running_qemu("-uuid", domain):
             wait_for(host, domain)
             watch.begin()
+            tick()
             found = watch.end(Measured(seconds=0.1), 60.0)
         assert found.cpu.host is not None
 
