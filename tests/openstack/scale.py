@@ -16,7 +16,8 @@ from tests.openstack.servers import Server
 HOST = "fake1"
 # of a copy's ids, whose last digits are its number
 _SERVER, _PORT = "5ca1e000-0000-4000-8000-", "5ca1e001-0000-4000-8000-"
-_FIRST_ATTRIBUTE = 10_000_000
+_GAP = 10_000
+"""Between the attributes there are and those of copies: what is made meanwhile has room there."""
 # SQL: MariaDB's tables seq_1_to_N have the numbers from 1 to N in their column seq
 _NUMBER = "lpad(hex(seq), 12, '0')"
 _ADDRESS = "concat('10.9.', 200 + (seq >> 8), '.', seq & 255)"
@@ -88,9 +89,14 @@ class _Copies:
         self._port = port.id
         self._mac = port.mac_address
         self._address = port.fixed_ips[0]["ip_address"]
+        # Neutron numbers on from the highest there ever was: the next copies are behind these
+        ((last,),) = cloud.sql("select max(id) from neutron.standardattributes")
+        self._attribute = int(last) + _GAP
+        self._number = 0
 
     def make(self, number: int) -> None:
         """Copy them that often."""
+        self._number = number
         for table, which, values in (*self._of_server(), *self._of_port()):
             _copy(self._cloud, table, which, values, number)
 
@@ -102,7 +108,8 @@ class _Copies:
         statements += [
             f"delete from nova.instances where uuid {servers}",
             f"delete from neutron.ports where id {ports}",
-            f"delete from neutron.standardattributes where id > {_FIRST_ATTRIBUTE}",
+            "delete from neutron.standardattributes where id between"
+            f" {self._attribute + 1} and {self._attribute + self._number}",
         ]
         self._cloud.sql(";".join(statements))
 
@@ -123,7 +130,7 @@ class _Copies:
             yield table, f"instance_uuid='{self._server}'", values
 
     def _of_port(self) -> Iterator[tuple[str, str, dict[str, str]]]:
-        port, attribute = f"concat('{_PORT}', {_NUMBER})", f"{_FIRST_ATTRIBUTE} + seq"
+        port, attribute = f"concat('{_PORT}', {_NUMBER})", f"{self._attribute} + seq"
         which = f"id=(select standard_attr_id from neutron.ports where id='{self._port}')"
         yield "neutron.standardattributes", which, {"id": attribute}
         yield (
