@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from vnicaudit.errors import ActionError, RefusedError, VnicauditError
 from vnicaudit.model.runs import Check, Outcome
+from vnicaudit.remedy.applying.clouds.brought_back import brought_back
 from vnicaudit.remedy.applying.clouds.means import CloudMeans
 from vnicaudit.remedy.applying.clouds.server import ENDS_THE_RUN
 from vnicaudit.remedy.applying.means import Result
@@ -39,14 +40,11 @@ def undo(means: CloudMeans, reason: str, outcome: Outcome) -> Result:
 
 def undone(means: CloudMeans, reason: str, outcome: Outcome) -> Result:
     """Back to where it was."""
-    try:
+
+    def back() -> None:
         _bring(means, there=means.task.removes)
-    except ENDS_THE_RUN:
-        raise
-    except VnicauditError as error:
-        why = f"{reason}; it could not all be undone: {error}"
-        return Result("failed", why, undone=False)
-    return Result(outcome, f"{reason}; flavors are as before")
+
+    return brought_back(back, reason, outcome, "flavors are as before")
 
 
 def _bring(means: CloudMeans, *, there: bool) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from vnicaudit.errors import ActionError, VnicauditError
 from vnicaudit.model.runs import Check, Outcome
+from vnicaudit.remedy.applying.clouds.brought_back import brought_back
 from vnicaudit.remedy.applying.clouds.kept import ForeignError, differing
 from vnicaudit.remedy.applying.clouds.means import CloudMeans
 from vnicaudit.remedy.applying.clouds.server import ENDS_THE_RUN
@@ -35,14 +36,11 @@ def undo(means: CloudMeans, reason: str, outcome: Outcome) -> Result:
 
 def undone(means: CloudMeans, reason: str, outcome: Outcome) -> Result:
     """Back to where it was."""
-    try:
+
+    def back() -> None:
         _put(means, means.task.goal, means.task.before)
-    except ENDS_THE_RUN:
-        raise
-    except VnicauditError as error:
-        why = f"{reason}; it could not all be undone: {error}"
-        return Result("failed", why, undone=False)
-    return Result(outcome, f"{reason}; its properties are as before")
+
+    return brought_back(back, reason, outcome, "its properties are as before")
 
 
 def _put(means: CloudMeans, before: Properties, goal: Properties) -> None:
