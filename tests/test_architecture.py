@@ -116,4 +116,4 @@ def test_tests_of_the_rig_are_where_tox_looks_for_them() -> None:
     looked_at = (tests / "rig", tests / "platforms/libvirt", Path(__file__))
     assert [path for path in marked if not any(path.is_relative_to(one) for one in looked_at)] == []
     command = (PACKAGE.parent / "tox.ini").read_text("utf-8")
-    assert "pytest -m rig {posargs:tests/rig tests/platforms/libvirt}" in command
+    assert "pytest -m rig --durations 25 {posargs:tests/rig tests/platforms/libvirt}" in command
