@@ -8,7 +8,8 @@ VnicauditError
 │   └── OwnedError        exit 5   … because somebody else writes that text anew
 ├── ActionError           exit 5   what was begun could not be brought to its end
 │   ├── SilentError       exit 5   … because the host stopped answering
-│   └── GuestError        exit 5   … because the guest, or its agent, did not do it
+│   ├── GuestError        exit 5   … because the guest, or its agent, did not do it
+│   └── GoneError         exit 5   … because what it is about was deleted
 ├── JournalError          exit 5   what a run does could not be noted: it stopped there
 ├── EndpointError         exit 4   where a generator was to run cannot be reached, or lacks a tool
 ├── MeasureError          exit 4   what came back from a measurement cannot be read
@@ -92,6 +93,10 @@ class SilentError(ActionError):
 
 class GuestError(ActionError):
     """A guest, or its agent, did not do what it was asked."""
+
+
+class GoneError(ActionError):
+    """What was to be changed is not there any more: somebody deleted it."""
 
 
 class JournalError(VnicauditError):

@@ -126,6 +126,29 @@ class TestAlone:
         )
         assert first[0].fingerprint == second[0].fingerprint
 
+    @pytest.mark.parametrize("identity", [UUID.format(77), "m1"])
+    def test_a_flavor_is_the_same_by_whatever_name_its_cloud_is_called(
+        self, cloud: FakeCloud, identity: str
+    ) -> None:
+        one = replace(flavor("big", hw_vif_multiqueue_enabled="true"), id=identity)
+        place = Location("openstack:admin", xpath=f"flavors/{identity}")
+        cloud.clouds["prod"] = [one]
+        cloud.clouds["admin"] = [replace(one, target="openstack:admin", location=place)]
+        cloud.clouds["other"] = [replace(one, id="2"), replace(one, id=UUID.format(78))]
+        first, second, others = (
+            findings(run_of(audit_work("VNIC066")).items([f"openstack:{name}"]))
+            for name in ("prod", "admin", "other")
+        )
+        assert [found.fingerprint for found in first] == [found.fingerprint for found in second]
+        assert len({found.fingerprint for found in (*first, *others)}) == 3
+
+    def test_the_name_of_a_flavor_counts_where_its_id_is_no_uuid(self, cloud: FakeCloud) -> None:
+        for identity, marks in (("1", 2), (UUID.format(77), 1)):
+            one = replace(flavor("big", hw_vif_multiqueue_enabled="true"), id=identity)
+            cloud.clouds["prod"] = [one, replace(one, name="renamed")]
+            found = findings(run_of(audit_work("VNIC066")).items([TARGET]))
+            assert len({finding.fingerprint for finding in found}) == marks
+
     def test_the_reader_is_given_the_name_and_the_deadline(self, cloud: FakeCloud) -> None:
         run = Run(audit_work(), RunOptions(jobs=1, live=LiveOptions(deadline=7.5)))
         assert list(run.items([TARGET])) == []

@@ -16,6 +16,7 @@ from tests.audit.clouds import (
     UUID,
     audit_work,
     config,
+    flavor,
     image,
     port,
     server,
@@ -153,6 +154,28 @@ class TestFixes:
         assert naming_image("set IMAGE", bad) == "set IMAGE"
 
     @pytest.mark.parametrize(
+        ("rule", "properties", "said"),
+        [
+            ("VNIC062", {"hw_vif_model": "e1000"}, "; this is for new servers. Existing ones"),
+            ("VNIC063", {"os_distro": "debian12"}, ": it wins over libosinfo and nova.conf."),
+            ("VNIC070", {"hw_vif_model": "lan9118"}, ", or another model that Nova's libvirt"),
+        ],
+    )
+    def test_an_image_is_put_right_by_a_command_that_names_it(
+        self, rule: str, properties: dict[str, str], said: str
+    ) -> None:
+        one = replace(image("old", **properties), libosinfo_model="e1000", id=UUID.format(9))
+        (found,) = audit_work(rule).description(one, TARGET).findings
+        command = f"openstack image set --property hw_vif_model=virtio {UUID.format(9)}"
+        assert found.fix.startswith(command + said)
+
+    @pytest.mark.parametrize("identity", [None, "x; rm -rf /", "$(reboot)", "--help", "", "a" * 65])
+    def test_no_command_is_made_of_an_id_that_is_none(self, identity: str | None) -> None:
+        one = replace(image("old", hw_vif_model="e1000"), id=identity)
+        (found,) = audit_work("VNIC062").description(one, TARGET).findings
+        assert found.fix.startswith("Set hw_vif_model=virtio on the image; this is for new servers")
+
+    @pytest.mark.parametrize(
         ("change", "text"),
         [
             (
@@ -190,7 +213,8 @@ class TestFixes:
 
 
 def entry(**fields: object) -> Suppression:
-    return Suppression(rule="VNIC001", reason="agreed", location=SETTINGS, **fields)  # type: ignore[arg-type]
+    given = {"rule": "VNIC001", "reason": "agreed", "location": SETTINGS} | fields
+    return Suppression(**given)  # type: ignore[arg-type]
 
 
 class TestSuppressions:
@@ -223,6 +247,65 @@ class TestSuppressions:
         audited = work.domain(server(1, port("rtl8139")), HostConfig(), TARGET)
         assert len(audited.findings) == 1
 
+    @pytest.mark.parametrize(
+        "fields",
+        [
+            {"image": "old"},
+            {"image": "o?d"},
+            {"image": "image-old"},
+            {"uuid": "image-old"},
+            {},
+        ],
+    )
+    def test_an_image_by_its_name_or_id(self, fields: dict[str, object]) -> None:
+        work = audit_work("VNIC062", suppress=(entry(rule="VNIC062", **fields),))
+        audited = work.description(image("old", hw_vif_model="e1000"), TARGET)
+        assert (audited.findings, len(audited.suppressed)) == ((), 1)
+        assert work.suppressor.closing(work.usage()) is None
+
+    @pytest.mark.parametrize(
+        "fields",
+        [
+            {"image": "jammy"},
+            {"flavor": "old"},
+            {"domain": "old"},
+            {"image": "old", "uuid": "image-jammy"},
+            {"image": "old", "mac": MAC.format(16)},
+            {"image": "old", "project": "project-1"},
+        ],
+    )
+    def test_another_than_the_image(self, fields: dict[str, object]) -> None:
+        work = audit_work("VNIC062", suppress=(entry(rule="VNIC062", **fields),))
+        audited = work.description(image("old", hw_vif_model="e1000"), TARGET)
+        assert (len(audited.findings), audited.suppressed) == (1, ())
+
+    @pytest.mark.parametrize("fields", [{"flavor": "big"}, {"flavor": "b*"}, {"flavor": "f-1"}])
+    def test_a_flavor_by_its_name_or_id(self, fields: dict[str, object]) -> None:
+        work = audit_work("VNIC066", suppress=(entry(rule="VNIC066", **fields),))
+        one = replace(flavor("big", hw_vif_multiqueue_enabled="true"), id="f-1")
+        audited = work.description(one, TARGET)
+        assert (audited.findings, len(audited.suppressed)) == ((), 1)
+
+    def test_an_image_of_a_file_has_a_name_alone(self) -> None:
+        work = audit_work("VNIC062", suppress=(entry(rule="VNIC062", image="old"),))
+        place = Location("images.sh", "images.sh", 3)
+        one = replace(image("old", hw_vif_model="e1000"), id=None, location=place)
+        assert work.description(one, "images.sh").findings == ()
+
+    def test_no_server_is_called_like_an_image(self) -> None:
+        work = audit_work("VNIC001", suppress=(entry(image="web-1"), entry(flavor="web-1")))
+        audited = work.domain(server(1, port("rtl8139")), HostConfig(), TARGET)
+        assert len(audited.findings) == 1
+
+    def test_one_that_is_not_needed_names_the_image(self) -> None:
+        work = audit_work("VNIC062", suppress=(entry(rule="VNIC062", image="old"),))
+        work.description(image("old"), TARGET)
+        closing = work.suppressor.closing(work.usage())
+        assert closing is not None
+        (found,) = closing.findings
+        assert (found.rule, found.severity, found.nic.domain) == ("SUPP002", "low", "old")
+        assert found.message.startswith("the suppression of VNIC062 for image old is not used")
+
     def test_what_is_in_no_cloud_is_in_no_project(self) -> None:
         work = audit_work("VNIC001", suppress=(entry(project="project-1"),))
         domain = replace(server(1, port("rtl8139")), cloud=None)
@@ -247,3 +330,11 @@ def test_a_baseline_knows_a_server_by_its_id_and_mac() -> None:
     renamed = replace(domain, name="renamed", location=replace(PLACE, target="openstack:admin"))
     audited = work.domain(renamed, HostConfig(), TARGET)
     assert (audited.findings, len(audited.baselined)) == ((), 1)
+
+
+def test_fingerprints_of_servers_stay_what_they_were() -> None:
+    """Baselines that were written before are to hold: this value never changes."""
+    (found,) = (
+        Engine(["VNIC001"]).audit_domain(server(1, port("rtl8139")), HostConfig(), TARGET).findings
+    )
+    assert found.fingerprint == "6a72bc5d8ee1630b9351e05b"

@@ -17,14 +17,16 @@ from tests.audit.clouds import (
 )
 from vnicaudit.audit.effective import resolve
 from vnicaudit.audit.explain import ExplainWork, layers
-from vnicaudit.audit.servers import with_server
+from vnicaudit.audit.nodes import NodesByHost
+from vnicaudit.audit.servers import with_node, with_server
 from vnicaudit.audit.work import Assumptions
 from vnicaudit.model.domain import Domain, DomainConfig
 from vnicaudit.model.host import HostConfig
 from vnicaudit.model.location import Location
 from vnicaudit.model.nic import Nic, NicConfig
-from vnicaudit.model.report import Layer, LayerFact
+from vnicaudit.model.report import Layer, LayerFact, ServerName
 from vnicaudit.model.server import NodeFacts, PortBinding, ServerConfig
+from vnicaudit.model.site import Node, NodeValue
 
 NODE = NodeFacts(
     "nodes/cmp1/nova.conf",
@@ -122,6 +124,15 @@ class TestAlone:
         assert found["nova.conf of cmp1"].missing == (
             "give nova.conf of cmp1 as a target, with [DEFAULT] host in it or in a folder called so"
         )
+
+    def test_why_its_nova_conf_is_not_joined(self) -> None:
+        place = Location("nodes", "nodes/a.conf", 3)
+        node = Node("nodes", ("nodes/a.conf",), (), "cmp1.example", (NodeValue("x", "1", place),))
+        nodes = NodesByHost([node])
+        found = told(with_node(alone(), nodes))["nova.conf of cmp1"]
+        assert found.missing.startswith("nova.conf of cmp1.example is not this host's (cmp1): ")
+        hidden = told(with_node(alone(host=None), nodes))["nova.conf of its host"]
+        assert hidden.missing == "Nova tells admins only which host that is"
 
     def test_a_tenant_is_not_told_the_host(self) -> None:
         found = told(alone(host=None))
@@ -234,6 +245,35 @@ class TestJoined:
         domain = self.domain("virtio")
         plain = replace(domain, declared=replace(domain.declared, server=None))
         assert list(told(plain)) == ["Live definition", "QEMU", "Host"]
+
+
+def test_the_server_that_a_domain_is_is_named() -> None:
+    work = ExplainWork(audit_work(), Assumptions(), "0", None)
+    joined = TestJoined().domain("virtio")
+    for domain in (joined, replace(joined, cloud=None), server(2, host=None)):
+        work.domain(domain, HostConfig(), TARGET)
+    first, second, third = (explanation.server for explanation in work.found)
+    assert first == ServerName(UUID.format(1), "web-1", TARGET, "project-1", host="cmp1")
+    assert second is None
+    assert third == ServerName(UUID.format(2), "web-2", TARGET, "project-1")
+
+
+def test_one_without_nics_is_noted_where_it_was_asked_for() -> None:
+    def bare(domain: str | None, *read: Domain) -> list[str]:
+        work = ExplainWork(audit_work(), Assumptions(), "0", domain)
+        for each in read:
+            work.domain(each, HostConfig(), TARGET)
+        return work.bare
+
+    none = replace(server(1), nics=())
+    assert bare("web-1", none, server(2)) == [
+        f"the server 'web-1' ({UUID.format(1)}) has no NIC: no port is attached to it"
+    ]
+    assert bare(UUID.format(1), replace(none, declared=DomainConfig())) == [
+        "the domain 'web-1' has no NIC"
+    ]
+    assert bare("web-2", none, server(2)) == []
+    assert bare(None, none) == []
 
 
 def test_a_server_is_found_by_any_of_its_names() -> None:

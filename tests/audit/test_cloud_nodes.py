@@ -21,6 +21,52 @@ def facts(file: str, rx: str = "512") -> NodeFacts:
     return NodeFacts(file, (("rx_queue_size", rx),))
 
 
+WHY = ": [DEFAULT] host in it, or else its folder, has to have just this name"
+
+
+@pytest.mark.parametrize(
+    ("read", "why"),
+    [
+        ((), ""),
+        (
+            (node("/n/a.conf", "cmp1.example"),),
+            f"nova.conf of cmp1.example is not this host's (cmp1){WHY}",
+        ),
+        (
+            (node("/n/cmp1.example/nova.conf"),),
+            f"/n/cmp1.example/nova.conf is not this host's (cmp1){WHY}",
+        ),
+        (
+            (
+                *(node(f"/n/{n}/nova.conf", f"cmp{n}") for n in (2, 3, 4, 5)),
+                node("/n/6.conf", "cmp1.lab"),
+            ),
+            "nova.conf of cmp1.lab, nova.conf of cmp2, nova.conf of cmp3 and 2 more are not this "
+            f"host's (cmp1){WHY}",
+        ),
+        (
+            (node("/a.conf", "cmp1"), node("/b.conf", "cmp1", rx="256")),
+            "several nova.conf are of cmp1, and say different things",
+        ),
+    ],
+)
+def test_why_a_host_has_none(read: tuple[Node, ...], why: str) -> None:
+    nodes = NodesByHost(read)
+    assert nodes.of("cmp1") is None
+    assert nodes.why_not("cmp1") == why
+    assert nodes.why_not(None) == ""
+
+
+def test_why_a_host_of_two_clouds_has_none() -> None:
+    nodes = NodesByHost([node("/n/cmp1/nova.conf")])
+    for cloud in ("openstack:b", "openstack:a"):
+        nodes.meet("cmp1", cloud)
+    assert nodes.why_not("cmp1") == (
+        "openstack:a, openstack:b each have a host called cmp1, and whose nova.conf that is is not "
+        "known: give one cloud at a time"
+    )
+
+
 @pytest.mark.parametrize(
     "file",
     [

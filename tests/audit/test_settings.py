@@ -191,6 +191,16 @@ def test_the_named_file_wins_whatever_it_is_called(tmp_path: Path) -> None:
     assert load_settings(str(named), tmp_path).settings.fail_on == "info"
 
 
+@pytest.mark.parametrize("other", ["domain", "flavor"])
+def test_nothing_is_an_image_and_something_else(tmp_path: Path, other: str) -> None:
+    text = f'[[suppress]]\nrule = "VNIC0"\nreason = "x"\nimage = "a"\n{other} = "b"\n'
+    first, second = ("domain", "image") if other == "domain" else ("image", "flavor")
+    line = 4 if other == "domain" else 5
+    assert complaint(tmp_path, text) == (
+        f"vnicaudit.toml:{line}: {first} and {second} in one [[suppress]]: nothing is both"
+    )
+
+
 def test_suppressions_in_pyproject_know_their_lines(tmp_path: Path) -> None:
     text = (
         '[project]\nname = "x"\n\n[tool.vnicaudit]\nignore = ["VNIC009"]\n\n'

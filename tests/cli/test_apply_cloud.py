@@ -21,10 +21,13 @@ from tests.remedy.applying.clouds.fakes import (
 from vnicaudit.bench.endpoints.session import Session
 from vnicaudit.cli.main import run
 from vnicaudit.cli.nova_manage import Controller
-from vnicaudit.errors import ActionError, EndpointError, UsageError
+from vnicaudit.errors import ActionError, EndpointError, RefusedError, UsageError
 from vnicaudit.model.measurement import Ran
 from vnicaudit.model.plan import Plan, Step
-from vnicaudit.remedy.cloud import Said
+from vnicaudit.remedy.applying import engine
+from vnicaudit.remedy.applying.engine import Order
+from vnicaudit.remedy.applying.runner import Ended
+from vnicaudit.remedy.cloud import MANAGE_SECONDS, Said
 from vnicaudit.reports.plan.json import to_json
 
 Capture = pytest.CaptureFixture[str]
@@ -127,6 +130,9 @@ def test_it_is_not_measured(world: CloudWorld, capsys: Capture) -> None:
         (["--nova-manage", "nowhere"], "'nowhere' is no endpoint; there are agent://"),
         (["--nova-manage", "local", "--nova-manage-command", ""], "there is nothing in it"),
         (["--nova-manage", "local", "--nova-manage-command", "'"], "No closing quotation"),
+        (["--nova-manage", "local", "--nova-manage-timeout", "4"], "4.0 is not in the range"),
+        (["--nova-manage", "local", "--nova-manage-timeout", "3601"], "is not in the range"),
+        (["--nova-manage", "local", "--nova-manage-timeout", "nan"], "'nan' is not a number"),
     ],
 )
 def test_options_that_mean_nothing(
@@ -135,6 +141,36 @@ def test_options_that_mean_nothing(
     plan(server_step(world.servers[0]))
     assert apply(*options) == 2
     assert words in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "seconds"), [([], MANAGE_SECONDS), (["--nova-manage-timeout", "20"], 20.0)]
+)
+def test_how_long_nova_manage_may_take(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: list[str], seconds: float
+) -> None:
+    """One run of it, and one whose end was not seen."""
+    asked: list[float] = []
+    limits: list[float] = []
+
+    def ran(_session: Session, _argv: Sequence[str], *, seconds: float, **_given: object) -> Ran:
+        asked.append(seconds)
+        raise EndpointError("the connection was lost")
+
+    def apply(_steps: object, _text: bytes, order: Order, *_given: object) -> Ended:
+        limits.append(order.limits.manage_seconds)
+        assert order.reach.manage is not None
+        with pytest.raises(ActionError, match="cannot be run"):
+            order.reach.manage(("version",))
+        raise RefusedError("enough")
+
+    monkeypatch.setattr(Session, "run", ran)
+    monkeypatch.setattr(engine, "apply", apply)
+    monkeypatch.chdir(tmp_path)
+    plan(server_step(CloudWorld(tmp_path).servers[0]))
+    given = ["--yes", "--mode", "restart", "--nova-manage", "local", "--state", "state", *options]
+    assert run(["apply", "plan.json", *given]) == 5
+    assert (asked, limits) == ([seconds], [seconds])
 
 
 @pytest.fixture
@@ -151,19 +187,20 @@ def script(tmp_path: Path) -> Path:
 
 
 def test_it_is_run_word_for_word(script: Path) -> None:
-    controller = Controller("local", (str(script), "sudo x"))
+    controller = Controller("local", (str(script), "sudo x"), 60.0)
     try:
         assert controller(("a b; exit 9",)) == Said(0, "2:a b; exit 9\n", "warning\n")
         assert controller(("die",)).code == 3
         assert len(controller(("long",)).text) == 4096
-        with pytest.raises(ActionError, match="nova-manage at local was ended, or took over"):
+        words = r"nova-manage at local was ended, or took over 60 s \(--nova-manage-timeout\)"
+        with pytest.raises(ActionError, match=words):
             controller(("kill",))
     finally:
         controller.close()
 
 
 def test_one_that_is_not_there(tmp_path: Path) -> None:
-    controller = Controller("local", (str(tmp_path / "nova-manage"),))
+    controller = Controller("local", (str(tmp_path / "nova-manage"),), 60.0)
     try:
         assert controller(("version",)).code == 127
     finally:
@@ -174,7 +211,7 @@ def test_a_connection_that_was_lost_is_made_anew(
     script: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Once for each call: a controller that is gone is said to be gone."""
-    controller, real = Controller("local", (str(script),)), Session.run
+    controller, real = Controller("local", (str(script),), 60.0), Session.run
     lost: list[int] = []
 
     def ran(one: Session, argv: Sequence[str], *, seconds: float = 30.0, stdin: bytes = b"") -> Ran:
@@ -199,7 +236,7 @@ def test_a_connection_that_was_lost_is_made_anew(
 def test_a_controller_that_cannot_be_reached(monkeypatch: pytest.MonkeyPatch) -> None:
     """And that is asked again later: it may be back."""
     monkeypatch.setenv("PATH", "/nonexistent")
-    controller = Controller("docker://nova_api", ("nova-manage",))
+    controller = Controller("docker://nova_api", ("nova-manage",), 60.0)
     for _time in range(2):
         with pytest.raises(ActionError, match="nova-manage cannot be run: docker://nova_api: "):
             controller(("version",))
@@ -208,4 +245,4 @@ def test_a_controller_that_cannot_be_reached(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_what_is_no_endpoint_is_said_before_anything_is_done() -> None:
     with pytest.raises(UsageError, match="is no endpoint"):
-        Controller("http://controller", ("nova-manage",))
+        Controller("http://controller", ("nova-manage",), 60.0)

@@ -195,6 +195,24 @@ class TestExplain:
         ):
             assert words in text
 
+    def test_a_nova_conf_of_another_name(self, tmp_path: Path) -> None:
+        (tmp_path / "nova.conf").write_text(
+            "[DEFAULT]\nhost=cmp1.example\n[libvirt]\nvirt_type=kvm\n"
+        )
+        result = inside("explain", TARGET, "nova.conf", "--nic", MAC.format(32))
+        text = " ".join(result.stdout.split())
+        assert "nova.conf of cmp1 not known: nova.conf of cmp1.example is not this host's" in text
+        header = result.stdout.splitlines()[1]
+        assert header == f"  server web-2  {UUID.format(2)}  project project-1  host cmp1"
+
+    def test_a_server_without_nics(self, cloud: FakeCloud) -> None:
+        cloud.clouds["prod"] = [replace(server(1), nics=()), server(2)]
+        result = inside("explain", TARGET, "--domain", "web-1", "--nic", "0")
+        assert (result.returncode, result.stdout) == (4, "")
+        assert result.stderr.endswith(
+            f"Error: the server 'web-1' ({UUID.format(1)}) has no NIC: no port is attached to it\n"
+        )
+
     def test_by_the_name_of_the_server(self) -> None:
         result = inside("explain", TARGET, "--domain", "web-1", "--nic", "0", "--format", "json")
         explained = json.loads(result.stdout)

@@ -12,11 +12,22 @@ import pytest
 from msgspec.structs import replace
 
 from tests.cli.definitions import E1000
-from tests.remedy.planning.cloud.clouds import CLOUD, ID, MAC, PROJECT, image, port, server, tenants
+from tests.remedy.planning.cloud.clouds import (
+    CLOUD,
+    ID,
+    MAC,
+    OVS,
+    PROJECT,
+    image,
+    port,
+    server,
+    tenants,
+)
 from vnicaudit.audit.cloud import CloudItem
 from vnicaudit.cli import plan as command
 from vnicaudit.cli.main import run
 from vnicaudit.model.report import ReadError
+from vnicaudit.model.server import ProviderNetwork
 from vnicaudit.remedy.planning.cloud import run as clouds
 from vnicaudit.reports.plan.json import from_json
 
@@ -61,6 +72,18 @@ def test_a_plan_of_a_cloud_is_shown_and_written(tmp_path: Path, capsys: Capture)
     assert shown.err == "Written to plan.json; next: vnicaudit apply plan.json\n"
     plan = from_json((tmp_path / "plan.json").read_bytes(), "plan.json")
     assert [one.platform for one in plan.steps] == ["openstack", "openstack"]
+
+
+def test_quiet_has_no_notes_on_targets_but_errors(inside: list[CloudItem], capsys: Capture) -> None:
+    """The plan has them all the same; what is to be known of a step is a part of it."""
+    inside.append(ReadError("no answer within 30 s", CLOUD))
+    assert run(["plan", CLOUD, "-q", "-o", "plan.json"]) == 4
+    shown = capsys.readouterr()
+    assert f"note: {CLOUD}: " not in shown.out
+    assert "note: It is for servers made of it from now on." in shown.out
+    assert f"Could not be read\n  {CLOUD}: no answer within 30 s\n" in shown.out
+    assert shown.err == ""
+    assert from_json(Path("plan.json").read_bytes(), "plan.json").notes
 
 
 def test_what_could_not_be_read_is_exit_code_4(inside: list[CloudItem], capsys: Capture) -> None:
@@ -153,7 +176,8 @@ def test_texts_are_replaced_by_newer_ones_and_nothing_else_is(
         ),
         (
             [CLOUD, "a.xml", "--to", "vdpa", "--nic", MAC],
-            "--to vdpa: plan a cloud by itself; on a host each NIC is given a device",
+            "--to vdpa: plan a cloud by itself, or with nova.conf of its compute nodes; on a host "
+            "each NIC is given a device",
         ),
         (
             ["a.xml", "--to", "vdpa", "--nic", MAC],
@@ -195,3 +219,33 @@ def test_hostile_names_do_not_reach_the_terminal(inside: list[CloudItem], capsys
     inside[:] = [replace(server(name="\x1b[2Jweb"))]
     assert run(["plan", CLOUD]) == 0
     assert "\x1b" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("named", ["nodes", "nodes/cmp1/nova.conf"])
+@pytest.mark.parametrize(
+    ("network", "said"),
+    [
+        (
+            "physnet1",
+            "note: ok: [pci] device_spec gives devices to ports on physnet1, where the port's "
+            "network is (nodes/cmp1/nova.conf:4)",
+        ),
+        (
+            "physnet2",
+            "blocked: missing: [pci] device_spec for physnet2, where the port's network is: none "
+            "of the entries is for physnet2, but for physnet1 (nodes/cmp1/nova.conf:4)",
+        ),
+    ],
+)
+def test_nova_conf_beside_it_tells_of_the_devices(
+    named: str, network: str, said: str, tmp_path: Path, inside: list[CloudItem], capsys: Capture
+) -> None:
+    bound = replace(OVS, network=ProviderNetwork(network, "vlan"))
+    inside[:] = [server(port("virtio"), config={"bindings": (bound,)})]
+    (tmp_path / "nodes/cmp1").mkdir(parents=True)
+    (tmp_path / "nodes/cmp1/nova.conf").write_text(
+        '[libvirt]\nvirt_type = kvm\n[pci]\ndevice_spec = {"vendor_id": "15b3",\n'
+        '  "physical_network": "physnet1"}\n'
+    )
+    assert run(["plan", CLOUD, named, "--nic", MAC, "--to", "vdpa"]) == 0
+    assert said in " ".join(capsys.readouterr().out.split())

@@ -11,7 +11,7 @@ from tests.reports.nics.samples import LEGACY, REFUSED, WEB
 from tests.reports.samples import VHOST_NEEDS, finding
 from vnicaudit.audit.rows import row
 from vnicaudit.model.finding import Skipped
-from vnicaudit.model.report import Explanation, Layer, LayerFact
+from vnicaudit.model.report import Explanation, Layer, LayerFact, ServerName
 from vnicaudit.reports.explain import explanation_json, explanation_text
 from vnicaudit.reports.wrap import width_of
 from vnicaudit.reports.writer import Options
@@ -70,6 +70,25 @@ What is wrong
 
 def test_the_whole_page_at_80_columns() -> None:
     assert explanation_text(IT, Options()) == AT_80
+
+
+SERVER = ServerName("6e1f1c2e-6a0f", "web-\x1b[31m", "openstack:prod", "project-1", host="cmp1")
+
+
+def test_the_server_it_is() -> None:
+    def second(server: ServerName) -> str:
+        text = explanation_text(msgspec.structs.replace(IT, server=server), Options(width=120))
+        return text.splitlines()[1]
+
+    assert second(SERVER) == (
+        "  server web-\\x1b[31m  6e1f1c2e-6a0f  project project-1  host cmp1  openstack:prod"
+    )
+    hidden = msgspec.structs.replace(SERVER, project=None, host=None, cloud="lab")
+    named = msgspec.structs.replace(SERVER, project_name="shop")
+    assert "  project shop  host cmp1" in second(named)
+    there = msgspec.structs.replace(hidden, cloud=IT.nic.location.target)
+    assert second(hidden) == "  server web-\\x1b[31m  6e1f1c2e-6a0f  lab"
+    assert second(there) == "  server web-\\x1b[31m  6e1f1c2e-6a0f"
 
 
 @pytest.mark.parametrize("width", [40, 60, 80, 120, 200])

@@ -12,8 +12,8 @@ from functools import partial
 from msgspec.structs import replace
 
 from vnicaudit.audit.catalogue import RuleSet
-from vnicaudit.audit.fingerprint import file_key
-from vnicaudit.audit.fixes_nova import naming_image
+from vnicaudit.audit.fingerprint import file_key, is_uuid
+from vnicaudit.audit.fixes_nova import image_text
 from vnicaudit.audit.judgement import Tray, ask
 from vnicaudit.model.description import Description
 from vnicaudit.model.finding import NicRef
@@ -45,7 +45,7 @@ class DescriptionJudge:
         ref = ref_of(item)
         tray.take(verdicts, owner, lambda _field: key_of(item), partial(place_of, item), ref)
         if isinstance(item, Image) and item.id is not None:
-            tray.reword(partial(naming_image, image=item))
+            tray.reword(partial(image_text, image=item))
         audited = tray.audited(target, name_of(item), owner, scope)
         return replace(audited, file=place_of(item, None).file, uuid=ref.uuid)
 
@@ -96,11 +96,13 @@ def place_of(item: Description, field: str | None) -> Location:
 
 def key_of(item: Description) -> str:
     """What tells it apart from others across audits: its file and its name, never a line; an image
-    of a cloud by its id, whatever the cloud is called."""
+    or flavor of a cloud by its id, whatever the cloud is called. Whoever makes a flavor may give it
+    an id (``1``, ``m1``), which its name narrows down; one that Nova makes is a UUID."""
     if isinstance(item, NovaConfig):
         return file_key(item.file)
-    if isinstance(item, Image) and item.id is not None:
-        return item.id
+    if isinstance(item, Image | Flavor) and item.id is not None:
+        made = isinstance(item, Image) or is_uuid(item.id)
+        return item.id if made else f"{item.id}#{item.name}"
     file = item.location.file
     owner = item.target if file is None else file_key(file)
     return f"{owner}#{item.location.xpath or ''}#{item.name}"

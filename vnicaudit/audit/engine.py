@@ -63,31 +63,14 @@ class Engine:
         )
 
     def _judge_all(self, domain: Domain, host: HostConfig, tray: Tray) -> None:
-        owner = domain.declared.owner
         subjects = self.subjects(domain, host)
         for nic, subject in zip(domain.nics, subjects, strict=True):
-            verdicts = self._judge_nic(subject)
-            if not verdicts:
-                continue
-            ref = NicRef(domain.name, domain.uuid, nic.mac, nic.index, nic.target_dev)
-            for verdict in verdicts:
-                for problem in verdict.problems:
-                    mark = domain_mark(verdict.rule.id, domain, nic)
-                    where = _point(nic, problem.field, nic.location)
-                    finding = _finding(verdict.rule, problem, ref, where, owner, mark)
-                    tray.findings.append(_reworded(finding, problem, nic, domain))
-                tray.note(verdict, ref)
+            if verdicts := self._judge_nic(subject):
+                _take_nic(verdicts, nic, domain, tray)
         asked = subjects or domain.coming
         if asked and self._rules.of("domain", domain.declared.form):
             whole = DomainSubject(subjects, domain.declared, host, domain.state, domain.coming)
-            ref = _domain_ref(domain)
-            for verdict in self._judge_domain(whole):
-                mark = domain_mark(verdict.rule.id, domain, None)
-                for problem in verdict.problems:
-                    where = _place_of(domain, problem.field)
-                    finding = _finding(verdict.rule, problem, ref, where, owner, mark)
-                    tray.findings.append(_for_owner(finding, problem, domain))
-                tray.note(verdict, ref)
+            _take_domain(self._judge_domain(whole), domain, tray)
 
     def audit_host(self, host: Host, uses: frozenset[str], target: str) -> Audited:
         """Judge a host by itself. ``uses``: see :class:`HostSubject`."""
@@ -154,6 +137,31 @@ class Engine:
                 self._rules.of("domain", subject.domain.form), subject
             )
         return verdicts
+
+
+def _take_nic(verdicts: Iterable[Judgement], nic: Nic, domain: Domain, tray: Tray) -> None:
+    """Take what was said of one NIC."""
+    ref = NicRef(domain.name, domain.uuid, nic.mac, nic.index, nic.target_dev)
+    owner = domain.declared.owner
+    for verdict in verdicts:
+        for problem in verdict.problems:
+            mark = domain_mark(verdict.rule.id, domain, nic)
+            where = _point(nic, problem.field, nic.location)
+            finding = _finding(verdict.rule, problem, ref, where, owner, mark)
+            tray.findings.append(_reworded(finding, problem, nic, domain))
+        tray.note(verdict, ref)
+
+
+def _take_domain(verdicts: Iterable[Judgement], domain: Domain, tray: Tray) -> None:
+    """Take what was said of a domain as a whole."""
+    ref, owner = _domain_ref(domain), domain.declared.owner
+    for verdict in verdicts:
+        mark = domain_mark(verdict.rule.id, domain, None)
+        for problem in verdict.problems:
+            where = _place_of(domain, problem.field)
+            finding = _finding(verdict.rule, problem, ref, where, owner, mark)
+            tray.findings.append(_for_owner(finding, problem, domain))
+        tray.note(verdict, ref)
 
 
 def _finding(

@@ -16,6 +16,7 @@ from vnicaudit.model.hypervisors import KVM_OR_QEMU
 from vnicaudit.model.machines import modern_only_slot
 from vnicaudit.model.nova import NovaConfig, NovaOption
 from vnicaudit.model.nova_options import as_number
+from vnicaudit.model.nova_releases import LASTING
 from vnicaudit.model.openstack import FOREIGN_VIF_MODELS
 from vnicaudit.model.rings import RING_SIZES
 from vnicaudit.model.server import ServerConfig
@@ -67,14 +68,12 @@ def _server_kept(subject: Any) -> bool:
     return subject.domain.form != "server" or (server is not None and server.kept_by != "unseen")
 
 
-def _since_30(server: ServerConfig) -> bool:
-    """Whether it is known if this Nova is 30 or later."""
+def _since_lasting(server: ServerConfig) -> bool:
+    """Whether it is known if this Nova is one of those in which a change of a server lasts."""
     nova = server.nova
     if nova is None:
         return False
-    return (nova.oldest or 0) >= _REQUEST_SPEC or (
-        nova.newest is not None and nova.newest < _REQUEST_SPEC
-    )
+    return (nova.oldest or 0) >= LASTING or (nova.newest is not None and nova.newest < LASTING)
 
 
 def _kept_by(subject: Any) -> bool:
@@ -151,9 +150,6 @@ def _property(kind: str, name: str) -> Fact:
     return Fact(known, f"{name} as it will be set (here a variable or a template decides)")
 
 
-_REQUEST_SPEC = 30
-"""The Nova whose image_property set changes the request specification as well: LP 2078999."""
-
 _RENDERED = "the rendered file: here a template or another option decides"
 
 FACTS: dict[str, Fact] = {
@@ -177,7 +173,7 @@ FACTS: dict[str, Fact] = {
         "nova.conf of the server's compute node, read in the same run",
     ),
     "server.nova30": Fact(
-        _server(_since_30),
+        _server(_since_lasting),
         "which Nova this is: since 30 image_property set outlasts migrations (nova-manage "
         "--version on a controller)",
     ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 
 try:  # as Python's own random does: hashlib loads OpenSSL, for longer than it takes to lint a file
     from _blake2 import blake2b
@@ -11,6 +12,8 @@ except ImportError:  # an interpreter built without it
 
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.nic import Nic
+
+_UUID = re.compile(r"[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}", re.IGNORECASE)
 
 
 def digest(rule: str, owner: str, part: str) -> str:
@@ -23,6 +26,11 @@ def digest(rule: str, owner: str, part: str) -> str:
 def bare_uuid(uuid: str) -> str:
     """One spelling of a UUID: libvirt reads it with and without hyphens (virUUIDParse)."""
     return uuid.replace("-", "").lower()
+
+
+def is_uuid(text: str) -> bool:
+    """Whether an id is a UUID, which no two clouds give to different things."""
+    return _UUID.fullmatch(text) is not None
 
 
 def file_key(path: str) -> str:

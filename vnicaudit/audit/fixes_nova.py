@@ -10,6 +10,7 @@ import re
 
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.finding import Change
+from vnicaudit.model.nova_releases import IMAGE_PROPERTY
 from vnicaudit.model.openstack import Image
 from vnicaudit.model.server import ServerConfig
 
@@ -27,14 +28,15 @@ _OPTION = ("rx_queue_size", "tx_queue_size")
 _RINGS = ("256", "512", "1024")
 """The choices of both options: nova-compute fails on another value."""
 
-_SETTABLE = 25
-"""The first Nova whose ``nova-manage`` has ``image_property set``."""
-
-_ID = re.compile(r"[0-9A-Za-z-]{1,64}")
-"""What may stand in a command that somebody will copy: an id comes from outside."""
+_ID = re.compile(r"[0-9A-Za-z][0-9A-Za-z-]{0,63}")
+"""What may stand in a command that somebody will copy, where it needs no quotes and is no option:
+an id comes from outside."""
 
 _UUID, _IMAGE = re.compile(r"\bUUID\b"), re.compile(r"\bIMAGE\b")
 """What stands for a server and its image in words that know neither."""
+
+_SET_ON_IMAGE = re.compile(r"\bSet (hw_\w+)=(\w+) on the image\b")
+"""How rules say what to do to an image, wherever it is defined."""
 
 _REBOOT = "then hard-reboot the server."
 
@@ -116,12 +118,13 @@ def _commands(setting: str, domain: Domain) -> str:
     image = "" if kept is None else _image(setting, kept)
     nova = None if kept is None else kept.nova
     oldest, newest = (None, None) if nova is None else (nova.oldest, nova.newest)
-    if newest is not None and newest < _SETTABLE:
+    if newest is not None and newest < IMAGE_PROPERTY:
         return (
             f"This Nova ({newest}.0 or older) cannot change it for a server that exists: only "
             f"servers made anew get what their image says.{image}"
         )
-    since = "" if oldest is not None and oldest >= _SETTABLE else f" (Nova {_SETTABLE}.0 or later)"
+    surely = oldest is not None and oldest >= IMAGE_PROPERTY
+    since = "" if surely else f" (Nova {IMAGE_PROPERTY}.0 or later)"
     return (
         f"openstack server stop UUID; on a controller{since} nova-manage "
         f"image_property set UUID --property {setting}; openstack server start UUID. Or vnicaudit "
@@ -155,6 +158,15 @@ def naming_server(text: str, domain: Domain) -> str:
 def naming_image(text: str, image: Image) -> str:
     """Words for an image with its id in them, where it has one."""
     return _named(text, _IMAGE, image.id)
+
+
+def image_text(text: str, image: Image) -> str:
+    """Words of a rule for an image of a cloud: what sets a property, as the command that does it to
+    this image; where its id is none that may stand in one, as they are."""
+    if image.id is None or not _ID.fullmatch(image.id):
+        return text
+    command = r"openstack image set --property \1=\2 IMAGE"
+    return naming_image(_SET_ON_IMAGE.sub(command, text), image)
 
 
 def _named(text: str, placeholder: re.Pattern[str], name: str | None) -> str:

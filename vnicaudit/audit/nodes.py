@@ -6,6 +6,8 @@ import os
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
+from functools import cached_property
+from itertools import chain, islice
 
 from vnicaudit.model.server import NodeFacts
 from vnicaudit.model.site import Node
@@ -18,6 +20,9 @@ _NO_NAME = frozenset({
     "nova_compute",
 })  # fmt: skip
 """Folders and files (without ``.conf``) called so say nothing of which node they are of."""
+
+_SHOWN = 3
+"""Names in a message."""
 
 
 class NodesByHost:
@@ -46,6 +51,52 @@ class NodesByHost:
         if host is None or len(self._met.get(host, ())) > 1:
             return None
         return self._hosts.get(host)
+
+    def why_not(self, host: str | None) -> str:
+        """Why :meth:`of` has nothing for a host; empty where no node was read, or where Nova does
+        not tell the host."""
+        if host is None or not self._nodes:
+            return ""
+        clouds = self._met.get(host, ())
+        if len(clouds) > 1:
+            return (
+                f"{', '.join(sorted(clouds))} each have a host called {host}, and whose nova.conf "
+                "that is is not known: give one cloud at a time"
+            )
+        if host in self._labels:
+            return f"several nova.conf are of {host}, and say different things"
+        return (
+            f"{self._others(host)} not this host's ({host}): [DEFAULT] host in it, or else its "
+            "folder, has to have just this name"
+        )
+
+    def _others(self, host: str) -> str:
+        """Which nodes were read, and the verb to it; those that may be meant come first."""
+        near = self._by_short.get(host.partition(".")[0], [])
+        names = islice(chain(near, (name for name in self._labels if name not in near)), _SHOWN)
+        shown = ", ".join(self._labels[name] for name in names)
+        more = len(self._labels) - _SHOWN
+        if more > 0:
+            return f"{shown} and {more} more are"
+        return f"{shown} {'is' if len(self._labels) == 1 else 'are'}"
+
+    @cached_property
+    def _labels(self) -> dict[str, str]:
+        """What nodes call themselves, sorted, and how to speak of each: by what it says, or by its
+        file."""
+        labels = {
+            _name(node): f"nova.conf of {_said(node)}" if _said(node) else node.files[0]
+            for node in self._nodes
+        }
+        return dict(sorted(labels.items()))
+
+    @cached_property
+    def _by_short(self) -> dict[str, list[str]]:
+        """The same names by what stands before their first dot."""
+        names: defaultdict[str, list[str]] = defaultdict(list)
+        for name in self._labels:
+            names[name.partition(".")[0]].append(name)
+        return names
 
     def notes(self) -> Iterator[tuple[str, str]]:
         """``(target, note)`` on nodes that were not joined: their name is a host of two clouds, or
@@ -85,8 +136,9 @@ class NodesByHost:
         for name, nodes in named.items():
             # what says so itself is preferred to what only lies in a folder of that name
             nodes = [node for node in nodes if _said(node)] or nodes
-            if name and len({_values(node) for node in nodes}) == 1:
-                found[name] = NodeFacts(nodes[0].files[0], _values(nodes[0]))
+            if name and len({_content(node) for node in nodes}) == 1:
+                first = nodes[0]
+                found[name] = NodeFacts(first.files[0], _values(first), first.devices)
         return found
 
 
@@ -118,6 +170,12 @@ def _name_of_path(path: str) -> str:
     import socket  # slow to load, and for this machine's own configuration only
 
     return socket.gethostname()
+
+
+def _content(node: Node) -> tuple[object, object]:
+    """What it says, wherever that stands."""
+    devices = None if node.devices is None else tuple(entry.value for entry in node.devices)
+    return _values(node), devices
 
 
 def _values(node: Node) -> tuple[tuple[str, str], ...]:

@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
+from itertools import chain
 from typing import BinaryIO
 
 from vnicaudit.audit.cloud import CloudTarget
@@ -15,6 +16,7 @@ from vnicaudit.audit.nodes import NodesByHost
 from vnicaudit.audit.options import RunOptions
 from vnicaudit.audit.pool import Batch, Job, default_jobs, is_guest, run_files
 from vnicaudit.audit.servers import Servers
+from vnicaudit.audit.sightings import Sightings
 from vnicaudit.audit.suppressions import Usage
 from vnicaudit.audit.tally import Tally, Totals
 from vnicaudit.audit.targets import Kind, Target, target_of, walk
@@ -195,10 +197,15 @@ class Run:
         """Clouds, and then the definitions in files that waited for them."""
         awaited = frozenset(bare_uuid(guest.uuid or "") for guest, _target in self._guests)
         nodes = NodesByHost(self._nodes)
-        self._servers = Servers(nodes, awaited, everyone=bool(machines), several=len(clouds) > 1)
+        sightings = Sightings() if len(clouds) > 1 else None
+        self._servers = Servers(nodes, awaited, everyone=bool(machines), sightings=sightings)
         for target in clouds:
-            yield from self._worked(target, self._one_cloud(target))
-        for target_name, note in nodes.notes():
+            yield from self._worked(target, self._one_cloud(target, sightings))
+        for name, item in () if sightings is None else sightings.left():
+            if (found := self._work.description(item, name)) is not None:
+                yield self._counted(found)
+        same = () if sightings is None else sightings.notes()
+        for target_name, note in chain(same, nodes.notes()):
             self._tallies[target_name].notes.append(note)
         self._guests.reverse()
         while self._guests:  # dropped as they are judged
@@ -206,7 +213,7 @@ class Run:
             product = self._work.domain(self._servers.joined(guest), _NO_HOST, name)
             yield self._counted(product)
 
-    def _one_cloud(self, target: Target) -> Iterator[Product]:
+    def _one_cloud(self, target: Target, sightings: Sightings | None) -> Iterator[Product]:
         tally = self._tallies[target.name]
         cloud = CloudTarget(target.name, self._options.live.deadline)
         for item in cloud.items():
@@ -218,7 +225,9 @@ class Run:
                     yield self._work.domain(server, _NO_HOST, target.name)
             else:
                 tally.configs += 1
-                if (product := self._work.description(item, target.name)) is not None:
+                if sightings is not None:
+                    sightings.take(item, target.name)
+                elif (product := self._work.description(item, target.name)) is not None:
                     yield product
         tally.notes += cloud.notes
         tally.calls = cloud.calls

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from vnicaudit.audit.fingerprint import bare_uuid
 from vnicaudit.audit.nodes import NodesByHost
+from vnicaudit.audit.sightings import Sightings
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.hypervisors import QEMU_DOMAINS
 from vnicaudit.model.server import PortBinding, ServerConfig
@@ -22,8 +23,8 @@ _NOT_SURE = ("unknown", "likely-ready")
 class Servers:
     """Those that were read. ``everyone`` waits for its domain where libvirt or processes are read
     as well; else only the ``awaited`` (bare UUIDs) do, of which there is a definition in a file.
-    ``several``: two of the clouds may be one under two names, or have a host of one name; servers
-    whose host has a nova.conf wait for all of them."""
+    ``sightings``: there are several clouds, of which two may be one under two names, or have a host
+    of one name; servers whose host has a nova.conf wait for all of them."""
 
     def __init__(
         self,
@@ -31,13 +32,12 @@ class Servers:
         awaited: frozenset[str] = frozenset(),
         *,
         everyone: bool = False,
-        several: bool = False,
+        sightings: Sightings | None = None,
     ) -> None:
         self._nodes = nodes
         self._awaited = awaited
         self._everyone = everyone
-        self._several = several
-        self._seen: set[str] = set()
+        self._sightings = sightings
         self._waiting: dict[str, tuple[str, Domain]] = {}
         self._met: set[str] = set()
         self.again = self.again_nics = 0
@@ -47,14 +47,13 @@ class Servers:
         """The server with nova.conf of its host, to be judged now; None: it waits for its domain,
         or was read from another cloud before."""
         key = bare_uuid(server.uuid or "")
-        if self._several:
-            if key in self._seen:
-                self._count(server)
-                return None
-            self._seen.add(key)
+        if self._sightings is not None and self._sightings.server(key, target):
+            self._count(server)
+            return None
         host = None if server.cloud is None else server.cloud.host
         has_node = self._nodes.meet(host, target)
-        waits = self._everyone or key in self._awaited or (self._several and has_node)
+        several = self._sightings is not None
+        waits = self._everyone or key in self._awaited or (several and has_node)
         if not waits:
             return with_node(server, self._nodes)
         self._waiting[key] = (target, server)
@@ -84,11 +83,12 @@ class Servers:
 
 
 def with_node(server: Domain, nodes: NodesByHost) -> Domain:
-    """A server with what nova.conf of its host says, where that was read."""
-    kept = server.declared.server
-    node = nodes.of(None if server.cloud is None else server.cloud.host)
+    """A server with what nova.conf of its host says, where that was read; else with why not."""
+    kept, who = server.declared.server, server.cloud
+    node = nodes.of(None if who is None else who.host)
     if kept is None or node is None:
-        return server
+        why = "" if who is None else nodes.why_not(who.host)
+        return replace(server, cloud=replace(who, unjoined=why)) if who and why else server
     kind = node.value("virt_type")
     known = kind in _TYPES and server.declared.type in QEMU_DOMAINS
     declared = replace(

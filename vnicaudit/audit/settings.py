@@ -25,6 +25,9 @@ from vnicaudit.model.version import Version
 _ELEMENT = re.compile(r"(?<!^suppress)\[\d+\]$")
 """The index of an element in msgspec's path: the key says enough."""
 
+_NAMES = ("domain", "image", "flavor")
+"""Keys of a suppression of which one alone can be what a finding is about."""
+
 _RING = '"keep", 256, 512 or 1024'
 _POLICY = {
     "queues": '"keep", "auto" or a number from 1',
@@ -89,6 +92,8 @@ def _suppressions(source: Source, settings: Settings) -> Iterator[Suppression]:
             mac=None if table.mac is None else table.mac.lower().replace("-", ":"),
             file=table.file,
             project=table.project,
+            image=table.image,
+            flavor=table.flavor,
         )
 
 
@@ -163,6 +168,10 @@ def _check(source: Source, settings: Settings) -> None:
         if not table.reason.strip():
             message = "'reason' is empty in [[suppress]]: say why it is accepted"
             raise source.error(message, f"suppress[{index}].reason")
+        named = [key for key in _NAMES if getattr(table, key) is not None]
+        if len(named) > 1:
+            message = f"{' and '.join(named)} in one [[suppress]]: nothing is both"
+            raise source.error(message, f"suppress[{index}].{named[1]}")
 
 
 def _check_nova_release(source: Source, name: str | None) -> None:

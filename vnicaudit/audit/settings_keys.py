@@ -42,6 +42,14 @@ class SuppressTable(
         str | None,
         _key("Name of the domain or server; `*`, `?` and `[…]` as in a shell.", "pbx-*"),
     ] = None
+    image: Annotated[
+        str | None,
+        _key("Name or id of the image; `*`, `?` and `[…]` as in a shell.", "win2003-*"),
+    ] = None
+    flavor: Annotated[
+        str | None,
+        _key("Name or id of the flavor; `*`, `?` and `[…]` as in a shell.", "m1.tiny"),
+    ] = None
     uuid: Annotated[
         str | None, _key("UUID of the domain.", "4dea24b3-1d52-d8f3-2516-782e98a23fa0")
     ] = None

@@ -14,6 +14,7 @@ from vnicaudit.audit.catalogue import RuleSet
 from vnicaudit.audit.fingerprint import file_key
 from vnicaudit.audit.judgement import Tray, ask
 from vnicaudit.model.nova import NovaConfig, NovaOption
+from vnicaudit.model.pci_spec import PciEntry
 from vnicaudit.model.report import Audited
 from vnicaudit.model.rule import SiteSubject
 from vnicaudit.model.site import IDENTITY, SITE_OPTIONS, Difference, Node, NodeValue
@@ -22,6 +23,10 @@ from vnicaudit.platforms.nova_conf.options import knowledge
 COMPARED = ("use_virtio_for_bridges", "rx_queue_size", "tx_queue_size", "max_queues", "virt_type")
 """Options of [libvirt] that decide what NIC a server gets, whatever the node's hardware is."""
 
+_DEVICES = ("device_spec", "passthrough_whitelist")
+"""What the list of PCI devices is called from Zed (26.0) on, and before."""
+_LONGEST = 16 * 1024
+"""Characters of such a list that are kept of a node."""
 _SHOWN = 5
 
 
@@ -39,6 +44,7 @@ def node_of(config: NovaConfig) -> Node | None:
         tuple("" if option is None else option.value for option in site),
         _host(config),
         tuple(_values(config)),
+        _devices(config),
     )
 
 
@@ -147,6 +153,31 @@ def _values(config: NovaConfig) -> Iterator[NodeValue]:
         text = form.default if option is None else option.value
         place = config.place(None) if option is None else config.at(option)
         yield NodeValue(name, form.plain(text or ""), place)
+
+
+def _devices(config: NovaConfig) -> tuple[PciEntry, ...] | None:
+    """The values of all files, by whatever name: oslo.config puts those of a ``MultiOpt``
+    together, and in each file those by an older name before the others
+    (``_Namespace._get_file_value``, executed). The order counts: a device is of the first entry
+    that it matches."""
+    found = [
+        option
+        for name in _DEVICES
+        for option in config.values("pci", name)
+        if option.known is not None and option.known.is_read
+    ]
+    if not all(option.certain for option in found):
+        return None
+    if sum(len(option.value) for option in found) > _LONGEST:
+        return None
+    files = {file: place for place, file in enumerate(dict.fromkeys(one.file for one in found))}
+    found.sort(key=lambda option: (files[option.file], _age(option)))
+    return tuple(PciEntry(option.value, f"{option.file}:{option.line}") for option in found)
+
+
+def _age(option: NovaOption) -> int:
+    """0: by the oldest name, which is in ``[DEFAULT]``; 2: by the current one."""
+    return 2 if not option.alias else 0 if option.alias.startswith("DEFAULT/") else 1
 
 
 def _is_clear(option: NovaOption) -> bool:

@@ -17,6 +17,7 @@ from vnicaudit.audit.catalogue import rule_ids
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.finding import Finding
 from vnicaudit.model.location import Location
+from vnicaudit.model.report import Audited, AuditedScope
 from vnicaudit.model.server import ServerRef
 
 KEYS = ("rule", "reason", "owner", "until", "mac")
@@ -24,6 +25,33 @@ KEYS = ("rule", "reason", "owner", "until", "mac")
 
 _SHOWN = 80
 _DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+
+
+class Whom(msgspec.Struct, frozen=True):
+    """Who was judged, as far as suppressions tell by it. A server of OpenStack has two names,
+    Nova's and libvirt's, whichever it was read by."""
+
+    scope: AuditedScope = "domain"
+    names: tuple[str | None, ...] = ()
+    id: str | None = None
+    """The UUID of a domain; the id of an image or flavor of a cloud."""
+    project: str | None = None
+    """Of a server, where it is told."""
+
+    @classmethod
+    def of(cls, audited: Audited, server: ServerRef | None) -> Whom:
+        """Of one judgement; ``server``: which one of OpenStack it is about."""
+        names: tuple[str | None, ...] = (audited.subject,)
+        if server is None:
+            return cls(audited.scope, names, audited.uuid)
+        names = (*names, server.name, server.instance_name)
+        return cls(audited.scope, names, audited.uuid, server.project)
+
+    def is_called(self, pattern: str, scope: AuditedScope) -> bool:
+        """Whether it is one of that kind with such a name; an image or flavor may be named by its
+        id as well."""
+        names = self.names if scope == "domain" else (*self.names, self.id)
+        return self.scope == scope and any(_like(name, pattern) for name in names)
 
 
 class Suppression(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,6 +69,8 @@ class Suppression(msgspec.Struct, frozen=True, kw_only=True):
     mac: str | None = None
     file: str | None = None
     project: str | None = None
+    image: str | None = None
+    flavor: str | None = None
 
     def expired(self, today: datetime.date) -> bool:
         """Whether its last day is over."""
@@ -50,41 +80,38 @@ class Suppression(msgspec.Struct, frozen=True, kw_only=True):
         """Whether it is about this rule."""
         return rule.startswith(self.rule)
 
-    def matches(self, finding: Finding, server: ServerRef | None = None) -> bool:
-        """Whether it accepts this finding; expiry is not looked at. ``server``: which one of
-        OpenStack it is about."""
-        nic = finding.nic
+    def matches(self, finding: Finding, whom: Whom) -> bool:
+        """Whether it accepts this finding; expiry is not looked at. ``whom``: who was judged."""
         return (
             self.covers(finding.rule)
-            and (self.mac is None or self.mac == (nic.mac or "").lower())
-            and self.regards(nic.domain, nic.uuid, finding.location.file, server)
+            and (self.mac is None or self.mac == (finding.nic.mac or "").lower())
+            and self.regards(whom, finding.location.file)
         )
 
-    def regards(
-        self,
-        domain: str | None,
-        uuid: str | None,
-        file: str | None,
-        server: ServerRef | None = None,
-    ) -> bool:
-        """Whether a domain, host or file is among those it is about. A server of OpenStack has two
-        names, Nova's and libvirt's, whichever it was read by."""
-        names = [domain] if server is None else [domain, server.name, server.instance_name]
+    def regards(self, whom: Whom, file: str | None) -> bool:
+        """Whether a domain, host, image… is among those it is about. ``file``: where it stands."""
         return (
-            (self.domain is None or any(_like(name, self.domain) for name in names))
-            and (self.uuid is None or self.uuid == uuid)
+            (self.domain is None or whom.is_called(self.domain, "domain"))
+            and (self.image is None or whom.is_called(self.image, "image"))
+            and (self.flavor is None or whom.is_called(self.flavor, "flavor"))
+            and (self.uuid is None or self.uuid == whom.id)
             and (self.file is None or (file is not None and _glob(file, self.file)))
-            and (self.project is None or (server is not None and self.project == server.project))
+            and (self.project is None or self.project == whom.project)
         )
 
     @property
+    def name(self) -> str | None:
+        """The name of the domain, image or flavor it is about, or a pattern of such."""
+        return self.domain or self.image or self.flavor
+
+    @property
     def about_one(self) -> bool:
-        """Whether it names one very domain or NIC, no pattern."""
-        exact = self.domain is not None and not set("*?[") & set(self.domain)
+        """Whether it names one very domain, NIC, image or flavor, no pattern."""
+        exact = self.name is not None and not set("*?[") & set(self.name)
         return exact or self.uuid is not None or self.mac is not None
 
     def __str__(self) -> str:
-        narrowing = ("domain", "uuid", "mac", "file", "project")
+        narrowing = ("domain", "image", "flavor", "uuid", "mac", "file", "project")
         parts = [f"{name} {getattr(self, name)}" for name in narrowing if getattr(self, name)]
         return " ".join([shown(self.rule), *([f"for {', '.join(parts)}"] if parts else [])])
 

@@ -17,7 +17,7 @@ import msgspec
 from vnicaudit.audit import stale
 from vnicaudit.audit.catalogue import load
 from vnicaudit.audit.judgement import FOREIGN
-from vnicaudit.audit.suppression import Suppression, from_metadata
+from vnicaudit.audit.suppression import Suppression, Whom, from_metadata
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.finding import Finding, NicRef
 from vnicaudit.model.report import Audited, Suppressed
@@ -181,9 +181,8 @@ def _needs_live(rule: str) -> bool:
 def _regards(entry: Suppression, audited: Audited, domain: Domain | None) -> bool:
     """Whether what was judged is among the things an entry is about."""
     if domain is None:
-        place = audited.file
-        return entry.mac is None and entry.regards(None, None, place)
-    if not entry.regards(domain.name, domain.uuid, domain.location.file, domain.cloud):
+        return entry.mac is None and entry.regards(Whom.of(audited, None), audited.file)
+    if not entry.regards(Whom.of(audited, domain.cloud), domain.location.file):
         return False
     return entry.mac is None or any(nic.mac == entry.mac for nic in domain.nics)
 
@@ -199,10 +198,11 @@ def _moved(
     """``audited`` with each finding that an entry matches moved; ``note`` gets the indices of all
     entries that match, not only of the first. ``server``: which one of OpenStack was judged.
     ``source`` empty: where the entry stands."""
+    whom = Whom.of(audited, server)
     kept: list[Finding] = []
     moved: list[Suppressed] = []
     for finding in audited.findings:
-        matching = [(index, entry) for index, entry in entries if entry.matches(finding, server)]
+        matching = [(index, entry) for index, entry in entries if entry.matches(finding, whom)]
         for index, _entry in matching:
             note(index)
         if matching:
@@ -218,8 +218,8 @@ def _moved(
 
 
 def _named(entry: Suppression) -> NicRef:
-    """The domain and NIC it names; a pattern names none."""
-    return NicRef(entry.domain if entry.about_one else None, entry.uuid, entry.mac)
+    """The domain (image, flavor) and NIC it names; a pattern names none."""
+    return NicRef(entry.name if entry.about_one else None, entry.uuid, entry.mac)
 
 
 def _nic_of(entry: Suppression, domain: Domain, ref: NicRef) -> NicRef:

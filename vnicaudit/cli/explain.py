@@ -69,9 +69,11 @@ def command(targets: tuple[str, ...], **given: Any) -> int:
     flush()
     note(run.results, options)
     code = complain_about(run.results)
-    return code if work.found or code else _not_found(given["nic"], given["domain"])
+    return code if work.found or code else _not_found(work, given["nic"], given["domain"])
 
 
-def _not_found(nic: str, domain: str | None) -> int:
+def _not_found(work: ExplainWork, nic: str, domain: str | None) -> int:
+    if work.bare:
+        raise TargetError("; ".join(work.bare))
     where = f" in the domain {domain!r}" if domain else ""
     raise TargetError(f"no NIC {nic!r}{where} in what was read; `vnicaudit nics` lists them all")

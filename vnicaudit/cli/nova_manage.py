@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from vnicaudit.cli.options import together
+from vnicaudit.cli.options import Number, together
 from vnicaudit.errors import ActionError, EndpointError, UsageError
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _TEXT_MAX = 4096
 """Characters of what it says: the last ones, for the logs come first."""
+_SECONDS = 60.0
 
 cloud_options = together(
     click.option(
@@ -36,6 +37,16 @@ cloud_options = together(
         show_default=True,
         help="What nova-manage is called there: 'sudo docker exec nova_api nova-manage'. It is run "
         "without a shell.",
+    ),
+    click.option(
+        "--nova-manage-timeout",
+        envvar="VNICAUDIT_NOVA_MANAGE_TIMEOUT",
+        type=Number(min=5, max=3600),
+        default=_SECONDS,
+        show_default=True,
+        metavar="SECONDS",
+        help="How long one run of nova-manage may take: a server is off meanwhile. It takes about "
+        "four seconds. One whose end was not seen is given as long to come late.",
     ),
     click.option(
         "--libvirt-of-host",
@@ -56,7 +67,8 @@ def reach_of(given: dict[str, Any]) -> Reach:
     template = given["libvirt_of_host"] or ""
     if given["nova_manage"] is None:
         return Reach(None, template)
-    controller = Controller(given["nova_manage"], _command(given["nova_manage_command"]))
+    command = _command(given["nova_manage_command"])
+    controller = Controller(given["nova_manage"], command, given["nova_manage_timeout"])
     click.get_current_context().call_on_close(controller.close)
     return Reach(controller, template)
 
@@ -83,21 +95,23 @@ def check_reach(reach: Reach, servers: Iterable[str]) -> None:
 
 
 class Controller:
-    """Where nova-manage is. Connected when it is first needed, and again after it was lost."""
+    """Where nova-manage is. Connected when it is first needed, and again after it was lost.
+    ``seconds``: how long one run of it may take."""
 
-    def __init__(self, url: str, command: tuple[str, ...]) -> None:
+    def __init__(self, url: str, command: tuple[str, ...], seconds: float) -> None:
         from vnicaudit.bench.endpoints.opening import parse
 
         parse(url)
         self._url = url
         self._command = command
+        self._seconds = seconds
         self._lock = threading.Lock()
         self._session: Session | None = None
 
     def __call__(self, arguments: Sequence[str]) -> Said:
         """One at a time. Raises ActionError where it could not be run, or where its end was not
         seen."""
-        from vnicaudit.remedy.cloud import MANAGE_SECONDS, Said
+        from vnicaudit.remedy.cloud import Said
 
         words = (*self._command, *arguments)
         with self._lock:
@@ -107,18 +121,17 @@ class Controller:
                 raise ActionError(f"nova-manage cannot be run: {error}") from None
         if ran.code is None:
             raise ActionError(
-                f"nova-manage at {self._url} was ended, or took over {MANAGE_SECONDS:g} s"
+                f"nova-manage at {self._url} was ended, or took over {self._seconds:g} s "
+                "(--nova-manage-timeout)"
             )
         return Said(ran.code, ran.stdout[-_TEXT_MAX:], ran.stderr[-_TEXT_MAX:])
 
     def _ran(self, words: Sequence[str]) -> Ran:
         """A connection that was lost since it was used last is made anew, once: to set a property
         twice is to set it."""
-        from vnicaudit.remedy.cloud import MANAGE_SECONDS
-
         again = self._session is not None
         try:
-            return self._opened().run(words, seconds=MANAGE_SECONDS)
+            return self._opened().run(words, seconds=self._seconds)
         except EndpointError:
             self._leave()
             if not again:

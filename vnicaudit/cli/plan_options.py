@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 from typing import TYPE_CHECKING, Any
 
-from vnicaudit.audit.targets import CLOUD
+from vnicaudit.audit.targets import CLOUD, target_of
 from vnicaudit.errors import UsageError
 
 if TYPE_CHECKING:
@@ -61,9 +62,17 @@ def _devices(given: dict[str, Any], targets: tuple[str, ...]) -> tuple[str, ...]
 def _of_cloud(to: str, wanted: tuple[str, ...], targets: tuple[str, ...]) -> tuple[str, ...]:
     if wanted:
         raise UsageError(f"--to {to}: in a cloud Nova and Neutron choose the device or socket")
-    if not all(map(_is_cloud, targets)):
-        raise UsageError(f"--to {to}: plan a cloud by itself; on a host each NIC is given a device")
+    if not all(_is_cloud(target) or _may_be_nova_conf(target) for target in targets):
+        raise UsageError(
+            f"--to {to}: plan a cloud by itself, or with nova.conf of its compute nodes; on a host "
+            "each NIC is given a device"
+        )
     return ()
+
+
+def _may_be_nova_conf(target: str) -> bool:
+    """A file by its name, or a folder that may hold some."""
+    return target_of(target).kind == "path" and (target.endswith(".conf") or os.path.isdir(target))
 
 
 def _check_paths(wanted: tuple[str, ...]) -> None:

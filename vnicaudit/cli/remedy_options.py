@@ -144,7 +144,7 @@ def order_of(given: dict[str, Any], mode: Mode) -> Order:
 
     return Order(
         mode=mode,
-        limits=Limits(given["guest_deadline"], given["force_off"]),
+        limits=Limits(given["guest_deadline"], given["force_off"], given["nova_manage_timeout"]),
         schedule=Schedule(given["canary"], given["batch"], given["max_failures"], given["window"]),
         deadline=given["deadline"],
         state=StateFolder(state_folder(given)),

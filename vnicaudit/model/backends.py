@@ -12,6 +12,13 @@ TAP_TYPES = frozenset({"bridge", "ethernet", "direct"})
 OWN_PATH = frozenset({"vhostuser", "vdpa"})
 """Actual types whose packets pass neither QEMU nor vhost-net, but another process or a device."""
 
+NOVA_TAPS = frozenset({"bridge", "ethernet"})
+"""Types on a tap that Nova writes with the model it keeps for the server (Nova 34.0.0,
+``virt/libvirt/vif.py`` ``get_base_config``); on macvtap it is virtio whatever that is."""
+
+KEPT_MODEL = NOVA_TAPS | {"vhostuser"}
+"""All types that Nova writes with the model it keeps: vDPA and assigned devices have none."""
+
 SINGLE_QUEUE = frozenset({"user", "server", "client", "mcast", "udp", "internal"})
 """Actual types for which libvirt refuses to start with more than one queue pair."""
 

@@ -81,6 +81,8 @@ class Image(msgspec.Struct, frozen=True):
     """When it was changed last, as Glance says it (UTC, ISO 8601)."""
     owner: str = ""
     """The id of its project."""
+    owner_name: str = ""
+    """What that is called; empty: not known."""
     protected: bool = False
 
     @property
@@ -160,6 +162,16 @@ class Flavor(msgspec.Struct, frozen=True):
     def known(self, name: str) -> str | None:
         """The value of an extra spec that is set for certain."""
         return _certain(self.property(name))
+
+    def contradicted(self, spec: str, name: str) -> tuple[Image, ...]:
+        """Its images that set the flag ``name`` to the opposite of what ``spec`` says here: Nova
+        refuses a server with both (``FlavorImageConflict``)."""
+        said = self.known(spec)
+        return tuple(image for image in self.images if _opposed(said, image.known(name)))
+
+
+def _opposed(one: str | None, other: str | None) -> bool:
+    return one is not None and other is not None and as_flag(one) != as_flag(other)
 
 
 def _named(os_distro: str) -> str:

@@ -21,6 +21,13 @@ _MAX_PATTERN = 200
 """Longer patterns are not tried out."""
 
 
+class PciEntry(msgspec.Struct, frozen=True):
+    """One value of the list, and where it stands (``nova.conf:12``)."""
+
+    value: str
+    place: str
+
+
 def devices_in(text: str) -> list[object] | None:
     """The entries of one value; None when it is not JSON."""
     try:

@@ -105,6 +105,8 @@ class CloudPart(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Of a server: the MAC addresses of the NICs that the change is about."""
     new_name: str = ""
     """Of a flavor: what the new one is called that is made like it. The old one stays."""
+    project_name: str = ""
+    """What ``project`` is called; empty: not known."""
 
 
 class Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -176,6 +178,8 @@ class Left(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     object: Literal["nic", "server", "image", "flavor"] = "nic"
     project: str = ""
     """The id of the project it belongs to, of a cloud alone."""
+    project_name: str = ""
+    """What that is called; empty: not known."""
 
 
 class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

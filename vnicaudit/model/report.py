@@ -209,11 +209,26 @@ class Layer(msgspec.Struct, frozen=True):
     missing: str = ""
 
 
+class ServerName(msgspec.Struct, frozen=True):
+    """Which server of OpenStack a domain is. None: not said (the host is told to admins only)."""
+
+    id: str
+    name: str
+    cloud: str
+    """As the user named it, ``openstack:NAME``."""
+    project: str | None = None
+    """Its id."""
+    project_name: str | None = None
+    host: str | None = None
+
+
 class Explanation(msgspec.Struct, frozen=True, kw_only=True):
-    """``vnicaudit.explain/1``: one NIC, layer by layer, and what is wrong with it."""
+    """``vnicaudit.explain/1``: one NIC, layer by layer, and what is wrong with it. ``server`` None:
+    it is no server of a cloud that was read."""
 
     schema: Literal["vnicaudit.explain/1"] = EXPLAIN_SCHEMA
     nic: NicRow
+    server: ServerName | None = None
     layers: tuple[Layer, ...]
     findings: tuple[Finding, ...] = ()
     suppressed: tuple[Suppressed, ...] = ()

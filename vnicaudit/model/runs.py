@@ -9,12 +9,13 @@ import msgspec
 from vnicaudit.model.plan import Mode
 
 Outcome = Literal[
-    "applied", "already", "refused", "failed", "rolled-back", "unfinished", "not-reached"
+    "applied", "already", "gone", "refused", "failed", "rolled-back", "unfinished", "not-reached"
 ]
-"""``applied``: done and seen to be so. ``already``: it was so before. ``refused``: nothing was
-done. ``failed``: it could not be done or verified, and what was done was undone as far as the
-message says. ``rolled-back``: done, found to make things worse, and undone. ``unfinished``: the
-run ended in the middle of it. ``not-reached``: the run stopped before it."""
+"""``applied``: done and seen to be so. ``already``: it was so before. ``gone``: somebody deleted
+it, so that nothing is left to do. ``refused``: nothing was done. ``failed``: it could not be done
+or verified, and what was done was undone as far as the message says. ``rolled-back``: done, found
+to make things worse, and undone. ``unfinished``: the run ended in the middle of it.
+``not-reached``: the run stopped before it."""
 
 Verdict = Literal["ok", "failed", "unknown"]
 

@@ -12,6 +12,7 @@ from typing import Literal
 import msgspec
 
 from vnicaudit.model.openstack import Flavor, Image, as_flag, normal_vif_model
+from vnicaudit.model.pci_spec import PciEntry
 
 Kept = Literal["api", "image", "unseen"]
 """How the properties that Nova keeps for a server are known: ``api``, Nova says them (microversion
@@ -45,14 +46,37 @@ class NovaVersions(msgspec.Struct, frozen=True):
 
 class NodeFacts(msgspec.Struct, frozen=True):
     """What nova.conf of a server's compute node says, where it was read in the same run:
-    ``values`` are ``(option of [libvirt], value)``, defaults filled in; ``file`` is where."""
+    ``values`` are ``(option of [libvirt], value)``, defaults filled in; ``file`` is where.
+    ``devices`` are all of ``[pci] device_spec``; None where they are not known."""
 
     file: str
     values: tuple[tuple[str, str], ...] = ()
+    devices: tuple[PciEntry, ...] | None = None
 
     def value(self, option: str) -> str | None:
         """What one option is; None where it is not known."""
         return dict(self.values).get(option)
+
+
+class Aggregate(msgspec.Struct, frozen=True):
+    """Hosts that an operator put together (a host aggregate of Nova). ``zone`` is its availability
+    zone, empty where it has none; ``metadata`` is what else was said of it."""
+
+    name: str
+    zone: str = ""
+    metadata: tuple[tuple[str, str], ...] = ()
+
+
+class ProviderNetwork(msgspec.Struct, frozen=True):
+    """What a network of Neutron is made of, as Nova reads it (``network/neutron.py``
+    ``_get_physnet_tunneled_info``). ``physical`` is the physical network: of several segments that
+    of the first one that has any. Empty: it has none (a tunnel)."""
+
+    physical: str = ""
+    kind: str = ""
+    """``vlan``, ``flat``, ``vxlan``, ``geneve``…; empty where it has several segments."""
+    segmented: bool = False
+    """It has several segments. Where none of them has a physical network Nova refuses its ports."""
 
 
 class PortBinding(msgspec.Struct, frozen=True):
@@ -65,6 +89,8 @@ class PortBinding(msgspec.Struct, frozen=True):
     """``vif_details`` ``datapath_type``: ``system`` or ``netdev`` (Open vSwitch with DPDK)."""
     hybrid: bool | None = None
     """``ovs_hybrid_plug``: a Linux bridge stands between."""
+    network: ProviderNetwork | None = None
+    """What the port's network is made of."""
 
 
 class ServerConfig(msgspec.Struct, frozen=True):
@@ -143,5 +169,11 @@ class ServerRef(msgspec.Struct, frozen=True):
     """Volumes that are attached."""
     groups: tuple[str, ...] = ()
     """Ids of the server groups it is a member of, as far as they were read."""
+    project_name: str = ""
+    """Empty: not known."""
+    aggregates: tuple[Aggregate, ...] = ()
+    """Those that its host is in, as far as they were read."""
     target: str = ""
     """The cloud as the user named it, ``openstack:NAME``."""
+    unjoined: str = ""
+    """Why no nova.conf of its host is joined with it, where some were read; else empty."""

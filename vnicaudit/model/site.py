@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from vnicaudit.model.location import Location
+from vnicaudit.model.pci_spec import PciEntry
 
 SITE_OPTIONS = (
     ("keystone_authtoken", "auth_url"), ("keystone_authtoken", "www_authenticate_uri"),
@@ -32,6 +33,8 @@ class Node(msgspec.Struct, frozen=True):
 
     ``site`` is what its configuration says of the cloud it belongs to; ``host`` how it calls
     itself, ``""`` where it does not. Options that are not certain are not among its ``values``.
+    ``devices`` are all of ``[pci] device_spec``; None where one of them is not certain, or they
+    are longer than is kept.
     """
 
     target: str
@@ -39,6 +42,7 @@ class Node(msgspec.Struct, frozen=True):
     site: tuple[str, ...]
     host: str
     values: tuple[NodeValue, ...]
+    devices: tuple[PciEntry, ...] | None = None
 
 
 class Difference(msgspec.Struct, frozen=True):

@@ -14,9 +14,9 @@ import msgspec
 
 from vnicaudit.model.cloud_state import FlavorState, PortState, ServerState
 
-MANAGE_SECONDS = 180.0
-"""In which a nova-manage has ended, or is not waited for any more: it takes four seconds on a
-controller that is not busy."""
+MANAGE_SECONDS = 60.0
+"""In which a nova-manage has ended, or is not waited for any more, unless somebody says otherwise:
+it takes four seconds on a controller that is not busy, and a server is off meanwhile."""
 
 
 class Cloud(Protocol):
@@ -28,7 +28,7 @@ class Cloud(Protocol):
     """The oldest and the newest major version of Nova that it may be; None: not known."""
 
     def server(self, server_id: str) -> ServerState:
-        """A server as it is now."""
+        """A server as it is now. Raises GoneError where there is none of that id any more."""
 
     def ports(self, server_id: str) -> tuple[PortState, ...]:
         """Its ports."""

@@ -9,8 +9,6 @@ right by 2a1fad4145). A resize and a cold migration take ``request_spec.image``
 
 from __future__ import annotations
 
-LASTING = 30
-"""The first Nova in which what is set survives a resize and a cold migration."""
 COMES_BACK = (
     "unless this Nova has the fix of Launchpad bug 2078999 (30.0, and backports), a resize or cold "
     "migration brings the old value back: audit again after one"

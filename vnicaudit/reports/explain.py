@@ -47,7 +47,20 @@ class _Explain:
                  str(nic.location)]  # fmt: skip
         pieces = [Piece(name, self._paint("name", name))]
         pieces.extend(Piece(word, word) for word in map(safe, words) if word)
-        return fold(pieces, self._width, "", "  ", "  ")
+        return fold(pieces, self._width, "", "  ", "  ") + self._server()
+
+    def _server(self) -> str:
+        """Which server of OpenStack it is; empty for one of none."""
+        server = self._it.server
+        if server is None:
+            return ""
+        words = [f"server {server.name}", server.id]
+        project = server.project_name or server.project
+        words += [f"project {project}"] if project else []
+        words += [f"host {server.host}"] if server.host else []
+        words += [server.cloud] if server.cloud != self._it.nic.location.target else []
+        pieces = [Piece(word, word) for word in map(safe, words) if word]
+        return fold(pieces, self._width, "  ", "    ", "  ")
 
     def _title(self, title: str) -> str:
         return "\n" + self._paint("name", title) + "\n"

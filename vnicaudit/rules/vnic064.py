@@ -62,6 +62,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from vnicaudit.model.backends import KEPT_MODEL
 from vnicaudit.model.finding import Change, Severity
 from vnicaudit.model.models import VIRTIO
 from vnicaudit.model.openstack import VIF_MODELS, Image, as_flag
@@ -76,9 +77,8 @@ NEEDS: tuple[str, ...] = ("server.kept",)
 SERVERS = True
 
 _MODEL = "hw_vif_model"
-_GET_THE_MODEL = frozenset({None, "bridge", "ethernet", "vhostuser"})
-"""Ports that Nova gives the model it keeps, as far as Neutron tells (a tenant is not told): macvtap
-is always virtio, vDPA and assigned devices get none."""
+_GET_THE_MODEL = frozenset({None, *KEPT_MODEL})
+"""As far as Neutron tells: a tenant is not told."""
 
 _SWITCHES = {MULTIQUEUE: "queues", PACKED: "packed"}
 _REASONS = {

@@ -57,8 +57,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from vnicaudit.model.backends import NOVA_TAPS
 from vnicaudit.model.finding import Severity
 from vnicaudit.model.models import shown_model
+from vnicaudit.model.nova_releases import LASTING
 from vnicaudit.model.openstack import VIF_MODELS
 from vnicaudit.model.rule import DomainSubject, Problem, Scope, Subject
 from vnicaudit.model.server import NovaVersions, ServerConfig
@@ -67,10 +69,6 @@ NAME = "server-change-not-lasting"
 SEVERITY: Severity = "low"
 SCOPE: Scope = "domain"
 NEEDS: tuple[str, ...] = ("server.nova30",)
-
-_FIXED = 30
-_WRITTEN = frozenset({"bridge", "ethernet"})
-"""Interface types that get the model Nova keeps; macvtap is always virtio."""
 
 
 def applies(subject: DomainSubject) -> bool:
@@ -100,7 +98,7 @@ def check(subject: DomainSubject) -> Iterator[Problem]:
 
 
 def _fixed(nova: NovaVersions | None) -> bool:
-    return nova is not None and (nova.oldest or 0) >= _FIXED
+    return nova is not None and (nova.oldest or 0) >= LASTING
 
 
 def _changed(subject: DomainSubject, server: ServerConfig) -> str | None:
@@ -114,4 +112,4 @@ def _changed(subject: DomainSubject, server: ServerConfig) -> str | None:
 
 
 def _is_written(nic: Subject) -> bool:
-    return nic.nic.origin == "interface" and nic.nic.type in _WRITTEN
+    return nic.nic.origin == "interface" and nic.nic.type in NOVA_TAPS

@@ -78,6 +78,7 @@ from collections.abc import Iterator
 
 from vnicaudit.model.finding import Change, Severity
 from vnicaudit.model.models import VIRTIO
+from vnicaudit.model.multiqueue import is_emulated, is_single, taken_away
 from vnicaudit.model.nova import NovaConfig, NovaOption
 from vnicaudit.model.nova_options import as_number
 from vnicaudit.model.openstack import Flavor, Image, as_flag
@@ -98,7 +99,7 @@ FLAVOR_NEEDS: tuple[str, ...] = ("flavor.hw:vif_multiqueue_enabled", "flavor.vcp
 DOMAIN_NEEDS: tuple[str, ...] = ()
 SERVERS = True
 
-_FLAG = "hw:vif_multiqueue_enabled"
+_FLAG = FLAVOR_WORDS[MULTIQUEUE]
 _NO_QUEUES = frozenset({"hostdev", "vdpa"})
 """Backends for which Nova writes no queues."""
 
@@ -130,7 +131,7 @@ def applies_flavor(subject: FlavorSubject) -> bool:
     flag = subject.flavor.property(_FLAG)
     if flag is None:
         return False
-    return not flag.certain or as_flag(flag.value) or any(_clashing(subject.flavor))
+    return not flag.certain or as_flag(flag.value) or bool(_clashing(subject.flavor))
 
 
 def check_flavor(subject: FlavorSubject) -> Iterator[Problem]:
@@ -187,11 +188,8 @@ def _asks(subject: DomainSubject, server: ServerConfig) -> bool:
 
 def _taken_away(node: NodeFacts) -> Iterator[Problem]:
     """What nova.conf of its compute node leaves of it."""
-    if node.value("virt_type") == "qemu":
-        why = "virt_type = qemu"
-    elif as_number(node.value("max_queues") or "") == 1:
-        why = "max_queues = 1"
-    else:
+    why = taken_away(node.value("virt_type"), node.value("max_queues"))
+    if not why:
         return
     yield Problem(
         f"multiqueue is asked for, and nova.conf of its compute node takes it away: {why} in "
@@ -201,20 +199,15 @@ def _taken_away(node: NodeFacts) -> Iterator[Problem]:
     )
 
 
-def _clashing(flavor: Flavor) -> Iterator[Image]:
-    """Images that are booted with the flavor and say the opposite."""
-    wanted = flavor.known(_FLAG)
-    for image in flavor.images:
-        said = image.known("hw_vif_multiqueue_enabled")
-        if wanted is not None and said is not None and as_flag(wanted) != as_flag(said):
-            yield image
+def _clashing(flavor: Flavor) -> tuple[Image, ...]:
+    return flavor.contradicted(_FLAG, MULTIQUEUE)
 
 
 def _conflict(flavor: Flavor, image: Image) -> Problem:
-    said = image.property("hw_vif_multiqueue_enabled")
+    said = image.property(MULTIQUEUE)
     return Problem(
         f"{_FLAG} = {flavor.known(_FLAG)}, and the image {image.name} says "
-        f"{image.known('hw_vif_multiqueue_enabled')}: Nova refuses a server with both "
+        f"{image.known(MULTIQUEUE)}: Nova refuses a server with both "
         "(FlavorImageConflict)",
         field=_FLAG,
         severity="error",
@@ -263,8 +256,8 @@ def _settings(nova: NovaConfig) -> tuple[NovaOption | None, NovaOption | None]:
 
 
 def _is_one(option: NovaOption | None) -> bool:
-    return option is not None and as_number(option.value) == 1
+    return option is not None and is_single(option.value)
 
 
 def _is_qemu(option: NovaOption | None) -> bool:
-    return option is not None and option.value == "qemu"
+    return option is not None and is_emulated(option.value)

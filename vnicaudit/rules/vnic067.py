@@ -52,6 +52,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from vnicaudit.model.backends import KEPT_MODEL
 from vnicaudit.model.finding import Severity
 from vnicaudit.model.models import VIRTIO, shown_model
 from vnicaudit.model.openstack import Image, as_flag
@@ -65,9 +66,6 @@ NEEDS: tuple[str, ...] = ("image.hw_vif_model", "image.hw_virtio_packed_ring")
 FLAVOR_NEEDS: tuple[str, ...] = ("flavor.hw:virtio_packed_ring",)
 DOMAIN_NEEDS: tuple[str, ...] = ()
 SERVERS = True
-
-_GET_THE_MODEL = frozenset({"bridge", "ethernet", "vhostuser"})
-"""Ports that Nova gives the model it keeps; macvtap is always virtio."""
 
 _SINCE = 29
 """The first Nova that has the switch (Caracal)."""
@@ -156,7 +154,7 @@ def _refused(subject: DomainSubject, server: ServerConfig) -> str | None:
     for nic in subject.nics:
         if nic.nic.origin == "interface" and nic.backend == "hostdev":
             return "an assigned device"
-        if model not in VIRTIO and nic.backend in _GET_THE_MODEL:
+        if model not in VIRTIO and nic.backend in KEPT_MODEL:
             return shown_model(model)
     return None
 

@@ -64,6 +64,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from vnicaudit.model.backends import NOVA_TAPS
 from vnicaudit.model.finding import Severity
 from vnicaudit.model.models import VIRTIO, shown_model
 from vnicaudit.model.nova_options import as_number
@@ -76,7 +77,6 @@ SEVERITY: Severity = "medium"
 SCOPE: Scope = "nic"
 NEEDS: tuple[str, ...] = ()
 
-_WRITTEN = frozenset({"bridge", "ethernet"})
 _STOPPED = "SHUTOFF"
 _WHEN = {
     "ACTIVE": "the next hard reboot, stop and start, or migration",
@@ -103,7 +103,7 @@ def applies(subject: Subject) -> bool:
         return False
     if server.kept_by != "api" or server.status not in _WHEN or subject.state is None:
         return False
-    return nic.origin == "interface" and nic.type in _WRITTEN
+    return nic.origin == "interface" and nic.type in NOVA_TAPS
 
 
 def check(subject: Subject) -> Iterator[Problem]:

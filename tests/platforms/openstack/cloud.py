@@ -21,6 +21,12 @@ DATA = Path(__file__).parent / "data"
 PORTS = {"5000": "identity", "8774": "compute", "9292": "image", "9696": "network"}
 PASSWORD = "a-secret-word"
 MAX_LIMIT = 1000
+FORBIDDEN = {
+    "/compute/v2.1/os-hypervisors/detail": "hypervisors-forbidden",
+    "/compute/v2.1/os-aggregates": "aggregates-forbidden",
+    "/identity/v3/projects": "projects-forbidden",
+}
+"""Lists for admins only -> what others are answered."""
 
 Item = dict[str, Any]
 
@@ -88,6 +94,8 @@ class User:
         self.flavors: list[Item] = load(f"{name}/flavors")
         self.groups: list[Item] = load(f"{name}/server_groups")
         self.hypervisors: list[Item] = load("admin/hypervisors") if self.admin else []
+        self.aggregates: list[Item] = load("admin/aggregates") if self.admin else []
+        self.projects: list[Item] = load("admin/projects") if self.admin else []
         self.token: Item = load(f"{name}/token")
 
 
@@ -102,6 +110,11 @@ class FakeCloud:
         self.highest = "2.104"
         self.catalog = ["identity", "compute", "image", "network"]
         self.url = ""
+        self._others = {
+            "/compute/v2.1/os-aggregates": self._aggregates,
+            "/image/v2/images": self._images,
+            "/identity/v3/projects": self._projects,
+        }
 
     @property
     def admin(self) -> User:
@@ -123,7 +136,7 @@ class FakeCloud:
         done = self.intercept(asked)
         if done is not None:
             return done
-        if asked.path.startswith("/identity"):
+        if asked.path.startswith("/identity") and not asked.path.endswith("/projects"):
             return self._identity(asked, body)
         if asked.path == "/compute/":
             return self._compute_versions()
@@ -167,6 +180,9 @@ class FakeCloud:
         return Reply(status, text.encode())
 
     def _list(self, user: User, asked: Asked) -> Reply:
+        forbidden = FORBIDDEN.get(asked.path)
+        if forbidden is not None and not user.admin:
+            return recorded_error(forbidden)
         match asked.path:
             case "/compute/v2.1/servers/detail":
                 if "all_tenants" in asked.query and not user.admin:
@@ -175,8 +191,6 @@ class FakeCloud:
             case "/compute/v2.1/flavors/detail":
                 return self._marked(asked, "flavors", user.flavors)
             case "/compute/v2.1/os-hypervisors/detail":
-                if not user.admin:
-                    return recorded_error("hypervisors-forbidden")
                 return self._marked(asked, "hypervisors", user.hypervisors)
             case "/compute/v2.1/os-server-groups":
                 begin, limit = (int(asked.query[key]) for key in ("offset", "limit"))
@@ -185,8 +199,8 @@ class FakeCloud:
                 return self._marked(asked, "ports", user.ports)
             case "/network/v2.0/networks":
                 return self._marked(asked, "networks", user.networks)
-            case "/image/v2/images":
-                return self._images(user, asked)
+            case path if path in self._others:
+                return self._others[path](user, asked)
         return reply(404, {"itemNotFound": {"code": 404, "message": asked.path}})
 
     def _marked(self, asked: Asked, key: str, items: list[Item]) -> Reply:
@@ -196,6 +210,17 @@ class FakeCloud:
             # a name that does not lead anywhere, as behind a proxy that Nova does not know of
             link = f"http://inside.example.invalid{asked.path}?{following}"
             body[f"{key}_links"] = [{"rel": "next", "href": link}]
+        return reply(200, body)
+
+    def _aggregates(self, user: User, _asked: Asked) -> Reply:
+        return reply(200, {"aggregates": user.aggregates})
+
+    def _projects(self, user: User, asked: Asked) -> Reply:
+        page, following = _page(asked, user.projects)
+        link = None if following is None else f"{self.url}{asked.path}?{following}"
+        body: Item = {"projects": page, "links": {"next": link, "previous": None}}
+        if following is not None:
+            body["truncated"] = True
         return reply(200, body)
 
     def _images(self, user: User, asked: Asked) -> Reply:

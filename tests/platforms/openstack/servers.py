@@ -9,6 +9,7 @@ from vnicaudit.model.domain import Domain, DomainConfig
 from vnicaudit.model.nic import NicConfig
 from vnicaudit.model.openstack import Image
 from vnicaudit.model.server import NovaVersions, ServerConfig
+from vnicaudit.platforms.openstack.aggregates import Aggregates
 from vnicaudit.platforms.openstack.domains import Around, domain_of
 from vnicaudit.platforms.openstack.flavors import Flavors
 from vnicaudit.platforms.openstack.groups import Groups
@@ -16,6 +17,7 @@ from vnicaudit.platforms.openstack.images import Images, image_of
 from vnicaudit.platforms.openstack.libosinfo import emulated_model
 from vnicaudit.platforms.openstack.nodes import Nodes
 from vnicaudit.platforms.openstack.ports import Ports, RawPort
+from vnicaudit.platforms.openstack.projects import Projects
 from vnicaudit.platforms.openstack.servers import DECODER, RawServer
 
 ID = "11111111-2222-3333-4444-555555555555"
@@ -80,6 +82,7 @@ def around(*ports: RawPort, nova: NovaVersions = NOVA_34, **said: Any) -> Around
         images.by_id[IMAGE] = one
     return Around(
         "openstack:c", nova, images, Flavors(), found, said.pop("nodes", Nodes()), Groups(),
+        said.pop("aggregates", Aggregates()), said.pop("projects", Projects({})),
         said.pop("mtus", {"n1": 1450}), **said,
     )  # fmt: skip
 

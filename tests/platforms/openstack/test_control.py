@@ -21,7 +21,7 @@ import requests
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vnicaudit.errors import ActionError, SilentError, TargetError
+from vnicaudit.errors import ActionError, GoneError, SilentError, TargetError
 from vnicaudit.model.cloud_state import FlavorState
 from vnicaudit.platforms.openstack import connect as entrance
 from vnicaudit.platforms.openstack import control, orders, states
@@ -220,7 +220,7 @@ def test_nova_says_no(
 
 def test_a_server_that_is_gone(cloud: control.Control, session: Session) -> None:
     expect(session, "no server")
-    with pytest.raises(ActionError, match=f"there is no server {NOBODY} any more"):
+    with pytest.raises(GoneError, match=f"there is no server {NOBODY} any more"):
         cloud.server(NOBODY)
 
 
@@ -240,7 +240,7 @@ def test_what_went_wrong(cloud: control.Control, session: Session) -> None:
     )
 
 
-@pytest.mark.parametrize("status", [403, 404, 409, 501])
+@pytest.mark.parametrize("status", [400, 403, 404, 409, 501])
 def test_packets_that_are_not_told(cloud: control.Control, session: Session, status: int) -> None:
     session.instead = [status]
     assert cloud.sent(SERVER) is None
@@ -253,8 +253,8 @@ def test_packets_whose_answer_is_lost(cloud: control.Control, session: Session) 
 
 
 def test_packets_that_are_refused_otherwise(cloud: control.Control, session: Session) -> None:
-    session.instead = [400]
-    with pytest.raises(orders.AnswerError, match="400"):
+    session.instead = [418]
+    with pytest.raises(orders.AnswerError, match="418"):
         cloud.sent(SERVER)
 
 
@@ -289,6 +289,29 @@ def test_volumes_that_others_have_too(
             {"method": "GET", "path": f"/v3/p/volumes/{name}", "status": 200, "said": said}
         )
     assert cloud.shared_volumes(SERVER) == ("shared",)
+
+
+@pytest.mark.parametrize(
+    ("status", "words"),
+    [
+        (404, "^Cinder knows no volume vol, which Nova has attached to it .* openstack server "
+         f"remove volume {SERVER} vol$"),
+        (403, "^its volume vol cannot be looked at, so whether another server has it too is not "
+         "known: block-storage: GET .*: 403 "),
+    ],
+)  # fmt: skip
+def test_a_volume_that_is_not_shown(
+    cloud: control.Control, session: Session, monkeypatch: pytest.MonkeyPatch, status: int,
+    words: str,
+) -> None:  # fmt: skip
+    monkeypatch.setitem(_URLS, "block-storage", "http://127.0.0.1:8776/v3/p")
+    monkeypatch.setattr(states, "volumes_of", lambda _body: ("vol",))
+    expect(session, "server active")
+    session.expected.append(
+        {"method": "GET", "path": "/v3/p/volumes/vol", "status": status, "said": {}}
+    )
+    with pytest.raises(ActionError, match=words):
+        cloud.shared_volumes(SERVER)
 
 
 def test_an_image(cloud: control.Control, session: Session) -> None:

@@ -26,7 +26,7 @@ def test_release(nova: NovaVersions, words: str) -> None:
 
 
 def seen(**changes: Any) -> Seen:
-    all_of_it = Seen(NovaVersions("2.104", 34, 34), True, True, True, True, True)
+    all_of_it = Seen(NovaVersions("2.104", 34, 34), True, True, True, True, True, True)
     return all_of_it._replace(**changes)
 
 
@@ -49,7 +49,18 @@ def test_an_admin_of_nova_alone() -> None:
 
 
 def test_what_nothing_tells_is_not_said() -> None:
-    assert len(notes_of(seen(hosts=None, bindings=None, all_projects=None))) == 1
+    nothing = seen(hosts=None, nodes=None, aggregates=None, bindings=None, all_projects=None)
+    assert len(notes_of(nothing)) == 1
+
+
+def test_projects_without_a_name() -> None:
+    assert notes_of(seen(unnamed=1, names="this user may not"))[1] == (
+        "1 project is shown by id: Keystone did not tell the name (this user may not)"
+    )
+    assert notes_of(seen(unnamed=1200))[1] == (
+        "1,200 projects are shown by id: Keystone did not tell the name (it does not list them to "
+        "this user, or they were deleted)"
+    )
 
 
 def test_which_table_was_asked() -> None:

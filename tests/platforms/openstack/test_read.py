@@ -23,7 +23,7 @@ from vnicaudit.errors import TargetError
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.openstack import Flavor, Image
 from vnicaudit.model.report import ReadError
-from vnicaudit.model.server import NovaVersions, ServerConfig, ServerRef
+from vnicaudit.model.server import Aggregate, NovaVersions, ServerConfig, ServerRef
 from vnicaudit.model.version import Version
 from vnicaudit.platforms.openstack.read import read
 
@@ -129,6 +129,8 @@ def test_a_server_is_a_domain() -> None:
         vm_state="stopped",
         power_state=4,
         locked=False,
+        project_name="admin",
+        aggregates=(Aggregate("agg-one", "nova", (("ssd", "true"),)),),
         target="openstack:admin",
     )
 
@@ -222,10 +224,12 @@ def test_a_tenant_is_shown_his_own_and_told_what_he_is_not_shown() -> None:
     assert found.notes[1] == (
         "not shown to a tenant of project 'demo', but to an admin: servers of other projects, and "
         "images that only they see; the host of a server and its name in libvirt; hypervisors "
-        "(type, QEMU's version, architecture); how ports are bound (binding:vif_type)"
+        "(type, QEMU's version, architecture); host aggregates; how ports are bound "
+        "(binding:vif_type)"
     )
     server = found.servers["tenant"]
     assert found.reference("tenant").host is None
+    assert found.reference("tenant").project_name == "demo"  # as the token has it
     assert server.declared.arch == "x86_64"  # by its machine type
     assert (server.nics[0].declared.model, server.nics[0].declared.actual_type) == ("rtl8139", None)
     assert server.nics[0].source == "5891fe13-37f9-465d-8c26-88e3ad21764a"
@@ -241,10 +245,10 @@ def test_a_tenant_is_spared_the_community(cloud: FakeCloud) -> None:
 def test_calls_grow_with_pages_and_not_with_servers(cloud: FakeCloud) -> None:
     more_servers(cloud, 150)
     few = everything("admin").calls
-    assert few == {"compute": 6, "identity": 2, "image": 3, "network": 2}
+    assert few == {"compute": 7, "identity": 3, "image": 3, "network": 2}
     more_servers(cloud, 450)
     many = everything("admin")
-    assert many.calls == {**few, "compute": 8}
+    assert many.calls == {**few, "compute": 9}
     assert len(many.servers) == 450
     assert {len(server.nics) for server in many.servers.values()} == {1}
 
@@ -260,6 +264,28 @@ def test_without_neutron_the_rest_is_read(cloud: FakeCloud) -> None:
     assert (nic.mac, nic.source, nic.declared.model) == ("fa:16:3e:61:69:10", None, "rtl8139")
     assert nic.location.xpath == f"servers/{found.servers['old'].uuid}/addresses/{nic.mac}"
     assert found.images[0].servers == 4
+
+
+def test_what_did_not_answer_is_an_error_and_no_missing_right(cloud: FakeCloud) -> None:
+    lists = (PORTS, "/compute/v2.1/os-hypervisors/detail", "/compute/v2.1/os-aggregates")
+    cloud.intercept = lambda asked: UNAVAILABLE if asked.path in lists else None
+    found = everything("admin")
+    assert [error.split(": 503")[0] for error in found.errors] == [
+        f"{path.split('/')[1]}: GET {cloud.url}{path}" for path in lists
+    ]
+    assert not [note for note in found.notes if "not shown" in note]
+
+
+@pytest.mark.parametrize("status", [403, 404, 410])
+def test_what_is_refused_is_no_error_but_a_missing_right(cloud: FakeCloud, status: int) -> None:
+    lists = ("/compute/v2.1/os-hypervisors/detail", "/compute/v2.1/os-aggregates")
+    cloud.intercept = lambda asked: reply(status, {}) if asked.path in lists else None
+    found = everything("admin")
+    assert found.errors == []
+    assert found.notes[1] == (
+        "not shown to this user, but to an admin: hypervisors (type, QEMU's version, "
+        "architecture); host aggregates"
+    )
 
 
 def test_neutron_that_fails_half_way_has_told_something(cloud: FakeCloud) -> None:

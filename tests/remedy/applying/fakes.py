@@ -328,7 +328,10 @@ class Stage:
 
     def order(self, mode: Mode = "next-boot", **given: Any) -> Order:
         """What is asked for."""
-        limits = Limits(given.pop("guest_deadline", 60.0), given.pop("force_off", False))
+        limits = Limits(
+            given.pop("guest_deadline", 60.0), given.pop("force_off", False),
+            given.pop("manage_seconds", 180.0),
+        )  # fmt: skip
         schedule = Schedule(**given)
         state = StateFolder(str(self.folder))
         return Order(mode, limits, schedule, self.deadline, state, self.reach)

@@ -9,13 +9,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from msgspec.structs import replace
 
-from tests.reports.plan.cloud_samples import ALPHA, ASKED, BETA, CLOUD, OFF, PLAN, WEB
+from tests.reports.plan.cloud_samples import ALPHA, ASKED, BETA, CLOUD, LEFT, OFF, PLAN, WEB
 from tests.reports.plan.plans import PLANS
 from tests.reports.plan.samples import PLAN as OF_HOSTS
 from vnicaudit.model.plan import Plan, Step
+from vnicaudit.reports.paint import Paint
 from vnicaudit.reports.plan.project_table import COLUMNS, projects_table
 from vnicaudit.reports.plan.project_text import MARK, project_text
 from vnicaudit.reports.plan.projects import projects, what_changes, what_happens
+from vnicaudit.reports.plan.text import render
+from vnicaudit.reports.writer import Options
 
 TEXT = f"""\
 {MARK}
@@ -61,6 +64,12 @@ of virtio-win first.
 
 * win-02 (`4c`): no driver
 """
+
+
+def named(step: Step, name: str) -> Step:
+    """A step whose project is called so."""
+    assert step.cloud is not None
+    return replace(step, cloud=replace(step.cloud, project_name=name))
 
 
 def test_every_project_that_has_a_server_in_it() -> None:
@@ -123,8 +132,33 @@ def test_the_table_of_all_projects() -> None:
         "zone": "nova", "running": "true", "macs": "fa:16:3e:00:00:01 fa:16:3e:00:00:02",
         "rules": "VNIC001", "changes": "hw_vif_model: rtl8139 → virtio", "state": "safe",
         "what_happens": what_happens(WEB), "why": "the guest drives virtio",
+        "project_name": "",
     }  # fmt: skip
     assert (left["why"], left["what_happens"]) == ("no driver", "")
+
+
+def test_what_a_project_is_called_comes_before_its_id() -> None:
+    plan = replace(PLAN, steps=(named(WEB, "web team"),), left=(replace(LEFT[0], project=BETA),))
+    alpha, beta = projects(plan)
+    assert (alpha.name, beta.name) == ("web team", "")
+    assert f"# Servers of project web team ({ALPHA})\n" in project_text(plan, alpha)
+    assert f"# Servers of project {BETA}\n" in project_text(plan, beta)
+    rows = list(csv.DictReader(io.StringIO(projects_table(plan))))
+    assert [(row["project"], row["project_name"]) for row in rows] == [
+        (ALPHA, "web team"), (BETA, ""),
+    ]  # fmt: skip
+
+
+def test_one_server_with_the_name_is_enough() -> None:
+    left = replace(LEFT[0], project_name="web team")
+    [alpha] = projects(replace(PLAN, steps=(WEB,), left=(left,)))
+    assert alpha.name == "web team"
+
+
+def test_the_plan_itself_has_both() -> None:
+    plan = replace(PLAN, steps=(named(WEB, "web team"),))
+    text = "".join(render(plan, Options(width=100), Paint(color=False)))
+    assert f"project web team ({ALPHA})" in " ".join(text.split())
 
 
 def test_a_name_is_no_formula() -> None:

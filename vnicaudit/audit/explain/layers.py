@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from vnicaudit.audit.explain.openstack import nova_layers, without_definition
+from vnicaudit.audit.explain.openstack import nova_layers, placed, without_definition
 from vnicaudit.model.domain import Domain, StagedNic
 from vnicaudit.model.effective import Effective
 from vnicaudit.model.host import HostConfig
@@ -46,7 +46,7 @@ def layers(domain: Domain, nic: Nic, host: HostConfig, effective: Effective) -> 
     if domain.declared.form not in ("manifest", "server") and nic.declared.type == "network":
         yield _network(nic)
     yield _qemu(domain, nic, effective)
-    yield _host(host)
+    yield _host(domain, host)
 
 
 def _definition(domain: Domain, nic: Nic, effective: Effective) -> Layer:
@@ -133,8 +133,8 @@ def _not_seen(domain: Domain) -> str:
     return "no process or log of it was read; /proc of the hypervisor would tell"
 
 
-def _host(host: HostConfig) -> Layer:
-    facts = []
+def _host(domain: Domain, host: HostConfig) -> Layer:
+    facts = list(placed(domain))
     for field in msgspec.structs.fields(HostConfig):
         value = getattr(host, field.name)
         if field.name in ("assumed", "vhost_paths", "vdpa_drivers") or value is None:

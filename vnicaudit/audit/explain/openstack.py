@@ -66,6 +66,19 @@ def without_definition(domain: Domain) -> Layer:
     return Layer("libvirt definition", missing=missing)
 
 
+def placed(domain: Domain) -> Iterator[LayerFact]:
+    """Where in its cloud the host of a server is, as far as this user is shown it; nothing of one
+    that is no server's."""
+    server = domain.cloud
+    if server is None:
+        return
+    if server.zone:
+        yield LayerFact("availability_zone", server.zone)
+    for aggregate in server.aggregates:
+        said = ", ".join(f"{key}={value}" for key, value in aggregate.metadata)
+        yield LayerFact("aggregate", aggregate.name, note=said)
+
+
 class _Told:
     """One NIC of one server. ``alone``: only its cloud was read, so what wins is here."""
 
@@ -102,7 +115,8 @@ class _Told:
 
     def node(self) -> Layer:
         """nova.conf of its host."""
-        host = None if self._domain.cloud is None else self._domain.cloud.host
+        who = self._domain.cloud
+        host = None if who is None else who.host
         name = f"nova.conf of {host}" if host else "nova.conf of its host"
         node = self._server.node
         if node is not None:
@@ -114,7 +128,7 @@ class _Told:
             f"give nova.conf of {host} as a target, with [DEFAULT] host in it or in a folder "
             "called so"
         )
-        return Layer(name, missing=missing)
+        return Layer(name, missing=(who and who.unjoined) or missing)
 
     def kept(self) -> Layer:
         """What Nova keeps of its image since the server was made."""

@@ -15,7 +15,8 @@ from vnicaudit.model.description import Description
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.host import Host, HostConfig
 from vnicaudit.model.nic import Nic
-from vnicaudit.model.report import Audited, Explanation
+from vnicaudit.model.report import Audited, Explanation, ServerName
+from vnicaudit.model.server import ServerRef
 from vnicaudit.model.site import Node
 
 
@@ -24,7 +25,7 @@ class ExplainWork:
 
     ``wanted`` is a MAC address or an index; ``domain`` a name or UUID (of a server also what Nova
     calls it), or None for any.
-    ``found`` fills up while the targets are read.
+    ``found`` fills up while the targets are read; ``bare`` says which of that name have no NICs.
     """
 
     products: type[Audited] | type[Domain] = Audited
@@ -38,6 +39,7 @@ class ExplainWork:
         self._wanted = {wanted, wanted.lower().replace("-", ":")}
         self._domain = domain
         self.found: list[Explanation] = []
+        self.bare: list[str] = []
 
     def domain(self, domain: Domain, host: HostConfig, target: str) -> Audited:
         """Explain the NICs of this domain that are wanted."""
@@ -45,6 +47,8 @@ class ExplainWork:
             for nic in domain.nics:
                 if self._wanted & {nic.mac, str(nic.index), nic.target_dev}:
                     self.found.append(self._explained(domain, nic, host, target))
+            if self._domain is not None and not domain.nics:
+                self.bare.append(_bare(domain))
         return Audited(target, domain.name)
 
     def description(self, item: Description, target: str) -> None:
@@ -72,6 +76,7 @@ class ExplainWork:
         audited = self._judge.domain(domain, host, target)
         return Explanation(
             nic=row(domain, msgspec.structs.replace(nic, effective=effective)),
+            server=_server(domain.cloud),
             layers=tuple(layers(domain, nic, seen, effective)),
             findings=tuple(f for f in audited.findings if f.nic.index in (nic.index, None)),
             suppressed=tuple(
@@ -82,7 +87,21 @@ class ExplainWork:
         )
 
 
+def _server(ref: ServerRef | None) -> ServerName | None:
+    if ref is None:
+        return None
+    return ServerName(
+        ref.id, ref.name, ref.target, ref.project or None, ref.project_name or None, ref.host
+    )
+
+
 def _names(domain: Domain) -> tuple[str | None, ...]:
     server = domain.cloud
     names = (domain.name, domain.uuid)
     return names if server is None else (*names, server.name, server.instance_name)
+
+
+def _bare(domain: Domain) -> str:
+    if domain.declared.form == "server":
+        return f"the server {domain.name!r} ({domain.uuid}) has no NIC: no port is attached to it"
+    return f"the domain {domain.name!r} has no NIC"

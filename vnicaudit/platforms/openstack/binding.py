@@ -14,8 +14,9 @@ try:
     import yaml
     from keystoneauth1.access.access import AccessInfo
     from keystoneauth1.identity.base import BaseIdentityPlugin
+    from keystoneauth1.plugin import AUTH_INTERFACE
     from keystoneauth1.session import Session
-    from openstack.config import OpenStackConfig
+    from openstack.config import OpenStackConfig, loader
     from openstack.config.cloud_region import CloudRegion
     from openstack.exceptions import SDKException
 except ImportError as error:
@@ -26,6 +27,7 @@ for _name in ("keystoneauth", "keystoneauth1", "openstack"):
     logging.getLogger(_name).addHandler(logging.NullHandler())
 
 __all__ = [
+    "AUTH_INTERFACE",
     "AccessInfo",
     "BaseIdentityPlugin",
     "CloudRegion",
@@ -33,6 +35,7 @@ __all__ = [
     "SDKException",
     "Session",
     "keystone_errors",
+    "loader",
     "requests",
     "transport_errors",
     "yaml",

@@ -2,8 +2,9 @@
 more than reading.
 
 Sources: Nova 34.0.0, ``api/openstack/compute/servers.py`` (``os-stop``, ``os-start``, ``reboot``)
-and ``server_diagnostics.py``; Glance 33.0.0, ``api/v2/images.py`` (``_do_add`` sets a property
-whether it was set or not, ``_do_remove`` wants it to be there).
+and ``server_diagnostics.py`` (its 400: "Compute node is too old", since 16.0); Glance 33.0.0,
+``api/v2/images.py`` (``_do_add`` sets a property whether it was set or not, ``_do_remove`` wants it
+to be there).
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from urllib.parse import quote
 
 import msgspec
 
-from vnicaudit.errors import ActionError, TargetError
+from vnicaudit.errors import ActionError, GoneError, TargetError
 from vnicaudit.model.cloud_state import FlavorState, PortState, ServerState
 from vnicaudit.platforms.openstack import connect as entrance
 from vnicaudit.platforms.openstack import flavor_orders, states
@@ -30,8 +31,18 @@ _GONE = 404
 _PATCH = "application/openstack-images-v2.1-json-patch"
 _PROJECT = re.compile(r"/(AUTH_)?[0-9a-f]{32}$")
 _MOST_VOLUMES = 256
-_UNTOLD = (403, 404, 409, 501)
-"""Answers of ``diagnostics``: this user may not, it is gone, it is off, its driver has none."""
+_UNTOLD = (400, 403, 404, 409, 501)
+"""Answers of ``diagnostics``: its compute node is too old for these (in the middle of an upgrade),
+this user may not, it is gone, it is off, its driver has none."""
+_NO_VOLUME = (
+    "Cinder knows no volume {volume}, which Nova has attached to it (or this user may not see it): "
+    "once stopped, it might not be started again. Look at it with openstack volume show {volume}; "
+    "what is gone is detached by openstack server remove volume {server} {volume}"
+)
+_UNSEEN_VOLUME = (
+    "its volume {volume} cannot be looked at, so whether another server has it too is not known: "
+    "{why}"
+)
 
 
 def connect(name: str, *, deadline: float) -> Control:
@@ -75,7 +86,8 @@ class Control:
         return states.ports_of(self._orders.get("network", "/ports", query))
 
     def sent(self, server_id: str) -> dict[str, int] | None:
-        """MAC -> packets that its guest has sent; None where that is not told."""
+        """MAC -> packets that its guest has sent; None where that is not told. A change needs them
+        for nothing but the proof afterwards, so that one who is not told goes on without."""
         if self._highest < _COUNTED:
             return None
         path = f"/servers/{_id(server_id)}/diagnostics"
@@ -88,7 +100,8 @@ class Control:
 
     def shared_volumes(self, server_id: str) -> tuple[str, ...]:
         """Volumes of it that other servers have too. Raises ActionError where one cannot be looked
-        at."""
+        at: the server is not stopped then. One that Cinder does not know (404) keeps Nova from
+        starting it (``attachment_get`` in nova/virt/block_device.py, Nova 34.0.0)."""
         volumes = states.volumes_of(self._shown(server_id))
         if len(volumes) > _MOST_VOLUMES:
             raise ActionError(
@@ -96,8 +109,7 @@ class Control:
             )
         found = []
         for volume in volumes:
-            body = self._orders.get("block-storage", f"/volumes/{_id(volume)}")
-            if states.attached_to(body) - {server_id}:
+            if states.attached_to(self._volume(server_id, volume)) - {server_id}:
                 found.append(volume)
         return tuple(found)
 
@@ -172,8 +184,17 @@ class Control:
             return self._orders.get("compute", f"/servers/{_id(server_id)}", (), microversion)
         except AnswerError as error:
             if error.status == _GONE:
-                raise ActionError(f"there is no server {plain(server_id)} any more") from None
+                raise GoneError(f"there is no server {plain(server_id)} any more") from None
             raise
+
+    def _volume(self, server_id: str, volume: str) -> bytes:
+        try:
+            return self._orders.get("block-storage", f"/volumes/{_id(volume)}")
+        except AnswerError as error:
+            name = plain(volume)
+            if error.status == _GONE:
+                raise ActionError(_NO_VOLUME.format(volume=name, server=server_id)) from None
+            raise ActionError(_UNSEEN_VOLUME.format(volume=name, why=error)) from None
 
     def _act(self, server_id: str, body: dict[str, object]) -> None:
         self._orders.send("POST", "compute", f"/servers/{_id(server_id)}/action", body)

@@ -12,6 +12,7 @@ from vnicaudit.model.location import Location
 from vnicaudit.model.openstack import Flavor, Image
 from vnicaudit.model.report import ReadError
 from vnicaudit.model.server import NovaVersions, ServerConfig, ServerRef
+from vnicaudit.platforms.openstack.aggregates import Aggregates
 from vnicaudit.platforms.openstack.failures import plain
 from vnicaudit.platforms.openstack.flavors import Flavors, embedded
 from vnicaudit.platforms.openstack.groups import Groups
@@ -21,6 +22,7 @@ from vnicaudit.platforms.openstack.kept import image_state, kept_of
 from vnicaudit.platforms.openstack.nics import BARE_METAL, Wanted, in_order, nics_of
 from vnicaudit.platforms.openstack.nodes import Node, Nodes
 from vnicaudit.platforms.openstack.ports import Port, Ports
+from vnicaudit.platforms.openstack.projects import Projects
 from vnicaudit.platforms.openstack.servers import RawServer
 
 _UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
@@ -47,6 +49,8 @@ class Around(msgspec.Struct):
     ports: Ports
     nodes: Nodes
     groups: Groups
+    aggregates: Aggregates
+    projects: Projects
     mtus: Mapping[str, int]
     admin: bool = False
     kinds: dict[DomainConfig, DomainConfig] = {}
@@ -143,6 +147,7 @@ def _reference(server: RawServer, around: Around) -> ServerRef:
         id=server.id.lower(),
         name=(server.name or server.id)[:_NAME],
         project=server.tenant_id or "",
+        project_name=around.projects.name(server.tenant_id),
         target=around.target,
         host=server.host,
         instance_name=server.instance_name,
@@ -155,6 +160,7 @@ def _reference(server: RawServer, around: Around) -> ServerRef:
         locked_reason=plain(server.locked_reason or ""),
         volumes=len(server.volumes),
         groups=around.groups.of(server.id),
+        aggregates=around.aggregates.of(server.host),
     )
 
 

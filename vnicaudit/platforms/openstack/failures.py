@@ -84,16 +84,25 @@ def login(error: Exception) -> str:
             "Keystone refuses this user: check user, password (or application credential), project "
             "and their domains"
         )
-    if isinstance(error, keystone_errors.MissingRequiredOptions):
-        names = ", ".join(sorted(option.dest for option in error.options))
-        return f"the configuration lacks {names}"
     if isinstance(error, keystone_errors.EndpointNotFound):
         return f"{plain(str(error))}: check region_name, interface and the catalogue"
-    if isinstance(error, keystone_errors.NoMatchingPlugin):
-        return f"{plain(str(error))}: check auth_type"
     if isinstance(error, keystone_errors.HttpError):
         return f"{error.http_status}: {plain(error.message or '')}".rstrip(": ")
     return transport(error)
+
+
+def configured(error: Exception) -> str:
+    """What is wrong with the configuration of a cloud."""
+    if isinstance(error, keystone_errors.MissingRequiredOptions):
+        names = ", ".join(sorted(option.dest for option in error.options))
+        return f"the configuration lacks {names}"
+    if isinstance(error, keystone_errors.NoMatchingPlugin):
+        return (
+            f"auth_type {plain(error.name)!r} is not known to the keystoneauth installed here: "
+            "correct auth_type in clouds.yaml (or OS_AUTH_TYPE; password and "
+            "v3applicationcredential are usual), or install the package that brings it"
+        )
+    return plain(_USER.sub("//", str(error))) or type(error).__name__
 
 
 def place(url: str) -> str:

@@ -1,5 +1,4 @@
-"""``GET /os-hypervisors/detail``: what runs servers; and ``GET /v2.0/networks``: what they may
-send.
+"""``GET /os-hypervisors/detail``: what runs servers.
 
 Source of the fields: Nova 34.0.0, ``api/openstack/compute/hypervisors.py``. ``hypervisor_type`` is
 what libvirt's ``getType`` says, QEMU for KVM as well; ``hypervisor_version`` is QEMU's there
@@ -17,17 +16,12 @@ from vnicaudit.model.report import ReadError
 from vnicaudit.model.version import Version
 from vnicaudit.platforms.openstack.calls import CallError, Calls
 from vnicaudit.platforms.openstack.pages import Listing, pages, read_error
+from vnicaudit.platforms.openstack.refusals import REFUSED
 from vnicaudit.platforms.openstack.versions import Asked, shown
 
 _NODES = 100
 """A page: each comes with all features of its CPU."""
-_NETWORKS = 1000
-_FORBIDDEN = (403, 404)
 _MOST_VERSION = 1_000_000_000
-
-_MTUS = Listing(
-    "network", "/networks", "networks", _NETWORKS, (("fields", "id"), ("fields", "mtu"))
-)
 
 
 class Node(NamedTuple):
@@ -40,11 +34,11 @@ class Node(NamedTuple):
 
 
 class Nodes:
-    """Hypervisors by host and name. ``seen`` False: this user may not see them, or they could not
-    be read (then there are ``errors``)."""
+    """Hypervisors by host and name. ``seen`` False: this user may not see them; None: they could
+    not be read, and ``errors`` say why."""
 
     def __init__(self) -> None:
-        self.seen = False
+        self.seen: bool | None = None
         self.errors: list[ReadError] = []
         self._of: dict[tuple[str, str], Node] = {}
 
@@ -79,11 +73,6 @@ class RawNode(msgspec.Struct):
     cpu_info: _Cpu | str | None = None
 
 
-class _Network(msgspec.Struct):
-    id: str
-    mtu: int | None = None
-
-
 def read_nodes(calls: Calls, asked: Asked) -> Nodes:
     """All hypervisors, where this user may see them."""
     found = Nodes()
@@ -99,27 +88,10 @@ def read_nodes(calls: Calls, asked: Asked) -> Nodes:
                 found.add(raw)
         found.seen = True
     except CallError as error:
-        if error.status not in _FORBIDDEN:
+        if error.status in REFUSED:
+            found.seen = False
+        else:
             found.errors.append(read_error(error))
-    except TargetError as error:
-        found.errors.append(read_error(error))
-    return found
-
-
-class Mtus(NamedTuple):
-    """The MTU of each network by its id."""
-
-    of: dict[str, int]
-    errors: list[ReadError]
-
-
-def read_mtus(calls: Calls) -> Mtus:
-    """Those of the networks this user may see."""
-    found = Mtus({}, [])
-    try:
-        for page in pages(calls, _MTUS, msgspec.json.Decoder(_Network)):
-            found.errors.extend(page.errors)
-            found.of.update((each.id, each.mtu) for each in page.items if each.mtu)
     except TargetError as error:
         found.errors.append(read_error(error))
     return found

@@ -6,25 +6,30 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from vnicaudit.model.nova_releases import IMAGE_PROPERTY
 from vnicaudit.model.server import NovaVersions
 from vnicaudit.platforms.openstack.libosinfo import Models
 
 _SAYS_KEPT = 31
-_IMAGE_PROPERTY = 25
-"""``nova-manage image_property``: Nova 25.0."""
 
 
 class Seen(NamedTuple):
-    """What came of the lists. None: not asked, or nothing there to tell by."""
+    """What came of the lists. None: not asked, not answered (that is an error of its own), or
+    nothing there to tell by."""
 
     nova: NovaVersions
     kept: bool
     """Nova says what it keeps."""
     all_projects: bool | None
     hosts: bool | None
-    nodes: bool
+    nodes: bool | None
+    aggregates: bool | None
     bindings: bool | None
     project: str = ""
+    unnamed: int = 0
+    """Projects whose servers are shown, and whose names are not known."""
+    names: str = ""
+    """Why Keystone did not tell them; empty: it did not list them."""
     osinfo: Models | None = None
     """What told about ``os_distro``; None: no image has one."""
 
@@ -42,6 +47,10 @@ def _notes(seen: Seen) -> Iterator[str]:
         tenant = seen.all_projects is False
         whom = f"a tenant of project {seen.project!r}" if tenant else "this user"
         yield f"not shown to {whom}, but to an admin: {'; '.join(hidden)}"
+    if seen.unnamed:
+        many = "1 project is" if seen.unnamed == 1 else f"{seen.unnamed:,} projects are"
+        why = seen.names or "it does not list them to this user, or they were deleted"
+        yield f"{many} shown by id: Keystone did not tell the name ({why})"
     if seen.osinfo is not None:
         of = "of this machine" if seen.osinfo.installed else "that comes with vnicaudit"
         yield (
@@ -69,7 +78,7 @@ def _not_kept(nova: NovaVersions) -> str:
         "this Nova does not say which image properties it keeps for a server (2.98 does, Nova "
         f"{_SAYS_KEPT}): they are those of the image where it was not changed since, else not known"
     )
-    if nova.newest is not None and nova.newest < _IMAGE_PROPERTY:
+    if nova.newest is not None and nova.newest < IMAGE_PROPERTY:
         return text
     return f"{text}; what nova-manage image_property set has changed is not seen"
 
@@ -79,7 +88,9 @@ def _hidden(seen: Seen) -> Iterator[str]:
         yield "servers of other projects, and images that only they see"
     if seen.hosts is False:
         yield "the host of a server and its name in libvirt"
-    if not seen.nodes:
+    if seen.nodes is False:
         yield "hypervisors (type, QEMU's version, architecture)"
+    if seen.aggregates is False:
+        yield "host aggregates"
     if seen.bindings is False:
         yield "how ports are bound (binding:vif_type)"

@@ -1,7 +1,8 @@
 """Lists that come in pages, followed by their markers.
 
 A service says where the next page is as a URL: Nova and Neutron in ``<name>_links``, Glance in
-``next``. The host in it is often wrong behind a proxy, so only its marker is taken.
+``next``, Keystone in ``links``. The host in it is often wrong behind a proxy, so only its marker is
+taken.
 """
 
 from __future__ import annotations
@@ -47,6 +48,10 @@ class Page(msgspec.Struct, Generic[T]):
 class _Link(msgspec.Struct):
     rel: str = ""
     href: str = ""
+
+
+class _Links(msgspec.Struct):
+    next: str | None = None
 
 
 class _Named(msgspec.Struct):
@@ -140,6 +145,8 @@ def _next(page: dict[str, msgspec.Raw], key: str) -> str | None:
         return next((link.href for link in found if link.rel == "next"), None)
     if (following := page.get("next")) is not None:
         return msgspec.json.decode(following, type=str | None)
+    if (links := page.get("links")) is not None:
+        return msgspec.json.decode(links, type=_Links).next
     return None
 
 

@@ -7,12 +7,13 @@ other ``binding:`` (Neutron 29.0.0, ``conf/policies/port.py``).
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 
 import msgspec
 
 from vnicaudit.errors import TargetError
 from vnicaudit.model.report import ReadError
-from vnicaudit.model.server import PortBinding
+from vnicaudit.model.server import PortBinding, ProviderNetwork
 from vnicaudit.platforms.openstack.calls import Calls
 from vnicaudit.platforms.openstack.pages import Listing, pages, read_error
 
@@ -70,14 +71,21 @@ class Port(msgspec.Struct, frozen=True, gc=False):
 
 class Ports:
     """Ports by their server. ``complete`` False: not all are here, ``errors`` say why.
-    ``bindings`` True: Neutron tells how they are bound."""
+    ``bindings`` True: Neutron tells how they are bound. ``networks`` are by their ids."""
 
-    def __init__(self) -> None:
+    def __init__(self, networks: Mapping[str, ProviderNetwork] | None = None) -> None:
+        self._networks = networks or {}
         self.complete = False
         self.bindings = False
         self.errors: list[ReadError] = []
         self._of: dict[str, list[Port]] = {}
         self._bounds: dict[Bound, Bound] = {}
+
+    @property
+    def tells(self) -> bool | None:
+        """Whether Neutron tells how ports are bound; None: what was read of them has none that is,
+        and not all were read."""
+        return True if self.bindings else False if self.complete else None
 
     def take(self, server: str) -> list[Port]:
         """Those of one server, in Neutron's order; not kept any longer."""
@@ -88,7 +96,7 @@ class Ports:
         if not raw.device_id or not (raw.device_owner or "").startswith(_OWNER):
             return
         self.bindings = self.bindings or bool(raw.vif_type)
-        bound = _bound(raw)
+        bound = _bound(raw, self._networks.get(raw.network or ""))
         port = Port(
             raw.id,
             raw.mac.lower() if raw.mac else None,
@@ -98,9 +106,9 @@ class Ports:
         self._of.setdefault(raw.device_id, []).append(port)
 
 
-def read_ports(calls: Calls) -> Ports:
+def read_ports(calls: Calls, networks: Mapping[str, ProviderNetwork]) -> Ports:
     """All ports this user may see. Where Neutron fails half-way they are those it gave by then."""
-    found = Ports()
+    found = Ports(networks)
     try:
         for page in pages(calls, _LISTING, msgspec.json.Decoder(RawPort)):
             found.errors += page.errors
@@ -112,7 +120,7 @@ def read_ports(calls: Calls) -> Ports:
     return found
 
 
-def _bound(raw: RawPort) -> Bound:
+def _bound(raw: RawPort, network: ProviderNetwork | None) -> Bound:
     details = raw.details or RawDetails()
     return Bound(
         PortBinding(
@@ -120,6 +128,7 @@ def _bound(raw: RawPort) -> Bound:
             vif_type=raw.vif_type or "",
             datapath=details.datapath_type or "",
             hybrid=details.ovs_hybrid_plug,
+            network=network,
         ),
         details.vhostuser_mode,
         bool(details.vhostuser_ovs_plug),

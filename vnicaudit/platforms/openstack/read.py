@@ -2,8 +2,9 @@
 
 Each service is asked in threads of its own, one page after the other. Servers come page by page,
 and no page is kept; what they are joined with is read before the first of them is handed out: ports
-(small records, let go with their server), images, flavors, networks and hypervisors. What one
-service does not give costs what it would have told, and is an error of its own.
+(small records, let go with their server), images, flavors, networks, hypervisors, host aggregates
+and what projects are called. What one service does not give costs what it would have told, and is
+an error of its own.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from vnicaudit.model.host import DEADLINE
 from vnicaudit.model.openstack import Flavor, Image
 from vnicaudit.model.report import ReadError
 from vnicaudit.model.server import NovaVersions
+from vnicaudit.platforms.openstack.aggregates import read_aggregates
 from vnicaudit.platforms.openstack.calls import Calls
 from vnicaudit.platforms.openstack.connect import connect
 from vnicaudit.platforms.openstack.domains import Around, domain_of
@@ -23,11 +25,13 @@ from vnicaudit.platforms.openstack.flavors import read_flavors
 from vnicaudit.platforms.openstack.groups import read_groups
 from vnicaudit.platforms.openstack.images import read_images
 from vnicaudit.platforms.openstack.libosinfo import Models, shipped
-from vnicaudit.platforms.openstack.nodes import Mtus, read_mtus, read_nodes
+from vnicaudit.platforms.openstack.networks import Networks, read_networks
+from vnicaudit.platforms.openstack.nodes import read_nodes
 from vnicaudit.platforms.openstack.notes import Seen, notes_of
 from vnicaudit.platforms.openstack.osinfo_db import installed
 from vnicaudit.platforms.openstack.pages import Page, read_error
 from vnicaudit.platforms.openstack.ports import Ports, read_ports
+from vnicaudit.platforms.openstack.projects import read_projects
 from vnicaudit.platforms.openstack.servers import RawServer, Servers
 from vnicaudit.platforms.openstack.uses import Uses
 from vnicaudit.platforms.openstack.versions import Asked, asked, releases
@@ -67,7 +71,7 @@ class CloudReading:
             yield from _servers(feed, around, uses)
         finally:
             feed.stop()
-        yield from uses.images(around.images, self._calls.cloud)
+        yield from uses.images(around.images, self._calls.cloud, around.projects)
         yield from uses.flavors(around.flavors, around.images)
         self._notes = notes_of(
             Seen(
@@ -76,8 +80,11 @@ class CloudReading:
                 servers.all_projects,
                 uses.hosts,
                 around.nodes.seen,
-                around.ports.bindings if uses.nics else None,
+                around.aggregates.seen,
+                around.ports.tells if uses.nics else None,
                 self._calls.cloud.project_name or self._calls.cloud.project,
+                len(uses.unnamed),
+                around.projects.reason,
                 systems.asked,
             )
         )
@@ -113,15 +120,18 @@ def _gathered(
 ) -> tuple[Around, list[ReadError]]:
     """What servers are joined with, and what of it could not be read."""
 
-    def network() -> tuple[Ports, Mtus]:
-        return read_ports(calls), read_mtus(calls)
+    def network() -> tuple[Ports, Networks]:
+        networks = read_networks(calls)
+        return read_ports(calls, networks.made_of), networks
 
     network_task = Task("network", network)
     images_task = Task("images", lambda: read_images(calls, systems))
     flavors_task = Task("flavors", lambda: read_flavors(calls, wanted))
     nodes_task = Task("hypervisors", lambda: read_nodes(calls, wanted))
     groups_task = Task("server groups", lambda: read_groups(calls, wanted))
-    ports, mtus = network_task.result()
+    aggregates_task = Task("aggregates", lambda: read_aggregates(calls))
+    projects_task = Task("projects", lambda: read_projects(calls))
+    ports, networks = network_task.result()
     around = Around(
         calls.cloud.target,
         nova,
@@ -130,10 +140,15 @@ def _gathered(
         ports,
         nodes_task.result(),
         groups_task.result(),
-        mtus.of,
+        aggregates_task.result(),
+        projects_task.result(),
+        networks.mtus,
         admin=calls.cloud.admin,
     )
-    lists = (ports, mtus, around.images, around.flavors, around.nodes, around.groups)
+    lists = (
+        ports, networks, around.images, around.flavors, around.nodes, around.groups,
+        around.aggregates,
+    )  # fmt: skip
     return around, [error for each in lists for error in each.errors]
 
 

@@ -12,17 +12,19 @@ from vnicaudit.model.openstack import Flavor, Image
 from vnicaudit.platforms.openstack.connect import Cloud
 from vnicaudit.platforms.openstack.flavors import Flavors
 from vnicaudit.platforms.openstack.images import Images
+from vnicaudit.platforms.openstack.projects import Projects
 
 
 class Uses:
     """``complete``: every server was counted. ``hosts``: whether a server came with its host; None
     where there is none to tell by (one that was never placed has no host for anybody). ``nics``:
-    there was one."""
+    there was one. ``unnamed``: ids of projects of servers whose names are not known."""
 
     def __init__(self) -> None:
         self.complete = False
         self.hosts: bool | None = None
         self.nics = False
+        self.unnamed: set[str] = set()
         self._images: Counter[str] = Counter()
         self._flavors: Counter[str] = Counter()
         self._together: defaultdict[str, set[str]] = defaultdict(set)
@@ -32,6 +34,8 @@ class Uses:
         self.nics = self.nics or bool(server.nics)
         if server.cloud is not None and (server.cloud.host or server.cloud.vm_state == "active"):
             self.hosts = self.hosts or server.cloud.host is not None
+        if server.cloud is not None and server.cloud.project and not server.cloud.project_name:
+            self.unnamed.add(server.cloud.project)
         kept = server.declared.server
         image = None if kept is None or kept.image is None else kept.image.id
         if image is not None:
@@ -41,7 +45,7 @@ class Uses:
             if image is not None:
                 self._together[flavor.id].add(image)
 
-    def images(self, images: Images, cloud: Cloud) -> Iterator[Image]:
+    def images(self, images: Images, cloud: Cloud, projects: Projects) -> Iterator[Image]:
         """Those of most servers first. A tenant is spared those of the community that no server
         here is made of."""
         shown = images.by_id.items()
@@ -53,7 +57,8 @@ class Uses:
             }.items()
         order = sorted(shown, key=lambda item: (-self._images[item[0]], item[1].name, item[0]))
         for key, image in order:
-            yield self._counted(image, key)
+            counted = self._counted(image, key)
+            yield replace(counted, owner_name=projects.name(image.owner))
 
     def flavors(self, flavors: Flavors, images: Images) -> Iterator[Flavor]:
         """In Nova's order, each with the images that its servers are made of."""

@@ -92,10 +92,17 @@ def now() -> str:
 
 def seconds_since(entry: Entry) -> float:
     """How long ago a line was written."""
-    then, at_present = (
-        datetime.fromisoformat(at.replace("Z", "+00:00")) for at in (entry.at, now())
-    )
-    return max(0.0, (at_present - then).total_seconds())  # clocks are set back
+    return _seconds(entry.at, now())
+
+
+def seconds_between(first: Entry, second: Entry) -> float:
+    """How long after a line another one was written."""
+    return _seconds(first.at, second.at)
+
+
+def _seconds(first: str, second: str) -> float:
+    then, later = (datetime.fromisoformat(at.replace("Z", "+00:00")) for at in (first, second))
+    return max(0.0, (later - then).total_seconds())  # clocks are set back
 
 
 def _entry(line: bytes, path: Path, number: int) -> Entry:

@@ -14,6 +14,7 @@ from vnicaudit.model.runs import Check, Outcome
 from vnicaudit.remedy.applying.journal import Entry, Journal
 from vnicaudit.remedy.applying.state import write_private
 from vnicaudit.remedy.applying.task import Task
+from vnicaudit.remedy.cloud import MANAGE_SECONDS
 from vnicaudit.remedy.digests import digest
 from vnicaudit.remedy.guest.agent import GuestAgent
 from vnicaudit.remedy.hypervisor import Hypervisor, Machine
@@ -24,10 +25,12 @@ _POLL = 0.2
 
 class Limits(msgspec.Struct, frozen=True):
     """``guest_deadline``: seconds a guest may take to shut down, and to come back.
-    ``force_off``: one that does not shut down is powered off."""
+    ``force_off``: one that does not shut down is powered off. ``manage_seconds``: how long a
+    nova-manage may take, and may still be at work where its end was not seen."""
 
     guest_deadline: float = 300.0
     force_off: bool = False
+    manage_seconds: float = MANAGE_SECONDS
 
 
 class Result(NamedTuple):

@@ -7,7 +7,7 @@ from datetime import datetime
 
 import msgspec
 
-from vnicaudit.errors import ActionError, RefusedError, SilentError
+from vnicaudit.errors import ActionError, GoneError, RefusedError, SilentError
 from vnicaudit.model.runs import RunRecord
 from vnicaudit.remedy.applying.apart import Apart
 from vnicaudit.remedy.applying.clouds.left import task_of
@@ -36,6 +36,7 @@ Preparing = Callable[[UnitSheet, Hosts], Prepared]
 
 
 _SO = "it is as planned already"
+_NOTHING = "nothing is left to do"
 
 
 class Ended(msgspec.Struct, frozen=True):
@@ -144,6 +145,8 @@ class Runner:
                 result = self._carried_out(unit, notes, undo)
         except SilentError:
             raise
+        except GoneError as error:
+            result = _noted(notes, Result("gone", f"{error}: {_NOTHING}"))
         except RefusedError as error:
             result = _noted(notes, Result("refused", str(error)))
         except ActionError as error:

@@ -18,6 +18,7 @@ T = TypeVar("T")
 _WINDOW = re.compile(r"(\d{1,2}):(\d{2})-(\d{1,2}):(\d{2})")
 _GOOD = ("applied", "already")
 _BAD = ("failed", "rolled-back")
+_UNTOUCHED = ("refused", "gone")
 _POLL = 0.5
 
 
@@ -65,7 +66,7 @@ class Schedule(msgspec.Struct, frozen=True):
 
     def next(self, left: Sequence[T], done: Sequence[Result]) -> Sequence[T]:
         """What of the rest is done now: one, until there are as many canaries that are well; then
-        a batch. What was refused is no canary: nothing was done to it."""
+        a batch. What was refused, or is gone, is no canary: it says nothing of others."""
         well = sum(result.outcome in _GOOD for result in done)
         return left[: 1 if well < self.canary else self.batch]
 
@@ -73,7 +74,7 @@ class Schedule(msgspec.Struct, frozen=True):
         """Why no more is begun; empty where it goes on. ``sources``: of images and flavors, which
         say nothing of guests: none of them is a canary."""
         bad = [result for result in (*sources, *done) if result.outcome in _BAD]
-        canaries = [result for result in done if result.outcome != "refused"][: self.canary]
+        canaries = [result for result in done if result.outcome not in _UNTOUCHED][: self.canary]
         if any(result.outcome not in _GOOD for result in canaries):
             return "a canary was not changed as planned"
         if len(bad) > self.max_failures:

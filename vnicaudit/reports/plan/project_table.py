@@ -14,7 +14,7 @@ from vnicaudit.reports.safe import csv_cell
 
 COLUMNS = (
     "cloud", "project", "server", "id", "host", "zone", "running", "macs", "rules", "changes",
-    "state", "what_happens", "why",
+    "state", "what_happens", "why", "project_name",
 )  # fmt: skip
 """``state``: safe, unsafe, blocked or left; ``why``: what stands in the way, or speaks for it."""
 
@@ -51,11 +51,12 @@ def _planned(step: Step) -> tuple[str, ...]:
         state_of(step),
         what_happens(step),
         "; ".join(step.blocked) or step.reason,
+        "" if part is None else part.project_name,
     )
 
 
 def _left(left: Left) -> tuple[str, ...]:
     return (
         left.target, left.project, left.nic.domain or "", left.nic.uuid or "", "", "", "", "",
-        " ".join(left.rules), "", "left", "", left.reason,
+        " ".join(left.rules), "", "left", "", left.reason, left.project_name,
     )  # fmt: skip

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from vnicaudit.model.plan import Left, Plan, Step
-from vnicaudit.reports.plan.projects import Project, what_changes, what_happens
+from vnicaudit.reports.plan.projects import Project, called, what_changes, what_happens
 from vnicaudit.reports.safe import markdown, markdown_code, safe
 from vnicaudit.reports.wording import count
 
@@ -32,7 +32,8 @@ def project_text(plan: Plan, project: Project) -> str:
 
 
 def _parts(plan: Plan, project: Project) -> Iterator[str]:
-    yield f"{MARK}\n\n# Servers of project {markdown(project.id or '(unknown)')}\n\n"
+    who = called(project.id, project.name) or "(unknown)"
+    yield f"{MARK}\n\n# Servers of project {markdown(who)}\n\n"
     steps, left = len(project.steps), len(project.left)
     stays = "it is" if left == 1 else "they are"
     said = f"{count(steps, 'change')} planned, {count(left, 'server')} left as {stays}"

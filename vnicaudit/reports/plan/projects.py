@@ -28,6 +28,13 @@ class Project(NamedTuple):
     id: str
     steps: tuple[Step, ...]
     left: tuple[Left, ...]
+    name: str = ""
+    """Empty: not known."""
+
+
+def called(project: str, name: str) -> str:
+    """``NAME (ID)``, as far as they are known."""
+    return f"{name} ({project})" if name and project else project
 
 
 def projects(plan: Plan) -> Iterator[Project]:
@@ -41,7 +48,12 @@ def projects(plan: Plan) -> Iterator[Project]:
         if left.object == "server":
             found.setdefault((left.target, left.project), ([], []))[1].append(left)
     for (target, project), (steps, lefts) in sorted(found.items(), key=lambda item: item[0]):
-        yield Project(target, project, tuple(steps), tuple(lefts))
+        yield Project(target, project, tuple(steps), tuple(lefts), _name(steps, lefts))
+
+
+def _name(steps: list[Step], lefts: list[Left]) -> str:
+    parts = (*(step.cloud for step in steps), *lefts)
+    return next((part.project_name for part in parts if part and part.project_name), "")
 
 
 def what_happens(step: Step) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from vnicaudit.model.finding import NicRef
 from vnicaudit.model.plan import CloudPart, Left, Plan, Step
 from vnicaudit.reports.paint import Paint
+from vnicaudit.reports.plan.projects import called
 from vnicaudit.reports.plan.step_text import StepText, state_of
 from vnicaudit.reports.safe import safe
 from vnicaudit.reports.wording import count, nic_label
@@ -21,12 +22,13 @@ _Key = tuple[str, "str | None", "str | None", "str | None"]
 
 def render(plan: Plan, options: Options, paint: Paint) -> Iterator[str]:
     """The plan in pieces that end with a line break. ``verbose`` adds what to put into the guest,
-    the reasons of safe changes, digests, and each NIC that was left out; ``quiet`` leaves the last
-    line away."""
+    the reasons of safe changes, digests, and each NIC that was left out; ``quiet`` leaves the
+    notes on the targets and the last line away."""
     text = _PlanText(plan, options, paint)
     yield from text.steps()
     yield from text.left()
-    yield from text.notes()
+    if not options.quiet:
+        yield from text.notes()
     yield from text.errors()
     if not options.quiet:
         yield text.closing()
@@ -181,7 +183,7 @@ def _in_cloud(step: Step, part: CloudPart) -> Iterator[str]:
     if part.object == "server":
         yield "running" if step.running else "off"
     if part.project:
-        yield f"project {part.project}"
+        yield f"project {called(part.project, part.project_name)}"
     if part.host:
         yield f"on {part.host}"
     if step.nic.uuid:

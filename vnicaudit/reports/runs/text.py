@@ -18,7 +18,7 @@ _STYLES = {
     "applied": "good", "already": "good", "done": "good", "ok": "good",
     "refused": "medium", "rolled-back": "medium", "unknown": "medium",
     "failed": "bad", "unfinished": "bad",
-    "not-reached": "quiet",
+    "gone": "quiet", "not-reached": "quiet",
 }  # fmt: skip
 _WORDS = {"file": "domain"}
 """What a kind of unit is counted as: a file holds a domain."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -31,7 +32,7 @@ from vnicaudit.remedy.history import in_doubt, runs
 
 LATER = 1000.0
 ERRORS: dict[str, Exception] = {"500": BROKEN, "409": CONFLICT, "silent": SILENT}
-API = ["server", "stop", "start", "hard_reboot", "ports", "sent"]
+API = ["server", "stop", "start", "hard_reboot", "ports", "sent", "volumes"]
 MANAGE = ["show", "set", "version"]
 ENDINGS = ["before", "between", "behind"]
 LOST = Said(255, "", "client_loop: send disconnect: Broken pipe")
@@ -166,7 +167,9 @@ def test_what_never_came_is_no_doubt_of_later_runs(cloud: Cloud) -> None:
     """It would be stopped for nothing."""
     cloud.world.faults["set"] = Fault(LOST, "before", None)
     _done, unit = cloud.apply()
-    assert unit.message.endswith("; nothing is changed")
+    assert re.search(
+        r"; nothing is changed; the server was off for it, \d+ s from stop to start$", unit.message
+    )
     assert in_doubt(StateFolder(str(cloud.world.folder))) == frozenset()
 
 
@@ -208,6 +211,22 @@ def test_a_nova_manage_whose_end_was_not_seen_comes_late(cloud: Cloud, seconds: 
     world.faults.clear()
     cloud.rollback()
     cloud.check("rtl8139")
+
+
+@pytest.mark.parametrize("seconds", [5.0, 60.0, 180.0])
+def test_one_whose_end_was_not_seen_is_waited_out_for_as_long_as_one_may_take(
+    cloud: Cloud, seconds: float
+) -> None:
+    cloud.world.faults["set"] = Fault(LOST, "before", None)
+    began = cloud.world.clock.seconds
+    order = cloud.world.order("restart", manage_seconds=seconds)
+    (unit,) = cloud.world.apply((cloud.step,), order).run.steps
+    assert "; nothing is changed" in unit.message
+    took = cloud.world.clock.seconds - began
+    assert max(seconds, 15) <= took < seconds + 60
+    off = re.search(r"was off for it, (\d+) s", unit.message)
+    assert off is not None
+    assert int(off.group(1)) < min(seconds, 20) + 15
 
 
 @pytest.mark.parametrize("says_kept", [True, False])
@@ -374,7 +393,7 @@ def test_what_somebody_else_sets_while_it_is_off_stays(cloud: Cloud) -> None:
     assert unit.outcome == "failed"
     assert unit.message == (
         "somebody else changed it meanwhile: hw_vif_model is e1000, not rtl8139; it was left as it "
-        "is now"
+        "is now; the server was off for it, 7 s from stop to start"
     )
     assert "set" not in cloud.world.calls
     cloud.check("e1000")
@@ -422,6 +441,8 @@ def test_a_server_that_its_owner_stops_afterwards_stays_off(cloud: Cloud, way: s
         cloud.rollback()
     else:
         cloud.server.kept[MODEL] = "rtl8139"
+        assert cloud.apply()[1].outcome == "refused"
+        cloud.step = server_step(cloud.server)
         assert cloud.apply()[1].outcome == "applied"
     cloud.world.clock.sleep(LATER)
     assert cloud.server.model is None
@@ -469,6 +490,7 @@ def test_a_server_that_was_off_and_that_its_owner_starts_is_not_stopped(
     cloud: Cloud, look: int
 ) -> None:
     cloud.server.vm_state, cloud.server.running = "stopped", {}
+    cloud.step = server_step(cloud.server)
     looks = iter(range(1000))
     cloud.world.looks.append(
         lambda: cloud.server.boot() if next(looks) == look and not cloud.world.calls.count("set")

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from tests.remedy.applying.clouds.fakes import (
     MODEL,
     CloudWorld,
+    Fault,
     flavor_step,
     image_step,
     server_step,
@@ -23,8 +24,11 @@ from vnicaudit.remedy.applying.engine import ALREADY, look
 MULTIQUEUE = "hw_vif_multiqueue_enabled"
 
 
-def refused(world: CloudWorld, step: Step, mode: Mode = "restart") -> str:
-    """Why it is; neither a run nor a look changes anything."""
+def refused(world: CloudWorld, step: Step, mode: Mode = "restart", *, again: bool = False) -> str:
+    """Why it is; neither a run nor a look changes anything. ``again``: something was changed
+    before."""
+    if again:
+        world.calls.clear()
     before = [(one.vm_state, dict(one.kept)) for one in world.servers]
     ((_name, reason),) = look((step,), b"plan", world.order(mode))
     (unit,) = world.apply((step,), world.order(mode)).run.steps
@@ -265,10 +269,86 @@ def test_a_flavor_is_copied_once_and_goes_when_nobody_has_it(world: CloudWorld) 
     assert list(world.flavors) == ["m1"]
 
 
-def test_a_server_that_is_gone(world: CloudWorld, monkeypatch: pytest.MonkeyPatch) -> None:
-    def gone(_id: str) -> object:
-        raise ActionError("there is no server 1 any more")
+@pytest.mark.parametrize(
+    ("planned", "now", "words"),
+    [
+        ("active", "stopped", "it ran then, and is SHUTOFF now: somebody stopped it"),
+        ("active", "shelved_offloaded", "it ran then, and is SHELVED_OFFLOADED now"),
+        ("stopped", "active", "it was off then, and runs now, so it would have to be stopped"),
+    ],
+)
+def test_one_that_was_stopped_or_started_since_the_plan(
+    world: CloudWorld, planned: str, now: str, words: str
+) -> None:
+    """A restart was reviewed, or none."""
+    (server,) = world.servers
+    server.vm_state, server.image = planned, now != "shelved_offloaded"
+    step = server_step(server)
+    server.vm_state = now
+    reason = refused(world, step)
+    assert reason.startswith(f"it changed since the plan was made: {words}")
+    assert "make a new plan" in reason
 
-    monkeypatch.setattr(world, "server", gone)
-    unit = applied(world, server_step(world.servers[0]))
-    assert (unit.outcome, unit.message) == ("failed", "there is no server 1 any more")
+
+def test_one_that_was_changed_and_started_since_the_plan_needs_nothing(world: CloudWorld) -> None:
+    (server,) = world.servers
+    step = server_step(server)
+    server.kept[MODEL] = "virtio"
+    server.boot()
+    assert applied(world, step).outcome == "already"
+
+
+def test_one_that_has_it_and_is_off_is_no_success(world: CloudWorld) -> None:
+    """Another run may be in the middle of it: nothing proves that it comes up."""
+    (server,) = world.servers
+    server.boot()
+    step = server_step(server)
+    server.vm_state, server.kept[MODEL] = "stopped", "virtio"
+    assert "it ran then, and is SHUTOFF now" in refused(world, step)
+
+
+@pytest.mark.parametrize("planned", ["stopped", "shelved"])
+def test_one_that_was_off_in_another_way_is_as_planned(world: CloudWorld, planned: str) -> None:
+    (server,) = world.servers
+    server.vm_state, server.image = planned, False
+    step = server_step(server)
+    server.vm_state = "stopped" if planned == "shelved" else "shelved"
+    assert applied(world, step).outcome == "applied"
+
+
+def test_another_host_is_no_reason(world: CloudWorld, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It was migrated: what is kept went there with it."""
+    (server,) = world.servers
+    server.boot()
+    step, real = server_step(server, host="cmp1"), world.server
+    monkeypatch.setattr(world, "server", lambda id: replace(real(id), host="cmp2"))
+    assert applied(world, step).outcome == "applied"
+
+
+@pytest.mark.parametrize("status", ["", "SOFT_DELETED", "DELETED"])
+def test_a_server_that_is_gone(
+    world: CloudWorld, monkeypatch: pytest.MonkeyPatch, status: str
+) -> None:
+    (server,) = world.servers
+    server.boot()
+    step, real = server_step(server), world.server
+    if status:
+        monkeypatch.setattr(world, "server", lambda id: replace(real(id), status=status))
+    server.deleted = not status
+    done = world.apply((step,), world.order("restart"))
+    (unit,) = done.run.steps
+    assert (unit.outcome, done.run.outcome, done.stopped) == ("gone", "done", "")
+    words = f"it is deleted ({status}; while it is not removed, openstack server restore"
+    assert unit.message.startswith(words if status else f"there is no server {server.id} any more")
+    assert unit.message.endswith(": nothing is left to do")
+    assert "stop" not in world.calls
+
+
+def test_volumes_that_cannot_be_looked_at(world: CloudWorld) -> None:
+    """It might not come up again. One that is off is not started, so it needs none."""
+    (server,) = world.servers
+    world.faults["volumes"] = Fault(ActionError("Cinder knows no volume 1"), "before", None)
+    assert applied(world, server_step(server)).outcome == "applied"
+    server.keep({MODEL: "rtl8139"})
+    server.boot()
+    assert refused(world, server_step(server), again=True) == "Cinder knows no volume 1"

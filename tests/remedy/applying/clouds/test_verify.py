@@ -7,7 +7,15 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from tests.remedy.applying.clouds.fakes import MODEL, CloudWorld, Server, server_step
+from tests.remedy.applying.clouds.fakes import (
+    CONFLICT,
+    MODEL,
+    SILENT,
+    CloudWorld,
+    Fault,
+    Server,
+    server_step,
+)
 from tests.remedy.applying.fakes import Machine, World, mac_of, uuid_of
 from vnicaudit.errors import ActionError, SilentError, TargetError
 from vnicaudit.model.runs import Check, UnitRun
@@ -198,8 +206,35 @@ def test_a_user_who_is_told_nothing(world: CloudWorld, server: Server) -> None:
     assert unit.outcome == "applied"
     assert check(unit, "device").detail.endswith("say where with --libvirt-of-host")
     assert check(unit, "traffic") == Check(
-        "traffic", "unknown", "Nova tells this user of no packets"
-    )
+        "traffic", "unknown",
+        "Nova tells of no packets: this user may not ask for diagnostics, or the compute node is "
+        "too old to give them",
+    )  # fmt: skip
+    assert server.model == "virtio"
+
+
+def test_an_answer_on_packets_that_is_lost_ends_the_run_and_not_the_check(
+    world: CloudWorld, server: Server
+) -> None:
+    """Whether its guest is there is not known: no success, and no reason to take it back."""
+    world.reach = Reach(world.manage)
+    world.faults["sent"] = Fault(SILENT, "before", 1, 2)
+    step = server_step(server)
+    done = world.apply((step,), world.order("restart"))
+    (unit,) = done.run.steps
+    assert done.stopped.startswith(str(SILENT))
+    assert (unit.outcome, unit.checks) == ("unfinished", ())
+    assert (server.model, world.calls.count("stop")) == ("virtio", 1)
+    (unit,) = world.apply((step,), world.order("restart")).run.steps
+    assert (unit.outcome, check(unit, "traffic").verdict) == ("applied", "ok")
+    assert world.calls.count("stop") == 1
+
+
+def test_packets_that_are_refused_are_unknown(world: CloudWorld, server: Server) -> None:
+    world.reach = Reach(world.manage)
+    world.faults["sent"] = Fault(CONFLICT, "before", None, 2)
+    unit = applied(world)
+    assert (unit.outcome, check(unit, "traffic").verdict) == ("applied", "unknown")
     assert server.model == "virtio"
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from tests.remedy.planning.cloud.clouds import ID, IMAGE, image, server, step, tenants
 from vnicaudit.model.plan import Step
 
@@ -49,6 +51,36 @@ def test_one_that_is_off_is_not_stopped() -> None:
     route = asked(status="SHUTOFF").route
     assert route[0] == MANAGE
     assert f"openstack server stop {ID}" not in route
+
+
+@pytest.mark.parametrize(
+    ("status", "first"),
+    [
+        ("PAUSED", f"openstack server unpause {ID}"),
+        ("SUSPENDED", f"openstack server resume {ID}"),
+        ("RESCUE", f"openstack server unrescue {ID}"),
+        ("SHELVED_OFFLOADED", f"openstack server unshelve {ID}"),
+        ("VERIFY_RESIZE", "Its resize or migration waits for a word: openstack server resize "
+         f"confirm {ID} (or revert)"),
+        ("ERROR", f"It is in error: openstack server show -c fault {ID} says why; put that right "
+         "first"),
+        ("SOFT_DELETED", f"It is deleted: openstack server restore {ID} brings it back"),
+        ("BUILD", "It is BUILD, in which Nova neither stops nor rebuilds it: wait until it is "
+         "ACTIVE"),
+        ("", "It is in an unknown state, in which Nova neither stops nor rebuilds it: wait until "
+         "it is ACTIVE"),
+    ],
+)  # fmt: skip
+def test_one_that_nova_would_not_stop_is_brought_back_first(status: str, first: str) -> None:
+    """It answers 409 otherwise, to a rebuild too."""
+    route = asked(status=status).route
+    assert route[:3] == (first, f"openstack server stop {ID}", MANAGE)
+    assert route.count(first) == 1
+
+
+def test_one_that_is_shelved_with_a_volume_is_off() -> None:
+    shelved = asked(status="SHELVED", config={"image": None, "image_state": "volume"})
+    assert shelved.route[0] == MANAGE
 
 
 def test_the_image_of_somebody_else_is_for_its_owner() -> None:

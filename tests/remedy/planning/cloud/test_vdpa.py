@@ -27,9 +27,10 @@ from tests.remedy.planning.cloud.clouds import (
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.finding import Change, NicRef
 from vnicaudit.model.plan import CloudPart, Left
-from vnicaudit.model.server import NodeFacts, NovaVersions, PortBinding
+from vnicaudit.model.server import NovaVersions, PortBinding
 from vnicaudit.model.version import Version
-from vnicaudit.remedy.planning.cloud.vdpa import Prerequisite, prerequisites
+from vnicaudit.remedy.planning.cloud.prerequisite import Prerequisite
+from vnicaudit.remedy.planning.cloud.vdpa import lost, prerequisites
 from vnicaudit.remedy.planning.options import PlanOptions
 
 VDPA = PlanOptions(to="vdpa", macs=(MAC,))
@@ -70,19 +71,30 @@ def test_it_is_a_plan_for_an_operator_to_carry_out() -> None:
         f"openstack server start {ID}",
         "On cmp1 virsh dumpxml instance-0000002a has <interface type='vdpa'> then. The way back is "
         "the same with --vnic-type normal.",
+        "Where Nova made the old port, it deletes it with remove port: port delete then finds "
+        "none.",
         "A floating IP, and whatever else was bound to the old port, is bound to the new one by "
         "hand. Go on with the next port when this one is well.",
     )
 
 
 def test_each_prerequisite_is_ok_missing_or_unknown() -> None:
-    verdicts = [one.verdict for one in prerequisites(virtio(), port("virtio"))]
-    assert verdicts == [
-        "ok", "ok", "unknown", "ok", "unknown", "unknown", "unknown", "unknown", "unknown", "ok",
+    found = [(one.verdict, one.text) for one in prerequisites(virtio(), port("virtio"))]
+    assert [verdict for verdict, _text in found] == [
+        "ok", "ok", "ok", "unknown", "unknown", "unknown", "unknown", "unknown", "unknown",
+        "unknown", "unknown", "ok",
     ]  # fmt: skip
+    assert ("unknown", "whether Linux of cmp1 is 5.7 or later: uname -r there") in found
+    assert found[9] == (
+        "unknown",
+        "whether a vDPA device is free on cmp1, made on a virtual function of a card on this "
+        "network (Nova makes none): vdpa dev show there, and openstack port show -c network_id "
+        f"{PORT}, then openstack network show -c provider:network_type -c "
+        "provider:physical_network",
+    )
     notes = step(virtio(), options=VDPA).notes
     assert notes[0] == "ok: the port is an ordinary one (vnic_type normal)"
-    assert notes[2] == (
+    assert notes[3] == (
         "unknown: whether Open vSwitch of cmp1 leaves the packets to the card: ovs-vsctl get "
         "Open_vSwitch . other_config:hw-offload"
     )
@@ -104,6 +116,11 @@ def test_what_is_missing_blocks_it() -> None:
         (replace(OVS, vnic_type="direct"), "ordinary ones", "missing", "vnic_type direct"),
         (PortBinding("normal"), "connected", "unknown", "an administrator is told"),
         (replace(OVS, datapath="netdev"), "userspace", "missing", "(netdev)"),
+        (PortBinding("normal", "vhostuser"), "userspace", "missing", "offloaded to a card"),
+        (PortBinding("normal", "unbound"), "unbound", "unknown", "when the server has a host"),
+        (PortBinding("normal", "binding_failed"), "bound", "missing", "Neutron could not bind it"),
+        (PortBinding("normal", "macvtap"), "bound as", "missing", "bound as macvtap"),
+        (OVS, "OVN binds", "ok", "vnic_type_prohibit_list does not name it"),
         (replace(OVS, hybrid=True), "iptables_hybrid", "missing", "which a vDPA port goes around"),
         (OVS, "OVN binds", "ok", "both take vnic_type vdpa"),
     ],
@@ -126,6 +143,14 @@ def test_the_port_and_its_switch(binding: PortBinding, word: str, verdict: str, 
             "servers with one",
         ),
         (
+            NovaVersions("2.95", 27, 27),
+            "unknown",
+            "whether every nova-compute is 26.0 or later, as the API is: while one is older, a "
+            "server with such a port is refused suspend, live migration, attach and detach: "
+            "nova-compute --version on the nodes",
+        ),
+        (NovaVersions("2.95", 28, 28), "ok", "Nova is 28 or later (26.0 attaches such a port)"),
+        (
             None,
             "unknown",
             "whether Nova is 26.0 or later: nova-manage --version on a controller",
@@ -133,7 +158,8 @@ def test_the_port_and_its_switch(binding: PortBinding, word: str, verdict: str, 
     ],
 )
 def test_which_nova(nova: NovaVersions | None, verdict: str, says: str) -> None:
-    assert checked(virtio(config={"nova": nova}), "Nova ") == (verdict, says)
+    _port, _switch, found, *_node = prerequisites(virtio(config={"nova": nova}), port("virtio"))
+    assert found == (verdict, says)
 
 
 def test_the_hypervisor() -> None:
@@ -141,16 +167,6 @@ def test_the_hypervisor() -> None:
     assert checked(new, "libvirt") == ("ok", "libvirt is 9.0.0 (6.9.0 or later)")
     old = replace(virtio(), qemu_version=Version(4, 2))
     assert checked(old, "QEMU") == ("missing", "QEMU 5.1.0: cmp1 has 4.2.0")
-
-
-def test_the_nodes_devices() -> None:
-    spec = '[{"vendor_id": "15b3", "product_id": "101e"}]'
-    told = {"node": NodeFacts("cmp1/nova.conf", (("device_spec", spec),))}
-    assert checked(virtio(config=told), "device_spec") == (
-        "ok", "[pci] device_spec is set in cmp1/nova.conf; it must name the card's functions",
-    )  # fmt: skip
-    untold = {"node": NodeFacts("cmp1/nova.conf", (("virt_type", "kvm"),))}
-    assert checked(virtio(config=untold), "device_spec").verdict == "unknown"
 
 
 @pytest.mark.parametrize(
@@ -166,9 +182,23 @@ def test_the_guests_driver(readiness: str, verdict: str) -> None:
 
 def test_what_such_a_port_does_not_have() -> None:
     limited = {"flavor": flavor({"quota:vif_outbound_average": "1000"})}
-    assert step(virtio(config=limited), options=VDPA).notes[-1] == (
-        "The bandwidth limits of its flavor (quota:vif_…) do not hold for a vDPA port."
+    assert step(virtio(config=limited), options=VDPA).notes[-5:] == (
+        "Nova writes neither queues nor ring sizes for a vDPA port: it has one queue pair and "
+        "QEMU's rings of 256.",
+        "libvirt sets no MTU on it: the guest is told by DHCP, and the device has its own.",
+        "A live migration unplugs such a NIC and plugs another one in (Nova 26.0): the guest is "
+        "without it for that time.",
+        "A move of the server takes another node with such a device, which the scheduler finds "
+        "with PciPassthroughFilter only: [filter_scheduler] enabled_filters does not have it by "
+        "default.",
+        "The bandwidth limits of its flavor (quota:vif_…) do not hold for a vDPA port.",
     )
+
+
+def test_the_model_that_nova_keeps_does_not_count() -> None:
+    said = "hw_vif_model = e1000, which Nova keeps, does not count for it: libvirt makes it virtio."
+    assert said in tuple(lost(server(port("e1000"))))
+    assert not any("hw_vif_model" in text for text in lost(virtio()))
 
 
 def test_what_is_on_vdpa_already_is_left() -> None:

@@ -25,14 +25,13 @@ from vnicaudit.remedy.applying.clouds.sets import (
 from vnicaudit.remedy.applying.clouds.task import Properties
 from vnicaudit.remedy.applying.journal import seconds_since
 from vnicaudit.remedy.applying.means import wait_until
-from vnicaudit.remedy.cloud import MANAGE_SECONDS
 
 _FLAGS = ("hw_vif_multiqueue_enabled", "hw_virtio_packed_ring")
 _MODEL = "hw_vif_model"
 _LANDS_SECONDS = 20.0
 """How long a guest that is off waits for a nova-manage whose end was not seen: it has set what it
-was to set in four, on a controller that is not busy. Up to MANAGE_SECONDS are waited out when the
-guest runs again."""
+was to set in four, on a controller that is not busy. The rest of ``Limits.manage_seconds`` is
+waited out when the guest runs again."""
 _WATCH_SECONDS = 15.0
 _TRIES = 2
 """How often a set may end in doubt."""
@@ -115,7 +114,7 @@ def settle(means: CloudMeans) -> None:
     if not found:
         return
     wanted: Properties = found[-1].data["properties"]
-    left = _LANDS_SECONDS - seconds_since(found[-1])
+    left = min(_LANDS_SECONDS, means.limits.manage_seconds) - seconds_since(found[-1])
     wait_until(lambda: not differing(read(means), wanted), left, POLL)
 
 
@@ -129,7 +128,7 @@ def came_late(means: CloudMeans) -> str:
     if not found:
         return ""
     means.tell("waiting for a nova-manage whose end was not seen")
-    left = MANAGE_SECONDS - seconds_since(found[-1])
+    left = means.limits.manage_seconds - seconds_since(found[-1])
     wait_until(lambda: bool(differing(read(means), back)), left, _WATCH_SECONDS)
     late = differing(read(means), back)
     return f"a nova-manage whose end was not seen came late: {late}" if late else ""

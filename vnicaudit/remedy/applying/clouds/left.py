@@ -1,4 +1,4 @@
-"""Servers that a run stopped and has not started again."""
+"""Servers that a run stopped: for how long, and whether it has started them again."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import msgspec
 
 from vnicaudit.remedy.applying.clouds.task import CloudTask
-from vnicaudit.remedy.applying.journal import Entry
+from vnicaudit.remedy.applying.journal import Entry, seconds_between
 
 _POWER = ("stopping", "stopped", "starting", "started")
 
@@ -19,6 +19,22 @@ def task_of(entries: Sequence[Entry]) -> CloudTask | None:
         if entry.event == "begin" and "object" in entry.data.get("task", ()):
             return msgspec.convert(entry.data["task"], CloudTask)
     return None
+
+
+def seconds_away(entries: Sequence[Entry]) -> float:
+    """How long a server was off for this, stop by stop, and was seen to run again; 0: never. One
+    that was asked to stop and did not is not counted."""
+    total, began, off = 0.0, None, False
+    for entry in entries:
+        if entry.event == "stopping":
+            began = began or entry
+        elif entry.event in ("stopped", "starting"):
+            off = True
+        elif entry.event == "started":
+            if began is not None and off:
+                total += seconds_between(began, entry)
+            began, off = None, False
+    return total
 
 
 def may_be_off(entries: Sequence[Entry]) -> str:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import Literal, NamedTuple
 
-from vnicaudit.errors import SilentError
+from vnicaudit.errors import GoneError, SilentError
 from vnicaudit.model.cloud_state import ServerState
 from vnicaudit.remedy.applying.clouds.nodes import Nodes
 from vnicaudit.remedy.applying.clouds.nova_manage import Manage
@@ -26,6 +26,9 @@ _PHASES: dict[str, Phase] = {
     "active": "on", "stopped": "off", "shelved": "shelved", "shelved_offloaded": "shelved",
     "error": "error", "shutoff": "off",
 }  # fmt: skip
+
+_DELETED = ("SOFT_DELETED", "DELETED")
+"""Of ``status``: nova/api/openstack/common.py (Nova 34.0.0)."""
 
 
 class CloudMeans(NamedTuple):
@@ -47,14 +50,24 @@ def phase(state: ServerState) -> Phase:
     return _PHASES.get((state.vm_state or state.status).lower(), "other")
 
 
+def there(state: ServerState) -> ServerState:
+    """The same. Raises GoneError where it is deleted, and Nova will only remove it later
+    (``reclaim_instance_interval``)."""
+    if state.status in _DELETED:
+        raise GoneError(
+            f"it is deleted ({state.status}; while it is not removed, openstack server restore "
+            f"{state.id} brings it back)"
+        )
+    return state
+
+
 def look(means: CloudMeans) -> ServerState:
     """The server as it is now. A cloud that does not answer is asked again for as long as a guest
-    may be away: it may be restarted. Raises SilentError then, ActionError where there is no such
-    server any more."""
+    may be away: it may be restarted. Raises SilentError then, GoneError where it was deleted."""
     end = time.monotonic() + means.limits.guest_deadline
     while True:
         try:
-            return means.cloud.server(means.task.id)
+            return there(means.cloud.server(means.task.id))
         except SilentError:
             if time.monotonic() > end:
                 raise

@@ -14,9 +14,6 @@ from collections.abc import Mapping
 from vnicaudit.errors import ActionError, RefusedError
 from vnicaudit.remedy.cloud import NovaManage, Said
 
-FIRST = 25
-"""The release that has ``image_property``."""
-
 _SET = {
     1: "an unexpected error, which nova-manage.log on the controller tells",
     2: "it knows no such server: is it the controller of another cloud?",

@@ -21,6 +21,31 @@ _TRIES = 2
 """How often Nova may take a start on and fail: what it could not start twice it cannot start."""
 _LOCKED = "is locked"
 """``InstanceIsLocked`` in nova/exception.py."""
+_RAN = "ACTIVE"
+
+
+class StoppedError(ActionError):
+    """A server that ran when this began is off, and it was not this that stopped it."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "somebody else stopped it meanwhile, or another run is at work on it: nothing is "
+            "changed, and it is not started"
+        )
+
+
+def is_touched(means: CloudMeans) -> bool:
+    """Whether it is for this to have the server run: it has asked for it to be stopped, or an
+    earlier run left it off."""
+    stopped = means.notes.latest("stopping") is not None
+    return means.task.active and (stopped or means.task.state != _RAN)
+
+
+def check_ours(means: CloudMeans, state: ServerState) -> None:
+    """Raises StoppedError where somebody else stopped it since this began."""
+    off = phase(state) in ("off", "shelved")
+    if off and means.task.active and not is_touched(means):
+        raise StoppedError
 
 
 def settle(means: CloudMeans) -> ServerState:
@@ -36,8 +61,10 @@ def settle(means: CloudMeans) -> ServerState:
 def stop(means: CloudMeans) -> None:
     """Have it shut down: its guest is asked, and after Nova's own time (``shutdown_timeout``, 60 s
     unless nova.conf or the image says otherwise) it is powered off. Raises GuestError where it is
-    not off then, and for one that was off when this began: somebody started it since."""
+    not off then, and for one that was off when this began: somebody started it since; StoppedError
+    where somebody else stopped it."""
     state = follow(means, "off", still=0.0)
+    check_ours(means, state)
     if phase(state) in ("off", "shelved"):
         return
     if not means.task.active:

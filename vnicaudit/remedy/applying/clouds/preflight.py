@@ -15,25 +15,36 @@ from collections.abc import Iterator
 
 from vnicaudit.errors import RefusedError
 from vnicaudit.model.cloud_state import ServerState
+from vnicaudit.model.nova_releases import IMAGE_PROPERTY, LASTING
 from vnicaudit.model.plan import Mode
 from vnicaudit.remedy.applying.clouds.means import phase
-from vnicaudit.remedy.applying.clouds.nova_manage import FIRST, Manage
+from vnicaudit.remedy.applying.clouds.nova_manage import Manage
 from vnicaudit.remedy.cloud import Cloud
-from vnicaudit.remedy.request_spec import COMES_BACK, LASTING
+from vnicaudit.remedy.request_spec import COMES_BACK
 
 _NODE_WORKS = ("", "UP", "MAINTENANCE")
 _SHUT_DOWN = 4
 """nova/compute/power_state.py."""
+
+_STOPPED = (
+    "it changed since the plan was made: it ran then, and is {status} now: somebody stopped it, or "
+    "another run is at work on it. Find out who; then openstack server start {id}, and the same "
+    "command again, or make a new plan, by which it stays off"
+)
+_STARTED = (
+    "it changed since the plan was made: it was off then, and runs now, so it would have to be "
+    "stopped: make a new plan"
+)
 
 
 def check_release(cloud: Cloud, manage: Manage) -> str:
     """What to know of this Nova when it is done; empty: nothing. Raises RefusedError for one that
     cannot change what it keeps for a server, ActionError where nova-manage cannot be run."""
     newest = cloud.release[1]
-    if newest is not None and newest < FIRST:
+    if newest is not None and newest < IMAGE_PROPERTY:
         raise RefusedError(_old(newest))
     release = manage.release()
-    if release is not None and release < FIRST:
+    if release is not None and release < IMAGE_PROPERTY:
         raise RefusedError(_old(release))
     older = release is not None and release < LASTING
     return f"this is Nova {release}: {COMES_BACK}" if older else ""
@@ -45,6 +56,18 @@ def check_server(state: ServerState, mode: Mode, *, left_off: bool) -> None:
     reasons = tuple(_against(state, mode, left_off=left_off))
     if reasons:
         raise RefusedError("; ".join(reasons))
+
+
+def check_power(state: ServerState, *, ran: bool | None, so: bool) -> None:
+    """Raises RefusedError where a server that ran when the plan was made is off now, or the other
+    way round: a restart is what was reviewed, or none. ``ran`` None: that is of no concern; ``so``:
+    what is kept is as planned, so that one that runs needs nothing. That it is on another host by
+    then is no reason: what is kept went there with it."""
+    now = phase(state)
+    if ran and now in ("off", "shelved"):
+        raise RefusedError(_STOPPED.format(status=state.status, id=state.id))
+    if ran is False and now == "on" and not so:
+        raise RefusedError(_STARTED)
 
 
 def _against(state: ServerState, mode: Mode, *, left_off: bool) -> Iterator[str]:
@@ -78,5 +101,5 @@ def _against(state: ServerState, mode: Mode, *, left_off: bool) -> Iterator[str]
 def _old(release: int) -> str:
     return (
         f"this is Nova {release}, which has no way to change what it keeps for a server: that came "
-        f"with {FIRST}.0 (Yoga)"
+        f"with {IMAGE_PROPERTY}.0 (Yoga)"
     )

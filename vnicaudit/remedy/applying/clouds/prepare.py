@@ -55,7 +55,7 @@ def prepare(
     if part.object == "flavor":
         return _prepare_flavor(replace(task, copy_name=part.new_name), place)
     task = replace(task, back=_back(part, first), again=again)
-    return prepare_server(Asked(task, part.macs, left_off), place)
+    return prepare_server(Asked(task, part.macs, left_off, ran=first.running), place)
 
 
 def prepare_image(task: CloudTask, place: Place) -> CloudTask | None:

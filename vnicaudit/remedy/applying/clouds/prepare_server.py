@@ -6,16 +6,16 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from vnicaudit.errors import ActionError, RefusedError
+from vnicaudit.errors import ActionError, GoneError, RefusedError, SilentError
 from vnicaudit.model.cloud_state import ServerState
 from vnicaudit.model.finding import Change
 from vnicaudit.model.openstack import as_flag
 from vnicaudit.remedy.applying.clouds import kept
-from vnicaudit.remedy.applying.clouds.means import phase
+from vnicaudit.remedy.applying.clouds.means import phase, there
 from vnicaudit.remedy.applying.clouds.nodes import Node
 from vnicaudit.remedy.applying.clouds.nova_manage import check_words
 from vnicaudit.remedy.applying.clouds.place import Place
-from vnicaudit.remedy.applying.clouds.preflight import check_release, check_server
+from vnicaudit.remedy.applying.clouds.preflight import check_power, check_release, check_server
 from vnicaudit.remedy.applying.clouds.task import CloudTask, Properties, Shown
 from vnicaudit.remedy.applying.clouds.verify import shown_by
 from vnicaudit.remedy.applying.prepare import seen_before
@@ -37,6 +37,8 @@ class Asked(NamedTuple):
     """An earlier run of this stopped the server, and left it off."""
     over_edits: bool = False
     drifted: str = "it changed since the plan was made: make a new plan"
+    ran: bool | None = None
+    """Whether it ran when the plan was made; None: that is of no concern, as on a way back."""
 
 
 def prepare_server(asked: Asked, place: Place) -> CloudTask | None:
@@ -44,12 +46,15 @@ def prepare_server(asked: Asked, place: Place) -> CloudTask | None:
     task = asked.task
     check_words(task.id, task.goal)
     check_words(task.id, task.back)
-    state = place.cloud.server(task.id)
+    state = there(place.cloud.server(task.id))
     check_server(state, task.mode, left_off=asked.left_off)
     caution = check_release(place.cloud, place.manage)
     now = _now(state, place, task)
+    so = not kept.differing(now, task.goal)
+    if not asked.left_off:
+        check_power(state, ran=asked.ran, so=so)
     active = phase(state) == "on" or asked.left_off
-    if not kept.differing(now, task.goal):
+    if so:
         if (phase(state) == "on" or not active) and not task.again:
             return None
     elif (drift := kept.differing(now, task.before)) and not asked.over_edits:
@@ -57,8 +62,23 @@ def prepare_server(asked: Asked, place: Place) -> CloudTask | None:
     shown, wanted = _seen(asked, state, place)
     return replace(
         task, before=now, active=active, state=state.status, shown=shown, wanted=wanted,
-        shared=place.cloud.shared_volumes(task.id), caution=caution,
+        shared=_shared(asked, place) if active else (), caution=caution,
     )  # fmt: skip
+
+
+def _shared(asked: Asked, place: Place) -> tuple[str, ...]:
+    """Volumes that other servers have too, of a server that is to be stopped and started. Raises
+    RefusedError where one cannot be looked at: who else has it is not known, and Nova may not
+    be able to start the server with it (``refresh_connection_info`` in nova/virt/block_device.py,
+    Nova 34.0.0, asks Cinder for each). One that was left off is started all the same."""
+    try:
+        return place.cloud.shared_volumes(asked.task.id)
+    except (SilentError, GoneError):
+        raise
+    except ActionError as error:
+        if asked.left_off:
+            return ()
+        raise RefusedError(str(error)) from None
 
 
 def _now(state: ServerState, place: Place, task: CloudTask) -> Properties:

@@ -2,7 +2,7 @@
 
 Every step looks first at what is, and does what is missing, so that an earlier life of the program
 is carried on. Above all else a server that ran when this began runs when it ends: it is started
-even where its properties cannot be put back.
+even where its properties cannot be put back. What somebody else stopped before this did is theirs.
 """
 
 from __future__ import annotations
@@ -11,9 +11,10 @@ import time
 
 import msgspec
 
-from vnicaudit.errors import JournalError, SilentError, VnicauditError
+from vnicaudit.errors import GoneError, JournalError, SilentError, VnicauditError
 from vnicaudit.model.runs import Outcome
 from vnicaudit.remedy.applying.clouds import kept, power
+from vnicaudit.remedy.applying.clouds.left import seconds_away
 from vnicaudit.remedy.applying.clouds.means import CloudMeans, look, phase
 from vnicaudit.remedy.applying.clouds.sets import SETTLED, doubtful
 from vnicaudit.remedy.applying.clouds.verify import verify
@@ -21,6 +22,8 @@ from vnicaudit.remedy.applying.means import Result
 from vnicaudit.remedy.applying.verify import failed
 
 ENDS_THE_RUN = (SilentError, JournalError)
+_ENDS_IT = (*ENDS_THE_RUN, GoneError)
+"""What ends the work on one server at once: nothing can be undone then."""
 _AGAIN = "the same command, or vnicaudit rollback of this run, tries again"
 
 
@@ -33,8 +36,10 @@ def forward(means: CloudMeans) -> Result:
         checks = verify(means)
         away = measured and means.notes.latest("stopping", "starting") is not None
         downtime = round(time.monotonic() - began, 2) if away and means.task.active else None
-    except ENDS_THE_RUN:
+    except _ENDS_IT:
         raise
+    except power.StoppedError as error:
+        return Result("refused", str(error))
     except kept.ForeignError as error:
         return _given_back(means, str(error))
     except VnicauditError as error:
@@ -56,7 +61,7 @@ def undone(means: CloudMeans, reason: str, outcome: Outcome) -> Result:
     left, changed = [], False
     try:
         changed = _put_back(means)
-    except ENDS_THE_RUN:
+    except _ENDS_IT:
         raise
     except VnicauditError as error:
         left.append(str(error))
@@ -68,7 +73,8 @@ def undone(means: CloudMeans, reason: str, outcome: Outcome) -> Result:
     if doubtful(means.notes.entries()):
         means.notes.write(SETTLED)
     changed = changed or means.notes.latest("set") is not None
-    reason = f"{reason}; {'it was put back' if changed else 'nothing is changed'}"
+    unchanged = "; ".join(["nothing is changed", *_was_away(means)])
+    reason = f"{reason}; {'it was put back' if changed else unchanged}"
     if wrong := _still_wrong(means):
         why = f"{reason}, but the server is not as before: {wrong} ({_AGAIN})"
         return Result("failed", why, undone=False)
@@ -76,7 +82,7 @@ def undone(means: CloudMeans, reason: str, outcome: Outcome) -> Result:
 
 
 def _change(means: CloudMeans) -> None:
-    power.settle(means)
+    power.check_ours(means, power.settle(means))
     if kept.is_missing(means, kept.read(means), means.task.goal):
         power.stop(means)
         kept.put(means, means.task.goal)
@@ -101,12 +107,12 @@ def _put_back(means: CloudMeans) -> bool:
 
 
 def _running_again(means: CloudMeans) -> list[str]:
-    """Have it run, if it did; what went wrong with that."""
-    if not means.task.active:
+    """Have it run, if it did and this stopped it; what went wrong with that."""
+    if not power.is_touched(means):
         return []
     try:
         power.run(means)
-    except ENDS_THE_RUN:
+    except _ENDS_IT:
         raise
     except VnicauditError as error:
         return [str(error)]
@@ -117,7 +123,7 @@ def _late(means: CloudMeans) -> list[str]:
     """What came to be set when it was put back. The guest runs meanwhile."""
     try:
         late = kept.came_late(means)
-    except ENDS_THE_RUN:
+    except _ENDS_IT:
         raise
     except VnicauditError as error:
         return [str(error)]
@@ -127,7 +133,13 @@ def _late(means: CloudMeans) -> list[str]:
 def _given_back(means: CloudMeans, reason: str) -> Result:
     """Somebody else has set what is kept: only the server's running is given back."""
     left = _running_again(means)
-    return Result("failed", "; ".join([reason, *left]), undone=not left)
+    return Result("failed", "; ".join([reason, *(left or _was_away(means))]), undone=not left)
+
+
+def _was_away(means: CloudMeans) -> list[str]:
+    """What to know of a server that is as before, and was off meanwhile."""
+    seconds = seconds_away(means.notes.entries())
+    return [f"the server was off for it, {seconds:.0f} s from stop to start"] if seconds else []
 
 
 def _still_wrong(means: CloudMeans) -> str:

@@ -23,6 +23,10 @@ from vnicaudit.remedy.applying.task import Baseline, Task, nic_of
 from vnicaudit.remedy.cloud import Cloud
 from vnicaudit.remedy.definitions import reading
 
+_NO_PACKETS = (
+    "Nova tells of no packets: this user may not ask for diagnostics, or the compute node is too "
+    "old to give them"
+)
 _MULTIQUEUE = "hw_vif_multiqueue_enabled"
 _RUNNING = (None, 0, 1)
 """``power_state``: not told, not known, running (nova/compute/power_state.py)."""
@@ -134,7 +138,7 @@ def _traffic(means: CloudMeans) -> Iterator[Check]:
     except ActionError:
         sent = None
     if sent is None:
-        yield Check("traffic", "unknown", "Nova tells this user of no packets")
+        yield Check("traffic", "unknown", _NO_PACKETS)
         return
     for mac in before or sent:
         if count := sent.get(mac):

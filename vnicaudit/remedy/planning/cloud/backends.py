@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.finding import Change, NicRef
@@ -10,13 +11,28 @@ from vnicaudit.model.nic import Nic
 from vnicaudit.model.plan import CloudPart, Left, Step
 from vnicaudit.remedy.digests import kept_digest
 from vnicaudit.remedy.planning.cloud import gates
-from vnicaudit.remedy.planning.cloud.vdpa import binding_of, lost, prerequisites, vdpa_route
+from vnicaudit.remedy.planning.cloud.prerequisite import Prerequisite
+from vnicaudit.remedy.planning.cloud.vdpa import lost, prerequisites, vdpa_route
+from vnicaudit.remedy.planning.cloud.vdpa_node import binding_of, is_vdpa
 from vnicaudit.remedy.planning.options import PlanOptions
 from vnicaudit.remedy.planning.routes import other_backend
 
 _BY_HAND = "Neutron gives a server's NIC what it is connected to: the route is carried out by hand"
 _WHY = "it is what was asked for (--to)"
 _SO = "it is on vDPA already"
+
+
+class _Way(NamedTuple):
+    """How an operator gets there: what it changes, the steps, what keeps from it and what else to
+    know."""
+
+    changes: tuple[Change, ...]
+    route: tuple[str, ...]
+    blocked: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+_VHOST_USER = _Way((), (other_backend("nova", "vhostuser"),))
 
 
 class BackendPlanner:
@@ -30,17 +46,15 @@ class BackendPlanner:
         for nic in server.nics:
             if not self._options.converts(nic.mac):
                 continue
-            if self._options.to == "vdpa" and _is_vdpa(server, nic):
+            to_vdpa = self._options.to == "vdpa"
+            if to_vdpa and is_vdpa(server, nic):
                 project = gates.ref_of(server).project
                 yield Left(_ref(server, nic), target, (), _SO, "nic", project)
             else:
-                yield self._step(server, nic, target)
+                way = _vdpa(server, nic) if to_vdpa else _VHOST_USER
+                yield self._step(server, nic, target, way)
 
-    def _step(self, server: Domain, nic: Nic, target: str) -> Step:
-        vdpa = self._options.to == "vdpa"
-        checks = tuple(prerequisites(server, nic)) if vdpa else ()
-        ref, now = gates.ref_of(server), binding_of(server, nic).vnic_type or None
-        change = Change("vnic_type", now, "vdpa", safe=True, reason=_WHY)
+    def _step(self, server: Domain, nic: Nic, target: str, way: _Way) -> Step:
         return Step(
             id="",
             platform="openstack",
@@ -49,32 +63,39 @@ class BackendPlanner:
             owner=server.declared.owner,
             to=self._options.to,
             rules=(),
-            changes=(change,) if vdpa else (),
+            changes=way.changes,
             readiness=server.declared.readiness,
             safe=True,
             reason=_WHY,
             running=gates.is_on(server),
             modes=(),
-            digest=kept_digest("server", ref.id, {}),
+            digest=kept_digest("server", gates.ref_of(server).id, {}),
             diff="",
-            blocked=(
-                _BY_HAND,
-                *(f"missing: {one.text}" for one in checks if one.verdict == "missing"),
-            ),
-            route=tuple(vdpa_route(server, nic)) if vdpa else (other_backend("nova", "vhostuser"),),
-            notes=(
-                *(f"{one.verdict}: {one.text}" for one in checks if one.verdict != "missing"),
-                *(lost(server) if vdpa else ()),
-            ),
-            cloud=CloudPart(
-                "server", {}, {}, ref.project, ref.host, ref.zone, ref.groups,
-                () if nic.mac is None else (nic.mac,),
-            ),
-        )  # fmt: skip
+            blocked=(_BY_HAND, *way.blocked),
+            route=way.route,
+            notes=way.notes,
+            cloud=_part(server, nic),
+        )
 
 
-def _is_vdpa(server: Domain, nic: Nic) -> bool:
-    return nic.declared.type == "vdpa" or binding_of(server, nic).vnic_type == "vdpa"
+def _vdpa(server: Domain, nic: Nic) -> _Way:
+    now = binding_of(server, nic).vnic_type or None
+    checks = tuple(prerequisites(server, nic))
+    return _Way(
+        (Change("vnic_type", now, "vdpa", safe=True, reason=_WHY),),
+        tuple(vdpa_route(server, nic)),
+        tuple(_said(one) for one in checks if one.verdict == "missing"),
+        (*(_said(one) for one in checks if one.verdict != "missing"), *lost(server)),
+    )
+
+
+def _said(one: Prerequisite) -> str:
+    return f"{one.verdict}: {one.text}"
+
+
+def _part(server: Domain, nic: Nic) -> CloudPart:
+    ref, macs = gates.ref_of(server), () if nic.mac is None else (nic.mac,)
+    return CloudPart("server", {}, {}, ref.project, ref.host, ref.zone, ref.groups, macs)
 
 
 def _ref(server: Domain, nic: Nic) -> NicRef:

@@ -11,12 +11,10 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from vnicaudit.audit.fingerprint import bare_uuid
+from vnicaudit.model.backends import KEPT_MODEL
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.nic import Nic
 from vnicaudit.remedy.planning.cloud.properties import MODEL
-
-_WRITTEN = frozenset({"bridge", "ethernet", "vhostuser"})
-"""Types of interfaces that have the model Nova keeps; on macvtap it is virtio whatever that is."""
 
 
 class Definitions:
@@ -29,7 +27,9 @@ class Definitions:
         """A domain as it runs, or is defined."""
         if domain.uuid is not None and domain.declared.owner == "nova":
             self._models[bare_uuid(domain.uuid)] = {
-                nic.mac: nic.declared.model for nic in domain.nics if nic.declared.type in _WRITTEN
+                nic.mac: nic.declared.model
+                for nic in domain.nics
+                if nic.declared.type in KEPT_MODEL
             }
 
     def told(self, server: Domain) -> Domain:

@@ -14,12 +14,11 @@ import shlex
 from collections.abc import Iterator
 
 from vnicaudit.model.domain import Domain
+from vnicaudit.model.nova_releases import IMAGE_PROPERTY, LASTING
 from vnicaudit.model.plan import ModeOption
 from vnicaudit.model.server import NovaVersions, ServerConfig, ServerRef
-from vnicaudit.remedy.request_spec import COMES_BACK, LASTING
+from vnicaudit.remedy.request_spec import COMES_BACK
 
-_FIRST = 25
-"""The first Nova that can change what it keeps for a server (Yoga)."""
 _LONGEST = 100
 """Characters of what somebody said; who wants all of it asks Nova."""
 
@@ -197,7 +196,7 @@ def ref_of(domain: Domain) -> ServerRef:
 
 
 def _too_old(nova: NovaVersions) -> bool:
-    return nova.newest is not None and nova.newest < _FIRST
+    return nova.newest is not None and nova.newest < IMAGE_PROPERTY
 
 
 def _range(nova: NovaVersions | None) -> tuple[int | None, int | None]:

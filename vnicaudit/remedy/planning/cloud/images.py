@@ -75,15 +75,8 @@ def _step(
     image: Image, target: str, made: Iterable[tuple[Finding, Change]],
     projects: frozenset[str] | None,
 ) -> Step:  # fmt: skip
-    by_field: dict[str, Change] = {}
-    rules: dict[str, None] = {}
-    for finding, change in made:
-        by_field.setdefault(change.field, change)
-        rules[finding.rule] = None
-    changes = tuple(by_field.values())
-    old = {name: image.known(name) for name in by_field}
-    new = {change.field: change.new for change in changes}
-    foreign = projects is not None and image.owner not in projects
+    changes, rules = _by_property(made)
+    part = _part(image, changes)
     unsafe = [change.reason for change in changes if not change.safe]
     return Step(
         id="",
@@ -92,19 +85,42 @@ def _step(
         nic=NicRef(image.name, image.id),
         owner="nova",
         to="virtio",
-        rules=tuple(rules),
+        rules=rules,
         changes=changes,
         readiness=_readiness(image, safe=not unsafe),
         safe=not unsafe,
         reason="; ".join(dict.fromkeys(unsafe or [change.reason for change in changes])),
         running=False,
         modes=ANY_MODE,
-        digest=kept_digest("image", image.id, old),
-        diff=diff(image.name or image.id or "", old, new),
-        blocked=(_OTHERS.format(owner=image.owner or "unknown"),) if foreign else (),
+        digest=kept_digest("image", image.id, part.old),
+        diff=diff(image.name or image.id or "", part.old, part.properties),
+        blocked=tuple(_foreign(image, projects)),
         notes=tuple(_notes(image)),
-        cloud=CloudPart("image", new, old, project=image.owner),
+        cloud=part,
     )
+
+
+def _by_property(
+    made: Iterable[tuple[Finding, Change]],
+) -> tuple[tuple[Change, ...], tuple[str, ...]]:
+    """The first change of each property, and the rules that ask for any."""
+    by_field: dict[str, Change] = {}
+    rules: dict[str, None] = {}
+    for finding, change in made:
+        by_field.setdefault(change.field, change)
+        rules[finding.rule] = None
+    return tuple(by_field.values()), tuple(rules)
+
+
+def _part(image: Image, changes: Iterable[Change]) -> CloudPart:
+    new = {change.field: change.new for change in changes}
+    old = {name: image.known(name) for name in new}
+    return CloudPart("image", new, old, project=image.owner)
+
+
+def _foreign(image: Image, projects: frozenset[str] | None) -> Iterator[str]:
+    if projects is not None and image.owner not in projects:
+        yield _OTHERS.format(owner=image.owner or "unknown")
 
 
 def _notes(image: Image) -> Iterator[str]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import chain
 
+from msgspec.structs import replace
+
 from vnicaudit.audit.work import AuditWork
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.openstack import Flavor, Image
@@ -37,10 +39,13 @@ class CloudPlanner:
         self._flavors: list[Flavor] = []
         self._known: set[str] = set()
         self._projects: set[str] = set()
+        self._names: dict[str, str] = {}
         self._operator: bool | None = None
 
     def add(self, item: CloudItem) -> None:
         """One server, image or flavor."""
+        if isinstance(item, Image):
+            self._names.setdefault(item.owner, item.owner_name)
         if isinstance(item, Domain):
             self._add_server(item)
         elif self._options.to != "virtio" or self._options.macs:
@@ -57,6 +62,9 @@ class CloudPlanner:
 
     def plan(self) -> Iterator[Step | Left]:
         """What comes of all of it, in the order in which it is done."""
+        return map(self._named, self._planned())
+
+    def _planned(self) -> Iterator[Step | Left]:
         by_use = sorted(self._images, key=lambda image: -image[0])
         yield from chain.from_iterable(planned for _servers, planned in by_use)
         operator = self._operator is not False
@@ -69,6 +77,7 @@ class CloudPlanner:
         ref = ref_of(server)
         self._operator = bool(self._operator) or may_operate(ref)
         self._projects.add(ref.project)
+        self._names.setdefault(ref.project, ref.project_name)
         options = self._options
         if not options.takes(server.name, server.uuid):
             return
@@ -76,6 +85,15 @@ class CloudPlanner:
             return
         planner = self._server if options.to == "virtio" else self._backend
         self._servers.extend(planner.plan(server, self._target))
+
+    def _named(self, one: Step | Left) -> Step | Left:
+        """With what its project is called."""
+        if isinstance(one, Left):
+            return replace(one, project_name=self._names.get(one.project, ""))
+        if one.cloud is None:
+            return one
+        name = self._names.get(one.cloud.project, "")
+        return replace(one, cloud=replace(one.cloud, project_name=name))
 
     @property
     def _own(self) -> frozenset[str] | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -12,12 +12,11 @@ from vnicaudit.errors import RefusedError
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.finding import SEVERITIES, Change, Finding, NicRef
 from vnicaudit.model.models import VIRTIO
-from vnicaudit.model.nic import Nic
-from vnicaudit.model.plan import CloudPart, GuestView, Left, Step
-from vnicaudit.model.server import ServerRef
+from vnicaudit.model.plan import GuestView, Left, Step
 from vnicaudit.remedy.digests import kept_digest
 from vnicaudit.remedy.planning import gates as guests
 from vnicaudit.remedy.planning.cloud import gates
+from vnicaudit.remedy.planning.cloud.changed import Changed, changed_nics, server_part
 from vnicaudit.remedy.planning.cloud.gates import config_of, ref_of
 from vnicaudit.remedy.planning.cloud.guest import guest_view, risk
 from vnicaudit.remedy.planning.cloud.judged import NO_MODEL, JudgedServer
@@ -143,12 +142,9 @@ class ServerPlanner:
         server, properties = judged.server, wish.properties
         ref = ref_of(server)
         after = with_properties(server, properties)
-        changed = _changed(server, after)
-        part = _part(server, ref, changed, properties)
-        danger = risk(server, *changed[0]) if changed else ""
-        unsafe = [*(one.reason for one in wish.changes if not one.safe), *filter(None, [danger])]
-        reasons = unsafe or [one.reason for one in wish.changes if one.reason]
-        operator = gates.may_operate(ref)
+        changed = changed_nics(server, after)
+        part = server_part(server, changed, properties)
+        unsafe, reason = _reasons(server, changed, wish)
         return Step(
             id="",
             platform="openstack",
@@ -160,19 +156,14 @@ class ServerPlanner:
             changes=wish.changes,
             readiness=server.declared.readiness,
             safe=not unsafe,
-            reason="; ".join(dict.fromkeys(reasons)),
+            reason=reason,
             running=gates.is_on(server),
             modes=gates.modes(server),
             digest=kept_digest(part.object, ref.id, part.old),
             diff=diff(server.name or ref.id, part.old, part.properties),
             guest=guest_view(server, *changed[0], len(changed)) if changed else GuestView(),
-            blocked=(
-                *gates.blocks(server),
-                *filter(None, [gates.unseen(server)]),
-                *(tuple(does_not_start(after)) or judged.worse(after)),
-                *(() if operator else (TENANT,)),
-            ),
-            route=() if operator else tuple(tenant_route(server, properties)),
+            blocked=tuple(_blocked(judged, after)),
+            route=() if gates.may_operate(ref) else tuple(tenant_route(server, properties)),
             notes=(*wish.notes, *gates.notes(server, options(properties))),
             cloud=part,
         )
@@ -189,24 +180,22 @@ def _startable(judged: JudgedServer, wish: _Wish) -> _Wish:
     )
 
 
-_Changed = tuple[tuple[Nic, Nic], ...]
-"""NICs before and after."""
+def _reasons(server: Domain, changed: Changed, wish: _Wish) -> tuple[bool, str]:
+    """Whether it is unsafe, and why it is; else why it is safe."""
+    danger = risk(server, *changed[0]) if changed else ""
+    unsafe = [*(one.reason for one in wish.changes if not one.safe), *filter(None, [danger])]
+    reasons = unsafe or [one.reason for one in wish.changes if one.reason]
+    return bool(unsafe), "; ".join(dict.fromkeys(reasons))
 
 
-def _part(
-    server: Domain, ref: ServerRef, changed: _Changed, properties: Mapping[str, str]
-) -> CloudPart:
-    config = config_of(server)
-    return CloudPart(
-        object="server",
-        properties=dict(properties),
-        old={name: config.property(name) or None for name in properties},
-        project=ref.project,
-        host=ref.host,
-        zone=ref.zone,
-        groups=ref.groups,
-        macs=tuple(nic.mac for nic, _after in changed if nic.mac is not None),
-    )
+def _blocked(judged: JudgedServer, after: Domain) -> Iterator[str]:
+    """Why it is not carried out: as the server is, as it would be, and for who asks."""
+    yield from gates.blocks(judged.server)
+    if against := gates.unseen(judged.server):
+        yield against
+    yield from tuple(does_not_start(after)) or judged.worse(after)
+    if not gates.may_operate(ref_of(judged.server)):
+        yield TENANT
 
 
 def _wanted(finding: Finding, server: Domain) -> tuple[str, str] | None:
@@ -224,12 +213,6 @@ def _reworded(change: Change) -> Change:
 
 def _worst_first(findings: Iterable[Finding]) -> list[Finding]:
     return sorted(findings, key=lambda one: -SEVERITIES.index(one.severity))
-
-
-def _changed(before: Domain, after: Domain) -> _Changed:
-    """The NICs that a change is about."""
-    pairs = zip(before.nics, after.nics, strict=True)
-    return tuple(pair for pair in pairs if pair[0].declared != pair[1].declared)
 
 
 def _is_emulated(finding: Finding, server: Domain) -> bool:

@@ -3,7 +3,9 @@
 Sources: Nova 34.0.0, ``compute/api.py`` (``rebuild``: what is kept of the image is forgotten, and
 that of the new image kept; ``_initialize_instance_snapshot_metadata``), ``compute/manager.py`` (a
 server that was stopped is stopped again after a rebuild), ``rest_api_version_history.rst`` (2.93: a
-rebuild of a server with a volume overwrites that volume).
+rebuild of a server with a volume overwrites that volume); for the states ``compute/api.py`` again
+(``check_instance_state``: ``stop`` takes ACTIVE and ERROR, ``rebuild`` those and STOPPED; any other
+is answered with 409).
 """
 
 from __future__ import annotations
@@ -42,13 +44,28 @@ _OVERWRITTEN = (
     "A rebuild (--reimage-boot-volume, microversion 2.93) would overwrite the volume: all data on "
     "it would be lost."
 )
+_BACK = {
+    "PAUSED": "unpause", "SUSPENDED": "resume", "RESCUE": "unrescue", "SHELVED": "unshelve",
+    "SHELVED_OFFLOADED": "unshelve",
+}  # fmt: skip
+"""Status -> what makes it ACTIVE again."""
+_FIRST = {
+    "VERIFY_RESIZE": (
+        "Its resize or migration waits for a word: openstack server resize confirm {id} (or revert)"
+    ),
+    "ERROR": "It is in error: openstack server show -c fault {id} says why; put that right first",
+    "SOFT_DELETED": "It is deleted: openstack server restore {id} brings it back",
+}
+_LATER = "It is {status}, in which Nova neither stops nor rebuilds it: wait until it is ACTIVE"
+_OFF = "SHUTOFF"
 
 
 def tenant_route(server: Domain, properties: Mapping[str, str]) -> Iterator[str]:
     """What to ask for, and what can be done without an operator: commands and sentences."""
     config, ref = config_of(server), ref_of(server)
     id, wanted = shlex.quote(ref.id), options(properties)
-    stop = [f"openstack server stop {id}"] if config.status == "ACTIVE" else []
+    stop = [] if _is_off(config) else [f"openstack server stop {id}"]
+    yield from _first(config, id)
     yield from stop
     yield (
         "Ask the operator of the cloud to run this on a controller, while the server is off: "
@@ -62,6 +79,23 @@ def tenant_route(server: Domain, properties: Mapping[str, str]) -> Iterator[str]
     else:
         yield from _snapshot(ref, wanted, stop)
     yield from _new_servers(config, ref, wanted)
+
+
+def _is_off(config: ServerConfig) -> bool:
+    """What is shelved without an image is made anew of its volume, with what Nova keeps for it."""
+    shelved = config.status.startswith("SHELVED") and config.image_state == "volume"
+    return config.status == _OFF or shelved
+
+
+def _first(config: ServerConfig, id: str) -> Iterator[str]:
+    """What brings it into a state in which Nova stops it."""
+    status = config.status
+    if status == "ACTIVE" or _is_off(config):
+        return
+    if status in _BACK:
+        yield f"openstack server {_BACK[status]} {id}"
+    else:
+        yield _FIRST.get(status, _LATER).format(id=id, status=status or "in an unknown state")
 
 
 def _snapshot(ref: ServerRef, wanted: str, stop: Iterable[str]) -> Iterator[str]:

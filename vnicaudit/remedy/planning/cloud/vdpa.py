@@ -1,11 +1,15 @@
 """What it takes to have a server's port on vDPA: each prerequisite, as far as the cloud tells, and
 the way, which an operator goes port by port.
 
-Sources: Nova 34.0.0, ``doc/source/admin/vdpa.rst`` (23.0; kernel 5.7, libvirt 6.9, QEMU 5.1; the
-parent is a virtual function listed in ``[pci] device_spec``; hardware-offloaded Open vSwitch),
-``compute/api.py`` (attach and detach from 26.0), ``network/os_vif_util.py`` (the bridge of the
-hybrid firewall is passed by), ``virt/libvirt/vif.py`` (no bandwidth limit of a flavor); Neutron
-29.0.0, ``mech_openvswitch.py`` and ``common/ovn/constants.py`` (who takes vnic_type vdpa),
+Sources: Nova 34.0.0, ``doc/source/admin/vdpa.rst`` (ports since 23.0; moves, attach, detach,
+suspend and resume since 26.0), ``compute/api.py`` (``reject_vdpa_instances``: of a server with
+such a port these are refused until every nova-compute is of 26.0), ``objects/service.py``
+(which release may serve an API), ``network/neutron.py`` ``deallocate_port_for_instance`` (Nova
+deletes what it made), ``network/os_vif_util.py`` (the bridge of the hybrid firewall is passed
+by), ``virt/libvirt/vif.py`` ``get_base_config`` (no model, no queues; no bandwidth limit of a
+flavor), ``virt/libvirt/config.py`` (no MTU), ``virt/libvirt/driver.py`` (live migration),
+``conf/scheduler.py`` (``enabled_filters``); Neutron 29.0.0, ``mech_openvswitch.py``,
+``mech_ovs_conf.py`` and ``common/ovn/constants.py`` (who takes vnic_type vdpa),
 ``conf/policies/port.py``.
 """
 
@@ -13,62 +17,32 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator
-from typing import Literal, NamedTuple
 
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.models import VIRTIO
 from vnicaudit.model.nic import Nic
-from vnicaudit.model.server import NovaVersions, PortBinding
-from vnicaudit.model.version import Version
+from vnicaudit.model.server import NovaVersions, PortBinding, ServerConfig
 from vnicaudit.remedy.planning.cloud.gates import config_of, ref_of
+from vnicaudit.remedy.planning.cloud.prerequisite import Prerequisite
+from vnicaudit.remedy.planning.cloud.vdpa_node import binding_of, node_prerequisites
 
 _PORTS = 23
 """The first Nova that makes servers with vDPA ports."""
 _PLUGGED = 26
 """The first Nova that attaches a vDPA port to a server that exists."""
-_LIBVIRT, _QEMU = Version(6, 9), Version(5, 1)
+_ALL_PLUG = 28
+"""The first Nova whose API works with no nova-compute before that: 2023.2, whose oldest is that of
+the SLURP release 2023.1 (27.0)."""
 _BANDWIDTH = "quota:vif_"
-
-
-class Prerequisite(NamedTuple):
-    """One thing that has to be so. ``text`` of one that is ``unknown`` says what would tell."""
-
-    verdict: Literal["ok", "missing", "unknown"]
-    text: str
-
-
-def binding_of(server: Domain, nic: Nic) -> PortBinding:
-    """How Neutron binds a NIC's port, as far as it says."""
-    bindings = config_of(server).bindings
-    return bindings[nic.index] if nic.index < len(bindings) else PortBinding()
 
 
 def prerequisites(server: Domain, nic: Nic) -> Iterator[Prerequisite]:
     """Everything that has to be so, in the order in which to look."""
-    host = ref_of(server).host or "its compute node"
-    binding, port = binding_of(server, nic), shlex.quote(nic.source or "PORT")
-    yield _port(binding, port)
+    binding = binding_of(server, nic)
+    yield _port(binding, shlex.quote(nic.source or "PORT"))
     yield _switch(binding)
-    yield Prerequisite(
-        "unknown",
-        f"whether Open vSwitch of {host} leaves the packets to the card: ovs-vsctl get "
-        "Open_vSwitch . other_config:hw-offload",
-    )
     yield _nova(config_of(server).nova)
-    yield _version("libvirt", server.libvirt_version, _LIBVIRT, host)
-    yield _version("QEMU", server.qemu_version, _QEMU, host)
-    yield _devices(server, host)
-    yield Prerequisite(
-        "unknown",
-        f"whether a vDPA device is free on {host}, of a card on this network: vdpa dev show there, "
-        f"and openstack port show -c network_id {port}, then openstack network show -c "
-        "provider:network_type -c provider:physical_network",
-    )
-    yield Prerequisite(
-        "unknown",
-        f"whether {host} has memory for it: all of the server's is locked while it runs, and 1 GiB "
-        "more may be; what is overcommitted is not enough",
-    )
+    yield from node_prerequisites(server, nic)
     yield _guest(server, nic)
 
 
@@ -88,24 +62,37 @@ def _switch(binding: PortBinding) -> Prerequisite:
         return Prerequisite(
             "unknown", "what the port is connected to: an administrator is told (binding_vif_type)"
         )
-    if binding.vif_type != "ovs":
-        return Prerequisite(
-            "missing",
-            f"the port is bound as {binding.vif_type}: Neutron has vDPA with Open vSwitch and OVN",
-        )
-    if binding.datapath == "netdev":
-        return Prerequisite(
-            "missing",
+    if against := _other_switch(binding):
+        return Prerequisite("missing", against)
+    if binding.vif_type == "unbound":
+        tell = "what the port is connected to: it is unbound; plan again when the server has a host"
+        return Prerequisite("unknown", tell)
+    return Prerequisite(
+        "ok",
+        "Open vSwitch or OVN binds the port, and both take vnic_type vdpa (Open vSwitch where "
+        "Neutron's vnic_type_prohibit_list does not name it)",
+    )
+
+
+def _other_switch(binding: PortBinding) -> str:
+    """Why what the port is connected to has no vDPA; empty where it may."""
+    if binding.vif_type == "binding_failed":
+        return "a port that is bound: Neutron could not bind it; put that right first"
+    if binding.datapath == "netdev" or binding.vif_type == "vhostuser":
+        return (
             "Open vSwitch has its userspace datapath there (netdev): Nova has vDPA with the "
-            "kernel's, offloaded to a card",
+            "kernel's, offloaded to a card"
+        )
+    if binding.vif_type not in ("ovs", "unbound"):
+        return (
+            f"the port is bound as {binding.vif_type}: Neutron has vDPA with Open vSwitch and OVN"
         )
     if binding.hybrid:
-        return Prerequisite(
-            "missing",
+        return (
             "security groups are applied on a Linux bridge (firewall_driver iptables_hybrid), "
-            "which a vDPA port goes around: use firewall_driver openvswitch",
+            "which a vDPA port goes around: use firewall_driver openvswitch"
         )
-    return Prerequisite("ok", "Open vSwitch or OVN binds the port, and both take vnic_type vdpa")
+    return ""
 
 
 def _nova(nova: NovaVersions | None) -> Prerequisite:
@@ -118,33 +105,17 @@ def _nova(nova: NovaVersions | None) -> Prerequisite:
             f"Nova 26.0 (Zed), which attaches such a port: this is {newest} or older, which makes "
             "new servers with one",
         )
-    if oldest is not None and oldest >= _PLUGGED:
+    if oldest is not None and oldest >= _ALL_PLUG:
         return Prerequisite("ok", f"Nova is {oldest} or later (26.0 attaches such a port)")
-    return Prerequisite(
-        "unknown", "whether Nova is 26.0 or later: nova-manage --version on a controller"
-    )
-
-
-def _version(what: str, found: Version | None, least: Version, host: str) -> Prerequisite:
-    if found is None:
-        tell = f"whether {what} of {host} is {least} or later: virsh version there"
-        return Prerequisite("unknown", tell)
-    if found < least:
-        return Prerequisite("missing", f"{what} {least}: {host} has {found}")
-    return Prerequisite("ok", f"{what} is {found} ({least} or later)")
-
-
-def _devices(server: Domain, host: str) -> Prerequisite:
-    node = config_of(server).node
-    listed = None if node is None else node.value("device_spec")
-    if node is not None and listed:
+    if oldest is not None and oldest >= _PLUGGED:
         return Prerequisite(
-            "ok", f"[pci] device_spec is set in {node.file}; it must name the card's functions"
+            "unknown",
+            "whether every nova-compute is 26.0 or later, as the API is: while one is older, a "
+            "server with such a port is refused suspend, live migration, attach and detach: "
+            "nova-compute --version on the nodes",
         )
     return Prerequisite(
-        "unknown",
-        f"whether [pci] device_spec in nova.conf of {host} names the virtual function behind a "
-        "vDPA device",
+        "unknown", "whether Nova is 26.0 or later: nova-manage --version on a controller"
     )
 
 
@@ -159,14 +130,33 @@ def _guest(server: Domain, nic: Nic) -> Prerequisite:
 
 def lost(server: Domain) -> Iterator[str]:
     """What such a port does not have."""
-    yield "Nova writes neither queues nor ring sizes for a vDPA port: the device has what it has."
+    config = config_of(server)
+    yield (
+        "Nova writes neither queues nor ring sizes for a vDPA port: it has one queue pair and "
+        "QEMU's rings of 256."
+    )
+    yield "libvirt sets no MTU on it: the guest is told by DHCP, and the device has its own."
+    yield from _model(config)
     yield (
         "A live migration unplugs such a NIC and plugs another one in (Nova 26.0): the guest is "
         "without it for that time."
     )
-    flavor = config_of(server).flavor
+    yield (
+        "A move of the server takes another node with such a device, which the scheduler finds "
+        "with PciPassthroughFilter only: [filter_scheduler] enabled_filters does not have it by "
+        "default."
+    )
+    flavor = config.flavor
     if flavor is not None and any(one.name.startswith(_BANDWIDTH) for one in flavor.properties):
         yield f"The bandwidth limits of its flavor ({_BANDWIDTH}…) do not hold for a vDPA port."
+
+
+def _model(config: ServerConfig) -> Iterator[str]:
+    if config.vif_model is not None and config.vif_model not in VIRTIO:
+        yield (
+            f"hw_vif_model = {config.vif_model}, which Nova keeps, does not count for it: libvirt "
+            "makes it virtio."
+        )
 
 
 def vdpa_route(server: Domain, nic: Nic) -> Iterator[str]:
@@ -190,6 +180,9 @@ def vdpa_route(server: Domain, nic: Nic) -> Iterator[str]:
     yield (
         f"On {ref.host or 'its compute node'} virsh dumpxml {ref.instance_name or id} has "
         "<interface type='vdpa'> then. The way back is the same with --vnic-type normal."
+    )
+    yield (
+        "Where Nova made the old port, it deletes it with remove port: port delete then finds none."
     )
     yield (
         "A floating IP, and whatever else was bound to the old port, is bound to the new one by "

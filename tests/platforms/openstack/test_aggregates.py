@@ -1,0 +1,95 @@
+"""Host aggregates, as Nova says them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.platforms.openstack.cloud import Asked, FakeCloud, Reply, reply
+from vnicaudit.model.server import Aggregate
+from vnicaudit.platforms.openstack.aggregates import Aggregates, read_aggregates
+from vnicaudit.platforms.openstack.calls import Calls
+from vnicaudit.platforms.openstack.connect import connect
+
+PATH = "/compute/v2.1/os-aggregates"
+
+
+def found(name: str = "admin") -> Aggregates:
+    return read_aggregates(Calls(connect(name, deadline=30)))
+
+
+def aggregate(name: Any, *hosts: Any, zone: str | None = None, **metadata: Any) -> dict[str, Any]:
+    """One as Nova 34 says it; the zone is in the metadata as well."""
+    if zone is not None:
+        metadata["availability_zone"] = zone
+    return {"name": name, "hosts": hosts, "availability_zone": zone, "metadata": metadata}
+
+
+@pytest.mark.usefixtures("cloud")
+def test_hosts_have_their_aggregates() -> None:
+    all_of_them = found()
+    assert (all_of_them.seen, all_of_them.errors) == (True, [])
+    assert all_of_them.of("cmp1") == (Aggregate("agg-one", "nova", (("ssd", "true"),)),)
+    assert all_of_them.of("cmp2") == all_of_them.of(None) == ()
+
+
+def test_a_host_may_be_in_several(cloud: FakeCloud) -> None:
+    cloud.admin.aggregates = [
+        aggregate("fast", "cmp1", "cmp2", "cmp1", zone="az1", ssd="true", cpu="new"),
+        aggregate("rack-7", "cmp1"),
+    ]
+    fast, rack = Aggregate("fast", "az1", (("cpu", "new"), ("ssd", "true"))), Aggregate("rack-7")
+    assert (found().of("cmp1"), found().of("cmp2")) == ((fast, rack), (fast,))
+
+
+def test_they_are_asked_for_once_and_without_a_page(cloud: FakeCloud) -> None:
+    cloud.admin.aggregates = [aggregate(f"a{number}", "cmp1") for number in range(3000)]
+    many = found()
+    assert cloud.paths().count(PATH) == 1
+    assert [asked.query for asked in cloud.asked if asked.path == PATH] == [{}]
+    assert len(many.of("cmp1")) == 64
+
+
+@pytest.mark.usefixtures("cloud")
+def test_a_tenant_is_not_shown_any() -> None:
+    assert (found("demo").seen, found("demo").errors) == (False, [])
+
+
+def test_a_nova_that_fails(cloud: FakeCloud) -> None:
+    cloud.intercept = lambda asked: reply(500, {}) if asked.path == PATH else None
+    failed = found()
+    assert failed.seen is None
+    [error] = failed.errors
+    assert error.message.startswith(f"compute: GET {cloud.url}{PATH}: 500; the log of the service")
+
+
+def test_one_that_cannot_be_understood_costs_that_one(cloud: FakeCloud) -> None:
+    cloud.admin.aggregates = [
+        aggregate(7, "cmp1"),
+        aggregate("null", None),
+        aggregate("number", "cmp1", weight=7),
+        aggregate("good", "cmp1"),
+    ]
+    mixed = found()
+    assert mixed.of("cmp1") == (Aggregate("good"),)
+    assert len(mixed.errors) == 3
+
+
+def test_no_escapes_of_a_terminal(cloud: FakeCloud) -> None:
+    cloud.admin.aggregates = [aggregate("\x1b[31mred", "cmp1", zone="a\nb", **{"k\x07": "v" * 999})]
+    [one] = found().of("cmp1")
+    assert (one.name, one.zone, one.metadata) == ("[31mred", "a b", (("k", "v" * 400),))
+
+
+@pytest.mark.parametrize("cut", range(0, 200, 7))
+def test_an_answer_that_is_cut(cloud: FakeCloud, cut: int) -> None:
+    whole = json.dumps({"aggregates": cloud.admin.aggregates}).encode()
+
+    def intercept(asked: Asked) -> Reply | None:
+        return Reply(200, whole[:cut]) if asked.path == PATH else None
+
+    cloud.intercept = intercept
+    part = found()
+    assert (part.seen, part.of("cmp1"), len(part.errors)) == (None, (), 1)

@@ -1,0 +1,258 @@
+"""What is said of a clouds.yaml that cannot be used: by openstacksdk itself, and before it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.platforms.openstack.cloud import PASSWORD, FakeCloud
+from tests.platforms.openstack.conftest import CLOUD
+from vnicaudit.errors import TargetError, UsageError
+from vnicaudit.platforms.openstack import config_files
+from vnicaudit.platforms.openstack.configuration import region_of
+from vnicaudit.platforms.openstack.connect import connect
+
+KEYS = st.sampled_from(
+    ["auth", "auth_url", "auth_type", "username", "password", "regions", "region_name", "profile",
+     "networks", "verify", "cacert", "name", "values", "interface", "floating_ip_source"],
+)  # fmt: skip
+BOMB = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "".join(
+    f"{name}: &{name} [{', '.join([f'*{before}'] * 9)}]\n"
+    for before, name in zip("abcdefgh", "bcdefghi", strict=True)
+)
+"""Each line is nine of the one before: 9^9 texts in 400 bytes."""
+MERGED = "a: &a {x: 1}\n" + "".join(
+    f"{name}: &{name} {{<<: [{', '.join([f'*{before}'] * 9)}]}}\n"
+    for before, name in zip("abcdefgh", "bcdefghi", strict=True)
+)
+
+
+@pytest.fixture
+def file(nowhere: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where OS_CLIENT_CONFIG_FILE says."""
+    path = nowhere / "clouds.yaml"
+    monkeypatch.setenv("OS_CLIENT_CONFIG_FILE", str(path))
+    return path
+
+
+def wrong(name: str = "admin") -> str:
+    """Why the configuration is refused."""
+    with pytest.raises(UsageError) as caught:
+        connect(name, deadline=30)
+    assert PASSWORD not in str(caught.value)
+    return str(caught.value)
+
+
+def unusable(file: Path, text: str, name: str = "admin") -> str:
+    """What is wrong with such a file."""
+    file.write_text(text, "utf-8")
+    begin = f"{file} cannot be used: "
+    message = wrong(name)
+    assert message.startswith(begin)
+    return message.removeprefix(begin)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("clouds: [", "it is not YAML at line 1, column 10"),
+        ("", "it is empty, and must be a mapping (key: value)"),
+        ("just text", "it is a text, and must be a mapping (key: value)"),
+        ("- a", "it is a list, and must be a mapping (key: value)"),
+        ("2026-11-22", "it is something else, and must be a mapping (key: value)"),
+        ("clouds:", "clouds: is empty, and must be a mapping (key: value)"),
+        ("clouds: [a, b]", "clouds: is a list, and must be a mapping (key: value)"),
+        ("clouds: {admin: }", "clouds: admin: is empty, and must be a mapping (key: value)"),
+        ("clouds: {admin: 7}", "clouds: admin: is a number, and must be a mapping (key: value)"),
+        ("clouds: {admin: yes}", "clouds: admin: is a flag, and must be a mapping (key: value)"),
+        ("clouds: {admin: [a]}", "clouds: admin: is a list, and must be a mapping (key: value)"),
+        (
+            "clouds: {admin: {auth: me}}",
+            "clouds: admin: auth: is a text, and must be a mapping (key: value)",
+        ),
+        ("a: &a [*a]", "an alias in it contains itself"),
+        ("a: &a {b: {c: *a}}", "an alias in it contains itself"),
+        (BOMB, "its aliases unfold to more than 100,000 values"),
+        (MERGED, "its aliases unfold to more than 100,000 values"),
+        ("[" * 20_000, "it is nested too deeply"),
+        ("a: \0", "it is not YAML"),
+    ],
+)
+def test_a_file_that_cannot_be_used(file: Path, text: str, reason: str) -> None:
+    assert unusable(file, text) == reason
+
+
+def test_a_file_that_is_no_text(file: Path) -> None:
+    file.write_bytes(b"clouds: \xff\xfe\x80")
+    assert wrong() == f"{file} cannot be used: it is not YAML"
+
+
+def test_a_file_in_json(nowhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = nowhere / "clouds.json"
+    monkeypatch.setenv("OS_CLIENT_CONFIG_FILE", str(file))
+    assert unusable(file, '{"clouds": ') == "it is not JSON at line 1, column 12"
+    assert unusable(file, "[" * 100_000) == "it is nested too deeply"
+    file.write_text(json.dumps({"clouds": {"admin": {"auth": {"username": "me"}}}}), "utf-8")
+    assert wrong() == "openstack:admin: the configuration lacks auth_url"
+
+
+def test_a_file_that_is_too_large(file: Path) -> None:
+    file.write_text("#" * (512 << 10), "utf-8")
+    assert wrong() == f"{file} cannot be used: it is empty, and must be a mapping (key: value)"
+    file.write_text("#" * ((512 << 10) + 1), "utf-8")
+    assert wrong() == f"{file} is larger than 512 KiB: no clouds.yaml is"
+
+
+def test_a_file_that_is_none(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file.mkdir()
+    assert wrong() == f"{file} is no file"
+    monkeypatch.setenv("OS_CLIENT_CONFIG_FILE", "/dev/zero")
+    assert wrong() == "/dev/zero is no file"
+
+
+def refuse(monkeypatch: pytest.MonkeyPatch, path: Path) -> None:
+    """As for a user who may not read it; tests may run as root."""
+
+    def denied(name: str, *_mode: str) -> object:
+        raise PermissionError(13, "Permission denied", name)
+
+    assert path.exists()
+    monkeypatch.setattr(config_files, "open", denied, raising=False)
+
+
+def test_a_file_that_was_named_must_be_readable(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file.write_text("clouds: {admin: {}}", "utf-8")
+    refuse(monkeypatch, file)
+    assert wrong() == f"{file} cannot be read: Permission denied"
+
+
+def test_a_file_of_others_is_left_out_and_named(
+    nowhere: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from openstack.config import loader
+
+    system = nowhere / "clouds.yaml"
+    system.write_text("clouds: {prod: {}}", "utf-8")
+    monkeypatch.setattr(loader, "CONFIG_FILES", [str(system)])
+    refuse(monkeypatch, system)
+    with pytest.raises(TargetError) as caught:
+        connect("admin", deadline=30)
+    assert caught.value.message.endswith(f"; {system} cannot be read: Permission denied")
+
+
+def test_a_damaged_secure_file(
+    cloud: FakeCloud, nowhere: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert cloud.url
+    secure = nowhere / "secure.yaml"
+    monkeypatch.setenv("OS_CLIENT_SECURE_FILE", str(secure))
+    assert unusable(secure, "clouds: [") == "it is not YAML at line 1, column 10"
+    assert unusable(secure, "clouds: {admin: word}").startswith("clouds: admin: is a text")
+    assert unusable(secure, "- clouds").startswith("it is a list")
+    secure.write_text("", "utf-8")
+    assert connect("admin", deadline=30).admin
+
+
+def test_a_secret_of_the_secure_file_is_used(
+    cloud: FakeCloud, nowhere: Path, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    secure = nowhere / "secure.yaml"
+    monkeypatch.setenv("OS_CLIENT_SECURE_FILE", str(secure))
+    text = "clouds:\n" + CLOUD.format(name="admin", url=cloud.url, password="")
+    file.write_text(text.replace("      password: \n", ""), "utf-8")
+    secure.write_text(f"clouds: {{admin: {{auth: {{password: {PASSWORD}}}}}}}", "utf-8")
+    assert connect("admin", deadline=30).admin
+
+
+@pytest.mark.parametrize("word", ["*S3cretPw", "!S3cretPw"])
+def test_a_password_that_is_no_yaml_is_not_shown(
+    file: Path, word: str, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
+) -> None:
+    message = unusable(file, f"clouds: {{admin: {{auth:\n  {{password: {word} }}}}}}\n")
+    assert message == "it is not YAML at line 2, column 14"
+    assert "S3cretPw" not in message + caplog.text + "".join(capsys.readouterr())
+
+
+@pytest.mark.parametrize(
+    ("entry", "reason"),
+    [
+        ("{auth: {username: admin}}", "the configuration lacks auth_url"),
+        ("{}", "the configuration lacks auth_url"),
+        (
+            "{auth: {auth_url: 'http://127.0.0.1:9/v3', username: me}}",
+            "the configuration lacks password (in clouds.yaml, secure.yaml or OS_PASSWORD)",
+        ),
+        (
+            "{auth: {auth_url: '127.0.0.1:9/v3', username: me, password: a-secret-word}}",
+            "auth_url is no URL that begins with http:// or https://",
+        ),
+        (
+            "{auth_type: telepathy}",
+            "auth_type 'telepathy' is not known to the keystoneauth installed here: correct "
+            "auth_type in clouds.yaml (or OS_AUTH_TYPE; password and v3applicationcredential are "
+            "usual), or install the package that brings it",
+        ),
+    ],
+)
+def test_what_is_said_of_a_cloud_is_not_enough(file: Path, entry: str, reason: str) -> None:
+    file.write_text(f"clouds: {{admin: {entry}}}", "utf-8")
+    assert wrong() == f"openstack:admin: {reason}"
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        "{regions: 7}", "{regions: [7]}", "{regions: [[]]}", "{regions: [{values: {}}]}",
+        "{regions: {a: b}}", "{profile: [a]}", "{profile: {a: 1}}", "{profile: 7}", "{cloud: []}",
+        "{auth_type: 7}", "{auth_type: []}", "{region_name: [a]}", "{networks: 7}", "{verify: []}",
+        "{profile: nobody}", "{networks: [{name: a, default_interface: true}, {name: b}, 7]}",
+        "{auth: {7: 8}}", "{auth: {auth_url: [a], username: {}, password: 3}}", "{cert: 7, key: 8}",
+        "{auth: {auth_url: 'http://[::1', username: a, password: b}}", "{api_timeout: word}",
+        "{auth: {auth_url: '{nothing}', username: a, password: b}}",
+    ],
+)  # fmt: skip
+def test_odd_values_never_end_in_a_traceback(file: Path, entry: str) -> None:
+    file.write_text(f"clouds: {{admin: {entry}}}", "utf-8")
+    with pytest.raises((UsageError, TargetError)) as caught:
+        connect("admin", deadline=30)
+    assert str(caught.value).startswith("openstack:admin: ")
+
+
+YAML = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=9),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(YAML, st.sampled_from(["clouds.yaml", "clouds.json"]))
+def test_whatever_is_in_it_nothing_else_is_raised(
+    nowhere: Path, monkeypatch: pytest.MonkeyPatch, said: object, name: str
+) -> None:
+    file = nowhere / name
+    file.write_text(json.dumps({"clouds": {"admin": said}}), "utf-8")
+    monkeypatch.setenv("OS_CLIENT_CONFIG_FILE", str(file))
+    with contextlib.suppress(UsageError, TargetError):
+        region_of("admin")
+
+
+@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.binary(max_size=60) | st.text("{}[]:&*<!-'\"#|>, \nac", max_size=60).map(str.encode))
+def test_whatever_is_no_yaml_nothing_else_is_raised(file: Path, text: bytes) -> None:
+    file.write_bytes(text)
+    with contextlib.suppress(UsageError):
+        config_files.check("a")
+
+
+def test_a_cloud_that_is_odd_and_another_one(cloud: FakeCloud, file: Path) -> None:
+    entry = CLOUD.format(name="admin", url=cloud.url, password=PASSWORD)
+    file.write_text("clouds:\n  odd: [a]\n  none:\n  7: word\n" + entry, "utf-8")
+    assert connect("admin", deadline=30).admin

@@ -1,0 +1,149 @@
+"""Somebody else is at work on the same server, or deletes it, in the middle of a run."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from tests.remedy.applying.clouds.conftest import MakeCloud
+from tests.remedy.applying.clouds.fakes import MODEL, CloudWorld, Fault, server_step
+from vnicaudit.errors import ActionError
+from vnicaudit.model.runs import RunRecord
+from vnicaudit.remedy.applying.state import StateFolder
+from vnicaudit.remedy.history import runs
+
+LATER = 1000.0
+
+
+def test_two_operators_with_a_state_folder_each(world: CloudWorld) -> None:
+    """The second begins while the first has the server off."""
+    (server,) = world.servers
+    server.boot()
+    steps = (server_step(server),)
+    order = world.order("restart")
+    other = replace(order, state=StateFolder(str(world.folder / "other")))
+    second: list[RunRecord] = []
+
+    def look() -> None:
+        if server.vm_state == "stopped" and not second:
+            world.looks.clear()
+            second.append(world.apply(steps, other).run)
+
+    world.looks.append(look)
+    (unit,) = world.apply(steps, order).run.steps
+    (refused,) = second[0].steps
+    assert refused.outcome == "refused"
+    assert refused.message == (
+        "it changed since the plan was made: it ran then, and is SHUTOFF now: somebody stopped it, "
+        "or another run is at work on it. Find out who; then openstack server start "
+        f"{server.id}, and the same command again, or make a new plan, by which it stays off"
+    )
+    assert (unit.outcome, server.model) == ("applied", "virtio")
+    assert (world.calls.count("stop"), world.calls.count("set")) == (1, 1)
+
+
+@pytest.mark.parametrize("when", range(1, 12))
+def test_somebody_stops_it_before_the_run_does(world: CloudWorld, when: int) -> None:
+    """It is theirs, and not started; once the run has stopped it, it is the run's."""
+    (server,) = world.servers
+    server.boot()
+    looks = iter(range(1000))
+
+    def look() -> None:
+        if next(looks) == when and server.vm_state == "active" and server.task_state is None:
+            server.stop()
+
+    world.looks.append(look)
+    (unit,) = world.apply((server_step(server),), world.order("restart")).run.steps
+    world.clock.sleep(LATER)
+    server.catch_up()
+    if unit.outcome == "refused":
+        assert unit.message.startswith("somebody else stopped it meanwhile, or another run is at")
+        assert (server.vm_state, server.kept[MODEL]) == ("stopped", "rtl8139")
+        assert not {"set", "start", "hard_reboot"} & set(world.calls)
+    else:
+        assert server.vm_state == "active"
+
+
+def test_what_was_never_stopped_is_not_started_when_it_is_taken_back(world: CloudWorld) -> None:
+    (server,) = world.servers
+    server.boot()
+    looks = iter(range(1000))
+
+    def look() -> None:
+        if next(looks) == 1:
+            raise KeyboardInterrupt
+
+    world.looks.append(look)
+    with pytest.raises(KeyboardInterrupt):
+        world.apply((server_step(server),), world.order("restart"))
+    server.stop()
+    world.clock.sleep(LATER)
+    (went,) = world.rollback(world.order("restart"))
+    assert went.run.steps[0].outcome == "rolled-back"
+    server.catch_up()
+    assert server.vm_state == "stopped"
+
+
+def test_one_that_was_left_off_is_started_though_its_volume_is_not_shown(
+    world: CloudWorld,
+) -> None:
+    """It is off for an earlier run of this: to have it run counts more."""
+    (server,) = world.servers
+    server.boot()
+    steps = (server_step(server),)
+    server.wont_start = lambda: True
+    world.apply(steps, world.order("restart"))
+    assert server.vm_state == "error"
+    server.wont_start = lambda: False
+    world.faults["volumes"] = Fault(ActionError("Cinder knows no volume 1"), "before", None)
+    (unit,) = world.apply(steps, world.order("restart")).run.steps
+    assert (unit.outcome, server.model) == ("applied", "virtio")
+
+
+@pytest.mark.parametrize("says_kept", [True, False])
+@pytest.mark.parametrize("when", range(16))
+def test_it_is_deleted_in_the_middle(make_cloud: MakeCloud, when: int, *, says_kept: bool) -> None:
+    """Nothing is left to do, nothing to try again, and the run goes on to the next server."""
+    world = make_cloud(2)
+    world.says_kept = says_kept
+    first, second = world.servers
+    for server in world.servers:
+        server.boot()
+    looks = iter(range(1000))
+
+    def look() -> None:
+        if next(looks) == when:
+            first.deleted = True
+
+    world.looks.append(look)
+    steps = tuple(server_step(server) for server in world.servers)
+    done = world.apply(steps, world.order("restart"))
+    unit, other = done.run.steps
+    assert done.run.outcome == "done"
+    assert (unit.outcome == "gone") is (unit.outcome != "applied")
+    assert (unit.outcome == "gone") or when > 8
+    if unit.outcome == "gone":
+        assert unit.message == f"there is no server {first.id} any more: nothing is left to do"
+    assert (other.outcome, second.model) == ("applied", "virtio")
+    assert {run.outcome for run in runs(str(world.folder))} == {"done"}
+
+
+def test_it_is_deleted_while_a_run_is_away(world: CloudWorld) -> None:
+    """Its program was ended; neither of the two commands has anything to do then."""
+    (server,) = world.servers
+    server.boot()
+
+    def look() -> None:
+        if server.vm_state == "stopped":
+            world.looks.clear()
+            raise KeyboardInterrupt
+
+    world.looks.append(look)
+    steps = (server_step(server),)
+    with pytest.raises(KeyboardInterrupt):
+        world.apply(steps, world.order("restart"))
+    server.deleted = True
+    (went,) = world.rollback(world.order("restart"))
+    assert went.run.steps[0].outcome == "gone"
+    assert world.apply(steps, world.order("restart")).run.steps[0].outcome == "gone"

@@ -1,0 +1,155 @@
+"""Looks at the files of openstacksdk's configuration before openstacksdk does.
+
+openstacksdk (4.22, ``config/loader.py``) takes in the first file of each kind that it can read,
+however large it is and whatever it unfolds to, and raises what Python raises over one that is not
+of its form. Nothing of what a file says is quoted here: there are passwords in it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from collections.abc import Iterator
+
+from vnicaudit.errors import UsageError
+from vnicaudit.platforms.openstack.binding import loader, yaml
+from vnicaudit.platforms.openstack.failures import plain
+
+_MOST_BYTES = 512 << 10
+_MOST_NODES = 100_000
+"""Values in a file once each alias stands for what it means; a cloud has about ten."""
+_CLOUDS = "clouds"
+_MAIN = "OS_CLIENT_CONFIG_FILE"
+
+
+def check(cloud: str) -> list[str]:
+    """Which files are left out because this user may not read them. Raises UsageError for one that
+    would be read and cannot be used."""
+    left_out: list[str] = []
+    kinds = (
+        (_MAIN, loader.CONFIG_FILES),
+        ("OS_CLIENT_SECURE_FILE", loader.SECURE_FILES),
+        ("", loader.VENDOR_FILES),
+    )
+    for variable, paths in kinds:
+        said = os.environ.get(variable) if variable else None
+        for path in [*([said] if said else []), *paths]:
+            text = _text(path, left_out, wanted=path == said)
+            if text is None:
+                continue
+            found = _parsed(path, text)
+            # of the others openstacksdk takes an empty one for none
+            if found is not None or variable == _MAIN:
+                _check_form(path, found, cloud)
+            break
+    return left_out
+
+
+def _text(path: str, left_out: list[str], *, wanted: bool) -> bytes | None:
+    """What is in a file; None for one that openstacksdk goes past, or that can be read but once
+    (a pipe). ``wanted``: somebody named it."""
+    try:
+        mode = os.stat(path).st_mode
+        if stat.S_ISFIFO(mode):
+            return None
+        if not stat.S_ISREG(mode):
+            raise UsageError(f"{plain(path)} is no file")
+        with open(path, "rb") as file:
+            text = file.read(_MOST_BYTES + 1)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        reason = f"{plain(path)} cannot be read: {error.strerror or type(error).__name__}"
+        if wanted or not isinstance(error, PermissionError):
+            raise UsageError(reason) from None
+        left_out.append(reason)
+        return None
+    if len(text) > _MOST_BYTES:
+        raise UsageError(f"{plain(path)} is larger than {_MOST_BYTES >> 10} KiB: no {_CLOUDS}.yaml "
+                         "is")  # fmt: skip
+    return text
+
+
+def _parsed(path: str, text: bytes) -> object:
+    """Raises UsageError where it is not what its name says, or means far more than it says."""
+    kind = "JSON" if path.endswith("json") else "YAML"
+    try:
+        if kind == "JSON":
+            return json.loads(text)
+        node = yaml.compose(text, Loader=yaml.SafeLoader)
+        if node is not None and _Unfolded().size(node) > _MOST_NODES:
+            reason = f"its aliases unfold to more than {_MOST_NODES:,} values"
+        else:
+            return yaml.safe_load(text)
+    except (yaml.YAMLError, ValueError) as error:
+        reason = f"it is not {kind}{_spot(error)}"
+    except RecursionError:
+        reason = "it is nested too deeply"
+    except _ItselfError:
+        reason = "an alias in it contains itself"
+    raise UsageError(f"{plain(path)} cannot be used: {reason}")
+
+
+class _ItselfError(Exception):
+    """A value that is a part of itself."""
+
+
+class _Unfolded:
+    """How many values there are once each alias stands for what it means."""
+
+    def __init__(self) -> None:
+        self._sizes: dict[int, int | None] = {}
+
+    def size(self, node: yaml.Node) -> int:
+        """Of one, itself included. Raises _ItselfError."""
+        key = id(node)
+        if key in self._sizes:
+            known = self._sizes[key]
+            if known is None:
+                raise _ItselfError
+            return known
+        self._sizes[key] = None
+        size = self._sizes[key] = 1 + sum(map(self.size, _parts(node)))
+        return size
+
+
+def _parts(node: yaml.Node) -> Iterator[yaml.Node]:
+    if isinstance(node, yaml.MappingNode):
+        for pair in node.value:
+            yield from pair
+    elif isinstance(node, yaml.SequenceNode):
+        yield from node.value
+
+
+def _check_form(path: str, found: object, cloud: str) -> None:
+    """Raises UsageError where what is said of a cloud is not said in a mapping."""
+    entries = _mapping(path, "it", found).get(_CLOUDS, {})
+    of_all = _mapping(path, f"{_CLOUDS}:", entries)
+    if cloud not in of_all:
+        return
+    entry = _mapping(path, f"{_CLOUDS}: {cloud}:", of_all[cloud])
+    if "auth" in entry:
+        _mapping(path, f"{_CLOUDS}: {cloud}: auth:", entry["auth"])
+
+
+_KINDS = {type(None): "empty", list: "a list", str: "a text", bool: "a flag", int: "a number"}
+
+
+def _mapping(path: str, what: str, found: object) -> dict[object, object]:
+    if isinstance(found, dict):
+        return found
+    kind = _KINDS.get(type(found), "something else")
+    raise UsageError(
+        f"{plain(path)} cannot be used: {plain(what)} is {kind}, and must be a mapping (key: value)"
+    )
+
+
+def _spot(error: Exception) -> str:
+    """Line and column of an error, never its text; empty where it does not say."""
+    mark = getattr(error, "problem_mark", None)
+    if mark is not None:
+        return f" at line {mark.line + 1}, column {mark.column + 1}"
+    if isinstance(error, json.JSONDecodeError):
+        return f" at line {error.lineno}, column {error.colno}"
+    return ""

@@ -1,0 +1,104 @@
+"""The name of a cloud -> what is configured of it; nothing is asked over the network.
+
+The configuration is what every OpenStack client reads: ``clouds.yaml`` (and ``secure.yaml``), or
+the ``OS_*`` variables, which are the cloud ``envvars``.
+"""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from urllib.parse import urlsplit
+
+from vnicaudit import __version__
+from vnicaudit.errors import TargetError, UsageError
+from vnicaudit.platforms.openstack.binding import (
+    CloudRegion,
+    OpenStackConfig,
+    SDKException,
+    keystone_errors,
+)
+from vnicaudit.platforms.openstack.config_files import check
+from vnicaudit.platforms.openstack.failures import configured, plain
+from vnicaudit.platforms.openstack.session import CountingSession
+
+ENVIRONMENT = "envvars"
+"""The cloud that the ``OS_*`` variables are (openstacksdk, ``OS_CLOUD_NAME``)."""
+_NOTHING = "defaults"
+"""What openstacksdk calls a cloud of which nothing is said anywhere."""
+_CONFIG_LOGGER = "openstack.config"
+_SHOWN = 20
+"""Names of clouds in a message."""
+
+_BY_PASSWORD = ("password", "v3password")
+_WRONG = (keystone_errors.ClientException, SDKException)
+_FORM_ERRORS = (AttributeError, KeyError, TypeError, ValueError, RecursionError)
+"""What openstacksdk raises over a clouds.yaml that is YAML and not of its form."""
+
+
+def region_of(name: str) -> CloudRegion:
+    """The configuration of one cloud. Raises TargetError where there is no such cloud, UsageError
+    where what is said of it, or a file, is wrong."""
+    left_out = check(name)
+    try:
+        with warnings.catch_warnings():
+            # of openstacksdk, about what is not used here; what fails is raised as well
+            warnings.simplefilter("ignore")
+            region = _chosen(name, left_out)
+            reason = _lacking(region)
+            if not reason:
+                return region
+    except _WRONG as error:
+        reason = configured(error)
+    except _FORM_ERRORS:  # their text may quote the file
+        reason = (
+            f"what clouds.yaml says of {plain(name)} is not of the form that openstacksdk reads: "
+            "look at its auth_url, regions and profile"
+        )
+    raise UsageError(f"openstack:{name}: {reason}")
+
+
+def _chosen(name: str, left_out: list[str]) -> CloudRegion:
+    logger = logging.getLogger(_CONFIG_LOGGER)
+    # what it logs may quote the file, and passwords with it
+    disabled, logger.disabled = logger.disabled, True
+    try:
+        config = OpenStackConfig(
+            session_constructor=CountingSession, app_name="vnicaudit", app_version=__version__
+        )
+    finally:
+        logger.disabled = disabled
+    names = [each for each in config.get_cloud_names() if each != _NOTHING]
+    if name not in names:
+        reason = _no_such(name, names, config.config_filename)
+        raise TargetError("; ".join([reason, *left_out]), file=f"openstack:{name}")
+    return config.get_one(cloud=name)
+
+
+def _lacking(region: CloudRegion) -> str:
+    """What keystoneauth 5.18 does not look for before it logs in, and fails over without words;
+    empty where it is all there."""
+    said = region.get_auth_args()
+    url = said.get("auth_url")
+    if url is None:
+        return ""
+    if urlsplit(str(url)).scheme not in ("http", "https"):
+        return "auth_url is no URL that begins with http:// or https://"
+    if region.config.get("auth_type") in _BY_PASSWORD and said.get("password") is None:
+        return "the configuration lacks password (in clouds.yaml, secure.yaml or OS_PASSWORD)"
+    return ""
+
+
+def _no_such(name: str, names: list[str], file: str | None) -> str:
+    """What to say of a name that is no cloud's."""
+    listed = ", ".join(sorted(plain(str(each)) for each in names)[:_SHOWN])
+    there = f"there are: {listed}" if names else "there is none"
+    if name == ENVIRONMENT:
+        return f"no OS_* variables are set: source an openrc file, or name a cloud ({there})"
+    if file is None:
+        looked = "./, ~/.config/openstack/ and /etc/openstack/, or where OS_CLIENT_CONFIG_FILE says"
+        variables = ""
+        if names:
+            variables = f"; what the OS_* variables say is openstack:{ENVIRONMENT}"
+        return f"there is no clouds.yaml (looked in {looked}){variables}"
+    return f"{file} has no cloud {name!r}; {there}"

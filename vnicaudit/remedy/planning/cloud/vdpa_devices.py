@@ -1,0 +1,147 @@
+"""Whether a compute node has a device for a server's port on vDPA: ``[pci] device_spec`` of its
+nova.conf, held against what the port's network is made of.
+
+Sources: :mod:`vnicaudit.model.pci_offers`; Nova 34.0.0, ``network/neutron.py``
+``_get_physnet_tunneled_info`` (several segments, and none with a physical network: Nova gives up).
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable
+
+from vnicaudit.model.pci_offers import PciOffer, offers
+from vnicaudit.model.pci_spec import refused
+from vnicaudit.model.server import NodeFacts, ProviderNetwork, ServerConfig
+from vnicaudit.remedy.planning.cloud.prerequisite import Prerequisite
+
+_SHOWN = 3
+"""Networks that are named."""
+_LONGEST = 64
+"""Characters of a name that somebody gave; no physical network has a longer one."""
+_SPEC = "[pci] device_spec"
+
+
+def listed(config: ServerConfig, network: ProviderNetwork | None, host: str) -> Prerequisite:
+    """Whether nova.conf lets Nova give a device of the node to the port."""
+    if network is not None and network.segmented and not network.physical:
+        return Prerequisite(
+            "missing",
+            "a physical network: none of the segments of the port's network has one, and Nova "
+            "refuses a port on such a network",
+        )
+    node = config.node
+    if node is None:
+        return Prerequisite(
+            "unknown",
+            f"whether {_SPEC} of {host} names the virtual function behind a vDPA device: give its "
+            "nova.conf together with the cloud",
+        )
+    if node.devices is None:
+        return Prerequisite(
+            "unknown",
+            f"whether {_SPEC} names the virtual function behind a vDPA device: in {node.file} a "
+            "template or another option decides, or it is too long to be judged",
+        )
+    return _judged(config, node, network, host)
+
+
+def free(network: ProviderNetwork | None, port: str | None, host: str) -> Prerequisite:
+    """Whether one is left, which only the node tells."""
+    there = f"whether a vDPA device is free on {host}, made on a virtual function of a card"
+    if network is not None:
+        on = (
+            f"on {network.physical}"
+            if network.physical
+            else "that carries networks without a physical one"
+        )
+        return Prerequisite("unknown", f"{there} {on} (Nova makes none): vdpa dev show there")
+    return Prerequisite(
+        "unknown",
+        f"{there} on this network (Nova makes none): vdpa dev show there, and openstack port show "
+        f"-c network_id {shlex.quote(port or 'PORT')}, then openstack network show -c "
+        "provider:network_type -c provider:physical_network",
+    )
+
+
+def _judged(
+    config: ServerConfig, node: NodeFacts, network: ProviderNetwork | None, host: str
+) -> Prerequisite:
+    if not node.devices:
+        text = f"{_SPEC}: {node.file} sets none, so Nova gives no device of {host} away"
+        return Prerequisite("missing", text)
+    release = (config.nova.oldest if config.nova else None) or 0
+    for entry in node.devices:
+        for reason in refused(entry.value, release):
+            text = f"{_SPEC} with which nova-compute starts: {entry.place}: {reason}"
+            return Prerequisite("missing", text)
+    found = list(offers(node.devices))
+    reached = [one for one in found if not one.behind]
+    if not found:
+        return Prerequisite(
+            "missing",
+            f"{_SPEC} for such a port: of what {node.file} lists nothing has a physical_network "
+            'that is text or null, and no remote_managed but "false" (as text)',
+        )
+    if not reached:
+        return _hidden("such a port", found[0])
+    return _untold(reached, node.file) if network is None else _compared(found, network)
+
+
+def _hidden(what: str, offer: PciOffer) -> Prerequisite:
+    return Prerequisite(
+        "missing",
+        f"{_SPEC} for {what}: no device comes to {offer.place}, since Nova takes the first entry "
+        f"that a device matches, and {offer.behind} matches all of its devices",
+    )
+
+
+def _untold(reached: list[PciOffer], file: str) -> Prerequisite:
+    """It is not known what the port's network is made of."""
+    if all(one.network is None for one in reached):
+        return Prerequisite(
+            "unknown",
+            f"whether the port's network is without a physical one: none of {_SPEC} in {file} has "
+            f"physical_network, so its devices are for such networks only ({reached[0].place})",
+        )
+    return Prerequisite(
+        "unknown",
+        f"whether the port's network is one of those that {_SPEC} gives devices for: "
+        f"{_named(reached)}; an administrator is told (provider:physical_network)",
+    )
+
+
+def _compared(found: list[PciOffer], network: ProviderNetwork) -> Prerequisite:
+    """Nova asks for the physical network of the port's network, and for none where it has none."""
+    kind = f" ({network.kind})" if network.kind else ""
+    name = network.physical or "networks without a physical one"
+    meant = [one for one in found if one.is_for(network.physical)]
+    for one in meant:
+        if not one.behind:
+            why = "where the port's network is" if network.physical else f"as the port's is{kind}"
+            text = f"{_SPEC} gives devices to ports on {name}, {why} ({one.place})"
+            return Prerequisite("ok", text)
+    if meant:
+        return _hidden(name, meant[0])
+    others = _named(one for one in found if not one.behind)
+    if network.physical:
+        text = f"{_SPEC} for {name}, where the port's network is: none of the entries is for {name}"
+        return Prerequisite("missing", f"{text}, but for {others}")
+    return Prerequisite(
+        "missing",
+        f"{_SPEC} for {name}, as the port's is{kind}: Nova gives it a device of an entry without "
+        f"physical_network, or with null, and all are for {others}",
+    )
+
+
+def _named(found: Iterable[PciOffer]) -> str:
+    """Each network, and where it stands first."""
+    places: dict[str | None, str] = {}
+    for one in found:
+        places.setdefault(one.network, one.place)
+    without = places.pop(None, None)
+    named = [f"{name[:_LONGEST]} ({place})" for name, place in places.items() if name is not None]
+    more = f" and {len(named) - _SHOWN} more" if len(named) > _SHOWN else ""
+    text = ", ".join(named[:_SHOWN]) + more
+    tunnels = "" if without is None else f"networks without a physical one ({without})"
+    return f"{text}, and {tunnels}" if text and tunnels else text or tunnels
