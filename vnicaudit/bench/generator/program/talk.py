@@ -8,14 +8,20 @@ from .task import Failure, clock
 
 LONGEST = 16 << 20
 """Bytes of a line."""
+SLICE = 0.5
+"""Seconds of one wait. A signal that comes between two of Python's instructions, just before the
+wait, does not end it: its handler runs when the wait is over."""
 
 
 def ready_of(sources: "list[Any]", deadline: float) -> "list[Any]":
     """Those that can be read; Failure when it is too late."""
-    ready = select.select(sources, [], [], max(deadline - clock(), 0.0))[0]
-    if not ready:
-        raise Failure("the other end did not answer in time")
-    return ready
+    while True:
+        left = deadline - clock()
+        ready = select.select(sources, [], [], min(max(left, 0.0), SLICE))[0]
+        if ready:
+            return ready
+        if left <= 0:
+            raise Failure("the other end did not answer in time")
 
 
 def taken(control: socket.socket, had: int) -> bytes:
