@@ -17,7 +17,7 @@ from vnicaudit.audit.effective import resolve
 from vnicaudit.model.effective import KNOWN, NONE, UNKNOWN, Effective
 from vnicaudit.model.host import HostConfig
 from vnicaudit.model.nic import NicConfig
-from vnicaudit.model.server import NodeFacts, ServerConfig
+from vnicaudit.model.server import NodeFacts, NovaVersions, ServerConfig
 
 DEFAULTS = {
     "use_virtio_for_bridges": "true", "rx_queue_size": "", "tx_queue_size": "", "max_queues": "",
@@ -82,6 +82,29 @@ class TestModel:
         assert said(found.model) == (
             "virtio", KNOWN, "no hw_vif_model kept: virtio, by nova.conf of its host",
         )  # fmt: skip
+
+    def test_the_default_of_an_image_that_names_none(self) -> None:
+        found = effective(port(None), replace(config("image"), node=node()))
+        reason = "its image names no hw_vif_model: virtio, by nova.conf of its host"
+        assert said(found.model) == ("virtio", KNOWN, reason)
+
+    @pytest.mark.parametrize(
+        ("nova", "model", "tell"),
+        [
+            (NovaVersions("2.96", 29, 30), None, "it may keep virtio from when it was on"),
+            (NovaVersions("2.90", 24, 25), None, "it may keep virtio from when it was on"),
+            (NovaVersions("2.88", 23, 23), "rtl8139", "libvirt's default"),
+        ],
+    )
+    def test_novas_own_choice_is_kept_since_25(
+        self, nova: NovaVersions, model: str | None, tell: str
+    ) -> None:
+        """A real Nova 29.0.2 keeps hw_vif_model=virtio for servers of an image that names none."""
+        kept = replace(config("image"), nova=nova, node=node(use_virtio_for_bridges="false"))
+        found = effective(port(None), kept, arch="x86_64").model
+        assert found.effective == model
+        assert found.reason.startswith("use_virtio_for_bridges is off in nova.conf of its host")
+        assert tell in found.reason
 
     @pytest.mark.parametrize(
         ("arch", "model", "state"), [("x86_64", "rtl8139", KNOWN), (None, None, UNKNOWN)]

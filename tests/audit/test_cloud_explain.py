@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from msgspec.structs import replace
 
 from tests.audit.clouds import (
@@ -25,7 +26,7 @@ from vnicaudit.model.host import HostConfig
 from vnicaudit.model.location import Location
 from vnicaudit.model.nic import Nic, NicConfig
 from vnicaudit.model.report import Layer, LayerFact, ServerName
-from vnicaudit.model.server import NodeFacts, PortBinding, ServerConfig
+from vnicaudit.model.server import NodeFacts, NovaVersions, PortBinding, ServerConfig
 from vnicaudit.model.site import Node, NodeValue
 
 NODE = NodeFacts(
@@ -221,6 +222,29 @@ class TestJoined:
             "virtio",
             note="libvirt has rtl8139: the next hard reboot writes virtio",
         )
+
+    @pytest.mark.parametrize(
+        ("nova", "note"),
+        [
+            (
+                NovaVersions("2.96", 29, 30),
+                "libvirt has virtio: nova-manage image_property set may have made that, and show "
+                "would tell",
+            ),
+            (
+                NovaVersions("2.88", 23, 23),
+                "libvirt has virtio: the next hard reboot writes rtl8139",
+            ),
+        ],
+    )
+    def test_what_nova_manage_sets_is_not_seen_in_an_image(
+        self, nova: NovaVersions, note: str
+    ) -> None:
+        """As on a real Nova 29.0.2: another hard reboot wrote virtio again."""
+        kept = replace(config("image", hw_vif_model="rtl8139"), nova=nova)
+        found = told(self.domain("virtio", kept))
+        (layer,) = [found[name] for name in found if name.startswith("What Nova keeps")]
+        assert layer.facts == (LayerFact("hw_vif_model", "rtl8139", note=note),)
 
     def test_where_nova_will_write_another_ring(self) -> None:
         kept = replace(KEPT, node=NODE)

@@ -89,12 +89,26 @@ def test_two_tenants_share_images_alone(cloud: FakeCloud) -> None:
 
 
 @pytest.mark.parametrize(
-    "change", [{"updated": "2026-11-02T00:00:00Z"}, {"owner": "p2"}, {"updated": ""}, {"name": "x"}]
+    "change",
+    [
+        {"updated": "2026-11-02T00:00:00Z"},
+        {"owner": "p2"},
+        {"updated": ""},
+        {"name": "x"},
+        {"disk_format": "raw"},
+    ],
 )
 def test_a_copy_in_another_region_is_another_image(
     cloud: FakeCloud, change: dict[str, str]
 ) -> None:
     run, found = both(cloud, [OLD], [replace(seen_by(OLD), **change)])
+    assert [finding.rule for finding in found] == ["VNIC062", "VNIC062"]
+    assert run.results[1].notes == ()
+
+
+def test_images_of_which_nothing_says_when_they_changed_are_two(cloud: FakeCloud) -> None:
+    undated = replace(OLD, updated="")
+    run, found = both(cloud, [undated], [seen_by(undated)])
     assert [finding.rule for finding in found] == ["VNIC062", "VNIC062"]
     assert run.results[1].notes == ()
 

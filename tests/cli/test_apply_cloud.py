@@ -88,6 +88,37 @@ def test_a_look(world: CloudWorld, capsys: Capture) -> None:
     assert "stop" not in world.calls
 
 
+@pytest.mark.parametrize("command", ["apply", "rollback"])
+def test_an_interruption_says_what_is_off_however_quiet(
+    world: CloudWorld, capsys: Capture, command: str
+) -> None:
+    (server,) = world.servers
+    plan(server_step(server))
+    quiet = ("--quiet", "--nova-manage", "local")
+    if command == "rollback":
+        assert apply(*quiet) == 0
+
+    def look() -> None:
+        if server.vm_state == "stopped":
+            world.looks.clear()
+            raise KeyboardInterrupt
+
+    world.looks.append(look)
+    capsys.readouterr()
+    runs = Path("state/runs")
+    applied = max((path.name for path in runs.iterdir()), default="") if runs.exists() else ""
+    code = apply(*quiet) if command == "apply" else run(["rollback", applied, "--yes", *quiet])
+    assert code == 130
+    (mine,) = {path.name for path in runs.iterdir()} - {applied}
+    assert capsys.readouterr().err.strip().splitlines() == [
+        "server-1: unfinished: it ran before and may be off now; by hand: openstack --os-cloud "
+        f"test server start {server.id}",
+        f"run {mine}: the same command goes on with it, vnicaudit rollback {mine} takes it back",
+        "",
+        "Interrupted.",
+    ]
+
+
 @pytest.mark.parametrize("command", ["apply", "dry-run", "rollback"])
 def test_where_nova_manage_is_has_to_be_said(
     world: CloudWorld, capsys: Capture, command: str

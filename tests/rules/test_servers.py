@@ -91,13 +91,13 @@ _BOUND = [
 @pytest.mark.parametrize("binding", _BOUND, ids=str)
 def test_a_port_of_a_case_is_what_the_reader_makes_of_it(binding: PortBinding) -> None:
     pytest.importorskip("openstack")
-    from vnicaudit.platforms.openstack.nics import Wanted, nics_of
+    from vnicaudit.platforms.openstack.nics import AllNics, nics_of
     from vnicaudit.platforms.openstack.ports import Bound, Port
 
     kept = {"hw_vif_model": "e1000", "hw_virtio_packed_ring": "true"}
     (case,) = server_of({"kept": kept, "ports": [msgspec.to_builtins(binding)]}).nics
     port = Port("p", None, bound=Bound(binding))
-    (read,) = nics_of("s", [port], Wanted("e1000", packed=True), {}, "openstack:test")
+    (read,) = nics_of("s", [port], AllNics("e1000", packed=True), {}, "openstack:test")
     names = ("type", "origin", "actual_type", "model", "queues", "packed")
     assert {name: getattr(case.declared, name) for name in names} == {
         name: getattr(read.declared, name) for name in names

@@ -12,18 +12,13 @@ from vnicaudit.model.domain import Domain
 from vnicaudit.model.finding import Change
 from vnicaudit.model.nova_releases import IMAGE_PROPERTY
 from vnicaudit.model.openstack import Image
-from vnicaudit.model.server import ServerConfig
+from vnicaudit.model.server import PROPERTY_OF, ServerConfig
 
 _MODELS = frozenset({
     "virtio", "ne2k_pci", "pcnet", "rtl8139", "e1000", "e1000e", "spapr-vlan", "vmxnet3", "igb",
 })  # fmt: skip
 """``hw_vif_model`` for KVM."""
 
-_PROPERTY = {
-    "model": "hw_vif_model",
-    "queues": "hw_vif_multiqueue_enabled",
-    "packed": "hw_virtio_packed_ring",
-}
 _OPTION = ("rx_queue_size", "tx_queue_size")
 _RINGS = ("256", "512", "1024")
 """The choices of both options: nova-compute fails on another value."""
@@ -78,7 +73,7 @@ def _elsewhere(change: Change) -> str | None:
             "The definition is Nova's: lower [libvirt] max_queues in nova.conf of the compute "
             f"node, {_REBOOT}"
         )
-    if change.field not in _PROPERTY or (change.field == "model" and change.new not in _MODELS):
+    if change.field not in PROPERTY_OF or (change.field == "model" and change.new not in _MODELS):
         return (
             "The definition is Nova's, and it has no setting for this: change the image, flavor "
             f"or nova.conf it comes from, {_REBOOT}"
@@ -89,7 +84,7 @@ def _elsewhere(change: Change) -> str | None:
 def _setting(change: Change) -> str:
     """``property=value``; nova-manage can set a property and not remove one, so off is
     ``false``."""
-    name = _PROPERTY[change.field]
+    name = PROPERTY_OF[change.field]
     if change.field == "model":
         return f"{name}={change.new or ''}"
     on = change.field == "queues" or change.new == "on"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from vnicaudit.cli.doing import telling
 from vnicaudit.cli.nova_manage import reach_of
 from vnicaudit.cli.options import F, Number, together
 from vnicaudit.model.host import DEADLINE
@@ -149,4 +150,5 @@ def order_of(given: dict[str, Any], mode: Mode) -> Order:
         deadline=given["deadline"],
         state=StateFolder(state_folder(given)),
         reach=reach_of(given),
+        tell_left=telling(quiet=False),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 IMAGE_PROPERTY = 25
 """Yoga: ``nova-manage image_property`` shows and sets what Nova keeps for a server (its release
-notes)."""
+notes). From then on it keeps what it chose for itself as well (``hw_vif_model`` and others)."""
 
 LASTING = 30
 """Dalmatian: what ``image_property set`` sets survives a resize and a cold migration, since it

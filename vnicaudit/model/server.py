@@ -23,8 +23,11 @@ ImageState = Literal["there", "gone", "volume", "unseen"]
 """Of the image a server was made of: ``there``; ``gone``, it was deleted; ``volume``, the server
 boots from a volume, and Nova names none; ``unseen``, it may not be seen by this user."""
 
+MODEL = "hw_vif_model"
 MULTIQUEUE = "hw_vif_multiqueue_enabled"
 PACKED = "hw_virtio_packed_ring"
+PROPERTY_OF = {"model": MODEL, "queues": MULTIQUEUE, "packed": PACKED}
+"""Field of a NIC -> the property that Nova makes it of."""
 
 MULTIQUEUE_VCPUS = 2
 """vCPUs below which Nova does not look at the flag of multiqueue."""
@@ -117,7 +120,7 @@ class ServerConfig(msgspec.Struct, frozen=True):
     @property
     def vif_model(self) -> str | None:
         """``hw_vif_model`` as Nova reads it; None: it keeps none, or that is not known."""
-        kept = self.property("hw_vif_model")
+        kept = self.property(MODEL)
         return None if kept is None else normal_vif_model(kept)
 
     def flag(self, name: str) -> bool | None:

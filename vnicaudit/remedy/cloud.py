@@ -28,7 +28,8 @@ class Cloud(Protocol):
     """The oldest and the newest major version of Nova that it may be; None: not known."""
 
     def server(self, server_id: str) -> ServerState:
-        """A server as it is now. Raises GoneError where there is none of that id any more."""
+        """A server as it is now. Raises GoneError where it was deleted, RefusedError where there is
+        none of that id, and nothing tells that there was: this may be another cloud."""
 
     def ports(self, server_id: str) -> tuple[PortState, ...]:
         """Its ports."""

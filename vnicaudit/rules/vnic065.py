@@ -49,7 +49,7 @@ No change is proposed: the server is as it should be.
 * Where Nova says what it keeps (31 and later), and where the server's image changed since, is gone
   or is not seen.
 * Where the server's libvirt was not read in the same run: only its definition shows the change.
-* Distributions and the stable branches from 25 to 29 have taken the fix up, and the definition may
+* 29.2.1 and 28.3.1 have the fix too, and distributions may have taken it up; and the definition may
   have been edited behind Nova's back instead: confidence is medium.
 """
 

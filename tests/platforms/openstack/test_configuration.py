@@ -187,7 +187,7 @@ def test_a_password_that_is_no_yaml_is_not_shown(
         ("{}", "the configuration lacks auth_url"),
         (
             "{auth: {auth_url: 'http://127.0.0.1:9/v3', username: me}}",
-            "the configuration lacks password (in clouds.yaml, secure.yaml or OS_PASSWORD)",
+            "the configuration lacks password (in clouds.yaml or secure.yaml)",
         ),
         (
             "{auth: {auth_url: '127.0.0.1:9/v3', username: me, password: a-secret-word}}",
@@ -223,6 +223,63 @@ def test_odd_values_never_end_in_a_traceback(file: Path, entry: str) -> None:
     with pytest.raises((UsageError, TargetError)) as caught:
         connect("admin", deadline=30)
     assert str(caught.value).startswith("openstack:admin: ")
+
+
+def test_variables_without_a_password(nowhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert nowhere
+    monkeypatch.setenv("OS_AUTH_URL", "http://127.0.0.1:9/v3")
+    monkeypatch.setenv("OS_USERNAME", "me")
+    assert wrong("envvars") == (
+        "openstack:envvars: the configuration lacks password (in OS_PASSWORD)"
+    )
+
+
+@pytest.fixture
+def vendors(nowhere: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The file of vendors' profiles."""
+    from openstack.config import loader
+
+    path = nowhere / "clouds-public.yaml"
+    monkeypatch.setattr(loader, "VENDOR_FILES", [str(path)])
+    return path
+
+
+@pytest.mark.parametrize("text", ["clouds: [a]", "public-clouds: [", "- a", "clouds: {admin: }"])
+def test_a_file_of_vendors_that_is_not_needed(cloud: FakeCloud, vendors: Path, text: str) -> None:
+    assert cloud.url
+    vendors.write_text(text, "utf-8")
+    assert connect("admin", deadline=30).admin
+
+
+@pytest.mark.parametrize("word", ["profile", "cloud"])
+def test_a_profile_of_a_file_of_vendors(
+    cloud: FakeCloud, file: Path, vendors: Path, word: str
+) -> None:
+    entry = CLOUD.format(name="admin", url=cloud.url, password=PASSWORD)
+    url = f"auth_url: {cloud.url}/identity/v3"
+    assert url in entry
+    file.write_text(
+        "clouds:\n" + entry.replace(url, "project_domain_id: default") + f"    {word}: mine\n",
+        "utf-8",
+    )
+    vendors.write_text(f"public-clouds: {{mine: {{auth: {{{url}}}}}}}", "utf-8")
+    assert connect("admin", deadline=30).admin
+    begin = f"{vendors} cannot be used: "
+    vendors.write_text("public-clouds: [mine]", "utf-8")
+    assert wrong() == f"{begin}public-clouds: is a list, and must be a mapping (key: value)"
+    vendors.write_text("public-clouds: {", "utf-8")
+    assert wrong() == f"{begin}it is not YAML at line 1, column 17"
+
+
+def test_a_profile_at_an_address_that_does_not_answer(file: Path) -> None:
+    """Nothing listens at port 1."""
+    file.write_text("clouds: {admin: {profile: 'http://127.0.0.1:1'}}", "utf-8")
+    with pytest.raises(TargetError) as caught:
+        connect("admin", deadline=30)
+    assert str(caught.value) == (
+        "openstack:admin: the profile that it names cannot be fetched: nothing listens there: is "
+        "the service running, is the port right?"
+    )
 
 
 YAML = st.recursive(

@@ -21,7 +21,7 @@ import requests
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vnicaudit.errors import ActionError, GoneError, SilentError, TargetError
+from vnicaudit.errors import ActionError, GoneError, RefusedError, SilentError, TargetError
 from vnicaudit.model.cloud_state import FlavorState
 from vnicaudit.platforms.openstack import connect as entrance
 from vnicaudit.platforms.openstack import control, orders, states
@@ -34,6 +34,7 @@ RECORDED: dict[str, list[dict[str, Any]]] = json.loads(
 )
 SERVER = "046ce9a3-61c9-479b-8ce5-6a3851534cdb"
 NOBODY = "00000000-0000-4000-8000-000000000000"
+DELETED = "d65bfc1e-0543-4fd6-ad7e-5ba9bb005843"
 IMAGE = "2a147686-bd84-4a85-ab5a-a34bdec2f233"
 FLAVOR = "c202cbe4-e125-4348-8a91-a16c59db0641"
 COPY = "7f3b1c1e-0000-5000-8000-0000000000aa"
@@ -219,8 +220,37 @@ def test_nova_says_no(
 
 
 def test_a_server_that_is_gone(cloud: control.Control, session: Session) -> None:
+    """Nova tells what was done to it, though it shows it no more."""
+    expect(session, "deleted server")
+    with pytest.raises(GoneError, match=f"there is no server {DELETED} any more"):
+        cloud.server(DELETED)
+
+
+def test_a_server_of_another_cloud(cloud: control.Control, session: Session) -> None:
+    """Nothing tells that it was deleted: it may be off elsewhere, for an interrupted run."""
     expect(session, "no server")
-    with pytest.raises(GoneError, match=f"there is no server {NOBODY} any more"):
+    with pytest.raises(RefusedError) as raised:
+        cloud.server(NOBODY)
+    assert str(raised.value) == (
+        f"Nova knows no server {NOBODY}, not even as one that was deleted (or this user may not "
+        "see it): is openstack:prod another cloud, region or project now than when the plan was "
+        "made? Where it was deleted long ago, take its step out of the plan"
+    )
+
+
+def test_an_old_nova_does_not_tell_of_deleted_servers(
+    cloud: control.Control, session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cloud, "_highest", (2, 83))
+    session.instead = [404]
+    with pytest.raises(RefusedError, match="Nova knows no server"):
+        cloud.server(NOBODY)
+    assert session.times == 1
+
+
+def test_whether_it_was_deleted_is_not_answered(cloud: control.Control, session: Session) -> None:
+    session.instead = [404, *[503] * 4]
+    with pytest.raises(SilentError, match="503"):
         cloud.server(NOBODY)
 
 
@@ -383,11 +413,13 @@ def test_an_order_without_an_answer_in_time_may_be_carried_out(
 
 
 def test_what_names_a_path_leads_nowhere_else(cloud: control.Control, session: Session) -> None:
-    session.expected.append(
-        {"method": "GET", "path": "/v2.1/servers/..%2F..%2Fimages%3Fx", "microversion": "2.98",
-         "status": 404, "said": ""}
-    )  # fmt: skip
-    with pytest.raises(ActionError, match="there is no server"):
+    path = "/v2.1/servers/..%2F..%2Fimages%3Fx"
+    session.expected += [
+        {"method": "GET", "path": path, "microversion": "2.98", "status": 404, "said": ""},
+        {"method": "GET", "path": f"{path}/os-instance-actions", "query": [["limit", "1"]],
+         "microversion": "2.84", "status": 404, "said": ""},
+    ]  # fmt: skip
+    with pytest.raises(RefusedError, match="Nova knows no server"):
         cloud.server("../../images?x")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from vnicaudit.model.server import NovaVersions
-from vnicaudit.platforms.openstack.versions import asked, releases, shown
+from vnicaudit.platforms.openstack.versions import microversions, releases, shown
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_a_nova_that_does_not_say() -> None:
 def test_what_is_asked_with(
     highest: tuple[int, int] | None, servers: str, flavors: str, nodes: str
 ) -> None:
-    found = asked(highest)
+    found = microversions(highest)
     assert tuple(map(shown, (found.servers, found.flavors, found.nodes))) == (
         servers, flavors, nodes,
     )  # fmt: skip

@@ -44,8 +44,8 @@ def test_novas_way_is_stop_set_start_and_then_the_image() -> None:
         f"openstack server start {UUID}",
         "openstack image set --property hw_vif_model=virtio IMAGE, for new servers, and for this "
         "one once it is rebuilt",
-        "It takes Nova 25.0 (Yoga) or later; without the fix of Launchpad bug 2078999 (30.0, and "
-        "backports) a resize or cold migration takes it back.",
+        "It takes Nova 25.0 (Yoga) or later; without the fix of Launchpad bug 2078999 (28.3.1, "
+        "29.2.1, 30.0) a resize or cold migration takes it back, until a hard reboot.",
         "It is for all NICs of the server. Nova gives them new PCI addresses: in a guest that does "
         "not name interfaces by MAC address they may have other names then.",
         "Or plan its cloud (vnicaudit plan openstack:CLOUD): that can be applied, and taken back.",

@@ -13,21 +13,32 @@ from vnicaudit.model.domain import Domain
 from vnicaudit.model.effective import Effective
 from vnicaudit.model.models import VIRTIO
 from vnicaudit.model.nic import Nic
+from vnicaudit.model.nova_releases import IMAGE_PROPERTY
 from vnicaudit.model.openstack import as_flag, normal_vif_model
 from vnicaudit.model.report import Layer, LayerFact
-from vnicaudit.model.server import NodeFacts, PortBinding, ServerConfig
+from vnicaudit.model.server import (
+    FLAVOR_WORDS,
+    MODEL,
+    MULTIQUEUE,
+    PACKED,
+    NodeFacts,
+    PortBinding,
+    ServerConfig,
+)
 
 _PROPERTIES = (
-    "hw_vif_model", "hw_vif_multiqueue_enabled", "hw_virtio_packed_ring", "hw_mem_page_size",
-    "hw_machine_type", "hw_architecture", "os_distro", "os_type",
+    MODEL, MULTIQUEUE, PACKED, "hw_mem_page_size", "hw_machine_type", "hw_architecture",
+    "os_distro", "os_type",
 )  # fmt: skip
 """Those that bear on NICs, of an image and of what Nova keeps, in the order they are shown."""
 
 _SPECS = ("hw:vif_multiqueue_enabled", "hw:virtio_packed_ring", "hw:mem_page_size", "quota:vif_")
 """How the names of extra specs begin that bear on NICs."""
 
-_MULTIQUEUE = ("hw_vif_multiqueue_enabled", "hw:vif_multiqueue_enabled")
-_PACKED = ("hw_virtio_packed_ring", "hw:virtio_packed_ring")
+_SET = "nova-manage image_property set may have made that, and show would tell"
+
+_MULTIQUEUE = (MULTIQUEUE, FLAVOR_WORDS[MULTIQUEUE])
+_PACKED = (PACKED, FLAVOR_WORDS[PACKED])
 
 _IMAGES = {
     "gone": "it was deleted; what Nova keeps of it counts",
@@ -42,12 +53,12 @@ def nova_layers(domain: Domain, nic: Nic, effective: Effective) -> Iterator[Laye
     server = domain.declared.server
     if server is None:
         return
-    told = _Told(domain, nic, effective, server)
-    yield told.flavor()
-    yield told.image()
-    yield told.node()
-    yield told.kept()
-    yield told.port()
+    layers = _Layers(domain, nic, effective, server)
+    yield layers.flavor()
+    yield layers.image()
+    yield layers.node()
+    yield layers.kept()
+    yield layers.port()
 
 
 def without_definition(domain: Domain) -> Layer:
@@ -79,7 +90,7 @@ def placed(domain: Domain) -> Iterator[LayerFact]:
         yield LayerFact("aggregate", aggregate.name, note=said)
 
 
-class _Told:
+class _Layers:
     """One NIC of one server. ``alone``: only its cloud was read, so what wins is here."""
 
     def __init__(
@@ -200,7 +211,7 @@ class _Told:
         return found is not None and value != "" and found.declared is not None
 
     def _keeps(self, name: str, value: str) -> LayerFact:
-        if name == "hw_vif_model":
+        if name == MODEL:
             return self._kept_model(name, value)
         return LayerFact(name, value, self._decides(name, value))
 
@@ -209,9 +220,18 @@ class _Told:
         if self._alone:
             return LayerFact(name, value, self._effective.model.effective == model)
         declared = self._nic.declared.model
-        differs = declared is not None and declared != model
-        note = f"libvirt has {declared}: the next hard reboot writes {model}" if differs else ""
+        note = ""
+        if declared is not None and declared != model:
+            later = _SET if self._may_be_set() else f"the next hard reboot writes {model}"
+            note = f"libvirt has {declared}: {later}"
         return LayerFact(name, value, note=note)
+
+    def _may_be_set(self) -> bool:
+        """Whether Nova may keep something else than the image says, which nova-manage has set."""
+        nova = self._server.nova
+        newest = None if nova is None else nova.newest
+        old = newest is not None and newest < IMAGE_PROPERTY
+        return self._server.kept_by == "image" and not old
 
     def _decides(self, name: str, value: str) -> bool:
         """Whether a flag of flavor or image is why the guest has queues, or a packed ring."""

@@ -11,13 +11,12 @@ from collections import defaultdict
 
 import msgspec
 
-from vnicaudit.errors import TargetError
 from vnicaudit.model.report import ReadError
 from vnicaudit.model.server import Aggregate
-from vnicaudit.platforms.openstack.calls import CallError, Calls
+from vnicaudit.platforms.openstack.calls import Calls
 from vnicaudit.platforms.openstack.failures import plain
-from vnicaudit.platforms.openstack.pages import Listing, pages, read_error
-from vnicaudit.platforms.openstack.refusals import REFUSED
+from vnicaudit.platforms.openstack.pages import Listing, pages
+from vnicaudit.platforms.openstack.refusals import take_all
 
 _LISTING = Listing("compute", "/os-aggregates", "aggregates", None)
 _ZONE = "availability_zone"
@@ -58,19 +57,8 @@ class RawAggregate(msgspec.Struct):
 def read_aggregates(calls: Calls) -> Aggregates:
     """All of them, where this user may see them."""
     found = Aggregates()
-    try:
-        for page in pages(calls, _LISTING, msgspec.json.Decoder(RawAggregate)):
-            found.errors += page.errors
-            for raw in page.items:
-                found.add(raw)
-        found.seen = True
-    except CallError as error:
-        if error.status in REFUSED:
-            found.seen = False
-        else:
-            found.errors.append(read_error(error))
-    except TargetError as error:
-        found.errors.append(read_error(error))
+    listed = pages(calls, _LISTING, msgspec.json.Decoder(RawAggregate))
+    found.seen = take_all(listed, found.add, found.errors)
     return found
 
 

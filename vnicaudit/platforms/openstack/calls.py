@@ -18,7 +18,7 @@ _MOST_BYTES = 128 << 20
 MiB."""
 _MOST_OF_ERROR = 64 << 10
 _CHUNK = 64 << 10
-_TRANSPORT_ERRORS = (
+TRANSPORT_ERRORS = (
     keystone_errors.ClientException,
     requests.RequestException,
     transport_errors.HTTPError,
@@ -66,7 +66,7 @@ class Calls:
         except TimeUpError:
             reason = f"no whole answer within {self.cloud.deadline:g} s; --deadline gives it more"
             raise self._error(f"{what}: {reason}") from None
-        except _TRANSPORT_ERRORS as error:
+        except TRANSPORT_ERRORS as error:
             raise self._error(f"{what}: {transport(error)}") from None
         if status != 200:
             raise self._error(f"{what}: {refusal(status, body, request)}", status)

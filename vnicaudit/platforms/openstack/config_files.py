@@ -20,30 +20,39 @@ _MOST_BYTES = 512 << 10
 _MOST_NODES = 100_000
 """Values in a file once each alias stands for what it means; a cloud has about ten."""
 _CLOUDS = "clouds"
+_VENDORS = "public-clouds"
+_PROFILES = {"profile", "cloud"}
+"""What names a vendor's profile (``_expand_vendor_profile``)."""
 _MAIN = "OS_CLIENT_CONFIG_FILE"
+_SECURE = "OS_CLIENT_SECURE_FILE"
 
 
 def check(cloud: str) -> list[str]:
     """Which files are left out because this user may not read them. Raises UsageError for one that
     would be read and cannot be used."""
     left_out: list[str] = []
-    kinds = (
-        (_MAIN, loader.CONFIG_FILES),
-        ("OS_CLIENT_SECURE_FILE", loader.SECURE_FILES),
-        ("", loader.VENDOR_FILES),
-    )
-    for variable, paths in kinds:
-        said = os.environ.get(variable) if variable else None
-        for path in [*([said] if said else []), *paths]:
-            text = _text(path, left_out, wanted=path == said)
-            if text is None:
-                continue
-            found = _parsed(path, text)
-            # of the others openstacksdk takes an empty one for none
-            if found is not None or variable == _MAIN:
-                _check_form(path, found, cloud)
-            break
+    said: set[object] = set()
+    for variable, paths in ((_MAIN, loader.CONFIG_FILES), (_SECURE, loader.SECURE_FILES)):
+        path, found = _first(os.environ.get(variable), paths, left_out)
+        # of the other one openstacksdk takes an empty one for none
+        if path and (found is not None or variable == _MAIN):
+            said |= _check_form(path, found, cloud)
+    if said & _PROFILES:  # otherwise it is not read
+        path, found = _first(None, loader.VENDOR_FILES, left_out)
+        if path and found is not None:
+            of_all = _mapping(path, "it", found).get(_VENDORS, {})
+            _mapping(path, f"{_VENDORS}:", of_all)
     return left_out
+
+
+def _first(said: str | None, paths: list[str], left_out: list[str]) -> tuple[str, object]:
+    """The first of a kind that can be read, and what is in it; an empty path: there is none.
+    ``said``: the one that somebody named."""
+    for path in [*([said] if said else []), *paths]:
+        text = _text(path, left_out, wanted=path == said)
+        if text is not None:
+            return path, _parsed(path, text)
+    return "", None
 
 
 def _text(path: str, left_out: list[str], *, wanted: bool) -> bytes | None:
@@ -122,15 +131,16 @@ def _parts(node: yaml.Node) -> Iterator[yaml.Node]:
         yield from node.value
 
 
-def _check_form(path: str, found: object, cloud: str) -> None:
-    """Raises UsageError where what is said of a cloud is not said in a mapping."""
+def _check_form(path: str, found: object, cloud: str) -> set[object]:
+    """Of what something is said of a cloud. Raises UsageError where that is not in a mapping."""
     entries = _mapping(path, "it", found).get(_CLOUDS, {})
     of_all = _mapping(path, f"{_CLOUDS}:", entries)
     if cloud not in of_all:
-        return
+        return set()
     entry = _mapping(path, f"{_CLOUDS}: {cloud}:", of_all[cloud])
     if "auth" in entry:
         _mapping(path, f"{_CLOUDS}: {cloud}: auth:", entry["auth"])
+    return set(entry)
 
 
 _KINDS = {type(None): "empty", list: "a list", str: "a text", bool: "a flag", int: "a number"}

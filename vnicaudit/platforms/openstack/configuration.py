@@ -1,7 +1,9 @@
-"""The name of a cloud -> what is configured of it; nothing is asked over the network.
+"""The name of a cloud -> what is configured of it.
 
 The configuration is what every OpenStack client reads: ``clouds.yaml`` (and ``secure.yaml``), or
-the ``OS_*`` variables, which are the cloud ``envvars``.
+the ``OS_*`` variables, which are the cloud ``envvars``. Nothing is asked over the network but a
+vendor's profile, where one is named that is kept at an address (openstacksdk 4.22,
+``config/vendors``: ten seconds).
 """
 
 from __future__ import annotations
@@ -17,9 +19,10 @@ from vnicaudit.platforms.openstack.binding import (
     OpenStackConfig,
     SDKException,
     keystone_errors,
+    requests,
 )
 from vnicaudit.platforms.openstack.config_files import check
-from vnicaudit.platforms.openstack.failures import configured, plain
+from vnicaudit.platforms.openstack.failures import configured, plain, transport
 from vnicaudit.platforms.openstack.session import CountingSession
 
 ENVIRONMENT = "envvars"
@@ -37,8 +40,8 @@ _FORM_ERRORS = (AttributeError, KeyError, TypeError, ValueError, RecursionError)
 
 
 def region_of(name: str) -> CloudRegion:
-    """The configuration of one cloud. Raises TargetError where there is no such cloud, UsageError
-    where what is said of it, or a file, is wrong."""
+    """The configuration of one cloud. Raises TargetError where there is no such cloud or its
+    vendor's profile cannot be fetched, UsageError where what is said of it, or a file, is wrong."""
     left_out = check(name)
     try:
         with warnings.catch_warnings():
@@ -50,6 +53,9 @@ def region_of(name: str) -> CloudRegion:
                 return region
     except _WRONG as error:
         reason = configured(error)
+    except requests.RequestException as error:
+        reason = f"the profile that it names cannot be fetched: {transport(error)}"
+        raise TargetError(reason, file=f"openstack:{name}") from None
     except _FORM_ERRORS:  # their text may quote the file
         reason = (
             f"what clouds.yaml says of {plain(name)} is not of the form that openstacksdk reads: "
@@ -85,7 +91,8 @@ def _lacking(region: CloudRegion) -> str:
     if urlsplit(str(url)).scheme not in ("http", "https"):
         return "auth_url is no URL that begins with http:// or https://"
     if region.config.get("auth_type") in _BY_PASSWORD and said.get("password") is None:
-        return "the configuration lacks password (in clouds.yaml, secure.yaml or OS_PASSWORD)"
+        where = "OS_PASSWORD" if region.name == ENVIRONMENT else "clouds.yaml or secure.yaml"
+        return f"the configuration lacks password (in {where})"
     return ""
 
 

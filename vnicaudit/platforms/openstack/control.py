@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 import msgspec
 
-from vnicaudit.errors import ActionError, GoneError, TargetError
+from vnicaudit.errors import ActionError, GoneError, RefusedError, TargetError
 from vnicaudit.model.cloud_state import FlavorState, PortState, ServerState
 from vnicaudit.platforms.openstack import connect as entrance
 from vnicaudit.platforms.openstack import flavor_orders, states
@@ -38,6 +38,11 @@ _NO_VOLUME = (
     "Cinder knows no volume {volume}, which Nova has attached to it (or this user may not see it): "
     "once stopped, it might not be started again. Look at it with openstack volume show {volume}; "
     "what is gone is detached by openstack server remove volume {server} {volume}"
+)
+_NO_SERVER = (
+    "Nova knows no server {server}, not even as one that was deleted (or this user may not see "
+    "it): is openstack:{cloud} another cloud, region or project now than when the plan was made? "
+    "Where it was deleted long ago, take its step out of the plan"
 )
 _UNSEEN_VOLUME = (
     "its volume {volume} cannot be looked at, so whether another server has it too is not known: "
@@ -117,12 +122,10 @@ class Control:
         """What went wrong with the last request, as Nova keeps it."""
         if self._highest < _EXPLAINED:
             return ""
-        path = f"/servers/{_id(server_id)}/os-instance-actions"
-        asked = self._orders.get("compute", path, (("limit", "1"),), shown(_EXPLAINED))
-        request = states.failed_request(asked)
+        request = states.failed_request(self._actions(server_id))
         if not request:
             return ""
-        path = f"{path}/{_id(request)}"
+        path = f"/servers/{_id(server_id)}/os-instance-actions/{_id(request)}"
         return states.details_of(self._orders.get("compute", path, (), shown(_EXPLAINED)))
 
     def stop(self, server_id: str) -> None:
@@ -183,9 +186,30 @@ class Control:
         try:
             return self._orders.get("compute", f"/servers/{_id(server_id)}", (), microversion)
         except AnswerError as error:
-            if error.status == _GONE:
-                raise GoneError(f"there is no server {plain(server_id)} any more") from None
-            raise
+            if error.status != _GONE:
+                raise
+        name = plain(server_id)
+        if self._was_deleted(server_id):
+            raise GoneError(f"there is no server {name} any more")
+        raise RefusedError(_NO_SERVER.format(server=name, cloud=plain(self.name)))
+
+    def _was_deleted(self, server_id: str) -> bool:
+        """Whether Nova still knows what was done to a server that it does not show: that is told of
+        deleted ones as well (since 2.21, ``_get_instance`` in nova/api/openstack/compute/
+        instance_actions.py, Nova 34.0.0), until they are archived. Of a server of another cloud, or
+        of a project that this user does not see, nothing is told."""
+        if self._highest < _EXPLAINED:
+            return False
+        try:
+            self._actions(server_id)
+        except AnswerError:
+            return False
+        return True
+
+    def _actions(self, server_id: str) -> bytes:
+        """The last thing that was done to it."""
+        path = f"/servers/{_id(server_id)}/os-instance-actions"
+        return self._orders.get("compute", path, (("limit", "1"),), shown(_EXPLAINED))
 
     def _volume(self, server_id: str, volume: str) -> bytes:
         try:

@@ -19,7 +19,7 @@ from vnicaudit.platforms.openstack.groups import Groups
 from vnicaudit.platforms.openstack.guest import Guest, guest_of, packed_of, queues_of
 from vnicaudit.platforms.openstack.images import Images
 from vnicaudit.platforms.openstack.kept import image_state, kept_of
-from vnicaudit.platforms.openstack.nics import BARE_METAL, Wanted, in_order, nics_of
+from vnicaudit.platforms.openstack.nics import BARE_METAL, AllNics, in_order, nics_of
 from vnicaudit.platforms.openstack.nodes import Node, Nodes
 from vnicaudit.platforms.openstack.ports import Port, Ports
 from vnicaudit.platforms.openstack.projects import Projects
@@ -71,7 +71,7 @@ def domain_of(server: RawServer, around: Around) -> Domain | ReadError | None:
     config = _config(server, ports, image, flavor, around)
     arch = None if node is None else node.arch
     guest = guest_of(config, arch, launched=bool(server.launched))
-    wanted = Wanted(
+    all_nics = AllNics(
         config.vif_model,
         queues_of(config, around.nova),
         packed_of(config, around.nova),
@@ -81,7 +81,7 @@ def domain_of(server: RawServer, around: Around) -> Domain | ReadError | None:
         name=(server.name or server.id)[:_NAME],
         declared=_shared(_declared(guest, config, len(ports)), around),
         location=Location(around.target, xpath=f"servers/{server.id}"),
-        nics=nics_of(server.id, ports, wanted, around.mtus, around.target),
+        nics=nics_of(server.id, ports, all_nics, around.mtus, around.target),
         uuid=server.id.lower(),
         cloud=_reference(server, around),
         unjudged=_unjudged(server, config, node),

@@ -18,7 +18,7 @@ from vnicaudit.model.report import ReadError
 from vnicaudit.platforms.openstack.calls import Calls
 from vnicaudit.platforms.openstack.pages import Listing, pages, read_error
 from vnicaudit.platforms.openstack.servers import RawFlavor, Text
-from vnicaudit.platforms.openstack.versions import Asked, shown
+from vnicaudit.platforms.openstack.versions import Microversions, shown
 
 _PAGE = 1000
 _MOST_VCPUS = 65_536
@@ -56,11 +56,13 @@ class Flavors:
         return self._by_name.get(raw.original_name or "")
 
 
-def read_flavors(calls: Calls, asked: Asked) -> Flavors:
+def read_flavors(calls: Calls, microversions: Microversions) -> Flavors:
     """All flavors this user may see, those that are not public among them."""
     found = Flavors()
     query = (("is_public", "None"),)
-    listing = Listing("compute", "/flavors/detail", "flavors", _PAGE, query, shown(asked.flavors))
+    listing = Listing(
+        "compute", "/flavors/detail", "flavors", _PAGE, query, shown(microversions.flavors)
+    )
     try:
         for page in pages(calls, listing, msgspec.json.Decoder(_Listed)):
             found.errors += page.errors

@@ -10,17 +10,19 @@ from collections import defaultdict
 
 import msgspec
 
-from vnicaudit.errors import TargetError
 from vnicaudit.model.report import ReadError
-from vnicaudit.platforms.openstack.calls import CallError, Calls
-from vnicaudit.platforms.openstack.pages import Listing, offset_pages, read_error
-from vnicaudit.platforms.openstack.versions import Asked, shown
+from vnicaudit.platforms.openstack.calls import Calls
+from vnicaudit.platforms.openstack.pages import Listing, offset_pages
+from vnicaudit.platforms.openstack.refusals import take_all
+from vnicaudit.platforms.openstack.versions import Microversions, shown
 
 _PAGE = 1000
-_FORBIDDEN = 403
+_FORBIDDEN = frozenset({403})
 
 
-class _Group(msgspec.Struct):
+class RawGroup(msgspec.Struct):
+    """One group as Nova says it."""
+
     id: str
     members: list[str] = []
 
@@ -32,31 +34,23 @@ class Groups:
         self.errors: list[ReadError] = []
         self._of: defaultdict[str, list[str]] = defaultdict(list)
 
-    def add(self, group: str, members: list[str]) -> None:
+    def add(self, raw: RawGroup) -> None:
         """Keep one."""
-        for member in members:
-            self._of[member].append(group)
+        for member in raw.members:
+            self._of[member].append(raw.id)
 
     def of(self, server: str) -> tuple[str, ...]:
         """Those a server is a member of."""
         return tuple(self._of.get(server, ()))
 
 
-def read_groups(calls: Calls, asked: Asked) -> Groups:
+def read_groups(calls: Calls, microversions: Microversions) -> Groups:
     """The groups of all projects, or of his own where this user may not see others."""
     found = Groups()
     query = (("all_projects", "True"),)
     listing = Listing(
-        "compute", "/os-server-groups", "server_groups", _PAGE, query, shown(asked.flavors)
+        "compute", "/os-server-groups", "server_groups", _PAGE, query, shown(microversions.flavors)
     )
-    try:
-        for page in offset_pages(calls, listing, msgspec.json.Decoder(_Group)):
-            found.errors += page.errors
-            for group in page.items:
-                found.add(group.id, group.members)
-    except CallError as error:
-        if error.status != _FORBIDDEN:
-            found.errors.append(read_error(error))
-    except TargetError as error:
-        found.errors.append(read_error(error))
+    listed = offset_pages(calls, listing, msgspec.json.Decoder(RawGroup))
+    take_all(listed, found.add, found.errors, _FORBIDDEN)
     return found

@@ -43,7 +43,7 @@ _WITH_MTU = frozenset({"bridge", "ethernet"})
 """Nova writes ``<mtu>`` for these alone (``virt/libvirt/config.py``)."""
 
 
-class Wanted(NamedTuple):
+class AllNics(NamedTuple):
     """What Nova knows of all NICs of a server. ``model``: kept ``hw_vif_model``; None: not known.
     ``queues``: with multiqueue, how many; ``packed``: packed rings. ``taps``: os-vif makes the tap
     of Open vSwitch, as since 23.0."""
@@ -55,11 +55,11 @@ class Wanted(NamedTuple):
 
 
 def nics_of(
-    server: str, ports: Iterable[Port], wanted: Wanted, mtus: Mapping[str, int], target: str
+    server: str, ports: Iterable[Port], all_nics: AllNics, mtus: Mapping[str, int], target: str
 ) -> tuple[Nic, ...]:
     """The NICs of a server in the order of its ports."""
     return tuple(
-        _nic(index, server, port, wanted, mtus.get(port.network), target)
+        _nic(index, server, port, all_nics, mtus.get(port.network), target)
         for index, port in enumerate(ports)
     )
 
@@ -75,21 +75,23 @@ def in_order(ports: list[Port], macs: list[str], *, complete: bool) -> list[Port
     return sorted(found, key=lambda port: places.get(port.mac or "", len(places)))
 
 
-def _nic(index: int, server: str, port: Port, wanted: Wanted, mtu: int | None, target: str) -> Nic:
+def _nic(
+    index: int, server: str, port: Port, all_nics: AllNics, mtu: int | None, target: str
+) -> Nic:
     kind = "addresses" if port.id is None else "ports"
     return Nic(
         index,
-        _config(port.bound, wanted, mtu),
+        _config(port.bound, all_nics, mtu),
         Location(target, xpath=f"servers/{server}/{kind}/{port.id or port.mac}"),
         mac=port.mac,
         source=port.id,
     )
 
 
-def _config(bound: Bound, wanted: Wanted, mtu: int | None) -> NicConfig:
+def _config(bound: Bound, all_nics: AllNics, mtu: int | None) -> NicConfig:
     """Beside its type only what Nova writes for that type."""
-    kind = _type(bound, taps=wanted.taps)
-    model = _model(bound, kind, wanted.model)
+    kind = _type(bound, taps=all_nics.taps)
+    model = _model(bound, kind, all_nics.model)
     socket = kind == "vhostuser"
     return NicConfig(
         type=kind or "network",
@@ -97,8 +99,8 @@ def _config(bound: Bound, wanted: Wanted, mtu: int | None) -> NicConfig:
         actual_type=kind,
         model=model,
         source_mode=(bound.mode or "server") if socket and bound.binding.vif_type else None,
-        queues=wanted.queues if model in VIRTIO else None,
-        packed="on" if wanted.packed and kind != "hostdev" else None,
+        queues=all_nics.queues if model in VIRTIO else None,
+        packed="on" if all_nics.packed and kind != "hostdev" else None,
         mtu=mtu if kind in _WITH_MTU else None,
         ovs_socket=socket and bound.ovs,
     )

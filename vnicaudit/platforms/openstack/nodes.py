@@ -11,13 +11,12 @@ from typing import NamedTuple
 
 import msgspec
 
-from vnicaudit.errors import TargetError
 from vnicaudit.model.report import ReadError
 from vnicaudit.model.version import Version
-from vnicaudit.platforms.openstack.calls import CallError, Calls
-from vnicaudit.platforms.openstack.pages import Listing, pages, read_error
-from vnicaudit.platforms.openstack.refusals import REFUSED
-from vnicaudit.platforms.openstack.versions import Asked, shown
+from vnicaudit.platforms.openstack.calls import Calls
+from vnicaudit.platforms.openstack.pages import Listing, pages
+from vnicaudit.platforms.openstack.refusals import take_all
+from vnicaudit.platforms.openstack.versions import Microversions, shown
 
 _NODES = 100
 """A page: each comes with all features of its CPU."""
@@ -73,27 +72,16 @@ class RawNode(msgspec.Struct):
     cpu_info: _Cpu | str | None = None
 
 
-def read_nodes(calls: Calls, asked: Asked) -> Nodes:
+def read_nodes(calls: Calls, microversions: Microversions) -> Nodes:
     """All hypervisors, where this user may see them."""
     found = Nodes()
     listing = Listing(
-        "compute", "/os-hypervisors/detail", "hypervisors", _NODES, (), shown(asked.nodes)
+        "compute", "/os-hypervisors/detail", "hypervisors", _NODES, (), shown(microversions.nodes)
     )
-    if not asked.paged_nodes:
+    if not microversions.paged_nodes:
         listing = listing._replace(limit=None)
-    try:
-        for page in pages(calls, listing, msgspec.json.Decoder(RawNode)):
-            found.errors += page.errors
-            for raw in page.items:
-                found.add(raw)
-        found.seen = True
-    except CallError as error:
-        if error.status in REFUSED:
-            found.seen = False
-        else:
-            found.errors.append(read_error(error))
-    except TargetError as error:
-        found.errors.append(read_error(error))
+    listed = pages(calls, listing, msgspec.json.Decoder(RawNode))
+    found.seen = take_all(listed, found.add, found.errors)
     return found
 
 

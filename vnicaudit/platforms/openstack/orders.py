@@ -14,8 +14,7 @@ from typing import Any
 import msgspec
 
 from vnicaudit.errors import ActionError, SilentError, TargetError
-from vnicaudit.platforms.openstack.binding import keystone_errors, requests, transport_errors
-from vnicaudit.platforms.openstack.calls import CallError, Calls
+from vnicaudit.platforms.openstack.calls import TRANSPORT_ERRORS, CallError, Calls
 from vnicaudit.platforms.openstack.connect import Cloud, Endpoint
 from vnicaudit.platforms.openstack.failures import place, refusal, transport
 from vnicaudit.platforms.openstack.waiting import TimeUpError
@@ -25,12 +24,6 @@ _PAUSES = (0.5, 2.0, 5.0)
 _AWAY = (429, 500, 502, 503, 504)
 """Answers of a service (or its proxy) that is being restarted."""
 _MOST_BYTES = 1 << 20
-_TRANSPORT_ERRORS = (
-    keystone_errors.ClientException,
-    requests.RequestException,
-    transport_errors.HTTPError,
-    OSError,
-)
 JSON = "application/json"
 
 
@@ -98,7 +91,7 @@ class Orders:
             raise SilentError(
                 f"{what}: no answer within {self.cloud.deadline:g} s; it may be done all the same"
             ) from None
-        except _TRANSPORT_ERRORS as error:
+        except TRANSPORT_ERRORS as error:
             raise SilentError(f"{what}: {transport(error)}") from None
         if status >= 400:
             raise AnswerError(f"{what}: {refusal(status, said, request)}", status)

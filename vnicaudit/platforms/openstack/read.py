@@ -34,7 +34,7 @@ from vnicaudit.platforms.openstack.ports import Ports, read_ports
 from vnicaudit.platforms.openstack.projects import read_projects
 from vnicaudit.platforms.openstack.servers import RawServer, Servers
 from vnicaudit.platforms.openstack.uses import Uses
-from vnicaudit.platforms.openstack.versions import Asked, asked, releases
+from vnicaudit.platforms.openstack.versions import Microversions, microversions, releases
 from vnicaudit.platforms.openstack.waiting import Feed, Task
 
 Item = Domain | Image | Flavor | ReadError
@@ -62,7 +62,7 @@ class CloudReading:
 
     def _items(self) -> Iterator[Item]:
         highest = self._calls.endpoint("compute").microversion
-        wanted, nova = asked(highest), releases(highest)
+        wanted, nova = microversions(highest), releases(highest)
         servers, uses, systems = Servers(self._calls, wanted), Uses(), Systems()
         feed = Feed("servers", servers.pages())
         try:
@@ -116,7 +116,7 @@ def read(cloud: str, *, deadline: float = DEADLINE) -> CloudReading:
 
 
 def _gathered(
-    calls: Calls, wanted: Asked, nova: NovaVersions, systems: Systems
+    calls: Calls, wanted: Microversions, nova: NovaVersions, systems: Systems
 ) -> tuple[Around, list[ReadError]]:
     """What servers are joined with, and what of it could not be read."""
 

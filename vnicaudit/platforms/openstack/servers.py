@@ -11,7 +11,7 @@ import msgspec
 
 from vnicaudit.platforms.openstack.calls import CallError, Calls
 from vnicaudit.platforms.openstack.pages import Listing, Page, pages
-from vnicaudit.platforms.openstack.versions import Asked, shown
+from vnicaudit.platforms.openstack.versions import Microversions, shown
 
 _PAGE = 200
 """Nova's own limit is 1,000 by default (``[api] max_limit``). A fifth of that answers within a
@@ -95,10 +95,10 @@ class Servers:
     """The servers that this user may see: those of all projects, where Nova lets him, else his
     project's. ``all_projects`` is None before Nova was asked."""
 
-    def __init__(self, calls: Calls, asked: Asked) -> None:
+    def __init__(self, calls: Calls, microversions: Microversions) -> None:
         self.all_projects: bool | None = None
         self._calls = calls
-        self._microversion = shown(asked.servers)
+        self._microversion = shown(microversions.servers)
 
     def pages(self) -> Iterator[Page[RawServer]]:
         """Page by page. Raises TargetError where one cannot be had."""

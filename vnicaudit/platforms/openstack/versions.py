@@ -34,8 +34,8 @@ instead, which takes long where one is down."""
 _LEAST = (2, 1)
 
 
-class Asked(NamedTuple):
-    """What to ask with, and what the answers will have."""
+class Microversions(NamedTuple):
+    """What each list is asked with, and what the answers will have."""
 
     servers: Microversion
     flavors: Microversion
@@ -62,10 +62,10 @@ class Asked(NamedTuple):
         return self.nodes >= _PAGES_OF_NODES
 
 
-def asked(highest: Microversion | None) -> Asked:
+def microversions(highest: Microversion | None) -> Microversions:
     """The lowest microversions that have all that is read, as far as a Nova goes."""
     most = highest or _LEAST
-    return Asked(
+    return Microversions(
         servers=_KEPT if most >= _KEPT else min(most, _FLAVOR),
         flavors=min(most, _SPECS),
         nodes=min(most, _CPU),

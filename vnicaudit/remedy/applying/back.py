@@ -81,7 +81,8 @@ def rollback(run_id: str, chosen: Chosen, order: Order, tell: Tell) -> tuple[End
             return ended or _nothing_left(found)
         sheet = RunSheet("", "rollback", now(), run_id, order.mode, tuple(units), order.limits)
         mine = _unfinished(order, sheet) or begin_run(order.state, sheet)
-        went = Runner(mine, hosts, WayBack(found, chosen, order), tell).go(order.schedule)
+        back = WayBack(found, chosen, order)
+        went = Runner(mine, hosts, back, tell, None, order.tell_left).go(order.schedule)
         return (*ended, went)
 
 
@@ -93,7 +94,7 @@ def _middle(
         return ()
     sheet = msgspec.structs.replace(found.sheet, limits=order.limits)
     return (
-        Runner(found._replace(sheet=sheet), hosts, _nothing, tell).take_back(
+        Runner(found._replace(sheet=sheet), hosts, _nothing, tell, None, order.tell_left).take_back(
             {unit.key for unit in units}
         ),
     )

@@ -34,7 +34,8 @@ ALREADY = "it is so already: nothing to do"
 
 class Order(msgspec.Struct, frozen=True):
     """What is asked for. ``deadline``: seconds libvirt, or a cloud, may take for one answer;
-    ``reach``: what there is beside a cloud's API."""
+    ``reach``: what there is beside a cloud's API; ``tell_left``: is told what an interruption
+    leaves in the middle, also where nobody wants to hear of the rest."""
 
     mode: Mode
     limits: Limits
@@ -42,6 +43,7 @@ class Order(msgspec.Struct, frozen=True):
     deadline: float
     state: StateFolder
     reach: Reach = Reach()
+    tell_left: Tell | None = None
 
 
 def apply(
@@ -64,7 +66,8 @@ def apply(
         if not (found.folder / PLAN).exists():
             write_private(found.folder / PLAN, text)
         preparing = _Preparing(steps, plan, order)
-        return Runner(found, hosts, preparing, tell, trials).go(order.schedule)
+        runner = Runner(found, hosts, preparing, tell, trials, order.tell_left)
+        return runner.go(order.schedule)
 
 
 def look(steps: Sequence[Step], text: bytes, order: Order) -> list[tuple[str, str]]:

@@ -49,7 +49,8 @@ class Ended(msgspec.Struct, frozen=True):
 
 
 class Runner:
-    """One run. What an earlier life of the program did of it is not done again."""
+    """One run. What an earlier life of the program did of it is not done again. ``tell_left`` is
+    told what is left in the middle, in the place of ``tell``."""
 
     def __init__(
         self,
@@ -58,7 +59,9 @@ class Runner:
         preparing: Preparing,
         tell: Tell,
         trials: Trials | None = None,
+        tell_left: Tell | None = None,
     ) -> None:
+        self._tell_left = tell_left or tell
         self._trials = trials
         self._found = found
         self._hosts = hosts
@@ -124,11 +127,11 @@ class Runner:
         run = record(again(self._found))
         for unit in run.steps:
             if unit.outcome == "unfinished":
-                self._tell(
+                self._tell_left(
                     unit.name, f"unfinished: {unit.message}" if unit.message else "unfinished"
                 )
         after = "the same command goes on with it"
-        self._tell(f"run {run.id}", f"{after}, vnicaudit rollback {run.id} takes it back")
+        self._tell_left(f"run {run.id}", f"{after}, vnicaudit rollback {run.id} takes it back")
 
     def _work(self, unit: UnitSheet) -> Callable[[], None]:
         def work() -> None:

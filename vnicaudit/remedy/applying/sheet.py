@@ -16,6 +16,7 @@ from vnicaudit.remedy.applying.state import write_private
 from vnicaudit.remedy.digests import digest
 
 NAME = "run.json"
+_OF_CLOUDS = "openstack:"
 
 
 class UnitSheet(msgspec.Struct, frozen=True):
@@ -65,12 +66,23 @@ class RunSheet(msgspec.Struct, frozen=True):
 
 def unit_sheets(steps: Iterable[Step]) -> list[UnitSheet]:
     """The steps by domain or file, in their order; images and flavors before all others, so that
-    nobody makes a server of the old ones meanwhile."""
+    nobody makes a server of the old ones meanwhile. Raises UsageError for a step that an edit made
+    one of two kinds."""
     grouped: dict[str, list[Step]] = {}
     for step in steps:
+        _check_kind(step)
         grouped.setdefault(_key(step), []).append(step)
     units = [_unit(key, group) for key, group in grouped.items()]
     return sorted(units, key=lambda unit: unit.guest)
+
+
+def _check_kind(step: Step) -> None:
+    in_cloud = step.target.startswith(_OF_CLOUDS)
+    if in_cloud != (step.cloud is not None) or (in_cloud and step.file is not None):
+        raise UsageError(
+            f"step {step.id}: a step has a target {_OF_CLOUDS}NAME, a part cloud and no file, or "
+            "no part cloud and another target: put back what was edited, or make a new plan"
+        )
 
 
 def steps_of(unit: UnitSheet, steps: Iterable[Step]) -> tuple[Step, ...]:

@@ -16,8 +16,8 @@ from vnicaudit.model.plan import Goal
 from vnicaudit.remedy.planning.cloud.properties import property_of
 
 _NOVA_FROM = (
-    "It takes Nova 25.0 (Yoga) or later; without the fix of Launchpad bug 2078999 (30.0, and "
-    "backports) a resize or cold migration takes it back."
+    "It takes Nova 25.0 (Yoga) or later; without the fix of Launchpad bug 2078999 (28.3.1, "
+    "29.2.1, 30.0) a resize or cold migration takes it back, until a hard reboot."
 )
 _NOVA_ALL = (
     "It is for all NICs of the server. Nova gives them new PCI addresses: in a guest that does not "

@@ -17,7 +17,7 @@ from vnicaudit.model.plan import Left, Plan, Step
 from vnicaudit.model.report import ReadError
 from vnicaudit.remedy.hypervisor import vdpa_devices
 from vnicaudit.remedy.planning.build import Planner
-from vnicaudit.remedy.planning.cloud.run import Asked, Clouds
+from vnicaudit.remedy.planning.cloud.run import Clouds, PlanContext
 from vnicaudit.remedy.planning.guests import GuestNames, nobody_asked
 from vnicaudit.remedy.planning.meant import Meant
 from vnicaudit.remedy.planning.options import PlanOptions
@@ -36,8 +36,8 @@ def make_plan(
     Raises UsageError for targets that cannot be changed, and for domains and NICs that were named
     and are not there.
     """
-    asked = Asked(work, by_all, options, Meant(options), on_progress)
-    making = _Making(tuple(targets), asked, run)
+    context = PlanContext(work, by_all, options, Meant(options), on_progress)
+    making = _Making(tuple(targets), context, run)
     making.guests()
     making.clouds()
     return making.plan()
@@ -47,21 +47,21 @@ class _Making:
     """A plan that is being made: what comes of each target, what of it could not be read, and what
     else is to be said."""
 
-    def __init__(self, targets: tuple[Target, ...], asked: Asked, run: RunOptions) -> None:
+    def __init__(self, targets: tuple[Target, ...], context: PlanContext, run: RunOptions) -> None:
         self._targets = targets
-        self._asked = asked
+        self._context = context
         self._run = run
-        self._clouds = Clouds(targets, asked, run.live.deadline)
+        self._clouds = Clouds(targets, context, run.live.deadline)
         self._found: dict[str, list[Step | Left]] = {target.name: [] for target in targets}
         self._errors: dict[str, list[str]] = {target.name: [] for target in targets}
         self._notes: list[str] = []
 
     def guests(self) -> None:
         """Domains of live hosts, and in files."""
-        run, options = self._run, self._asked.options
+        run, options = self._run, self._context.options
         guests = GuestNames(run.live.deadline) if run.live.agent else None
         planner = Planner(
-            self._asked.work, self._asked.by_all, options,
+            self._context.work, self._context.by_all, options,
             vdpa_devices() if options.to == "vdpa" else None, guests or nobody_asked,
             {} if options.to == "virtio" else _users(self._others(), run),
         )  # fmt: skip
@@ -70,7 +70,7 @@ class _Making:
                 if isinstance(source, ReadError):
                     self._errors[target.name].append(error_text(source, target))
                     continue
-                self._asked.meant.met(source)
+                self._context.meant.met(source)
                 self._clouds.definitions.met(source.running)
                 self._found[target.name].extend(planner.plan(source))
         finally:
@@ -93,13 +93,13 @@ class _Making:
             if name in clouds or not self._clouds.has(one)
         ]  # fmt: skip
         errors = [error for of_target in self._errors.values() for error in of_target]
-        errors += _not_met(self._asked.meant, errors)
+        errors += _not_met(self._context.meant, errors)
         steps = (one for one in found if isinstance(one, Step))
         return Plan(
             tool="vnicaudit",
             version=__version__,
             created=datetime.now(timezone.utc).isoformat(timespec="seconds").replace("+00:00", "Z"),
-            to=self._asked.options.to,
+            to=self._context.options.to,
             targets=tuple(target.name for target in self._targets),
             steps=tuple(replace(step, id=str(number)) for number, step in enumerate(steps, 1)),
             left=tuple(one for one in found if isinstance(one, Left)),
@@ -116,7 +116,7 @@ class _Making:
         for target in self._others():
             all_of_it = sources(target, self._run, self._clouds.configs)
             for number, source in enumerate(all_of_it, 1):
-                self._asked.on_progress(target.name, number)
+                self._context.on_progress(target.name, number)
                 if isinstance(source, Source) and source.file is not None:
                     place = (os.path.realpath(source.file), source.domain.location.xpath)
                     if seen.setdefault(place, target.name) != target.name:

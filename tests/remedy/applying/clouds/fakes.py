@@ -19,7 +19,7 @@ import pytest
 from msgspec.structs import replace
 
 from tests.remedy.applying.fakes import Killed, Stage, watch
-from vnicaudit.errors import ActionError, GoneError, SilentError
+from vnicaudit.errors import ActionError, GoneError, RefusedError, SilentError
 from vnicaudit.model.cloud_state import FlavorState, PortState, ServerState
 from vnicaudit.model.finding import Change, NicRef
 from vnicaudit.model.plan import MODES, CloudPart, ModeOption, Step
@@ -206,6 +206,8 @@ class CloudWorld(Stage):
         self.calls: list[str] = []
         self.faults: dict[str, Fault] = {}
         self.reach = Reach(self.manage)
+        self.elsewhere = False
+        """It is another cloud by now, or asked as another user: it knows none of the servers."""
         self.looks: list[Callable[[], None]] = []
         """Are called whenever the server is looked at: what somebody else does."""
 
@@ -218,6 +220,8 @@ class CloudWorld(Stage):
                 look()
             if found.deleted:
                 raise GoneError(f"there is no server {server_id} any more")
+            if self.elsewhere:
+                raise RefusedError(f"Nova knows no server {server_id}")
             status = {"active": "ACTIVE", "stopped": "SHUTOFF"}
             return ServerState(
                 id=found.id,

@@ -188,6 +188,30 @@ def test_a_set_by_half_that_cannot_be_put_back_is_made_whole_by_the_next_run(clo
     assert cloud.apply()[1].outcome == "already"
 
 
+def test_what_was_not_set_and_was_put_back_by_half_is_put_back_whole(cloud: Cloud) -> None:
+    """What the way back sets is neither what it was before nor what was wanted."""
+    del cloud.server.kept[MODEL]
+    cloud.step = server_step(cloud.server)
+    cloud.server.driverless = True
+    cloud.world.faults["set"] = Fault(SILENT, "between", first=2)
+    done, _unit = cloud.apply()
+    assert done.run.outcome == "unfinished"
+    assert (cloud.server.kept[MODEL], cloud.server.requested[MODEL]) == ("rtl8139", "virtio")
+    cloud.rollback()
+    cloud.check("rtl8139")
+
+
+def test_what_an_earlier_run_left_in_doubt_is_not_put_back_for_it(cloud: Cloud) -> None:
+    """It shows what it showed before: it is not stopped again where this run has set nothing."""
+    cloud.server.driverless = True
+    cloud.world.faults["set"] = Fault(HALF, "between", 2, first=2)
+    assert "it could not all be undone" in cloud.apply()[1].message
+    cloud.world.faults["stop"] = Fault(CONFLICT, "before", None)
+    _done, unit = cloud.apply()
+    assert "; nothing is changed" in unit.message
+    assert cloud.server.model == "rtl8139"
+
+
 @pytest.mark.parametrize("seconds", [10.0, 30.0, 100.0, 170.0])
 def test_a_nova_manage_whose_end_was_not_seen_comes_late(cloud: Cloud, seconds: float) -> None:
     """The connection was lost, and it is at work for as long as one may take."""
@@ -273,7 +297,8 @@ def test_a_guest_without_a_driver_is_taken_back(cloud: Cloud) -> None:
     cloud.server.driverless = True
     _done, unit = cloud.apply()
     assert unit.outcome == "rolled-back"
-    assert unit.message == f"{cloud.server.mac} has sent no packet yet; it was put back"
+    away = "the server was off for it, 22 s from stop to start"
+    assert unit.message == f"{cloud.server.mac} has sent no packet yet; it was put back; {away}"
     cloud.check("rtl8139")
 
 
@@ -281,7 +306,10 @@ def test_a_server_that_crashes_with_it_is_taken_back(cloud: Cloud) -> None:
     cloud.server.crashes_with = "virtio"
     _done, unit = cloud.apply()
     assert unit.outcome == "rolled-back"
-    assert unit.message == "the server is SHUTOFF: it did not stay up; it was put back"
+    assert unit.message == (
+        "the server is SHUTOFF: it did not stay up; it was put back; the server was off for it, "
+        "11 s from stop to start"
+    )
     cloud.check("rtl8139")
 
 
@@ -293,7 +321,8 @@ def test_a_server_that_does_not_start_with_it_is_taken_back(cloud: Cloud) -> Non
     assert "could not be started: internal error: qemu unexpectedly closed the monitor" in (
         unit.message
     )
-    assert unit.message.endswith("; it was put back")
+    away = "the server was off for it, 41 s from stop to start"
+    assert unit.message.endswith(f"; it was put back; {away}")
     cloud.check("rtl8139")
 
 
@@ -374,6 +403,10 @@ def test_somebody_else_is_at_work(cloud: Cloud, what: str, when: int, *, admin: 
     cloud.world.clock.sleep(LATER)
     if cloud.server.model is None:
         assert (cloud.server.locked, admin) == (True, False)
+        asked = {way: cloud.world.calls.count(way) for way in ("start", "hard_reboot")}
+        assert asked in ({"start": 1, "hard_reboot": 0}, {"start": 2, "hard_reboot": 0}), (
+            "once on the way there and once on the way back: Nova says it again however often"
+        )
         assert f"server unlock {cloud.server.id}, then openstack" in unit.message
         cloud.server.locked = False
         cloud.apply()

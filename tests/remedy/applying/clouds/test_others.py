@@ -147,3 +147,45 @@ def test_it_is_deleted_while_a_run_is_away(world: CloudWorld) -> None:
     (went,) = world.rollback(world.order("restart"))
     assert went.run.steps[0].outcome == "gone"
     assert world.apply(steps, world.order("restart")).run.steps[0].outcome == "gone"
+
+
+def test_another_cloud_is_not_one_in_which_all_were_deleted(make_cloud: MakeCloud) -> None:
+    world = make_cloud(2)
+    world.elsewhere = True
+    steps = tuple(server_step(server) for server in world.servers)
+    done = world.apply(steps, world.order("restart"))
+    assert [unit.outcome for unit in done.run.steps] == ["refused", "refused"]
+    assert done.run.outcome == "failed"
+    assert world.calls == []
+
+
+@pytest.mark.parametrize("way", ["apply", "rollback"])
+def test_a_run_is_carried_on_in_another_cloud(world: CloudWorld, way: str) -> None:
+    """The server is off for it: that is said, and the same command in the right cloud starts it."""
+    (server,) = world.servers
+    server.boot()
+    steps, order = (server_step(server),), world.order("restart")
+
+    def look() -> None:
+        if server.vm_state == "stopped":
+            world.looks.clear()
+            raise KeyboardInterrupt
+
+    world.looks.append(look)
+    with pytest.raises(KeyboardInterrupt):
+        world.apply(steps, order)
+    world.elsewhere = True
+    done = world.apply(steps, order) if way == "apply" else world.rollback(order)[0]
+    (unit,) = done.run.steps
+    assert (unit.outcome, done.run.outcome) == ("failed", "failed")
+    unknown = f"Nova knows no server {server.id}"
+    undo = "it could not all be undone: "
+    reasons = {"apply": f"{unknown}; {undo}", "rollback": f"taken back; {undo}{unknown}; "}
+    by_hand = f"openstack --os-cloud test server start {server.id}"
+    assert unit.message == (
+        f"{reasons[way]}it ran before and may be off now; by hand: {by_hand} (the same command, or "
+        "vnicaudit rollback of this run, tries again)"
+    )
+    world.elsewhere = False
+    (again,) = world.apply(steps, order).run.steps
+    assert (again.outcome, server.model) == ("applied", "virtio")

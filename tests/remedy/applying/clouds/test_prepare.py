@@ -15,10 +15,12 @@ from tests.remedy.applying.clouds.fakes import (
     image_step,
     server_step,
 )
-from vnicaudit.errors import ActionError
+from vnicaudit.errors import ActionError, UsageError
+from vnicaudit.model.cloud_state import ServerState
 from vnicaudit.model.finding import Change
 from vnicaudit.model.plan import Mode, Step
 from vnicaudit.model.runs import UnitRun
+from vnicaudit.remedy.applying.clouds.means import Phase, phase
 from vnicaudit.remedy.applying.engine import ALREADY, look
 
 MULTIQUEUE = "hw_vif_multiqueue_enabled"
@@ -37,6 +39,22 @@ def refused(world: CloudWorld, step: Step, mode: Mode = "restart", *, again: boo
     assert [(one.vm_state, one.kept) for one in world.servers] == before
     assert not {"stop", "start", "hard_reboot", "set", "set_image"} & set(world.calls)
     return reason
+
+
+@pytest.mark.parametrize(
+    "edit", [{"cloud": None}, {"file": "a.xml"}, {"target": "qemu:///system"}, {"target": ""}]
+)
+def test_a_step_that_an_edit_made_one_of_two_kinds(world: CloudWorld, edit: dict[str, Any]) -> None:
+    step = replace(server_step(world.servers[0]), **edit)
+    with pytest.raises(UsageError) as raised:
+        world.apply((step,), world.order("restart"))
+    assert str(raised.value) == (
+        "step server-1: a step has a target openstack:NAME, a part cloud and no file, or no part "
+        "cloud and another target: put back what was edited, or make a new plan"
+    )
+    with pytest.raises(UsageError, match="put back what was edited"):
+        look((step,), b"plan", world.order("restart"))
+    assert world.calls == []
 
 
 def applied(world: CloudWorld, step: Step, mode: Mode = "restart") -> UnitRun:
@@ -74,6 +92,20 @@ def test_a_server_that_is_not_as_planned(
     for name, value in facts.items():
         setattr(server, name, value)
     assert words in refused(world, step)
+
+
+@pytest.mark.parametrize(
+    ("status", "does"), [("ACTIVE", "on"), ("SHUTOFF", "off"), ("ERROR", "error"), ("X", "other")]
+)
+def test_a_cloud_that_tells_the_status_alone(status: str, does: Phase) -> None:
+    assert phase(ServerState("id", "name", status)) == does
+
+
+def test_a_node_that_is_maintained_works(world: CloudWorld) -> None:
+    (server,) = world.servers
+    server.boot()
+    server.host_status = "MAINTENANCE"
+    assert applied(world, server_step(server)).outcome == "applied"
 
 
 def test_all_that_is_wrong_is_said_at_once(world: CloudWorld) -> None:
@@ -151,6 +183,15 @@ def test_a_look_at_many_asks_nova_manage_about_one(make_cloud: Any) -> None:
     steps = tuple(server_step(server) for server in world.servers)
     look(steps, b"plan", world.order("restart"))
     assert world.calls == ["version", "show"]
+
+
+def test_a_run_asks_nova_manage_about_each_before_it_is_stopped(make_cloud: Any) -> None:
+    world = make_cloud(2)
+    for server in world.servers:
+        server.boot()
+    world.apply(tuple(server_step(server) for server in world.servers), world.order("restart"))
+    each = ["show", "stop", "set", "start"]
+    assert world.calls == ["version", *each, *each]
 
 
 @pytest.mark.parametrize("state", ["stopped", "shelved", "shelved_offloaded"])

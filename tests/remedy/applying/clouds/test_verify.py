@@ -112,8 +112,34 @@ def test_what_nova_keeps_is_not_what_runs(
     monkeypatch.setattr(node, "_written", lambda _model: node.before[0])
     unit = applied(world)
     assert unit.outcome == "rolled-back"
-    assert unit.message == "model of 52:54:00:00:01:01 is e1000, not virtio; it was put back"
+    assert unit.message == (
+        "model of 52:54:00:00:01:01 is e1000, not virtio; it was put back; the server was off for "
+        "it, 22 s from stop to start"
+    )
     assert world.servers[0].model == "e1000"
+
+
+def test_what_is_kept_already_and_does_not_run_is_no_success(
+    world: CloudWorld, node: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A resize brought the old model back, and Nova says nothing of it."""
+    step = server_step(world.servers[0])
+    world.servers[0].kept[MODEL] = "virtio"
+    (unit,) = world.apply((step,), world.order("restart")).run.steps
+    assert unit.outcome == "refused"
+    assert unit.message == (
+        "Nova keeps hw_vif_model=virtio for it already, and 52:54:00:00:01:01 runs as e1000: Nova "
+        "writes it anew at a hard reboot: openstack --os-cloud test server reboot --hard "
+        f"{uuid_of(1)}"
+    )
+    assert not {"stop", "start", "hard_reboot", "set"} & set(world.calls)
+    node.domain.running = None
+    monkeypatch.setattr(
+        node, "_written", lambda _model: node.before[0].replace(b"e1000", b"virtio")
+    )
+    node.follow()
+    (unit,) = world.apply((step,), world.order("restart")).run.steps
+    assert unit.outcome == "already"
 
 
 def test_a_guest_whose_agent_does_not_come_back(world: CloudWorld, node: Node) -> None:
@@ -260,5 +286,19 @@ def test_a_port_that_stays_down(
     monkeypatch.setattr(world, "ports", ports)
     unit = applied(world)
     assert unit.outcome == "rolled-back"
-    assert unit.message == "port port-server-1 is DOWN; it was put back"
+    assert unit.message == (
+        "port port-server-1 is DOWN; it was put back; the server was off for it, 22 s from stop to "
+        "start"
+    )
     assert server.model == "e1000"
+
+
+def test_nova_manage_is_asked_once_though_the_guest_is_waited_for(world: CloudWorld) -> None:
+    """It takes four seconds each time."""
+    (server,) = world.servers
+    server.boot()
+    world.says_kept, server.driverless = False, True
+    world.apply((server_step(server),), world.order("restart"))
+    started = world.calls.index("start")
+    # once to verify it; then to see what is to be put back, and that nova-manage works
+    assert world.calls[started : started + 5] == ["start", "show", "show", "show", "stop"]

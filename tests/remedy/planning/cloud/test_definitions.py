@@ -5,8 +5,10 @@ from __future__ import annotations
 from tests.remedy.planning.cloud.clouds import ID, MAC, SECOND, port, server
 from tests.remedy.planning.planned import NOVA, definition, interface, live
 from vnicaudit.model.domain import Domain
+from vnicaudit.model.server import MODEL
 from vnicaudit.remedy.planning.cloud.definitions import Definitions
 
+INFERRED = {"kept_by": "image"}
 UNSEEN = {"kept_by": "unseen", "image_state": "volume", "image": None}
 
 
@@ -19,7 +21,7 @@ def told(server_: Domain, *domains: Domain) -> Domain:
     definitions = Definitions()
     for domain in domains:
         definitions.met(domain)
-    return definitions.told(server_)
+    return definitions.joined(server_)
 
 
 def bare() -> Domain:
@@ -38,6 +40,25 @@ def test_the_model_of_the_definition_is_the_one_that_is_kept() -> None:
 def test_a_nic_that_the_definition_has_not_stays_unknown() -> None:
     found = told(bare(), nova(interface("rtl8139", mac=MAC)))
     assert [nic.declared.model for nic in found.nics] == ["rtl8139", None]
+
+
+def test_an_image_does_not_tell_what_nova_manage_has_set() -> None:
+    one = server(port("rtl8139"), kept={MODEL: "rtl8139", "os_type": "linux"}, config=INFERRED)
+    found = told(one, nova(interface("virtio", mac=MAC)))
+    assert found.declared.server is not None
+    assert dict(found.declared.server.kept) == {MODEL: "virtio", "os_type": "linux"}
+    assert found.declared.server.kept_by == "image"
+    assert [nic.declared.model for nic in found.nics] == ["virtio"]
+    assert told(one, nova(interface("rtl8139", mac=MAC))) == one
+
+
+def test_an_image_that_names_no_model() -> None:
+    """Nova keeps the one that it chose, since 25.0, and its API says it since 31.0."""
+    one = server(port(None), kept={"os_type": "linux"}, config=INFERRED)
+    found = told(one, nova(interface("virtio", mac=MAC)))
+    assert found.declared.server is not None
+    assert dict(found.declared.server.kept) == {MODEL: "virtio", "os_type": "linux"}
+    assert [nic.declared.model for nic in found.nics] == ["virtio"]
 
 
 def test_what_nova_says_counts() -> None:

@@ -20,8 +20,8 @@ from vnicaudit.remedy.planning.cloud import gates
 
 OPTIONS = "--property hw_vif_model=virtio"
 COMES_BACK = (
-    "unless this Nova has the fix of Launchpad bug 2078999 (30.0, and backports), a resize or cold "
-    "migration brings the old value back: audit again after one"
+    "unless this Nova has the fix of Launchpad bug 2078999 (28.3.1, 29.2.1, 30.0), a resize or "
+    "cold migration brings the old value back, until the server is rebooted hard: do that after one"
 )
 
 

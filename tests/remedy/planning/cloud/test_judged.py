@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from vnicaudit.audit.catalogue import load, rule_ids
 from vnicaudit.audit.judgement import FOREIGN
-from vnicaudit.remedy.planning.cloud.judged import MODEL, needs_model
+from vnicaudit.remedy.planning.cloud.judged import MODEL_FACT, needs_model
 
 ALWAYS = {"model"}
 """Facts that are known of every server, whatever its cloud says."""
@@ -18,4 +18,4 @@ def test_rules_that_need_the_model_of_a_nic() -> None:
 
 def test_they_need_nothing_else_that_may_be_missing() -> None:
     needs = {need for rule in rule_ids() if needs_model(rule) for need in load(rule).needs}
-    assert needs - {MODEL} == ALWAYS
+    assert needs - {MODEL_FACT} == ALWAYS

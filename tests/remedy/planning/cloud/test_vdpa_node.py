@@ -259,6 +259,24 @@ def test_an_entry_before_it_takes_all_of_its_devices(first: str) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("first", "verdict"),
+    [
+        (NULL, "missing"),
+        ('{"address": "0000:65:00.2"}', "missing"),
+        ('{"address": "0000:65:00.3"}', "ok"),
+    ],
+)
+def test_an_entry_before_one_with_an_address(first: str, verdict: str) -> None:
+    placed = VF.replace("{", '{"address": "0000:65:00.2", ', 1)
+    assert listed(f"[pci]\ndevice_spec = {first}\ndevice_spec = {placed}\n").verdict == verdict
+
+
+def test_of_several_entries_before_it_the_first_takes_the_devices() -> None:
+    found = listed(f"[pci]\ndevice_spec = {NULL}\ndevice_spec = {NULL}\ndevice_spec = {VF}\n")
+    assert found.text.endswith("cmp1/nova.conf:4 matches all of its devices")
+
+
 def test_an_entry_behind_one_for_another_network() -> None:
     text = f"[pci]\ndevice_spec = {VF.replace('physnet1', 'physnet2')}\ndevice_spec = {VF}\n"
     assert listed(text) == (

@@ -6,9 +6,10 @@ from msgspec.structs import replace
 
 from vnicaudit.errors import RefusedError
 from vnicaudit.model.plan import Mode
+from vnicaudit.remedy.applying.clouds.flavor import check_unused
 from vnicaudit.remedy.applying.clouds.place import Place
 from vnicaudit.remedy.applying.clouds.prepare import prepare_image
-from vnicaudit.remedy.applying.clouds.prepare_server import Asked, prepare_server
+from vnicaudit.remedy.applying.clouds.prepare_server import ServerRequest, prepare_server
 from vnicaudit.remedy.applying.clouds.task import CloudTask
 
 _EDITED = (
@@ -25,8 +26,8 @@ def prepare_back(
     made = replace(task.inverse(), mode=mode)
     if task.object == "server":
         macs = tuple(one.mac for one in task.wanted)
-        asked = Asked(made, macs, left_off, over_edits, _EDITED)
-        return prepare_server(asked, place)
+        request = ServerRequest(made, macs, left_off, over_edits, _EDITED)
+        return prepare_server(request, place)
     if task.object == "image":
         return _image(made, place, over_edits=over_edits)
     return _flavor(made, place)
@@ -47,9 +48,6 @@ def _flavor(made: CloudTask, place: Place) -> CloudTask | None:
     there = place.cloud.flavor(made.copy) is not None
     if made.removes != there:
         return None
-    if made.removes and (count := place.cloud.flavor_servers(made.copy)):
-        raise RefusedError(
-            f"{count} server{'s have' if count > 1 else ' has'} the flavor {made.copy_name}: "
-            "resize to another one first"
-        )
+    if made.removes:
+        check_unused(place.cloud, made)
     return made

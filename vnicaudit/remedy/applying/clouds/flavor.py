@@ -11,7 +11,9 @@ from vnicaudit.model.runs import Check, Outcome
 from vnicaudit.remedy.applying.clouds.brought_back import brought_back
 from vnicaudit.remedy.applying.clouds.means import CloudMeans
 from vnicaudit.remedy.applying.clouds.server import ENDS_THE_RUN
+from vnicaudit.remedy.applying.clouds.task import CloudTask
 from vnicaudit.remedy.applying.means import Result
+from vnicaudit.remedy.cloud import Cloud
 
 
 def forward(means: CloudMeans) -> Result:
@@ -47,6 +49,15 @@ def undone(means: CloudMeans, reason: str, outcome: Outcome) -> Result:
     return brought_back(back, reason, outcome, "flavors are as before")
 
 
+def check_unused(cloud: Cloud, task: CloudTask) -> None:
+    """Raises RefusedError where servers have the copy: it cannot go then."""
+    if count := cloud.flavor_servers(task.copy):
+        raise RefusedError(
+            f"{count} server{'s have' if count > 1 else ' has'} the flavor {task.copy_name}: "
+            "resize to another one first"
+        )
+
+
 def _bring(means: CloudMeans, *, there: bool) -> None:
     if there:
         _make(means)
@@ -69,10 +80,6 @@ def _remove(means: CloudMeans) -> None:
     cloud, task = means.cloud, means.task
     if cloud.flavor(task.copy) is None:
         return
-    if count := cloud.flavor_servers(task.copy):
-        raise RefusedError(
-            f"{count} server{'s have' if count > 1 else ' has'} the flavor {task.copy_name}: "
-            "resize to another one first"
-        )
+    check_unused(cloud, task)
     means.notes.write("removing", id=task.copy)
     cloud.delete_flavor(task.copy)

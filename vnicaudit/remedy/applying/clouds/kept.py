@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from vnicaudit.errors import ActionError, SilentError
 from vnicaudit.model.cloud_state import ServerState
 from vnicaudit.model.openstack import as_flag, normal_vif_model
+from vnicaudit.model.server import FLAVOR_WORDS, MODEL
 from vnicaudit.remedy.applying.clouds.means import POLL, CloudMeans, look
 from vnicaudit.remedy.applying.clouds.nova_manage import HalfSetError, Manage, NotSetError
 from vnicaudit.remedy.applying.clouds.sets import (
@@ -26,8 +27,6 @@ from vnicaudit.remedy.applying.clouds.task import Properties
 from vnicaudit.remedy.applying.journal import seconds_since
 from vnicaudit.remedy.applying.means import wait_until
 
-_FLAGS = ("hw_vif_multiqueue_enabled", "hw_virtio_packed_ring")
-_MODEL = "hw_vif_model"
 _LANDS_SECONDS = 20.0
 """How long a guest that is off waits for a nova-manage whose end was not seen: it has set what it
 was to set in four, on a controller that is not busy. The rest of ``Limits.manage_seconds`` is
@@ -46,9 +45,9 @@ class ForeignError(ActionError):
 
 def same(name: str, one: str | None, other: str | None) -> bool:
     """Whether two values mean the same to Nova. A flag that is not set is off."""
-    if name in _FLAGS:
+    if name in FLAVOR_WORDS:
         return as_flag(one or "") == as_flag(other or "")
-    if name == _MODEL and one is not None and other is not None:
+    if name == MODEL and one is not None and other is not None:
         return normal_vif_model(one) == normal_vif_model(other)
     return one == other
 

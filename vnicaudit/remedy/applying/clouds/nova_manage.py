@@ -1,7 +1,8 @@
 """``nova-manage image_property``: what Nova keeps for a server, shown and set.
 
-Source: ``ImagePropertyCommands`` and ``main`` in nova/cmd/manage.py (Nova 34.0.0). The
-documentation has 4 and 5 of ``set`` the other way round (nova/doc/source/cli/nova-manage.rst).
+Source: ``ImagePropertyCommands`` and ``main`` in nova/cmd/manage.py (Nova 34.0.0; 25.3.0 to 30.0.0
+end with the same codes, and 29.0.2 was seen to). The documentation has 4 and 5 of ``set`` the other
+way round (nova/doc/source/cli/nova-manage.rst).
 There is no command that unsets a property.
 """
 

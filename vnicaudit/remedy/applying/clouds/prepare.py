@@ -9,22 +9,22 @@ from msgspec.structs import replace
 
 from vnicaudit.errors import RefusedError
 from vnicaudit.model.plan import CloudPart, Mode, Step
+from vnicaudit.model.server import MODEL, MULTIQUEUE, PACKED
 from vnicaudit.remedy.applying.clouds import kept
 from vnicaudit.remedy.applying.clouds.place import Place
-from vnicaudit.remedy.applying.clouds.prepare_server import Asked, prepare_server
+from vnicaudit.remedy.applying.clouds.prepare_server import ServerRequest, prepare_server
 from vnicaudit.remedy.applying.clouds.task import CloudTask, Properties
 from vnicaudit.remedy.digests import kept_digest
 from vnicaudit.remedy.planning.cloud.properties import diff
 
 _SPACE = uuid.UUID("0d7f3c0e-5b0f-5d4a-9a55-7d1f5c7f1b0a")
 """Of the ids of flavors that are made here."""
-_OFF_IS = {"hw_vif_multiqueue_enabled": "false", "hw_virtio_packed_ring": "false"}
+_OFF_IS = {MULTIQUEUE: "false", PACKED: "false"}
 """What comes to the same as a property that is not set, which nova-manage cannot make of it:
 ``get_vif_multiqueue_constraint`` and ``get_packed_virtqueue_constraint`` in nova/virt/hardware.py
 (Nova 34.0.0). A flavor that says otherwise would stand in the way of the change as well."""
 _OF_IMAGES = re.compile(r"(hw_[a-z0-9_]{1,90}|os_distro|os_type|os_version)")
 """Properties of images that are set here; ``os_hidden``, for one, is another thing."""
-_MODEL = "hw_vif_model"
 _DRIFT = "it changed since the plan was made: make a new plan"
 
 
@@ -55,7 +55,8 @@ def prepare(
     if part.object == "flavor":
         return _prepare_flavor(replace(task, copy_name=part.new_name), place)
     task = replace(task, back=_back(part, first), again=again)
-    return prepare_server(Asked(task, part.macs, left_off, ran=first.running), place)
+    request = ServerRequest(task, part.macs, left_off, ran=first.running)
+    return prepare_server(request, place)
 
 
 def prepare_image(task: CloudTask, place: Place) -> CloudTask | None:
@@ -111,7 +112,7 @@ def _value_back(name: str, value: str | None, step: Step) -> str:
     if value is not None:
         return value
     runs = [change.old for change in step.changes if change.field in ("model", name) and change.old]
-    found = _OFF_IS.get(name) or (runs[0] if name == _MODEL and runs else None)
+    found = _OFF_IS.get(name) or (runs[0] if name == MODEL and runs else None)
     if found is None:
         raise RefusedError(
             f"{name} is not set, and cannot be unset again: there would be no way back "

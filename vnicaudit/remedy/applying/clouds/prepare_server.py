@@ -7,9 +7,12 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from vnicaudit.errors import ActionError, GoneError, RefusedError, SilentError
+from vnicaudit.model.backends import KEPT_MODEL
 from vnicaudit.model.cloud_state import ServerState
 from vnicaudit.model.finding import Change
+from vnicaudit.model.nic import Nic
 from vnicaudit.model.openstack import as_flag
+from vnicaudit.model.server import MODEL, PACKED
 from vnicaudit.remedy.applying.clouds import kept
 from vnicaudit.remedy.applying.clouds.means import phase, there
 from vnicaudit.remedy.applying.clouds.nodes import Node
@@ -22,12 +25,10 @@ from vnicaudit.remedy.applying.prepare import seen_before
 from vnicaudit.remedy.applying.task import Wanted
 from vnicaudit.remedy.definitions import reading
 
-_FIELDS = {"hw_vif_model": "model", "hw_virtio_packed_ring": "packed"}
-_HAS_MODEL = ("bridge", "ethernet", "network", "vhostuser")
-"""Types of NICs to which Nova gives the model that is kept (nova/virt/libvirt/vif.py)."""
+_FIELDS = {MODEL: "model", PACKED: "packed"}
 
 
-class Asked(NamedTuple):
+class ServerRequest(NamedTuple):
     """What is asked for: ``goal`` in the place of ``before``, and ``back`` where that is to be
     undone. ``macs``: of the NICs that it is about; none: of all."""
 
@@ -41,42 +42,64 @@ class Asked(NamedTuple):
     """Whether it ran when the plan was made; None: that is of no concern, as on a way back."""
 
 
-def prepare_server(asked: Asked, place: Place) -> CloudTask | None:
+def prepare_server(request: ServerRequest, place: Place) -> CloudTask | None:
     """The task of one server. Raises RefusedError, ActionError."""
-    task = asked.task
+    task = request.task
     check_words(task.id, task.goal)
     check_words(task.id, task.back)
     state = there(place.cloud.server(task.id))
-    check_server(state, task.mode, left_off=asked.left_off)
+    check_server(state, task.mode, left_off=request.left_off)
     caution = check_release(place.cloud, place.manage)
     now = _now(state, place, task)
     so = not kept.differing(now, task.goal)
-    if not asked.left_off:
-        check_power(state, ran=asked.ran, so=so)
-    active = phase(state) == "on" or asked.left_off
+    if not request.left_off:
+        check_power(state, ran=request.ran, so=so)
+    active = phase(state) == "on" or request.left_off
     if so:
         if (phase(state) == "on" or not active) and not task.again:
+            _check_runs(request, state, place)
             return None
-    elif (drift := kept.differing(now, task.before)) and not asked.over_edits:
-        raise RefusedError(f"{asked.drifted} ({drift})")
-    shown, wanted = _seen(asked, state, place)
+    elif (drift := kept.differing(now, task.before)) and not request.over_edits:
+        raise RefusedError(f"{request.drifted} ({drift})")
+    shown, wanted = _seen(request, state, place)
     return replace(
         task, before=now, active=active, state=state.status, shown=shown, wanted=wanted,
-        shared=_shared(asked, place) if active else (), caution=caution,
+        shared=_shared(request, place) if active else (), caution=caution,
     )  # fmt: skip
 
 
-def _shared(asked: Asked, place: Place) -> tuple[str, ...]:
+def _check_runs(request: ServerRequest, state: ServerState, place: Place) -> None:
+    """Raises RefusedError where Nova keeps the model, and the NIC that runs has another one, as far
+    as its host can be looked at. Seen with Nova 29.0.2: a resize writes the XML from the request
+    specification, which a change by nova-manage did not reach (Launchpad bug 2078999)."""
+    goal = request.task.goal.get(MODEL)
+    if goal is None or phase(state) != "on":
+        return
+    try:
+        node = place.nodes.of(state)
+        nics = () if isinstance(node, str) else _concerned(node, request)
+    except ActionError:  # as where it cannot be looked at
+        return
+    for nic in nics:
+        if not kept.same(MODEL, nic.declared.model, goal):
+            raise RefusedError(
+                f"Nova keeps {MODEL}={goal} for it already, and {nic.mac} runs as "
+                f"{nic.declared.model or 'no model'}: Nova writes it anew at a hard reboot: "
+                f"{request.task.command('server reboot --hard')}"
+            )
+
+
+def _shared(request: ServerRequest, place: Place) -> tuple[str, ...]:
     """Volumes that other servers have too, of a server that is to be stopped and started. Raises
     RefusedError where one cannot be looked at: who else has it is not known, and Nova may not
     be able to start the server with it (``refresh_connection_info`` in nova/virt/block_device.py,
     Nova 34.0.0, asks Cinder for each). One that was left off is started all the same."""
     try:
-        return place.cloud.shared_volumes(asked.task.id)
+        return place.cloud.shared_volumes(request.task.id)
     except (SilentError, GoneError):
         raise
     except ActionError as error:
-        if asked.left_off:
+        if request.left_off:
             return ()
         raise RefusedError(str(error)) from None
 
@@ -97,7 +120,9 @@ def _now(state: ServerState, place: Place, task: CloudTask) -> Properties:
     return now
 
 
-def _seen(asked: Asked, state: ServerState, place: Place) -> tuple[Shown, tuple[Wanted, ...]]:
+def _seen(
+    request: ServerRequest, state: ServerState, place: Place
+) -> tuple[Shown, tuple[Wanted, ...]]:
     """What a server shows before anything is done, and what is to be of its NICs."""
     if phase(state) != "on":
         return Shown(), ()
@@ -106,7 +131,7 @@ def _seen(asked: Asked, state: ServerState, place: Place) -> tuple[Shown, tuple[
         node = place.nodes.of(state)
         if isinstance(node, str):
             return shown, ()
-        wanted = _wanted(node, asked)
+        wanted = _wanted(node, request)
         macs = tuple(one.mac for one in wanted)
         domain = seen_before(node.machine, macs, "restart", active=True)
     except ActionError:  # it can be done without, and is said when it is verified
@@ -114,16 +139,25 @@ def _seen(asked: Asked, state: ServerState, place: Place) -> tuple[Shown, tuple[
     return replace(shown, domain=domain), wanted
 
 
-def _wanted(node: Node, asked: Asked) -> tuple[Wanted, ...]:
-    task = asked.task
+def _wanted(node: Node, request: ServerRequest) -> tuple[Wanted, ...]:
+    changes = _changes(request.task)
+    return tuple(
+        Wanted(nic.index, nic.index + 1, nic.mac, changes)
+        for nic in _concerned(node, request)
+        if nic.mac is not None
+    )
+
+
+def _concerned(node: Node, request: ServerRequest) -> tuple[Nic, ...]:
+    """The NICs of the domain that runs that get the model that is kept, and are asked for."""
     domain = reading().definition_of(node.machine.live(), node.host.uri)
-    found = []
-    for nic in domain.nics:
-        if nic.mac is None or nic.declared.type not in _HAS_MODEL:
-            continue
-        if not asked.macs or nic.mac in asked.macs:
-            found.append(Wanted(nic.index, nic.index + 1, nic.mac, _changes(task)))
-    return tuple(found)
+    return tuple(
+        nic
+        for nic in domain.nics
+        if nic.mac is not None
+        and nic.declared.type in KEPT_MODEL
+        and (not request.macs or nic.mac in request.macs)
+    )
 
 
 def _changes(task: CloudTask) -> tuple[Change, ...]:

@@ -11,10 +11,10 @@ import time
 
 import msgspec
 
-from vnicaudit.errors import GoneError, JournalError, SilentError, VnicauditError
+from vnicaudit.errors import GoneError, GuestError, JournalError, SilentError, VnicauditError
 from vnicaudit.model.runs import Outcome
 from vnicaudit.remedy.applying.clouds import kept, power
-from vnicaudit.remedy.applying.clouds.left import seconds_away
+from vnicaudit.remedy.applying.clouds.left import may_be_off, seconds_away
 from vnicaudit.remedy.applying.clouds.means import CloudMeans, look, phase
 from vnicaudit.remedy.applying.clouds.sets import SETTLED, doubtful
 from vnicaudit.remedy.applying.clouds.verify import verify
@@ -68,13 +68,14 @@ def undone(means: CloudMeans, reason: str, outcome: Outcome) -> Result:
     left += _running_again(means)
     left = left or _late(means)
     if left:
-        why = f"{reason}; it could not all be undone: {'; '.join(left)} ({_AGAIN})"
+        told = [one for one in dict.fromkeys(left) if one != reason] or ["for the same reason"]
+        why = f"{reason}; it could not all be undone: {'; '.join(told)} ({_AGAIN})"
         return Result("failed", why, undone=False)
     if doubtful(means.notes.entries()):
         means.notes.write(SETTLED)
     changed = changed or means.notes.latest("set") is not None
-    unchanged = "; ".join(["nothing is changed", *_was_away(means)])
-    reason = f"{reason}; {'it was put back' if changed else unchanged}"
+    done = "it was put back" if changed else "nothing is changed"
+    reason = "; ".join([reason, done, *_was_away(means)])
     if wrong := _still_wrong(means):
         why = f"{reason}, but the server is not as before: {wrong} ({_AGAIN})"
         return Result("failed", why, undone=False)
@@ -114,8 +115,10 @@ def _running_again(means: CloudMeans) -> list[str]:
         power.run(means)
     except _ENDS_IT:
         raise
-    except VnicauditError as error:
+    except GuestError as error:  # which says what to do
         return [str(error)]
+    except VnicauditError as error:
+        return [str(error), *filter(None, [may_be_off(means.notes.entries())])]
     return []
 
 

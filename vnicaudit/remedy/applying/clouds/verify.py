@@ -13,6 +13,7 @@ from vnicaudit.model.cloud_state import ServerState
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.openstack import as_flag
 from vnicaudit.model.runs import Check, Verdict
+from vnicaudit.model.server import MULTIQUEUE
 from vnicaudit.remedy.applying import verify as domains
 from vnicaudit.remedy.applying.clouds import kept
 from vnicaudit.remedy.applying.clouds.means import POLL, CloudMeans, look, phase
@@ -27,7 +28,6 @@ _NO_PACKETS = (
     "Nova tells of no packets: this user may not ask for diagnostics, or the compute node is too "
     "old to give them"
 )
-_MULTIQUEUE = "hw_vif_multiqueue_enabled"
 _RUNNING = (None, 0, 1)
 """``power_state``: not told, not known, running (nova/compute/power_state.py)."""
 
@@ -156,7 +156,7 @@ def _domain(means: CloudMeans, node: Node) -> Iterator[Check]:
         active=True, baseline=task.shown.domain or Baseline(),
     )  # fmt: skip
     yield from domains.looked_at(domains.Watched(node.host, node.machine, about))
-    if as_flag(task.goal.get(_MULTIQUEUE) or ""):
+    if as_flag(task.goal.get(MULTIQUEUE) or ""):
         domain = reading().definition_of(node.machine.live(), node.host.uri)
         yield from (_queues(domain, one.mac) for one in task.wanted)
 

@@ -14,7 +14,8 @@ from vnicaudit.audit.fingerprint import bare_uuid
 from vnicaudit.model.backends import KEPT_MODEL
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.nic import Nic
-from vnicaudit.remedy.planning.cloud.properties import MODEL
+from vnicaudit.model.openstack import normal_vif_model
+from vnicaudit.model.server import MODEL
 
 
 class Definitions:
@@ -32,21 +33,24 @@ class Definitions:
                 if nic.declared.type in KEPT_MODEL
             }
 
-    def told(self, server: Domain) -> Domain:
+    def joined(self, server: Domain) -> Domain:
         """The server with the model that its definition has; as it is where Nova says what it
-        keeps, and where there is no definition, or one with several models."""
+        keeps, and where there is no definition, or one with several models. What its image says
+        may have been changed for the server by nova-manage, and no model there is no model that is
+        kept."""
         config = server.declared.server
         found = self._models.get(bare_uuid(server.uuid or ""), {})
         models = {model for model in found.values() if model is not None}
-        if config is None or config.kept or config.kept_by != "unseen" or len(models) != 1:
+        if config is None or config.kept_by == "api" or len(models) != 1:
             return server
         (model,) = models
-        declared = replace(server.declared, server=replace(config, kept=((MODEL, model),)))
+        if normal_vif_model(config.property(MODEL) or "") == model:
+            return server
+        kept = tuple(sorted({**dict(config.kept), MODEL: model}.items()))
+        declared = replace(server.declared, server=replace(config, kept=kept))
         nics = tuple(_with(nic, model) if nic.mac in found else nic for nic in server.nics)
         return replace(server, declared=declared, nics=nics)
 
 
 def _with(nic: Nic, model: str) -> Nic:
-    if nic.declared.model is not None:
-        return nic
     return replace(nic, declared=replace(nic.declared, model=model))

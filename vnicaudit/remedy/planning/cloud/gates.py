@@ -165,9 +165,9 @@ def notes(domain: Domain, options: str) -> Iterator[str]:
         yield _MAYBE_OLD
     if oldest is None or oldest < LASTING:
         yield COMES_BACK
-    if server.kept_by == "image":
+    if server.kept_by == "image" and _is_the_images(server):
         yield _INFERRED.format(id=shlex.quote(ref.id))
-    if server.kept_by == "unseen" and server.kept:
+    elif server.kept_by != "api" and server.kept:
         yield _DEFINED.format(id=shlex.quote(ref.id))
     if server.flavor is None or not server.flavor.complete:
         yield _FLAVOR
@@ -177,6 +177,11 @@ def notes(domain: Domain, options: str) -> Iterator[str]:
         yield _VOLUMES.format(count=f"{ref.volumes} volume{'s' * (ref.volumes > 1)}")
     if ref.groups:
         yield _GROUPS.format(groups=", ".join(ref.groups))
+
+
+def _is_the_images(server: ServerConfig) -> bool:
+    """Whether the model that is kept is what the image says (see :class:`~.Definitions`)."""
+    return server.image is None or server.vif_model == server.image.vif_model
 
 
 def may_operate(ref: ServerRef) -> bool:

@@ -16,9 +16,9 @@ from vnicaudit.model.host import HostConfig
 from vnicaudit.model.report import Audited
 from vnicaudit.remedy.planning.cloud.properties import with_properties
 
-MODEL = "server.model"
+MODEL_FACT = "server.model"
 """The fact that rules need which judge a NIC's model."""
-NO_MODEL = FACTS[MODEL].tell
+NO_MODEL = FACTS[MODEL_FACT].tell
 """What would tell it."""
 
 
@@ -71,7 +71,7 @@ class JudgedServer:
 def needs_model(rule: str) -> bool:
     """Whether a rule that was skipped on a server was so for want of a NIC's model: what else such
     a rule needs is known of every server."""
-    return rule != FOREIGN and MODEL in load(rule).needs
+    return rule != FOREIGN and MODEL_FACT in load(rule).needs
 
 
 def found_in(audited: Audited) -> tuple[Finding, ...]:

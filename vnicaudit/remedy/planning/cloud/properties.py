@@ -18,15 +18,14 @@ from vnicaudit.model.nic import Nic
 from vnicaudit.model.openstack import as_flag
 from vnicaudit.model.server import (
     FLAVOR_WORDS,
+    MODEL,
     MULTIQUEUE,
     MULTIQUEUE_VCPUS,
     PACKED,
+    PROPERTY_OF,
     ServerConfig,
 )
 
-MODEL = "hw_vif_model"
-
-_OF_FIELD = {"model": MODEL, "queues": MULTIQUEUE, "packed": PACKED}
 _CLASH = (
     "its flavor says {spec}={said}: with {name}={value} Nova refuses to start it "
     "(FlavorImageConflict). Resize it to a flavor without that extra spec first"
@@ -44,7 +43,7 @@ def property_of(change: Change) -> tuple[str, str] | None:
     model other than virtio, fewer queues."""
     if change.new is None:
         return None
-    name = _OF_FIELD.get(change.field, change.field)
+    name = PROPERTY_OF.get(change.field, change.field)
     if name == MODEL:
         return (name, change.new) if change.new == "virtio" else None
     if change.field == "queues":

@@ -24,7 +24,7 @@ from vnicaudit.remedy.planning.options import PlanOptions
 from vnicaudit.remedy.planning.source import error_text
 
 
-class Asked(NamedTuple):
+class PlanContext(NamedTuple):
     """What a plan is made by: what judges for it (see :class:`~.judged.JudgedServer`), what was
     asked for, what was named, and who is told how far it is."""
 
@@ -39,11 +39,11 @@ class Clouds:
     """Planned when all other targets were: nova.conf of the compute nodes and the definitions that
     are there tell more of the servers."""
 
-    def __init__(self, targets: Iterable[Target], asked: Asked, deadline: float) -> None:
+    def __init__(self, targets: Iterable[Target], context: PlanContext, deadline: float) -> None:
         self.targets = tuple(target for target in targets if target.kind == "openstack")
         self.configs: list[NovaConfig] | None = [] if self.targets else None
         self.definitions = Definitions()
-        self._asked = asked
+        self._context = context
         self._deadline = deadline
         self._met = Met()
         self._planners: dict[str, CloudPlanner] = {}
@@ -52,23 +52,23 @@ class Clouds:
     def read(self, target: Target, errors: list[str], notes: list[str]) -> None:
         """All that is in one cloud; what could not be read of it, and what else is to be said, is
         added to ``errors`` and ``notes``."""
-        asked = self._asked
+        context = self._context
         cloud = CloudTarget(target.name, self._deadline)
-        planner = CloudPlanner(asked.work, asked.by_all, asked.options, target.name)
+        planner = CloudPlanner(context.work, context.by_all, context.options, target.name)
         self._planners[target.name] = planner
         waiting = self._waiting[target.name] = []
         for number, item in enumerate(cloud.items(), 1):
-            asked.on_progress(target.name, number)
+            context.on_progress(target.name, number)
             if isinstance(item, ReadError):
                 errors.append(error_text(item, target))
             elif self._met.is_new(item, target.name):
-                asked.meant.met_in_cloud(item)
+                context.meant.met_in_cloud(item)
                 if isinstance(item, Domain) and item.cloud is not None:
                     self._nodes.meet(item.cloud.host, target.name)
                 if self._all_wait:
                     waiting.append(item)
                 else:
-                    planner.add(self._told(item))
+                    planner.add(self._joined(item))
             elif isinstance(item, Flavor):
                 planner.know(item)
         notes += (f"{target.name}: {note}" for note in cloud.notes)
@@ -77,7 +77,7 @@ class Clouds:
         """What comes of one cloud, when all of them were read."""
         planner = self._planners[target.name]
         for item in self._waiting.pop(target.name):
-            planner.add(self._told(item))
+            planner.add(self._joined(item))
         return list(planner.plan())
 
     def notes(self) -> list[str]:
@@ -92,7 +92,7 @@ class Clouds:
 
     @cached_property
     def _nodes(self) -> NodesByHost:
-        found = (self._asked.work.node(config, joins=True) for config in self.configs or ())
+        found = (self._context.work.node(config, joins=True) for config in self.configs or ())
         return NodesByHost(node for node in found if node is not None)
 
     @cached_property
@@ -100,8 +100,8 @@ class Clouds:
         """Whether another cloud may turn out to have a host of the same name as a nova.conf."""
         return len(self.targets) > 1 and bool(self.configs)
 
-    def _told(self, item: CloudItem) -> CloudItem:
+    def _joined(self, item: CloudItem) -> CloudItem:
         """A server with what else is known of it."""
         if not isinstance(item, Domain):
             return item
-        return self.definitions.told(with_node(item, self._nodes))
+        return self.definitions.joined(with_node(item, self._nodes))
