@@ -13,6 +13,7 @@ from pathlib import Path
 
 from tests.cli.command import SCRIPT
 from tests.openstack.api import Api
+from tests.openstack.daemons import start_nova_api
 from tests.openstack.machine import CREDENTIALS, Machine
 from tests.rig.errors import RigError
 from tests.rig.process import wait_for
@@ -90,13 +91,22 @@ class Cloud:
     def _configure(self, text: str) -> None:
         self.nova_conf.write_text(text)
         self.machine.stop("nova-compute")
+        self.start_compute()
+
+    def start_compute(self) -> None:
+        """Start nova-compute, which is not there."""
         self.machine.start("nova-compute", "nova-compute")
+
+    def start_api(self) -> None:
+        """Start Nova's API, which is not there."""
+        start_nova_api(self.machine)
+        self.machine.wait_for_port(8774)
 
     def environment(self) -> dict[str, str]:
         """For programs that run there: this process's, and who they are to the cloud."""
         kept = {k: v for k, v in os.environ.items() if not _NOT_INSIDE.fullmatch(k)}
-        ours, theirs = Path(sys.executable).parent, self.machine.packages / "bin"
-        path = f"{ours}:{os.environ['PATH']}:{theirs}"
+        ours, nova = Path(sys.executable).parent, self.machine.nova
+        path = f"{ours}:{os.environ['PATH']}:{nova}/bin:{self.machine.packages}/bin"
         return {**kept, **CREDENTIALS, "PATH": path, "COLUMNS": "100"}
 
 

@@ -138,8 +138,16 @@ def _start_nova(machine: Machine, catalog: Future[None]) -> None:
     # nova-compute waits for its answer, 10 s at a time
     machine.start("nova-conductor", "nova-conductor")
     machine.start("nova-scheduler", "nova-scheduler")
-    machine.serve("nova", 8774, "nova.wsgi.osapi_compute")
+    start_nova_api(machine)
     machine.start("nova-compute", "nova-compute")
+
+
+def start_nova_api(machine: Machine) -> None:
+    """Start Nova's API, which was a server of its own in older releases."""
+    if (machine.nova / "bin/nova-api-os-compute").exists():
+        machine.start("nova", "nova-api-os-compute")
+    else:
+        machine.serve("nova", 8774, "nova.wsgi.osapi_compute")
 
 
 def _start_glance(machine: Machine, catalog: Future[None]) -> None:

@@ -17,6 +17,7 @@ from tests.rig.process import wait_for
 TESTBED = DAEMON.parent
 KEYSTONE = "http://127.0.0.1:5000/v3"
 DATABASE = "mysql+pymysql://root@127.0.0.1"
+NOVA = "nova-packages"
 MESSAGES = "rabbit://guest:guest@127.0.0.1:5672/"
 _IDENTITY = {
     "auth_type": "password", "auth_url": KEYSTONE, "username": "admin", "password": "pw",
@@ -40,22 +41,28 @@ class Machine:
         self.namespaces = namespaces
         self.state = state
         self.packages = packages
+        self.nova = state / NOVA
+        """Where Nova's packages are, which may be of another release."""
         path = f"{packages}/bin:/usr/sbin:/usr/bin:/sbin:/bin"
         self.env = {"PATH": path, "HOME": str(state), "LANG": "C.UTF-8", **CREDENTIALS}
 
     def output(self, *argv: str | Path, stdin: str = "") -> str:
         """Standard output of one of OpenStack's own programs, which must succeed."""
-        return self.namespaces.output(*argv, env=self.env, stdin=stdin)
+        return self.namespaces.output(*argv, env=self._env_of(argv[0]), stdin=stdin)
 
     def start(self, name: str, *argv: str | Path, env: Mapping[str, str] | None = None) -> None:
         """Start a daemon."""
         command = ["bash", DAEMON, self.log(name), *argv]
-        process = self.namespaces.output(*command, env={**self.env, **(env or {})})
+        process = self.namespaces.output(*command, env={**self._env_of(argv[0]), **(env or {})})
         self._pid(name).write_text(process)
+
+    def process(self, name: str) -> str:
+        """The id of a daemon inside, which is that of its process group too."""
+        return self._pid(name).read_text().strip()
 
     def stop(self, name: str) -> None:
         """End a daemon at once: nova-compute takes a minute to end by itself."""
-        process = self._pid(name).read_text().strip()
+        process = self.process(name)
         self.output("kill", "-KILL", process)
         proc = self.namespaces.root / "proc" / process
         wait_for(lambda: not proc.exists(), f"{name} has ended", seconds=60)
@@ -91,6 +98,11 @@ class Machine:
         """What a daemon says."""
         return self.state / f"log/{name}.log"
 
+    def _env_of(self, program: str | Path) -> dict[str, str]:
+        """Nova's programs, and those they start by name (privsep-helper), are of its packages."""
+        nova = f"{self.nova}/bin:" if Path(program).name.startswith("nova-") else ""
+        return {**self.env, "PATH": nova + self.env["PATH"]}
+
     def _pid(self, name: str) -> Path:
         return self.state / f"log/{name}.pid"
 
@@ -99,7 +111,7 @@ class Machine:
             return client.connect_ex(("127.0.0.1", port)) == 0
 
 
-def write_configuration(state: Path, packages: Path) -> None:
+def write_configuration(state: Path, packages: Path, nova: Path) -> None:
     """Fill ``state`` with what is to be in /etc, and with the folders it names."""
     for folder in ("log", "glance", "neutron", "lock", "rabbit", "nova/cmp1", "nova/fake1"):
         (state / folder).mkdir(parents=True)
@@ -107,10 +119,11 @@ def write_configuration(state: Path, packages: Path) -> None:
         (state / folder).mkdir(mode=0o700)
         for name in ("0", "1"):
             (state / folder / name).write_bytes(base64.urlsafe_b64encode(os.urandom(32)))
+    (state / NOVA).symlink_to(nova)
     etc = state / "etc"
     shutil.copytree(TESTBED / "etc", etc)
-    for service in ("glance", "neutron", "nova"):
-        shutil.copytree(packages / "etc" / service, etc / service, dirs_exist_ok=True)
+    for service, where in (("glance", packages), ("neutron", packages), ("nova", nova)):
+        shutil.copytree(where / "etc" / service, etc / service, dirs_exist_ok=True)
     (etc / "libvirt").mkdir()
     shutil.copy(QEMU_CONF, etc / "libvirt")
     words = {

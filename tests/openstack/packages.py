@@ -22,27 +22,42 @@ _FROM_DEBIAN = ("gi", "libvirt.py", "libvirt_qemu.py", "libvirtmod*.so")
 
 def installed(home: Path) -> Path:
     """The virtual environment under ``home``: from an earlier session, or made now."""
-    place, stamp = home / "venv", home / "venv/made-of"
-    key = digest(LOCKED, BUILD, Path(__file__))
+    return _made(home, "venv", LOCKED)
+
+
+def nova(home: Path) -> Path:
+    """That of Nova: of the other services' release, or of the one in VNICAUDIT_OPENSTACK_NOVA."""
+    release = os.environ.get("VNICAUDIT_OPENSTACK_NOVA")
+    if not release:
+        return installed(home)
+    locked = BUILD.with_name(f"nova-{release}.lock")
+    if not locked.exists():
+        raise Missing(f"VNICAUDIT_OPENSTACK_NOVA={release}: there is no {locked}")
+    return _made(home, f"nova-{release}", locked)
+
+
+def _made(home: Path, name: str, locked: Path) -> Path:
+    place, stamp = home / name, home / name / "made-of"
+    key = digest(locked, BUILD, Path(__file__))
     if not stamp.exists() or stamp.read_text() != key:
-        log("installing OpenStack's Python packages")
+        log(f"installing OpenStack's Python packages ({locked.name})")
         shutil.rmtree(place, ignore_errors=True)
-        _install(place, home / "uv")
+        _install(place, home / "uv", locked)
         _link(place)
         stamp.write_text(key)
     return place
 
 
-def _install(place: Path, cache: Path) -> None:
+def _install(place: Path, cache: Path, locked: Path) -> None:
     if not PYTHON.exists() or importlib.util.find_spec("uv") is None:
         raise Missing(f"OpenStack is installed for {PYTHON} by uv, and one of them is not there")
     uv: list[str | Path] = [sys.executable, "-m", "uv"]
     env = {**os.environ, "UV_CACHE_DIR": str(cache), "UV_NO_CONFIG": "1", **_as_pip_does()}
     run(*uv, "venv", "--quiet", "--no-project", "--python", PYTHON, place, env=env)
-    locked: list[str | Path] = ["--no-deps", "--requirement", LOCKED, "--build-constraint", BUILD]
+    wanted: list[str | Path] = ["--no-deps", "--requirement", locked, "--build-constraint", BUILD]
     target: list[str | Path] = ["--quiet", "--python", place / "bin/python"]
     try:
-        run(*uv, "pip", "install", *target, *locked, env=env)
+        run(*uv, "pip", "install", *target, *wanted, env=env)
     except RigError as error:
         raise Missing(f"OpenStack's Python packages cannot be installed: {error}") from error
     run(*uv, "pip", "check", *target, env=env)

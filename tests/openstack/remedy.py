@@ -28,10 +28,11 @@ class Remedy:
         self.folder = folder
         self.state = folder / "state"
 
-    def plan(self, name: str) -> Path:
+    def plan(self, name: str, settings: str = "") -> Path:
         """The plan for one server or image, in a file. Its guest's system is not known."""
-        path = self.folder / "plan.json"
-        which = ("--domain", name, "--include-unsafe", "-o", path)
+        path, toml = self.folder / "plan.json", self.folder / "vnicaudit.toml"
+        toml.write_text(settings)
+        which = ("--domain", name, "--include-unsafe", "--config", toml, "-o", path)
         result = self.cloud.vnicaudit("plan", TARGET, *which)
         assert result.returncode == 0, result.stderr + result.stdout
         return path
@@ -50,11 +51,11 @@ class Remedy:
             stderr=subprocess.DEVNULL,
         ) as entering:  # fmt: skip
             wait_for(lambda: self._has(event, runs), f"{event} is noted", seconds=_SECONDS)
-            os.kill(_child(entering.pid), signal.SIGKILL)
+            os.kill(child_of(entering.pid), signal.SIGKILL)
 
-    def rollback(self, *options: str, code: int = 0) -> str:
-        """What ``rollback`` of the newest run says."""
-        run = str(self.runs()[0]["id"])
+    def rollback(self, *options: str, number: int = 0, code: int = 0) -> str:
+        """What ``rollback`` of a run says: of the newest, or so many before it."""
+        run = str(self.runs()[number]["id"])
         return self._do("rollback", run, "--yes", *_HERE, *options, *self._kept(), code=code)
 
     def runs(self) -> list[dict[str, Any]]:
@@ -90,9 +91,16 @@ class Remedy:
         return any(f'"event":"{event}"' in path.read_text() for path in newest)
 
 
-def kept(server: Server) -> str:
-    """The model that Nova keeps for a server."""
-    said = server.cloud.nova_manage("image_property", "show", server.id, "hw_vif_model")
+def rules(plan: Path) -> list[str]:
+    """What found the only step of a plan."""
+    (step,) = json.loads(plan.read_text())["steps"]
+    found: list[str] = step["rules"]
+    return found
+
+
+def kept(server: Server, name: str = "hw_vif_model") -> str:
+    """What Nova keeps of a property for a server."""
+    said = server.cloud.nova_manage("image_property", "show", server.id, name)
     assert said.returncode == 0, said
     return said.stdout.strip()
 
@@ -102,7 +110,7 @@ def checks(unit: dict[str, Any]) -> dict[str, str]:
     return {check["name"]: check["verdict"] for check in unit["checks"]}
 
 
-def _child(entering: int) -> int:
+def child_of(entering: int) -> int:
     """The program that ``nsenter`` runs, and waits for."""
     (child,) = Path(f"/proc/{entering}/task/{entering}/children").read_text().split()
     return int(child)

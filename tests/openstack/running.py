@@ -17,7 +17,9 @@ from tests.openstack.images import seed
 from tests.openstack.machine import Machine
 from tests.openstack.namespaces import Namespaces
 from tests.rig.errors import Missing
-from tests.rig.process import log
+from tests.rig.process import log, wait_for
+
+_SECONDS = 3600
 
 
 def folder() -> Path:
@@ -39,8 +41,7 @@ def running_cloud(*, keep: bool | None = None) -> Iterator[Cloud]:
         keep = "VNICAUDIT_OPENSTACK_KEEP" in os.environ
     home = folder()
     with (home / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        found = existing(home)
+        found = _existing_or_alone(home, lock)
         cloud = found or _bring_up(home, keep=keep)
         try:
             fcntl.flock(lock, fcntl.LOCK_SH)
@@ -61,6 +62,24 @@ def existing(home: Path) -> Cloud | None:
     return Cloud(Machine(inside, home / "state", home / "venv"))
 
 
+def _existing_or_alone(home: Path, lock: TextIO) -> Cloud | None:
+    """The cloud that is up, which is shared from now on; None: nobody else has one."""
+
+    def looked() -> bool:
+        fcntl.flock(lock, fcntl.LOCK_SH)
+        if existing(home) is not None:
+            return True
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:  # it is being brought up, or taken down
+            fcntl.flock(lock, fcntl.LOCK_UN)
+            return False
+        return True
+
+    wait_for(looked, "the cloud is up, or nobody's", seconds=_SECONDS)
+    return existing(home)
+
+
 def take_down(home: Path) -> None:
     """Take a cloud down that is up."""
     cloud = existing(home)
@@ -72,9 +91,9 @@ def take_down(home: Path) -> None:
 def _bring_up(home: Path, *, keep: bool) -> Cloud:
     daemons.require_programs()
     began = time.monotonic()
-    state, environment = home / "state", packages.installed(home)
+    state, environment, nova = home / "state", packages.installed(home), packages.nova(home)
     shutil.rmtree(state, ignore_errors=True)
-    machine.write_configuration(state, environment)
+    machine.write_configuration(state, environment, nova)
     inside = namespaces.make(keep=keep)
     (home / "pid").write_text(str(inside.pid))
     try:
