@@ -15,7 +15,8 @@ from vnicaudit.bench.endpoints.transport import Answer
 from vnicaudit.errors import EndpointError
 
 ANSWER_MAX = 8 * 2**20
-"""Many times what the keeper answers at once."""
+"""Bytes: many times what the keeper answers at once."""
+_TOO_MUCH = f"its answer is longer than {ANSWER_MAX >> 20} MiB"
 _LOOK_SECONDS = 0.05
 _SOON_SECONDS = 0.001
 _GRACE_SECONDS = 0.5
@@ -69,8 +70,8 @@ def _end_of(
         if elapsed > seconds:
             _kill(process)
             return None
-        if any(os.fstat(stream.fileno()).st_size > ANSWER_MAX for stream in streams):
-            raise EndpointError("its answer does not end")
+        if any(_size(stream) > ANSWER_MAX for stream in streams):
+            raise EndpointError(_TOO_MUCH)
         time.sleep(min(_LOOK_SECONDS, _SOON_SECONDS + elapsed / 20))
     return process.returncode
 
@@ -90,5 +91,12 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
 
 
 def _said(stream: IO[bytes]) -> bytes:
+    """All of it. One that ended before it was looked at may have said too much as well."""
+    if _size(stream) > ANSWER_MAX:
+        raise EndpointError(_TOO_MUCH)
     stream.seek(0)
     return stream.read(ANSWER_MAX)
+
+
+def _size(stream: IO[bytes]) -> int:
+    return os.fstat(stream.fileno()).st_size
