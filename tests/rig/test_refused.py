@@ -175,8 +175,14 @@ def test_ctrl_c_and_the_same_command_again(on: Guest, remedy: Remedy) -> None:
     words = ("apply", plan, "--mode", "restart", "--guest-deadline", "60")
     asked_to_shut_down = Fault("behind call", 2, signal=signal.SIGINT)
     ended = do(remedy, *words, fault=asked_to_shut_down)
-    assert (ended.code, ended.said.strip()) == (130, "Interrupted.")
     (run,) = remedy.runs()
+    assert (ended.code, ended.said.strip().splitlines()) == (130, [
+        f"{on.name}: unfinished",
+        f"run {run['id']}: the same command goes on with it, vnicaudit rollback {run['id']} takes "
+        "it back",
+        "",
+        "Interrupted.",
+    ])  # fmt: skip
     assert run["outcome"] == run["steps"][0]["outcome"] == "unfinished"
     private(remedy.state)
     free(remedy.state)
