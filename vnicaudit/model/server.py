@@ -11,6 +11,7 @@ from typing import Literal
 
 import msgspec
 
+from vnicaudit.model.nova_releases import IMAGE_PROPERTY
 from vnicaudit.model.openstack import Flavor, Image, as_flag, normal_vif_model
 from vnicaudit.model.pci_spec import PciEntry
 
@@ -122,6 +123,14 @@ class ServerConfig(msgspec.Struct, frozen=True):
         """``hw_vif_model`` as Nova reads it; None: it keeps none, or that is not known."""
         kept = self.property(MODEL)
         return None if kept is None else normal_vif_model(kept)
+
+    @property
+    def may_be_more(self) -> bool:
+        """What is kept is known from the image alone, and this Nova may keep something else: what
+        it chose itself (``_register_undefined_instance_details`` in nova/virt/libvirt/driver.py) or
+        what ``nova-manage image_property`` has set; both since 25.0."""
+        newest = None if self.nova is None else self.nova.newest
+        return self.kept_by == "image" and (newest is None or newest >= IMAGE_PROPERTY)
 
     def flag(self, name: str) -> bool | None:
         """A flag of :data:`FLAVOR_WORDS` as Nova keeps it; None: not set, or not known."""

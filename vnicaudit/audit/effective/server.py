@@ -19,7 +19,6 @@ from vnicaudit.model.host import HostConfig
 from vnicaudit.model.models import VIRTIO
 from vnicaudit.model.nic import NicConfig
 from vnicaudit.model.nova_options import as_number
-from vnicaudit.model.nova_releases import IMAGE_PROPERTY
 from vnicaudit.model.openstack import FOREIGN_VIF_MODELS
 from vnicaudit.model.rings import DEFAULT_RING
 from vnicaudit.model.server import ServerConfig
@@ -98,25 +97,19 @@ def _default(given: Given, server: ServerConfig) -> Resolved[str]:
         )
         return Resolved(None, None, reason, UNKNOWN)
     virtio = _option(server, "use_virtio_for_bridges")
-    by_image = server.kept_by == "image"
-    none = "its image names no hw_vif_model" if by_image else "no hw_vif_model kept"
+    none = "no hw_vif_model kept"
+    if server.kept_by == "image":
+        none = "its image names no hw_vif_model"
     if virtio is None:
         reason = f"{none}: virtio, unless use_virtio_for_bridges is off; {_TELL}"
         return Resolved(None, None, reason, UNKNOWN)
     if virtio == "true":
         return Resolved(None, "virtio", f"{none}: virtio, by {_CONF}")
-    if by_image and _keeps_its_choice(server):
+    if server.may_be_more:
         return Resolved(
             None, None, f"use_virtio_for_bridges is off in {_CONF}, but {_CHOSE}", UNKNOWN
         )
     return _libvirts(given)
-
-
-def _keeps_its_choice(server: ServerConfig) -> bool:
-    """Whether this Nova may keep the model it chose when a server was started first (since 25.0:
-    ``_register_undefined_instance_details`` in nova/virt/libvirt/driver.py)."""
-    newest = None if server.nova is None else server.nova.newest
-    return newest is None or newest >= IMAGE_PROPERTY
 
 
 def _libvirts(given: Given) -> Resolved[str]:

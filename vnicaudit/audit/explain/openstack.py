@@ -13,7 +13,6 @@ from vnicaudit.model.domain import Domain
 from vnicaudit.model.effective import Effective
 from vnicaudit.model.models import VIRTIO
 from vnicaudit.model.nic import Nic
-from vnicaudit.model.nova_releases import IMAGE_PROPERTY
 from vnicaudit.model.openstack import as_flag, normal_vif_model
 from vnicaudit.model.report import Layer, LayerFact
 from vnicaudit.model.server import (
@@ -222,16 +221,9 @@ class _Layers:
         declared = self._nic.declared.model
         note = ""
         if declared is not None and declared != model:
-            later = _SET if self._may_be_set() else f"the next hard reboot writes {model}"
+            later = _SET if self._server.may_be_more else f"the next hard reboot writes {model}"
             note = f"libvirt has {declared}: {later}"
         return LayerFact(name, value, note=note)
-
-    def _may_be_set(self) -> bool:
-        """Whether Nova may keep something else than the image says, which nova-manage has set."""
-        nova = self._server.nova
-        newest = None if nova is None else nova.newest
-        old = newest is not None and newest < IMAGE_PROPERTY
-        return self._server.kept_by == "image" and not old
 
     def _decides(self, name: str, value: str) -> bool:
         """Whether a flag of flavor or image is why the guest has queues, or a packed ring."""
