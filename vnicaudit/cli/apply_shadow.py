@@ -7,12 +7,12 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-import click
 from msgspec.structs import replace
 
 from vnicaudit.cli.apply_bench import show_result
-from vnicaudit.cli.doing import ROLLED_BACK, ended, telling
+from vnicaudit.cli.doing import ROLLED_BACK, ended
 from vnicaudit.cli.remedy_options import state_folder
+from vnicaudit.cli.telling import tell, telling
 from vnicaudit.errors import RefusedError, UsageError
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ class Shadowing:
         result = None if self._begun(unit) else self._measured(unit)
         decision = None if result is None else result.decision
         if result is not None and (decision is None or decision.action != "keep"):
-            click.echo(f"Nothing was changed: {unit.name} keeps the NIC that it has.", err=True)
+            tell(f"Nothing was changed: {unit.name} keeps the NIC that it has.")
             return ROLLED_BACK
         done = self._applied(unit)
         if result is not None and decision is not None:

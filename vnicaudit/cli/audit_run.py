@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from datetime import date, datetime, timezone
 
-import click
 from msgspec.structs import replace
 
 from vnicaudit import __version__
@@ -21,6 +20,7 @@ from vnicaudit.cli.options import terminal_width, use_color
 from vnicaudit.cli.outputs import STDOUT, Output
 from vnicaudit.cli.progress import Progress
 from vnicaudit.cli.stdout import stream
+from vnicaudit.cli.telling import tell
 from vnicaudit.errors import RefusedError, TargetError
 from vnicaudit.model.finding import SEVERITIES
 from vnicaudit.model.report import Audited, RuleInfo, RunEnd, RunInfo, Summary, Tool
@@ -50,7 +50,7 @@ def audit(orders: Orders) -> int:
             output.finish(one.finish(end))
         if orders.write_baseline and _broken(run):
             outputs[-1][1].abandon()  # it would forget what could not be read
-            click.echo(f"{orders.write_baseline} was left as it was: not all was read", err=True)
+            tell(f"{orders.write_baseline} was left as it was: not all was read")
     if orders.fixing.diff:
         _complain(run)
     if done.refused and not _broken(run):
@@ -73,9 +73,9 @@ def _complain(run: Run) -> None:
 
     for result in run.results:
         for error in unread(result):
-            click.echo(safe(f"{error.place}: {error.message}"), err=True)
+            tell(safe(f"{error.place}: {error.message}"))
     if run.summary.crashed:
-        click.echo("A rule crashed: the report, without --diff, says which", err=True)
+        tell("A rule crashed: the report, without --diff, says which")
 
 
 def _summary(run: Run, orders: Orders, done: Fixed) -> Summary:

@@ -17,6 +17,7 @@ from vnicaudit.audit.work import AuditWork
 from vnicaudit.cli.options import together, use_color
 from vnicaudit.cli.outputs import STDOUT
 from vnicaudit.cli.stdout import emit, flush, stream
+from vnicaudit.cli.telling import tell
 from vnicaudit.errors import UsageError
 
 if TYPE_CHECKING:
@@ -190,7 +191,7 @@ def _say(text: str) -> None:
     from vnicaudit.reports.safe import safe
 
     flush()  # what it is about has been seen first, also where both go to one place
-    click.echo(safe(text), err=True)
+    tell(safe(text))
 
 
 def _stdin() -> bytes | None:

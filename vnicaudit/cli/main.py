@@ -12,7 +12,8 @@ import click
 
 from vnicaudit import __version__
 from vnicaudit.cli.lazy import LazyGroup
-from vnicaudit.cli.stdout import discard, flush, tell
+from vnicaudit.cli.stdout import discard, flush
+from vnicaudit.cli.telling import tell
 from vnicaudit.errors import ReaderGoneError, VnicauditError
 
 _EPILOG = """\b
@@ -75,10 +76,10 @@ def run(arguments: list[str] | None = None) -> int:
     except click.exceptions.Exit as exit_:
         return exit_.exit_code
     except click.ClickException as error:
-        error.show()
+        _show(error)
         return 2
     except (click.Abort, KeyboardInterrupt):
-        click.echo("Interrupted.", err=True)
+        tell("Interrupted.")
         return 130
     except ReaderGoneError as error:
         discard()
@@ -91,12 +92,13 @@ def run(arguments: list[str] | None = None) -> int:
         if os.environ.get("VNICAUDIT_DEBUG"):
             raise
         _complain(f"internal error: {type(error).__name__}: {error}")
-        click.echo("Set VNICAUDIT_DEBUG=1 for a traceback, and please report it.", err=True)
+        tell("Set VNICAUDIT_DEBUG=1 for a traceback, and please report it.")
         return 3
 
 
 def _prepare() -> None:
     """Make output and signals what the rest relies on."""
+    _occupy_closed_streams()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             # a terminal that cannot show a character gets its escape, not a crash
@@ -104,6 +106,19 @@ def _prepare() -> None:
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is signal.SIG_DFL:
             signal.signal(number, _terminated)
+
+
+def _occupy_closed_streams() -> None:
+    """A stream that was closed at the start (``>&-``) gives its number to the next file that is
+    opened, and a library that complains on standard error would write into that: a journal."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            opened = os.open(os.devnull, os.O_RDWR)
+            if opened != number:
+                os.dup2(opened, number)
+                os.close(opened)
 
 
 def _run(arguments: list[str] | None) -> int:
@@ -118,6 +133,13 @@ def _terminated(number: int, frame: object) -> None:
     cleaned up on the way out."""
     del frame
     raise SystemExit(128 + number)
+
+
+def _show(error: click.ClickException) -> None:
+    """What is wrong with the command line, as click words it."""
+    text = io.StringIO()
+    error.show(file=text)
+    tell(text.getvalue().rstrip("\n"))
 
 
 def _complain(message: str) -> None:

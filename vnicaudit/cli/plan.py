@@ -18,6 +18,7 @@ from vnicaudit.cli.plan_options import asked_for
 from vnicaudit.cli.progress import Progress
 from vnicaudit.cli.reading import Reading, reading, screen
 from vnicaudit.cli.stdout import emit, flush
+from vnicaudit.cli.telling import tell
 from vnicaudit.errors import TargetError, UsageError
 from vnicaudit.model.plan import GOALS
 
@@ -184,9 +185,7 @@ def _write(plan: Plan, given: dict[str, Any]) -> None:
         emit(text)
     flush()
     if given["output"] and not given["quiet"]:
-        click.echo(
-            f"Written to {given['output']}; next: vnicaudit apply {given['output']}", err=True
-        )
+        tell(f"Written to {given['output']}; next: vnicaudit apply {given['output']}")
 
 
 def _write_projects(plan: Plan, given: dict[str, Any]) -> None:
@@ -195,7 +194,7 @@ def _write_projects(plan: Plan, given: dict[str, Any]) -> None:
     number = write_projects(plan, given["projects"])
     if not given["quiet"]:
         many = f"{number:,} project{'s' * (number != 1)}"
-        click.echo(f"{given['projects']}: {many}, and {TABLE}; hand them on yourself", err=True)
+        tell(f"{given['projects']}: {many}, and {TABLE}; hand them on yourself")
 
 
 def _write_file(path: str, text: bytes) -> None:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from vnicaudit.cli.doing import telling
 from vnicaudit.cli.nova_manage import reach_of
 from vnicaudit.cli.options import F, Number, together
+from vnicaudit.cli.telling import telling
 from vnicaudit.model.host import DEADLINE
 from vnicaudit.model.plan import MODES, Mode
 

@@ -7,7 +7,8 @@ from typing import Any
 import click
 
 from vnicaudit.cli.apply_shadow import take_shadows_out
-from vnicaudit.cli.doing import asked, dry_run, ended, telling
+from vnicaudit.cli.doing import asked, dry_run, ended
+from vnicaudit.cli.hangup import hang_up_noted
 from vnicaudit.cli.nova_manage import check_reach, cloud_options
 from vnicaudit.cli.options import output_options
 from vnicaudit.cli.remedy_options import (
@@ -18,6 +19,7 @@ from vnicaudit.cli.remedy_options import (
     state_option,
 )
 from vnicaudit.cli.runs import run_ids
+from vnicaudit.cli.telling import telling
 from vnicaudit.errors import RefusedError
 
 _EPILOG = """\b
@@ -59,6 +61,8 @@ def command(run: str, **given: Any) -> int:
     A run that was left in the middle is brought to where it began. A definition that somebody
     changed since is refused.
     """
+    from msgspec.structs import replace
+
     from vnicaudit.remedy.applying.back import Chosen, look, rollback
     from vnicaudit.remedy.applying.state import StateFolder
     from vnicaudit.remedy.history import past
@@ -76,6 +80,8 @@ def command(run: str, **given: Any) -> int:
         return dry_run(look(run, chosen, order), "would be taken back")
     asked(f"Take run {run} back, --mode {mode}?", yes=given["yes"])
     take_shadows_out(given)
-    went = rollback(run, chosen, order, telling(quiet=given["quiet"]))
+    with hang_up_noted() as halted:
+        order = replace(order, halted=halted)
+        went = rollback(run, chosen, order, telling(quiet=given["quiet"]))
     codes = [ended(one, given) for one in went]
     return RefusedError.exit_code if RefusedError.exit_code in codes else max(codes)

@@ -82,7 +82,9 @@ def rollback(run_id: str, chosen: Chosen, order: Order, tell: Tell) -> tuple[End
         sheet = RunSheet("", "rollback", now(), run_id, order.mode, tuple(units), order.limits)
         mine = _unfinished(order, sheet) or begin_run(order.state, sheet)
         back = WayBack(found, chosen, order)
-        went = Runner(mine, hosts, back, tell, None, order.tell_left).go(order.schedule)
+        went = Runner(mine, hosts, back, tell, None, order.tell_left, order.halted).go(
+            order.schedule
+        )
         return (*ended, went)
 
 

@@ -35,7 +35,8 @@ ALREADY = "it is so already: nothing to do"
 class Order(msgspec.Struct, frozen=True):
     """What is asked for. ``deadline``: seconds libvirt, or a cloud, may take for one answer;
     ``reach``: what there is beside a cloud's API; ``tell_left``: is told what an interruption
-    leaves in the middle, also where nobody wants to hear of the rest."""
+    leaves in the middle, also where nobody wants to hear of the rest; ``halted``: says why no more
+    is to be begun, while nothing speaks against finishing what was (empty: nothing)."""
 
     mode: Mode
     limits: Limits
@@ -44,6 +45,7 @@ class Order(msgspec.Struct, frozen=True):
     state: StateFolder
     reach: Reach = Reach()
     tell_left: Tell | None = None
+    halted: Callable[[], str] | None = None
 
 
 def apply(
@@ -66,7 +68,7 @@ def apply(
         if not (found.folder / PLAN).exists():
             write_private(found.folder / PLAN, text)
         preparing = _Preparing(steps, plan, order)
-        runner = Runner(found, hosts, preparing, tell, trials, order.tell_left)
+        runner = Runner(found, hosts, preparing, tell, trials, order.tell_left, order.halted)
         return runner.go(order.schedule)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
+from contextlib import suppress
 from datetime import datetime
 
 import msgspec
@@ -60,8 +61,11 @@ class Runner:
         tell: Tell,
         trials: Trials | None = None,
         tell_left: Tell | None = None,
+        halted: Callable[[], str] | None = None,
     ) -> None:
-        self._tell_left = tell_left or tell
+        tell = _best_effort(tell)
+        self._tell_left = tell if tell_left is None else _best_effort(tell_left)
+        self._halted = halted or (lambda: "")
         self._trials = trials
         self._found = found
         self._hosts = hosts
@@ -85,7 +89,7 @@ class Runner:
                 done = [unit for unit in units if unit.key in self._results]
                 guests = [self._results[unit.key] for unit in done if unit.guest]
                 sources = [self._results[unit.key] for unit in done if not unit.guest]
-                if stopped := schedule.stop(guests, datetime.now(), sources):
+                if stopped := self._halted() or schedule.stop(guests, datetime.now(), sources):
                     break
                 first = [unit for unit in left if not unit.guest][:1]
                 side_by_side([self._work(unit) for unit in first or schedule.next(left, guests)])
@@ -211,6 +215,17 @@ class Runner:
             return None
         macs = tuple(one.mac for one in task.wanted)
         return self._trials(self._found.folder, unit.key, host, task.uuid or "", macs)
+
+
+def _best_effort(tell: Tell) -> Tell:
+    """Whoever cannot be told any more (a pipe without a reader, a closed terminal) stops nothing: a
+    guest may be off."""
+
+    def told(name: str, text: str) -> None:
+        with suppress(OSError, ValueError):
+            tell(name, text)
+
+    return told
 
 
 def _results(found: Past) -> Iterator[tuple[str, Result]]:
