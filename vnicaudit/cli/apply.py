@@ -12,7 +12,7 @@ import click
 from vnicaudit.cli.apply_bench import bench_options, flip, show_trials, trial_order, trials_of
 from vnicaudit.cli.apply_shadow import Shadowing, shadow_address, take_shadows_out
 from vnicaudit.cli.bench_options import line_options
-from vnicaudit.cli.doing import asked, dry_run, ended
+from vnicaudit.cli.doing import asked, dry_run, ended, tell_damage
 from vnicaudit.cli.hangup import hang_up_noted
 from vnicaudit.cli.nova_manage import check_reach, cloud_options
 from vnicaudit.cli.options import output_options
@@ -69,6 +69,7 @@ def command(plan: str, **given: Any) -> int:
     from msgspec.structs import replace
 
     from vnicaudit.remedy.applying.engine import apply, look
+    from vnicaudit.remedy.history import damaged
     from vnicaudit.reports.plan.json import from_json
 
     data = _content(plan)
@@ -87,6 +88,7 @@ def command(plan: str, **given: Any) -> int:
     if given["dry_run"]:
         return dry_run(look(steps, data, order), "would be applied")
     asked(f"Apply {len(steps)} of {len(found.steps)} steps, --mode {mode}?", yes=given["yes"])
+    tell_damage(damaged(order.state))
     take_shadows_out(given)
     refused = RefusedError.exit_code if not_done else 0
     with hang_up_noted() as halted:

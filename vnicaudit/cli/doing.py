@@ -48,6 +48,14 @@ def dry_run(looked_at: list[tuple[str, str]], words: str) -> int:
     return RefusedError.exit_code if refused else 0
 
 
+def tell_damage(damage: Iterable[str]) -> None:
+    """Name what of a run's folder is damaged."""
+    from vnicaudit.reports.safe import safe
+
+    for text in damage:
+        tell(safe(f"Warning: {text}; the rest of it, and what else was kept, is gone by"))
+
+
 def print_result(pieces: Callable[[], Iterable[str]]) -> None:
     """Print what came of work that is done. Where that cannot be, what was done still decides the
     exit code."""

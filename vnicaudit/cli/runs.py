@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from vnicaudit.cli.doing import tell_damage
 from vnicaudit.cli.options import format_option, output_options
 from vnicaudit.cli.reading import screen
 from vnicaudit.cli.remedy_options import state_folder, state_option
@@ -13,6 +14,8 @@ from vnicaudit.cli.stdout import emit
 from vnicaudit.errors import UsageError, VnicauditError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from vnicaudit.model.runs import RunRecord
     from vnicaudit.reports.writer import Options
 
@@ -43,6 +46,7 @@ def command(run: str | None, **given: Any) -> int:
     For each domain: what became of it, what was looked at afterwards, and how long it was down.
     """
     runs = _runs(given)
+    tell_damage(_damaged(given))
     if run is not None:
         runs = [_chosen(runs, run, state_folder(given))]
     if given["format_"] == "json":
@@ -58,6 +62,13 @@ def _runs(given: dict[str, Any]) -> list[RunRecord]:
     from vnicaudit.remedy.history import runs
 
     return runs(state_folder(given))
+
+
+def _damaged(given: dict[str, Any]) -> Iterator[str]:
+    from vnicaudit.remedy.applying.state import StateFolder
+    from vnicaudit.remedy.history import damaged
+
+    return damaged(StateFolder(state_folder(given)))
 
 
 def _chosen(runs: list[RunRecord], name: str, folder: str) -> RunRecord:

@@ -66,3 +66,5 @@ class RunRecord(msgspec.Struct, frozen=True):
     targets: tuple[str, ...]
     outcome: Literal["done", "failed", "rolled-back", "unfinished"]
     steps: tuple[UnitRun, ...]
+    damage: tuple[str, ...] = ()
+    """What of the run's folder is damaged: a sentence each, with the file's name."""

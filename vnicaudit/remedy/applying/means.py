@@ -11,7 +11,9 @@ import msgspec
 
 from vnicaudit.errors import JournalError
 from vnicaudit.model.runs import Check, Outcome
-from vnicaudit.remedy.applying.journal import Entry, Journal
+from vnicaudit.remedy.applying.clouds.task import CloudTask
+from vnicaudit.remedy.applying.journal import Journal, now
+from vnicaudit.remedy.applying.lines import Entry, Line, decoded, encoded
 from vnicaudit.remedy.applying.state import write_private
 from vnicaudit.remedy.applying.task import Task
 from vnicaudit.remedy.cloud import MANAGE_SECONDS
@@ -96,6 +98,33 @@ class Definitions:
             return path.read_bytes()
         except OSError as error:
             raise JournalError(f"{path} was kept and cannot be read: {error.strerror}") from None
+
+    def has(self, kind: str) -> bool:
+        """Whether one was kept."""
+        return self._path(kind).is_file()
+
+    def keep_task(self, task: Task | CloudTask) -> None:
+        """Keep what is about to be done beside the definitions, in the form of the journal's line:
+        what is known of it then does not hang on the journal alone."""
+        entry = Entry(now(), "begin", self._key, {"task": msgspec.to_builtins(task)})
+        write_private(self._task_path, encoded(entry, 1))
+
+    def begin(self) -> Line | None:
+        """The line that was kept by :meth:`keep_task`; None where there is none."""
+        try:
+            return decoded(self._task_path.read_bytes().rstrip(b"\n"))
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            return Line(None, wrong=error.strerror or "it cannot be read")
+
+    @property
+    def _task_path(self) -> Path:
+        return self._folder / f"{self._key}.task.json"
+
+    def path(self, kind: str) -> Path:
+        """Where one is kept."""
+        return self._path(kind)
 
     def _path(self, kind: str) -> Path:
         return self._folder / f"{self._key}.{kind}.xml"

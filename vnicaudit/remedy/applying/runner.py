@@ -25,7 +25,7 @@ from vnicaudit.remedy.applying.schedule import Schedule, side_by_side
 from vnicaudit.remedy.applying.sheet import UnitSheet
 from vnicaudit.remedy.applying.task import Task
 from vnicaudit.remedy.applying.unit import carry_out, give_up
-from vnicaudit.remedy.history import TAKEN_BACK, Past, again, record
+from vnicaudit.remedy.history import LOST, TAKEN_BACK, Past, again, record
 from vnicaudit.remedy.hypervisor import Hypervisor
 from vnicaudit.remedy.trial import Trial, Trials
 
@@ -112,8 +112,13 @@ class Runner:
             for unit in reversed(units):
                 if unit.key in keys and self._found.is_open(unit.key):
                     self._one(unit, undo=reason)
+            lost = [one for one in units if self._found.is_lost(one.key) and one.key in keys]
+            for one in lost:
+                self._tell(one.name, LOST.format(self._found.sheet.id))
             left = [one for one in units if self._found.is_open(one.key) and one.key not in keys]
-            if left:
+            if lost:
+                reason = f"what was done to {lost[0].name} is not known any more"
+            elif left:
                 reason = f"{left[0].name} is still in the middle"
             else:
                 self._journal.write("end", stopped=reason)
@@ -206,6 +211,7 @@ class Runner:
             return None
         if task.active and task.state != "ACTIVE":
             self._tell(unit.name, "an earlier run left it off: it is started in the end")
+        Definitions(self._found.folder, unit.key).keep_task(task)
         notes.write("begin", task=msgspec.to_builtins(task))
         return task
 
@@ -246,6 +252,7 @@ def _begin(prepared: Prepared, notes: Notes, definitions: Definitions) -> Task |
         return None
     definitions.keep("before", prepared.before)
     definitions.keep("goal", prepared.goal)
+    definitions.keep_task(prepared.task)
     notes.write("begin", task=msgspec.to_builtins(prepared.task))
     return prepared.task
 

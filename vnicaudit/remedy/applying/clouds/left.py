@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import msgspec
 
 from vnicaudit.remedy.applying.clouds.task import CloudTask
-from vnicaudit.remedy.applying.journal import Entry, seconds_between
+from vnicaudit.remedy.applying.journal import seconds_between
+from vnicaudit.remedy.applying.lines import Entry
 
 _POWER = ("stopping", "stopped", "starting", "started")
 
