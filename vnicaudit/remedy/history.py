@@ -110,9 +110,8 @@ def _past(folder: Path, sheet: RunSheet, text: Text, damage: tuple[str, ...] = (
     ended = any(entry.event == "end" for entry in by_unit.get("", ()))
     lost, more = set(), []
     for unit in sheet.units:
-        known = Recalled.of(folder, unit.key, by_unit.get(unit.key, ()), sheet)
-        if known.entries:
-            by_unit[unit.key] = list(known.entries)
+        known = Recalled.of(folder, unit, by_unit.get(unit.key, ()), sheet)
+        by_unit[unit.key] = list(known.entries)
         if known.lost:
             lost.add(unit.key)
         more += [f"{folder / 'definitions'}: {known.damage}"] if known.damage else []

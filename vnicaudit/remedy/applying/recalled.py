@@ -35,19 +35,34 @@ class Recalled(NamedTuple):
     damage: str = ""
 
     @classmethod
-    def of(cls, folder: Path, key: str, said: Iterable[Entry], sheet: RunSheet) -> Recalled:
+    def of(cls, folder: Path, unit: UnitSheet, said: Iterable[Entry], sheet: RunSheet) -> Recalled:
         """A unit of a run."""
-        kept, lines = Definitions(folder, key), list(said)
+        key = unit.key
+        kept = Definitions(folder, key)
+        lines = [entry for entry in said if _is_about(entry, unit)]
         line, damage = kept.begin(), ""
         if line is not None and line.entry is None:
             damage = f"{key}{_TASK} is damaged: {line.wrong}"
         if not any(entry.event == "begin" for entry in lines):
-            if line is None or line.entry is None:
+            if line is None or line.entry is None or not _is_about(line.entry, unit):
                 return cls(tuple(lines), _is_lost(kept, sheet, lines, damage), damage)
             lines.insert(0, line.entry)
         if not any(entry.event == "defined" for entry in lines) and kept.has("settled"):
             lines.append(_settled(kept, lines[0]))
         return cls(tuple(sorted(lines, key=_done_last)), damage=damage)
+
+
+def _is_about(entry: Entry, unit: UnitSheet) -> bool:
+    """Whether a line that begins a unit begins that one: an old line has no checksum."""
+    if entry.event != "begin":
+        return True
+    task = task_in(entry)
+    if isinstance(task, CloudTask):
+        return (task.key, task.id, task.target) == (unit.key, unit.uuid, unit.target)
+    uuid = task.uuid if task.file is None else None
+    return (task.key, uuid, task.target) == (unit.key, unit.uuid, unit.target) and (
+        task.file == unit.file
+    )
 
 
 def _is_lost(kept: Definitions, sheet: RunSheet, lines: Sequence[Entry], damage: str) -> bool:
@@ -131,4 +146,5 @@ def _unit(task: Task | CloudTask) -> UnitSheet:
         return UnitSheet(
             task.key, task.name, task.target, task.steps, macs, task.id, object=task.object
         )
-    return UnitSheet(task.key, task.name, task.target, task.steps, macs, task.uuid, task.file)
+    uuid = task.uuid if task.file is None else None
+    return UnitSheet(task.key, task.name, task.target, task.steps, macs, uuid, task.file)
