@@ -23,6 +23,7 @@ from tests.remedy.planning.planned import (
 )
 from tests.remedy.planning.test_diffs import FORMS
 from vnicaudit.cli.main import run
+from vnicaudit.remedy.history import runs
 
 Capture = pytest.CaptureFixture[str]
 Edit = Callable[[dict[str, Any]], None]
@@ -92,6 +93,7 @@ def test_what_is_said(here: Path, capsys: Capture) -> None:
     assert f"\n\n{here}/a.xml\n  applied      a  52:54:00:00:00:01\n" in shown.out
     assert shown.err == (
         "a: applied: libvirt knows nothing of the file until it is defined (virsh define)\n"
+        f"Take it back: vnicaudit rollback {runs(str(here / 'state'))[0].id} --state {here}/state\n"
     )
 
 

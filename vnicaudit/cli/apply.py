@@ -33,7 +33,7 @@ Examples:
   vnicaudit apply plan.json --mode hotswap
   vnicaudit apply plan.json --mode hotswap --bench quick --bench-peer ssh://root@gen1
   vnicaudit apply cloud.json --mode restart --nova-manage ssh://controller
-  vnicaudit apply cloud.json --mode restart --nova-manage ssh://ops@controller \
+  vnicaudit apply cloud.json --mode restart --nova-manage ssh://ops@controller \\
       --nova-manage-command 'sudo docker exec nova_api nova-manage'
 
 \b

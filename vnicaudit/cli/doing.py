@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
 
 ROLLED_BACK = 6
 """Exit code: something made things worse and was taken back."""
+_NAMED = 20
+"""Guests that are named one by one."""
 
 
 def asked(question: str, *, yes: bool) -> None:
@@ -52,8 +56,9 @@ def tell_damage(damage: Iterable[str]) -> None:
     """Name what of a run's folder is damaged."""
     from vnicaudit.reports.safe import safe
 
-    for text in damage:
-        tell(safe(f"Warning: {text}; the rest of it, and what else was kept, is gone by"))
+    with suppress(UsageError):  # that the folder cannot be read is told by who needs it
+        for text in damage:
+            tell(safe(f"Warning: {text}; the rest of it, and what else was kept, is gone by"))
 
 
 def print_result(pieces: Callable[[], Iterable[str]]) -> None:
@@ -83,6 +88,8 @@ def ended(done: Ended, given: dict[str, Any], *, refused: bool = False) -> int:
         return render_one(done.run, options, Paint(color=options.color))
 
     print_result(pieces)
+    if not given["quiet"]:
+        _tell_next(done.run, given)
     if done.stopped:
         tell(safe(f"Stopped: {done.stopped}"))
     if done.run.outcome == "unfinished":
@@ -91,6 +98,22 @@ def ended(done: Ended, given: dict[str, Any], *, refused: bool = False) -> int:
             f"rollback {done.run.id} takes it back"
         )
     return code_of_undone(done.run) if done.taken_back else code_of(done.run, refused=refused)
+
+
+def _tell_next(run: RunRecord, given: dict[str, Any]) -> None:
+    """Who still waits for a power cycle, and how the run is taken back."""
+    from vnicaudit.reports.safe import safe
+
+    where = f" --state {shlex.quote(given['state'])}" if given.get("state") else ""
+    waiting = [unit.name for unit in run.steps if unit.waiting]
+    if waiting:
+        more = f" and {len(waiting) - _NAMED:,} more" if len(waiting) > _NAMED else ""
+        names = f"{', '.join(waiting[:_NAMED])}{more}"
+        tell(safe(f"Waiting to be powered off and on: {names}"))
+        tell(f"Look later: vnicaudit runs --verify {run.id}{where}")
+    if any(unit.outcome == "applied" for unit in run.steps):
+        again = "Undo that" if run.kind == "rollback" else "Take it back"
+        tell(f"{again}: vnicaudit rollback {run.id}{where}")
 
 
 def code_of_undone(run: RunRecord) -> int:

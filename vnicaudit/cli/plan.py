@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
@@ -185,7 +186,17 @@ def _write(plan: Plan, given: dict[str, Any]) -> None:
         emit(text)
     flush()
     if given["output"] and not given["quiet"]:
-        tell(f"Written to {given['output']}; next: vnicaudit apply {given['output']}")
+        tell(_next(plan, given["output"]))
+
+
+def _next(plan: Plan, path: str) -> str:
+    """Where the plan is, and what to do with it."""
+    from vnicaudit.reports.safe import safe
+
+    if not plan.steps:
+        return safe(f"Written to {path}: nothing in it to apply")
+    unread = " (not all targets could be read)" if plan.errors else ""
+    return safe(f"Written to {path}{unread}; next: vnicaudit apply {shlex.quote(path)}")
 
 
 def _write_projects(plan: Plan, given: dict[str, Any]) -> None:

@@ -43,6 +43,17 @@ state_option = click.option(
 )
 
 
+deadline_option = click.option(
+    "--deadline",
+    envvar="VNICAUDIT_DEADLINE",
+    type=Number(min=0.1, max=86_400),
+    default=DEADLINE,
+    show_default=True,
+    metavar="SECONDS",
+    help="How long libvirt, or a cloud, may take for one answer.",
+)
+
+
 def _window(context: click.Context, parameter: click.Parameter, value: str | None) -> Any:
     if value is None:
         return None
@@ -110,15 +121,7 @@ doing_options = together(
         help="Power a guest off that does not shut down in time. It may lose data. (Nova does so "
         "with servers in any case.)",
     ),
-    click.option(
-        "--deadline",
-        envvar="VNICAUDIT_DEADLINE",
-        type=Number(min=0.1, max=86_400),
-        default=DEADLINE,
-        show_default=True,
-        metavar="SECONDS",
-        help="How long libvirt, or a cloud, may take for one answer.",
-    ),
+    deadline_option,
 )
 """Options of the commands that change something."""
 

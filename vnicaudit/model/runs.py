@@ -50,6 +50,11 @@ class UnitRun(msgspec.Struct, frozen=True):
     """Seconds from the beginning of the restart or hot swap until all checks were well; None where
     the guest was not interrupted, or the program was in between."""
     kind: UnitKind = "domain"
+    waiting: bool = False
+    """It is defined, and the guest that ran has to be powered off and on for it to be in effect. A
+    run does not see that happen."""
+    undone_by: str | None = None
+    """The id of the run that has taken it back since."""
 
 
 class RunRecord(msgspec.Struct, frozen=True):

@@ -172,12 +172,37 @@ def in_doubt(state: StateFolder) -> frozenset[str]:
 
 def runs(folder: str) -> list[RunRecord]:
     """Every run in a state folder, newest first. Raises UsageError for what cannot be read."""
-    return [record(found) for found in all_past(StateFolder(folder))]
+    found = list(all_past(StateFolder(folder)))
+    undone = undone_by(found)
+    return [record(one, undone) for one in found]
 
 
-def record(found: Past) -> RunRecord:
-    """One run, as it is shown."""
-    units = tuple(_unit(found, unit) for unit in found.sheet.units)
+Undone = Mapping[tuple[str, str], str]
+"""A run and a unit of it -> the run that took it back."""
+
+
+def undone_by(newest_first: Iterable[Past]) -> Undone:
+    """What runs took back of others; what was taken back of those holds again."""
+    found: dict[tuple[str, str], str] = {}
+    undoes: dict[str, str] = {}
+    macs: dict[tuple[str, str], set[str]] = {}
+    for back in reversed(list(newest_first)):
+        macs.update({(back.sheet.id, unit.key): set(unit.macs) for unit in back.sheet.units})
+        if back.sheet.kind != "rollback":
+            continue
+        undoes[back.sheet.id] = back.sheet.plan
+        for unit in back.sheet.units:
+            outcome = (back.done(unit.key) or {}).get("outcome")
+            whole = macs.get((back.sheet.plan, unit.key), set()) <= set(unit.macs)
+            if outcome == "applied" and whole:
+                found[back.sheet.plan, unit.key] = back.sheet.id
+                found.pop((undoes.get(back.sheet.plan, ""), unit.key), None)
+    return found
+
+
+def record(found: Past, undone: Undone | None = None) -> RunRecord:
+    """One run, as it is shown. ``undone``: what was taken back of it since."""
+    units = tuple(_unit(found, unit, undone or {}) for unit in found.sheet.units)
     ends = [entry for entry in found.entries if entry.event == "end"]
     return RunRecord(
         id=found.sheet.id,
@@ -193,7 +218,7 @@ def record(found: Past) -> RunRecord:
     )
 
 
-def _unit(found: Past, unit: UnitSheet) -> UnitRun:
+def _unit(found: Past, unit: UnitSheet, undone: Undone) -> UnitRun:
     done = found.done(unit.key)
     shown = UnitRun(
         unit.name, unit.uuid, unit.file or unit.target, unit.steps, unit.macs, "not-reached",
@@ -213,7 +238,17 @@ def _unit(found: Past, unit: UnitSheet) -> UnitRun:
         message=done.get("message", ""),
         checks=checks,
         downtime=done.get("downtime"),
+        waiting=done["outcome"] == "applied" and _waits(found, unit, undone),
+        undone_by=undone.get((found.sheet.id, unit.key)),
     )
+
+
+def _waits(found: Past, unit: UnitSheet, undone: Undone) -> bool:
+    """Whether the guest ran when it was changed, and was left alone."""
+    if not unit.guest or (found.sheet.id, unit.key) in undone:
+        return False
+    tasks = [entry.data["task"] for entry in found.of(unit.key) if entry.event == "begin"]
+    return bool(tasks) and tasks[0].get("active", False) and tasks[0]["mode"] == "next-boot"
 
 
 def _with(unit: UnitRun, **changed: Any) -> UnitRun:

@@ -67,7 +67,7 @@ openstack:prod
     2c2f6d2e-7a1c-4f0e-9d56-1f9a6c3b5e77  readiness: ready
     blocked  5  NIC fa:16:3e:00:00:03  to virtio  VNIC001
       change: model rtl8139 → virtio
-      safe: it may not start
+      would be safe: it may not start
       name: unknown: Nova keeps no address
       needs in the guest: virtio_net
       blocked: it is paused
@@ -119,7 +119,7 @@ def test_the_summary_counts_each_kind() -> None:
         "1 step on 1 image: 1 safe; 1 server left"
     )
     assert summary(replace(PLAN, steps=(ASKED, WEB), left=())) == (
-        "2 steps on 2 servers: 2 safe, 1 blocked, 1 for the owner to do"
+        "2 steps on 2 servers: 1 safe, 1 for the owner to do"
     )
 
 

@@ -103,6 +103,24 @@ class Runner:
             self._journal.close()
         return Ended(record(again(self._found)), stopped)
 
+    def finish(self) -> Ended:
+        """Bring to its end what was left in the middle; nothing else is begun. The run is ended
+        where nothing is left of it."""
+        stopped = ""
+        units = self._found.sheet.units
+        try:
+            side_by_side([self._work(unit) for unit in units if self._found.is_open(unit.key)])
+            if all(unit.key in self._results for unit in units) and not self._found.ended:
+                self._journal.write("end", stopped="")
+        except SilentError as error:
+            stopped = str(error)
+        except (KeyboardInterrupt, SystemExit):
+            self._say_what_is_left()
+            raise
+        finally:
+            self._journal.close()
+        return Ended(record(again(self._found)), stopped)
+
     def take_back(self, keys: Collection[str]) -> Ended:
         """Undo what of these units was begun and not finished. The run is ended there, unless
         something else of it is in the middle."""

@@ -51,7 +51,9 @@ class StepText:
         for change in step.changes:
             yield self._said("change", self._changed(change))
         if step.changes or step.reason:
-            yield self._said(_safety(step.safe), step.reason, _STYLES[_safety(step.safe)])
+            held = step.safe and state_of(step) == "blocked" and not step.route
+            label = f"{'would be ' if held else ''}{_safety(step.safe)}"
+            yield self._said(label, step.reason, _STYLES["blocked" if held else _safety(step.safe)])
         yield from self._modes(step)
         yield from self._guest(step)
         for loss in step.losses:
