@@ -23,7 +23,6 @@ from tests.remedy.planning.planned import (
 )
 from tests.remedy.planning.test_diffs import FORMS
 from vnicaudit.cli.main import run
-from vnicaudit.remedy.history import runs
 
 Capture = pytest.CaptureFixture[str]
 Edit = Callable[[dict[str, Any]], None]
@@ -91,9 +90,10 @@ def test_what_is_said(here: Path, capsys: Capture) -> None:
     shown = capsys.readouterr()
     assert "-      <model type='e1000'/>\n" in shown.out
     assert f"\n\n{here}/a.xml\n  applied      a  52:54:00:00:00:01\n" in shown.out
+    (run_id,) = os.listdir(here / "state" / "runs")
     assert shown.err == (
         "a: applied: libvirt knows nothing of the file until it is defined (virsh define)\n"
-        f"Take it back: vnicaudit rollback {runs(str(here / 'state'))[0].id} --state {here}/state\n"
+        f"Take it back: vnicaudit rollback {run_id} --state {here}/state\n"
     )
 
 

@@ -51,7 +51,8 @@ def test_a_run_that_was_taken_back_reads_undone(capsys: Capture) -> None:
     assert "\n1 domain: 1 undone\n" in shown.out
     assert f"Undo that: vnicaudit rollback {back} --state 'my state'\n" in shown.err
     assert run(["runs", "--state", "my state"]) == 0
-    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
+    lines = capsys.readouterr().out.splitlines()
+    rows = [line.split() for line in lines if not line.startswith(" ")]
     assert [row[:2] for row in rows] == [[back, "done"], [first, "undone"]]
     assert run(["runs", first, "--state", "my state"]) == 0
     assert f"    taken back by run {back}\n" in capsys.readouterr().out
@@ -68,7 +69,8 @@ def test_what_was_taken_back_of_a_way_back_is_applied_again(capsys: Capture) -> 
     assert run(["rollback", back, "--yes", "--state", "my state"]) == 0
     capsys.readouterr()
     assert run(["runs", "--state", "my state"]) == 0
-    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
+    lines = capsys.readouterr().out.splitlines()
+    rows = [line.split() for line in lines if not line.startswith(" ")]
     assert [row[1] for row in rows] == ["done", "undone", "done"]
 
 

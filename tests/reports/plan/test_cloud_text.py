@@ -67,7 +67,7 @@ openstack:prod
     2c2f6d2e-7a1c-4f0e-9d56-1f9a6c3b5e77  readiness: ready
     blocked  5  NIC fa:16:3e:00:00:03  to virtio  VNIC001
       change: model rtl8139 → virtio
-      would be safe: it may not start
+      safe: it may not start
       name: unknown: Nova keeps no address
       needs in the guest: virtio_net
       blocked: it is paused
