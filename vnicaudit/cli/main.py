@@ -6,6 +6,7 @@ import io
 import os
 import signal
 import sys
+from contextlib import suppress
 from typing import Any
 
 import click
@@ -102,7 +103,8 @@ def _prepare() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             # a terminal that cannot show a character gets its escape, not a crash
-            stream.reconfigure(errors="backslashreplace")
+            with suppress(OSError, ValueError):  # it is closed, or another file by now
+                stream.reconfigure(errors="backslashreplace")
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is signal.SIG_DFL:
             signal.signal(number, _terminated)

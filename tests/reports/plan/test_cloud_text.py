@@ -86,8 +86,8 @@ Left out (--verbose names each)
 
 note: openstack:prod: this user sees the servers of all projects
 
-5 steps on 1 image, 1 flavor and 3 servers: 4 safe, 1 unsafe, 1 blocked, 1 for the owner to do; 2
-  servers and 1 image left
+5 steps on 1 image, 1 flavor and 3 servers: 3 safe, 1 unsafe, 1 for the owner to do; 2 servers and 1
+  image left
 """
 
 
