@@ -41,6 +41,19 @@ class Reading(Protocol):
         """What of a NIC's wanted text is not in the text that came of it."""
 
 
+class Likeness(Protocol):
+    """``likeness`` in the platform's folder: whether two texts are one definition."""
+
+    def same(self, one: bytes, other: bytes) -> bool:
+        """Whether they differ in nothing but the order of controllers, which libvirt chooses."""
+
+    def unlike(self, wanted: bytes, got: bytes) -> tuple[str, ...]:
+        """What of ``got`` is not as wanted, one clause each; a PCI controller more is allowed."""
+
+    def rearranged(self, wanted: bytes, got: bytes) -> str:
+        """What libvirt made otherwise of controllers, as words that follow "libvirt"."""
+
+
 class Elements(Protocol):
     """``pieces`` in the platform's folder: a NIC's own text."""
 
@@ -70,6 +83,11 @@ class Writer(Protocol):
 def reading() -> Reading:
     """How definitions are read and compared."""
     return cast(Reading, import_module("vnicaudit.platforms.domain_xml.definitions"))
+
+
+def likeness() -> Likeness:
+    """How definitions are held against each other."""
+    return cast(Likeness, import_module("vnicaudit.platforms.domain_xml.likeness"))
 
 
 def elements() -> Elements:

@@ -370,6 +370,10 @@ class World(Stage):
         self.machines = [Machine(self, number, nics=nics) for number in range(1, guests + 1)]
         self.calls: list[tuple[str, str]] = []
         self.silent_at = ""
+        self.plan_again()
+
+    def plan_again(self) -> None:
+        """Steps for the guests as they are now."""
         self.steps = tuple(
             step_of(machine, nic)
             for machine in self.machines for nic in range(1, len(machine.macs) + 1)

@@ -77,9 +77,9 @@ def other_changes(before: bytes, after: bytes, numbers: Collection[int]) -> tupl
     (qemuDomainAssignPCIAddresses in qemu_domain_address.c).
     """
     old, new = Counter(_pieces(before, numbers)), Counter(_pieces(after, numbers))
-    gone = [f"{_shown(piece)} is gone" for piece in (old - new)]
+    gone = [f"{shown(piece)} is gone" for piece in (old - new)]
     more = [
-        f"{_shown(piece)} has come up" for piece in (new - old)
+        f"{shown(piece)} has come up" for piece in (new - old)
         if not (piece.startswith("devices <controller ") and 'type="pci"' in piece)
     ]  # fmt: skip
     return tuple(gone + more)
@@ -139,7 +139,7 @@ def _canonical(element: etree._Element) -> str:
     return " ".join(text.split())
 
 
-def _shown(piece: str) -> str:
+def shown(piece: str) -> str:
     """What it is, and nothing of what it says: that may be a password."""
     found = _TAG.match(piece.removeprefix("devices "))
     return f"<{found[1]}>" if found is not None else "an attribute of <domain>, or a comment,"
@@ -151,6 +151,11 @@ def _interfaces(data: bytes) -> list[etree._Element]:
 
 def _interfaces_of(root: etree._Element) -> list[etree._Element]:
     return list(root.iterfind("devices/interface"))
+
+
+def root_of(data: bytes) -> etree._Element:
+    """The ``<domain>``. Raises TargetError for what is none."""
+    return _root(data, "")
 
 
 def _root(data: bytes, target: str) -> etree._Element:

@@ -13,7 +13,8 @@ from vnicaudit.model.plan import Mode, Step
 from vnicaudit.remedy.applying.clouds.prepare import prepare as prepare_in_cloud
 from vnicaudit.remedy.applying.hosts import Hosts
 from vnicaudit.remedy.applying.journal import now
-from vnicaudit.remedy.applying.means import Definitions, Limits
+from vnicaudit.remedy.applying.made import made_by, original_of, task_of
+from vnicaudit.remedy.applying.means import Limits
 from vnicaudit.remedy.applying.prepare import Prepared, prepare, prepare_file
 from vnicaudit.remedy.applying.runner import Ended, Preparing, Runner, Tell
 from vnicaudit.remedy.applying.schedule import Schedule
@@ -140,10 +141,9 @@ class _Preparing:
 
         def before(current: bytes) -> bytes | None:
             for found in all_past(self._order.state):
-                notes = [entry for entry in found.of(key) if entry.event == "defined"]
                 mine = found.sheet.kind == "apply" and found.sheet.plan == self._plan
-                if mine and notes and notes[-1].data.get("settled") == digest(current):
-                    return Definitions(found.folder, key).get("before")
+                if mine and made_by(found, key, current):
+                    return original_of(found, task_of(found, key))
             return None
 
         return before

@@ -3,6 +3,8 @@ of it before it begins."""
 
 from __future__ import annotations
 
+import shlex
+
 import msgspec
 from msgspec.structs import replace
 
@@ -67,6 +69,16 @@ class Task(msgspec.Struct, frozen=True):
     def macs(self) -> tuple[str, ...]:
         """MACs of the NICs it is about."""
         return tuple(one.mac for one in self.wanted)
+
+
+def by_hand(task: Task) -> str:
+    """How its NICs are put back without what was kept: a command, and what to write."""
+    changes = [
+        f"{change.field} of {one.mac}: {change.old or 'not set'}"
+        for one in task.wanted for change in one.changes
+    ]  # fmt: skip
+    where = shlex.join(["virsh", "-c", task.target, "edit", task.uuid or task.name])
+    return f"{where if task.file is None else shlex.quote(task.file)} ({'; '.join(changes)})"
 
 
 def unmet(domain: Domain, wanted: tuple[Wanted, ...]) -> tuple[str, ...]:

@@ -104,8 +104,11 @@ def _kind(means: Means) -> str:
 
 
 def _words(means: Means) -> str:
+    words = [defining.made_otherwise(means)]
     if not means.task.active:
-        return "in effect at its next start"
-    if means.task.mode == "next-boot":
-        return "in effect when the guest is powered off and on"
-    return "; ".join(hotswap.not_put_back(means))
+        words.insert(0, "in effect at its next start")
+    elif means.task.mode == "next-boot":
+        words.insert(0, "in effect when the guest is powered off and on")
+    else:
+        words += hotswap.not_put_back(means)
+    return "; ".join(filter(None, words))

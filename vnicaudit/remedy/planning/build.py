@@ -192,7 +192,7 @@ class Planner:
             losses=wish.losses,
             blocked=blocked,
             route=way,
-            notes=wish.notes + tuple(gates.state_notes(state)),
+            notes=(*wish.notes, *gates.state_notes(state), *filter(None, [source.way_back])),
             file=source.file,
             place=None if live else nic.location.xpath,
         )
