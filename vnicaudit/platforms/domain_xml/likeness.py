@@ -87,7 +87,8 @@ def _is_pci_controller(piece: str) -> bool:
 
 def _parts(data: bytes) -> _Parts:
     root = root_of(data)
-    controllers, rest = [], []
+    controllers: list[str] = []
+    rest: list[str] = []
     for child in root.iterchildren():
         if child.tag != "devices":
             rest.append(_text(child))

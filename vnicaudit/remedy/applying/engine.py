@@ -8,9 +8,10 @@ from functools import cached_property
 
 import msgspec
 
-from vnicaudit.errors import ActionError, RefusedError, UsageError
+from vnicaudit.errors import ActionError, GoneError, RefusedError, UsageError
 from vnicaudit.model.plan import Mode, Step
 from vnicaudit.remedy.applying.clouds.prepare import prepare as prepare_in_cloud
+from vnicaudit.remedy.applying.gone import what_became
 from vnicaudit.remedy.applying.hosts import Hosts
 from vnicaudit.remedy.applying.journal import now
 from vnicaudit.remedy.applying.made import made_by, original_of, task_of
@@ -91,6 +92,10 @@ def look_at(
 def _would(unit: UnitSheet, hosts: Hosts, preparing: Preparing) -> str:
     try:
         prepared = preparing(unit, hosts)
+    except GoneError as error:
+        return (
+            what_became(unit, hosts, begun=False).message if unit.kind == "domain" else str(error)
+        )
     except (RefusedError, ActionError) as error:
         return str(error)
     return "" if prepared.task is not None else ALREADY
