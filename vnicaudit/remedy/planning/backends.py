@@ -19,6 +19,7 @@ from vnicaudit.model.finding import Change
 from vnicaudit.model.host import HostConfig, VdpaDevice, needed_memlock_kib
 from vnicaudit.model.models import VIRTIO
 from vnicaudit.model.nic import Nic
+from vnicaudit.model.of_old_device import not_of_virtio
 from vnicaudit.model.plan import Goal, Loss, Step
 from vnicaudit.model.version import Version
 
@@ -147,6 +148,11 @@ def _wrong_nic(nic: Nic, domain: Domain) -> Iterator[str]:
         yield "the guest is known not to support virtio"
     if nic.declared.type not in _TAP_TYPES or nic.declared.actual_type == "hostdev":
         yield f"its type is {nic.declared.type}: only a NIC on a tap is converted"
+    if behind := not_of_virtio(nic.declared):
+        yield (
+            f"{', '.join(behind)} set behind libvirt's settings (<qemu:override>, -set): no virtio "
+            "NIC has it; remove it first (virsh edit)"
+        )
     if nic.declared.teaming is not None:
         yield "it is one of a teamed pair: change the pair by hand"
 

@@ -134,7 +134,7 @@ class Planner:
         found = [one for one in judged.of(nic) if one.change is None and one.fix]
         if found and nic.declared.model not in (None, *VIRTIO):
             ref, rules = _ref(judged.source.domain, nic), _rules(found)
-            yield Left(ref, judged.source.target, rules, gates.no_change(judged.source.domain))
+            yield Left(ref, judged.source.target, rules, gates.no_change(judged.source.domain, nic))
 
     def _made(self, judged: Judged, wish: Wish | None) -> Iterator[Step]:
         if wish is None:

@@ -6,9 +6,14 @@ from collections.abc import Iterator
 
 from vnicaudit.model.domain import REWRITTEN_BY, Domain, DomainState
 from vnicaudit.model.nic import Nic
+from vnicaudit.model.of_old_device import not_of_virtio
 from vnicaudit.model.plan import Goal, ModeOption
 
 _WINDOWS = "mswindows"
+_BEHIND = (
+    "{} set behind libvirt's settings (<qemu:override>, -set) for a device that is not virtio: "
+    "QEMU would not start with it, or not boot; remove it first (virsh edit)"
+)
 
 
 def owner_blocks(domain: Domain) -> tuple[str, ...]:
@@ -21,8 +26,10 @@ def owner_blocks(domain: Domain) -> tuple[str, ...]:
     return (f"the definition is {owner}'s, which writes it anew: it is changed there, never here",)
 
 
-def no_change(domain: Domain) -> str:
+def no_change(domain: Domain, nic: Nic | None = None) -> str:
     """Why a NIC that is no virtio stays as it is, where no rule proposes anything."""
+    if nic is not None and (behind := not_of_virtio(nic.declared)):
+        return _BEHIND.format(", ".join(behind))
     if domain.declared.readiness == "not-supported":
         return "the guest is known not to support virtio"
     return "no rule proposes a change of it; `vnicaudit audit` says what to do"
