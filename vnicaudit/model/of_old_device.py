@@ -5,7 +5,8 @@ Measured with QEMU 7.2.22 and SeaBIOS 1.16.2, by the lines "iPXE" and "using" on
 virtio-net-pci boots from the network with the ROM that QEMU gives it by itself, on pc and on q35.
 With ``romfile=pxe-e1000.rom`` or ``efi-e1000.rom`` the ROM is not run, and with ``rombar=0`` it
 runs and finds no device; with ``romfile=pxe-virtio.rom`` it is not run on a slot of conventional
-PCI, for QEMU writes the id of the device only into its default ROM. So no file is right but the default.
+PCI, for QEMU writes the id of the device only into its default ROM. So no file is right but the
+default.
 """
 
 from __future__ import annotations

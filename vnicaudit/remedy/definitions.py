@@ -26,6 +26,9 @@ class Reading(Protocol):
     def children_of(self, data: bytes, number: int) -> dict[str, str]:
         """What stands in the NIC of that number (from 1): tag -> its text, in short."""
 
+    def shares_slot(self, data: bytes, number: int) -> bool:
+        """Whether another device has a function of the PCI slot of the NIC of that number."""
+
     def uses_iommu(self, data: bytes) -> bool:
         """Whether a virtio device of the domain is made to go through an IOMMU."""
 

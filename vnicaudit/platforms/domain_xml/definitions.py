@@ -16,6 +16,7 @@ from vnicaudit.platforms.domain_xml.domain_config import pcie_ports
 from vnicaudit.platforms.domain_xml.read import domain_of
 
 _SHOWN = 60
+_SLOT = ("domain", "bus", "slot")
 _TAG = re.compile(r"<([^\s<>/!?]+)")
 _UNITS = {
     "b": 1, "bytes": 1, "KB": 1000, "k": 1024, "KiB": 1024, "MB": 10**6, "M": 2**20, "MiB": 2**20,
@@ -49,7 +50,37 @@ def power_off_action(data: bytes) -> str:
 def children_of(data: bytes, number: int) -> dict[str, str]:
     """The children of the ``<interface>`` of that number (from 1): tag -> its text, in short."""
     interface = _interfaces(data)[number - 1]
-    return {str(child.tag): _canonical(child)[:_SHOWN] for child in interface.iterchildren("*")}
+    return {str(child.tag): _short(_canonical(child)) for child in interface.iterchildren("*")}
+
+
+def shares_slot(data: bytes, number: int) -> bool:
+    """Whether another device has another function of the PCI slot of the ``<interface>`` of that
+    number (from 1)."""
+    root = _root(data, "")
+    mine = _interfaces_of(root)[number - 1].find("address[@type='pci']")
+    if mine is None:
+        return False
+    there = Counter(map(_slot, root.iterfind("devices/*/address[@type='pci']")))
+    return there[_slot(mine)] > 1
+
+
+def _slot(address: etree._Element) -> tuple[int | None, ...]:
+    return tuple(_number(address.get(name)) for name in _SLOT)
+
+
+def _number(text: str | None) -> int | None:
+    """``0x1f`` or ``31``; nothing is zero."""
+    try:
+        return int(text or "0", 0)
+    except ValueError:
+        return None
+
+
+def _short(text: str) -> str:
+    """At most so much of it, cut between two words."""
+    if len(text) <= _SHOWN:
+        return text
+    return f"{text[:_SHOWN].rsplit(' ', 1)[0]} …"
 
 
 def uses_iommu(data: bytes) -> bool:

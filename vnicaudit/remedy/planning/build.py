@@ -166,7 +166,7 @@ class Planner:
         state = source.running.state if live else None
         view, risk = self._seen(source, nic, after) if diff else (GuestView(), "")
         unsafe = [*(one.reason for one in wish.changes if not one.safe), *([risk] if risk else [])]
-        reasons = dict.fromkeys(unsafe or [one.reason for one in wish.changes][:1])
+        reasons = dict.fromkeys(filter(None, unsafe or [one.reason for one in wish.changes]))
         server = self._options.to == "vhostuser" and self._options.socket_mode == "server"
         blocked = wish.blocked
         if not way:
@@ -185,7 +185,13 @@ class Planner:
             safe=not unsafe,
             reason="; ".join(reasons),
             running=(state or DomainState()).active or False,
-            modes=gates.modes(source.running, self._options.to, server_socket=server, live=live),
+            modes=gates.modes(
+                source.running,
+                self._options.to,
+                server_socket=server,
+                live=live,
+                shares_slot=_shares_slot(source, nic),
+            ),
             digest=digest(source.text),
             diff=diff,
             guest=view,
@@ -207,6 +213,14 @@ class Planner:
         if self._called[0] is not source:
             self._called = (source, self._names(source))
         return self._called[1]
+
+
+def _shares_slot(source: Source, nic: Nic) -> bool:
+    """Whether its PCI slot has another device on it."""
+    if not source.alone or nic.declared.address_type != "pci" or nic.location.xpath is None:
+        return False
+    number = int(nic.location.xpath.rpartition("[")[2].rstrip("]"))
+    return reading().shares_slot(source.text, number)
 
 
 def _with_ports(source: Source) -> Domain:

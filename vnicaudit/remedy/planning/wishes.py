@@ -192,7 +192,7 @@ def _settled(change: Change, judged: Judged, nic: Nic) -> Change:
     nothing in it to be renamed."""
     if change.reason == OWN_ROM:
         return replace(change, safe=True, reason=_ROM)
-    if change.safe or change.field not in _ON_CCW or judged.source.domain.declared.arch not in S390:
+    if change.field not in _ON_CCW or judged.source.domain.declared.arch not in S390:
         return change
     impossible = any(
         one.severity == "error" and one.change is not None and one.change.field == "model"

@@ -1,0 +1,1 @@
+"""Words that mislead, and exit codes."""
