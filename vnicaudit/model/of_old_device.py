@@ -11,8 +11,6 @@ default.
 
 from __future__ import annotations
 
-from pathlib import PurePosixPath
-
 from vnicaudit.model.nic import MAYBE, NicConfig
 
 _ROMS = frozenset(
@@ -41,7 +39,7 @@ those about a ROM: of what is set for another device, all that virtio takes."""
 
 def has_qemus_rom(path: str) -> bool:
     """Whether the file is one of QEMU's own, in whose place QEMU has another for virtio."""
-    return PurePosixPath(path).name in _ROMS
+    return path.rpartition("/")[2] in _ROMS
 
 
 def not_of_virtio(nic: NicConfig) -> tuple[str, ...]:

@@ -63,7 +63,7 @@ class Task(msgspec.Struct, frozen=True):
     """The guest ran when it began: it is to run when it ends."""
     baseline: Baseline = Baseline()
     exact: bool = False
-    """The definition is to be ``goal`` byte for byte: a way back."""
+    """The definition is to be ``goal``, but for the order of controllers: a way back."""
 
     @property
     def macs(self) -> tuple[str, ...]:
