@@ -34,6 +34,8 @@ class LiveDefinition(NamedTuple):
     text: bytes
     host: HostConfig
     local: bool
+    way_back: str = ""
+    """What the definition comes back as once it was changed, where that is not the same text."""
 
 
 def read_processes(name: str) -> Iterator[Domain | ReadError]:
@@ -88,11 +90,16 @@ def read_live_definitions(
         if isinstance(item, ReadError):
             yield item
         elif here is None:
-            yield LiveDefinition(item.running, item.domain, item.text, host.declared, local=False)
+            yield LiveDefinition(
+                item.running, item.domain, item.text, host.declared, local=False,
+                way_back=item.way_back,
+            )  # fmt: skip
         else:
             config = here.config(host.declared, item.domain)
             running = here.joined(item.running)
-            yield LiveDefinition(running, item.domain, item.text, config, local=True)
+            yield LiveDefinition(
+                running, item.domain, item.text, config, local=True, way_back=item.way_back
+            )
 
 
 def _around(host: Host, options: LiveOptions, *, local: bool) -> tuple[_Here | None, Host]:

@@ -129,6 +129,8 @@ def code_of(run: RunRecord, *, refused: bool) -> int:
         return RefusedError.exit_code
     if "rolled-back" in outcomes:
         return ROLLED_BACK
+    if any(unit.outcome == "gone" and unit.kind == "domain" for unit in run.steps):
+        refused = True  # it may run elsewhere as it was: of a server, Nova knows that it does not
     return RefusedError.exit_code if refused or outcomes & {"refused", "not-reached"} else 0
 
 

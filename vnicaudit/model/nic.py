@@ -67,6 +67,8 @@ class NicConfig(msgspec.Struct, frozen=True, cache_hash=True):
     address_bus: int | None = None
     rom: str | None = None
     """The first attribute of ``<rom>``, which is for PCI devices alone."""
+    rom_file: str | None = None
+    """The file of ``<rom file=…>``: a boot ROM other than the one QEMU gives the device."""
     acpi: str | None = None
     """``<acpi index=…>``, which is for PCI devices alone."""
     teaming: str | None = None
@@ -80,6 +82,9 @@ class NicConfig(msgspec.Struct, frozen=True, cache_hash=True):
     overridden: tuple[tuple[str, str], ...] = ()
     """``(property, text)`` of ``<qemu:override>``, in QEMU's words, that decide effective facts:
     ``""`` where the property is removed, :data:`MAYBE` where it may be another NIC's."""
+    behind: tuple[tuple[str, str], ...] = ()
+    """``(property, text)`` of all that ``<qemu:override>``, or a ``-set`` in
+    ``<qemu:commandline>``, sets on the device; texts as in ``overridden``."""
     unseen: tuple[str, ...] = ()
     """Fields that a template decides: what they become is not known."""
     shared: tuple[str, ...] = ()

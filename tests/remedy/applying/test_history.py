@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from msgspec import to_builtins
 
-from vnicaudit.errors import JournalError
+from vnicaudit.errors import KeptError
 from vnicaudit.model.runs import Check
 from vnicaudit.remedy.applying.journal import NAME, Journal
 from vnicaudit.remedy.applying.means import Definitions
@@ -126,7 +126,7 @@ def test_a_journal_without_a_line_in_the_middle_is_not_read_on(tmp_path: Path) -
 def test_a_definition_that_was_kept_and_is_gone(tmp_path: Path) -> None:
     found = run_with(StateFolder(str(tmp_path)))
     kept = Definitions(found.folder, "a")
-    kept.keep("before", b"<domain/>")
-    assert kept.get("before") == b"<domain/>"
-    with pytest.raises(JournalError, match=r"a.goal.xml was kept and cannot be read: No such file"):
-        kept.get("goal")
+    made = kept.keep("before", b"<domain/>")
+    assert kept.get("before", made) == b"<domain/>"
+    with pytest.raises(KeptError, match=r"a.goal.xml was kept and cannot be read \(No such file"):
+        kept.get("goal", made)

@@ -40,7 +40,7 @@ def interface_nic(element: etree._Element, index: int, location: Location, base:
         reader = _READERS.get(tag)
         if reader is not None:
             reader(walk, child)
-        elif tag in CHILDREN or tag == "rom":
+        elif tag in CHILDREN:
             walk.raw.append((tag, tuple(child.items())))
     trust = element.get("trustGuestRxFilters")
     if trust is not None:

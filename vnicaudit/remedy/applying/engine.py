@@ -8,12 +8,14 @@ from functools import cached_property
 
 import msgspec
 
-from vnicaudit.errors import ActionError, RefusedError, UsageError
+from vnicaudit.errors import ActionError, GoneError, RefusedError, UsageError
 from vnicaudit.model.plan import Mode, Step
 from vnicaudit.remedy.applying.clouds.prepare import prepare as prepare_in_cloud
+from vnicaudit.remedy.applying.gone import what_became
 from vnicaudit.remedy.applying.hosts import Hosts
 from vnicaudit.remedy.applying.journal import now
-from vnicaudit.remedy.applying.means import Definitions, Limits
+from vnicaudit.remedy.applying.made import made_by, original_of, task_of
+from vnicaudit.remedy.applying.means import Limits
 from vnicaudit.remedy.applying.prepare import Prepared, prepare, prepare_file
 from vnicaudit.remedy.applying.runner import Ended, Preparing, Runner, Tell
 from vnicaudit.remedy.applying.schedule import Schedule
@@ -92,6 +94,10 @@ def look_at(
 def _would(unit: UnitSheet, hosts: Hosts, preparing: Preparing) -> str:
     try:
         prepared = preparing(unit, hosts)
+    except GoneError as error:
+        return (
+            what_became(unit, hosts, begun=False).message if unit.kind == "domain" else str(error)
+        )
     except (RefusedError, ActionError) as error:
         return str(error)
     return "" if prepared.task is not None else ALREADY
@@ -142,10 +148,9 @@ class _Preparing:
 
         def before(current: bytes) -> bytes | None:
             for found in all_past(self._order.state):
-                notes = [entry for entry in found.of(key) if entry.event == "defined"]
                 mine = found.sheet.kind == "apply" and found.sheet.plan == self._plan
-                if mine and notes and notes[-1].data.get("settled") == digest(current):
-                    return Definitions(found.folder, key).get("before")
+                if mine and made_by(found, key, current):
+                    return original_of(found, task_of(found, key))
             return None
 
         return before

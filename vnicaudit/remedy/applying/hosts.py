@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 
+from vnicaudit.errors import ActionError
 from vnicaudit.remedy.applying.clouds.nodes import Nodes
 from vnicaudit.remedy.applying.clouds.nova_manage import Manage
 from vnicaudit.remedy.applying.clouds.place import Place
@@ -58,6 +59,16 @@ class Hosts:
     def of(self, unit: UnitSheet) -> Hypervisor | None:
         """The host of a unit; None for a file."""
         return None if unit.file is not None else self._open[unit.target]
+
+    def elsewhere(self, unit: UnitSheet) -> str | None:
+        """The URI of another host of this run that has the domain; None where none is known to."""
+        for target, host in self._open.items():
+            if target == unit.target or host.key == self._open[unit.target].key:
+                continue
+            with suppress(ActionError):
+                host.machine(unit.uuid or "")
+                return target
+        return None
 
     def place_of(self, unit: UnitSheet) -> Place:
         """Where a unit of a cloud is."""

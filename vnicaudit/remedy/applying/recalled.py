@@ -8,12 +8,13 @@ again, and not taken for one that was never begun.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
 
-from vnicaudit.errors import UsageError
+from vnicaudit.errors import KeptError, UsageError
 from vnicaudit.model.plan import Mode
 from vnicaudit.remedy.applying.clouds.task import CloudTask
 from vnicaudit.remedy.applying.lines import Entry
@@ -48,7 +49,8 @@ class Recalled(NamedTuple):
                 return cls(tuple(lines), _is_lost(kept, sheet, lines, damage), damage)
             lines.insert(0, line.entry)
         if not any(entry.event == "defined" for entry in lines) and kept.has("settled"):
-            lines.append(_settled(kept, lines[0]))
+            with suppress(KeptError):
+                lines.append(_settled(kept, lines[0]))
         return cls(tuple(sorted(lines, key=_done_last)), damage=damage)
 
 
@@ -78,7 +80,7 @@ def _is_lost(kept: Definitions, sheet: RunSheet, lines: Sequence[Entry], damage:
 
 def _settled(kept: Definitions, begin: Entry) -> Entry:
     """What libvirt made of it, where the line that says so is missing."""
-    return Entry(begin.at, "defined", begin.unit, {"settled": digest(kept.get("settled"))})
+    return Entry(begin.at, "defined", begin.unit, {"settled": digest(kept.get("settled", None))})
 
 
 def _done_last(entry: Entry) -> int:

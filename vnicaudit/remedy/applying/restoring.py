@@ -19,8 +19,8 @@ from vnicaudit.remedy.applying.preflight import check_owner, check_restart, chec
 from vnicaudit.remedy.applying.prepare import Prepared, seen_before
 from vnicaudit.remedy.applying.recalled import task_in
 from vnicaudit.remedy.applying.sheet import UnitSheet
-from vnicaudit.remedy.applying.task import Task, unmet
-from vnicaudit.remedy.definitions import reading
+from vnicaudit.remedy.applying.task import Task, by_hand, unmet
+from vnicaudit.remedy.definitions import likeness, reading
 from vnicaudit.remedy.digests import digest
 from vnicaudit.remedy.history import Past
 from vnicaudit.remedy.hypervisor import Machine
@@ -44,12 +44,10 @@ class Restore:
         if unit.object is not None:
             return self._in_cloud(unit, hosts)
         kept = Definitions(self._found.folder, unit.key)
-        original, task = kept.get("before"), _task_of(self._found.of(unit.key))
-        if task is not None and digest(original) != task.before:
-            raise RefusedError(
-                f"{kept.path('before')} is not what was kept (its checksum is another one): look "
-                "at it, and define it by hand"
-            )
+        task = _task_of(self._found.of(unit.key))
+        original = kept.get(
+            "before", None if task is None else task.before, "" if task is None else by_hand(task)
+        )
         host = hosts.of(unit)
         if host is None:
             return _file(unit, original)
@@ -74,7 +72,7 @@ class Restore:
         left_off = task is not None and task.active and self._found.is_open(unit.key)
         active = state.active or left_off
         seen = seen_before(machine, tuple(one.mac for one in wanted), mode, active=state.active)
-        if current == original and not (active and mode != "next-boot"):
+        if likeness().same(current, original) and not (active and mode != "next-boot"):
             return Prepared(None)
         made = Task(
             unit.key, unit.name, unit.target, unit.steps, wanted, mode, digest(current),

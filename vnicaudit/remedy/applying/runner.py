@@ -17,6 +17,7 @@ from vnicaudit.remedy.applying.clouds.task import CloudTask
 from vnicaudit.remedy.applying.clouds.unit import carry_out as carry_out_in_cloud
 from vnicaudit.remedy.applying.clouds.unit import give_up as give_up_in_cloud
 from vnicaudit.remedy.applying.files import FileMeans, carry_out_file
+from vnicaudit.remedy.applying.gone import what_became
 from vnicaudit.remedy.applying.hosts import Hosts
 from vnicaudit.remedy.applying.journal import Journal
 from vnicaudit.remedy.applying.means import Definitions, Means, Notes, Result
@@ -176,7 +177,7 @@ class Runner:
         except SilentError:
             raise
         except GoneError as error:
-            result = _noted(notes, Result("gone", f"{error}: {_NOTHING}"))
+            result = _noted(notes, self._gone(unit, notes, error))
         except RefusedError as error:
             result = _noted(notes, Result("refused", str(error)))
         except ActionError as error:
@@ -186,6 +187,11 @@ class Runner:
         message = f": {result.message}" if result.message else ""
         self._tell(unit.name, f"{result.outcome}{message}")
         return result
+
+    def _gone(self, unit: UnitSheet, notes: Notes, error: GoneError) -> Result:
+        if unit.kind != "domain":
+            return Result("gone", f"{error}: {_NOTHING}")
+        return what_became(unit, self._hosts, begun=notes.last("begin") is not None)
 
     def _carried_out(self, unit: UnitSheet, notes: Notes, undo: str) -> Result:
         if unit.object is not None:

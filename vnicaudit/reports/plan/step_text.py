@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vnicaudit.model.finding import Change
-from vnicaudit.model.plan import Loss, Naming, Snippet, Step
+from vnicaudit.model.plan import Loss, ModeOption, Naming, Snippet, Step
 from vnicaudit.reports.paint import Paint
 from vnicaudit.reports.safe import safe
 from vnicaudit.reports.wording import nic_label
@@ -95,9 +95,10 @@ class StepText:
         return f"{text} ({why or _safety(change.safe)})"
 
     def _modes(self, step: Step) -> Iterator[str]:
-        possible = ", ".join(option.mode for option in step.modes if option.possible)
+        possible = [option for option in step.modes if option.possible]
         if step.modes and not step.route:
-            yield self._said("mode", possible or "none")
+            names = ", ".join(option.mode for option in possible if not option.reason)
+            yield self._said("mode", names or _at_next_start(possible))
         for option in step.modes:
             if not (option.possible or step.route or step.file):
                 yield self._said(f"not {option.mode}", option.reason)
@@ -144,6 +145,11 @@ class StepText:
             yield self._said("pins the name", f"{snippet.kind}, {snippet.path}", "fix")
             for line in _split(snippet.text):
                 yield f"{_HANG}{_tabbed(line)}".rstrip() + "\n"
+
+
+def _at_next_start(options: list[ModeOption]) -> str:
+    """Of a guest that is off: every mode comes to the same."""
+    return f"{options[0].mode} ({options[0].reason})" if options else "none"
 
 
 def _safety(safe_: bool) -> str:
