@@ -9,7 +9,7 @@ from importlib import import_module
 from itertools import chain
 from typing import BinaryIO
 
-from vnicaudit.audit.cloud import CloudTarget
+from vnicaudit.audit.cloud import ALL_REGIONS, CloudTarget, every_region
 from vnicaudit.audit.files import Item, read_stream
 from vnicaudit.audit.fingerprint import bare_uuid
 from vnicaudit.audit.nodes import NodesByHost
@@ -219,7 +219,7 @@ class Run:
 
     def _one_cloud(self, target: Target, sightings: Sightings | None) -> Iterator[Product]:
         tally = self._tallies[target.name]
-        cloud = CloudTarget(target.name, self._options.live.deadline)
+        cloud = CloudTarget(target.name, self._options.live)
         for item in cloud.items():
             if isinstance(item, ReadError):
                 tally.error(item)
@@ -269,4 +269,18 @@ def prepared(names: Iterable[str]) -> list[Target]:
     for kind, module in _NEEDED.items():
         if any(target.kind == kind for target in targets):
             import_module(module)
-    return targets
+    if not any(_is_all_regions(target) for target in targets):
+        return targets
+    return [
+        each
+        for target in targets
+        for each in (_regions(target) if _is_all_regions(target) else [target])
+    ]
+
+
+def _is_all_regions(target: Target) -> bool:
+    return target.kind == "openstack" and target.name.endswith(ALL_REGIONS)
+
+
+def _regions(target: Target) -> list[Target]:
+    return [Target(name, "openstack") for name in every_region(target.name)]
