@@ -1,0 +1,1 @@
+"""What was found wrong once, and must not happen again: one case for each."""
