@@ -13,6 +13,8 @@ from vnicaudit.reports.tally import SCOPE_WORD, Tally
 WORST_FIRST = tuple(reversed(SEVERITIES))
 EVERY_RULE = "*"
 """The ``rule`` of a Skipped entry that stands for all rules (a domain that is not QEMU's)."""
+ALL_BUT_THE_MODEL = "*-model"
+"""The same for all rules but those on a NIC's model (a template decides the rest)."""
 _BESIDE_DOMAINS = tuple(item for item in SCOPE_WORD.items() if item[0] != "domain")
 
 
@@ -100,6 +102,8 @@ def skip_sentences(tally: Tally) -> Iterator[str]:
         where = f"not judged for {count(number, kind)}"
         if rules == [EVERY_RULE]:
             yield f"No rule was judged for {count(number, kind)}: needs {needs}"
+        elif rules == [ALL_BUT_THE_MODEL]:
+            yield f"Only the model was judged for {count(number, kind)}: the rest needs {needs}"
         elif len(rules) == 1:
             yield f"{rules[0]} was {where}: needs {needs}"
         else:

@@ -91,9 +91,11 @@ providers:
     meta: {hw_vif_model: e1000}
 labels: []
 """
-NOVA = (
-    "[DEFAULT]\ncompute_driver = libvirt.LibvirtDriver\n[libvirt]\nuse_virtio_for_bridges = false\n"
-)
+NOVA = """[DEFAULT]
+compute_driver = libvirt.LibvirtDriver
+[libvirt]
+use_virtio_for_bridges = false
+"""
 COMMAND = "qemu-system-x86_64 -nodefaults -device rtl8139,netdev=n -netdev user,id=n\n"
 SCRIPT = "openstack image create --property hw_vif_model=e1000 --file a.qcow2 debian\n"
 
