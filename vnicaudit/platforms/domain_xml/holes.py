@@ -18,6 +18,7 @@ from vnicaudit.model.domain import Domain, DomainConfig
 from vnicaudit.model.hypervisors import KVM_OR_QEMU
 from vnicaudit.model.machines import ARM, RISCV
 from vnicaudit.model.nic import Nic
+from vnicaudit.platforms.domain_xml.bare import is_bare
 from vnicaudit.platforms.domain_xml.fields import CHILDREN
 from vnicaudit.platforms.domain_xml.template_tags import effect, has_tag
 from vnicaudit.text.placeholders import opened, shown, whole
@@ -49,6 +50,14 @@ class Holes(msgspec.Struct):
     nameless: set[str] = msgspec.field(default_factory=set)
     unfit: bool = False
     """Nothing of it can be told."""
+    bare: bool = False
+    """Words in capitals are placeholders."""
+
+    def is_open(self, text: str | None) -> bool:
+        """Whether a value is to be filled in."""
+        if text is None:
+            return False
+        return whole(text) or opened(text) or (self.bare and is_bare(text))
 
     def met(self, text: str) -> None:
         """Remember the first placeholder."""
@@ -100,10 +109,11 @@ class Holes(msgspec.Struct):
         return replace(config, unseen=tuple(sorted(unseen)))
 
 
-def holes_of(domain: etree._Element) -> Holes | None:
+def holes_of(domain: etree._Element, *, bare: bool = False) -> Holes | None:
     """What a template decides of a domain; None: nothing, it is none. Values that are placeholders
-    are taken out of the elements, so that nothing reads them as values."""
-    found = Holes()
+    are taken out of the elements, so that nothing reads them as values. ``bare``: words in capitals
+    are such."""
+    found = Holes(bare=bare)
     _values_of_domain(domain, found)
     for number, interface in enumerate(domain.iterfind("devices/interface"), 1):
         _values_of_nic(interface, number, found)
@@ -112,7 +122,7 @@ def holes_of(domain: etree._Element) -> Holes | None:
 
 
 def _values_of_domain(domain: etree._Element, found: Holes) -> None:
-    if _is_open(domain.get("type")):
+    if found.is_open(domain.get("type")):
         found.met(str(domain.get("type")))
         found.unseen.add("type")
         domain.set("type", "kvm")
@@ -122,14 +132,14 @@ def _values_of_domain(domain: etree._Element, found: Holes) -> None:
             _value_of_domain(tag, text, found)
     for kind in domain.iterfind("os/type"):
         for name in ("arch", "machine"):
-            if _is_open(kind.get(name)):
+            if found.is_open(kind.get(name)):
                 found.met(kind.attrib.pop(name))
                 found.unseen.add(name)
 
 
 def _value_of_domain(tag: str, text: str, found: Holes) -> None:
-    decides = whole(text) if tag in ("vcpu", "uuid", "os") else opened(text)
-    if not (decides or opened(text)):
+    decides = found.is_open(text) if tag in ("vcpu", "uuid", "os") else opened(text)
+    if not decides and not (found.bare and tag == "name" and is_bare(text)):
         return
     if tag == "vcpu":
         found.unseen.add("vcpus")
@@ -149,7 +159,7 @@ def _value_of_domain(tag: str, text: str, found: Holes) -> None:
 def _values_of_nic(interface: etree._Element, number: int, found: Holes) -> None:
     unseen: set[str] = set()
     for name in ("type", "trustGuestRxFilters"):
-        if _is_open(interface.get(name)):
+        if found.is_open(interface.get(name)):
             found.met(str(interface.attrib.pop(name)))
             unseen.add("type" if name == "type" else "trust_guest_rx_filters")
     for child in interface.iterchildren("*"):
@@ -167,7 +177,7 @@ def _values_of_child(
     tag = str(child.tag)
     for name, value in _attributes(child):
         field = _FIELDS.get((tag, name))
-        if field is not None and _is_open(value):
+        if field is not None and found.is_open(value):
             found.met(value)
             del child.attrib[name]
             yield field
@@ -180,7 +190,7 @@ def _values_of_child(
             offload = (tag, str(part.tag)) in _OFFLOADS
             if opened(value) or (offload and whole(value)):
                 found.met(value)
-            if offload and _is_open(value):
+            if offload and found.is_open(value):
                 del part.attrib[name]
                 yield f"{part.tag!s}_off"
 
@@ -243,10 +253,6 @@ def _texts(element: etree._Element) -> Iterator[str]:
     for part in element.iter("*"):
         yield from (str(value) for value in part.values())
         yield part.text or ""
-
-
-def _is_open(text: str | None) -> bool:
-    return text is not None and (whole(text) or opened(text))
 
 
 def _number(xpath: str) -> int:

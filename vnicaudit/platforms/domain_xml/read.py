@@ -13,6 +13,7 @@ from vnicaudit.model.location import Location
 from vnicaudit.model.nic import Nic
 from vnicaudit.model.report import ReadError
 from vnicaudit.platforms.domain_xml.arch import arch_of
+from vnicaudit.platforms.domain_xml.bare import may_hold_bare, shows_bare
 from vnicaudit.platforms.domain_xml.commandline import TAG as _COMMANDLINE
 from vnicaudit.platforms.domain_xml.commandline import read_commandlines
 from vnicaudit.platforms.domain_xml.documents import Document, documents
@@ -56,8 +57,10 @@ def _domains(
         if document.tag:
             yield Holes(document.tag, unfit=True).applied(domain())
             continue
-        holes = holes_of(element) if document.template else None
-        yield domain() if holes is None else holes.applied(domain())
+        found = domain()
+        bare = may_hold_bare(found) and shows_bare(element)
+        holes = holes_of(element, bare=bare) if document.template or bare else None
+        yield found if holes is None else holes.applied(domain())
 
 
 def _declared_in(
