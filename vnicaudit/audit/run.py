@@ -23,6 +23,7 @@ from vnicaudit.audit.targets import Kind, Target, target_of, walk
 from vnicaudit.audit.uses import uses_of
 from vnicaudit.audit.work import Product, Work
 from vnicaudit.model.domain import Domain
+from vnicaudit.model.finding import Confidence, Severity
 from vnicaudit.model.host import Host, HostConfig
 from vnicaudit.model.report import Audited, ReadError, Summary, TargetResult
 from vnicaudit.model.site import Node
@@ -116,6 +117,11 @@ class Run:
             domains=sum(tally.domains for tally in tallies) - self._servers.again,
             nics=sum(tally.nics for tally in tallies) - self._servers.again_nics,
         )
+
+    @property
+    def graded(self) -> dict[tuple[Severity, Confidence], int]:
+        """How many findings there are so far of each severity and confidence."""
+        return dict(self._totals.graded)
 
     def count_extra(self, audited: Audited) -> None:
         """Add findings that came from no target (unused suppressions) to the totals."""

@@ -7,6 +7,7 @@ from typing import Literal
 
 from vnicaudit.audit.work import Product
 from vnicaudit.model.domain import Domain
+from vnicaudit.model.finding import Confidence, Severity
 from vnicaudit.model.report import Audited, ReadError, Summary, TargetResult
 
 MAX_ERRORS = 1000
@@ -66,6 +67,7 @@ class Totals:
 
     def __init__(self) -> None:
         self.severities: Counter[str] = Counter()
+        self.graded: Counter[tuple[Severity, Confidence]] = Counter()
         self.rules: Counter[str] = Counter()
         self.skipped: Counter[str] = Counter()
         self.crashed = self.suppressed = self.baselined = 0
@@ -76,6 +78,7 @@ class Totals:
             return
         for finding in product.findings:
             self.severities[finding.severity] += 1
+            self.graded[finding.severity, finding.confidence] += 1
             self.rules[finding.rule] += 1
         for skipped in product.skipped:
             self.skipped[skipped.rule] += 1

@@ -13,6 +13,7 @@ from vnicaudit.cli.options import pairs
 from vnicaudit.cli.outputs import different
 from vnicaudit.cli.reading import Reading, reading
 from vnicaudit.errors import UsageError
+from vnicaudit.model.finding import Confidence
 
 if TYPE_CHECKING:
     from vnicaudit.audit.baseline import Baseline
@@ -26,6 +27,7 @@ class Orders(msgspec.Struct, frozen=True):
     reading: Reading
     rules: tuple[str, ...]
     fail_on: str
+    fail_confidence: Confidence
     baseline: Baseline
     outputs: list[tuple[str, str]]
     write_baseline: str | None
@@ -48,6 +50,7 @@ def orders_of(given: dict[str, Any], targets: list[Target]) -> Orders:
         reading=read,
         rules=rules_of(given, settings),
         fail_on="never" if given["exit_zero"] else given["fail_on"] or settings.fail_on,
+        fail_confidence=given["fail_confidence"] or settings.fail_confidence,
         baseline=_known(baseline),
         outputs=outputs,
         write_baseline=given["write_baseline"],

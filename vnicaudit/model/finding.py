@@ -15,6 +15,8 @@ SEVERITIES: tuple[Severity, ...] = ("info", "low", "medium", "high", "error")
 Confidence = Literal["low", "medium", "high"]
 """How good the evidence is: ``high`` read from what runs or follows from the definition alone,
 ``medium`` inferred, ``low`` a hint."""
+CONFIDENCES: tuple[Confidence, ...] = ("low", "medium", "high")
+"""Lowest first."""
 
 
 class Change(msgspec.Struct, frozen=True):

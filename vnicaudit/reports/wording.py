@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from vnicaudit.model.finding import SEVERITIES, Finding, NicRef
+from vnicaudit.model.finding import SEVERITIES, Finding, NicRef, Severity
 from vnicaudit.model.report import Audited, RunEnd, TargetResult
 from vnicaudit.reports.tally import SCOPE_WORD, Tally
 
@@ -16,6 +16,14 @@ EVERY_RULE = "*"
 ALL_BUT_THE_MODEL = "*-model"
 """The same for all rules but those on a NIC's model (a template decides the rest)."""
 _BESIDE_DOMAINS = tuple(item for item in SCOPE_WORD.items() if item[0] != "domain")
+
+
+def level_of(finding: Finding) -> Severity:
+    """The severity by which a finding is shown elsewhere: a hint (low confidence) is ``low`` at
+    most, so that it neither blocks a merge nor stands beside what is certain."""
+    if finding.confidence == "low" and finding.severity != "info":
+        return "low"
+    return finding.severity
 
 
 def nic_label(ref: NicRef) -> str:
