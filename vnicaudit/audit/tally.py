@@ -36,6 +36,11 @@ class Tally:
         if len(self.errors) < MAX_ERRORS:
             self.errors.append(error)
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was met, nor failed to be read."""
+        return not (self.domains or self.configs or self.unread)
+
     def result(self, name: str) -> TargetResult:
         """How reading the target went."""
         status, said = self._end(name)

@@ -52,7 +52,8 @@ Exit codes: 0 clean, 1 findings at or above --fail-on and --fail-confidence,
     multiple=True,
     metavar="FILE",
     type=click.Path(dir_okay=False),
-    help="Where the report goes; - is standard output. Repeatable.",
+    help="Where the report goes; - is standard output. Without --format the suffix tells the "
+    "format. Repeatable.",
 )
 @click.option(
     "--select",
