@@ -1,1 +1,1 @@
-"""What was found wrong once, and must not happen again: one case for each."""
+"""What was wrong once, each named after what must not happen again."""
