@@ -30,7 +30,7 @@ _REMARKS = re.compile(rb"^[ \t]*(?:#|//)[^\n]*", re.MULTILINE)
 
 _KEYS = {
     "a nova.conf inside a text": re.compile(
-        rb"^[ \t]*[\"']?[\w.-]*nova[\w.-]*\.conf[\"']?:[ \t]*[|>][^\n]*\n"
+        rb"^[ \t]*[\"']?[\w.-]{0,64}nova[\w.-]{0,64}\.conf[\"']?:[ \t]*[|>][^\n]*\n"
         rb"(?=(?:[ \t]*(?:[#;][^\n]*)?\r?\n)*[ \t]+\[)",
         re.MULTILINE,
     ),
@@ -88,8 +88,9 @@ def not_judged(first: Reader, content: Content) -> Iterator[ReadError]:
     if first not in (KUBEVIRT, INFRA_CODE):
         return
     for what, key in _KEYS.items():
+        line, counted = 1, 0
         for match in key.finditer(content.data):
-            line = content.data.count(b"\n", 0, match.end()) + 1
+            line, counted = line + content.data.count(b"\n", counted, match.end()), match.end()
             yield ReadError(
                 f"also holds {what}: not judged, save it as a file of its own", content.path, line
             )

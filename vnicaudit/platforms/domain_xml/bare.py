@@ -41,7 +41,8 @@ def shows_bare(domain: etree._Element) -> bool:
     for name in _NEVER_WORDS:
         if is_bare(domain.findtext(name) or ""):
             return True
-    if _NAMES.fullmatch((domain.findtext("name") or "").strip()):
+    name = (domain.findtext("name") or "").strip()
+    if is_bare(name) and _NAMES.fullmatch(name):
         return True
     models = (model.get("type") or "" for model in domain.iterfind("devices/interface/model"))
     return any(map(stands_for_model, models))

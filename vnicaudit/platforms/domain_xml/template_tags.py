@@ -14,7 +14,6 @@ _OPEN = re.compile(rb"<%|\{%|\{\{|\{#")
 _CLOSE = {b"<%": b"%>", b"{%": b"%}", b"{{": b"}}", b"{#": b"#}"}
 _UNFIT = re.compile(rb"[<>&\"']")
 
-_TAG = re.compile(r"(\{\{|\{%)(.*?)(?:\}\}|%\})", re.DOTALL)
 _WORD = re.compile(r"[-+~\s]*([A-Za-z_]\w*)?")
 _ENDS_IN_DO = re.compile(r"\bdo\s*(?:\|[^|]*\|)?\s*-?\Z")
 _BEGIN = frozenset({
@@ -23,8 +22,8 @@ _BEGIN = frozenset({
 })  # fmt: skip
 _BETWEEN = frozenset({"else", "elif", "elsif", "when"})
 _SILENT = frozenset({"set", "do", "import", "from", "extends", "break", "continue"})
-_LONGEST = 64 * 1024
-"""Characters of one text of a document in which tags are looked for."""
+_DO = 200
+"""Characters at the end of a tag in which ERB's ``do |x|`` stands."""
 
 
 class Tag(NamedTuple):
@@ -81,15 +80,17 @@ def effect(text: str | None, depth: int) -> Effect:
     if not text or "{" not in text:
         return Effect(depth)
     inserts = ""
-    for match in _TAG.finditer(text[:_LONGEST]):
-        found = _WORD.match(match[2])
+    data = text.encode("utf-8", "replace")
+    for tag in tags(data):
+        body = data[tag.start + 2 : tag.end - 2].decode("utf-8", "replace")
+        found = _WORD.match(body)
         word = (found[1] or "") if found else ""
-        if word in _BEGIN or (match[1] == "{%" and _ENDS_IN_DO.search(match[2])):
+        if word in _BEGIN or (tag.opener == b"{%" and _ENDS_IN_DO.search(body[-_DO:])):
             depth += 1
         elif word.startswith("end"):
             depth = max(0, depth - 1)
-        elif word not in _BETWEEN and word not in _SILENT:
-            inserts = inserts or match.group()
+        elif word not in _BETWEEN and word not in _SILENT and tag.opener != b"{#":
+            inserts = inserts or data[tag.start : tag.end].decode("utf-8", "replace")
     return Effect(depth, inserts)
 
 
