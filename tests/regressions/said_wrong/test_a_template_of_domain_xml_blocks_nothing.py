@@ -93,6 +93,9 @@ def test_a_template_that_no_parser_reads_is_not_called_clean(tmp_path: Path) -> 
     assert "No rule was judged for 1 domain: needs the rendered definition" in " ".join(
         result.stdout.split()
     )
+    nics = inside("nics", path)
+    assert nics.returncode == 0
+    assert f"Note: {path}:1: a template decides which NICs {{{{ name }}}} has\n" == nics.stderr
 
 
 def test_a_fix_of_a_template_changes_the_literal_and_no_other_byte(tmp_path: Path) -> None:
