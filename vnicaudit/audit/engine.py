@@ -16,6 +16,7 @@ from vnicaudit.audit.fingerprint import digest, domain_mark
 from vnicaudit.audit.fixes import commandline_text, fix_text, manifest_text
 from vnicaudit.audit.fixes_nova import naming_server, server_text
 from vnicaudit.audit.judgement import FOREIGN, Judgement, Tray, ask, finding_of
+from vnicaudit.audit.of_templates import not_filled_in, of_the_model
 from vnicaudit.audit.staged import at_the_next_start, without_edits_made
 from vnicaudit.model.domain import REWRITTEN_BY, Domain
 from vnicaudit.model.effective import Effective
@@ -66,8 +67,12 @@ class Engine:
         subjects = self.subjects(domain, host)
         for nic, subject in zip(domain.nics, subjects, strict=True):
             if verdicts := self._judge_nic(subject):
+                if domain.template and nic.declared.unseen:
+                    verdicts = of_the_model(verdicts, nic)
                 _take_nic(verdicts, nic, domain, tray)
-        asked = subjects or domain.coming
+        unfilled = list(not_filled_in(domain)) if domain.template else []
+        tray.skipped += unfilled
+        asked = (subjects or domain.coming) and not unfilled
         if asked and self._rules.of("domain", domain.declared.form):
             whole = DomainSubject(subjects, domain.declared, host, domain.state, domain.coming)
             _take_domain(self._judge_domain(whole), domain, tray)

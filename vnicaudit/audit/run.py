@@ -13,8 +13,10 @@ from vnicaudit.audit.cloud import ALL_REGIONS, CloudTarget, every_region
 from vnicaudit.audit.files import Item, read_stream
 from vnicaudit.audit.fingerprint import bare_uuid
 from vnicaudit.audit.nodes import NodesByHost
+from vnicaudit.audit.once import Once
 from vnicaudit.audit.options import RunOptions
 from vnicaudit.audit.pool import Batch, Job, default_jobs, is_guest, run_files
+from vnicaudit.audit.readers import READERS
 from vnicaudit.audit.servers import Servers
 from vnicaudit.audit.sightings import Sightings
 from vnicaudit.audit.suppressions import Usage
@@ -23,6 +25,7 @@ from vnicaudit.audit.targets import Kind, Target, target_of, walk
 from vnicaudit.audit.uses import uses_of
 from vnicaudit.audit.work import Product, Work
 from vnicaudit.model.domain import Domain
+from vnicaudit.model.finding import Confidence, Severity
 from vnicaudit.model.host import Host, HostConfig
 from vnicaudit.model.report import Audited, PutAside, ReadError, Summary, TargetResult
 from vnicaudit.model.site import Node
@@ -63,6 +66,7 @@ class Run:
         self._totals = Totals()
         self._nodes: list[Node] = []
         self._cloud = False
+        self._once = Once(())
         self._guests: list[tuple[Domain, str]] = []
         self._servers = Servers(NodesByHost(()))
         self.usage = Usage()
@@ -77,6 +81,7 @@ class Run:
         if self._options.nova_config:
             targets.append(Target(" ".join(self._options.nova_config), "nova"))
         self._tallies = {target.name: Tally() for target in targets}
+        self._once = Once(target.name for target in targets if target.kind == "path")
         machines = [target for target in targets if target.kind in _MACHINES]
         clouds = [target for target in targets if target.kind == "openstack"]
         self._cloud = bool(clouds)
@@ -117,6 +122,11 @@ class Run:
             nics=sum(tally.nics for tally in tallies) - self._servers.again_nics,
         )
 
+    @property
+    def graded(self) -> dict[tuple[Severity, Confidence], int]:
+        """How many findings there are so far of each severity and confidence."""
+        return dict(self._totals.graded)
+
     def count_extra(self, audited: Audited) -> None:
         """Add findings that came from no target (unused suppressions) to the totals."""
         self._totals.add(audited)
@@ -152,15 +162,20 @@ class Run:
                 if isinstance(found, ReadError):
                     if selection.minds(found.file or top):
                         tally.error(found)
-                elif selection.wants(found, named=named):
+                elif selection.wants(found, named=named) and self._once.takes(found, named=named):
                     yield found
 
+        passed = self._once.passed
         jobs = self._options.jobs or default_jobs()
         explicit = named and not selection.skip_unrecognised
         job = Job(self._work, top, self._cloud)
         for batch in run_files(paths(), job, explicit=explicit, jobs=jobs):
             self._account(batch, top, tally)
             yield from batch.products
+        whole = self._once.passed == passed and selection.changed is None
+        if tally.is_empty and whole and not named:
+            kinds = ", ".join(reader.name for reader in READERS)
+            tally.notes.append(f"{top}: nothing in it is recognised; looked for: {kinds}")
 
     def _account(self, batch: Batch, top: str, tally: Tally) -> None:
         tally.domains += batch.domains

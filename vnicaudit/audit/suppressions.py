@@ -16,7 +16,7 @@ import msgspec
 
 from vnicaudit.audit import stale
 from vnicaudit.audit.catalogue import load
-from vnicaudit.audit.judgement import FOREIGN
+from vnicaudit.audit.judgement import BUT_THE_MODEL, FOREIGN
 from vnicaudit.audit.suppression import Suppression, Whom, from_metadata
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.finding import Finding, NicRef
@@ -168,7 +168,8 @@ class Suppressor:
         unjudged = ((item.rule, item.nic.mac) for item in audited.skipped)
         crashed = ((item.rule, item.nic.mac) for item in audited.crashed)
         return any(
-            (entry.covers(rule) or rule == FOREIGN) and (not entry.mac or mac in (None, entry.mac))
+            (entry.covers(rule) or rule in (FOREIGN, BUT_THE_MODEL))
+            and (not entry.mac or mac in (None, entry.mac))
             for rule, mac in chain(unjudged, crashed)
         )
 

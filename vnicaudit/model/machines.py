@@ -43,7 +43,7 @@ def modern_only_slot(nic: NicConfig, domain: DomainConfig) -> bool | None:
     None: the NIC is on a bus whose controller is not known, or on a machine of which nothing was
     measured (``virt``).
     """
-    if domain.arch in ARM:
+    if domain.arch in ARM or "machine" in domain.unseen:
         return None
     if not is_q35(domain) or nic.address_type not in (None, "pci"):
         return False

@@ -13,7 +13,7 @@ from vnicaudit.audit.effective.queues import resolve_queues
 from vnicaudit.audit.effective.refused import is_refused, is_refused_assigned
 from vnicaudit.audit.effective.rings import resolve_rx, resolve_tx
 from vnicaudit.audit.effective.server import resolve_server
-from vnicaudit.audit.effective.unjudged import assigned, foreign, is_assigned
+from vnicaudit.audit.effective.unjudged import assigned, foreign, is_assigned, unfilled
 from vnicaudit.audit.effective.vhost import opens_vhost_net, resolve_vhost
 from vnicaudit.model.backends import TAP_TYPES
 from vnicaudit.model.domain import DomainConfig
@@ -42,7 +42,8 @@ def resolve(
     rx, tx = resolve_rx(given, name), resolve_tx(given, name)
     refused = any(fact.refused for fact in (model, vhost, queues, rx, tx))
     starts = not (refused or is_refused(given, model.value))
-    return Effective(model.value, vhost.value, queues.value, rx.value, tx.value, starts)
+    found = Effective(model.value, vhost.value, queues.value, rx.value, tx.value, starts)
+    return unfilled(found, nic) if nic.unseen else found
 
 
 def wants_vhost_net(
