@@ -12,6 +12,7 @@ import msgspec
 
 from vnicaudit.model.effective import Effective
 from vnicaudit.model.location import Location
+from vnicaudit.model.refusals import Refusal
 
 DESCRIPTORS = "open descriptors"
 LOG = "log"
@@ -77,6 +78,8 @@ class NicConfig(msgspec.Struct, frozen=True, cache_hash=True):
     reconnect: str | None = None
     """``<source><reconnect enabled=…>`` of a vhost-user NIC."""
     invalid: tuple[tuple[str, str], ...] = ()
+    refused: tuple[Refusal, ...] = ()
+    """What libvirt refuses the definition for, whatever the domain and its host are."""
     overridden: tuple[tuple[str, str], ...] = ()
     """``(property, text)`` of ``<qemu:override>``, in QEMU's words, that decide effective facts:
     ``""`` where the property is removed, :data:`MAYBE` where it may be another NIC's."""

@@ -28,7 +28,7 @@ def resolve(
 ) -> Effective:
     """What the guest gets for one NIC. Pure; depends on nothing but its arguments."""
     if is_assigned(nic):
-        return assigned(nic, refused=is_refused_assigned(nic, running))
+        return assigned(nic, refused=is_refused_assigned(nic, domain, running))
     if domain.manifest is not None:
         return resolve_manifest(nic, domain, domain.manifest)
     if domain.type not in QEMU_DOMAINS:
