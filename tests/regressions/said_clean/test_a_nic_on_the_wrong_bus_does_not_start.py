@@ -1,7 +1,9 @@
-"""Models that QEMU has, on a bus that they are not made for, were called clean: on s390x and on
-virtio-mmio ``virtio-transitional`` is ``virtio-net-ccw-transitional``, which QEMU 7.2 has not; what
-libvirt does not know as a model (``virtio-net-ccw``, ``virtio-net-device``, ``ne2k_isa``) it puts on
-PCI: "can't go on PCI bus"."""
+"""Models that QEMU has, on a bus that they are not made for, were called clean.
+
+On s390x and on virtio-mmio ``virtio-transitional`` becomes ``virtio-net-ccw-transitional``, which
+QEMU 7.2 has not. What libvirt does not know as a model (``virtio-net-ccw``, ``virtio-net-device``,
+``ne2k_isa``) it puts on PCI: "can't go on PCI bus".
+"""
 
 import json
 from pathlib import Path

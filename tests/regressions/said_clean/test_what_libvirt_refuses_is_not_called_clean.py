@@ -1,6 +1,7 @@
-"""libvirt 9.0 refuses to define ``<driver name='foo'/>``, ``iommu='maybe'``, a multicast MAC and
-``<mtu>`` on ``type='user'``; all were called clean. ``' virtio '`` was said to be defined and not to
-start: it is not defined either."""
+"""What libvirt 9.0 refuses to define was called clean: ``<driver name='foo'/>``, ``iommu='maybe'``, a
+multicast MAC, ``<mtu>`` on ``type='user'``. Of ``' virtio '`` it was said that it is defined and does
+not start: it is not defined either.
+"""
 
 from pathlib import Path
 

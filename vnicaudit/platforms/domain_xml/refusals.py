@@ -120,14 +120,13 @@ _ROWS: dict[tuple[str, str], tuple[_Word | _Number, ...]] = {
 _REQUIRED = {
     "bridge": ("bridge",), "network": ("network",), "direct": ("dev",), "vdpa": ("dev",),
     "server": ("port",), "client": ("address", "port"), "mcast": ("address", "port"),
-    "udp": ("address", "port"), "internal": ("name",), "vhostuser": ("type", "path", "mode"),
+    "udp": ("address", "port"), "internal": ("name",), "vhostuser": ("type", "path", "mode"), "hostdev": (),
 }  # fmt: skip
 """Type -> attributes that ``<source>`` must have."""
 
 _WITH_MTU = frozenset({"network", "bridge", "ethernet", "vhostuser"})
 _ON_BRIDGES = frozenset({"network", "bridge"})
-_WITH_IP = frozenset({"user", "vdpa", "vhostuser"})
-"""vhost-user only by passt, of later versions."""
+_WITH_IP = frozenset({"user", "vdpa"})
 _WITH_PORT = frozenset({"network", "bridge", "direct", "hostdev"})
 
 _MODEL = re.compile(r"[a-zA-Z0-9_-]*")
@@ -215,10 +214,10 @@ def _listed(values: tuple[str, ...]) -> str:
 
 def _incomplete(kind: str, given: dict[str, dict[str, str]]) -> Iterator[Refusal]:
     """What is not there and must be."""
-    needed = _REQUIRED.get(kind, ())
+    needed = _REQUIRED.get(kind)
     source = given.get("source")
     passt = given.get("backend", {}).get("type") == "passt"
-    if needed and not passt:
+    if needed is not None and not passt:
         if source is None:
             yield Refusal("source", f"type='{kind}' has no <source>")
         elif missing := [name for name in needed if name not in source]:
@@ -252,8 +251,12 @@ def _elsewhere(kind: str, given: dict[str, dict[str, str]]) -> Iterator[Refusal]
         yield Refusal("target/@managed", f"type='{kind}' takes no <target managed='no'>")
     if kind not in _WITH_PORT and "virtualport" in given:
         yield Refusal("virtualport", f"type='{kind}' takes no <virtualport>")
-    if kind not in _WITH_IP and "ip" in given:
+    if kind not in _WITH_IP and not passt and "ip" in given:
         yield Refusal("ip", f"type='{kind}' takes no <ip>, the guest sets its own address")
+    model = given.get("model", {}).get("type", "").lower()
+    half = given.get("teaming", {}).get("type")
+    if half == "persistent" and kind != "hostdev" and model not in (*VIRTIO, "", "unknown"):
+        yield Refusal("teaming", "<teaming type='persistent'> is for virtio")
     reconnect = given.get("source/reconnect", {}).get("enabled")
     if reconnect == "yes" and given.get("source", {}).get("mode") == "server":
         yield Refusal("source", "<reconnect> is for mode='client'")
