@@ -4,9 +4,9 @@ refuses, and what is said of it.
     python -m tests.conformance.define [NUMBER [SEED]]
 
 needs root, a QEMU and libvirt for Python. A libvirt of this process's own (``qemu:///embed``) is
-given every definition; nothing is started. A *false alarm* is a definition that libvirt takes and of
-which an error says that it refuses it; *missed* is one that it refuses for the NIC's sake, and no
-error says so. Each is printed, then the seed and the counts; exit code 1 after a false alarm.
+given every definition; nothing is started. A *false alarm* is a definition that libvirt takes while
+an error says that it refuses it; *missed* is one that it refuses for the NIC's sake, and no error
+says so. Each is printed, then the seed and the counts; exit code 1 after a false alarm.
 """
 
 from __future__ import annotations
@@ -48,12 +48,12 @@ _ODD_SOURCES = (
 )  # fmt: skip
 _RIGHT = 0.6
 _WORDS = ("on", "off", "yes", "no", "maybe", "ON", "", "default")
-_NUMBERS = ("256", "512", "0", "1", "2", "1500", "4095", "4096", " 7", "7 ", "+7", "-1", "x", "", "0x10",
-            "4294967295", "4294967296", "18446744073709551616")  # fmt: skip
+_NUMBERS = ("256", "512", "0", "1", "2", "1500", "4095", "4096", " 7", "7 ", "+7", "-1", "x", "",
+            "0x10", "4294967295", "4294967296", "18446744073709551616")  # fmt: skip
 _MODELS = ("virtio", "VirtIO", "virtio-transitional", "e1000", "rtl8139", " virtio ", "a b", "x.y",
            "nosuch", "", "Unknown", "vmxnet3")  # fmt: skip
-_MACS = ("52:54:00:00:00:01", "52:54:00:AB:cd:01", "52:54:0:0:0:1", "01:00:5e:00:00:01", "ff:ff:ff:ff:ff:ff", "x",
-         "52-54-00-00-00-01", "52:54:00:00:00:01 ", " 52:54:00:00:00:01",
+_MACS = ("52:54:00:00:00:01", "52:54:00:AB:cd:01", "52:54:0:0:0:1", "01:00:5e:00:00:01",
+         "ff:ff:ff:ff:ff:ff", "x", "52-54-00-00-00-01", "52:54:00:00:00:01 ", " 52:54:00:00:00:01",
          "52:54:00:00:00", "03:00:00:00:00:01")  # fmt: skip
 _CHILDREN = {
     "<link state='@'/>": ("up", "down", *_WORDS),

@@ -12,8 +12,10 @@ from ruamel.yaml import YAML
 
 from tests.rules.openstack_cases import OPENSTACK_FILE, flavor_of, image_of
 from tests.rules.server_cases import CLOUD, kept_of, server_of
+from vnicaudit.audit.catalogue import judges
 from vnicaudit.audit.descriptions import DescriptionJudge
 from vnicaudit.audit.engine import Engine
+from vnicaudit.audit.macs import MacJudge, MacTable, seen
 from vnicaudit.audit.site import SiteJudge, compared, node_of
 from vnicaudit.model.domain import Domain, DomainState, StagedNic
 from vnicaudit.model.host import Host, HostConfig
@@ -131,6 +133,8 @@ def judge(rule_id: str, case: Case, owner: str | None = None) -> Audited:
         return _engine(rule_id).audit_domain(server_of(case.server), host, CLOUD)
     if case.xml is None and case.command is None:
         return _engine(rule_id).audit_host(Host("host", host), frozenset(case.uses), "host")
+    if "mac" in judges(rule_id):
+        return _judge_macs(rule_id, case)
     text, before = _document(case)
     domain = _with_facts(_domain(text, case), case)
     if owner is not None:
@@ -199,6 +203,27 @@ def _judge_manifest(rule_id: str, text: str) -> Audited:
         skipped=tuple(skipped for one in audited for skipped in one.skipped),
         crashed=tuple(crashed for one in audited for crashed in one.crashed),
     )
+
+
+def _judge_macs(rule_id: str, case: Case) -> Audited:
+    """What is said of all NICs of the case that share a MAC address."""
+    text, before = _document(case)
+    table = MacTable()
+    for domain in read_bytes(text.encode(), target=FILE, file=FILE):
+        table.take(seen(_with_facts(domain, case), FILE))
+    judge = MacJudge([rule_id])
+    audited = [judge.audit(subject) for subject in table.shared()]
+    findings = [
+        msgspec.structs.replace(
+            finding,
+            location=msgspec.structs.replace(
+                finding.location, line=(finding.location.line or 0) - before
+            ),
+        )
+        for one in audited
+        for finding in one.findings
+    ]
+    return Audited(FILE, FILE, findings=tuple(findings))
 
 
 @cache

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
+from vnicaudit.model.machines import S390
+
 
 class Refusal(msgspec.Struct, frozen=True):
     """One thing for which libvirt refuses the whole definition.
@@ -18,6 +20,13 @@ class Refusal(msgspec.Struct, frozen=True):
 
 
 MODEL = "model/@type"
+
+
+def on_ccw(address_type: str | None, arch: str | None) -> Refusal | None:
+    """A channel address on a machine without channels: ``cannot use CCW address type``."""
+    if address_type != "ccw" or arch is None or arch in S390:
+        return None
+    return Refusal("address/@type", f"a ccw address is for s390x, and this is {arch}")
 
 
 def is_misspelt(refused: tuple[Refusal, ...]) -> bool:

@@ -70,9 +70,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vnicaudit.model.finding import Change, Confidence, Severity
-from vnicaudit.model.machines import S390
 from vnicaudit.model.models import QEMU_MODELS, normal_model
-from vnicaudit.model.refusals import MODEL, Refusal
+from vnicaudit.model.refusals import MODEL, Refusal, on_ccw
 from vnicaudit.model.rule import Problem, Scope, Subject
 from vnicaudit.model.version import Version
 
@@ -96,7 +95,8 @@ def applies(subject: Subject) -> bool:
 
 def check(subject: Subject) -> Iterator[Problem]:
     """One problem, naming everything that libvirt refuses."""
-    found = (*subject.nic.refused, *_on_ccw(subject))
+    channel = on_ccw(subject.nic.address_type, subject.arch)
+    found = (*subject.nic.refused, *((channel,) if channel else ()))
     if not found:
         return
     change = _change(subject, found)
@@ -117,13 +117,6 @@ def _change(subject: Subject, found: tuple[Refusal, ...]) -> Change | None:
     if len(found) > 1 or found[0].place != MODEL or new not in QEMU_MODELS:
         return None
     return Change("model", old, new, safe=True, reason="as it is the domain cannot be defined")
-
-
-def _on_ccw(subject: Subject) -> Iterator[Refusal]:
-    """A channel address on a machine without channels: ``cannot use CCW address type``."""
-    arch = subject.arch
-    if subject.nic.address_type == "ccw" and arch is not None and arch not in S390:
-        yield Refusal("address/@type", f"a ccw address is for s390x, and this is {arch}")
 
 
 def _confidence(subject: Subject) -> Confidence:

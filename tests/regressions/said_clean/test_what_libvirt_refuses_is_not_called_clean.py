@@ -1,6 +1,6 @@
-"""What libvirt 9.0 refuses to define was called clean: ``<driver name='foo'/>``, ``iommu='maybe'``, a
-multicast MAC, ``<mtu>`` on ``type='user'``. Of ``' virtio '`` it was said that it is defined and does
-not start: it is not defined either.
+"""What libvirt 9.0 refuses to define was called clean: ``<driver name='foo'/>``, ``iommu='maybe'``,
+a multicast MAC, ``<mtu>`` on ``type='user'``. Of ``' virtio '`` it was said that it is defined and
+does not start: it is not defined either.
 """
 
 from pathlib import Path

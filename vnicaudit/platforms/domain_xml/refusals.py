@@ -59,8 +59,8 @@ class _Number(NamedTuple):
     based: bool = False
 
 
-_VIRTIO_ON_OFF = _Word(_ON_OFF, virtio=True)
 _NOT_ASSIGNED = TYPES - {"hostdev"}
+_VIRTIO_ON_OFF = _Word(_ON_OFF, virtio=True, types=_NOT_ASSIGNED)
 
 _ROWS: dict[tuple[str, str], tuple[_Word | _Number, ...]] = {
     ("", "trustGuestRxFilters"): (_Word(_YES_NO),),
@@ -120,7 +120,8 @@ _ROWS: dict[tuple[str, str], tuple[_Word | _Number, ...]] = {
 _REQUIRED = {
     "bridge": ("bridge",), "network": ("network",), "direct": ("dev",), "vdpa": ("dev",),
     "server": ("port",), "client": ("address", "port"), "mcast": ("address", "port"),
-    "udp": ("address", "port"), "internal": ("name",), "vhostuser": ("type", "path", "mode"), "hostdev": (),
+    "udp": ("address", "port"), "internal": ("name",), "vhostuser": ("type", "path", "mode"),
+    "hostdev": (),
 }  # fmt: skip
 """Type -> attributes that ``<source>`` must have."""
 
