@@ -8,11 +8,15 @@ They are apart because rules judge only what is set: two NICs set alike get one 
 
 from __future__ import annotations
 
+import re
+
 import msgspec
 
 from vnicaudit.model.effective import Effective
 from vnicaudit.model.location import Location
 from vnicaudit.model.refusals import Refusal
+
+_GROUP = re.compile(r"[0-9a-f]?[13579bdf]:[0-9a-f]", re.IGNORECASE)
 
 DESCRIPTORS = "open descriptors"
 LOG = "log"
@@ -20,6 +24,12 @@ LOG = "log"
 
 MAYBE = "?"
 """In :attr:`NicConfig.overridden`: the alias that the NIC will have cannot be told."""
+
+
+def is_multicast(mac: str | None) -> bool:
+    """Whether an address is of a group of stations: the lowest bit of its first byte is set. False
+    for what is no address."""
+    return mac is not None and _GROUP.match(mac) is not None
 
 
 class NicConfig(msgspec.Struct, frozen=True, cache_hash=True):
@@ -80,6 +90,8 @@ class NicConfig(msgspec.Struct, frozen=True, cache_hash=True):
     invalid: tuple[tuple[str, str], ...] = ()
     refused: tuple[Refusal, ...] = ()
     """What libvirt refuses the definition for, whatever the domain and its host are."""
+    multicast: bool = False
+    """Its MAC address is one of a group; not of ``<interface>``, where libvirt refuses it."""
     overridden: tuple[tuple[str, str], ...] = ()
     """``(property, text)`` of ``<qemu:override>``, in QEMU's words, that decide effective facts:
     ``""`` where the property is removed, :data:`MAYBE` where it may be another NIC's."""

@@ -19,6 +19,7 @@ class Refusal(msgspec.Struct, frozen=True):
     why: str
 
 
+MULTICAST = Refusal("mac/@address", "its MAC address is a multicast one")
 MODEL = "model/@type"
 
 

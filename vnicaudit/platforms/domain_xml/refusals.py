@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from vnicaudit.model.models import VIRTIO, normal_model
-from vnicaudit.model.refusals import MODEL, Refusal
+from vnicaudit.model.refusals import MODEL, MULTICAST, Refusal
 from vnicaudit.platforms.domain_xml.values import count, long_count, number
 from vnicaudit.text.placeholders import opened, whole
 
@@ -176,7 +176,7 @@ def _of_part(kind: str, model: str, part: Part) -> Iterator[Refusal]:
 
 def _mac(wrong: str) -> Refusal:
     if wrong == "multicast":
-        return Refusal("mac/@address", "its MAC address is a multicast one")
+        return MULTICAST
     return Refusal("mac/@address", "its MAC address is malformed")
 
 
