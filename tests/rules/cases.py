@@ -20,7 +20,7 @@ from vnicaudit.audit.site import SiteJudge, compared, node_of
 from vnicaudit.model.domain import Domain, DomainState, StagedNic
 from vnicaudit.model.host import Host, HostConfig
 from vnicaudit.model.kubevirt import Preference
-from vnicaudit.model.nic import Nic, NicConfig, RunningNic
+from vnicaudit.model.nic import Nic, NicConfig, PathMtu, RunningNic
 from vnicaudit.model.nova import NovaConfig
 from vnicaudit.model.report import Audited
 from vnicaudit.model.version import Version
@@ -92,6 +92,7 @@ class Case(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     owner: str | None = None
     readiness: str | None = None
     actual: str | None = None
+    path: Facts = {}
     host: Facts = {}
     running: Facts | list[Facts | None] = []
     state: Facts | None = None
@@ -303,19 +304,20 @@ def _with_facts(domain: Domain, case: Case) -> Domain:
     return msgspec.structs.replace(
         domain,
         declared=declared,
-        nics=tuple(_nic(nic, facts, case.actual) for nic, facts in pairs),
+        nics=tuple(_nic(nic, facts, case) for nic, facts in pairs),
         state=None if case.state is None else _record(DomainState, case.state),
         staged=tuple(_staged(facts, domain.nics) for facts in case.staged),
         coming=tuple(case.coming),
     )
 
 
-def _nic(nic: Nic, running: Facts | None, actual: str | None) -> Nic:
+def _nic(nic: Nic, running: Facts | None, case: Case) -> Nic:
     declared = nic.declared
-    if actual is not None and declared.type == "network":
-        declared = msgspec.structs.replace(declared, actual_type=actual)
+    if case.actual is not None and declared.type == "network":
+        declared = msgspec.structs.replace(declared, actual_type=case.actual)
     seen = nic.running if running is None else _record(RunningNic, running)
-    return msgspec.structs.replace(nic, declared=declared, running=seen)
+    path = _record(PathMtu, case.path) if case.path else None
+    return msgspec.structs.replace(nic, declared=declared, running=seen, path=path)
 
 
 def _staged(facts: Facts, nics: tuple[Nic, ...]) -> StagedNic:

@@ -97,6 +97,7 @@ class Engine:
                 nic.running,
                 domain.state,
                 staged.get(nic.mac) if staged else None,
+                nic.path,
             )
             for nic in domain.nics
         )

@@ -143,6 +143,14 @@ class RunningNic(msgspec.Struct, frozen=True):
     None: it was not read."""
 
 
+class PathMtu(msgspec.Struct, frozen=True):
+    """The MTU of what a NIC's frames pass on its host, each None where it is not known: its
+    ``tap``, and the narrowest ``uplink`` of the bridge that this is a port of."""
+
+    tap: int | None = None
+    uplink: int | None = None
+
+
 class Nic(msgspec.Struct, frozen=True):
     """One virtual NIC of a domain: identity, place, declaration, and what runs."""
 
@@ -166,6 +174,8 @@ class Nic(msgspec.Struct, frozen=True):
     running: RunningNic | None = None
     effective: Effective | None = None
     """Filled in by :mod:`vnicaudit.audit.effective`; None before."""
+    path: PathMtu | None = None
+    """Looked at where an MTU is set for it and it runs on this machine."""
     address: str | None = None
     """Where it sits, as the definition has it: ``0000:00:03.0`` on PCI (domain, bus, slot,
     function), ``fe.0.0001`` on ccw (cssid, ssid, devno). None elsewhere, and where it is not, or

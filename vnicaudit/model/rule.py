@@ -18,7 +18,7 @@ from vnicaudit.model.kubevirt import Preference
 from vnicaudit.model.location import Location
 from vnicaudit.model.macs import NicSeen
 from vnicaudit.model.models import tuning_read
-from vnicaudit.model.nic import NicConfig, RunningNic
+from vnicaudit.model.nic import NicConfig, PathMtu, RunningNic
 from vnicaudit.model.nova import NovaConfig
 from vnicaudit.model.openstack import Flavor, Image
 from vnicaudit.model.site import Difference, Node
@@ -40,6 +40,7 @@ class Subject(msgspec.Struct, frozen=True):
     running: RunningNic | None = None
     state: DomainState | None = None
     staged: StagedNic | None = None
+    path: PathMtu | None = None
 
     @property
     def model(self) -> str:
