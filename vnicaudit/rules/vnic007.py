@@ -92,8 +92,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msgspec.structs import replace
-
 from vnicaudit.model.backends import OWN_PATH
 from vnicaudit.model.binaries import IGB, absent_on, misplaced
 from vnicaudit.model.effective import NONE
@@ -170,14 +168,14 @@ def _refused(subject: Subject, what: str, *, proven: bool = True) -> Problem:
 
 
 def _misplaced(subject: Subject, model: str, reason: str) -> Problem:
-    found = _refused(subject, reason)
-    if model == "usb-net":
-        return replace(found, message=f"{reason}: it refuses the definition")
-    if model_of_driver(model) not in VIRTIO:
-        return found
-    why = "as it is the domain does not start; the guest's driver is the same"
-    change = Change("model", subject.nic.model, "virtio", safe=True, reason=why)
-    return replace(found, change=change, confidence="high", fix="")
+    found = to_virtio(subject, SEVERITY)
+    change, fix = found.change, found.fix
+    if model_of_driver(model) in VIRTIO:
+        why = "as it is the domain does not start; the guest's driver is the same"
+        change, fix = Change("model", subject.nic.model, "virtio", safe=True, reason=why), ""
+    usb = model == "usb-net" and subject.nic.address_type is None
+    ending = "it refuses the definition" if usb else "the domain is defined but does not start"
+    return Problem(f"{reason}: {ending}", field="model", change=change, fix=fix)
 
 
 def _only_virtio(subject: Subject, model: str) -> Problem:
