@@ -135,7 +135,7 @@ def judge(rule_id: str, case: Case, owner: str | None = None) -> Audited:
     if case.xml is None and case.command is None:
         return _engine(rule_id).audit_host(Host("host", host), frozenset(case.uses), "host")
     if "mac" in judges(rule_id):
-        return _judge_macs(rule_id, case)
+        return _judge_macs(rule_id, case, owner)
     text, before = _document(case)
     domain = _with_facts(_domain(text, case), case)
     if owner is not None:
@@ -206,12 +206,16 @@ def _judge_manifest(rule_id: str, text: str) -> Audited:
     )
 
 
-def _judge_macs(rule_id: str, case: Case) -> Audited:
+def _judge_macs(rule_id: str, case: Case, owner: str | None) -> Audited:
     """What is said of all NICs of the case that share a MAC address."""
     text, before = _document(case)
     table = MacTable()
     for domain in read_bytes(text.encode(), target=FILE, file=FILE):
-        table.take(seen(_with_facts(domain, case), FILE))
+        whole = _with_facts(domain, case)
+        if owner is not None:
+            declared = msgspec.structs.replace(whole.declared, owner=owner)
+            whole = msgspec.structs.replace(whole, declared=declared)
+        table.take(seen(whole, FILE))
     judge = MacJudge([rule_id])
     audited = [judge.audit(subject) for subject in table.shared()]
     findings = [

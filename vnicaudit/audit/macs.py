@@ -103,7 +103,13 @@ class MacJudge:
             for problem in verdict.problems:
                 tray.findings.append(
                     finding_of(
-                        verdict.rule, problem, ref, nic.location, nic.owner, nic.mark, problem.fix
+                        verdict.rule,
+                        problem,
+                        ref,
+                        nic.location,
+                        nic.owner,
+                        nic.mark,
+                        problem.fix_for(nic.owner),
                     )
                 )
             tray.note(verdict, ref)

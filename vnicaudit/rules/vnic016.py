@@ -85,6 +85,14 @@ _FIX = (
     "Remove <mac> from the one that is the copy, so that it gets a new address; then tell DHCP and "
     "the guest's own configuration."
 )
+_FIXES = {
+    "nova": "Replace the port of the one that is the copy: create a new one in Neutron, then "
+    "openstack server remove port and add port.",
+    "kubevirt": "Change or remove macAddress in the manifest of the one that is the copy, and "
+    "restart the virtual machine.",
+    "ovirt": "Give the vNIC of the one that is the copy another address in the engine, while the "
+    "virtual machine is down.",
+}
 _Grade = tuple[Severity, Confidence, str]
 
 _ONE_GUEST: _Grade = ("high", "high", "both are on one network")
@@ -115,6 +123,7 @@ def check(subject: MacSubject) -> Iterator[Problem]:
         severity=severity,
         confidence=confidence,
         fix=_FIX,
+        fixes=_FIXES,
         related=tuple(other.location for other in others[:_NAMED]),
     )
 
