@@ -83,7 +83,7 @@ def applies(subject: Subject) -> bool:
         return False
     if subject.effective.model.state == "unknown":
         return True
-    if subject.running is None and misplaced(subject.nic, subject.domain, subject.host):
+    if not subject.proven and misplaced(subject.nic, subject.domain, subject.host):
         return False
     declared = subject.nic.model is not None or subject.running is not None
     return (declared or subject.domain.form == "server") and subject.model in LEGACY

@@ -81,7 +81,7 @@ def applies(subject: Subject) -> bool:
     """A NIC of another bus, or virtio under QEMU's name, on a machine that can have virtio."""
     if subject.arch in S390 or is_board(subject.domain):
         return False
-    if subject.running is None and misplaced(subject.nic, subject.domain, subject.host):
+    if not subject.proven and misplaced(subject.nic, subject.domain, subject.host):
         return False
     return subject.model in _OTHER_BUS or _virtio_by_qemu_name(subject)
 

@@ -87,7 +87,7 @@ def _refused_model(given: Given, model: str | None) -> str | None:
             version = given.host.qemu_version
             where = "" if given.arch is None else f" on {given.arch}"
             return f"QEMU{f' {version}' if version else ''} has no {name}{where}: does not start"
-    if written is not None and given.running is None:
+    if written is not None:
         reason = misplaced(given.nic, given.domain, given.host)
         return None if reason is None else f"{reason}: does not start"
     return None
