@@ -29,3 +29,16 @@ def test_a_backup_of_a_definition_is_no_second_guest(tmp_path: Path) -> None:
     first = definition(tmp_path, VIRTIO)
     (tmp_path / "backup.xml").write_text(first.read_text())
     assert audited(tmp_path) == []
+
+
+def test_a_multicast_address_on_a_command_line_is_found(tmp_path: Path) -> None:
+    """QEMU starts with it; libvirt, which would refuse it, is not asked."""
+    file = tmp_path / "guest.sh"
+    file.write_text(
+        "qemu-system-x86_64 -nodefaults -netdev tap,id=n0 "
+        "-device virtio-net-pci,netdev=n0,mac=01:00:5e:00:00:01\n"
+    )
+    found = [one for one in audited(file) if one["rule"] == "VNIC017"]
+    assert [one["message"] for one in found] == [
+        "its MAC address is a multicast one: a bridge drops every frame that it sends"
+    ]
