@@ -6,6 +6,8 @@ Where QEMU's own arguments are at hand they win over inference, and the reason s
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from vnicaudit.audit.effective.given import Given
 from vnicaudit.audit.effective.manifest import resolve_manifest
 from vnicaudit.audit.effective.model import resolve_model
@@ -28,13 +30,13 @@ def resolve(
 ) -> Effective:
     """What the guest gets for one NIC. Pure; depends on nothing but its arguments."""
     if is_assigned(nic):
-        return assigned(nic, refused=is_refused_assigned(nic, running))
+        return assigned(nic, refused=is_refused_assigned(nic, domain, running))
     if domain.manifest is not None:
-        return resolve_manifest(nic, domain, domain.manifest)
+        return _refused_mac(resolve_manifest(nic, domain, domain.manifest), nic)
     if domain.type not in QEMU_DOMAINS:
         return foreign(nic, domain)
     if domain.form == "server" and domain.server is not None:
-        return resolve_server(nic, domain, domain.server, host)
+        return _refused_mac(resolve_server(nic, domain, domain.server, host), nic)
     given = Given(nic, domain, host, running)
     model = resolve_model(given)
     name = model.value.effective
@@ -44,6 +46,11 @@ def resolve(
     starts = not (refused or is_refused(given, model.value))
     found = Effective(model.value, vhost.value, queues.value, rx.value, tx.value, starts)
     return unfilled(found, nic) if nic.unseen else found
+
+
+def _refused_mac(found: Effective, nic: NicConfig) -> Effective:
+    """libvirt refuses a multicast MAC in the definition that will be made."""
+    return replace(found, starts=False) if nic.multicast else found
 
 
 def wants_vhost_net(
