@@ -1,0 +1,1 @@
+"""What was wrong once, each named after what must not happen again."""
