@@ -1,7 +1,7 @@
 """Models that QEMU's binaries do not have, by architecture and version.
 
-Sources: ``qemu-system-x86_64 -device help`` of QEMU 7.2; ``qemu-system-s390x`` measured with
-7.2.22 (virtio only) and 10.0.13 (e1000e and igb too).
+Sources: ``qemu-system-x86_64 -device help`` of QEMU 7.2 and 10.0; ``qemu-system-s390x`` measured
+with 7.2.22 (virtio only) and 10.0.13 (e1000e and igb too).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ nothing is claimed."""
 
 _ON_BOARD = frozenset({"lan9118", "smc91c111", "scm91c111", "ftgmac100", "xgmac", "dp8393x"})
 _ABSENT = {
-    **dict.fromkeys(X86, _ON_BOARD | {"spapr-vlan", "virtio-net-ccw"}),
+    **dict.fromkeys(X86, _ON_BOARD | {"spapr-vlan", "virtio-net-ccw", "sungem", "sunhme"}),
     **dict.fromkeys(PPC64, _ON_BOARD | {"virtio-net-ccw"}),
 }
 """Architecture -> models that no QEMU has there: parts of other boards and buses."""

@@ -12,6 +12,7 @@ import msgspec
 
 from vnicaudit.model.effective import Effective
 from vnicaudit.model.location import Location
+from vnicaudit.model.refusal import Refusal
 
 DESCRIPTORS = "open descriptors"
 LOG = "log"
@@ -126,6 +127,9 @@ class RunningNic(msgspec.Struct, frozen=True):
     log_warning: str | None = None
     """libvirt's ``Unable to open vhost-net…`` of this start; empty: the log was read and has none;
     None: it was not read."""
+    refusal: Refusal | None = None
+    """Why QEMU does not take these arguments, or makes no NIC of them; None where it does, as far
+    as is known, and where it has: of a process that runs."""
 
 
 class Nic(msgspec.Struct, frozen=True):

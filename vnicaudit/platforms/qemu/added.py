@@ -24,10 +24,11 @@ class Added(NamedTuple):
 
 def read_added(words: Sequence[str], *, arch: str | None, machine: str | None) -> Added:
     """What the arguments add to a machine. Assigned devices are left out: nothing says whether
-    they are network adapters. What an argument refers to among libvirt's own is not looked up."""
+    they are network adapters. What an argument refers to among libvirt's own (a netdev, a bus) is
+    not looked up, so that nothing is said to be refused."""
     arguments = parse(words)
     nics = tuple(
-        (arguments.places[pair], msgspec.structs.replace(nic, evidence=_EVIDENCE))
+        (arguments.places[pair], msgspec.structs.replace(nic, evidence=_EVIDENCE, refusal=None))
         for pair, nic in added_nics(arguments, arch=arch, machine=machine)
         if nic.backend != "vfio"
     )

@@ -44,13 +44,16 @@ _MAX_PREFIX = 600
 class Command(NamedTuple):
     """One command line: the program, its arguments, where it begins (1-based line), the process
     id where ``ps`` gives it. ``whole`` is False when more arguments may have stood there than can
-    be read (shell variables, an ellipsis, a file of options, ``ps``)."""
+    be read (shell variables, an ellipsis, a file of options, ``ps``); ``opened`` is a word that may
+    become several of them. ``listed``: it is of a process that ran, as ``ps`` shows it."""
 
     program: str
     arguments: Arguments
     line: int
     pid: int | None = None
     whole: bool = True
+    opened: str | None = None
+    listed: bool = False
 
 
 class _Read(NamedTuple):
@@ -150,7 +153,20 @@ def _from_shell(text: str, match: re.Match[str], line: int, *, patient: bool) ->
     whole = not any(_EXPANDS.match(word) for word in words) and not arguments.has("readconfig")
     problem = problem or (_LOST if bare else None) or arguments.problem or left_open(arguments)
     arguments = arguments._replace(problem=problem)
-    return _Read(Command(match["program"], arguments, line, None, whole), end)
+    opened = None if whole else _opened(words, arguments)
+    return _Read(Command(match["program"], arguments, line, None, whole, opened), end)
+
+
+def _opened(words: list[str], arguments: Arguments) -> str | None:
+    """A word that is neither an option nor the value of one, and that a shell fills in."""
+    taken = set(arguments.places)
+    taken |= {
+        place - 1
+        for place, (_name, value) in zip(arguments.places, arguments.pairs, strict=True)
+        if value is not None
+    }
+    free = (word for place, word in enumerate(words) if place not in taken)
+    return next((word for word in free if _EXPANDS.match(word) and word[0] != "<"), None)
 
 
 def _logical_line(text: str, start: int) -> int:
@@ -177,7 +193,8 @@ def _unquoted(text: str, match: re.Match[str], line: int, pid: int | None) -> _R
     if not arguments.has(*EVIDENCE):
         return _Read(None, match.end())
     # never whole: a line that ps cut short looks like one that ends there
-    return _Read(Command(match["program"], arguments, line, pid, whole=False), end)
+    command = Command(match["program"], arguments, line, pid, whole=False, listed=True)
+    return _Read(command, end)
 
 
 def _pid(prefix: list[str], listing: _Listing | None) -> int | None:
