@@ -2,8 +2,9 @@
 
 An example is a fenced block under ``## Bad`` or ``## Good``. One that begins with ``xml`` is run:
 a bad one must make the rule fire, a good one must not; so is one that begins with ``ini`` in the
-manual of a rule for nova.conf, and one of ``sh``, a QEMU command line. What surrounds the example stands on the fence line after the word
-``xml``, in the keys of the data files: ``domain.vcpus=4 host.qemu_version=10.0``.
+manual of a rule for nova.conf, and one of ``sh`` that is a QEMU command line. What surrounds the
+example stands on the fence line after the word ``xml``, in the keys of the data files:
+``domain.vcpus=4 host.qemu_version=10.0``.
 Examples in other languages are not run.
 """
 

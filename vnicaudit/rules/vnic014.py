@@ -6,13 +6,13 @@ A QEMU command line asks for a NIC that QEMU cannot make: a device that this bin
 (`sungem` on x86), one whose bus the machine lacks (`rtl8139` on `microvm`, `virtio-net-device` on
 `pc`, `usb-net` without a USB controller), a property that the device has not (`rx-queue-size`
 where it is spelt `rx_queue_size`, `mq` on an e1000), a value that it does not take
-(`iommu_platform=on` on a transitional device, `"mq": "on"` in JSON, which wants `true`), a netdev or
-an id that another device has already.
+(`iommu_platform=on` on a transitional device, `"mq": "on"` in JSON, which wants `true`), a netdev
+or an id that another device has already.
 
-`-nic` and `-net nic` take other names than `-device`: `model=virtio` is right, `model=virtio-net` is
-not. What they name and the machine cannot create ended the start before QEMU 9.0; since, QEMU warns
-`requested NIC … was not created` and starts the guest without it. `microvm` and `none` never create
-one.
+`-nic` and `-net nic` take other names than `-device`: `model=virtio` is right, `model=virtio-net`
+is not. What they name and the machine cannot create ended the start before QEMU 9.0; since, QEMU
+warns `requested NIC … was not created` and starts the guest without it. `microvm` and `none` never
+create one.
 
 ## Why it matters
 

@@ -35,6 +35,7 @@ _NIC_PREFIXES = ("virtio-net", "e1000", "rtl8139", "ne2k", "i8255", "vmxnet", "x
 _NO_NIC = Backend(None)
 _SWITCH = frozenset({"rocker"})
 """A network device whose ports are not NICs of the guest."""
+_OF_NICS = frozenset({"netdev", "mac"})
 _FIRST = {"device": "driver", "net": "type", "nic": "type"}
 _MDEV = re.compile(r"/mdev/|/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/*$", re.IGNORECASE)
 """In sysfs; any other folder there may be a PCI device's."""
@@ -150,7 +151,7 @@ def _from_device(given: Options, text: str, context: _Context, pair: int) -> Run
         if _MDEV.search(given.get("sysfsdev", "")):
             return None  # a mediated device: part of a GPU, a crypto card
         return RunningNic(driver, "vfio-pci", "vfio", id=given.get("id"))
-    if driver in _SWITCH or ("netdev" not in given and not _is_nic(driver)):
+    if driver in _SWITCH or (_OF_NICS.isdisjoint(given) and not _is_nic(driver.lower())):
         return None
     device = device_of(driver, context.arch)
     merged = {
