@@ -108,7 +108,7 @@ class Programs:
             return Real(None, result.stderr.strip().rpartition("\n")[2])
         answers = [json.loads(line) for line in result.stdout.splitlines()]
         tree, network = (one["return"] for one in answers if isinstance(one.get("return"), str))
-        return Real(list(_nics(tree, network)))
+        return Real(list(nics(tree, network)))
 
     def _path(self, name: str) -> str:
         return name if self._folder is None else str(self._folder / name)
@@ -120,7 +120,7 @@ class _Device(NamedTuple):
     properties: dict[str, str]
 
 
-def _nics(tree: str, network: str) -> Iterator[Shape]:
+def nics(tree: str, network: str) -> Iterator[Shape]:
     """The NICs among ``info qtree``: devices with a MAC address. The device inside a virtio NIC's
     transport has the properties; the transport has the name."""
     around: list[_Device] = []
