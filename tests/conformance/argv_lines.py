@@ -34,9 +34,25 @@ _HOME = {"microvm": "virtio-net-device", "isapc": "ne2k_isa", "s390-ccw-virtio":
 _WRONG_KEYS = (
     ("rx-queue-size", 512), ("tx-queue-size", 256), ("queues", 2), ("vhost", True),
     ("model", "virtio"), ("macaddr", "52:54:00:00:99:01"), ("iommu-platform", True),
+    ("mtu", 9000), ("nosuch", True), ("addr", "0x99"), ("mac", "52:54:00:12:34"),
+    ("vectors", "two"),
 )  # fmt: skip
 
 Value = str | int | bool
+
+_PROPERTIES: tuple[tuple[str, float, tuple[Value, ...]], ...] = (
+    ("rx_queue_size", 0.4, (256, 512, 1024, 1024, 300)),
+    ("tx_queue_size", 0.2, (256, 256, 512, 1024)),
+    ("mq", 0.3, (True, True, True, False)),
+    ("packed", 0.1, (True,)),
+    ("iommu_platform", 0.1, (True,)),
+    ("csum", 0.05, (False,)),
+    ("guest_tso6", 0.05, (False,)),
+    ("host_mtu", 0.08, (1500, 9000)),
+    ("vectors", 0.08, (0, 4, 10)),
+    ("disable-legacy", 0.08, ("on", "off", "auto")),
+)
+"""Of virtio NICs: how often each is given, and as what."""
 
 
 class Line(NamedTuple):
@@ -67,6 +83,8 @@ class _Writer:
             parts += self._nic(machine or "", program, tap=tap)
         if draw.random() < 0.15:
             parts.append(["-global", self._global()])
+        if draw.random() < 0.05:
+            parts.append(draw.choice((["-nic", "none"], ["-net", "none"])))
         bare = [word for part in around for word in part]
         if "-nodefaults" not in bare:
             bare.append("-nodefaults")
@@ -101,6 +119,9 @@ class _Writer:
             options.append(draw.choice(("mq=on", "rx_queue_size=512", f"{key}=01:00:5e:00:00:01")))
         if form == "nic":
             return [["-nic", ",".join(["user", *options])]]
+        if draw.random() < 0.3:
+            netdev, parts = self._netdev(tap=tap)
+            return [*parts, ["-net", ",".join(["nic", f"netdev={netdev}", *options])]]
         parts = [["-net", ",".join(["nic", *options])]]
         return [*parts, ["-net", "user"]] if draw.random() < 0.7 else parts
 
@@ -129,26 +150,20 @@ class _Writer:
         given |= self._properties(driver)
         if draw.random() < 0.08:
             given["bus"] = draw.choice(("pci.0", "pcie.0"))
+        elif machine == "q35" and draw.random() < 0.2:
+            port = f"rp{self._next()}"
+            given["bus"] = port
+            parts.append(["-device", f"pcie-root-port,id={port},chassis={self._number}"])
         parts.append(["-device", self._options(given, "driver", stringly=draw.random() < 0.08)])
         return parts if draw.random() < 0.6 else parts[::-1]
 
     def _properties(self, driver: str) -> dict[str, Value]:
         draw = self._random
         found: dict[str, Value] = {}
-        virtio = driver.startswith("virtio-net")
-        if virtio or draw.random() < 0.04:
-            if draw.random() < 0.4:
-                found["rx_queue_size"] = draw.choice((256, 512, 1024, 1024, 300))
-            if draw.random() < 0.2:
-                found["tx_queue_size"] = draw.choice((256, 256, 512, 1024))
-            if draw.random() < 0.3:
-                found["mq"] = draw.random() < 0.8
-            if draw.random() < 0.1:
-                found["packed"] = True
-            if draw.random() < 0.1:
-                found["iommu_platform"] = True
-            if draw.random() < 0.08:
-                found["disable-legacy"] = draw.choice(("on", "off", "auto"))
+        if driver.startswith("virtio-net") or draw.random() < 0.04:
+            for name, chance, values in _PROPERTIES:
+                if draw.random() < chance:
+                    found[name] = draw.choice(values)
         if draw.random() < 0.04:
             name, value = draw.choice(_WRONG_KEYS)
             found[name] = value

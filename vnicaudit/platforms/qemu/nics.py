@@ -123,22 +123,22 @@ def _nics(arguments: Arguments, context: _Context) -> Iterator[tuple[int, Runnin
             nic = _from_net(given, context)
         elif name == "nic":
             nic = _from_nic(given, context)
-        repeated = _repeated(name, given, taken, a_nic=nic is not None)
+        repeated = _repeated(name, given, taken, made=nic is not None and nic.refusal is None)
         if nic is not None:
             refusal = nic.refusal or (None if repeated is None else Refusal(repeated))
             yield pair, replace(nic, refusal=refusal)
 
 
 def _repeated(
-    option: str, given: Options, taken: set[tuple[str, str]], *, a_nic: bool
+    option: str, given: Options, taken: set[tuple[str, str]], *, made: bool
 ) -> str | None:
-    """An id or a netdev that another device has already."""
+    """An id or a netdev that another device has already. A NIC that is not ``made`` takes none."""
     names = []
     if option == "device" and "id" in given:
         names.append(("id", given["id"]))
-    if a_nic and "netdev" in given:
+    if made and "netdev" in given:
         names.append(("netdev", given["netdev"]))
-    if option == "nic" and "id" in given:
+    if made and option == "nic" and "id" in given:
         names.append(("netdev", given["id"]))  # of the backend that it brings along
     again = next((name for name in names if name in taken), None)
     taken.update(names)

@@ -26,11 +26,11 @@ _SWITCHES = _names(
     "iommu_platform mq mrg_rxbuf notify_on_empty packed queue_reset rss status"
 )
 _NUMBERS = _names("host_mtu rx_queue_size tx_queue_size vectors")
-_VIRTIO = _SWITCHES | _NUMBERS | _names("rsc_interval")
+_VIRTIO = (_SWITCHES | _NUMBERS | _names("rsc_interval")) - {"vectors"}
 """What virtio NICs alone have."""
 
 _PCI_SWITCHES = _names("ats page-per-vq disable-modern modern-pio-notify")
-_VIRTIO_PCI = _PCI_SWITCHES | {"disable-legacy"}
+_VIRTIO_PCI = _PCI_SWITCHES | {"disable-legacy", "vectors"}
 _CHOSEN = _names("disable-legacy disable-modern")
 """What ``…-transitional`` and ``…-non-transitional`` have chosen themselves."""
 
@@ -39,9 +39,9 @@ _COMMON = _names("bootindex mac netdev failover_pair_id")
 _KNOWN = _VIRTIO | _VIRTIO_PCI | _OF_PCI | _COMMON
 _OF_BACKENDS = _names(
     "macaddr model queues vhost vhostfd vhostfds vhostforce name type ifname script downscript br "
-    "helper fd fds hostfwd guestfwd"
+    "helper fd fds hostfwd guestfwd mtu"
 )
-"""Keys of ``-netdev``, ``-nic`` and ``-net``, which no device has."""
+"""Keys of ``-netdev``, ``-nic`` and ``-net`` (and libvirt's ``<mtu>``), which no device has."""
 _OF_DEVICES = _VIRTIO | _VIRTIO_PCI | _names("bus bootindex romfile rombar multifunction")
 """Properties that ``-nic`` and ``-net nic`` do not pass on."""
 

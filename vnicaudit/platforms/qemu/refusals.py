@@ -48,13 +48,14 @@ _NOT_BY_NIC = frozenset({"rocker", "usb-net", "virtio-net-device"})
 
 class Board(NamedTuple):
     """The machine as far as a NIC's place is concerned; ``buses`` is None where nothing is known of
-    them. ``usb`` is the first pair of the arguments behind which there is a USB bus."""
+    them. ``usb`` is the first pair of the arguments behind which there is a USB bus; ``ids`` are
+    those of other devices, each with its pair."""
 
     arch: str | None
     machine: str | None
     buses: frozenset[str] | None
     usb: int | None
-    ids: frozenset[str]
+    ids: dict[str, int]
 
 
 def board(arguments: Arguments, arch: str | None, machine: str | None) -> Board:
@@ -73,7 +74,7 @@ def board(arguments: Arguments, arch: str | None, machine: str | None) -> Board:
     usb = next((pair for pair, given in devices if _has_usb(given.get("driver", ""))), None)
     if truth(options.get("usb")) or (arguments.has("usb") and PCI in (buses or {PCI})):
         usb = -1
-    ids = frozenset(given["id"] for _pair, given in devices if "id" in given)
+    ids = {given["id"]: pair for pair, given in devices if "id" in given}
     return Board(arch, machine, buses, usb, ids)
 
 
@@ -84,15 +85,21 @@ def _has_usb(driver: str) -> bool:
 def device_refusal(
     driver: str, device: str, given: Options, text: str, place: Board, pair: int
 ) -> Refusal | None:
-    """Why there is no such NIC: ``given`` are all its properties, ``text`` is its argument."""
-    found = _no_such_device(driver, device, place) or _no_bus(device, given, place, pair)
-    if found is not None or not is_device(device):
-        return found
-    own = {name: value for name, value in given.items() if name not in ("driver", "id", "bus")}
-    on_bus = {**own, **({"bus": given["bus"]} if "bus" in given else {})}
-    faults = [*device_faults(device, on_bus)]
-    if text.lstrip()[:1] == "{":
-        faults = [*json_faults(text), *faults]
+    """Why there is no such NIC: ``given`` are all its properties, ``text`` is its argument. What no
+    QEMU takes comes before what some have not."""
+    absent = _no_such_device(driver, device, place)
+    if absent is not None and not absent.made:
+        return absent
+    wrong = _no_bus(device, given, place, pair) or _wrong_property(device, given, text)
+    return wrong or absent
+
+
+def _wrong_property(device: str, given: Options, text: str) -> Refusal | None:
+    if not is_device(device):
+        return None
+    own = {name: value for name, value in given.items() if name not in ("driver", "id")}
+    faults = [*json_faults(text)] if text.lstrip()[:1] == "{" else []
+    faults += device_faults(device, own)
     return Refusal(faults[0]) if faults else None
 
 
@@ -110,10 +117,14 @@ def _no_such_device(driver: str, device: str, place: Board) -> Refusal | None:
         return None
     if device in _NOT_ON_X86 or bus_of(device) is None:
         return _absent(shown, place)
-    if device in _SINCE and _no_bus(device, {}, place, 0) is None:
-        since = _SINCE[device]
-        return Refusal(f"{shown} came with QEMU {since.major}.{since.minor}", since, made=True)
-    return None
+    return _too_new(device)
+
+
+def _too_new(device: str) -> Refusal | None:
+    since = _SINCE.get(device)
+    if since is None:
+        return None
+    return Refusal(f"{device} came with QEMU {since.major}.{since.minor}", since, made=True)
 
 
 def _absent(shown: str, place: Board) -> Refusal:
@@ -134,6 +145,8 @@ def _no_bus(device: str, given: Options, place: Board, pair: int) -> Refusal | N
             return Refusal(f"{device} cannot go on a PCI bus")
         if named in ("pci.0", "pcie.0") and named != _root_bus(place):
             return Refusal(f"this machine has no bus {named}")
+    if named is not None and place.ids.get(named, -1) > pair:
+        return Refusal(f"bus {named[:40]!r} is a device's that comes later")
     usb = place.usb is not None and place.usb < pair
     if usb if needed == USB else needed in place.buses:
         return None
@@ -182,9 +195,8 @@ def _not_created(option: str, model: str | None, place: Board, *, known: bool) -
             NIC_REWORK,
             certain=known and model in QEMU_MODELS,
         )
-    elif model in _SINCE:
-        since = _SINCE[model]
-        yield Refusal(f"{model} came with QEMU {since.major}.{since.minor}", since, made=True)
+    elif (new := _too_new(model)) is not None:
+        yield new
 
 
 def _by_nic(model: str, place: Board) -> bool:
