@@ -19,6 +19,8 @@ from vnicaudit.platforms.qemu.read import read_text
         ("qemu-system-sparc64 -m 512", ["sunhme"]),
         ("qemu-system-mips64el -M malta -m 512", ["pcnet"]),
         ("qemu-system-aarch64 -M sbsa-ref -m 512", ["e1000e"]),
+        ("qemu-system-arm -M vexpress-a9 -m 512", ["lan9118"]),
+        ("qemu-system-arm -M vexpress-a9 -nodefaults -m 512", []),
         ("qemu-system-loongarch64 -M virt -m 512", ["virtio-net-pci"]),
         ("qemu-system-x86_64 -M none -m 512", []),
         ("qemu-system-riscv64 -M virt -m 512", []),
