@@ -27,6 +27,7 @@ from tests.conformance.argv_lines import Line, random_line
 from vnicaudit.audit.effective import resolve
 from vnicaudit.errors import TargetError
 from vnicaudit.model.domain import Domain
+from vnicaudit.model.effective import NONE
 from vnicaudit.model.host import HostConfig
 from vnicaudit.model.models import model_of_driver
 from vnicaudit.model.nic import Nic
@@ -181,7 +182,7 @@ def read(line: Line, version: Version) -> Read:
 
 def _made(nic: Nic, domain: Domain, host: HostConfig) -> Shape | None:
     found = resolve(nic.declared, domain.declared, host, nic.running)
-    if not found.starts:
+    if not found.starts or found.model.state == NONE:
         return None
     return Shape(
         found.model.effective,
@@ -195,9 +196,7 @@ def _made(nic: Nic, domain: Domain, host: HostConfig) -> Shape | None:
 def _refusals(domain: Domain, host: HostConfig) -> Iterator[str]:
     for nic in domain.nics:
         found = resolve(nic.declared, domain.declared, host, nic.running)
-        refusal = None if nic.running is None else nic.running.refusal
-        missing = refusal is not None and refusal.outcome(host.qemu_version) == "missing"
-        if not found.starts and not missing:
+        if not found.starts:
             facts = (found.model, found.queues, found.rx_queue_size, found.tx_queue_size)
             yield next((fact.reason for fact in facts if fact.effective is None), "refused")
 

@@ -41,4 +41,4 @@ class Effective(msgspec.Struct, frozen=True):
     rx_queue_size: Resolved[int]
     tx_queue_size: Resolved[int]
     starts: bool = True
-    """False when libvirt or QEMU is known to refuse this NIC at start, or to start without it."""
+    """False when libvirt or QEMU is known to refuse this NIC at start."""

@@ -68,5 +68,5 @@ def refused(nic: NicConfig, running: RunningNic | None, qemu: Version | None) ->
         queues=Resolved(nic.queues, None, reason, NONE),
         rx_queue_size=Resolved(nic.rx_queue_size, None, reason, NONE),
         tx_queue_size=Resolved(nic.tx_queue_size, None, reason, NONE),
-        starts=False,
+        starts=outcome == "missing",
     )

@@ -10,6 +10,7 @@ import msgspec
 from vnicaudit.model.nic import RunningNic
 from vnicaudit.platforms.qemu.arguments import Arguments, parse
 from vnicaudit.platforms.qemu.faults import broken, misplaced, unnamed
+from vnicaudit.platforms.qemu.gaps import unread_file
 from vnicaudit.platforms.qemu.nics import added_nics
 
 _EVIDENCE = "arguments in <qemu:commandline>"
@@ -41,5 +42,8 @@ def _problems(
     for faults in (broken(arguments), misplaced(arguments), unnamed(arguments, arch, machine)):
         for pair, problem in faults:
             yield arguments.places[pair], problem
+    for pair, (name, value) in enumerate(arguments.pairs):
+        if name == "readconfig" and value is not None:
+            yield arguments.places[pair], unread_file(value)
     if arguments.problem is not None:
         yield last, arguments.problem

@@ -11,6 +11,11 @@ from vnicaudit.platforms.qemu.nics import silent
 _SHOWN = 60
 
 
+def unread_file(path: str) -> str:
+    """Why ``-readconfig`` leaves it open which NICs there are."""
+    return f"-readconfig {path[:_SHOWN]!r} may hold NICs, which are not judged"
+
+
 def gaps(
     arguments: Arguments,
     arch: str | None,
@@ -23,7 +28,7 @@ def gaps(
     """Each reason. Beside NICs that are found, others are not suspected but in a file that is
     named."""
     for path in arguments.values("readconfig"):
-        yield f"-readconfig {path[:_SHOWN]!r} may hold NICs, which are not judged"
+        yield unread_file(path)
     if nics == 0 and not arguments.has("readconfig"):
         yield from _without_nics(arguments, arch, machine, whole=whole, opened=opened)
 
