@@ -23,7 +23,7 @@ from vnicaudit.model.machines import S390, X86
 from vnicaudit.model.models import QEMU_MODELS, VIRTIO, shown_model
 from vnicaudit.model.refusal import NEVER, NIC_REWORK, Refusal
 from vnicaudit.model.version import Version
-from vnicaudit.platforms.qemu.arguments import Arguments
+from vnicaudit.platforms.qemu.arguments import MAX_WORDS, Arguments
 from vnicaudit.platforms.qemu.options import Options, lenient, truth
 from vnicaudit.platforms.qemu.properties import (
     device_faults,
@@ -48,8 +48,8 @@ _NOT_BY_NIC = frozenset({"rocker", "usb-net", "virtio-net-device"})
 
 class Board(NamedTuple):
     """The machine as far as a NIC's place is concerned; ``buses`` is None where nothing is known of
-    them. ``usb`` is the first pair of the arguments behind which there is a USB bus; ``ids`` are
-    those of other devices, each with its pair."""
+    them. ``usb`` is the turn after which there is a USB bus; ``ids`` are those of all devices, each
+    with its turn."""
 
     arch: str | None
     machine: str | None
@@ -67,15 +67,21 @@ def board(arguments: Arguments, arch: str | None, machine: str | None) -> Board:
     if buses is not None and truth(options.get("pcie")) and VIRTIO_BUS in buses:
         buses |= {PCI}
     devices = [
-        (pair, lenient(value, "driver"))
+        (_turn(pair, value or ""), lenient(value, "driver"))
         for pair, (name, value) in enumerate(arguments.pairs)
         if name == "device"
     ]
-    usb = next((pair for pair, given in devices if _has_usb(given.get("driver", ""))), None)
+    usb = min((turn for turn, given in devices if _has_usb(given.get("driver", ""))), default=None)
     if truth(options.get("usb")) or (arguments.has("usb") and PCI in (buses or {PCI})):
         usb = -1
-    ids = {given["id"]: pair for pair, given in devices if "id" in given}
+    ids = {given["id"]: turn for turn, given in devices if "id" in given}
     return Board(arch, machine, buses, usb, ids)
+
+
+def _turn(pair: int, text: str) -> int:
+    """When a device is made: those in JSON after all others, each in their order
+    (``qemu_create_cli_devices`` in softmmu/vl.c)."""
+    return pair + MAX_WORDS if text.lstrip()[:1] == "{" else pair
 
 
 def _has_usb(driver: str) -> bool:
@@ -90,7 +96,7 @@ def device_refusal(
     absent = _no_such_device(driver, device, place)
     if absent is not None and not absent.made:
         return absent
-    wrong = _no_bus(device, given, place, pair) or _wrong_property(device, given, text)
+    wrong = _no_bus(device, given, place, _turn(pair, text)) or _wrong_property(device, given, text)
     return wrong or absent
 
 
@@ -131,7 +137,7 @@ def _absent(shown: str, place: Board) -> Refusal:
     return Refusal(f"{shown} does not exist on {place.arch}")
 
 
-def _no_bus(device: str, given: Options, place: Board, pair: int) -> Refusal | None:
+def _no_bus(device: str, given: Options, place: Board, turn: int) -> Refusal | None:
     needed, named = bus_of(device), given.get("bus")
     if place.buses is None or needed in (None, XEN):
         return None
@@ -145,9 +151,9 @@ def _no_bus(device: str, given: Options, place: Board, pair: int) -> Refusal | N
             return Refusal(f"{device} cannot go on a PCI bus")
         if named in ("pci.0", "pcie.0") and named != _root_bus(place):
             return Refusal(f"this machine has no bus {named}")
-    if named is not None and place.ids.get(named, -1) > pair:
+    if named is not None and place.ids.get(named, -1) > turn:
         return Refusal(f"bus {named[:40]!r} is a device's that comes later")
-    usb = place.usb is not None and place.usb < pair
+    usb = place.usb is not None and place.usb < turn
     if usb if needed == USB else needed in place.buses:
         return None
     word = {USB: "a USB controller before it", PCI: "a PCI bus", ISA: "an ISA bus"}
