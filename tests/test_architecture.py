@@ -114,8 +114,8 @@ def test_tests_of_the_rig_are_where_tox_looks_for_them() -> None:
     tests = PACKAGE.parent / "tests"
     marked = [path for path in tests.rglob("*.py") if "mark.rig" in path.read_text("utf-8")]
     folders = ("rig", "platforms/libvirt", "conformance", "regressions")
-    looked_at = (*(tests / folder for folder in folders), Path(__file__))
+    looked_at = (*(tests / each for each in folders), Path(__file__))
     assert [path for path in marked if not any(path.is_relative_to(one) for one in looked_at)] == []
     command = (PACKAGE.parent / "tox.ini").read_text("utf-8")
-    places = " ".join(f"tests/{folder}" for folder in folders)
-    assert f"pytest -m rig --durations 25 {{posargs:{places}}}" in command
+    named = " ".join(f"tests/{each}" for each in folders)
+    assert f"pytest -m rig --durations 25 {{posargs:{named}}}" in command

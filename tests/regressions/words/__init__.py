@@ -1,1 +1,1 @@
-"""Words that mislead, and exit codes."""
+"""Words and exit codes that misled."""
