@@ -187,10 +187,10 @@ class _Told:
 
 
 def _say(text: str) -> None:
-    from vnicaudit.reports.safe import safe
+    from vnicaudit.reports.safe import message
 
     flush()  # what it is about has been seen first, also where both go to one place
-    click.echo(safe(text), err=True)
+    click.echo(message(text), err=True)
 
 
 def _stdin() -> bytes | None:

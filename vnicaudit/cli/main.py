@@ -75,7 +75,7 @@ def run(arguments: list[str] | None = None) -> int:
     except click.exceptions.Exit as exit_:
         return exit_.exit_code
     except click.ClickException as error:
-        error.show()
+        _complain_of_usage(error)
         return 2
     except (click.Abort, KeyboardInterrupt):
         click.echo("Interrupted.", err=True)
@@ -89,7 +89,7 @@ def run(arguments: list[str] | None = None) -> int:
         return error.exit_code
     except Exception as error:
         if os.environ.get("VNICAUDIT_DEBUG"):
-            raise
+            _trace(error)
         _complain(f"internal error: {type(error).__name__}: {error}")
         click.echo("Set VNICAUDIT_DEBUG=1 for a traceback, and please report it.", err=True)
         return 3
@@ -120,7 +120,28 @@ def _terminated(number: int, frame: object) -> None:
     raise SystemExit(128 + number)
 
 
-def _complain(message: str) -> None:
-    from vnicaudit.reports.safe import safe
+def _complain(text: str) -> None:
+    from vnicaudit.reports.safe import message
 
-    tell(f"Error: {safe(message)}")
+    tell(f"Error: {message(text)}")
+
+
+def _complain_of_usage(error: click.ClickException) -> None:
+    """As click shows it; what was typed may be the name of somebody's file, or have a password."""
+    from vnicaudit.reports.safe import message
+
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    if context is not None:
+        tell(context.get_usage())
+        tell(f"Try '{context.command_path} {context.help_option_names[0]}' for help.\n")
+    tell(f"Error: {message(error.format_message())}")
+
+
+def _trace(error: Exception) -> None:
+    """The traceback. Its messages may quote a file."""
+    import traceback
+
+    from vnicaudit.reports.safe import message
+
+    for line in "".join(traceback.format_exception(error)).rstrip("\n").split("\n"):
+        tell(message(line))

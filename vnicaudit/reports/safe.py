@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import re
 
+from vnicaudit.text.secrets import masked_message
+
 _INVISIBLE = (
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\uffa0\ufe00-\ufe0f"
     "\U000e0100-\U000e01ef]"
@@ -32,6 +34,12 @@ def safe(text: str) -> str:
     if text.isprintable() and (text.isascii() or not re.search(_INVISIBLE, text)):
         return text
     return "".join(map(_shown, text))
+
+
+def message(text: str) -> str:
+    """A message that may quote a file, an address or another program: safe, and without the secrets
+    that are known as such by their names."""
+    return safe(masked_message(text))
 
 
 def _shown(character: str) -> str:

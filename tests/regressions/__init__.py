@@ -1,0 +1,1 @@
+"""One case for each thing that was wrong once, named after what must not happen again."""
