@@ -13,7 +13,7 @@ import click
 from vnicaudit import __version__
 from vnicaudit.cli.lazy import LazyGroup
 from vnicaudit.cli.stdout import discard, flush, tell
-from vnicaudit.errors import ReaderGoneError, VnicauditError
+from vnicaudit.errors import ReaderGoneError, UsageError, VnicauditError
 
 _EPILOG = """\b
 Examples:
@@ -107,10 +107,24 @@ def _prepare() -> None:
 
 
 def _run(arguments: list[str] | None) -> int:
+    _check_files_like_options(sys.argv[1:] if arguments is None else arguments)
     result: Any = cli.main(arguments, prog_name="vnicaudit", standalone_mode=False)
     if sys.stdout is not None:
         flush()
     return result if isinstance(result, int) else 0
+
+
+def _check_files_like_options(arguments: list[str]) -> None:
+    """Raises UsageError for an option that is the name of a file as well: ``*`` of a shell, or a
+    hook, may have put it there, and somebody else may have named the file."""
+    if "--" in arguments:
+        return
+    for word in arguments:
+        if word.startswith("-") and len(word) > 1 and os.path.lexists(word):
+            raise UsageError(
+                f"{word}: an option, or the file of that name here? Put -- before the names of "
+                f"files, or write ./{word}"
+            )
 
 
 def _terminated(number: int, frame: object) -> None:

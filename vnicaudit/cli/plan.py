@@ -14,6 +14,7 @@ from vnicaudit.audit.suppressions import Suppressor
 from vnicaudit.audit.work import AuditWork
 from vnicaudit.cli.audit_orders import rules_of
 from vnicaudit.cli.options import output_options, reading_options
+from vnicaudit.cli.outputs import Output
 from vnicaudit.cli.plan_options import asked_for
 from vnicaudit.cli.progress import Progress
 from vnicaudit.cli.reading import Reading, reading, screen
@@ -199,14 +200,15 @@ def _write_projects(plan: Plan, given: dict[str, Any]) -> None:
 
 
 def _write_file(path: str, text: bytes) -> None:
-    """In the place of an earlier plan, or of nothing: never of a definition."""
+    """In the place of an earlier plan, or of nothing: never of a definition. It decides what is
+    changed on hosts: nobody else may write to it, and what is there is replaced and not followed."""
     try:
         if os.path.isfile(path) and not _is_plan(path):
             raise UsageError(f"{path}: it is there, and no plan: give another name")
-        with open(path, "wb") as stream:
-            stream.write(text)
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}") from None
+    with Output(path, private=True) as output:
+        output.write(text.decode())
 
 
 def _is_plan(path: str) -> bool:

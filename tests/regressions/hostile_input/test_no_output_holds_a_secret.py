@@ -154,7 +154,6 @@ def test_what_plan_and_apply_write_holds_no_secret_but_the_kept_definitions(tmp_
         ("nics", f"openstack:https://u:{SECRET}@h"),
         ("audit", f"https://u:{SECRET}@h/a.xml"),
         ("audit", "a.xml", f"--password={SECRET}"),
-        ("explain", f"/nowhere/password={SECRET}.xml", "--nic", "0"),
     ],
 )
 def test_no_mistyped_address_is_echoed_with_its_password(
