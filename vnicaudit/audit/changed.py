@@ -1,7 +1,8 @@
 """Which files differ from a revision of the Git repository around the current folder.
 
-git is asked by a list of arguments, never by a shell. It changes nothing, and runs no program that
-the repository names. What counts is documented in
+git is asked by a list of arguments, never by a shell. It changes nothing (``git diff`` brings the
+times of files in the index up to date where it may) and runs no program that the repository names.
+What counts is documented in
 git-diff(1), git-ls-files(1) and git-merge-base(1).
 """
 
@@ -23,7 +24,7 @@ _FILTER = r"^filter\..*\.(clean|smudge|process|required)$"
 _QUIET = {
     "LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1",
 }  # fmt: skip
-"""Without optional locks the index is not written anew, and no hook runs for that."""
+"""Nobody is asked, nothing is fetched, and the index is written where that cannot be avoided."""
 _PROGRAMS = ("GIT_EXTERNAL_DIFF", "GIT_PAGER", "GIT_ASKPASS", "GIT_SSH", "GIT_SSH_COMMAND")
 _MODULE = "160000 "
 """The mode of a submodule in the index. git would run in it by its own settings to see what was
@@ -43,7 +44,8 @@ def changed_since(revision: str, folder: str = ".") -> Changed:
     base = _merge_base(top, revision)
     differing = _git(
         top, *_no_filters(top), "diff", "--name-only", "-z", "--no-renames", "--no-relative",
-        "--no-ext-diff", "--no-textconv", "--ignore-submodules=dirty", "--diff-filter=d", base, "--",
+        "--no-ext-diff", "--no-textconv", "--ignore-submodules=dirty", "--diff-filter=d",
+        base, "--",
     )  # fmt: skip
     untracked = _git(top, "ls-files", "--others", "--exclude-standard", "-z")
     names = [name for name in f"{differing}{untracked}".split("\0") if name]

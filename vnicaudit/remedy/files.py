@@ -55,9 +55,8 @@ def fix_files(
     write: bool,
     targets: Sequence[str] = (),
 ) -> Iterator[FileFixed]:
-    """Fix each file, as :func:`files_with_changes` names them for ``targets``. ``write`` False: only
-    say what would become of it. A file that a link leads to from a folder, and that is in none of
-    the targets, is left out."""
+    """Fix each file, as :func:`files_with_changes` names them for ``targets``. ``write`` False: say
+    what would become of it. A file that a link leads to, and that is in no target, is left out."""
     preferences = frozenset(os.path.abspath(path) for path, of_one in paths.items() if of_one)
     for path in paths:
         if targets and not _within(path, targets):

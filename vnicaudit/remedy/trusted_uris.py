@@ -1,10 +1,10 @@
 """Which libvirt URIs are dialled although a file names them.
 
-A URI can have the client start a program (``qemu+ext://…?command=``, ``netcat=``, ``proxy=``), read a
-key or a socket of somebody's choice, switch off the check of host keys, or run QEMU's driver in this
-process (``qemu:///embed?root=``): https://libvirt.org/uri.html, https://libvirt.org/drvqemu.html. What
-a user types is his own business; a plan, or what is kept of a run, may have been written by somebody
-else.
+A URI can have the client start a program (``qemu+ext://…?command=``, ``netcat=``, ``proxy=``), read
+a key or a socket of somebody's choice, switch off the check of host keys, or run QEMU's driver in
+this process (``qemu:///embed?root=``): https://libvirt.org/uri.html and
+https://libvirt.org/drvqemu.html. What a user types is his own business; a plan, or what is kept of
+a run, may have been written by somebody else.
 """
 
 from __future__ import annotations

@@ -19,10 +19,9 @@ it stands in strings alone."""
 def encode(value: object) -> str:
     """JSON on one line.
 
-    Characters that do not print are written ``\\uNNNN``, which any reader turns back, and so is what a build
-    server would take for a command. Half a
-    surrogate pair (a byte of a file name that is not UTF-8) has no such form in JSON: it is
-    replaced by a visible escape.
+    Characters that do not print are written ``\\uNNNN``, which any reader turns back; so is what a
+    build server would take for a command. Half a surrogate pair (a byte of a file name that is
+    not UTF-8) has no such form in JSON: it is replaced by a visible escape.
     """
     try:
         return _escaped(_encoder.encode(value))

@@ -1,9 +1,9 @@
-r"""Text from a target, made safe to show: nothing in it can move a cursor, hide, or command a runner.
+r"""Text from a target, made safe to show: nothing in it can move a cursor, hide, or command.
 
 Names come from files that anybody may have written. A terminal obeys escape sequences, a bidi
 control reorders what follows, a zero-width character makes two names look like one; so each of
-them is shown as Python would write it (``\x1b``, ``\n``, ``\u202e``). Build servers read commands from
-what a job prints, so the marks of those are broken up in the same manner.
+them is shown as Python would write it (``\x1b``, ``\n``, ``\u202e``). Build servers read commands
+from what a job prints, so the marks of those are broken up in the same manner.
 """
 
 from __future__ import annotations

@@ -64,7 +64,8 @@ def take_out(machine: Machine, note: ShadowNote, notes: ShadowNotes) -> None:
 def clean_up(
     state: Path, deadline: float, tell: Tell, trusted: frozenset[str] = frozenset()
 ) -> None:
-    """Take out what ended processes left; ``trusted``: URIs that the user named. What cannot be is told, and stays noted."""
+    """Take out what ended processes left. What cannot be is told, and stays noted. ``trusted``:
+    libvirt URIs that the user named."""
     notes = ShadowNotes(state)
     for note in notes.all():
         try:

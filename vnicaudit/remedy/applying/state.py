@@ -131,9 +131,7 @@ def check_own(folder: Path, *, link: bool = False) -> None:
         status = os.stat(folder) if link else os.lstat(folder)
     except OSError:
         return
-    reason = why_not_own(status)
-    if reason is None and not stat.S_ISDIR(status.st_mode):
-        reason = "is no folder"
+    reason = why_not_own(status) if stat.S_ISDIR(status.st_mode) else "is no folder"
     if reason is not None:
         raise UsageError(
             f"{folder} {reason}: what is remembered there is written back to hosts, so nobody else "
