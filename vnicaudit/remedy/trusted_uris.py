@@ -41,7 +41,7 @@ def unsafe_parts(uri: str) -> tuple[str, ...]:
         return ("its form",)
     transport = match["transport"]
     found = [] if transport is None or transport.lower() in _TRANSPORTS else [f"+{transport}"]
-    if "embed" in unquote(match["path"]).lower() or any(not mark.isprintable() for mark in uri):
+    if unquote(match["path"]).strip("/").lower() == "embed" or any(not mark.isprintable() for mark in uri):
         found.append("its path")
     for pair in re.split("[&;#]", uri[match.end() :].lstrip("?")):  # libvirt splits at both
         name = unquote(pair.partition("=")[0]).strip().lower()
