@@ -41,7 +41,8 @@ def unsafe_parts(uri: str) -> tuple[str, ...]:
         return ("its form",)
     transport = match["transport"]
     found = [] if transport is None or transport.lower() in _TRANSPORTS else [f"+{transport}"]
-    if unquote(match["path"]).strip("/").lower() == "embed" or any(not mark.isprintable() for mark in uri):
+    embedded = unquote(match["path"]).strip("/").lower() == "embed"
+    if embedded or not uri.isprintable():
         found.append("its path")
     for pair in re.split("[&;#]", uri[match.end() :].lstrip("?")):  # libvirt splits at both
         name = unquote(pair.partition("=")[0]).strip().lower()

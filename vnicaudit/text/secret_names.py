@@ -11,10 +11,10 @@ from __future__ import annotations
 import re
 
 _CERTAIN = (
-    r"passw|passphrase|pass_?phrase|secret|token|credential|cookie|private_?key|api_?key"
+    r"passw|pass_?phrase|pass_?code|secret|token|credential|cookie|private_?key|api_?key"
     r"|access_?key|admin_?pass|fixed_?key|hmac_?key|encryption_?key|auth_?blob|authorization"
     r"|chpasswd|user_?data|vendor_?data|network_?data|sysprep|unattend|ignition"
-    r"|(?:^|_)pass$|(?:^|_)pwd?$"
+    r"|key_data$|(?:^|_)pass$|(?:^|_)psk$|pwd?$"
 )
 _CERTAIN_NAME = re.compile(_CERTAIN)
 _LIKELY_NAME = re.compile(rf"{_CERTAIN}|(?:^|_)keys?$|cloud_?(?:init|config)$|hmac")

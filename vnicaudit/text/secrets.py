@@ -35,6 +35,16 @@ _OPTION = re.compile(
     r"(?<!\S)(?P<before>--?(?P<key>[A-Za-z][\w-]*)[ \t]+)"
     r"(?P<value>(?!-)(?:\"[^\"\\]*(?:\\.[^\"\\]*)*\"?|'[^']*'?|\S+))"
 )
+_DANGLING = re.compile(r"(?<![\w-])--?(?P<key>[A-Za-z][\w-]*)[\"']?[ \t]*(?:\\|,|/>)?[ \t]*$")
+"""An option whose value is in the next line: of a shell, of a list, of ``<qemu:arg>``."""
+_FIRST = re.compile(
+    r"(?P<before>[ \t]*(?:-[ \t]+)?(?:<[\w:]+[ \t]+value=)?)"
+    r"(?P<value>\"[^\"]*\"?|'[^']*'?|[^\s,\\\]]+)"
+)
+_LISTED = re.compile(
+    r"(?P<before>[\"']--?(?P<key>[A-Za-z][\w-]*)[\"'][ \t]*,[ \t]*)"
+    r"(?P<value>\"[^\"\\]*(?:\\.[^\"\\]*)*\"?|'[^']*'?)"
+)
 _BEARER = re.compile(r"(?i)\b(bearer|basic)[ \t]+[\w+/=.~-]{8,}")
 _OBJECT_DATA = re.compile(r"(?i)\bsecret|tls-creds")
 _FW_CFG = re.compile(r"(?i)fw_?cfg|opt/")
@@ -55,9 +65,16 @@ def masked_message(text: str) -> str:
 def _masked_lines(lines: list[str]) -> Iterator[str]:
     block: Block | None = None
     named = False  # ``- name: X_PASSWORD``: the value is on a line of its own
+    dangling = False
     for line in lines:
         stop = "\r" if line.endswith("\r") else ""
         body = line.removesuffix("\r")
+        if dangling:
+            body = _FIRST.sub(
+                lambda found: found["before"] + _starred(found["value"]), body, count=1
+            )
+        option = _DANGLING.search(body[-200:])
+        dangling = option is not None and is_secret_name(option["key"])
         if block is not None:
             if block.has(body):
                 yield block.hidden(body, STARS) + stop
@@ -108,7 +125,8 @@ def _masked_address(value: str) -> str:
 
 def _masked_inline(line: str) -> str:
     line = _BEARER.sub(rf"\1 {STARS}", _URL.sub(_masked_url, line))
-    return _OPTION.sub(_masked_option, "".join(_masked_pairs(line)))
+    line = _OPTION.sub(_masked_option, "".join(_masked_pairs(line)))
+    return _LISTED.sub(_masked_option, line)
 
 
 def _masked_pairs(line: str) -> Iterator[str]:

@@ -27,6 +27,9 @@ connection = mysql+pymysql://nova:{SECRET}@10.0.0.1/nova?charset=utf8
 [cache]
 memcache_secret_key = "{SECRET}"
 [barbican]
+passwrod = {SECRET}
+client-key-data = {SECRET}
+bindpw={SECRET}
 token = {SECRET}
 [keystone_authtoken]
 ssl_key_password={SECRET}
@@ -64,6 +67,8 @@ DOMAIN_XML = f"""\
   <qemu:commandline>
     <qemu:arg value='-object'/>
     <qemu:arg value='secret,id=s0,data={SECRET}'/>
+    <qemu:arg value='--password'/>
+    <qemu:arg value='{SECRET}'/>
     <qemu:arg value='-spice'/>
     <qemu:arg value='port=5999,password={SECRET}'/>
     <qemu:env name='VAULT_TOKEN' value='{SECRET}'/>
@@ -84,6 +89,8 @@ QEMU = (
 KUBEVIRT = f"""\
 apiVersion: kubevirt.io/v1
 kind: VirtualMachine
+# args: ["--token", "{SECRET}", "--password",
+#   "{SECRET}"]
 metadata: {{name: mail-03, annotations: {{admin-password: {SECRET}, note: x}}}}
 spec:
   runStrategy: Always
@@ -157,6 +164,8 @@ export OS_AUTH_URL=https://admin:{SECRET}@ctl1:5000/v3
 OS_TOKEN={SECRET} openstack --os-password '{SECRET}' image create \\
   --property hw_vif_model=e1000 debian
 openstack --os-password={SECRET} image list
+openstack --os-password \\
+  {SECRET} image list
 curl -H 'X-Auth-Token: {SECRET}' https://ctl1/
 """
 
