@@ -38,7 +38,7 @@ _OPTION = re.compile(
 _DANGLING = re.compile(r"(?<![\w-])--?(?P<key>[A-Za-z][\w-]*)[\"']?[ \t]*(?:\\|,|/>)?[ \t]*$")
 """An option whose value is in the next line: of a shell, of a list, of ``<qemu:arg>``."""
 _FIRST = re.compile(
-    r"(?P<before>[ \t]*(?:-[ \t]+)?(?:<[\w:]+[ \t]+value=)?)"
+    r"(?P<before>[ \t]*(?:[-#][ \t]+)?(?:<[\w:]+[ \t]+value=)?)"
     r"(?P<value>\"[^\"]*\"?|'[^']*'?|[^\s,\\\]]+)"
 )
 _LISTED = re.compile(
@@ -70,9 +70,7 @@ def _masked_lines(lines: list[str]) -> Iterator[str]:
         stop = "\r" if line.endswith("\r") else ""
         body = line.removesuffix("\r")
         if dangling:
-            body = _FIRST.sub(
-                lambda found: found["before"] + _starred(found["value"]), body, count=1
-            )
+            body = _FIRST.sub(_masked_first, body, count=1)
         option = _DANGLING.search(body[-200:])
         dangling = option is not None and is_secret_name(option["key"])
         if block is not None:
@@ -164,6 +162,10 @@ def _starred(value: str) -> str:
     mark = "" if quote is None else quote[0]
     closed = mark if value.endswith(mark) and len(value) > len(mark) else ""
     return f"{mark}{STARS}{closed}"
+
+
+def _masked_first(found: re.Match[str]) -> str:
+    return found["before"] + _starred(found["value"])
 
 
 def _masked_option(found: re.Match[str]) -> str:
