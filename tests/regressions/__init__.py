@@ -1,1 +1,1 @@
-"""One case for each thing that was wrong once, named after what must not happen again."""
+"""What was wrong once, each named after what must not happen again."""

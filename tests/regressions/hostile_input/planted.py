@@ -16,6 +16,9 @@ libvirt_use_virtio_for_bridges = True
 metadata_proxy_shared_secret = {SECRET}
 [libvirt]
 virt_type = kvm
+rbd_secret_uid = {SECRET}
+live_migration_inbound_adr = tls://u:{SECRET}@h
+rx_queue_sizes = $admin_password:{SECRET}
 rx_queue_size = 2048
 live_migration_inbound_addr = 10.0.0.7
 [neutron]
