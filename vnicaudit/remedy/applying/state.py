@@ -59,7 +59,8 @@ class StateFolder:
 
     def _check_own(self) -> None:
         """Raises UsageError where somebody else decides what is remembered here."""
-        check_own(self.path.parent, link=True)
+        if self.path.parent.is_dir():  # else it is said when it cannot be made
+            check_own(self.path.parent, link=True)
         check_own(self.path, link=True)
         for name in ("runs", "locks", "bench"):
             check_own(self.path / name)
