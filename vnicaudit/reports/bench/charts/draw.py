@@ -76,7 +76,10 @@ def _replace(path: Path, data: bytes) -> None:
         return
     mask = os.umask(0o077)
     os.umask(mask)
-    descriptor, part = tempfile.mkstemp(prefix=".vnicaudit-", dir=path.parent)
+    try:
+        descriptor, part = tempfile.mkstemp(prefix=".vnicaudit-", dir=path.parent)
+    except OSError as error:  # the file it is to be, in place of its part
+        raise OSError(error.errno, error.strerror, str(path)) from None
     try:
         with open(descriptor, "wb") as stream:
             stream.write(data)
