@@ -49,7 +49,15 @@ def commands(text: str) -> list[str]:
     )
 
 
-@pytest.mark.parametrize("uuid", EVIL)
+def test_a_uuid_that_a_shell_would_run_is_in_no_command(tmp_path: Path) -> None:
+    """It looks like a template's placeholder, too: then there is no command at all."""
+    (tmp_path / "a.xml").write_text(_NOVA.format(uuid=EVIL[0]))
+    result = inside("plan", tmp_path / "a.xml", "--include-unsafe")
+    assert result.returncode == 0
+    assert "pwned" not in "".join(commands(result.stdout))
+
+
+@pytest.mark.parametrize("uuid", EVIL[1:])
 def test_a_uuid_that_is_none_is_a_placeholder(uuid: str, tmp_path: Path) -> None:
     (tmp_path / "a.xml").write_text(_NOVA.format(uuid=uuid.replace("\n", "&#10;")))
     result = inside("plan", tmp_path / "a.xml", "--include-unsafe")
