@@ -14,6 +14,7 @@ from vnicaudit.audit.suppressions import Suppressor
 from vnicaudit.audit.work import AuditWork
 from vnicaudit.cli.audit_orders import rules_of
 from vnicaudit.cli.options import output_options, reading_options
+from vnicaudit.cli.outputs import Output
 from vnicaudit.cli.plan_options import asked_for
 from vnicaudit.cli.progress import Progress
 from vnicaudit.cli.reading import Reading, reading, screen
@@ -173,6 +174,8 @@ def _write(plan: Plan, given: dict[str, Any]) -> None:
     from vnicaudit.reports.paint import Paint
     from vnicaudit.reports.plan.json import to_json
     from vnicaudit.reports.plan.text import render
+    from vnicaudit.reports.safe import safe
+    from vnicaudit.text.shell import path_word
 
     if given["output"] == "-":
         emit(to_json(plan).decode())
@@ -185,7 +188,9 @@ def _write(plan: Plan, given: dict[str, Any]) -> None:
     flush()
     if given["output"] and not given["quiet"]:
         click.echo(
-            f"Written to {given['output']}; next: vnicaudit apply {given['output']}", err=True
+            f"Written to {safe(given['output'])}; next: vnicaudit apply "
+            f"{safe(path_word(given['output']))}",
+            err=True,
         )
 
 
@@ -199,14 +204,15 @@ def _write_projects(plan: Plan, given: dict[str, Any]) -> None:
 
 
 def _write_file(path: str, text: bytes) -> None:
-    """In the place of an earlier plan, or of nothing: never of a definition."""
+    """In the place of an earlier plan, or of nothing: never of a definition. It decides what is
+    changed on hosts: nobody else may write to it; a link there is replaced and not followed."""
     try:
         if os.path.isfile(path) and not _is_plan(path):
             raise UsageError(f"{path}: it is there, and no plan: give another name")
-        with open(path, "wb") as stream:
-            stream.write(text)
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}") from None
+    with Output(path, private=True) as output:
+        output.write(text.decode())
 
 
 def _is_plan(path: str) -> bool:
