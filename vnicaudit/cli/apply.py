@@ -70,6 +70,7 @@ def command(plan: str, **given: Any) -> int:
 
     from vnicaudit.remedy.applying.engine import apply, look
     from vnicaudit.remedy.history import damaged
+    from vnicaudit.remedy.trusted_uris import check_uri
     from vnicaudit.reports.plan.json import from_json
 
     data = _content(plan)
@@ -82,6 +83,9 @@ def command(plan: str, **given: Any) -> int:
     order = order_of(given, mode)
     clouds = [step for step in steps if step.cloud is not None]
     check_reach(order.reach, _servers(clouds))
+    for step in steps:  # measuring connects to them as well
+        if step.cloud is None and step.file is None:
+            check_uri(step.target, order.reach.trusted)
     if clouds and given["bench"] is not None:
         raise UsageError("--bench measures domains of libvirt; this plan has steps of a cloud")
     trial, address = trial_order(given, mode), shadow_address(given)

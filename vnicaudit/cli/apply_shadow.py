@@ -58,7 +58,8 @@ def take_shadows_out(given: dict[str, Any]) -> None:
         return
     from vnicaudit.bench.trials.shadow_plug import clean_up
 
-    clean_up(state, given["deadline"], telling(quiet=given["quiet"]))
+    trusted = frozenset(given["trusted_uris"])
+    clean_up(state, given["deadline"], telling(quiet=given["quiet"]), trusted)
 
 
 class Shadowing:
@@ -116,9 +117,11 @@ class Shadowing:
         from vnicaudit.bench.trials.flips import Guest
         from vnicaudit.bench.trials.shadow import Shadow
         from vnicaudit.remedy.hypervisor import connect
+        from vnicaudit.remedy.trusted_uris import check_uri
 
         if stopped := self._order.schedule.stop((), datetime.now()):
             raise RefusedError(f"{unit.name}: {stopped}")
+        check_uri(unit.target, self._order.reach.trusted)
         host = connect(unit.target, deadline=self._order.deadline)
         with closing(host), self._order.state.held(host.key, host.name):
             prepared = self._prepared(unit, host)

@@ -15,7 +15,7 @@ from vnicaudit import __version__
 from vnicaudit.cli.lazy import LazyGroup
 from vnicaudit.cli.stdout import discard, flush
 from vnicaudit.cli.telling import tell
-from vnicaudit.errors import ReaderGoneError, VnicauditError
+from vnicaudit.errors import ReaderGoneError, UsageError, VnicauditError
 
 _EPILOG = """\b
 Examples:
@@ -77,7 +77,7 @@ def run(arguments: list[str] | None = None) -> int:
     except click.exceptions.Exit as exit_:
         return exit_.exit_code
     except click.ClickException as error:
-        _show(error)
+        _complain_of_usage(error)
         return 2
     except (click.Abort, KeyboardInterrupt):
         tell("Interrupted.")
@@ -91,7 +91,7 @@ def run(arguments: list[str] | None = None) -> int:
         return error.exit_code
     except Exception as error:
         if os.environ.get("VNICAUDIT_DEBUG"):
-            raise
+            _trace(error)
         _complain(f"internal error: {type(error).__name__}: {error}")
         tell("Set VNICAUDIT_DEBUG=1 for a traceback, and please report it.")
         return 3
@@ -124,10 +124,24 @@ def _occupy_closed_streams() -> None:
 
 
 def _run(arguments: list[str] | None) -> int:
+    _check_files_like_options(sys.argv[1:] if arguments is None else arguments)
     result: Any = cli.main(arguments, prog_name="vnicaudit", standalone_mode=False)
     if sys.stdout is not None:
         flush()
     return result if isinstance(result, int) else 0
+
+
+def _check_files_like_options(arguments: list[str]) -> None:
+    """Raises UsageError for an option that is the name of a file as well: ``*`` of a shell, or a
+    hook, may have put it there, and somebody else may have named the file."""
+    if "--" in arguments:
+        return
+    for word in arguments:
+        if word.startswith("-") and len(word) > 1 and os.path.lexists(word):
+            raise UsageError(
+                f"{word}: an option, or the file of that name here? Put -- before the names of "
+                f"files, or write ./{word}"
+            )
 
 
 def _terminated(number: int, frame: object) -> None:
@@ -137,14 +151,28 @@ def _terminated(number: int, frame: object) -> None:
     raise SystemExit(128 + number)
 
 
-def _show(error: click.ClickException) -> None:
-    """What is wrong with the command line, as click words it."""
-    text = io.StringIO()
-    error.show(file=text)
-    tell(text.getvalue().rstrip("\n"))
+def _complain(text: str) -> None:
+    from vnicaudit.reports.safe import message
+
+    tell(f"Error: {message(text)}")
 
 
-def _complain(message: str) -> None:
-    from vnicaudit.reports.safe import safe
+def _complain_of_usage(error: click.ClickException) -> None:
+    """As click shows it; what was typed may be the name of somebody's file, or have a password."""
+    from vnicaudit.reports.safe import message
 
-    tell(f"Error: {safe(message)}")
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    if context is not None:
+        tell(context.get_usage())
+        tell(f"Try '{context.command_path} {context.help_option_names[0]}' for help.\n")
+    tell(f"Error: {message(error.format_message())}")
+
+
+def _trace(error: Exception) -> None:
+    """The traceback. Its messages may quote a file."""
+    import traceback
+
+    from vnicaudit.reports.safe import message
+
+    for line in "".join(traceback.format_exception(error)).rstrip("\n").split("\n"):
+        tell(message(line))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +14,7 @@ from vnicaudit.audit.suppressions import Suppressor
 from vnicaudit.audit.work import AuditWork
 from vnicaudit.cli.audit_orders import rules_of
 from vnicaudit.cli.options import output_options, reading_options
+from vnicaudit.cli.outputs import Output
 from vnicaudit.cli.plan_options import asked_for
 from vnicaudit.cli.progress import Progress
 from vnicaudit.cli.reading import Reading, reading, screen
@@ -192,11 +192,12 @@ def _write(plan: Plan, given: dict[str, Any]) -> None:
 def _next(plan: Plan, path: str) -> str:
     """Where the plan is, and what to do with it."""
     from vnicaudit.reports.safe import safe
+    from vnicaudit.text.shell import path_word
 
     if not plan.steps:
-        return safe(f"Written to {path}: nothing in it to apply")
+        return f"Written to {safe(path)}: nothing in it to apply"
     unread = " (not all targets could be read)" if plan.errors else ""
-    return safe(f"Written to {path}{unread}; next: vnicaudit apply {shlex.quote(path)}")
+    return f"Written to {safe(path)}{unread}; next: vnicaudit apply {safe(path_word(path))}"
 
 
 def _write_projects(plan: Plan, given: dict[str, Any]) -> None:
@@ -209,14 +210,15 @@ def _write_projects(plan: Plan, given: dict[str, Any]) -> None:
 
 
 def _write_file(path: str, text: bytes) -> None:
-    """In the place of an earlier plan, or of nothing: never of a definition."""
+    """In the place of an earlier plan, or of nothing: never of a definition. It decides what is
+    changed on hosts: nobody else may write to it; a link there is replaced and not followed."""
     try:
         if os.path.isfile(path) and not _is_plan(path):
             raise UsageError(f"{path}: it is there, and no plan: give another name")
-        with open(path, "wb") as stream:
-            stream.write(text)
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}") from None
+    with Output(path, private=True) as output:
+        output.write(text.decode())
 
 
 def _is_plan(path: str) -> bool:

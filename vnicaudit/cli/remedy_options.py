@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from msgspec.structs import replace
 
 from vnicaudit.cli.nova_manage import reach_of
 from vnicaudit.cli.options import F, Number, together
@@ -51,6 +52,16 @@ deadline_option = click.option(
     show_default=True,
     metavar="SECONDS",
     help="How long libvirt, or a cloud, may take for one answer.",
+)
+
+
+trust_option = click.option(
+    "--trust-uri",
+    "trusted_uris",
+    multiple=True,
+    metavar="URI",
+    help="Connect to this libvirt URI of the plan or run although it names more than a host "
+    "(the ext transport, command=, socket=, keyfile= and the like).  [repeatable]",
 )
 
 
@@ -122,6 +133,7 @@ doing_options = together(
         "with servers in any case.)",
     ),
     deadline_option,
+    trust_option,
 )
 """Options of the commands that change something."""
 
@@ -152,6 +164,6 @@ def order_of(given: dict[str, Any], mode: Mode) -> Order:
         schedule=Schedule(given["canary"], given["batch"], given["max_failures"], given["window"]),
         deadline=given["deadline"],
         state=StateFolder(state_folder(given)),
-        reach=reach_of(given),
+        reach=replace(reach_of(given), trusted=frozenset(given["trusted_uris"])),
         tell_left=telling(quiet=False),
     )

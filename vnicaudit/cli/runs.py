@@ -10,7 +10,7 @@ from vnicaudit.cli.doing import tell_damage
 from vnicaudit.cli.nova_manage import cloud_options
 from vnicaudit.cli.options import format_option, output_options
 from vnicaudit.cli.reading import screen
-from vnicaudit.cli.remedy_options import deadline_option, state_folder, state_option
+from vnicaudit.cli.remedy_options import deadline_option, state_folder, state_option, trust_option
 from vnicaudit.cli.stdout import emit
 from vnicaudit.errors import UsageError, VnicauditError
 
@@ -59,6 +59,7 @@ def run_ids(context: click.Context, parameter: click.Parameter, incomplete: str)
 @format_option
 @state_option
 @deadline_option
+@trust_option
 @cloud_options
 @output_options
 def command(run: str | None, **given: Any) -> int:

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from vnicaudit.cli.apply_shadow import take_shadows_out
 from vnicaudit.cli.doing import print_result
 from vnicaudit.cli.hangup import hang_up_noted
@@ -87,6 +89,6 @@ def _order(given: dict[str, Any]) -> Order:
         schedule=Schedule(),
         deadline=given["deadline"],
         state=StateFolder(state_folder(given)),
-        reach=reach_of(given),
+        reach=replace(reach_of(given), trusted=frozenset(given["trusted_uris"])),
         tell_left=telling(quiet=False),
     )

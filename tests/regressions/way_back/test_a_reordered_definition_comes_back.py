@@ -11,9 +11,14 @@ import pytest
 
 from tests.remedy.applying.conftest import MakeWorld
 from tests.remedy.applying.fakes import Killed, Machine, World
+from tests.remedy.planning.planned import OFF, URI, step
 from vnicaudit.model.plan import Mode
 from vnicaudit.platforms.domain_xml.likeness import rearranged, same, unlike
+from vnicaudit.platforms.libvirt.domains import Definition, Fetched, Surroundings, definition_from
+from vnicaudit.platforms.libvirt.uri import parse
 from vnicaudit.remedy.applying.back import Chosen
+from vnicaudit.remedy.planning.options import PlanOptions
+from vnicaudit.remedy.planning.source import Source
 
 _CONTROLLER = re.compile(rb"    <controller .*?/>\n")
 _SORTED = "libvirt lists the controllers in another order"
@@ -186,3 +191,33 @@ def test_every_other_difference_is_one(
     after = _sorting(before).replace(old, new)
     assert not same(before, after)
     assert unlike(before, after) == words
+
+
+def _planned(text: bytes, again: bytes) -> tuple[str, ...]:
+    """The notes of the step on that definition, of which libvirt says what comes of it."""
+    fetched = Fetched(text.decode(), OFF, again=again.decode())
+    found = definition_from(fetched, Surroundings(parse(URI), {}, {}))
+    assert isinstance(found, Definition)
+    source = Source(URI, found.running, found.domain, found.text, way_back=found.way_back)
+    return step(source, PlanOptions(unsafe=True)).notes
+
+
+def test_a_plan_says_what_the_way_back_will_be(make_world: MakeWorld) -> None:
+    before = _shuffled(make_world).before[0]
+    (note,) = _planned(before, _sorting(before))
+    assert note == (
+        "libvirt lists the controllers in another order as soon as this definition is defined "
+        "again: a rollback brings every device back as it was, at its address, in that order"
+    )
+    assert _planned(before, before) == ()
+
+
+def test_a_plan_says_where_there_is_no_exact_way_back(make_world: MakeWorld) -> None:
+    """But for the CPU, which libvirt puts in the host's terms when it is asked this way."""
+    before = _shuffled(make_world).before[0].replace(b"<devices>", b"<cpu mode='x'/><devices>")
+    assert _planned(before, before.replace(b"mode='x'", b"mode='y'")) == ()
+    (note,) = _planned(before, before.replace(b"262144", b"262145"))
+    assert note == (
+        "libvirt makes something else of this very definition when it is defined again, so that "
+        "there is no exact way back: <memory> is not as it was; <memory> has come up"
+    )

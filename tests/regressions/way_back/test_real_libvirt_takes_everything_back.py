@@ -5,11 +5,13 @@ from __future__ import annotations
 
 import random
 import re
+from pathlib import Path
 
 import pytest
 
 from tests.cli.command import vnicaudit
 from tests.rig.domain_xml import Definition, Nic, Pieces
+from tests.rig.errors import RigError
 from tests.rig.guests import Guest, GuestFactory
 from tests.rig.hypervisor import Hypervisor
 from tests.rig.process import require, run, wait_for
@@ -123,3 +125,59 @@ def test_what_virtio_takes_is_what_this_qemu_says() -> None:
     only = set(re.findall(r"^  ([\w-]+)=", old, re.MULTILINE)) - here
     assert {"mitigation", "autonegotiation"} <= only
     assert not only & OF_VIRTIO
+
+
+def test_a_domain_that_is_undefined_stops_nobody_else(
+    x86_guest: GuestFactory, remedy: Remedy, tmp_path: Path
+) -> None:
+    """Before apply the first of three, before rollback another one."""
+    with (
+        x86_guest(Nic("e1000"), boot=False) as one,
+        x86_guest(Nic("rtl8139"), boot=False) as two,
+        x86_guest(Nic("e1000"), boot=False) as three,
+    ):
+        guests = (one, two, three)
+        plan = tmp_path / "all.json"
+        which = [word for guest in guests for word in ("--domain", guest.name)]
+        planned = vnicaudit("plan", SYSTEM, *which, "-o", plan, timeout=300)
+        assert planned.returncode == 0, planned.stderr
+        before = {guest.name: definition(guest) for guest in guests}
+
+        one.domain.undefine()
+        remedy.apply(plan, code=5)
+        run = remedy.runs()[0]
+        assert {unit["name"]: unit["outcome"] for unit in run["steps"]} == {
+            one.name: "gone", two.name: "applied", three.name: "applied",
+        }  # fmt: skip
+
+        three.domain.undefine()
+        remedy.rollback(run["id"], code=5)
+        assert {unit["name"]: unit["outcome"] for unit in remedy.runs()[0]["steps"]} == {
+            two.name: "applied", three.name: "gone",
+        }  # fmt: skip
+        assert definition(two) == before[two.name]
+        for guest in (one, three):
+            guest.domain = guest.domain.connect().defineXML(before[guest.name])
+
+
+def test_a_property_of_the_old_device_is_left_out_for_a_reason(
+    x86_guest: GuestFactory, remedy: Remedy
+) -> None:
+    """QEMU starts with it on e1000, and does not on virtio."""
+    override = (
+        "<qemu:override xmlns:qemu='http://libvirt.org/schemas/domain/qemu/1.0'><qemu:device "
+        "alias='net0'><qemu:frontend><qemu:property name='mitigation' type='bool' value='false'/>"
+        "</qemu:frontend></qemu:device></qemu:override>"
+    )
+    pieces = Pieces(domain=override)
+    with x86_guest(Nic("e1000", mac=MAC), boot=False, pieces=pieces) as guest:
+        guest.start()
+        guest.domain.destroy()
+        plan = vnicaudit("plan", SYSTEM, "--domain", guest.name, timeout=300).stdout
+        assert "1 NIC: mitigation set behind libvirt's settings" in " ".join(plan.split())
+        remedy.apply(remedy.plan(guest))
+        assert "<model type='e1000'/>" in definition(guest)
+        virtio = definition(guest).replace("type='e1000'", "type='virtio'")
+        guest.domain.connect().defineXML(virtio)
+        with pytest.raises(RigError, match="mitigation"):
+            guest.start()

@@ -69,7 +69,7 @@ def on_way_back(text: bytes, again: bytes) -> str:
     if words := rearranged(text, again):
         words = (
             f"libvirt {words} as soon as this definition is defined again: a rollback brings every "
-            "device back as it was, at its address, and this is why it is not the same text"
+            "device back as it was, at its address, in that order"
         )
     otherwise = [one for one in unlike(text, again) if not one.startswith("<cpu>")]
     if otherwise:

@@ -67,7 +67,10 @@ def made_otherwise(means: Means) -> str:
     its controllers; empty where it made nothing otherwise."""
     if not means.task.exact or means.notes.latest("defined") is None:
         return ""
-    words = likeness().rearranged(means.kept("goal"), means.kept("settled"))
+    try:
+        words = likeness().rearranged(means.kept("goal"), means.kept("settled"))
+    except KeptError:
+        return ""  # what was done is done, and was looked at
     return f"libvirt {words}: every device is as it was, at its address" if words else ""
 
 

@@ -14,6 +14,7 @@ from vnicaudit.remedy.applying.state import StateFolder
 from vnicaudit.remedy.cloud import Cloud, Reach
 from vnicaudit.remedy.cloud import connect as connect_cloud
 from vnicaudit.remedy.hypervisor import Hypervisor, connect
+from vnicaudit.remedy.trusted_uris import check_uri
 
 _FILES = "files"
 
@@ -40,11 +41,16 @@ class Hosts:
         self._held: set[str] = set()
         self._hold_them = hold
         self._manage = Manage(reach.manage)
+        self._trusted = reach.trusted
         self._nodes = Nodes(reach.libvirt, deadline, stack)
 
     def open(self, units: Iterable[UnitSheet]) -> None:
         """Connect to the hosts and clouds of these units, and keep other runs away from them, or
         from files. Raises TargetError and RefusedError."""
+        units = tuple(units)
+        for unit in units:  # all of them, before one is dialled
+            if unit.file is None and unit.object is None:
+                check_uri(unit.target, self._trusted)
         for unit in units:
             if unit.file is not None:
                 self._hold(_FILES, "files of this machine")

@@ -17,6 +17,7 @@ from vnicaudit.remedy.applying.hosts import Hosts
 from vnicaudit.remedy.applying.prepare import Prepared
 from vnicaudit.remedy.applying.runner import Runner, Tell
 from vnicaudit.remedy.applying.sheet import UnitSheet
+from vnicaudit.remedy.applying.state import HeldError
 from vnicaudit.remedy.history import LOST, Past, again, record, unfinished
 
 
@@ -54,9 +55,9 @@ def _recovered(found: Past, units: list[UnitSheet], order: Order, tell: Tell) ->
         hosts = Hosts(order.state, order.deadline, stack, order.reach)
         try:
             hosts.open(units)
-        except RefusedError as error:
+        except HeldError as error:
             return Recovered(run, at_work=str(error))
-        except TargetError as error:
+        except (TargetError, RefusedError) as error:
             return Recovered(run, error=error)
         found = again(found)  # nobody is at work on it now
         keys = [unit.key for unit in units if found.is_open(unit.key)]

@@ -171,22 +171,25 @@ class Runner:
     def _one(self, unit: UnitSheet, *, undo: str = "") -> Result:
         """Do one unit, from where it is. Raises SilentError where the host stopped answering."""
         notes = Notes(self._journal, unit.key, self._found.of(unit.key))
-        try:
-            with self._apart.held(unit.apart):
-                result = self._carried_out(unit, notes, undo)
-        except SilentError:
-            raise
-        except GoneError as error:
-            result = _noted(notes, self._gone(unit, notes, error))
-        except RefusedError as error:
-            result = _noted(notes, Result("refused", str(error)))
-        except ActionError as error:
-            result = _noted(notes, Result("failed", str(error)))
-        if result.outcome == "failed":
-            self._apart.failed(unit.name, unit.apart)
+        with self._apart.held(unit.apart):
+            result = self._ended(unit, notes, undo)
+            if result.outcome == "failed":  # to be known before the next one of its group begins
+                self._apart.failed(unit.name, unit.apart)
         message = f": {result.message}" if result.message else ""
         self._tell(unit.name, f"{result.outcome}{message}")
         return result
+
+    def _ended(self, unit: UnitSheet, notes: Notes, undo: str) -> Result:
+        try:
+            return self._carried_out(unit, notes, undo)
+        except SilentError:
+            raise
+        except GoneError as error:
+            return _noted(notes, self._gone(unit, notes, error))
+        except RefusedError as error:
+            return _noted(notes, Result("refused", str(error)))
+        except ActionError as error:
+            return _noted(notes, Result("failed", str(error)))
 
     def _gone(self, unit: UnitSheet, notes: Notes, error: GoneError) -> Result:
         if unit.kind != "domain":

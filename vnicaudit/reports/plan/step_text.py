@@ -11,6 +11,7 @@ from vnicaudit.reports.safe import safe
 from vnicaudit.reports.wording import nic_label
 from vnicaudit.reports.wrap import Piece, fold, wrap
 from vnicaudit.reports.writer import Options
+from vnicaudit.text.secrets import STARS
 
 _HEAD = "    "
 _BODY = "      "
@@ -134,6 +135,8 @@ class StepText:
             inside = inside or line.startswith("@@")
             style = _DIFF_STYLES.get(line[:1], "") if inside else "name"
             yield f"{_BODY}{self._paint(style, _tabbed(line))}\n"
+        if STARS in diff:
+            yield f"{_BODY}(secrets are shown as {STARS}: apply makes the change, patch cannot)\n"
 
     def _snippets(self, snippets: tuple[Snippet, ...]) -> Iterator[str]:
         if snippets and not self._verbose:
