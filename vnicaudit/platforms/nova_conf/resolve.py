@@ -99,7 +99,7 @@ def _may_be_filled_in(match: re.Match[str]) -> bool:
     """Whether a reference to nothing may be a placeholder that is filled in before Nova reads the
     file (envsubst, Terraform): ``$RINGS``, ``${rings}``. Nova's own names are in lower case."""
     name = (match["named"] or match["braced"] or "").removeprefix("DEFAULT.")
-    return name != name.lower() or match["braced"] == name and "." not in name
+    return name != name.lower() or (match["braced"] == name and "." not in name)
 
 
 class _Broken(msgspec.Struct, frozen=True):
