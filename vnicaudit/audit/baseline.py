@@ -14,6 +14,7 @@ import msgspec
 
 from vnicaudit.audit import stale
 from vnicaudit.errors import UsageError
+from vnicaudit.model.decoding import json_as
 from vnicaudit.model.finding import SEVERITIES, Finding, Severity
 from vnicaudit.model.report import REPORT_SCHEMA
 
@@ -71,12 +72,12 @@ def load_baseline(path: str) -> Baseline:
     """
     data = _read(path)
     try:
-        schema = msgspec.json.decode(data, type=_Head).schema
+        schema = json_as(data, _Head).schema
         if schema == BASELINE_SCHEMA:
-            entries = msgspec.json.decode(data, type=BaselineFile).fingerprints
+            entries = json_as(data, BaselineFile).fingerprints
             return {mark: entry.severity for mark, entry in entries.items()}
         if schema == REPORT_SCHEMA:
-            findings = msgspec.json.decode(data, type=_ReportFile).findings
+            findings = json_as(data, _ReportFile).findings
             return {known.fingerprint: known.severity for known in findings if belongs(known.rule)}
     except msgspec.ValidationError as error:
         raise UsageError(f"{path}: not a baseline: {error}") from None

@@ -9,9 +9,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Mapping
 
-import msgspec
-
 from vnicaudit.errors import TargetError
+from vnicaudit.model.decoding import json_decoder
 from vnicaudit.model.location import Location
 from vnicaudit.model.openstack import Image, Property
 from vnicaudit.model.report import ReadError
@@ -104,7 +103,7 @@ def image_of(raw: Mapping[str, object], target: str, model: Model) -> Image | No
 
 def _pages(calls: Calls, query: tuple[tuple[str, str], ...]) -> Iterator[Page[dict[str, object]]]:
     """With those of the community, where Glance knows of such."""
-    decoder = msgspec.json.Decoder(dict[str, object])
+    decoder = json_decoder(dict[str, object])
     listing = Listing("image", "/images", "images", _PAGE, (*query, *_ALL))
     known = False
     try:

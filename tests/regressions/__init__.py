@@ -1,0 +1,1 @@
+"""What was seen to go wrong once, each under what must not happen again."""
