@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-pytest.importorskip("libvirt")
+libvirt = pytest.importorskip("libvirt")
 
 from vnicaudit.platforms.libvirt import connection
 
@@ -21,7 +21,7 @@ def test_six_threads_start_one_loop(monkeypatch: pytest.MonkeyPatch) -> None:
         registered.append(threading.current_thread().name)
         time.sleep(0.05)  # the others are here by then, or wait outside
 
-    monkeypatch.setattr(connection.libvirt, "virEventRegisterDefaultImpl", register)
+    monkeypatch.setattr(libvirt, "virEventRegisterDefaultImpl", register)
     monkeypatch.setattr(connection, "_run_events", lambda: loops.append(1))
     connection._start_event_loop.cache_clear()
 
