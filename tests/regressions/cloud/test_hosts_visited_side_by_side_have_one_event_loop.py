@@ -11,7 +11,7 @@ import pytest
 
 libvirt = pytest.importorskip("libvirt")
 
-from vnicaudit.platforms.libvirt import connection
+from vnicaudit.platforms.libvirt import connection  # noqa: E402 - where libvirt is
 
 
 def test_six_threads_start_one_loop(monkeypatch: pytest.MonkeyPatch) -> None:
