@@ -8,7 +8,9 @@ runs none of them, each with its port, then measures in turn, in one process ins
 * lists: ``servers/detail``, ``ports``, ``images`` and ``flavors/detail``, one after the other, as
   many at once as the service gives, decoded as JSON; nothing else. Logged in before;
 * read: vnicaudit's whole reading (login, what else there is to read, joined records);
-* audit: that, and every rule judged on every NIC, image and flavor.
+* audit: that, and every rule judged on every NIC, server, image and flavor. Nova is made to say
+  that the host of the servers has QEMU, so that none of them is passed over; where one is, or
+  nothing is found, nothing is measured.
 
 Then once each in a process of its own: requests that were sent, and the most memory in use.
 
@@ -28,9 +30,11 @@ from pathlib import Path
 from typing import Any
 
 from vnicaudit.audit.catalogue import rule_ids
+from vnicaudit.audit.descriptions import DescriptionJudge
 from vnicaudit.audit.engine import Engine
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.host import HostConfig
+from vnicaudit.model.report import ReadError
 from vnicaudit.platforms.openstack.connect import Cloud, connect
 from vnicaudit.platforms.openstack.read import read
 
@@ -73,12 +77,19 @@ def read_all(cloud: Cloud) -> int:
 
 
 def audit_all(cloud: Cloud) -> int:
-    """Everything vnicaudit reads, and every rule on the servers."""
-    engine, host, done = Engine(rule_ids()), HostConfig(), 0
+    """Everything vnicaudit reads, and every rule on all of it."""
+    engine, host, done, found = Engine(rule_ids()), HostConfig(), 0, 0
+    descriptions = DescriptionJudge(rule_ids())
     for item in read(cloud.name, deadline=_DEADLINE).items:
         if isinstance(item, Domain):
-            engine.audit_domain(item, host, cloud.target)
+            if item.unjudged:
+                raise SystemExit(f"{item.name} is not judged: it needs {item.unjudged}")
+            found += len(engine.audit_domain(item, host, cloud.target).findings)
             done += 1
+        elif not isinstance(item, ReadError):
+            descriptions.audit(item, cloud.target)
+    if found < done:
+        raise SystemExit(f"{found} findings on {done} servers: the rules were not at work")
     return done
 
 
@@ -137,7 +148,7 @@ def inside(servers: int, arguments: list[str]) -> int:
     from tests.openstack.running import running_cloud
     from tests.openstack.scale import many_servers
 
-    with running_cloud() as cloud, many_servers(cloud, servers):
+    with running_cloud() as cloud, many_servers(cloud, servers, hypervisor="QEMU"):
         me = [sys.executable, "-m", "benchmarks.openstack", "--cloud", _INSIDE, *arguments]
         command = cloud.machine.namespaces.command(*me)
         return subprocess.run(command, env=cloud.environment(), check=False).returncode
