@@ -1,1 +1,1 @@
-"""What was seen to go wrong once, each under what must not happen again."""
+"""What was wrong once, each named after what must not happen again."""
