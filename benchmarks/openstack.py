@@ -12,7 +12,8 @@ runs none of them, each with its port, then measures in turn, in one process ins
   that the host of the servers has QEMU, so that none of them is passed over; where one is, or
   nothing is found, nothing is measured.
 
-Then once each in a process of its own: requests that were sent, and the most memory in use.
+Then once each in a process of its own: requests that were sent, CPU time, and the most memory in
+use.
 
 With ``--cloud`` it measures a cloud of clouds.yaml as it is, from here.
 """
@@ -123,10 +124,13 @@ def show(taken: dict[str, list[float]]) -> float:
 
 
 def alone(cloud: Cloud, job: str) -> None:
-    """One job in this process: what it sent, and the most memory it had."""
-    before = _most_memory()
+    """One job in this process: its CPU time, which other work on the machine hardly changes, and
+    the most memory it had."""
+    before, began = _most_memory(), time.process_time()
     JOBS[job](cloud)
-    print(f"  {job:6} {_most_memory():.0f} MiB at most, {before:.0f} MiB before it began")
+    spent = time.process_time() - began
+    most = f"{_most_memory():.0f} MiB at most, {before:.0f} MiB before it began"
+    print(f"  {job:6} {spent:.2f} s CPU, {most}")
 
 
 def _most_memory() -> float:
