@@ -8,10 +8,15 @@ They are apart because rules judge only what is set: two NICs set alike get one 
 
 from __future__ import annotations
 
+import re
+
 import msgspec
 
 from vnicaudit.model.effective import Effective
 from vnicaudit.model.location import Location
+from vnicaudit.model.refusals import Refusal
+
+_GROUP = re.compile(r"[0-9a-f]?[13579bdf]:[0-9a-f]", re.IGNORECASE)
 
 DESCRIPTORS = "open descriptors"
 LOG = "log"
@@ -19,6 +24,12 @@ LOG = "log"
 
 MAYBE = "?"
 """In :attr:`NicConfig.overridden`: the alias that the NIC will have cannot be told."""
+
+
+def is_multicast(mac: str | None) -> bool:
+    """Whether an address is of a group of stations: the lowest bit of its first byte is set. False
+    for what is no address."""
+    return mac is not None and _GROUP.match(mac) is not None
 
 
 class NicConfig(msgspec.Struct, frozen=True, cache_hash=True):
@@ -77,6 +88,10 @@ class NicConfig(msgspec.Struct, frozen=True, cache_hash=True):
     reconnect: str | None = None
     """``<source><reconnect enabled=…>`` of a vhost-user NIC."""
     invalid: tuple[tuple[str, str], ...] = ()
+    refused: tuple[Refusal, ...] = ()
+    """What libvirt refuses the definition for, whatever the domain and its host are."""
+    multicast: bool = False
+    """Its MAC address is one of a group; not of ``<interface>``, where libvirt refuses it."""
     overridden: tuple[tuple[str, str], ...] = ()
     """``(property, text)`` of ``<qemu:override>``, in QEMU's words, that decide effective facts:
     ``""`` where the property is removed, :data:`MAYBE` where it may be another NIC's."""
@@ -128,6 +143,14 @@ class RunningNic(msgspec.Struct, frozen=True):
     None: it was not read."""
 
 
+class PathMtu(msgspec.Struct, frozen=True):
+    """The MTU of what a NIC's frames pass on its host, each None where it is not known: its
+    ``tap``, and the narrowest ``uplink`` of the bridge that this is a port of."""
+
+    tap: int | None = None
+    uplink: int | None = None
+
+
 class Nic(msgspec.Struct, frozen=True):
     """One virtual NIC of a domain: identity, place, declaration, and what runs."""
 
@@ -151,6 +174,8 @@ class Nic(msgspec.Struct, frozen=True):
     running: RunningNic | None = None
     effective: Effective | None = None
     """Filled in by :mod:`vnicaudit.audit.effective`; None before."""
+    path: PathMtu | None = None
+    """Looked at where an MTU is set for it and it runs on this machine."""
     address: str | None = None
     """Where it sits, as the definition has it: ``0000:00:03.0`` on PCI (domain, bus, slot,
     function), ``fe.0.0001`` on ccw (cssid, ssid, devno). None elsewhere, and where it is not, or

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from vnicaudit.model.domain import DomainConfig
 from vnicaudit.model.effective import NONE, UNKNOWN, Effective, Resolved
 from vnicaudit.model.nic import NicConfig
@@ -38,6 +40,26 @@ def _assigned_model(nic: NicConfig) -> Resolved[str]:
         return Resolved(None, None, reason, UNKNOWN)
     reason = "passed through: the guest drives the host's device itself"
     return Resolved(nic.model, None, reason, NONE)
+
+
+_DECIDES_MODEL = frozenset({"model", "type", "*"})
+_DECIDES_VHOST = frozenset({"driver_name", "backend_type", "backend_vhost", "source_mode"})
+
+
+def unfilled(found: Effective, nic: NicConfig) -> Effective:
+    """What is known of a NIC of which a template decides something."""
+    unseen = frozenset(nic.unseen)
+    none: Resolved[Any] = Resolved(None, None, "a template decides it", UNKNOWN)
+    if unseen & _DECIDES_MODEL:
+        return Effective(none, none, none, none, none)
+    return Effective(
+        model=found.model,
+        vhost=none if unseen & _DECIDES_VHOST else found.vhost,
+        queues=none if "queues" in unseen else found.queues,
+        rx_queue_size=none if "rx_queue_size" in unseen else found.rx_queue_size,
+        tx_queue_size=none if "tx_queue_size" in unseen else found.tx_queue_size,
+        starts=found.starts,
+    )
 
 
 def foreign(nic: NicConfig, domain: DomainConfig) -> Effective:

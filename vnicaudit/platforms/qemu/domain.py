@@ -8,7 +8,7 @@ from vnicaudit.model.domain import Domain, DomainConfig
 from vnicaudit.model.hypervisors import KVM_OR_QEMU
 from vnicaudit.model.location import Location
 from vnicaudit.model.models import VIRTIO
-from vnicaudit.model.nic import Nic, NicConfig, RunningNic
+from vnicaudit.model.nic import Nic, NicConfig, RunningNic, is_multicast
 from vnicaudit.model.running import RunningQemu
 from vnicaudit.platforms.domain_xml.readiness import readiness_of
 from vnicaudit.platforms.qemu.virtio import VIRTIO_RING
@@ -95,6 +95,7 @@ def config_of(running: RunningNic, *, origin: str) -> NicConfig:
         source_mode=running.source_mode,
         ovs_socket=running.ovs_socket,
         reconnect=running.reconnect,
+        multicast=is_multicast(running.mac),
         packed="on" if running.packed else None,
         mtu=running.mtu,
         address_type=_ADDRESSES.get(running.driver, "pci" if virtio else None),
