@@ -48,7 +48,12 @@ def read_processes(name: str) -> Iterator[Domain | ReadError]:
     one = wanted.isdecimal()
     root = os.path.dirname(folder) if one else name
     for found in read_proc(root, target=name, only=int(wanted) if one else None):
-        yield found if isinstance(found, ReadError) else domain_of(found, name)
+        if isinstance(found, ReadError):
+            yield found
+        else:
+            domain = domain_of(found, name)
+            yield domain
+            yield from domain.unread
 
 
 def read_live(uri: str, options: LiveOptions) -> Iterator[Host | LiveDomain | ReadError]:

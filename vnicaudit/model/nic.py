@@ -12,9 +12,10 @@ import re
 
 import msgspec
 
+from vnicaudit.model.definition_refusal import DefinitionRefusal
 from vnicaudit.model.effective import Effective
 from vnicaudit.model.location import Location
-from vnicaudit.model.refusals import Refusal
+from vnicaudit.model.start_refusal import StartRefusal
 
 _GROUP = re.compile(r"[0-9a-f]?[13579bdf]:[0-9a-f]", re.IGNORECASE)
 
@@ -88,7 +89,7 @@ class NicConfig(msgspec.Struct, frozen=True, cache_hash=True):
     reconnect: str | None = None
     """``<source><reconnect enabled=…>`` of a vhost-user NIC."""
     invalid: tuple[tuple[str, str], ...] = ()
-    refused: tuple[Refusal, ...] = ()
+    refused: tuple[DefinitionRefusal, ...] = ()
     """What libvirt refuses the definition for, whatever the domain and its host are."""
     multicast: bool = False
     """Its MAC address is one of a group; not of ``<interface>``, where libvirt refuses it."""
@@ -141,6 +142,9 @@ class RunningNic(msgspec.Struct, frozen=True):
     log_warning: str | None = None
     """libvirt's ``Unable to open vhost-net…`` of this start; empty: the log was read and has none;
     None: it was not read."""
+    refusal: StartRefusal | None = None
+    """Why QEMU does not take these arguments, or makes no NIC of them; None where it does, as far
+    as is known, and where it has: of a process that runs."""
 
 
 class PathMtu(msgspec.Struct, frozen=True):

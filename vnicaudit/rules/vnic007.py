@@ -94,13 +94,13 @@ from collections.abc import Iterator
 
 from vnicaudit.model.backends import OWN_PATH
 from vnicaudit.model.binaries import IGB, absent_on, misplaced
+from vnicaudit.model.definition_refusal import is_misspelt
 from vnicaudit.model.effective import NONE
 from vnicaudit.model.finding import Change, Severity
 from vnicaudit.model.machines import is_board
 from vnicaudit.model.models import LIBVIRT_MODELS, QEMU_MODELS, VIRTIO, model_of_driver, shown_model
 from vnicaudit.model.nova_releases import lacks_vif_model
 from vnicaudit.model.openstack import FOREIGN_VIF_MODELS
-from vnicaudit.model.refusals import is_misspelt
 from vnicaudit.model.rule import Problem, Scope, Subject
 from vnicaudit.model.to_virtio import to_virtio
 from vnicaudit.model.version import Version

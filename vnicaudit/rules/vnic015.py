@@ -69,9 +69,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from vnicaudit.model.definition_refusal import MODEL, DefinitionRefusal, on_ccw
 from vnicaudit.model.finding import Change, Confidence, Severity
 from vnicaudit.model.models import QEMU_MODELS, normal_model
-from vnicaudit.model.refusals import MODEL, Refusal, on_ccw
 from vnicaudit.model.rule import Problem, Scope, Subject
 from vnicaudit.model.version import Version
 
@@ -110,7 +110,7 @@ def check(subject: Subject) -> Iterator[Problem]:
     )
 
 
-def _change(subject: Subject, found: tuple[Refusal, ...]) -> Change | None:
+def _change(subject: Subject, found: tuple[DefinitionRefusal, ...]) -> Change | None:
     """The model without what is around its name, where that alone is wrong."""
     old = subject.nic.model or ""
     new = normal_model(old.strip())

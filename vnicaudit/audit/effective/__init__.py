@@ -15,7 +15,7 @@ from vnicaudit.audit.effective.queues import resolve_queues
 from vnicaudit.audit.effective.refused import is_refused, is_refused_assigned
 from vnicaudit.audit.effective.rings import resolve_rx, resolve_tx
 from vnicaudit.audit.effective.server import resolve_server
-from vnicaudit.audit.effective.unjudged import assigned, foreign, is_assigned, unfilled
+from vnicaudit.audit.effective.unjudged import assigned, foreign, is_assigned, refused, unfilled
 from vnicaudit.audit.effective.vhost import opens_vhost_net, resolve_vhost
 from vnicaudit.model.backends import TAP_TYPES
 from vnicaudit.model.domain import DomainConfig
@@ -37,13 +37,15 @@ def resolve(
         return foreign(nic, domain)
     if domain.form == "server" and domain.server is not None:
         return _refused_mac(resolve_server(nic, domain, domain.server, host), nic)
+    if (never := refused(nic, running, host.qemu_version)) is not None:
+        return never
     given = Given(nic, domain, host, running)
     model = resolve_model(given)
     name = model.value.effective
     vhost, queues = resolve_vhost(given, name), resolve_queues(given, name)
     rx, tx = resolve_rx(given, name), resolve_tx(given, name)
-    refused = any(fact.refused for fact in (model, vhost, queues, rx, tx))
-    starts = not (refused or is_refused(given, model.value))
+    stopped = any(fact.refused for fact in (model, vhost, queues, rx, tx))
+    starts = not (stopped or is_refused(given, model.value))
     found = Effective(model.value, vhost.value, queues.value, rx.value, tx.value, starts)
     return unfilled(found, nic) if nic.unseen else found
 

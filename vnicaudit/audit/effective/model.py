@@ -8,11 +8,11 @@ from vnicaudit.audit.default_model import default_model
 from vnicaudit.audit.effective.given import WHOSE_OVERRIDE, Given, Outcome
 from vnicaudit.model.backends import OWN_PATH
 from vnicaudit.model.binaries import lacks, misplaced
+from vnicaudit.model.definition_refusal import is_misspelt
 from vnicaudit.model.effective import NONE, UNKNOWN, Resolved
 from vnicaudit.model.machines import is_board
 from vnicaudit.model.models import QEMU_MODELS, VIRTIO, model_of_driver, shown_model
 from vnicaudit.model.nic import MAYBE
-from vnicaudit.model.refusals import is_misspelt
 from vnicaudit.model.version import Version
 
 VHOSTUSER_DEFAULT = Version(11, 1)

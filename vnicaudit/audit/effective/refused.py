@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from vnicaudit.audit.effective.given import Given
+from vnicaudit.model.definition_refusal import on_ccw
 from vnicaudit.model.domain import DomainConfig
 from vnicaudit.model.effective import NONE, UNKNOWN, Resolved
 from vnicaudit.model.models import VIRTIO
 from vnicaudit.model.nic import NicConfig, RunningNic
-from vnicaudit.model.refusals import on_ccw
 from vnicaudit.model.version import Version
 
 _SHARED_MEMORY = Version(11, 2)

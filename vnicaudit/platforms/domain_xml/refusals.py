@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from vnicaudit.model.definition_refusal import MODEL, MULTICAST, DefinitionRefusal
 from vnicaudit.model.models import VIRTIO, normal_model
-from vnicaudit.model.refusals import MODEL, MULTICAST, Refusal
 from vnicaudit.platforms.domain_xml.values import count, long_count, number
 from vnicaudit.text.placeholders import opened, whole
 
@@ -139,18 +139,20 @@ _CAPITALS = re.compile(r"[A-Z][A-Z0-9_]{3,}")
 _MAC = re.compile(r"(?:[0-9a-fA-F]{1,2}:){5}[0-9a-fA-F]{1,2}\s*", re.ASCII)
 
 
-def refusals(kind: str, parts: tuple[Part, ...]) -> tuple[Refusal, ...]:
+def refusals(kind: str, parts: tuple[Part, ...]) -> tuple[DefinitionRefusal, ...]:
     """Every refusal of an interface of type ``kind``, in the order of its children. Values that a
     template is going to fill in are passed over."""
     if kind not in TYPES:
-        return () if _unfilled(kind) else (Refusal("@type", f"type={_shown(kind)} is none"),)
+        return (
+            () if _unfilled(kind) else (DefinitionRefusal("@type", f"type={_shown(kind)} is none"),)
+        )
     given = {path: dict(attributes) for path, attributes in reversed(parts)}
     model = given.get("model", {}).get("type", "")
     found = [refusal for part in parts for refusal in _of_part(kind, model, part)]
     found += _incomplete(kind, given)
     found += _elsewhere(kind, given)
     if _MODEL.fullmatch(model) is None and not _unfilled(model):
-        found.append(Refusal(MODEL, f"the model {_shown(model)} has invalid characters"))
+        found.append(DefinitionRefusal(MODEL, f"the model {_shown(model)} has invalid characters"))
     return tuple(dict.fromkeys(found))
 
 
@@ -162,7 +164,7 @@ def wrong_mac(address: str) -> str | None:
     return "multicast" if int(address.partition(":")[0], 16) & 1 else None
 
 
-def _of_part(kind: str, model: str, part: Part) -> Iterator[Refusal]:
+def _of_part(kind: str, model: str, part: Part) -> Iterator[DefinitionRefusal]:
     path, attributes = part
     for name, text in attributes:
         if path == "mac" and name == WRONG:
@@ -174,30 +176,32 @@ def _of_part(kind: str, model: str, part: Part) -> Iterator[Refusal]:
                 yield from _word(row, path, name, text)
 
 
-def _mac(wrong: str) -> Refusal:
+def _mac(wrong: str) -> DefinitionRefusal:
     if wrong == "multicast":
         return MULTICAST
-    return Refusal("mac/@address", "its MAC address is malformed")
+    return DefinitionRefusal("mac/@address", "its MAC address is malformed")
 
 
-def _word(row: _Word, path: str, name: str, text: str) -> Iterator[Refusal]:
+def _word(row: _Word, path: str, name: str, text: str) -> Iterator[DefinitionRefusal]:
     known = text.lower() in row.values
     if text in row.values or (row.empty and not text) or (known and row.folded):
         return
     if not known and _unfilled(text):
         return
-    yield Refusal(_place(path, name), f"{_shown_at(path, name, text)} is not {_listed(row.values)}")
+    yield DefinitionRefusal(
+        _place(path, name), f"{_shown_at(path, name, text)} is not {_listed(row.values)}"
+    )
 
 
-def _number(row: _Number, path: str, name: str, text: str) -> Iterator[Refusal]:
+def _number(row: _Number, path: str, name: str, text: str) -> Iterator[DefinitionRefusal]:
     if (row.empty and not text) or _unfilled(text):
         return
     value = _read(row, text)
     shown, place = _shown_at(path, name, text), _place(path, name)
     if value is None:
-        yield Refusal(place, f"{shown} is no number")
+        yield DefinitionRefusal(place, f"{shown} is no number")
     elif not row.least <= value <= row.most:
-        yield Refusal(place, f"{shown} is not from {row.least} to {row.most}")
+        yield DefinitionRefusal(place, f"{shown} is not from {row.least} to {row.most}")
 
 
 def _read(row: _Number, text: str) -> int | None:
@@ -213,54 +217,58 @@ def _listed(values: tuple[str, ...]) -> str:
     return f"{', '.join(others)} or {last}" if others else last
 
 
-def _incomplete(kind: str, given: dict[str, dict[str, str]]) -> Iterator[Refusal]:
+def _incomplete(kind: str, given: dict[str, dict[str, str]]) -> Iterator[DefinitionRefusal]:
     """What is not there and must be."""
     needed = _REQUIRED.get(kind)
     source = given.get("source")
     passt = given.get("backend", {}).get("type") == "passt"
     if needed is not None and not passt:
         if source is None:
-            yield Refusal("source", f"type='{kind}' has no <source>")
+            yield DefinitionRefusal("source", f"type='{kind}' has no <source>")
         elif missing := [name for name in needed if name not in source]:
-            yield Refusal("source", f"<source> of type='{kind}' has no {' and no '.join(missing)}")
+            yield DefinitionRefusal(
+                "source", f"<source> of type='{kind}' has no {' and no '.join(missing)}"
+            )
         elif kind == "udp" and "source/local" not in given:
-            yield Refusal("source", "<source> of type='udp' has no <local>")
+            yield DefinitionRefusal("source", "<source> of type='udp' has no <local>")
     if "boot" in given and "order" not in given["boot"]:
-        yield Refusal("boot", "<boot> has no order")
+        yield DefinitionRefusal("boot", "<boot> has no order")
     if "vlan" in given and "vlan/tag" not in given:
-        yield Refusal("vlan", "<vlan> has no <tag>")
+        yield DefinitionRefusal("vlan", "<vlan> has no <tag>")
     if "address" in given and "type" not in given["address"]:
-        yield Refusal("address", "<address> has no type")
+        yield DefinitionRefusal("address", "<address> has no type")
     teaming = given.get("teaming", {})
     if teaming.get("type") == "transient" and not teaming.get("persistent"):
-        yield Refusal("teaming", "<teaming type='transient'> has no persistent=")
+        yield DefinitionRefusal("teaming", "<teaming type='transient'> has no persistent=")
     port = given.get("virtualport")
     if port is not None and kind != "network" and "type" not in port:
-        yield Refusal("virtualport", "<virtualport> has no type")
+        yield DefinitionRefusal("virtualport", "<virtualport> has no type")
 
 
-def _elsewhere(kind: str, given: dict[str, dict[str, str]]) -> Iterator[Refusal]:
+def _elsewhere(kind: str, given: dict[str, dict[str, str]]) -> Iterator[DefinitionRefusal]:
     """What libvirt takes on interfaces of other types only."""
     passt = given.get("backend", {}).get("type") == "passt"
     if kind not in _WITH_MTU and not passt and (count(given.get("mtu", {}).get("size", "")) or 0):
-        yield Refusal("mtu/@size", f"type='{kind}' takes no <mtu>")
+        yield DefinitionRefusal("mtu/@size", f"type='{kind}' takes no <mtu>")
     if kind not in _ON_BRIDGES and given.get("port", {}).get("isolated") == "yes":
-        yield Refusal("port/@isolated", f"type='{kind}' takes no <port isolated>")
+        yield DefinitionRefusal("port/@isolated", f"type='{kind}' takes no <port isolated>")
     if kind not in _ON_BRIDGES and given.get("coalesce/rx/frames", {}).get("max"):
-        yield Refusal("coalesce", f"type='{kind}' takes no <coalesce>")
+        yield DefinitionRefusal("coalesce", f"type='{kind}' takes no <coalesce>")
     if kind != "ethernet" and given.get("target", {}).get("managed") == "no":
-        yield Refusal("target/@managed", f"type='{kind}' takes no <target managed='no'>")
+        yield DefinitionRefusal("target/@managed", f"type='{kind}' takes no <target managed='no'>")
     if kind not in _WITH_PORT and "virtualport" in given:
-        yield Refusal("virtualport", f"type='{kind}' takes no <virtualport>")
+        yield DefinitionRefusal("virtualport", f"type='{kind}' takes no <virtualport>")
     if kind not in _WITH_IP and not passt and "ip" in given:
-        yield Refusal("ip", f"type='{kind}' takes no <ip>, the guest sets its own address")
+        yield DefinitionRefusal(
+            "ip", f"type='{kind}' takes no <ip>, the guest sets its own address"
+        )
     model = given.get("model", {}).get("type", "").lower()
     half = given.get("teaming", {}).get("type")
     if half == "persistent" and kind != "hostdev" and model not in (*VIRTIO, "", "unknown"):
-        yield Refusal("teaming", "<teaming type='persistent'> is for virtio")
+        yield DefinitionRefusal("teaming", "<teaming type='persistent'> is for virtio")
     reconnect = given.get("source/reconnect", {}).get("enabled")
     if reconnect == "yes" and given.get("source", {}).get("mode") == "server":
-        yield Refusal("source", "<reconnect> is for mode='client'")
+        yield DefinitionRefusal("source", "<reconnect> is for mode='client'")
 
 
 def _unfilled(text: str) -> bool:

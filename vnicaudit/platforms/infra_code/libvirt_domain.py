@@ -14,11 +14,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from vnicaudit.model.definition_refusal import MULTICAST
 from vnicaudit.model.domain import Domain, DomainConfig
 from vnicaudit.model.location import Location
 from vnicaudit.model.models import normal_model
 from vnicaudit.model.nic import Nic, NicConfig, is_multicast
-from vnicaudit.model.refusals import MULTICAST
 from vnicaudit.platforms.infra_code.value import Value, whole_number
 
 if TYPE_CHECKING:

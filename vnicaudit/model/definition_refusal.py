@@ -7,7 +7,7 @@ import msgspec
 from vnicaudit.model.machines import S390
 
 
-class Refusal(msgspec.Struct, frozen=True):
+class DefinitionRefusal(msgspec.Struct, frozen=True):
     """One thing for which libvirt refuses the whole definition.
 
     ``place`` is where it stands, relative to ``<interface>`` (``driver/@name``); ``why`` completes
@@ -19,17 +19,17 @@ class Refusal(msgspec.Struct, frozen=True):
     why: str
 
 
-MULTICAST = Refusal("mac/@address", "its MAC address is a multicast one")
+MULTICAST = DefinitionRefusal("mac/@address", "its MAC address is a multicast one")
 MODEL = "model/@type"
 
 
-def on_ccw(address_type: str | None, arch: str | None) -> Refusal | None:
+def on_ccw(address_type: str | None, arch: str | None) -> DefinitionRefusal | None:
     """A channel address on a machine without channels: ``cannot use CCW address type``."""
     if address_type != "ccw" or arch is None or arch in S390:
         return None
-    return Refusal("address/@type", f"a ccw address is for s390x, and this is {arch}")
+    return DefinitionRefusal("address/@type", f"a ccw address is for s390x, and this is {arch}")
 
 
-def is_misspelt(refused: tuple[Refusal, ...]) -> bool:
+def is_misspelt(refused: tuple[DefinitionRefusal, ...]) -> bool:
     """Whether the name of the model is among what is refused."""
     return any(refusal.place == MODEL for refusal in refused)
