@@ -14,6 +14,7 @@ import msgspec
 from vnicaudit.audit.catalogue import RuleSet
 from vnicaudit.audit.fingerprint import bare_uuid, digest, domain_mark
 from vnicaudit.audit.judgement import Tray, ask, finding_of
+from vnicaudit.model.decoding import msgpack_decoder
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.finding import NicRef
 from vnicaudit.model.macs import NicSeen
@@ -118,7 +119,7 @@ class MacJudge:
 
 
 _ENCODER = msgspec.msgpack.Encoder()
-_DECODER = msgspec.msgpack.Decoder(NicSeen)
+_DECODER = msgpack_decoder(NicSeen)
 
 
 def _seen(domain: Domain, nic: Nic, mac: str, target: str) -> NicSeen:

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from vnicaudit.model.decoding import converted, json_as
 from vnicaudit.model.guest_network import GuestNetwork
 from vnicaudit.model.runs import Check, Outcome
 from vnicaudit.remedy.applying.clouds.task import CloudTask
@@ -106,7 +107,7 @@ def decoded(line: bytes) -> Line:
         if (len(body), _sum(body, number)) != (int(found[2]), found[1].decode()):
             return Line(None, wrong="its checksum is another one")
     try:
-        entry = msgspec.json.decode(body, type=Entry)
+        entry = json_as(body, Entry)
         _check(entry, old=number is None)
     except (ValueError, RecursionError):  # msgspec's errors and UnicodeDecodeError are such
         return Line(None, wrong="not a line of a journal")
@@ -120,12 +121,12 @@ def _check(entry: Entry, *, old: bool) -> None:
         raise ValueError(entry.event)
     if entry.event == "done":
         data = {**entry.data, "checks": _checks(entry.data.get("checks", []))}
-        msgspec.convert(data, _Done)
+        converted(data, _Done)
     elif entry.event in _DATA:
-        msgspec.convert(entry.data, _DATA[entry.event])
+        converted(entry.data, _DATA[entry.event])
     if entry.event == "begin":
         task = entry.data["task"]
-        msgspec.convert(task, CloudTask if "object" in task else Task)
+        converted(task, CloudTask if "object" in task else Task)
 
 
 def _checks(rows: Any) -> list[dict[str, Any]]:

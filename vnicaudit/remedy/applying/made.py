@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-import msgspec
-
 from vnicaudit.errors import KeptError, RefusedError
+from vnicaudit.model.decoding import converted
 from vnicaudit.remedy.applying.means import Definitions
 from vnicaudit.remedy.applying.task import Task, by_hand
 from vnicaudit.remedy.definitions import likeness
@@ -20,7 +19,7 @@ def task_of(found: Past, key: str) -> Task:
     entry = next((entry for entry in found.of(key) if entry.event == "begin"), None)
     if entry is None:
         raise RefusedError("it was not begun")
-    return msgspec.convert(entry.data["task"], Task)
+    return converted(entry.data["task"], Task)
 
 
 def original_of(found: Past, task: Task) -> bytes:

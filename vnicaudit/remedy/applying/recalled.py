@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from vnicaudit.errors import KeptError, UsageError
+from vnicaudit.model.decoding import converted
 from vnicaudit.model.plan import Mode
 from vnicaudit.remedy.applying.clouds.task import CloudTask
 from vnicaudit.remedy.applying.lines import Entry
@@ -118,7 +119,7 @@ def _noted(lines: Sequence[Entry]) -> RunSheet | None:
     for entry in lines:
         if entry.event == "run":
             try:
-                return msgspec.convert(entry.data["sheet"], RunSheet)
+                return converted(entry.data["sheet"], RunSheet)
             except (msgspec.ValidationError, KeyError):
                 return None
     return None
@@ -138,8 +139,8 @@ def task_in(entry: Entry) -> Task | CloudTask:
     """The task of a line that begins a unit."""
     data: dict[str, Any] = entry.data["task"]
     if "object" in data:
-        return msgspec.convert(data, CloudTask)
-    return msgspec.convert(data, Task)
+        return converted(data, CloudTask)
+    return converted(data, Task)
 
 
 def _unit(task: Task | CloudTask) -> UnitSheet:
