@@ -24,6 +24,8 @@ MAX_DOCUMENT = 8 * 1024 * 1024
 """Bytes of one document; 10,000 NICs are about 4 MB."""
 MAX_TAGS = 1_000_000
 """Start and end tags of one document: an element takes a hundred times the memory of ``<a/>``."""
+MAX_NICS = 20_000
+"""Of one document: each is a record of 2.5 KB, and its findings come on top."""
 
 _SAVE_HEADER = 16 + 5 * 4 + 14 * 4
 """struct _virQEMUSaveHeader, libvirt 11.3 src/qemu/qemu_saveimage.h."""
@@ -72,7 +74,15 @@ def _needs_care(data: bytes) -> bool:
     # one byte is found far faster than several, and most documents have none
     if b"!" in data and (b"<!DOCTYPE" in data or b"<!ENTITY" in data):
         return True
-    return len(data) > MAX_TAGS and data.count(b"<") > MAX_TAGS
+    return _too_much(data)
+
+
+def _too_much(data: bytes) -> bool:
+    """Whether there is more in a document than in any domain; most are too small to be asked."""
+    if len(data) <= MAX_NICS * len(b"<hostdev"):
+        return False
+    nics = data.count(b"<interface") + data.count(b"<hostdev")
+    return nics > MAX_NICS or data.count(b"<") > MAX_TAGS
 
 
 def _try_parse(data: bytes) -> etree._Element | None:
@@ -110,7 +120,7 @@ def _parse(data: bytes, file: str, lines: int) -> etree._Element:
             file=file,
             line=line,
         )
-    if len(data) > MAX_DOCUMENT or data.count(b"<") > MAX_TAGS:
+    if len(data) > MAX_DOCUMENT or _too_much(data):
         raise TargetError(
             f"a document of {len(data) >> 20} MiB and {data.count(b'<'):,} tags: not read, "
             "no domain is that large",

@@ -6,7 +6,6 @@ a placeholder (``vnet%d`` is libvirt's own), so there only what no name holds is
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -25,7 +24,8 @@ _ATTRIBUTES = {
 _OF_INTERFACE = frozenset({"type", "trustGuestRxFilters"})
 _OF_OS_TYPE = frozenset({"arch", "machine"})
 
-_TAG = re.compile(rb"<%.*?%>|\{%.*?%\}|\{\{.*?\}\}", re.DOTALL)
+_TAGS = ((b"<%", b"%>"), (b"{%", b"%}"), (b"{{", b"}}"))
+"""How a template tag begins and ends."""
 
 
 class Placeholder(NamedTuple):
@@ -65,12 +65,17 @@ def placeholder_in(root: etree._Element) -> Placeholder | None:
 
 def tag_in(data: bytes) -> Placeholder | None:
     """The first template tag in what is not well-formed; None where there is none."""
-    match = _TAG.search(data)
-    if match is None:
+    found = []
+    for opening, closing in _TAGS:
+        start = data.find(opening)
+        # where the first is not closed no later one is: nothing is looked through twice
+        end = data.find(closing, start + 2) if start >= 0 else -1
+        if end >= 0:
+            found.append((start, end + 2))
+    if not found:
         return None
-    return Placeholder(
-        match.group().decode("utf-8", "replace"), data.count(b"\n", 0, match.start()) + 1
-    )
+    start, end = min(found)
+    return Placeholder(data[start:end].decode("utf-8", "replace"), data.count(b"\n", 0, start) + 1)
 
 
 def _decisive(root: etree._Element) -> Iterator[tuple[etree._Element, str]]:

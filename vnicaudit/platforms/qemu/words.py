@@ -13,13 +13,14 @@ _TOKEN = re.compile(
       | (?P<joint>\\\r?\n)
       | (?P<end>\n|\#(?<![^\s]\#)|[;|&>])
       | '(?P<single>[^']*)'
-      | "(?P<double>(?:[^"\\]|\\.)*)"
+      | "(?P<double>[^"\\]*)"
       | \\(?P<escaped>.)
       | (?P<raw>[^\s'"\\;|&>]+)
       | (?P<open>['"\\])
     """,
     re.VERBOSE | re.DOTALL,
 )
+_QUOTE_OR_ESCAPE = re.compile(r"[\"\\]")
 _IN_DOUBLE = re.compile(r"\\(\n|[$`\"\\])")
 
 
@@ -48,6 +49,10 @@ def shell_words(text: str, start: int, most: int = MAX_COMMAND) -> Words:
         if match is None:
             break
         kind = match.lastgroup
+        if kind == "open" and (end := _closing(text, match, limit)) >= 0:
+            parts.append(_IN_DOUBLE.sub(_unescape, text[match.end() : end]))
+            position = end + 1
+            continue
         if kind == "open":
             return Words(_done(words, parts), limit, _unfinished(match.group()))
         if kind == "end":
@@ -57,16 +62,24 @@ def shell_words(text: str, start: int, most: int = MAX_COMMAND) -> Words:
             words = _done(words, parts)
             parts = []
         elif kind != "joint":
-            parts.append(_plain(kind, match))
+            parts.append(match.group(kind or 0))
     problem = "a command line of more than 4 MiB" if limit < len(text) else None
     if text[:limit].rstrip(" \t").endswith("\\\n"):
         problem = "ends in a continued line"
     return Words(_done(words, parts), position, problem)
 
 
-def _plain(kind: str | None, match: re.Match[str]) -> str:
-    text = match.group(kind or 0)
-    return _IN_DOUBLE.sub(_unescape, text) if kind == "double" else text
+def _closing(text: str, opening: re.Match[str], limit: int) -> int:
+    """Where the text in double quotes that has escapes in it ends; negative: nowhere."""
+    position = opening.end()
+    while opening.group() == '"':
+        found = _QUOTE_OR_ESCAPE.search(text, position, limit)
+        if found is None:
+            break
+        if found.group() == '"':
+            return found.start()
+        position = found.end() + 1
+    return -1
 
 
 def _unescape(match: re.Match[str]) -> str:

@@ -60,6 +60,9 @@ def _plan(data: bytes, name: str) -> Plan:
     if schema != PLAN_SCHEMA:
         raise UsageError(f"{name}: {_other(schema)}")
     plan = msgspec.json.decode(data, type=Plan)
+    number = next((n for n, step in enumerate(plan.steps) if "\0" in (step.file or "")), None)
+    if number is not None:
+        raise UsageError(f"{name}: not a plan: steps[{number}].file: a file name with a zero byte")
     unknown = next(_unknown(msgspec.json.decode(data, type=_Inner)), None)
     if unknown:
         raise UsageError(f"{name}: not a plan: {unknown}")

@@ -1,0 +1,35 @@
+"""How what something costs grows with its input: in CPU time, which other work does not add to, the
+least of several rounds, and measured anew until it is clear."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+T = TypeVar("T")
+
+_ROUNDS = 3
+
+
+def cost(call: Callable[[], object], rounds: int = _ROUNDS) -> float:
+    """CPU seconds of the fastest of some calls."""
+    return min(_once(call) for _round in range(rounds))
+
+
+def ratio(call: Callable[[T], object], small: T, large: T, most: float, tries: int = 5) -> float:
+    """What ``large`` costs over what ``small`` costs; measured up to ``tries`` times until it is
+    not more than ``most``: what disturbs a measurement is gone in one of them, a square never."""
+    least = float("inf")
+    for _try in range(tries):
+        under = cost(lambda: call(small))
+        least = min(least, cost(lambda: call(large)) / max(under, 1e-6))
+        if least <= most:
+            break
+    return least
+
+
+def _once(call: Callable[[], object]) -> float:
+    start = time.process_time()
+    call()
+    return time.process_time() - start
