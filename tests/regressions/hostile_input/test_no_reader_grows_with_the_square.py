@@ -1,9 +1,10 @@
-"""Twelve inputs took each reader four times as long for twice their size: an hour of it fits into one
-MiB. Each reader is given pieces that open something and never close it, blanks, digits, marks and
-whole documents, more and more of them."""
+"""Twelve inputs took their reader four times as long for twice their size: an hour of that fits
+into one MiB. Each reader is given pieces that open something and never close it, blanks, digits,
+marks and whole documents, more and more of them."""
 
 from __future__ import annotations
 
+import functools
 import time
 from collections.abc import Callable, Iterator
 from io import BytesIO
@@ -14,7 +15,7 @@ from vnicaudit.audit.files import read_stream
 
 DOUBLED = 2.3
 """What an input of twice the size may cost."""
-SIZE = 4 * 1024
+SIZE = 2 * 1024
 TIMES = 8
 MOST = DOUBLED**3
 CLEAR = 0.02
@@ -22,7 +23,8 @@ CLEAR = 0.02
 
 XML = ("<domain type='kvm'><name>a</name><devices><interface type='bridge'><model type='{}'/>"
        "</interface></devices></domain>\n")  # fmt: skip
-NOVA = "[DEFAULT]\ncompute_driver = libvirt.LibvirtDriver\n[libvirt]\nvirt_type = kvm\nnum_pcie_ports = {}\n"
+NOVA = ("[DEFAULT]\ncompute_driver = libvirt.LibvirtDriver\n[libvirt]\nvirt_type = kvm\n"
+        "num_pcie_ports = {}\n")  # fmt: skip
 KUBEVIRT = ("apiVersion: kubevirt.io/v1\nkind: VirtualMachine\nmetadata: {{name: a}}\nspec:\n"
             "  template:\n    spec:\n      domain:\n        devices:\n          interfaces:\n"
             "          - name: n\n            model: {}\n")  # fmt: skip
@@ -43,15 +45,23 @@ PIECES = {
     "keys": "a: ", "pairs": "a=b,", "dots": "a.", "hashes": "#", "here": "<<E\n", "ends": "}",
     "percents": "%(", "ats": "@a", "underscores": "_", "parentheses": "(", "pipes": "|",
 }  # fmt: skip
-STARTS = {"": "", "of a word": '"', "of a conversion": "%(a)"}
+STARTS = ("", '"', "%(a)")
+"""What a piece stands behind, in a value."""
 
 
 def forms(template: str, piece: str) -> Iterator[Callable[[int], bytes]]:
     """Functions that make a text of about a size: the piece in a value, at the end, before."""
-    for start in STARTS.values():
-        yield lambda size: template.format(start + piece * (size // len(piece)) + "!").encode()
-    yield lambda size: (template.format("x") + piece * (size // len(piece))).encode()
-    yield lambda size: (template.format("x")[:-9] + piece * (size // len(piece))).encode()
+    whole = template.format("x")
+    for before, after in (
+        *(tuple(template.format(f"{start}\0!").split("\0")) for start in STARTS),
+        (whole, ""),
+        (whole[:-9], ""),
+    ):
+        yield functools.partial(_filled, before, piece, after)
+
+
+def _filled(before: str, piece: str, after: str, size: int) -> bytes:
+    return (before + piece * (size // len(piece)) + after).encode()
 
 
 def cost(data: bytes, rounds: int) -> float:
