@@ -3,13 +3,15 @@
 
     for v in 15.1.5 … 34.0.0; do pip download "nova==$v" --no-deps -d whl; done
     for w in whl/*.whl; do unzip -q "$w" 'nova/conf/*' -d "src/$(basename "$w" | cut -d- -f2)"; done
-    python scripts/generate_nova_options.py src
+    python scripts/generate_nova_options.py src lib
 
 ``src`` holds one folder per release, named by its version; the last point release of a series is
 the one to take, so that what was backported counts. Each release's ``nova/conf/*.py`` registers
 its options with a recorder; what else those modules import is replaced by nothing. Needs
-oslo.config. Releases before Ocata (15.0) were never packaged: nothing is said of them but what
-:data:`GONE_BEFORE` cites.
+oslo.config alone. ``lib`` holds wheels of the libraries that read nova.conf, too (oslo.log,
+oslo.messaging, oslo.db, keystoneauth1, os-vif…), some versions of each since 2016, so that no
+name that one of them reads counts as unknown. Releases before Ocata (15.0) were never packaged:
+nothing is said of them but what :data:`GONE_BEFORE` cites.
 """
 
 from __future__ import annotations
@@ -18,9 +20,11 @@ import importlib.abc
 import importlib.machinery
 import importlib.util
 import json
+import re
 import subprocess
 import sys
 import types
+import zipfile
 from pathlib import Path
 from typing import Any
 from unittest.mock import MagicMock
@@ -86,7 +90,9 @@ GONE_BEFORE: tuple[tuple[str, str, int, str], ...] = (
 """Options that were gone before the first release there is a package of: section, name, the first
 release of which it is known that it does not have it, and what became of it."""
 
-KINDS = {"Boolean": "bool", "Integer": "int", "Float": "float", "String": "str"}
+KINDS = {
+    "Boolean": "bool", "Dict": "map", "Integer": "int", "Float": "float", "String": "str",
+}  # fmt: skip
 """Types whose values can be judged; the others only have a name here."""
 
 SUBSTITUTABLE = ("String", "HostAddress", "HostDomain")
@@ -173,6 +179,7 @@ def _plain(group: str, option: Any) -> dict[str, Any]:
         "type": type(kind).__name__,
         "multi": bool(option.multi),
         "choices": [str(choice) for choice in choices] if choices else None,
+        "items": _items(kind),
         "ignore_case": bool(getattr(kind, "ignore_case", False)),
         "low": getattr(kind, "min", None),
         "high": getattr(kind, "max", None),
@@ -182,6 +189,13 @@ def _plain(group: str, option: Any) -> dict[str, Any]:
             [old.group or group, old.name or option.dest] for old in option.deprecated_opts
         ],
     }
+
+
+def _items(kind: Any) -> list[str] | None:
+    """What each item of a list has to be one of, where its items have choices."""
+    if type(kind).__name__ != "List" or not getattr(kind.item_type, "choices", None):
+        return None
+    return [str(choice) for choice in kind.item_type.choices]
 
 
 def build(found: dict[int, list[dict[str, Any]]]) -> dict[str, Any]:
@@ -209,7 +223,38 @@ def build(found: dict[int, list[dict[str, Any]]]) -> dict[str, Any]:
         )
         for section in ("DEFAULT", "libvirt")
     }
-    return {"releases": RELEASES, "options": options, "strings": plain}
+    return {
+        "releases": RELEASES,
+        "options": options,
+        "strings": plain,
+        "names": _names(found),
+        "library": _of_libraries(),
+    }
+
+
+def _names(found: dict[int, list[dict[str, Any]]]) -> dict[str, list[str]]:
+    """Section -> every name of an option that any release reads there, old names among them."""
+    names: dict[str, set[str]] = {}
+    for option in (option for release in found.values() for option in release):
+        for section, name in ((option["group"], option["name"]), *option["aliases"]):
+            names.setdefault(section, set()).add(name)
+    return {section: sorted(names[section]) for section in sorted(names)}
+
+
+def _of_libraries() -> list[str]:
+    """Names of options that the libraries of Nova's releases read in nova.conf, in any section."""
+    found: set[str] = set()
+    for wheel in sorted(Path(sys.argv[2]).glob("*.whl")):
+        with zipfile.ZipFile(wheel) as archive:
+            for name in archive.namelist():
+                if name.endswith(".py") and "/tests/" not in name:
+                    text = archive.read(name).decode("utf-8", "replace")
+                    found.update(match.replace("-", "_") for match in _DECLARED.findall(text))
+    return sorted(found)
+
+
+_DECLARED = re.compile(r"(?:Opt|Opt\.\w+|opt)\(\s*(?:name=)?['\"]([a-z][a-z0-9_-]*)['\"]")
+"""Reading the sources, not running them: a name too many only means that fewer are unknown."""
 
 
 def _history(
@@ -240,6 +285,8 @@ def _history(
 
 def _form(option: dict[str, Any]) -> dict[str, Any]:
     form: dict[str, Any] = {"kind": KINDS.get(option["type"], "other")}
+    if option["items"]:
+        form.update(kind="list", choices=option["items"])
     if option["multi"]:
         form["multi"] = True
     for key in ("choices", "low", "high", "default"):
@@ -265,7 +312,7 @@ def main() -> None:
         )
         found[number] = json.loads(out.stdout)
     text = json.dumps(build(found), indent=None, separators=(",", ":"))
-    for start in ('{"section"', '"releases"', '"options"', '"strings"'):
+    for start in ('{"section"', '"releases"', '"options"', '"strings"', '"names"', '"library"'):
         text = text.replace(start, "\n" + start)
     OUTPUT.write_text(text + "\n", "utf-8")
 

@@ -1,1 +1,1 @@
-"""One case for each thing that once went wrong and must not again."""
+"""What was wrong once, each named after what must not happen again."""

@@ -129,6 +129,13 @@ def _is_refused(option: NovaOption) -> bool:
     return form is not None and not form.accepts(option.value)
 
 
+def _values_known(nova: NovaConfig) -> bool:
+    """Enough is known when one value is wrong for certain, or none is uncertain."""
+    if any(option.broken for option in nova.settings):
+        return True
+    return _one_is_wrong_or_all_certain(nova.settings, _is_refused)
+
+
 def _is_there(nova: NovaConfig, section: str, name: str) -> bool:
     found = [o for o in nova.own if o.name == name and o.section in (section, "")]
     return not found or any(option.present for option in found)
@@ -245,7 +252,7 @@ FACTS: dict[str, Fact] = {
         f"[libvirt] rx_queue_size and tx_queue_size as Nova reads them ({_RENDERED})",
     ),
     "nova.values": Fact(
-        lambda subject: _one_is_wrong_or_all_certain(subject.nova.settings, _is_refused),
+        lambda subject: _values_known(subject.nova),
         f"the values of options that bear on NICs, as Nova reads them ({_RENDERED})",
     ),
     "nova.names": Fact(

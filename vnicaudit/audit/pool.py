@@ -22,7 +22,7 @@ from vnicaudit.audit.work import Work
 from vnicaudit.deadline import FILE_SECONDS, kill_when_late
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.host import HostConfig
-from vnicaudit.model.report import Audited, ReadError
+from vnicaudit.model.report import Audited, PutAside, ReadError
 from vnicaudit.model.site import Node
 
 if TYPE_CHECKING:
@@ -59,6 +59,7 @@ class Batch(msgspec.Struct):
     audited: list[Audited] = []
     resolved: list[Domain] = []
     errors: list[ReadError] = []
+    aside: list[PutAside] = []
     domains: int = 0
     nics: int = 0
     usage: Usage = Usage()
@@ -99,6 +100,8 @@ def run_chunk(paths: Iterable[str], job: Job, *, explicit: bool) -> Batch:
                     products.append(work.domain(item, _NO_HOST, target))
             elif isinstance(item, ReadError):
                 batch.errors.append(item)
+            elif isinstance(item, PutAside):
+                batch.aside.append(item)
             else:
                 if (product := work.description(item, target)) is not None:
                     products.append(product)

@@ -13,13 +13,13 @@ from msgspec.structs import replace
 
 from vnicaudit.model.description import Description
 from vnicaudit.model.domain import Domain
-from vnicaudit.model.report import ReadError
+from vnicaudit.model.report import PutAside, ReadError
 from vnicaudit.platforms.domain_xml.recognise import OTHER_ROOTS, looks_like_xml, root_name
 
 HEAD = 64 * 1024
 """Bytes that a kind is told by; most files are smaller."""
 
-Item = Domain | Description | ReadError
+Item = Domain | Description | ReadError | PutAside
 """What reading gives."""
 
 
@@ -93,6 +93,11 @@ def _looks_like_nova(head: bytes) -> bool:
 
 
 def _read_nova(content: Content) -> Iterator[Item]:
+    from vnicaudit.platforms.nova_conf.copies import is_put_aside
+
+    if is_put_aside(content.path):
+        yield PutAside(content.path)
+        return
     from vnicaudit.platforms.nova_conf.siblings import read_with_siblings
 
     yield read_with_siblings(content.data, target=content.target, file=content.path)

@@ -24,7 +24,7 @@ from vnicaudit.audit.uses import uses_of
 from vnicaudit.audit.work import Product, Work
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.host import Host, HostConfig
-from vnicaudit.model.report import Audited, ReadError, Summary, TargetResult
+from vnicaudit.model.report import Audited, PutAside, ReadError, Summary, TargetResult
 from vnicaudit.model.site import Node
 
 MAX_NODES = 20_000
@@ -171,6 +171,8 @@ class Run:
         self._guests += [(guest, top) for guest in batch.guests]
         for error in batch.errors:
             tally.error(error)
+        for copy in batch.aside:
+            tally.put_aside(copy)
 
     def _here(
         self, items: Iterable[Item], name: str, tally: Tally, *, met: bool = False
@@ -179,6 +181,8 @@ class Run:
         for item in items:
             if isinstance(item, ReadError):
                 tally.error(item)
+            elif isinstance(item, PutAside):
+                tally.put_aside(item)
             elif isinstance(item, Domain):
                 tally.domain(item)
                 if self._cloud and not met and is_guest(item):

@@ -7,10 +7,13 @@ from typing import Literal
 
 from vnicaudit.audit.work import Product
 from vnicaudit.model.domain import Domain
-from vnicaudit.model.report import Audited, ReadError, Summary, TargetResult
+from vnicaudit.model.report import Audited, PutAside, ReadError, Summary, TargetResult
 
 MAX_ERRORS = 1000
 """Reading errors kept per target; more are counted."""
+
+_NAMED_ASIDE = 3
+"""Copies that are named; more are counted."""
 
 _Status = Literal["ok", "partial", "failed"]
 
@@ -23,6 +26,8 @@ class Tally:
         self.errors: list[ReadError] = []
         self.notes: list[str] = []
         self.calls: dict[str, int] = {}
+        self.aside: list[str] = []
+        self.aside_count = 0
 
     def domain(self, domain: Domain) -> None:
         """Count a domain and its NICs."""
@@ -35,6 +40,12 @@ class Tally:
         if len(self.errors) < MAX_ERRORS:
             self.errors.append(error)
 
+    def put_aside(self, copy: PutAside) -> None:
+        """Count a copy that is not judged; keep the names of some."""
+        self.aside_count += 1
+        if len(self.aside) < _NAMED_ASIDE:
+            self.aside.append(copy.file)
+
     def result(self, name: str) -> TargetResult:
         """How reading the target went."""
         status, said = self._end(name)
@@ -46,9 +57,21 @@ class Tally:
             self.nics,
             tuple(self.errors),
             self.unread,
-            tuple(self.notes),
+            (*self.notes, *self._aside()),
             self.calls,
         )
+
+    def _aside(self) -> list[str]:
+        if not self.aside_count:
+            return []
+        more = self.aside_count - len(self.aside)
+        names = ", ".join(self.aside) + (f" and {more} more" if more else "")
+        one = self.aside_count == 1
+        return [
+            f"{'a copy' if one else f'{self.aside_count} copies'} of a configuration, which Nova "
+            f"does not read by {'this name' if one else 'these names'}, not judged: {names} (give "
+            "it as --nova-config to judge it)"
+        ]
 
     def _end(self, name: str) -> tuple[_Status, str | None]:
         if not self.unread:

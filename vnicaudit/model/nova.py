@@ -29,7 +29,10 @@ class NovaOption(msgspec.Struct, frozen=True):
 
     Where an old name was written, ``section`` and ``name`` are the current ones and ``alias`` is
     what stands there (``pci/passthrough_whitelist``). ``known`` None: no option that bears on NICs.
-    ``raw`` is what stands there where ``value`` was filled in from other options.
+    ``raw`` is what stands there where ``value`` was filled in from other options. ``broken`` is why
+    oslo.config cannot fill it in, for certain: "refers to itself"; ``""`` where it can, or where
+    that is not known. ``meant`` are the options, as ``section/name``, that were probably meant
+    where no release of Nova has this one.
     """
 
     section: str
@@ -44,6 +47,8 @@ class NovaOption(msgspec.Struct, frozen=True):
     alias: str = ""
     known: KnownOption | None = None
     raw: str = ""
+    broken: str = ""
+    meant: tuple[str, ...] = ()
 
     @property
     def written(self) -> str:
@@ -214,6 +219,7 @@ class NovaConfig(msgspec.Struct, frozen=True, dict=True):
     def at(self, option: NovaOption) -> Location:
         """Where an assignment stands: its value; its name where Nova does not read it so."""
         plain = option.known is None or option.known.status == "current"
+        plain = plain and not option.meant
         column = option.value_column if plain and option.value_column else option.column
         return Location(self.target, option.file, option.line, None, column)
 
@@ -231,10 +237,10 @@ class NovaConfig(msgspec.Struct, frozen=True, dict=True):
 
     @property
     def libvirt(self) -> bool | None:
-        """Whether nova-compute drives libvirt. An absent ``compute_driver`` counts as yes: other
-        drivers have to be named, and option files are shared between services."""
+        """Whether nova-compute drives libvirt. An absent or empty ``compute_driver`` counts as yes:
+        other drivers have to be named, and option files are shared between services."""
         option = self.winner("DEFAULT", "compute_driver")
-        if option is None:
+        if option is None or (option.certain and not option.value.strip()):
             return True
         return "libvirt" in option.value.lower() if option.certain else None
 

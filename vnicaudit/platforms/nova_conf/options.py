@@ -14,6 +14,7 @@ import msgspec
 from vnicaudit.model.nova import Name
 from vnicaudit.model.nova_options import MISPLACED, KnownOption, OptionForm, Release
 from vnicaudit.model.site import IDENTITY, SITE_OPTIONS
+from vnicaudit.platforms.nova_conf.spelling import Spelling
 
 _FILE = os.path.join(os.path.dirname(__file__), "options.json")
 FIRST_PACKAGED = 15
@@ -46,6 +47,10 @@ class _Table(msgspec.Struct, frozen=True):
     options: tuple[_History, ...]
     strings: dict[str, frozenset[str]]
     """Section -> options whose value is text; only what they are called is known of them."""
+    names: dict[str, frozenset[str]]
+    """Section -> every name that any release reads there, old names among them."""
+    library: frozenset[str]
+    """Names that libraries of Nova read in nova.conf, in whatever section."""
 
 
 class Knowledge(msgspec.Struct, frozen=True):
@@ -89,12 +94,56 @@ def _is_version(words: str) -> bool:
 
 def is_asked_for(section: str, name: str) -> bool:
     """Whether anything here wants to know of the option: it bears on NICs in some release, others
-    refer to it, it tells compute nodes apart, or it is a flag of the time before oslo.config.
-    ``section`` is ``""`` where it is not known."""
+    refer to it, it tells compute nodes apart, it looks like one of those and is none, or it is a
+    flag of the time before oslo.config. ``section`` is ``""`` where it is not known."""
     names, in_any_section = _asked_for()
+    if name.startswith("--"):
+        return True
     if section:
-        return (section, name) in names or name.startswith("--")
-    return name in in_any_section or name.startswith("--")
+        return (section, name) in names or bool(meant_by(section, name))
+    return name in in_any_section
+
+
+def meant_by(section: str, name: str) -> tuple[Name, ...]:
+    """The options of the newest release that were meant where a name, or a section, is written
+    that no release has: those that bear on NICs and are spelled almost so, the likeliest first."""
+    names = _table().names
+    if section in names:
+        if name in names[section] or (section, name) in _asked_for()[0]:
+            return ()
+        return tuple((section, meant) for meant in _spelling(section).likely(name))
+    sections = [meant for meant in _sections().likely(section) if meant in _JUDGED]
+    return tuple((meant, name) for meant in sections if name in _current(meant))
+
+
+def may_have(section: str, name: str) -> bool:
+    """Whether some release has an option of that name in the section, or a library in any."""
+    table = _table()
+    return name in table.library or name in table.names.get(section, ())
+
+
+_JUDGED = ("DEFAULT", "compute", "filter_scheduler", "libvirt", "neutron", "pci", "workarounds")
+"""Sections with options that bear on the NICs of libvirt's guests."""
+
+
+@cache
+def _current(section: str) -> frozenset[str]:
+    """Options of a section that bear on NICs and are there in the newest release."""
+    found = knowledge().options.values()
+    read = frozenset(o.name for o in found if o.section == section and o.status == "current")
+    if section == "DEFAULT":
+        return read | {"compute_driver"}
+    return read if section in _JUDGED else frozenset()
+
+
+@cache
+def _spelling(section: str) -> Spelling:
+    return Spelling(_current(section))
+
+
+@cache
+def _sections() -> Spelling:
+    return Spelling(frozenset(_table().names))
 
 
 @cache

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from codecs import BOM_UTF8
 from collections import deque
 from collections.abc import Callable, Iterator
 
@@ -13,7 +14,7 @@ from oslo_config.iniparser import BaseParser, ParseError
 from vnicaudit.errors import TargetError
 from vnicaudit.model.nova import NovaConfig, NovaOption
 from vnicaudit.platforms.nova_conf.flags import flags_of, is_flags
-from vnicaudit.platforms.nova_conf.options import is_asked_for
+from vnicaudit.platforms.nova_conf.options import is_asked_for, meant_by
 from vnicaudit.platforms.nova_conf.recognise import UTF_16
 from vnicaudit.platforms.nova_conf.resolve import as_of, is_placeholder
 from vnicaudit.text.template import Line, is_template, plain
@@ -62,7 +63,14 @@ def text_of(data: bytes, file: str) -> str:
         raise TargetError(
             "UTF-16: Nova does not read it either; save it as UTF-8", file=file, line=1
         )
-    return data.decode("utf-8", "replace").removeprefix("\ufeff").replace("\r\n", "\n")
+    if data.startswith(BOM_UTF8):  # measured with oslo.config 10.7: it is part of the first line
+        raise TargetError(
+            "begins with a byte order mark: Nova would not start with it; save it as UTF-8 "
+            "without one",
+            file=file,
+            line=1,
+        )
+    return data.decode("utf-8", "replace").replace("\r\n", "\n")
 
 
 class Parsed(msgspec.Struct, frozen=True):
@@ -158,6 +166,7 @@ class _Parser(BaseParser):
                 column,
                 value_column,
                 present and not line.adrift,
+                meant=tuple("/".join(each) for each in meant_by(section, key)) if section else (),
             )
         )
 

@@ -14,7 +14,7 @@ import msgspec
 
 from vnicaudit.model.nova import Name, NovaConfig, NovaIndex, NovaOption
 from vnicaudit.model.nova_options import Release
-from vnicaudit.platforms.nova_conf.options import Knowledge, knowledge
+from vnicaudit.platforms.nova_conf.options import Knowledge, knowledge, may_have
 from vnicaudit.text.placeholders import whole
 
 _DEPTH = 32
@@ -95,13 +95,23 @@ def _named(option: NovaOption, known: Knowledge) -> NovaOption:
     return msgspec.structs.replace(option, **changes)
 
 
+class _Broken(msgspec.Struct, frozen=True):
+    """oslo.config makes no value of it, for certain, and ``why``."""
+
+    why: str
+
+
+_Value = str | _Broken | None
+"""Of a text with references; None: not known."""
+
+
 class _References:
     """Replaces references to other options by their values."""
 
     def __init__(self, index: NovaIndex, known: Knowledge) -> None:
         self._index = index
         self._known = known
-        self._values: dict[Name, str | None] = {}
+        self._values: dict[Name, _Value] = {}
         self._open: set[Name] = set()
         self._left = _MOST
 
@@ -109,21 +119,27 @@ class _References:
         """The option with its value filled in; uncertain where that cannot be done."""
         if "$" not in option.value or not option.certain:
             return option
+        if id(option) in self._index.last:
+            # what refers to it from here on is a circle
+            self._open.add((option.section, option.name))
         value = self._filled(option.value, option.section)
+        self._open.clear()
+        if isinstance(value, _Broken):
+            return msgspec.structs.replace(option, certain=False, broken=value.why)
         if value is None:
             return msgspec.structs.replace(option, certain=False)
         return msgspec.structs.replace(option, value=value, raw=option.value)
 
-    def _filled(self, text: str, section: str) -> str | None:
-        """A text with every reference replaced; None from the first on that cannot be."""
+    def _filled(self, text: str, section: str) -> _Value:
+        """A text with every reference replaced; what stands in the way where one cannot be."""
         text = text.replace("\\$", "$$")
         parts: list[str] = []
         length = end = 0
         for match in re.finditer(_REFERENCE, text):
             name = match["named"] or match["braced"]
             value = "$" if match["escaped"] else self._value(name, section)
-            if value is None:
-                return None
+            if not isinstance(value, str):
+                return value
             parts += (text[end : match.start()], value)
             end = match.end()
             length += len(value)
@@ -132,35 +148,47 @@ class _References:
         self._left -= length
         return None if self._left < 0 else "".join([*parts, text[end:]])
 
-    def _value(self, reference: str, section: str) -> str | None:
+    def _value(self, reference: str, section: str) -> _Value:
         """The value of an option that is referred to: in its own section first, then in DEFAULT;
-        None where there is none that Nova knows, or its value is not certain. DEFAULT is no group
+        None where its value is not certain, or not even whether Nova has it. DEFAULT is no group
         that a reference can name (NoSuchGroupError)."""
         if reference.startswith("DEFAULT."):
-            return None
+            return _Broken(f"refers to ${{{reference}}}, and DEFAULT is no group to oslo.config")
         group, dot, name = reference.rpartition(".") if reference.count(".") < 2 else ("", "", "")
         places: list[Name] = [(group, name)] if dot else [(section, name), ("DEFAULT", name)]
         for place in places:
             if self._is_known(place):
                 return self._of(place)
+        return self._none_of(places, reference)
+
+    def _none_of(self, places: list[Name], reference: str) -> _Broken | None:
+        """An option that is not there (NoSuchOptError); None where a library may have it."""
+        release = self._known.release
+        if any(place in self._known.options for place in places):
+            return _Broken(f"refers to ${reference}, which {release} does not have")
+        if not any(may_have(*place) for place in places):
+            return _Broken(f"refers to ${reference}, an option that Nova does not have")
         return None
 
     def _is_known(self, place: Name) -> bool:
         known = self._known.options.get(place)
         return known.is_read if known else place[1] in self._known.strings.get(place[0], ())
 
-    def _of(self, place: Name) -> str | None:
-        """The value of one option, found once; None in a circle and at the end of a long chain."""
+    def _of(self, place: Name) -> _Value:
+        """The value of one option, found once; None at the end of a long chain. oslo.config goes
+        round in a circle until Python stops it (RecursionError)."""
+        if place in self._open:
+            return _Broken("refers to itself")
         if place in self._values:
             return self._values[place]
-        if place in self._open or len(self._open) == _DEPTH:
+        if len(self._open) == _DEPTH:
             return None
         self._open.add(place)
         self._values[place] = value = self._found(place)
         self._open.remove(place)
         return value
 
-    def _found(self, place: Name) -> str | None:
+    def _found(self, place: Name) -> _Value:
         option = self._index.winner(*place)
         if option is not None:
             if not option.certain:
@@ -168,17 +196,22 @@ class _References:
             return self._spelled(place, self._filled(option.value, place[0]))
         known = self._known.options.get(place)
         form = None if known is None else known.form
-        if form is None or form.kind == "other":
+        if form is None or form.kind in ("list", "map", "other"):
             return None
         return "" if form.default is None else form.default
 
-    def _spelled(self, place: Name, value: str | None) -> str | None:
+    def _spelled(self, place: Name, value: _Value) -> _Value:
         """What ``str`` makes of the value that oslo.config made of the text."""
         known = self._known.options.get(place)
         form = None if known is None else known.form
-        if value is None or form is None:
+        if form is None or not isinstance(value, str):
             return value
-        if form.kind == "other" or not form.accepts(value):
+        if form.kind == "other":
+            return None
+        if not form.accepts(value):
+            section, name = place
+            return _Broken(f"refers to [{section}] {name}, whose value Nova does not take")
+        if form.kind in ("list", "map"):
             return None
         spell: Callable[[str], str] = str.capitalize if form.kind == "bool" else str
         return spell(form.plain(value))

@@ -19,6 +19,7 @@ from msgspec.structs import replace
 from vnicaudit.errors import TargetError
 from vnicaudit.model.nova import NovaConfig, NovaOption
 from vnicaudit.model.report import ReadError
+from vnicaudit.platforms.nova_conf.copies import FOLDERS
 from vnicaudit.platforms.nova_conf.read import (
     MAX_BYTES,
     Parsed,
@@ -33,7 +34,6 @@ _MOST_BYTES = 8 * MAX_BYTES
 """Of all files that are read together."""
 
 _FILES = ("nova.conf", "nova-compute.conf")
-_FOLDERS = ("nova.conf.d", "nova-compute.conf.d")
 
 
 def read_with_siblings(data: bytes, *, target: str, file: str) -> NovaConfig:
@@ -165,7 +165,7 @@ def load_order(file: str) -> tuple[str, ...]:
     listed."""
     folder, name = os.path.split(file)
     top, inner = os.path.split(folder)
-    if inner in _FOLDERS and _is_loaded(name):
+    if inner in FOLDERS and _is_loaded(name):
         here = os.path.join(top, inner, name)
     elif name in _FILES:
         top, here = folder, os.path.join(folder, name)
@@ -178,7 +178,7 @@ def load_order(file: str) -> tuple[str, ...]:
 def _existing(folder: str, here: str) -> Iterator[str]:
     paths = (os.path.join(folder, name) for name in _FILES)
     yield from (path for path in paths if path == here or os.path.isfile(path))
-    for name in _FOLDERS:
+    for name in FOLDERS:
         path = os.path.join(folder, name)
         found = set(_loaded(path)) if os.path.isdir(path) else set()
         yield from sorted({*found, here} if os.path.dirname(here) == path else found)

@@ -1,0 +1,1 @@
+"""Said clean, and was not."""

@@ -1,0 +1,1 @@
+"""Said wrong, and was fine."""

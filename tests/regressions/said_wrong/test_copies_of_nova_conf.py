@@ -1,0 +1,68 @@
+"""Copies of nova.conf that packages, editors and operators put aside were judged as if Nova read
+them: each gave the errors of a file that is not in use."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.command import vnicaudit
+
+BAD = "[DEFAULT]\ncompute_driver = libvirt.LibvirtDriver\n[libvirt]\nmax_queues = 0\n"
+GOOD = BAD.replace("0", "8")
+COPIES = (
+    "nova.conf.bak", "nova.conf.orig", "nova.conf.rpmsave", "nova.conf.rpmnew",
+    "nova.conf.dpkg-old", "nova.conf.dpkg-dist", "nova.conf.ucf-dist", "nova.conf.ucf-old",
+    "nova.conf~", "nova.conf.bak1", "nova.conf.20260101", "nova.conf-20260101.bak",
+    "nova.conf.4711.2026-11-22@10:00:00~", ".nova.conf.swp", ".nova.conf",
+    "nova.conf.d/x.conf.bak", "nova.conf.d/.hidden.conf", "nova.conf.d/x.cfg",
+)  # fmt: skip
+
+
+def flat(text: str) -> str:
+    """The text without its line breaks: paths are long."""
+    return " ".join(text.split())
+
+
+def etc(folder: Path, *copies: str) -> Path:
+    """A folder with a good nova.conf, and copies that are not."""
+    (folder / "nova.conf.d").mkdir()
+    (folder / "nova.conf").write_text(GOOD)
+    for name in copies:
+        (folder / name).write_text(BAD)
+    return folder
+
+
+def test_copies_in_a_folder_get_no_errors_and_are_told_once(tmp_path: Path) -> None:
+    done = vnicaudit("audit", etc(tmp_path, *COPIES), "--format", "json")
+    report = json.loads(done.stdout)
+    assert (done.returncode, report["findings"]) == (0, [])
+    (target,) = report["targets"]
+    (note,) = target["notes"]
+    assert note.startswith(f"{len(COPIES)} copies of a configuration, which Nova does not read")
+    assert f" and {len(COPIES) - 3} more " in note
+
+
+@pytest.mark.parametrize("name", COPIES)
+def test_a_copy_that_is_named_gets_no_errors_and_is_told(tmp_path: Path, name: str) -> None:
+    copy = etc(tmp_path, name) / name
+    done = vnicaudit("audit", copy)
+    assert done.returncode == 0
+    assert "a copy of a configuration, which Nova does not read by this name" in flat(done.stdout)
+    assert "VNIC" not in done.stdout
+
+
+def test_a_copy_is_judged_where_it_is_given_to_nova(tmp_path: Path) -> None:
+    copy = etc(tmp_path, "nova.conf.bak") / "nova.conf.bak"
+    done = vnicaudit("audit", "--nova-config", copy, "--format", "json")
+    assert [f["rule"] for f in json.loads(done.stdout)["findings"]] == ["VNIC073"]
+
+
+@pytest.mark.parametrize("name", ["nova.conf", "nova.conf.d/x.conf", "nova.conf.j2", "my.cfg"])
+def test_what_is_no_copy_is_judged(tmp_path: Path, name: str) -> None:
+    file = etc(tmp_path) / name
+    file.write_text(BAD)
+    done = vnicaudit("audit", file, "--format", "json")
+    assert [f["rule"] for f in json.loads(done.stdout)["findings"]] == ["VNIC073"]

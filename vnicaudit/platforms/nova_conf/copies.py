@@ -1,0 +1,34 @@
+"""Files that nobody reads: copies of nova.conf that a package, an editor or an operator put aside.
+
+oslo.config reads the files that it is told, by default ``nova.conf`` and ``nova-compute.conf``, and
+of a ``nova.conf.d`` those that end in ``.conf`` and do not begin with a dot (``_ConfigDirOpt``,
+measured with 10.7). Source of the names: rpm's and dpkg's conffile handling (``.rpmsave``,
+``.rpmnew``, ``.rpmorig``; ``.dpkg-old``, ``.dpkg-dist``, ``.dpkg-new``), ucf(1), patch(1)
+(``.orig``), Ansible's ``backup: true`` (``nova.conf.4711.2026-11-22@10:00:00~``).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+
+FOLDERS = ("nova.conf.d", "nova-compute.conf.d")
+"""Folders that Nova reads *.conf of."""
+
+_ASIDE = re.compile(
+    r"(?i)(?:~"
+    r"|[._-](?:bak|backup|bkp|orig|old|prev|previous|save|saved|sav|copy|disabled|off|swp|tmp)\d{0,14}"
+    r"|\.rpm(?:save|new|orig)|\.dpkg-(?:old|dist|new|bak|tmp|backup)|\.ucf-(?:old|dist|new)"
+    r"|\.(?:conf|bak|backup|orig|old|save)[._-]\d[\dT:@._-]{0,40})\Z"
+)
+_TEMPLATE = re.compile(r"(?i)\.(?:j2|jinja2?|erb|epp|tmpl|tpl|template|in|mako)\Z")
+
+
+def is_put_aside(path: str) -> bool:
+    """Whether a file is called so that Nova does not read it."""
+    folder, name = os.path.split(path)
+    if _TEMPLATE.search(name) is not None:
+        return False  # what is rendered from it has another name
+    if name.startswith(".") or _ASIDE.search(name) is not None:
+        return True
+    return os.path.basename(folder) in FOLDERS and not name.endswith(".conf")
