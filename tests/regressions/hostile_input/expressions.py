@@ -19,11 +19,11 @@ from typing import Any, NamedTuple
 import vnicaudit
 
 METHODS = frozenset({"match", "fullmatch", "search", "finditer", "findall", "sub", "split"})
-_MADE = {
-    "vnicaudit.platforms.domain_xml.spans": ("_tags", (b"domain",)),
-    "vnicaudit.text.placeholders": ("_whole", ()),
+_MADE: dict[str, tuple[str, tuple[object, ...], str]] = {
+    "vnicaudit.platforms.domain_xml.spans": ("_tags", (b"domain",), "finditer"),
+    "vnicaudit.text.placeholders": ("_whole", (), "fullmatch"),
 }
-"""Module -> a function that makes a pattern, and what it is asked for."""
+"""Module -> a function that makes a pattern, what it is asked for, and how that is called."""
 
 Key = tuple[str | bytes, int]
 
@@ -63,8 +63,9 @@ def _in_module(module: ModuleType) -> Iterator[tuple[re.Pattern[Any], str, froze
             used = named.get((pattern.pattern, pattern.flags), frozenset())
             yield pattern, f"{module.__name__}.{name}", used or others
     if module.__name__ in _MADE:
-        name, arguments = _MADE[module.__name__]
-        yield vars(module)[name](*arguments), f"{module.__name__}.{name}", METHODS
+        name, arguments, method = _MADE[module.__name__]
+        made = vars(module)[name](*arguments)
+        yield made, f"{module.__name__}.{name}", frozenset({method})
     for node in ast.walk(ast.parse(source)):
         if (direct := _direct(node, module)) is not None:
             yield direct[0], f"{module.__name__}:{node.lineno}", direct[1]  # type: ignore[attr-defined]

@@ -89,9 +89,9 @@ def _one(kind: Any, value: Any, number: int) -> str:
         return "a"
     if kind is C.IN:
         members = _members(value)
-        return members[number % len(members)] if members else ""
+        return str(members[number % len(members)]) if members else ""
     if kind in _REPEATS:
-        return _sample(value[2], number) * max(value[0], number % 2)
+        return _sample(value[2], number) * int(max(value[0], number % 2))
     inner = [] if kind in (C.ASSERT, C.ASSERT_NOT) else _inner(kind, value)
     return _sample(inner[number % len(inner)], number) if inner else ""
 

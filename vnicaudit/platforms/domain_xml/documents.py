@@ -98,17 +98,19 @@ def _split(data: bytes, file: str) -> Iterator[Document]:
     """The slow path: several documents, text around them, errors. A document that cannot be read
     costs itself."""
     found = list(spans(data)) or [Span(0, len(data), 0)]
-    errors: list[TargetError] = []
+    first: TargetError | None = None
+    unreadable = 0
     for ordinal, span in enumerate(found, 1):
         try:
             root = _parse(data[span.start : span.end], file, span.lines)
         except TargetError as error:
-            errors.append(error)
+            unreadable += 1
+            first = first or TargetError(error.message, line=error.line)
         else:
             yield Document(root, span.lines, ordinal if len(found) > 1 else 0)
-    if errors:
-        more = f" (and {len(errors) - 1} more documents)" if len(errors) > 1 else ""
-        raise TargetError(f"{errors[0].message}{more}", file=file, line=errors[0].line)
+    if first is not None:
+        more = f" (and {unreadable - 1} more documents)" if unreadable > 1 else ""
+        raise TargetError(f"{first.message}{more}", file=file, line=first.line)
 
 
 def _parse(data: bytes, file: str, lines: int) -> etree._Element:

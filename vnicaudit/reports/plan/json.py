@@ -18,7 +18,7 @@ MAX_BYTES = 256 * 1024 * 1024
 _BOM = b"\xef\xbb\xbf"
 _VERSIONED = re.compile(r"vnicaudit\.plan/\w+")
 _AT_BYTE = re.compile(r"JSON is malformed: (?P<what>.*) \(byte (?P<byte>\d+)\)")
-_AT_PATH = re.compile(r"(?P<what>.*) - at `\$\.?(?P<path>.*)`", re.DOTALL)
+_AT_PATH = re.compile(r"(?=.*`\Z)(?P<what>.*) - at `\$\.?(?P<path>.*)`", re.DOTALL)
 
 _Keys = dict[str, msgspec.Raw]
 
