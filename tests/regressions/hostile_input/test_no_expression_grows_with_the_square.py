@@ -12,8 +12,8 @@ from tests.regressions.hostile_input.expressions import Expression, expressions
 from tests.regressions.hostile_input.growth import cost, ratio
 from tests.regressions.hostile_input.pumping import inputs
 
-SIZE = 3_000
-SUSPICIOUS = 0.001
+SIZE = 6_000
+SUSPICIOUS = 0.002
 """Seconds: ten times what a linear expression takes for that many characters."""
 TIMES = 4
 MOST = 9.0
