@@ -50,7 +50,7 @@ def _file_among_descriptors(root: Path) -> None:
     [
         (_file, 1, None),
         (_loop, 1, "Too many levels of symbolic links"),
-        (_folder, 1, "Is a directory"),
+        (_folder, 1, "not a regular file"),
         (_fifo, 1, "not a regular file"),
         (_file_for_descriptors, 2, None),
         (_file_among_descriptors, 2, None),
