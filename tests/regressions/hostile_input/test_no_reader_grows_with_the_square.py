@@ -5,12 +5,12 @@ marks and whole documents, more and more of them."""
 from __future__ import annotations
 
 import functools
-import time
 from collections.abc import Callable, Iterator
 from io import BytesIO
 
 import pytest
 
+from tests.regressions.hostile_input.growth import cost, ratio
 from vnicaudit.audit.files import read_stream
 
 DOUBLED = 2.3
@@ -64,27 +64,19 @@ def _filled(before: str, piece: str, after: str, size: int) -> bytes:
     return (before + piece * (size // len(piece)) + after).encode()
 
 
-def cost(data: bytes, rounds: int) -> float:
-    """CPU seconds, the least of some rounds."""
-    found = []
-    for _round in range(rounds):
-        start = time.process_time()
-        for _item in read_stream(BytesIO(data), "f"):
-            pass
-        found.append(time.process_time() - start)
-    return min(found)
+def read(data: bytes) -> None:
+    for _item in read_stream(BytesIO(data), "f"):
+        pass
 
 
 def grown(form: Callable[[int], bytes]) -> float:
     """What eight times the size costs over what it costs once, measured until it is clear."""
-    least = float("inf")
-    for rounds in (1, 2, 3, 5, 5):
-        large = cost(form(SIZE * TIMES), rounds)
-        if large < CLEAR:
-            return 0.0
-        least = min(least, large / max(cost(form(SIZE), rounds + 1), 1e-4))
-        if least <= MOST:
-            break
+    large = form(SIZE * TIMES)
+    if cost(lambda: read(large), 1) < CLEAR:
+        return 0.0
+    least = ratio(read, form(SIZE), large, MOST, tries=2)
+    if least > MOST:
+        least = ratio(read, form(4 * SIZE), form(4 * SIZE * TIMES), MOST, tries=3)
     return least
 
 
