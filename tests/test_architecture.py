@@ -113,7 +113,9 @@ def test_tests_of_the_rig_are_where_tox_looks_for_them() -> None:
     """The rig's environment collects these folders only; a test elsewhere would never run."""
     tests = PACKAGE.parent / "tests"
     marked = [path for path in tests.rglob("*.py") if "mark.rig" in path.read_text("utf-8")]
-    looked_at = (tests / "rig", tests / "platforms/libvirt", Path(__file__))
+    folders = ("rig", "platforms/libvirt", "conformance", "regressions")
+    looked_at = (*(tests / each for each in folders), Path(__file__))
     assert [path for path in marked if not any(path.is_relative_to(one) for one in looked_at)] == []
     command = (PACKAGE.parent / "tox.ini").read_text("utf-8")
-    assert "pytest -m rig --durations 25 {posargs:tests/rig tests/platforms/libvirt}" in command
+    named = " ".join(f"tests/{each}" for each in folders)
+    assert f"pytest -m rig --durations 25 {{posargs:{named}}}" in command

@@ -37,12 +37,13 @@ def test_targets_of_later_versions_are_refused_by_name() -> None:
 
 
 @pytest.mark.parametrize("name", ["openstack:", "openstack: "])
-def test_a_cloud_has_a_name(name: str) -> None:
+def test_a_cloud_has_a_name(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OS_CLOUD", raising=False)
     with pytest.raises(UsageError) as raised:
         target_of(name)
     assert str(raised.value) == (
-        f"{name}: no cloud is named; write openstack:NAME with a name from clouds.yaml, or "
-        "openstack:envvars for what the OS_* variables say"
+        f"{name}: no cloud is named; write openstack:NAME with a name from clouds.yaml (or set "
+        "OS_CLOUD), or openstack:envvars for what the OS_* variables say"
     )
 
 

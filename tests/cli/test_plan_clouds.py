@@ -49,7 +49,7 @@ class _Cloud:
 def inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[CloudItem]:
     """What is in the cloud, in a folder of one's own."""
     items: list[CloudItem] = [server(), image()]
-    monkeypatch.setattr(clouds, "CloudTarget", lambda _name, _deadline: _Cloud(items))
+    monkeypatch.setattr(clouds, "CloudTarget", lambda _name, _live: _Cloud(items))
     monkeypatch.setattr(command, "prepared", _targets)  # openstacksdk need not be there
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "100")
@@ -130,7 +130,7 @@ def test_projects_of_two_clouds_do_not_overwrite_one_another(
         "openstack:test": server(name="second", id="1" + ID[1:]),
         "openstack:a b": server(name="third", id="2" + ID[1:]),
     }
-    monkeypatch.setattr(clouds, "CloudTarget", lambda name, _deadline: _Cloud([items[name]]))
+    monkeypatch.setattr(clouds, "CloudTarget", lambda name, _live: _Cloud([items[name]]))
     for _time in (1, 2):
         assert run(["plan", *items, "--projects", "letters"]) == 0
     letters = tmp_path / "letters"

@@ -51,7 +51,7 @@ spec:
 
 @pytest.mark.parametrize(
     ("name", "text", "code"),
-    [("a.xml", _XML, 4), ("nova.conf", _NOVA, 0), ("a.yaml", _MANIFEST, 0)],
+    [("a.xml", _XML, 0), ("nova.conf", _NOVA, 0), ("a.yaml", _MANIFEST, 0)],
 )
 def test_fix_leaves_placeholders_alone(tmp_path: Path, name: str, text: str, code: int) -> None:
     forms = ("@X@", "__X__", "%X%", "%(x)s", "((x))", "[[ x ]]", "#{x}#", "{x}", "$(X)", "${X}")
@@ -63,7 +63,7 @@ def test_fix_leaves_placeholders_alone(tmp_path: Path, name: str, text: str, cod
     assert {file: file.read_text() for file in written} == written
     assert "error" not in result.stdout
     assert result.returncode == code, result.stdout
-    for form in forms if name == "a.xml" else ():
-        assert f"{name}:9: a template ({form} in what is judged): fill it in first" in " ".join(
+    if name == "a.xml":
+        assert "here a template decides rx_queue_size, tx_queue_size" in " ".join(
             result.stdout.split()
         )

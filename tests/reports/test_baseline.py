@@ -16,7 +16,7 @@ from vnicaudit.reports.baseline import BaselineWriter
 
 def written(*findings: Finding) -> str:
     """The document for a run with one domain per finding."""
-    writer = BaselineWriter()
+    writer = BaselineWriter("")
     pieces = [writer.start(RunInfo(Tool("vnicaudit", "1"), CREATED, tuple))]
     pieces += [writer.add(Audited("lab", "web", findings=(item,))) for item in findings]
     pieces += writer.finish(RunEnd(CREATED, (), Summary()))

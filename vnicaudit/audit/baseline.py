@@ -14,7 +14,7 @@ import msgspec
 
 from vnicaudit.audit import stale
 from vnicaudit.errors import UsageError
-from vnicaudit.model.finding import SEVERITIES, Finding, Severity
+from vnicaudit.model.finding import SEVERITIES, Finding, NicRef, Severity
 from vnicaudit.model.report import REPORT_SCHEMA
 from vnicaudit.text.regular import open_regular
 
@@ -53,6 +53,12 @@ class _Known(msgspec.Struct):
     rule: str
     fingerprint: _Fingerprint
     severity: Severity
+    nic: NicRef = NicRef()
+
+    @property
+    def entry(self) -> BaselineEntry:
+        """What a baseline says of it."""
+        return entry_of(self.rule, self.severity, self.nic)
 
 
 class _ReportFile(msgspec.Struct):
@@ -66,7 +72,13 @@ class _Head(msgspec.Struct):
 
 
 def load_baseline(path: str) -> Baseline:
-    """The fingerprints in a baseline or a report, and how severe each was.
+    """The fingerprints in a baseline or a report, and how severe each was. Raises as
+    :func:`load_entries` does."""
+    return {mark: entry.severity for mark, entry in load_entries(path).items()}
+
+
+def load_entries(path: str) -> dict[str, BaselineEntry]:
+    """The fingerprints in a baseline or a report, and what each stands for.
 
     Raises UsageError when the file cannot be read, is larger than 256 MiB, or is neither.
     """
@@ -74,11 +86,10 @@ def load_baseline(path: str) -> Baseline:
     try:
         schema = msgspec.json.decode(data, type=_Head).schema
         if schema == BASELINE_SCHEMA:
-            entries = msgspec.json.decode(data, type=BaselineFile).fingerprints
-            return {mark: entry.severity for mark, entry in entries.items()}
+            return dict(msgspec.json.decode(data, type=BaselineFile).fingerprints)
         if schema == REPORT_SCHEMA:
             findings = msgspec.json.decode(data, type=_ReportFile).findings
-            return {known.fingerprint: known.severity for known in findings if belongs(known.rule)}
+            return {known.fingerprint: known.entry for known in findings if belongs(known.rule)}
     except msgspec.ValidationError as error:
         raise UsageError(f"{path}: not a baseline: {error}") from None
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
@@ -86,6 +97,12 @@ def load_baseline(path: str) -> Baseline:
     raise UsageError(
         f"{path}: its schema is {schema!r}; a baseline is {BASELINE_SCHEMA} or {REPORT_SCHEMA}"
     )
+
+
+def entry_of(rule: str, severity: Severity, nic: NicRef) -> BaselineEntry:
+    """What a baseline says of one finding."""
+    place = nic.mac or (None if nic.index is None else f"#{nic.index}")
+    return BaselineEntry(rule=rule, severity=severity, domain=nic.domain, nic=place)
 
 
 def belongs(rule: str) -> bool:

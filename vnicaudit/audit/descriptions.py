@@ -79,11 +79,12 @@ def name_of(item: Description) -> str:
 
 
 def ref_of(item: Description) -> NicRef:
-    """What tells an image or flavor of a cloud from others of its name; of a file nothing: there
-    its place does."""
-    if not isinstance(item, Image | Flavor) or item.id is None:
+    """What an image, flavor or preference is called; of a cloud also its id, which tells it from
+    others of its name. A configuration is called by its file, which is its place."""
+    if isinstance(item, NovaConfig):
         return NicRef()
-    return NicRef(domain=item.name, uuid=item.id)
+    uuid = item.id if isinstance(item, Image | Flavor) else None
+    return NicRef(domain=item.name or None, uuid=uuid)
 
 
 def place_of(item: Description, field: str | None) -> Location:

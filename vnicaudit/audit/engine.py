@@ -16,6 +16,7 @@ from vnicaudit.audit.fingerprint import digest, domain_mark
 from vnicaudit.audit.fixes import commandline_text, fix_text, manifest_text
 from vnicaudit.audit.fixes_nova import naming_server, server_text
 from vnicaudit.audit.judgement import FOREIGN, Judgement, Tray, ask, finding_of
+from vnicaudit.audit.of_templates import not_filled_in, of_the_model
 from vnicaudit.audit.staged import at_the_next_start, without_edits_made
 from vnicaudit.model.domain import REWRITTEN_BY, Domain
 from vnicaudit.model.effective import Effective
@@ -66,8 +67,12 @@ class Engine:
         subjects = self.subjects(domain, host)
         for nic, subject in zip(domain.nics, subjects, strict=True):
             if verdicts := self._judge_nic(subject):
+                if domain.template and nic.declared.unseen:
+                    verdicts = of_the_model(verdicts, nic)
                 _take_nic(verdicts, nic, domain, tray)
-        asked = subjects or domain.coming
+        unfilled = list(not_filled_in(domain)) if domain.template else []
+        tray.skipped += unfilled
+        asked = (subjects or domain.coming) and not unfilled
         if asked and self._rules.of("domain", domain.declared.form):
             whole = DomainSubject(subjects, domain.declared, host, domain.state, domain.coming)
             _take_domain(self._judge_domain(whole), domain, tray)
@@ -97,6 +102,7 @@ class Engine:
                 nic.running,
                 domain.state,
                 staged.get(nic.mac) if staged else None,
+                nic.path,
             )
             for nic in domain.nics
         )
@@ -195,13 +201,14 @@ def _for_owner(finding: Finding, problem: Problem, domain: Domain) -> Finding:
 
 def _point(nic: Nic, field: str | None, place: Location) -> Location:
     """The NIC's place, narrowed to the child element a field stands in, where it stands there; in
-    a manifest to the value, or to where it would stand."""
+    a manifest to the value, or to where it would stand. What is no field of a NIC is a place in
+    it (``driver/@name``), as refusals have them."""
     for name, where in nic.places:
         if name == field:
             return where
-    path = XPATH.get(field or "")
-    if path is None or place.xpath is None:
+    if field is None or place.xpath is None:
         return place
+    path = XPATH.get(field, field)
     child = path.partition("/")[0]
     for name, line in nic.lines:
         if name == child:

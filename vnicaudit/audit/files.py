@@ -7,6 +7,7 @@ import stat
 from collections.abc import Iterator
 from typing import BinaryIO
 
+from vnicaudit.audit.contents import not_judged, read_all, readings
 from vnicaudit.audit.edge import guarded_file
 from vnicaudit.audit.readers import HEAD, Content, Item, Reader, nothing_in, reader_of, why_not
 from vnicaudit.errors import TargetError
@@ -103,11 +104,13 @@ def _read_with(reader: Reader, content: Content, *, explicit: bool) -> Iterator[
         if explicit:
             yield ReadError(why_not(content.data), content.path)
         return
+    parts = readings(reader, content)
     empty = True
-    for item in reader.read(content):
+    for item in read_all(parts):
         empty = False
         yield item
-    if empty and explicit and reader.looks_for:
+    yield from not_judged(reader, content)
+    if empty and explicit and all(reader.looks_for for reader, _part in parts):
         yield ReadError(nothing_in(reader), content.path)
 
 

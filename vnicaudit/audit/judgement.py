@@ -16,6 +16,8 @@ from vnicaudit.model.rule import AnySubject, Problem
 
 FOREIGN = "*"
 """The ``rule`` of the one Skipped entry of a domain that is not QEMU's: all rules."""
+BUT_THE_MODEL = "*-model"
+"""The same of a NIC of which a template decides something: all rules but those on its model."""
 
 
 class Judgement(msgspec.Struct, frozen=True):

@@ -5,19 +5,20 @@ from __future__ import annotations
 import msgspec
 
 from vnicaudit.audit.selection import Selection
-from vnicaudit.model.host import DEADLINE
+from vnicaudit.model.host import DEADLINE, CloudLimits
 
 
 class LiveOptions(msgspec.Struct, frozen=True):
     """How to read live hosts: ``deadline`` in seconds per call, ``agent`` whether to ask guest
     agents; ``root``, ``proc`` and ``logs``: where this host's devices, processes and QEMU logs
-    are found."""
+    are found. ``cloud``: how much, and for how long, a cloud is asked."""
 
     deadline: float = DEADLINE
     agent: bool = False
     root: str = "/"
     proc: str = "/proc"
     logs: str = "/var/log/libvirt/qemu"
+    cloud: CloudLimits = CloudLimits()
 
 
 class RunOptions(msgspec.Struct, frozen=True):

@@ -51,11 +51,11 @@ class Reader(msgspec.Struct, frozen=True):
 
 
 def reader_of(data: bytes, *, named: bool) -> Reader | None:
-    """The first kind that a file which begins so is of. ``named``: the user named this file; one of
-    a folder may be about something else."""
+    """The first kind that a file which begins so is of; it may hold others as well. ``named``: the
+    user named this file; one of a folder may be about something else."""
     head = data[:HEAD]
-    found = next((reader for reader in READERS if reader.looks_like(head)), None)
-    return found if found is None or named or found.among_others(head) else None
+    found = (reader for reader in READERS if reader.looks_like(head))
+    return next((reader for reader in found if named or reader.among_others(head)), None)
 
 
 def why_not(data: bytes) -> str:
@@ -128,7 +128,9 @@ def _read_qemu(content: Content) -> Iterator[Item]:
     found = read_text(content.data, target=content.target, file=content.path, before=content.before)
     for number, qemu in enumerate(found, 1):
         mark = f"#{number}" if qemu.name is None else qemu.name
-        yield replace(domain_of(qemu, content.target), mark=mark)
+        domain = replace(domain_of(qemu, content.target), mark=mark)
+        yield domain
+        yield from domain.unread
 
 
 def _looks_like_kubevirt(head: bytes) -> bool:
@@ -161,29 +163,28 @@ def _read_infra_code(content: Content) -> Iterator[Item]:
     yield from read(content.data, target=content.target, file=content.path)
 
 
-READERS = (
-    Reader("libvirt domain XML", "domain", looks_like_xml, _read_xml),
-    Reader("nova.conf", "option", _looks_like_nova, _read_nova),
-    Reader("QEMU log", "start of a QEMU", _looks_like_log, _read_qemu, from_end=True),
-    Reader(
-        "QEMU command line or ps output",
-        "QEMU",
-        _looks_like_command,
-        _read_qemu,
-        among_others=_is_all_command,
-    ),
-    Reader(
-        "KubeVirt manifest",
-        "",  # network attachments and instance types by themselves are in order
-        _looks_like_kubevirt,
-        _read_kubevirt,
-        _is_kubevirt,
-    ),
-    Reader(
-        "image or flavor definition",
-        "image, flavor or guest of libvirt",
-        _looks_like_infra_code,
-        _read_infra_code,
-    ),
+DOMAIN_XML = Reader("libvirt domain XML", "domain", looks_like_xml, _read_xml)
+NOVA_CONF = Reader("nova.conf", "option", _looks_like_nova, _read_nova)
+QEMU_LOG = Reader("QEMU log", "start of a QEMU", _looks_like_log, _read_qemu, from_end=True)
+COMMANDS = Reader(
+    "QEMU command line or ps output",
+    "QEMU",
+    _looks_like_command,
+    _read_qemu,
+    among_others=_is_all_command,
 )
+KUBEVIRT = Reader(
+    "KubeVirt manifest",
+    "",  # network attachments and instance types by themselves are in order
+    _looks_like_kubevirt,
+    _read_kubevirt,
+    _is_kubevirt,
+)
+INFRA_CODE = Reader(
+    "image or flavor definition",
+    "image, flavor or guest of libvirt",
+    _looks_like_infra_code,
+    _read_infra_code,
+)
+READERS = (DOMAIN_XML, NOVA_CONF, QEMU_LOG, COMMANDS, KUBEVIRT, INFRA_CODE)
 """The kinds, in the order in which they are tried."""

@@ -9,12 +9,15 @@ from importlib import import_module
 from itertools import chain
 from typing import BinaryIO
 
-from vnicaudit.audit.cloud import CloudTarget
+from vnicaudit.audit.cloud import ALL_REGIONS, CloudTarget, every_region
 from vnicaudit.audit.files import Item, read_stream
 from vnicaudit.audit.fingerprint import bare_uuid
+from vnicaudit.audit.macs import MacTable
 from vnicaudit.audit.nodes import NodesByHost
+from vnicaudit.audit.once import Once
 from vnicaudit.audit.options import RunOptions
 from vnicaudit.audit.pool import Batch, Job, default_jobs, is_guest, run_files
+from vnicaudit.audit.readers import READERS
 from vnicaudit.audit.servers import Servers
 from vnicaudit.audit.sightings import Sightings
 from vnicaudit.audit.suppressions import Usage
@@ -23,6 +26,7 @@ from vnicaudit.audit.targets import Kind, Target, target_of, walk
 from vnicaudit.audit.uses import uses_of
 from vnicaudit.audit.work import Product, Work
 from vnicaudit.model.domain import Domain
+from vnicaudit.model.finding import Confidence, Severity
 from vnicaudit.model.host import Host, HostConfig
 from vnicaudit.model.report import Audited, PutAside, ReadError, Summary, TargetResult
 from vnicaudit.model.site import Node
@@ -63,8 +67,10 @@ class Run:
         self._totals = Totals()
         self._nodes: list[Node] = []
         self._cloud = False
+        self._once = Once(())
         self._guests: list[tuple[Domain, str]] = []
         self._servers = Servers(NodesByHost(()))
+        self._macs = MacTable()
         self.usage = Usage()
         self.baselined: set[str] = set()
 
@@ -77,6 +83,7 @@ class Run:
         if self._options.nova_config:
             targets.append(Target(" ".join(self._options.nova_config), "nova"))
         self._tallies = {target.name: Tally() for target in targets}
+        self._once = Once(target.name for target in targets if target.kind == "path")
         machines = [target for target in targets if target.kind in _MACHINES]
         clouds = [target for target in targets if target.kind == "openstack"]
         self._cloud = bool(clouds)
@@ -89,6 +96,9 @@ class Run:
             yield from self._worked(target, self._read(target))
         yield from map(self._counted, self._left())
         yield from map(self._counted, self._work.site(self._nodes))
+        yield from map(self._counted, self._work.shared(self._macs))
+        if self._macs.left_out:
+            self._tallies[targets[-1].name].notes.append(_left_out(self._macs.left_out))
         self.usage |= self._work.usage()
 
     def _worked(self, target: Target, products: Iterator[Product]) -> Iterator[Product]:
@@ -98,6 +108,7 @@ class Run:
                 self._on_progress(target.name, self._tallies[target.name].domains)
 
     def _counted(self, product: Product) -> Product:
+        self._macs.take(self._work.taken())
         self._totals.add(product)
         if isinstance(product, Audited):
             self.baselined.update(f.fingerprint for f in product.baselined)
@@ -116,6 +127,11 @@ class Run:
             domains=sum(tally.domains for tally in tallies) - self._servers.again,
             nics=sum(tally.nics for tally in tallies) - self._servers.again_nics,
         )
+
+    @property
+    def graded(self) -> dict[tuple[Severity, Confidence], int]:
+        """How many findings there are so far of each severity and confidence."""
+        return dict(self._totals.graded)
 
     def count_extra(self, audited: Audited) -> None:
         """Add findings that came from no target (unused suppressions) to the totals."""
@@ -152,21 +168,27 @@ class Run:
                 if isinstance(found, ReadError):
                     if selection.minds(found.file or top):
                         tally.error(found)
-                elif selection.wants(found, named=named):
+                elif selection.wants(found, named=named) and self._once.takes(found, named=named):
                     yield found
 
+        passed = self._once.passed
         jobs = self._options.jobs or default_jobs()
         explicit = named and not selection.skip_unrecognised
         job = Job(self._work, top, self._cloud)
         for batch in run_files(paths(), job, explicit=explicit, jobs=jobs):
             self._account(batch, top, tally)
             yield from batch.products
+        whole = self._once.passed == passed and selection.changed is None
+        if tally.is_empty and whole and not named:
+            kinds = ", ".join(reader.name for reader in READERS)
+            tally.notes.append(f"{top}: nothing in it is recognised; looked for: {kinds}")
 
     def _account(self, batch: Batch, top: str, tally: Tally) -> None:
         tally.domains += batch.domains
         tally.nics += batch.nics
         tally.configs += len(batch.products) + len(batch.guests) - batch.domains
         self.usage |= batch.usage
+        self._macs.take(batch.seen)
         self._nodes += batch.nodes[: MAX_NODES - len(self._nodes)]
         self._guests += [(guest, top) for guest in batch.guests]
         for error in batch.errors:
@@ -219,7 +241,7 @@ class Run:
 
     def _one_cloud(self, target: Target, sightings: Sightings | None) -> Iterator[Product]:
         tally = self._tallies[target.name]
-        cloud = CloudTarget(target.name, self._options.live.deadline)
+        cloud = CloudTarget(target.name, self._options.live)
         for item in cloud.items():
             if isinstance(item, ReadError):
                 tally.error(item)
@@ -261,6 +283,10 @@ class Run:
                 yield product
 
 
+def _left_out(number: int) -> str:
+    return f"{number:,} NICs were not compared with the others by their MAC address: too many"
+
+
 def prepared(names: Iterable[str]) -> list[Target]:
     """The targets, each once. Raises UsageError for one that makes no sense, and
     MissingExtraError where one needs a package that is not there: both before anything is read
@@ -269,4 +295,18 @@ def prepared(names: Iterable[str]) -> list[Target]:
     for kind, module in _NEEDED.items():
         if any(target.kind == kind for target in targets):
             import_module(module)
-    return targets
+    if not any(_is_all_regions(target) for target in targets):
+        return targets
+    return [
+        each
+        for target in targets
+        for each in (_regions(target) if _is_all_regions(target) else [target])
+    ]
+
+
+def _is_all_regions(target: Target) -> bool:
+    return target.kind == "openstack" and target.name.endswith(ALL_REGIONS)
+
+
+def _regions(target: Target) -> list[Target]:
+    return [Target(name, "openstack") for name in every_region(target.name)]

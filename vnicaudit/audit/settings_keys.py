@@ -8,6 +8,8 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
+from vnicaudit.model.finding import Confidence
+
 FailOn = Literal["info", "low", "medium", "high", "error", "never"]
 
 _A_VERSION = r"^\s*v?[0-9]"
@@ -123,6 +125,14 @@ class Settings(
     fail_on: Annotated[FailOn, _key("Lowest severity that makes the exit code 1.", "medium")] = (
         "low"
     )
+    fail_confidence: Annotated[
+        Confidence,
+        _key(
+            "Lowest confidence that makes the exit code 1: findings of `low` confidence are hints, "
+            "and do not fail unless this is `low`.",
+            "low",
+        ),
+    ] = "medium"
     baseline: Annotated[
         str | None,
         _key(

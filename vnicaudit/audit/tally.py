@@ -7,6 +7,7 @@ from typing import Literal
 
 from vnicaudit.audit.work import Product
 from vnicaudit.model.domain import Domain
+from vnicaudit.model.finding import Confidence, Severity
 from vnicaudit.model.report import Audited, PutAside, ReadError, Summary, TargetResult
 
 MAX_ERRORS = 1000
@@ -39,6 +40,11 @@ class Tally:
         self.unread += 1
         if len(self.errors) < MAX_ERRORS:
             self.errors.append(error)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was met, nor failed to be read."""
+        return not (self.domains or self.configs or self.unread or self.aside_count)
 
     def put_aside(self, copy: PutAside) -> None:
         """Count a copy that is not judged; keep the names of some."""
@@ -89,6 +95,7 @@ class Totals:
 
     def __init__(self) -> None:
         self.severities: Counter[str] = Counter()
+        self.graded: Counter[tuple[Severity, Confidence]] = Counter()
         self.rules: Counter[str] = Counter()
         self.skipped: Counter[str] = Counter()
         self.crashed = self.suppressed = self.baselined = 0
@@ -99,6 +106,7 @@ class Totals:
             return
         for finding in product.findings:
             self.severities[finding.severity] += 1
+            self.graded[finding.severity, finding.confidence] += 1
             self.rules[finding.rule] += 1
         for skipped in product.skipped:
             self.skipped[skipped.rule] += 1

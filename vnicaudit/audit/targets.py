@@ -64,12 +64,14 @@ def target_of(name: str) -> Target:
 
 
 def _cloud(name: str) -> Target:
-    if not name.removeprefix(CLOUD).strip():
-        raise UsageError(
-            f"{name}: no cloud is named; write openstack:NAME with a name from clouds.yaml, or "
-            "openstack:envvars for what the OS_* variables say"
-        )
-    return Target(name, "openstack")
+    if name.removeprefix(CLOUD).strip():
+        return Target(name, "openstack")
+    if chosen := os.environ.get("OS_CLOUD", "").strip():
+        return Target(f"{CLOUD}{chosen}", "openstack")
+    raise UsageError(
+        f"{name}: no cloud is named; write openstack:NAME with a name from clouds.yaml (or set "
+        "OS_CLOUD), or openstack:envvars for what the OS_* variables say"
+    )
 
 
 def _is_proc(name: str) -> bool:

@@ -11,7 +11,7 @@ from vnicaudit.cli.audit_orders import orders_of
 from vnicaudit.cli.audit_run import audit
 from vnicaudit.cli.fixing import fix_options
 from vnicaudit.cli.options import nova_options, output_options, reading_options
-from vnicaudit.model.finding import SEVERITIES
+from vnicaudit.model.finding import CONFIDENCES, SEVERITIES
 from vnicaudit.reports.registry import formats
 
 _EPILOG = """\b
@@ -28,8 +28,9 @@ Examples:
   vnicaudit audit definitions/ --diff                    what --fix would change
 
 \b
-Exit codes: 0 clean, 1 findings at or above --fail-on, 2 usage or configuration,
-3 internal error or a rule crashed, 4 a target could not be read, 5 a fix was not made."""
+Exit codes: 0 clean, 1 findings at or above --fail-on and --fail-confidence,
+2 usage or configuration, 3 internal error or a rule crashed, 4 a target could not be read,
+5 a fix was not made."""
 
 
 @click.command("audit", epilog=_EPILOG)
@@ -51,7 +52,8 @@ Exit codes: 0 clean, 1 findings at or above --fail-on, 2 usage or configuration,
     multiple=True,
     metavar="FILE",
     type=click.Path(dir_okay=False),
-    help="Where the report goes; - is standard output. Repeatable.",
+    help="Where the report goes; - is standard output. Without --format the suffix tells the "
+    "format. Repeatable.",
 )
 @click.option(
     "--select",
@@ -74,6 +76,13 @@ Exit codes: 0 clean, 1 findings at or above --fail-on, 2 usage or configuration,
     envvar="VNICAUDIT_FAIL_ON",
     type=click.Choice([*SEVERITIES, "never"]),
     help="Lowest severity that makes the exit code 1.  [default: low]",
+)
+@click.option(
+    "--fail-confidence",
+    envvar="VNICAUDIT_FAIL_CONFIDENCE",
+    type=click.Choice(CONFIDENCES),
+    help="Lowest confidence that makes the exit code 1: hints (low) are reported and do not fail.  "
+    "[default: medium]",
 )
 @click.option(
     "--exit-zero",

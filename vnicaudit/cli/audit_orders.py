@@ -10,9 +10,11 @@ from vnicaudit.audit.catalogue import select
 from vnicaudit.audit.targets import Target
 from vnicaudit.cli.fixing import Fixing, asked, beside_diff
 from vnicaudit.cli.options import pairs
-from vnicaudit.cli.outputs import different
+from vnicaudit.cli.outputs import different, formats_of
 from vnicaudit.cli.reading import Reading, reading
 from vnicaudit.errors import UsageError
+from vnicaudit.model.finding import Confidence
+from vnicaudit.reports.registry import formats
 
 if TYPE_CHECKING:
     from vnicaudit.audit.baseline import Baseline
@@ -26,6 +28,7 @@ class Orders(msgspec.Struct, frozen=True):
     reading: Reading
     rules: tuple[str, ...]
     fail_on: str
+    fail_confidence: Confidence
     baseline: Baseline
     outputs: list[tuple[str, str]]
     write_baseline: str | None
@@ -41,13 +44,15 @@ def orders_of(given: dict[str, Any], targets: list[Target]) -> Orders:
     settings = read.settings.settings
     baseline = given["baseline"] or read.settings.baseline
     fixing = asked(given, targets)
-    outputs = beside_diff(fixing, pairs(given["formats_"], given["outputs"]), given["formats_"])
+    chosen = formats_of(given["formats_"], given["outputs"], formats())
+    outputs = beside_diff(fixing, pairs(chosen, given["outputs"]), given["formats_"])
     different([place for _, place in outputs] + [given["write_baseline"] or "/dev/null"])
     orders = Orders(
         targets=targets,
         reading=read,
         rules=rules_of(given, settings),
         fail_on="never" if given["exit_zero"] else given["fail_on"] or settings.fail_on,
+        fail_confidence=given["fail_confidence"] or settings.fail_confidence,
         baseline=_known(baseline),
         outputs=outputs,
         write_baseline=given["write_baseline"],

@@ -20,9 +20,9 @@ from vnicaudit.cli.fixing import Fixed, fix
 from vnicaudit.cli.options import terminal_width, use_color
 from vnicaudit.cli.outputs import STDOUT, Output
 from vnicaudit.cli.progress import Progress
-from vnicaudit.cli.stdout import stream
+from vnicaudit.cli.stdout import stream, tell
 from vnicaudit.errors import RefusedError, TargetError
-from vnicaudit.model.finding import SEVERITIES
+from vnicaudit.model.finding import CONFIDENCES, SEVERITIES
 from vnicaudit.model.report import Audited, RuleInfo, RunEnd, RunInfo, Summary, Tool
 from vnicaudit.reports.registry import writer
 from vnicaudit.reports.writer import Options, Writer
@@ -49,13 +49,25 @@ def audit(orders: Orders) -> int:
         for one, output in outputs:
             output.finish(one.finish(end))
         if orders.write_baseline and _broken(run):
-            outputs[-1][1].abandon()  # it would forget what could not be read
-            click.echo(f"{orders.write_baseline} was left as it was: not all was read", err=True)
+            tell(_partial_baseline(orders.write_baseline, outputs[-1][0]))
     if orders.fixing.diff:
         _complain(run)
     if done.refused and not _broken(run):
         return RefusedError.exit_code
-    return 0 if orders.write_baseline and not _broken(run) else _exit_code(run, orders.fail_on)
+    return 0 if orders.write_baseline and not _broken(run) else _exit_code(run, orders)
+
+
+def _partial_baseline(place: str, written: Writer) -> str:
+    """What became of a baseline where not everything was read."""
+    from vnicaudit.reports.baseline import BaselineWriter
+
+    kept = written.kept if isinstance(written, BaselineWriter) else 0
+    if not kept:
+        return f"{place}: written without what could not be read; write it again when all can be"
+    findings = f"{kept:,} finding{'s' * (kept != 1)}"
+    verb = "is" if kept == 1 else "are"
+    why = "not all was read"
+    return f"{place}: written; {findings} it had before did not come up and {verb} kept: {why}"
 
 
 def _gone(orders: Orders, run: Run) -> int:
@@ -114,12 +126,13 @@ def _outputs(orders: Orders) -> Iterator[tuple[Writer, Output]]:
             color=use_color(orders.color, to_terminal=screen and stream().isatty()),
             verbose=orders.verbose,
             quiet=orders.quiet,
+            fail_confidence=orders.fail_confidence,
         )
         yield writer(name, options), Output(place)
     if orders.write_baseline:
         from vnicaudit.reports.baseline import BaselineWriter
 
-        yield BaselineWriter(), Output(orders.write_baseline)
+        yield BaselineWriter(orders.write_baseline), Output(orders.write_baseline)
 
 
 def _catalogue(orders: Orders) -> tuple[RuleInfo, ...]:
@@ -130,16 +143,26 @@ def _broken(run: Run) -> bool:
     return bool(run.summary.crashed) or any(r.status != "ok" for r in run.results)
 
 
-def _exit_code(run: Run, fail_on: str) -> int:
+def _exit_code(run: Run, orders: Orders) -> int:
     summary = run.summary
     if summary.crashed:
         return 3
     if any(result.status != "ok" for result in run.results):
         return TargetError.exit_code
-    if fail_on == "never":
+    if orders.fail_on == "never":
         return 0
-    failing = SEVERITIES[SEVERITIES.index(fail_on) :]
-    return 1 if any(summary.by_severity.get(name) for name in failing) else 0
+    failing = SEVERITIES[SEVERITIES.index(orders.fail_on) :]
+    counts = CONFIDENCES[CONFIDENCES.index(orders.fail_confidence) :]
+    wanted = [pair for pair in run.graded if pair[0] in failing]
+    if any(confidence in counts for _severity, confidence in wanted):
+        return 1
+    hints = sum(run.graded[pair] for pair in wanted)
+    if hints and not orders.quiet:
+        less = "low" if orders.fail_confidence == "medium" else "low or medium"
+        which = f"{hints:,} finding{'s' * (hints != 1)} of {less} confidence"
+        option = f"--fail-confidence {wanted[0][1] if hints == 1 else 'low'}"
+        tell(f"Exit code 0: {which} {'do' if hints != 1 else 'does'} not fail ({option})")
+    return 0
 
 
 def _now() -> str:

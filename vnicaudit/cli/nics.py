@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import click
@@ -18,6 +19,8 @@ from vnicaudit.model.report import TargetResult
 from vnicaudit.reports.safe import safe
 from vnicaudit.reports.wording import calls_sentence, notes_of
 from vnicaudit.reports.writer import Options
+
+_MAX_NOTES = 100
 
 _EPILOG = """\b
 Examples:
@@ -43,14 +46,29 @@ def command(targets: tuple[str, ...], **given: Any) -> int:
     progress = Progress(enabled=not given["quiet"])
     run = Run(NicsWork(plan.assumptions), plan.options, progress)
     options = screen(given)
-    domains = (item for item in run.items(targets) if isinstance(item, Domain))
+    unknown: list[str] = []
+    domains = _noting(run.items(targets), unknown)
     for text in _renderer(given["format_"])(domains, options):
         progress.clear()
         emit(text)
     progress.clear()
     flush()  # what was read comes before what was not
     note(run.results, options)
+    for text in unknown if not options.quiet else ():
+        click.echo(f"Note: {safe(text)}", err=True)
     return complain_about(run.results)
+
+
+def _noting(items: Iterable[object], unknown: list[str]) -> Iterator[Domain]:
+    """The domains, with a note for each (of the first) of which a template decides which NICs it
+    has."""
+    for item in items:
+        if not isinstance(item, Domain):
+            continue
+        open_ended = item.unjudged or "inserted" in item.declared.unseen
+        if item.template and open_ended and len(unknown) < _MAX_NOTES:
+            unknown.append(f"{item.location}: a template decides which NICs {item.name} has")
+        yield item
 
 
 def note(results: tuple[TargetResult, ...], options: Options) -> None:

@@ -10,7 +10,7 @@ import click
 
 from vnicaudit.cli.stdout import stream
 from vnicaudit.errors import UsageError
-from vnicaudit.model.host import DEADLINE
+from vnicaudit.model.host import DEADLINE, CloudLimits
 from vnicaudit.model.nova_options import Release
 from vnicaudit.model.version import Version
 
@@ -129,6 +129,22 @@ reading_options = together(
         callback=_seconds,
         metavar="SECONDS",
         help=f"Give a live host up when one call takes longer.  [default: {DEADLINE:.0f}]",
+    ),
+    click.option(
+        "--max-rps",
+        envvar="VNICAUDIT_MAX_RPS",
+        type=click.FloatRange(min=0.01, max=10_000),
+        metavar="N",
+        help="Send a cloud at most N requests per second.  [default: no limit]",
+    ),
+    click.option(
+        "--cloud-deadline",
+        envvar="VNICAUDIT_CLOUD_DEADLINE",
+        type=float,
+        callback=_seconds,
+        metavar="SECONDS",
+        help="Stop reading a cloud after this time and report what was read.  [default: "
+        f"{CloudLimits().total:.0f}]",
     ),
     click.option(
         "--agent",

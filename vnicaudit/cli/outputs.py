@@ -88,6 +88,34 @@ class Output:
             raise UsageError(f"{self._place}: {error.strerror}") from None
 
 
+_BY_SUFFIX = {"xml": "junit", "md": "markdown", "txt": "text", "prom": "openmetrics"}
+_OF_OTHERS = frozenset({"htm", "html", "yaml", "yml", "pdf", "xls", "xlsx", "ods", "jsonl"})
+"""Suffixes of formats that there are elsewhere: text in such a file would be taken for broken."""
+
+
+def formats_of(
+    formats: tuple[str, ...], outputs: tuple[str, ...], known: tuple[str, ...]
+) -> tuple[str, ...]:
+    """The formats that are given, and one for each further output whose name has a suffix that
+    tells; a single output of another name is text. ``known``: the formats that there are.
+
+    Raises UsageError for a suffix of a format that there is not.
+    """
+    further = [_by_name(place, known) for place in outputs[len(formats) :]]
+    if not formats and further == [""]:
+        return ("text",)
+    return formats if "" in further else (*formats, *further)
+
+
+def _by_name(place: str, known: tuple[str, ...]) -> str:
+    """The format that a suffix stands for; empty: it stands for none."""
+    _name, dot, suffix = os.path.basename(place).lower().rpartition(".")
+    suffix = _BY_SUFFIX.get(suffix, suffix) if dot else ""
+    if suffix in _OF_OTHERS:
+        raise UsageError(f"{place}: which format? Give --format ({', '.join(known)})")
+    return suffix if suffix in known else ""
+
+
 def different(places: list[str]) -> None:
     """Raises UsageError where two reports would be written to one place, however it is spelled."""
     seen: dict[str, str] = {}

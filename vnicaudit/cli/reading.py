@@ -13,7 +13,7 @@ from vnicaudit.audit.settings import Loaded, load_settings
 from vnicaudit.audit.work import Assumptions
 from vnicaudit.cli.options import terminal_width, use_color
 from vnicaudit.cli.stdout import stream
-from vnicaudit.model.host import DEADLINE
+from vnicaudit.model.host import DEADLINE, CloudLimits
 from vnicaudit.model.nova_options import Release
 from vnicaudit.model.version import Version
 from vnicaudit.reports.writer import Options
@@ -40,7 +40,9 @@ def reading(given: dict[str, Any], *, jobs: int | None = None) -> Reading:
         given.get("nova_release") or _release(settings.nova_release),
     )
     live = LiveOptions(
-        deadline=given["deadline"] or settings.deadline or DEADLINE, agent=given["agent"]
+        deadline=given["deadline"] or settings.deadline or DEADLINE,
+        agent=given["agent"],
+        cloud=CloudLimits(given["max_rps"], given["cloud_deadline"] or CloudLimits().total),
     )
     jobs = given["jobs"] if jobs is None else jobs
     options = RunOptions(jobs, live, _selection(given, loaded), given.get("nova_config", ()))

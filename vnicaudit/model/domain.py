@@ -53,6 +53,9 @@ class DomainConfig(msgspec.Struct, frozen=True, cache_hash=True):
     where the guest is ready-transitional: nothing else depends on it."""
     nics: int = 0
     """How many NICs the domain has, assigned devices included."""
+    unseen: tuple[str, ...] = ()
+    """What a template of domain XML decides of it: ``machine``, ``vcpus``…; ``inserted``: it puts
+    in something that may be NICs."""
     manifest: Manifest | None = None
     """What only a KubeVirt manifest says; None for every other form."""
     server: ServerConfig | None = None
@@ -109,6 +112,8 @@ class Domain(msgspec.Struct, frozen=True):
     """Of a KubeVirt manifest: the file of the preference it refers to, where it is another."""
     unjudged: str = ""
     """What would be needed to judge it at all; empty: it can be."""
+    template: str = ""
+    """Of domain XML that is to be filled in: the first placeholder; empty: it is as it will be."""
     state: DomainState | None = None
     staged: tuple[StagedNic, ...] = ()
     coming: tuple[str, ...] = ()

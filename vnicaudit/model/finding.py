@@ -15,6 +15,8 @@ SEVERITIES: tuple[Severity, ...] = ("info", "low", "medium", "high", "error")
 Confidence = Literal["low", "medium", "high"]
 """How good the evidence is: ``high`` read from what runs or follows from the definition alone,
 ``medium`` inferred, ``low`` a hint."""
+CONFIDENCES: tuple[Confidence, ...] = ("low", "medium", "high")
+"""Lowest first."""
 
 
 class Change(msgspec.Struct, frozen=True):
@@ -30,8 +32,8 @@ class Change(msgspec.Struct, frozen=True):
 
 class NicRef(msgspec.Struct, frozen=True):
     """Which NIC a finding is about. A finding about a whole domain has no index and no MAC;
-    a finding about a host has no domain either. Of an image or flavor of a cloud, ``domain`` is its
-    name and ``uuid`` its id."""
+    a finding about a host has no domain either. Of an image, flavor or preference ``domain`` is its
+    name and, in a cloud, ``uuid`` its id."""
 
     domain: str | None = None
     uuid: str | None = None

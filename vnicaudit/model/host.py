@@ -10,6 +10,14 @@ DEADLINE = 30.0
 """Seconds a live host may keep silent, where nobody says otherwise."""
 
 
+class CloudLimits(msgspec.Struct, frozen=True):
+    """What is asked of a cloud at most: ``rate`` requests in a second (None: as many as there are),
+    and ``total`` seconds for all that is read of it (None: no end)."""
+
+    rate: float | None = None
+    total: float | None = 3600.0
+
+
 class Network(msgspec.Struct, frozen=True):
     """A libvirt network; ``actual_type`` is what an interface on it becomes: bridge, direct or
     hostdev."""

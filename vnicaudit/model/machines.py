@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from vnicaudit.model.nic import NicConfig
-
-if TYPE_CHECKING:  # which comes to this module itself, by what it holds of servers
+if TYPE_CHECKING:  # which come to this module themselves: a NIC by what libvirt refuses of it
     from vnicaudit.model.domain import DomainConfig
+    from vnicaudit.model.nic import NicConfig
 
 S390 = frozenset({"s390x", "s390"})
 X86 = frozenset({"x86_64", "i686"})
@@ -43,7 +42,7 @@ def modern_only_slot(nic: NicConfig, domain: DomainConfig) -> bool | None:
     None: the NIC is on a bus whose controller is not known, or on a machine of which nothing was
     measured (``virt``).
     """
-    if domain.arch in ARM:
+    if domain.arch in ARM or "machine" in domain.unseen:
         return None
     if not is_q35(domain) or nic.address_type not in (None, "pci"):
         return False

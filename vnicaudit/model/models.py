@@ -5,6 +5,8 @@ Sources: libvirt 11.3 ``virDomainNetModel``; ``qemu-system-* -device help`` of Q
 
 from __future__ import annotations
 
+import re
+
 VIRTIO = frozenset({"virtio", "virtio-transitional", "virtio-non-transitional"})
 """``virDomainNetIsVirtioModel``: only these have vhost, queues and rings."""
 
@@ -21,9 +23,9 @@ BOARD = frozenset({"usb-net", "lan9118", "smc91c111", "spapr-vlan", "scm91c111"}
 """NICs of particular boards or buses."""
 
 QEMU_MODELS = VIRTIO | LEGACY | E1000 | E1000E | BOARD | {
-    "vmxnet3", "rocker", "sunhme", "xen-net-device", "ftgmac100", "xgmac", "dp8393x",
+    "vmxnet3", "rocker", "sunhme", "sungem", "xen-net-device", "ftgmac100", "xgmac", "dp8393x",
     "virtio-net-pci", "virtio-net-ccw", "virtio-net-device", "virtio-net",
-    "virtio-net-pci-transitional", "virtio-net-pci-non-transitional", "vfio-pci", "ne2k-isa",
+    "virtio-net-pci-transitional", "virtio-net-pci-non-transitional", "vfio-pci",
 }  # fmt: skip
 """Names some QEMU accepts as a NIC's ``-device`` driver (libvirt's virtio names included)."""
 
@@ -49,6 +51,14 @@ _FROM_DRIVER = {
 }
 
 
+_ANY_CASE = frozenset(name.lower() for name in QEMU_MODELS | LIBVIRT_MODELS)
+_STAND_IN = re.compile(
+    r"X{3,}|CHANGE_?ME|REPLACE_?ME|FILL_?ME(?:_?IN)?|TODO|FIXME|TBD|PLACEHOLDER|YOUR_[A-Z0-9_]+"
+    r"|[A-Z0-9_]*(?:MODEL|DRIVER|NIC|IFTYPE|NETTYPE)[A-Z0-9_]*"
+)
+_LONGEST = 60
+
+
 def tuning_read(model: str | None) -> bool:
     """Whether libvirt reads ``<driver name= queues= rx_queue_size= …>`` and ``<backend vhost=>`` of
     an interface with this ``<model>``: only when it is *written down* as virtio
@@ -66,6 +76,18 @@ def normal_model(text: str) -> str:
     written. ``VirtIO`` -> ``virtio``, ``NotANic`` -> ``NotANic``."""
     lower = text.lower()
     return lower if lower in LIBVIRT_MODELS else text
+
+
+def is_model(text: str) -> bool:
+    """Whether it is a model of libvirt's or QEMU's, in whatever case."""
+    return text.lower() in _ANY_CASE
+
+
+def stands_for_model(text: str) -> bool:
+    """Whether a word says by itself that a model is to be put in its place: ``NIC_MODEL``,
+    ``XXXXXXX``, ``CHANGEME``."""
+    text = text.strip()
+    return len(text) <= _LONGEST and not is_model(text) and _STAND_IN.fullmatch(text) is not None
 
 
 def shown_model(model: str) -> str:

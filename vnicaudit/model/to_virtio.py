@@ -17,6 +17,10 @@ _KEEPS = "the guest drives virtio already; MAC and address stay as they are"
 _TRANSITIONAL = (
     "the guest's driver knows virtio 0.9: a transitional device on conventional PCI works with it"
 )
+_ELSEWHERE = (
+    "a transitional device is one of PCI, and this address is not: whether the guest's driver, "
+    "which knows virtio 0.9, works here is not known"
+)
 _PORT = (
     "the guest's driver knows virtio 0.9 only and this address is a PCI Express port: the address "
     "must change with the model, and the interface may change its name"
@@ -94,6 +98,8 @@ def _by_readiness(subject: Subject, severity: Severity) -> Conversion:
 
 
 def _transitional(subject: Subject) -> Change:
+    if subject.nic.address_type not in (None, "pci"):
+        return _change(subject, "virtio", _ELSEWHERE, safe=False)
     if modern_only_slot(subject.nic, subject.domain) is False:
         return _change(subject, "virtio", _TRANSITIONAL, safe=True)
     if subject.nic.address_type is None:

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
-from vnicaudit.audit.baseline import BASELINE_SCHEMA, BaselineEntry, belongs
-from vnicaudit.model.finding import NicRef
+from vnicaudit.audit.baseline import (
+    BASELINE_SCHEMA,
+    BaselineEntry,
+    belongs,
+    entry_of,
+    load_entries,
+)
 from vnicaudit.model.report import Audited, RunEnd, RunInfo
 from vnicaudit.reports.encode import encode
 
 
 class BaselineWriter:
-    """Writes each fingerprint once, a line each, in the order of the findings."""
+    """Writes each fingerprint once, a line each, in the order of the findings; at the end, where
+    not everything was read or judged, what the file at ``place`` had besides: nothing that is known
+    is forgotten because it was not looked at. ``kept`` counts these."""
 
-    def __init__(self) -> None:
+    def __init__(self, place: str) -> None:
+        self._place = place
         self._written: set[str] = set()
+        self.kept = 0
 
     def start(self, run: RunInfo) -> str:
         """The head of the document."""
@@ -24,25 +34,30 @@ class BaselineWriter:
     def add(self, audited: Audited) -> str:
         """The findings of one domain that are new to the file; those that the baseline given to
         the run knows belong to it as much as the others."""
-        lines = []
-        for finding in (*audited.findings, *audited.baselined):
-            if finding.fingerprint not in self._written and belongs(finding.rule):
-                entry = BaselineEntry(
-                    rule=finding.rule,
-                    severity=finding.severity,
-                    domain=finding.nic.domain,
-                    nic=_nic(finding.nic),
-                )
-                comma = "," if self._written else ""
-                lines.append(f"{comma}\n    {encode(finding.fingerprint)}: {encode(entry)}")
-                self._written.add(finding.fingerprint)
-        return "".join(lines)
+        return "".join(
+            self._line(one.fingerprint, entry_of(one.rule, one.severity, one.nic))
+            for one in (*audited.findings, *audited.baselined)
+            if belongs(one.rule)
+        )
 
     def finish(self, end: RunEnd) -> Iterator[str]:
-        """The end of the document."""
-        del end
+        """The end of the document. Raises UsageError where the file that is there is no baseline,
+        and something of it may have to be kept."""
+        if is_partial(end) and os.path.isfile(self._place) and os.path.getsize(self._place):
+            for mark, entry in load_entries(self._place).items():
+                line = self._line(mark, entry)
+                self.kept += bool(line)
+                yield line
         yield "\n  }\n}\n" if self._written else "}\n}\n"
 
+    def _line(self, mark: str, entry: BaselineEntry) -> str:
+        if mark in self._written:
+            return ""
+        comma = "," if self._written else ""
+        self._written.add(mark)
+        return f"{comma}\n    {encode(mark)}: {encode(entry)}"
 
-def _nic(nic: NicRef) -> str | None:
-    return nic.mac or (None if nic.index is None else f"#{nic.index}")
+
+def is_partial(end: RunEnd) -> bool:
+    """Whether something could not be read, or a rule crashed."""
+    return bool(end.summary.crashed) or any(target.status != "ok" for target in end.targets)

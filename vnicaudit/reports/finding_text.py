@@ -6,12 +6,19 @@ from vnicaudit.model.finding import Crashed, Finding, Skipped
 from vnicaudit.model.report import Suppressed
 from vnicaudit.reports.paint import Paint
 from vnicaudit.reports.safe import safe
-from vnicaudit.reports.wording import EVERY_RULE, fix_label, message_of, nic_label
+from vnicaudit.reports.wording import (
+    ALL_BUT_THE_MODEL,
+    EVERY_RULE,
+    fix_label,
+    message_of,
+    nic_label,
+)
 from vnicaudit.reports.wrap import Piece, fold, wrap
 
 _HEAD = "  "
 _BODY = "    "
 _HANG = "      "
+_RULES = {EVERY_RULE: "every rule", ALL_BUT_THE_MODEL: "every rule but on the model"}
 
 
 class FindingText:
@@ -45,7 +52,7 @@ class FindingText:
 
     def skipped(self, skipped: Skipped) -> str:
         """A rule that could not be judged, and what would tell."""
-        rule = "every rule" if skipped.rule == EVERY_RULE else skipped.rule
+        rule = _RULES.get(skipped.rule, skipped.rule)
         head = self._line("skip", rule, nic_label(skipped.nic), "not judged")
         return head + self._body(safe(f"needs {skipped.needs}"))
 

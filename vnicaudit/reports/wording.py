@@ -6,14 +6,24 @@ from collections.abc import Iterator
 
 import msgspec
 
-from vnicaudit.model.finding import SEVERITIES, Finding, NicRef
+from vnicaudit.model.finding import SEVERITIES, Finding, NicRef, Severity
 from vnicaudit.model.report import Audited, RunEnd, TargetResult
 from vnicaudit.reports.tally import SCOPE_WORD, Tally
 
 WORST_FIRST = tuple(reversed(SEVERITIES))
 EVERY_RULE = "*"
 """The ``rule`` of a Skipped entry that stands for all rules (a domain that is not QEMU's)."""
+ALL_BUT_THE_MODEL = "*-model"
+"""The same for all rules but those on a NIC's model (a template decides the rest)."""
 _BESIDE_DOMAINS = tuple(item for item in SCOPE_WORD.items() if item[0] != "domain")
+
+
+def level_of(finding: Finding) -> Severity:
+    """The severity by which a finding is shown elsewhere: a hint (low confidence) is ``low`` at
+    most, so that it neither blocks a merge nor stands beside what is certain."""
+    if finding.confidence == "low" and finding.severity != "info":
+        return "low"
+    return finding.severity
 
 
 def nic_label(ref: NicRef) -> str:
@@ -100,6 +110,8 @@ def skip_sentences(tally: Tally) -> Iterator[str]:
         where = f"not judged for {count(number, kind)}"
         if rules == [EVERY_RULE]:
             yield f"No rule was judged for {count(number, kind)}: needs {needs}"
+        elif rules == [ALL_BUT_THE_MODEL]:
+            yield f"Only the model was judged for {count(number, kind)}: the rest needs {needs}"
         elif len(rules) == 1:
             yield f"{rules[0]} was {where}: needs {needs}"
         else:

@@ -11,16 +11,19 @@ from typing import Protocol
 
 import msgspec
 
+from vnicaudit.model.finding import Confidence
 from vnicaudit.model.report import Audited, RunEnd, RunInfo
 
 
 class Options(msgspec.Struct, frozen=True):
-    """How to say it. ``width`` in columns; ``color`` False: no escape sequence at all."""
+    """How to say it. ``width`` in columns; ``color`` False: no escape sequence at all;
+    ``fail_confidence``: findings of less do not fail the run."""
 
     width: int = 80
     color: bool = False
     verbose: bool = False
     quiet: bool = False
+    fail_confidence: Confidence = "medium"
 
 
 class Writer(Protocol):

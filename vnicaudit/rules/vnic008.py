@@ -57,7 +57,7 @@ Unsafe where a PCI address must go: the guest sees another device and names it a
 
 * On assigned devices (`type='hostdev'`, `<hostdev>`): RoCE Express is PCI on purpose.
 * On virtio with a ccw address or none: libvirt chooses ccw. virtio-transitional and
-  virtio-non-transitional are not judged.
+  virtio-non-transitional there: VNIC007.
 * Where a running QEMU shows that the model does start, it is at most *medium*.
 * Where no architecture is declared.
 """

@@ -61,7 +61,8 @@ switch must offer as many queues. Each queue pair takes two interrupt vectors an
 * On NICs that are not virtio, or whose link is down.
 * In a KubeVirt manifest, or its preference, that sets multiqueue, on or off.
 * On s390x it is *low*: IBM recommends it only with evidence of load. Confidence is low
-  everywhere: the load is not in the definition.
+  everywhere: the load is not in the definition. So it is a hint, and fails no run unless
+  `--fail-confidence low` is given.
 * In a KubeVirt manifest it is one finding for the VM, and *low*: the switch is off by KubeVirt's
   own default, and on it gives every NIC as many queues as there are vCPUs, with no way to have
   fewer (VNIC072).

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
@@ -74,11 +72,6 @@ def _read(data: bytes) -> list[Domain]:
 
 @given(st.lists(ELEMENTS, max_size=6).map(_documents))
 def test_any_domain(data: bytes) -> None:
-    error = _refusal(data)
-    if error is not None:  # the one thing that is refused of a whole document
-        assert "a template" in error.message
-        assert re.search(rb"[{$@%]|\(\(|\[\[|&lt;|__", data)
-        return
     for domain in _read(data):
         assert domain.name
         assert [nic.index for nic in domain.nics] == list(range(len(domain.nics)))

@@ -106,6 +106,7 @@ class FakeCloud:
     def __init__(self) -> None:
         self.users = {"admin": User("admin"), "demo": User("demo")}
         self.asked: list[Asked] = []
+        self.logins = 0
         self.intercept: Intercept = lambda _asked: None
         self.highest = "2.104"
         self.catalog = ["identity", "compute", "image", "network"]
@@ -143,7 +144,8 @@ class FakeCloud:
         if asked.path in ("/image", "/image/"):
             found = load("discovery-image")
             return self._here(found["status"], found["body"])
-        user = self.users.get((asked.token or "").removeprefix("token-of-"))
+        name = (asked.token or "").removeprefix("token-of-").partition(".")[0]
+        user = self.users.get(name)
         if user is None:
             return recorded_error("bad-token")
         return self._list(user, asked)
@@ -163,7 +165,9 @@ class FakeCloud:
             service for service in token["token"]["catalog"] if service["type"] in self.catalog
         ]
         done = self._here(201, token)
-        return done._replace(headers=(("X-Subject-Token", f"token-of-{user.name}"),))
+        self.logins += 1
+        number = f".{self.logins}" if self.logins > 1 else ""
+        return done._replace(headers=(("X-Subject-Token", f"token-of-{user.name}{number}"),))
 
     def _compute_versions(self) -> Reply:
         found = load("discovery-compute")

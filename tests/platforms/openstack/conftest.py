@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.platforms.openstack.cloud import PASSWORD, FakeCloud, serve
+from vnicaudit.platforms.openstack import calls
 
 CLOUD = """\
   {name}:
@@ -47,4 +48,5 @@ def cloud(nowhere: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeCloud]
         file = nowhere / "clouds.yaml"
         file.write_text("clouds:\n" + "".join(entries), "utf-8")
         monkeypatch.setenv("OS_CLIENT_CONFIG_FILE", str(file))
+        monkeypatch.setattr(calls, "_PAUSES", (0.0, 0.0, 0.0))
         yield running

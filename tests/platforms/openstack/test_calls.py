@@ -87,10 +87,10 @@ def test_an_answer_that_is_compressed(cloud: FakeCloud, calls: Calls) -> None:
         (
             reply(500, {"computeFault": {"message": "Unexpected API Error."}}),
             "500: Unexpected API Error.; the log of the service has the reason, by the id of the "
-            "request",
+            "request; asked 4 times",
         ),
         (Reply(504, b"<html>\x1b[2J</html>"), "504; the service did not answer its proxy in time: "
-         "try again, or raise its timeout"),
+         "try again, or raise its timeout; asked 4 times"),
         (reply(418, {"message": "I am\x1b[31m a\nteapot"}), "418: I am [31m a teapot"),
         (reply(418, ["not", "a", "map"]), "418"),
         (reply(418, {"message": 7, "error": {"message": None}}), "418"),
@@ -158,7 +158,7 @@ def test_an_answer_that_never_comes(cloud: FakeCloud) -> None:
     calls.endpoint("network")
     cloud.intercept = silent_until(over)
     try:
-        words = "no whole answer within 0.5 s; --deadline gives it more"
+        words = "no whole answer within 0.5 s; --deadline gives it more; asked 2 times"
         assert reason(cloud, calls) == words
         assert failure(calls).status is None
     finally:
@@ -171,5 +171,5 @@ def test_a_service_that_is_gone(calls: Calls) -> None:
     calls._endpoints["network"] = gone
     assert failure(calls).message == (
         "network: GET http://127.0.0.1:9/v2.0/ports: nothing listens there: is the service "
-        "running, is the port right?"
+        "running, is the port right?; asked 4 times"
     )

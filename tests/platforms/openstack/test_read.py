@@ -258,7 +258,7 @@ def test_without_neutron_the_rest_is_read(cloud: FakeCloud) -> None:
     found = everything("admin")
     assert found.errors == [
         f"network: GET {cloud.url}/network/v2.0/ports: 503 (request req-1): upstream is down; the "
-        "service is not available: try again later"
+        "service is not available: try again later; asked 4 times"
     ]
     [nic] = found.servers["old"].nics
     assert (nic.mac, nic.source, nic.declared.model) == ("fa:16:3e:61:69:10", None, "rtl8139")
@@ -304,7 +304,7 @@ def test_nova_that_fails_half_way_has_told_something(cloud: FakeCloud) -> None:
     assert len(found.servers) == 400
     assert found.errors == [
         f"compute: GET {cloud.url}{SERVERS}: 503 (request req-1): upstream is down; the service is "
-        "not available: try again later"
+        "not available: try again later; asked 4 times"
     ]
     assert {image.servers for image in found.images} == {None}  # nobody could count them all
     assert found.notes[0] == "Nova 34 (its API goes to 2.104)"

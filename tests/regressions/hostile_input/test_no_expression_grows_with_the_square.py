@@ -19,6 +19,15 @@ TIMES = 4
 MOST = 9.0
 """For four times the text: 4 is linear, 16 a square."""
 
+BOUNDED = {
+    "vnicaudit.model.models._STAND_IN": 60,
+    "vnicaudit.platforms.domain_xml.bare._NAMES": 60,
+    "vnicaudit.platforms.domain_xml.recognise._IN_YAML": 256,
+    "vnicaudit.platforms.domain_xml.template_tags._ENDS_IN_DO": 256,
+}
+"""Expressions that are given a short text only: whoever calls them looks at, or cuts to, so many
+characters."""
+
 ALL = expressions()
 
 
@@ -31,6 +40,10 @@ def test_expressions_are_found() -> None:
 
 @pytest.mark.parametrize("one", ALL, ids=lambda one: one.places[0].removeprefix("vnicaudit."))
 def test_no_text_takes_four_times_as_long_for_twice_its_size(one: Expression) -> None:
+    if one.places[0] in BOUNDED:
+        for text in inputs(one.pattern, BOUNDED[one.places[0]]):
+            assert cost(lambda: one.pattern.search(text)) < 5 * SUSPICIOUS  # noqa: B023
+        return
     for method in sorted(one.methods):
         call = _call(one, method)
         for small, large in zip(

@@ -1,10 +1,15 @@
-"""NICs that are not QEMU's to emulate: assigned host devices, and other hypervisors' NICs."""
+"""NICs that QEMU does not emulate: assigned host devices, other hypervisors' NICs, and those whose
+arguments it does not take."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from vnicaudit.model.domain import DomainConfig
 from vnicaudit.model.effective import NONE, UNKNOWN, Effective, Resolved
-from vnicaudit.model.nic import NicConfig
+from vnicaudit.model.nic import NicConfig, RunningNic
+from vnicaudit.model.start_refusal import WORDS
+from vnicaudit.model.version import Version
 
 
 def is_assigned(nic: NicConfig) -> bool:
@@ -40,6 +45,26 @@ def _assigned_model(nic: NicConfig) -> Resolved[str]:
     return Resolved(nic.model, None, reason, NONE)
 
 
+_DECIDES_MODEL = frozenset({"model", "type", "*"})
+_DECIDES_VHOST = frozenset({"driver_name", "backend_type", "backend_vhost", "source_mode"})
+
+
+def unfilled(found: Effective, nic: NicConfig) -> Effective:
+    """What is known of a NIC of which a template decides something."""
+    unseen = frozenset(nic.unseen)
+    none: Resolved[Any] = Resolved(None, None, "a template decides it", UNKNOWN)
+    if unseen & _DECIDES_MODEL:
+        return Effective(none, none, none, none, none)
+    return Effective(
+        model=found.model,
+        vhost=none if unseen & _DECIDES_VHOST else found.vhost,
+        queues=none if "queues" in unseen else found.queues,
+        rx_queue_size=none if "rx_queue_size" in unseen else found.rx_queue_size,
+        tx_queue_size=none if "tx_queue_size" in unseen else found.tx_queue_size,
+        starts=found.starts,
+    )
+
+
 def foreign(nic: NicConfig, domain: DomainConfig) -> Effective:
     """Another hypervisor's NIC: shown as declared, judged by nobody."""
     reason = f"not a QEMU domain (type='{domain.type}'): not judged"
@@ -49,4 +74,21 @@ def foreign(nic: NicConfig, domain: DomainConfig) -> Effective:
         queues=Resolved(nic.queues, None, reason, UNKNOWN),
         rx_queue_size=Resolved(nic.rx_queue_size, None, reason, UNKNOWN),
         tx_queue_size=Resolved(nic.tx_queue_size, None, reason, UNKNOWN),
+    )
+
+
+def refused(nic: NicConfig, running: RunningNic | None, qemu: Version | None) -> Effective | None:
+    """A NIC of a command line that there will not be; None where nothing speaks against it."""
+    refusal = None if running is None else running.refusal
+    outcome = None if refusal is None else refusal.outcome(qemu)
+    if refusal is None or outcome is None:
+        return None
+    reason = f"{WORDS[outcome]}: {refusal.reason}"
+    return Effective(
+        model=Resolved(nic.model, None, reason, NONE),
+        vhost=Resolved(None, None, reason, NONE),
+        queues=Resolved(nic.queues, None, reason, NONE),
+        rx_queue_size=Resolved(nic.rx_queue_size, None, reason, NONE),
+        tx_queue_size=Resolved(nic.tx_queue_size, None, reason, NONE),
+        starts=outcome == "missing",
     )

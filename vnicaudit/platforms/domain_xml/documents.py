@@ -15,9 +15,10 @@ from lxml import etree
 
 from vnicaudit.errors import TargetError
 from vnicaudit.platforms.domain_xml.encodings import as_utf8
-from vnicaudit.platforms.domain_xml.recognise import SAVE_MAGIC, is_foreign
+from vnicaudit.platforms.domain_xml.recognise import ROOTS, SAVE_MAGIC, is_foreign
 from vnicaudit.platforms.domain_xml.spans import DOCTYPE, Span, spans
-from vnicaudit.platforms.domain_xml.templates import may_be_template, placeholder_in, tag_in
+from vnicaudit.platforms.domain_xml.template_tags import masked, tags
+from vnicaudit.platforms.domain_xml.templates import may_be_template
 from vnicaudit.text.placeholders import shown
 
 MAX_DOCUMENT = 8 * 1024 * 1024
@@ -26,6 +27,13 @@ MAX_TAGS = 1_000_000
 """Start and end tags of one document: an element takes a hundred times the memory of ``<a/>``."""
 MAX_NICS = 20_000
 """Of one document: each is a record of 2.5 KB, and its findings come on top."""
+
+_MOST_DOCTYPES = 64
+_FOREIGN = re.compile(rb"\s+([A-Za-z_][\w.-]{0,100})(?=[\s>\[])")
+_ELEMENT = re.compile(rb"<([A-Za-z_][\w.-]{0,100})(?=[\s>/])")
+_NOT_BREAKS = re.compile(rb"[^\r\n]")
+_GO = re.compile(rb"\{\{-?\s*(?:if|range|with|else|end|define|block|template|include)\b")
+_NAME = re.compile(rb"<name>([^<>&\x00-\x1f]{1,200})</name>")
 
 _SAVE_HEADER = 16 + 5 * 4 + 14 * 4
 """struct _virQEMUSaveHeader, libvirt 11.3 src/qemu/qemu_saveimage.h."""
@@ -44,11 +52,15 @@ _PARSER = etree.XMLParser(
 
 class Document(NamedTuple):
     """One parsed document: its root element, the number of lines before it in the file, and its
-    1-based place among the documents of the file (0: it is the only one)."""
+    1-based place among the documents of the file (0: it is the only one). ``template``: something
+    in it may be filled in; ``tag``: the one for which it is no XML before that, and its root is
+    empty."""
 
     root: etree._Element
     line_base: int
     ordinal: int
+    template: bool = False
+    tag: str = ""
 
 
 def documents(data: bytes, file: str) -> Iterator[Document]:
@@ -63,10 +75,42 @@ def documents(data: bytes, file: str) -> Iterator[Document]:
         data = as_utf8(data, file)
     if len(data) <= MAX_DOCUMENT and not _needs_care(data):
         root = _try_parse(data)
-        if root is not None and not (may_be_template(data) and placeholder_in(root)):
-            yield Document(root, 0, 0)
+        if root is not None:
+            yield Document(root, 0, 0, may_be_template(data))
             return
     yield from _split(data, file)
+
+
+def _without_foreign(data: bytes) -> bytes:
+    """The file with documents blanked that have a document type of another name and the root it
+    names (AutoYaST's profile): their ``<domain>`` is another. Nothing of them is parsed."""
+    position = 0
+    for _ in range(_MOST_DOCTYPES):
+        found = DOCTYPE.search(data, position)
+        if found is None:
+            break
+        position = found.end()
+        named = _FOREIGN.match(data, position)
+        if named is None or named[1].decode() in ROOTS:
+            continue
+        root = _ELEMENT.search(data, _behind_doctype(data, named.end()))
+        closing = data.rfind(b"</" + named[1] + b">", position)
+        if root is None or root[1] != named[1] or closing < 0:
+            continue
+        end = closing + len(named[1]) + 3
+        start = data.rfind(b"<?xml", 0, found.start())
+        start = found.start() if start < 0 else start
+        data = data[:start] + _NOT_BREAKS.sub(b" ", data[start:end]) + data[end:]
+        position = end
+    return data
+
+
+def _behind_doctype(data: bytes, position: int) -> int:
+    """Behind the ``>`` that ends a document type, its declarations passed over."""
+    end, subset = data.find(b">", position), data.find(b"[", position)
+    if 0 <= subset < end:
+        end = data.find(b">", max(subset, data.find(b"]", subset)))
+    return len(data) if end < 0 else end
 
 
 def _needs_care(data: bytes) -> bool:
@@ -97,23 +141,29 @@ def _try_parse(data: bytes) -> etree._Element | None:
 def _split(data: bytes, file: str) -> Iterator[Document]:
     """The slow path: several documents, text around them, errors. A document that cannot be read
     costs itself."""
-    found = list(spans(data)) or [Span(0, len(data), 0)]
+    data = _without_foreign(data)
+    template = may_be_template(data)
+    hidden = masked(data) if template else data
+    found = list(spans(hidden)) or ([Span(0, len(data), 0)] if data.strip() else [])
     first: TargetError | None = None
     unreadable = 0
     for ordinal, span in enumerate(found, 1):
         try:
-            root = _parse(data[span.start : span.end], file, span.lines)
+            part = slice(span.start, span.end)
+            root, tag = _parse(data[part], hidden[part], file, span.lines)
         except TargetError as error:
             unreadable += 1
             first = first or TargetError(error.message, line=error.line)
         else:
-            yield Document(root, span.lines, ordinal if len(found) > 1 else 0)
+            yield Document(root, span.lines, ordinal if len(found) > 1 else 0, template, tag)
     if first is not None:
         more = f" (and {unreadable - 1} more documents)" if unreadable > 1 else ""
         raise TargetError(f"{first.message}{more}", file=file, line=first.line)
 
 
-def _parse(data: bytes, file: str, lines: int) -> etree._Element:
+def _parse(data: bytes, hidden: bytes, file: str, lines: int) -> tuple[etree._Element, str]:
+    """The root of one document; of a template that is no XML an empty one, and a tag of it.
+    ``hidden``: the document with the tags of templates made harmless."""
     if (doctype := DOCTYPE.search(data)) is not None or b"<!ENTITY" in data:
         line = _line(data, lines, doctype)
         raise TargetError(
@@ -129,32 +179,24 @@ def _parse(data: bytes, file: str, lines: int) -> etree._Element:
             file=file,
             line=lines + 1,
         )
-    root = _well_formed(data, file, lines)
+    root, tag = _well_formed(data, hidden, file, lines)
     info = root.getroottree().docinfo
     if info.internalDTD is not None or info.externalDTD is not None:
         raise TargetError(
             "has a document type declaration (entities or an external DTD): not read", file=file
         )
-    if may_be_template(data) and (found := placeholder_in(root)) is not None:
-        raise TargetError(
-            f"a template ({shown(found.text)} in what is judged): fill it in first",
-            file=file,
-            line=lines + found.line,
-        )
-    return root
+    return root, tag
 
 
-def _well_formed(data: bytes, file: str, lines: int) -> etree._Element:
+def _well_formed(data: bytes, hidden: bytes, file: str, lines: int) -> tuple[etree._Element, str]:
     try:
-        return etree.fromstring(data, _PARSER)
+        return etree.fromstring(data, _PARSER), ""
     except etree.XMLSyntaxError as error:
-        if (found := tag_in(data)) is not None:
-            raise TargetError(
-                f"a template ({shown(found.text)}), no XML before it is filled in: "
-                "fill it in first",
-                file=file,
-                line=lines + found.line,
-            ) from None
+        if hidden != data or b"{%" in data or b"{{" in data:
+            if (root := _try_parse(hidden)) is not None:
+                return root, ""
+            if (tag := _condition(data, hidden)) is not None:
+                return _empty(hidden), shown(tag)
         line, _column = error.position
         reason = (error.msg or "not XML").rsplit(", line ", 1)[0].strip()
         raise TargetError(
@@ -162,6 +204,23 @@ def _well_formed(data: bytes, file: str, lines: int) -> etree._Element:
         ) from None
     except ValueError as error:
         raise TargetError(f"not readable as XML: {error}", file=file) from None
+
+
+def _condition(data: bytes, hidden: bytes) -> str | None:
+    """A condition or loop of a template, which may be why it is no XML; None where there is none:
+    an expression does not undo what is broken around it."""
+    for tag in tags(data):
+        if hidden.startswith(b"{%", tag.start) or _GO.match(data, tag.start):
+            return data[tag.start : tag.end].decode("utf-8", "replace")
+    return None
+
+
+def _empty(data: bytes) -> etree._Element:
+    """A domain of which nothing is known but its name, as far as that can be seen."""
+    root = etree.Element("domain")
+    if (name := _NAME.search(data)) is not None:
+        etree.SubElement(root, "name").text = name[1].decode("utf-8", "replace")
+    return root
 
 
 def _line(data: bytes, lines: int, match: re.Match[bytes] | None) -> int:

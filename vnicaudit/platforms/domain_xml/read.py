@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 from lxml import etree
@@ -12,11 +13,13 @@ from vnicaudit.model.location import Location
 from vnicaudit.model.nic import Nic
 from vnicaudit.model.report import ReadError
 from vnicaudit.platforms.domain_xml.arch import arch_of
+from vnicaudit.platforms.domain_xml.bare import may_hold_bare, shows_bare
 from vnicaudit.platforms.domain_xml.commandline import TAG as _COMMANDLINE
 from vnicaudit.platforms.domain_xml.commandline import read_commandlines
 from vnicaudit.platforms.domain_xml.documents import Document, documents
 from vnicaudit.platforms.domain_xml.domain_config import config_of
 from vnicaudit.platforms.domain_xml.facts import READERS, Facts, child
+from vnicaudit.platforms.domain_xml.holes import Holes, holes_of
 from vnicaudit.platforms.domain_xml.nics import hostdev_nic, interface_nic
 from vnicaudit.platforms.domain_xml.override import TAG as _OVERRIDE
 from vnicaudit.platforms.domain_xml.override import overridden
@@ -50,18 +53,31 @@ def read_bytes(data: bytes, *, target: str, file: str | None) -> Iterator[Domain
 def _domains(
     document: Document, target: str, file: str | None, *, dumped: bool
 ) -> Iterator[Domain]:
+    for element, domain in _declared_in(document, target, file, dumped=dumped):
+        if document.tag:
+            yield Holes(document.tag, unfit=True).applied(domain())
+            continue
+        found = domain()
+        bare = may_hold_bare(found) and shows_bare(element)
+        holes = holes_of(element, bare=bare) if document.template or bare else None
+        yield found if holes is None else holes.applied(domain())
+
+
+def _declared_in(
+    document: Document, target: str, file: str | None, *, dumped: bool
+) -> Iterator[tuple[etree._Element, Callable[[], Domain]]]:
+    """Each ``<domain>`` of a document, and what reads it."""
     root = document.root
     suffix = f"[{document.ordinal}]" if document.ordinal else ""
     if root.tag == "domain":
         form = "live" if root.get("id") else "dump" if dumped else "raw"
-        yield domain_of(
-            root, Location(target, file, xpath=f"/domain{suffix}"), document.line_base, form=form
-        )
+        place = Location(target, file, xpath=f"/domain{suffix}")
+        yield root, partial(domain_of, root, place, document.line_base, form=form)
     elif root.tag in ROOTS:
         form = "live" if root.tag == "domstatus" else "dump"
         for element in root.iterchildren("domain"):
             place = Location(target, file, xpath=f"/{root.tag}{suffix}/domain")
-            yield domain_of(element, place, document.line_base, form=form)
+            yield element, partial(domain_of, element, place, document.line_base, form=form)
 
 
 def domain_of(root: etree._Element, place: Location, base: int, *, form: str) -> Domain:

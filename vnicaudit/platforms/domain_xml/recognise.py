@@ -31,6 +31,10 @@ _MARKS = b"\xff\xfe\xef\xbb\xbf"
 _LOG_LINES = 10
 """So many lines may stand before the first root: what virsh logs. More is a text with an
 example."""
+_IN_YAML = re.compile(rb"[-:][ \t]+[|>][-+\d]{0,2}[ \t]*(?:#[^\n]*)?\r?\n\s*\Z")
+"""Before a text that begins with a definition: it is one, however far down it stands."""
+_LAST = 256
+"""Bytes before a definition in which the key of its text stands."""
 _FENCE = rb"(?m)^[ \t]*(?:```|~~~)"
 
 _HEAD = rb"<([A-Za-z_][\w.-]*)(?=[\s>/])"
@@ -49,7 +53,18 @@ def looks_like_xml(head: bytes) -> bool:
     before = text[: found.start()].lstrip()
     if not before or before.startswith(b"<"):
         return True
-    return before.count(b"\n") < _LOG_LINES and re.search(_FENCE, before) is None
+    if before.count(b"\n") >= _LOG_LINES and not _IN_YAML.search(text[: found.start()][-_LAST:]):
+        return False
+    return re.search(_FENCE, before) is None
+
+
+def holds_document(data: bytes) -> bool:
+    """Whether a definition stands in a file of another kind: one that begins its line, or a text
+    in it, and ends."""
+    if b"<domain" not in data and b"<domstatus" not in data:
+        return False
+    found = None if b"\0" in data else _BEGINS.search(data)
+    return found is not None and b"</domain>" in data[found.end() :]
 
 
 def root_name(head: bytes) -> str | None:

@@ -33,6 +33,8 @@ from vnicaudit.platforms.domain_xml.pieces import (
 from vnicaudit.platforms.domain_xml.source import Source, source_of
 from vnicaudit.platforms.domain_xml.spans import Span, spans
 from vnicaudit.platforms.domain_xml.tags import Element, attributes
+from vnicaudit.platforms.domain_xml.template_tags import masked
+from vnicaudit.platforms.domain_xml.templates import may_be_template
 from vnicaudit.text.edits import Edit, applied
 
 __all__ = [
@@ -97,6 +99,8 @@ def _found(data: bytes, place: Location) -> tuple[Source, Element]:
         raise RefusedError("the NIC is no <interface>: change it by hand, where it is added")
     if where["root"] != "domain":
         raise OwnedError(f"a <{where['root']}> says what was: change the domain's definition")
+    if may_be_template(data) and masked(data) != data:
+        raise RefusedError("a template with tags that are no XML: change it by hand")
     source = source_of(data)
     domain = _domain(source, int(where["ordinal"] or 0))
     return source, interface_at(domain, int(where["number"]))

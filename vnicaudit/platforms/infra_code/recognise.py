@@ -16,6 +16,7 @@ from vnicaudit.platforms.infra_code.beginning import quotes_others
 
 _UTF16 = (BOM_UTF16_LE, BOM_UTF16_BE)
 
+_BLANKS = b" \t\r\n"
 HEAD = 64 * 1024
 """Bytes that the format is told by."""
 
@@ -28,25 +29,33 @@ def looks_like(head: bytes) -> bool:
     if head.startswith(_UTF16):
         head = head.decode("utf-16", "replace").encode()
     head = head.removeprefix(BOM_UTF8)
-    return any(word in head for word in _WORDS) and _format_of(head) is not None
+    return any(word in head for word in _WORDS) and bool(_formats_of(head))
 
 
 def read(data: bytes, *, target: str, file: str) -> Iterator[Description | Domain]:
-    """What it describes. Raises TargetError where it is broken."""
+    """What it describes, format by format. Raises TargetError where it is broken, when the
+    formats that can be read have been."""
     if data.startswith(_UTF16):
         raise TargetError("UTF-16: not read; save it as UTF-8", file=file)
     data = data.removeprefix(BOM_UTF8)
-    found = _format_of(data[:HEAD])
-    if found is not None:
-        reader: Callable[..., Iterator[Description | Domain]] = found.read
-        yield from reader(data, target=target, file=file)
+    formats = _formats_of(data if len(data) <= HEAD else data[:HEAD])
+    failed: TargetError | None = None
+    for each in formats:
+        reader: Callable[..., Iterator[Description | Domain]] = each.read
+        try:
+            yield from reader(data, target=target, file=file)
+        except TargetError as error:
+            failed = failed or error
+    if failed is not None:
+        raise failed
 
 
-def _format_of(head: bytes) -> ModuleType | None:
-    """The format's module, the cheapest test first."""
+def _formats_of(head: bytes) -> list[ModuleType]:
+    """The modules of the formats: documents of several may stand in one file."""
     from vnicaudit.platforms.infra_code import ansible, heat, nodepool, packer, shell, terraform
 
     if quotes_others(head):
-        return None
+        return []
+    head = head.lstrip(_BLANKS)
     formats = (terraform, packer, heat, nodepool, shell, ansible)
-    return next((each for each in formats if each.looks_like(head)), None)
+    return [each for each in formats if each.looks_like(head)]

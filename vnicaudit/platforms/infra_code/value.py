@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal, NamedTuple
 
 from vnicaudit.model.location import Location
+from vnicaudit.model.models import stands_for_model
 from vnicaudit.model.openstack import Property
 from vnicaudit.text.placeholders import whole
 
@@ -57,10 +58,15 @@ def properties_of(found: Value | None, where: Location) -> tuple[Property, ...]:
     if found is None or found.kind != "map":
         return ()
     return tuple(
-        Property(key.text, value.text, place(key, where), value.is_said)
+        Property(key.text, value.text, place(key, where), _is_said(key.text, value))
         for key, value in found.entries
         if key is not None and key.certain and key.kind == "scalar"
     )
+
+
+def _is_said(name: str, value: Value) -> bool:
+    """Whether it is a value, and no word that a model is put in the place of."""
+    return value.is_said and not (name == "hw_vif_model" and stands_for_model(value.text))
 
 
 def is_open(found: Value | None) -> bool:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from vnicaudit.model.kubevirt import Preference
 from vnicaudit.model.location import Location
-from vnicaudit.model.nic import Nic, NicConfig
+from vnicaudit.model.models import stands_for_model
+from vnicaudit.model.nic import Nic, NicConfig, is_multicast
 from vnicaudit.platforms.kubevirt.objects import Object, location_of, text_at
 from vnicaudit.platforms.kubevirt.references import Referred
 from vnicaudit.platforms.kubevirt.wiring import Wiring, wiring_of
@@ -34,22 +35,24 @@ def nics_of(
 def _nic(index: int, place: Place, wiring: Wiring, target: str, shared: Places) -> Nic:
     model = place.child("model")
     binding = place.child(wiring.binding or "")
+    mac = (text_at(place, "macAddress") or "").lower().replace("-", ":") or None
     return Nic(
         index=index,
         declared=NicConfig(
             type=wiring.type or "network",
             actual_type=wiring.type,
-            model=None if model is None else model.text or None,
+            model=None if model is None or _unseen(place, model) else model.text or None,
             backend_type="passt" if wiring.name == "passt" else None,
             link_state="down" if text_at(place, "state") == "down" else None,
             boot_order=None if (order := place.child("bootOrder")) is None else order.integer,
             unseen=("model",) if _unseen(place, model) else (),
             shared=("model",) if (model or place).shared else (),
+            multicast=is_multicast(mac),
             binding=wiring.binding,
             plugin=wiring.plugin,
         ),
         location=location_of(place, target),
-        mac=(text_at(place, "macAddress") or "").lower().replace("-", ":") or None,
+        mac=mac,
         source=wiring.network,
         alias=text_at(place, "name"),
         places=(
@@ -62,7 +65,9 @@ def _nic(index: int, place: Place, wiring: Wiring, target: str, shared: Places) 
 
 
 def _unseen(place: Place, model: Place | None) -> bool:
-    return not place.complete if model is None else model.text is None
+    if model is None:
+        return not place.complete
+    return model.text is None or stands_for_model(model.text)
 
 
 def _multiqueue(domain: Place, devices: Place | None, target: str) -> Places:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -9,10 +10,24 @@ from vnicaudit.errors import TargetError
 from vnicaudit.model.location import Location
 from vnicaudit.platforms.kubevirt.recognise import is_wanted
 from vnicaudit.text.yaml_nodes import Place, documents
+from vnicaudit.text.yaml_tree import Mapping, Scalar
 
 MAX_OBJECTS = 20_000
 """Objects of one file; lists may hold one another by aliases."""
 _MAX_LISTS = 4
+_DEEPEST = 40
+"""Levels at which a virtual machine is looked for in something else."""
+
+MACHINE_GROUPS = ("kubevirt.io", "pool.kubevirt.io")
+_OWN_GROUPS = ("kubevirt.io", "k8s.cni.cncf.io")
+"""Groups of KubeVirt end so: their objects hold no others."""
+_MACHINE = re.compile(
+    r"""^[ \t{,]*"?kind"?[ \t]*:[ \t]*["']?"""
+    r"""VirtualMachine(?:Instance|InstanceReplicaSet|Pool)?(?:["',\s]|\Z)""",
+    re.MULTILINE,
+)
+_SPEC = re.compile(r"""["']?spec["']?[ \t]*:""")
+_IN_TEXT = "also holds a KubeVirt manifest inside a text: not judged, save it as a file of its own"
 
 VMI_SPEC: dict[str, tuple[str, ...]] = {
     "VirtualMachine": ("spec", "template"),
@@ -79,6 +94,9 @@ def objects_of(data: bytes, file: str) -> Iterator[Object | TargetError]:
             yield document
             continue
         for found in _objects(document.top, 0):
+            if isinstance(found, TargetError):
+                yield found
+                continue
             count += 1
             if count > MAX_OBJECTS:
                 yield TargetError(
@@ -88,7 +106,7 @@ def objects_of(data: bytes, file: str) -> Iterator[Object | TargetError]:
             yield found
 
 
-def _objects(place: Place, depth: int) -> Iterator[Object]:
+def _objects(place: Place, depth: int) -> Iterator[Object | TargetError]:
     kind = text_at(place, "kind") or ""
     held = "objects" if kind == "Template" else "items" if kind.endswith("List") else ""
     if held:
@@ -97,8 +115,53 @@ def _objects(place: Place, depth: int) -> Iterator[Object]:
             for item in items.items():
                 yield from _objects(item, depth + 1)
         return
-    version = text_at(place, "apiVersion") or ""
-    yield Object(kind, version.partition("/")[0], place)
+    group = _group(place)
+    yield Object(kind, group, place)
+    if not group.endswith(_OWN_GROUPS):
+        yield from _held(place)
+
+
+def _held(top: Place) -> Iterator[Object | TargetError]:
+    """The virtual machines that something else holds: a play's task, a policy, a manifest work.
+    One that is written as a text is told, and not read."""
+    seen: set[int] = set()
+    pending = [(top, 0)]
+    while pending:
+        place, depth = pending.pop()
+        node = place.node
+        if id(node) in seen or depth > _DEEPEST:
+            continue
+        seen.add(id(node))
+        if isinstance(node, Scalar):
+            if _is_machine_in_text(node.text):
+                line, _column = place.document.source.line_column(node.start)
+                yield TargetError(_IN_TEXT, file=place.document.source.file, line=line + 1)
+        elif depth and _is_machine(place):
+            yield Object(text_at(place, "kind") or "", _group(place), place)
+        else:
+            names = (name for name in place.names() if name != "metadata")
+            inner = [found for name in names if (found := place.child(name)) is not None]
+            pending += [(found, depth + 1) for found in reversed(inner or place.items())]
+
+
+def _is_machine(place: Place) -> bool:
+    """Whether a mapping is a virtual machine, and does not just refer to one."""
+    return (
+        isinstance(place.node, Mapping)
+        and text_at(place, "kind") in VMI_SPEC
+        and _group(place) in MACHINE_GROUPS
+        and place.child("spec") is not None
+    )
+
+
+def _is_machine_in_text(text: str) -> bool:
+    if "kubevirt.io/" not in text or not is_wanted(text):
+        return False
+    return _MACHINE.search(text) is not None and _SPEC.search(text) is not None
+
+
+def _group(place: Place) -> str:
+    return (text_at(place, "apiVersion") or "").partition("/")[0]
 
 
 def text_at(place: Place | None, *keys: str) -> str | None:

@@ -12,10 +12,8 @@ from vnicaudit.model.report import ReadError
 from vnicaudit.platforms.kubevirt import preferences
 from vnicaudit.platforms.kubevirt.duplicates import ambiguous
 from vnicaudit.platforms.kubevirt.machines import domain_of
-from vnicaudit.platforms.kubevirt.objects import VMI_SPEC, Object, objects_of
+from vnicaudit.platforms.kubevirt.objects import MACHINE_GROUPS, VMI_SPEC, Object, objects_of
 from vnicaudit.platforms.kubevirt.references import Referred, in_folder
-
-GROUPS = ("kubevirt.io", "pool.kubevirt.io")
 
 
 def read_bytes(
@@ -34,7 +32,7 @@ def read_bytes(
         found.append(item)
     for item in found:
         is_preference = item.kind in preferences.KINDS and item.group == preferences.GROUP
-        is_machine = item.kind in VMI_SPEC and item.group in GROUPS
+        is_machine = item.kind in VMI_SPEC and item.group in MACHINE_GROUPS
         if is_preference or is_machine:
             yield from (ReadError(each.message, name, each.line) for each in ambiguous(item))
         if is_preference:

@@ -1,16 +1,21 @@
 """The one place that asks a service: GET, with a deadline and a bound on what is taken in.
 
-Nothing is retried but what keystoneauth does by itself: a token that has run out is renewed once.
+What a service does not give for a moment (429, 5xx, a connection that breaks, no answer in time) is
+asked for again: after what its Retry-After says, or ever longer pauses, for as long as the deadline
+of one answer. A token that has run out is renewed by the session.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from vnicaudit.errors import TargetError
 from vnicaudit.platforms.openstack.binding import keystone_errors, requests, transport_errors
 from vnicaudit.platforms.openstack.connect import Cloud, Endpoint
 from vnicaudit.platforms.openstack.failures import place, plain, refusal, transport
+from vnicaudit.platforms.openstack.session import RedirectError
 from vnicaudit.platforms.openstack.waiting import TimeUpError
 
 _MOST_BYTES = 128 << 20
@@ -25,6 +30,20 @@ TRANSPORT_ERRORS = (
     OSError,
 )
 _REQUEST_IDS = ("x-openstack-request-id", "x-compute-request-id")
+AWAY = (429, 500, 502, 503, 504)
+"""Answers of a service (or its proxy) that is overloaded or being restarted."""
+_PAUSES = (0.5, 2.0, 5.0)
+"""Before it is asked again, where the service does not say how long."""
+_LATE = 2
+"""How often there may be no answer in time: each has cost a whole deadline."""
+
+
+class _Answer(NamedTuple):
+    status: int
+    body: bytes
+    request: str | None
+    pause: float | None
+    """Seconds to wait that the service asks for."""
 
 
 class CallError(TargetError):
@@ -56,28 +75,60 @@ class Calls:
         query: Sequence[tuple[str, str]] = (),
         microversion: str | None = None,
     ) -> bytes:
-        """The body of the answer. Raises CallError: no answer, or not one of success."""
+        """The body of the answer. Raises CallError: no answer, or not one of success, however often
+        it was asked for."""
         url = f"{self.endpoint(service).url}{path}"
-        what = f"{service}: GET {place(url)}"
-        try:
-            status, body, request = self.cloud.within(
+        return self._patiently(
+            f"{service}: GET {place(url)}",
+            lambda: self.cloud.within(
                 service, lambda: self._fetch(service, url, query, microversion)
-            )
-        except TimeUpError:
-            reason = f"no whole answer within {self.cloud.deadline:g} s; --deadline gives it more"
-            raise self._error(f"{what}: {reason}") from None
-        except TRANSPORT_ERRORS as error:
-            raise self._error(f"{what}: {transport(error)}") from None
-        if status != 200:
-            raise self._error(f"{what}: {refusal(status, body, request)}", status)
-        return body
+            ),
+        )
 
-    def _error(self, message: str, status: int | None = None) -> CallError:
+    def _patiently(self, what: str, ask: Callable[[], _Answer]) -> bytes:
+        late, waited = 0, 0.0
+        for asked, pause in enumerate((*_PAUSES, None), 1):
+            self._check_time()
+            try:
+                answer = ask()
+            except TimeUpError:
+                late += 1
+                reason = (
+                    f"no whole answer within {self.cloud.deadline:g} s; --deadline gives it more"
+                )
+                failed, pause = self._error(what, reason, asked), None if late == _LATE else 0.0
+            except TRANSPORT_ERRORS as error:
+                failed = self._error(what, transport(error), asked)
+                pause = pause if _may_pass(error) else None
+            else:
+                if answer.status == 200:
+                    return answer.body
+                reason = refusal(answer.status, answer.body, answer.request)
+                failed = self._error(what, reason, asked, answer.status)
+                pause = _longer(pause, answer.pause) if answer.status in AWAY else None
+            if pause is None or waited + pause > self.cloud.deadline:
+                raise failed
+            waited += pause
+            time.sleep(pause)
+        raise failed
+
+    def _check_time(self) -> None:
+        """Raises CallError where this cloud has had all the time there is for it."""
+        if self.cloud.is_over():
+            total = self.cloud.limits.total
+            raise CallError(
+                f"not read to its end within {total:g} s; --cloud-deadline gives it more",
+                file=self.cloud.target,
+            )
+
+    def _error(self, what: str, reason: str, asked: int, status: int | None = None) -> CallError:
+        times = "" if asked == 1 else f"; asked {asked} times"
+        message = self.cloud.session.masked(f"{what}: {reason}{times}")
         return CallError(message, file=self.cloud.target, status=status)
 
     def _fetch(
         self, service: str, url: str, query: Sequence[tuple[str, str]], microversion: str | None
-    ) -> tuple[int, bytes, str | None]:
+    ) -> _Answer:
         answer = self.cloud.session.request(
             url,
             "GET",
@@ -95,17 +146,37 @@ class Calls:
             request = next(
                 (answer.headers[key] for key in _REQUEST_IDS if key in answer.headers), None
             )
-            return answer.status_code, body, request
+            return _Answer(answer.status_code, body, request, _pause(answer))
+
+
+def _may_pass(error: Exception) -> bool:
+    """Whether asking again can help: not where the answer is larger than any can be, nor where it
+    redirects to another host."""
+    return not isinstance(error, (TooLargeError, RedirectError, keystone_errors.SSLError))
+
+
+def _longer(pause: float | None, wanted: float | None) -> float | None:
+    return pause if pause is None or wanted is None else max(pause, wanted)
+
+
+def _pause(answer: requests.Response) -> float | None:
+    """What Retry-After says, in seconds; None where it says a date, or nothing."""
+    said = answer.headers.get("retry-after", "")
+    return float(said) if said.isascii() and said.isdigit() and len(said) < 6 else None
+
+
+class TooLargeError(OSError):
+    """An answer that is larger than any can be."""
 
 
 def _body(answer: requests.Response, most: int) -> bytes:
-    """All of it. Raises OSError where a good answer is larger than any can be; of an error only
-    the beginning is taken."""
+    """All of it. Raises TooLargeError where a good answer is larger than any can be; of an error
+    only the beginning is taken."""
     taken = bytearray()
     for chunk in answer.iter_content(_CHUNK):
         taken += chunk
         if len(taken) > most:
             if answer.status_code == 200:
-                raise OSError(f"its answer is larger than {plain(str(most >> 20))} MiB")
+                raise TooLargeError(f"its answer is larger than {plain(str(most >> 20))} MiB")
             break
     return bytes(taken)

@@ -9,6 +9,7 @@ vendor's profile, where one is named that is kept at an address (openstacksdk 4.
 from __future__ import annotations
 
 import logging
+import os
 import warnings
 from urllib.parse import urlsplit
 
@@ -27,6 +28,8 @@ from vnicaudit.platforms.openstack.session import CountingSession
 
 ENVIRONMENT = "envvars"
 """The cloud that the ``OS_*`` variables are (openstacksdk, ``OS_CLOUD_NAME``)."""
+_CLOUD = "OS_CLOUD"
+_REGION = "OS_REGION_NAME"
 _NOTHING = "defaults"
 """What openstacksdk calls a cloud of which nothing is said anywhere."""
 _CONFIG_LOGGER = "openstack.config"
@@ -40,9 +43,11 @@ _FORM_ERRORS = (AttributeError, KeyError, TypeError, ValueError, RecursionError)
 
 
 def region_of(name: str) -> CloudRegion:
-    """The configuration of one cloud. Raises TargetError where there is no such cloud or its
+    """The configuration of one cloud, ``CLOUD`` or ``CLOUD/REGION``; of the latter, or of
+    OS_REGION_NAME, that region, as ``openstack --os-cloud CLOUD --os-region-name REGION`` has it.
+    ``""`` is the cloud that OS_CLOUD names. Raises TargetError where there is no such cloud or its
     vendor's profile cannot be fetched, UsageError where what is said of it, or a file, is wrong."""
-    left_out = check(name)
+    left_out = check(name.partition("/")[0])
     try:
         with warnings.catch_warnings():
             # of openstacksdk, about what is not used here; what fails is raised as well
@@ -75,10 +80,23 @@ def _chosen(name: str, left_out: list[str]) -> CloudRegion:
     finally:
         logger.disabled = disabled
     names = [each for each in config.get_cloud_names() if each != _NOTHING]
-    if name not in names:
-        reason = _no_such(name, names, config.config_filename)
+    cloud, region = _split(name, names)
+    if cloud not in names:
+        reason = _no_such(cloud, names, config.config_filename)
         raise TargetError("; ".join([reason, *left_out]), file=f"openstack:{name}")
-    return config.get_one(cloud=name)
+    if name != cloud:  # a region that is named wins over the one that is configured, if only one is
+        entry = config.cloud_config["clouds"][cloud]
+        if "region_name" in entry:
+            entry["region_name"] = region
+    return config.get_one(cloud=cloud, region_name=region)
+
+
+def _split(name: str, names: list[str]) -> tuple[str, str]:
+    """The cloud and its region; ``""``: the configuration's first."""
+    if name in names:
+        return name, os.environ.get(_REGION, "")
+    cloud, slash, region = name.rpartition("/")
+    return (cloud, region) if slash else (name, "")
 
 
 def _lacking(region: CloudRegion) -> str:
@@ -100,6 +118,9 @@ def _no_such(name: str, names: list[str], file: str | None) -> str:
     """What to say of a name that is no cloud's."""
     listed = ", ".join(sorted(plain(str(each)) for each in names)[:_SHOWN])
     there = f"there are: {listed}" if names else "there is none"
+    if name == ENVIRONMENT and os.environ.get(_CLOUD):
+        chosen = plain(os.environ[_CLOUD])
+        return f"of the OS_* variables only OS_CLOUD is set: name the cloud, openstack:{chosen}"
     if name == ENVIRONMENT:
         return f"no OS_* variables are set: source an openrc file, or name a cloud ({there})"
     if file is None:

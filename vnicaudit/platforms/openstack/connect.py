@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import NamedTuple, TypeVar
 
 from vnicaudit.errors import TargetError, UsageError
+from vnicaudit.model.host import CloudLimits
 from vnicaudit.platforms.openstack.binding import (
     AUTH_INTERFACE,
     AccessInfo,
@@ -16,7 +18,7 @@ from vnicaudit.platforms.openstack.binding import (
 )
 from vnicaudit.platforms.openstack.configuration import region_of
 from vnicaudit.platforms.openstack.failures import configured, login, place
-from vnicaudit.platforms.openstack.session import CountingSession
+from vnicaudit.platforms.openstack.session import CountingSession, Pace
 from vnicaudit.platforms.openstack.waiting import TimeUpError, within
 
 T = TypeVar("T")
@@ -41,7 +43,8 @@ class Endpoint(NamedTuple):
 
 
 class Cloud(NamedTuple):
-    """A cloud that let us in. ``roles`` are those of the token, in its project."""
+    """A cloud that let us in. ``roles`` are those of the token, in its project, or in the whole
+    system (``system_scoped``). ``regions`` are those of the catalogue in which there is a Nova."""
 
     name: str
     region: CloudRegion
@@ -50,6 +53,16 @@ class Cloud(NamedTuple):
     roles: frozenset[str] = frozenset()
     project: str = ""
     project_name: str = ""
+    system_scoped: bool = False
+    regions: tuple[str, ...] = ()
+    limits: CloudLimits = CloudLimits(total=None)
+    since: float = 0.0
+    """When it was entered (``time.monotonic``)."""
+
+    def is_over(self) -> bool:
+        """Whether all the time that there is for this cloud is used up."""
+        total = self.limits.total
+        return total is not None and time.monotonic() > self.since + total
 
     @property
     def target(self) -> str:
@@ -80,29 +93,34 @@ class Cloud(NamedTuple):
         except TimeUpError:
             reason = f"no answer within {self.deadline:g} s"
         except (*_LOGIN_ERRORS, OSError) as error:
-            reason = login(error)
+            reason = self.session.masked(login(error))
         raise TargetError(f"the {service} service cannot be reached: {reason}", file=self.target)
 
 
-def connect(name: str, *, deadline: float) -> Cloud:
-    """The cloud of that name, logged in. Raises TargetError with what failed and what to do,
+def connect(name: str, *, deadline: float, limits: CloudLimits | None = None) -> Cloud:
+    """The cloud of that name (``CLOUD`` or ``CLOUD/REGION``), logged in. ``limits`` None: there is
+    no end to what is asked of it. Raises TargetError with what failed and what to do,
     UsageError where the configuration is wrong."""
     target = f"openstack:{name}"
     region = region_of(name)
+    masked: Callable[[str], str] = str
     try:
         session = region.get_session()
         if not isinstance(session, CountingSession):  # openstacksdk makes what it is told to
             raise TargetError("openstacksdk ignored session_constructor", file=target)
+        masked = session.masked
         # of a socket; the deadline is for all of a request, and comes first
         session.timeout = 2 * deadline
-        cloud = Cloud(name, region, session, deadline)
+        limits = limits or CloudLimits(total=None)
+        session.pace = Pace(limits.rate)
+        cloud = Cloud(name, region, session, deadline, limits=limits, since=time.monotonic())
         return cloud.within("identity", lambda: _logged_in(cloud))
     except TimeUpError:
         reason = f"no answer within {deadline:g} s"
     except _CONFIGURATION_ERRORS as error:
         raise UsageError(f"{target}: {configured(error)}") from None
     except (*_LOGIN_ERRORS, OSError) as error:
-        reason = login(error)
+        reason = masked(login(error))
     auth = region.get_auth_args().get("auth_url")
     where = f" to Keystone at {place(str(auth))}" if auth else ""
     raise TargetError(f"cannot log in{where}: {reason}", file=target)
@@ -118,7 +136,17 @@ def _logged_in(cloud: Cloud) -> Cloud:
         roles=frozenset(role.lower() for role in access.role_names or ()),
         project=access.project_id or "",
         project_name=access.project_name or "",
+        system_scoped=bool(getattr(access, "system_scoped", False)),
+        regions=_regions(access),
     )
+
+
+def _regions(access: AccessInfo) -> tuple[str, ...]:
+    if not access.has_service_catalog():
+        return ()
+    found = access.service_catalog.get_endpoints_data(service_type="compute")
+    every = (each.region_name or "" for endpoints in found.values() for each in endpoints)
+    return tuple(sorted({region for region in every if region}))
 
 
 def _endpoint(cloud: Cloud, service: str) -> Endpoint:

@@ -8,9 +8,12 @@ from typing import NamedTuple
 
 from vnicaudit.model.nova_releases import IMAGE_PROPERTY
 from vnicaudit.model.server import NovaVersions
+from vnicaudit.platforms.openstack.failures import plain
 from vnicaudit.platforms.openstack.libosinfo import Models
 
 _SAYS_KEPT = 31
+_REGIONS = 20
+"""Regions that are named."""
 
 
 class Seen(NamedTuple):
@@ -32,6 +35,8 @@ class Seen(NamedTuple):
     """Why Keystone did not tell them; empty: it did not list them."""
     osinfo: Models | None = None
     """What told about ``os_distro``; None: no image has one."""
+    scope: str = ""
+    """Of what the login is; empty: of a project, in the only region there is."""
 
 
 def notes_of(seen: Seen) -> tuple[str, ...]:
@@ -41,6 +46,8 @@ def notes_of(seen: Seen) -> tuple[str, ...]:
 
 def _notes(seen: Seen) -> Iterator[str]:
     yield release(seen.nova)
+    if seen.scope:
+        yield seen.scope
     if not seen.kept:
         yield _not_kept(seen.nova)
     if hidden := list(_hidden(seen)):
@@ -57,6 +64,23 @@ def _notes(seen: Seen) -> Iterator[str]:
             f"what os_distro brings is by the table {of} (osinfo-db {seen.osinfo.version}); that "
             "of each compute node decides"
         )
+
+
+def scope_of(name: str, region: str, regions: tuple[str, ...], *, system_scoped: bool) -> str:
+    """Which of several regions was read, and that a token is of no project; empty where neither is
+    so. ``regions`` are those of the catalogue."""
+    parts = []
+    if system_scoped:
+        parts.append(
+            "the token is of the system scope, to which Nova and Glance show no project's "
+            "resources: log in to a project (project_name and project_domain_name, without "
+            "system_scope)"
+        )
+    if len(regions) > 1:
+        shown = ", ".join(plain(each) for each in regions[:_REGIONS])
+        hint = "" if "/" in name else f"; openstack:{name}/* reads them all"
+        parts.append(f"region {plain(region)}, 1 of {len(regions)} ({shown}){hint}")
+    return "; ".join(parts)
 
 
 def release(nova: NovaVersions) -> str:

@@ -7,22 +7,17 @@ through has to be looked at.
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
 from vnicaudit.errors import ActionError, SilentError, TargetError
-from vnicaudit.platforms.openstack.calls import TRANSPORT_ERRORS, CallError, Calls
+from vnicaudit.platforms.openstack.calls import AWAY, TRANSPORT_ERRORS, CallError, Calls
 from vnicaudit.platforms.openstack.connect import Cloud, Endpoint
 from vnicaudit.platforms.openstack.failures import place, refusal, transport
 from vnicaudit.platforms.openstack.waiting import TimeUpError
 
-_PAUSES = (0.5, 2.0, 5.0)
-"""Before a question is asked again."""
-_AWAY = (429, 500, 502, 503, 504)
-"""Answers of a service (or its proxy) that is being restarted."""
 _MOST_BYTES = 1 << 20
 JSON = "application/json"
 
@@ -58,20 +53,10 @@ class Orders:
         """The body of the answer. Raises AnswerError, and SilentError where there is none though it
         was asked several times."""
         self.endpoint(service)
-        for pause in _PAUSES:
-            try:
-                return self._asked(service, path, query, microversion)
-            except SilentError:
-                time.sleep(pause)
-        return self._asked(service, path, query, microversion)
-
-    def _asked(
-        self, service: str, path: str, query: Sequence[tuple[str, str]], microversion: str | None
-    ) -> bytes:
         try:
             return self._calls.get(service, path, query, microversion)
         except CallError as error:
-            if error.status is None or error.status in _AWAY:
+            if error.status is None or error.status in AWAY:
                 raise SilentError(error.message) from None
             raise AnswerError(error.message, error.status) from None
 
@@ -92,9 +77,10 @@ class Orders:
                 f"{what}: no answer within {self.cloud.deadline:g} s; it may be done all the same"
             ) from None
         except TRANSPORT_ERRORS as error:
-            raise SilentError(f"{what}: {transport(error)}") from None
+            raise SilentError(self.cloud.session.masked(f"{what}: {transport(error)}")) from None
         if status >= 400:
-            raise AnswerError(f"{what}: {refusal(status, said, request)}", status)
+            reason = self.cloud.session.masked(refusal(status, said, request))
+            raise AnswerError(f"{what}: {reason}", status)
 
     def _sent(
         self, method: str, service: str, url: str, body: Any, microversion: str | None,

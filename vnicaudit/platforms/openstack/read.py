@@ -13,13 +13,13 @@ from collections.abc import Iterator
 
 from vnicaudit.errors import TargetError
 from vnicaudit.model.domain import Domain
-from vnicaudit.model.host import DEADLINE
+from vnicaudit.model.host import DEADLINE, CloudLimits
 from vnicaudit.model.openstack import Flavor, Image
 from vnicaudit.model.report import ReadError
 from vnicaudit.model.server import NovaVersions
 from vnicaudit.platforms.openstack.aggregates import read_aggregates
 from vnicaudit.platforms.openstack.calls import Calls
-from vnicaudit.platforms.openstack.connect import connect
+from vnicaudit.platforms.openstack.connect import Cloud, connect
 from vnicaudit.platforms.openstack.domains import Around, domain_of
 from vnicaudit.platforms.openstack.flavors import read_flavors
 from vnicaudit.platforms.openstack.groups import read_groups
@@ -27,7 +27,7 @@ from vnicaudit.platforms.openstack.images import read_images
 from vnicaudit.platforms.openstack.libosinfo import Models, shipped
 from vnicaudit.platforms.openstack.networks import Networks, read_networks
 from vnicaudit.platforms.openstack.nodes import read_nodes
-from vnicaudit.platforms.openstack.notes import Seen, notes_of
+from vnicaudit.platforms.openstack.notes import Seen, notes_of, scope_of
 from vnicaudit.platforms.openstack.osinfo_db import installed
 from vnicaudit.platforms.openstack.pages import Page, read_error
 from vnicaudit.platforms.openstack.ports import Ports, read_ports
@@ -46,7 +46,8 @@ class CloudReading:
 
     def __init__(self, calls: Calls) -> None:
         self._calls = calls
-        self._notes: tuple[str, ...] = ()
+        scope = _scope(calls.cloud)
+        self._notes: tuple[str, ...] = (scope,) if scope else ()
         self.items: Iterator[Item] = self._items()
 
     @property
@@ -86,6 +87,7 @@ class CloudReading:
                 len(uses.unnamed),
                 around.projects.reason,
                 systems.asked,
+                _scope(self._calls.cloud),
             )
         )
 
@@ -104,14 +106,33 @@ class Systems:
         return self.asked.emulated_model(os_distro)
 
 
-def read(cloud: str, *, deadline: float = DEADLINE) -> CloudReading:
+def _scope(cloud: Cloud) -> str:
+    region = str(cloud.region.region_name or (cloud.regions or ("",))[0])
+    return scope_of(cloud.name, region, cloud.regions, system_scoped=cloud.system_scoped)
+
+
+def regions_of(cloud: str, *, deadline: float = DEADLINE) -> tuple[str, ...]:
+    """The regions of a cloud in which there is a Nova, by its catalogue, sorted. Raises as
+    :func:`read`."""
+    return connect(cloud, deadline=deadline).regions
+
+
+def read(
+    cloud: str, *, deadline: float = DEADLINE, limits: CloudLimits | None = None
+) -> CloudReading:
     """Log in to a cloud, to be read; ``deadline`` is in seconds, for each request.
 
     Raises TargetError where there is no such cloud, where it does not let this user in, or has no
     Nova; MissingExtraError without openstacksdk.
     """
-    calls = Calls(connect(cloud, deadline=deadline))
-    calls.endpoint("compute")
+    calls = Calls(connect(cloud, deadline=deadline, limits=limits))
+    try:
+        calls.endpoint("compute")
+    except TargetError as error:
+        scope = _scope(calls.cloud)
+        raise TargetError(
+            f"{error.message}; {scope}" if scope else error.message, file=error.file
+        ) from None
     return CloudReading(calls)
 
 

@@ -1,28 +1,171 @@
-"""A session of keystoneauth that counts what it asks."""
+"""A session of keystoneauth that counts what it asks, and does not trust who answers.
+
+keystoneauth (5.18) follows a redirect to any host, with the token or the password in it, and takes
+answers of a login and of discovery in whole, however large they are.
+"""
 
 from __future__ import annotations
 
 import threading
-from collections import Counter
+import time
+from collections import Counter, deque
+from collections.abc import Callable
 from typing import Any
+from urllib.parse import urljoin, urlsplit
 
-from vnicaudit.platforms.openstack.binding import Session, requests
+from vnicaudit.platforms.openstack.binding import Session, keystone_errors, requests
+from vnicaudit.platforms.openstack.failures import place, plain
+
+_MOST_BYTES = 8 << 20
+"""Of an answer that is taken in whole: a login brings the catalogue, some dozen KiB."""
+_CHUNK = 64 << 10
+_MOST_REDIRECTS = 5
+_REDIRECTS = (301, 302, 303, 305, 307, 308)
+_TOKENS = 8
+"""Tokens of this session that are remembered: it gets a new one once in an hour or so."""
+_TOKEN = "X-Auth-Token"  # noqa: S105 - the name of a header
+_PORTS = {"http": 80, "https": 443}
+
+
+class RedirectError(keystone_errors.ConnectFailure):
+    """An answer that leads elsewhere, and is not followed."""
+
+
+class Pace:
+    """At most so many requests in a second, over all threads; None: as many as there are."""
+
+    def __init__(
+        self,
+        rate: float | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._between = 0.0 if rate is None else 1.0 / rate
+        self._clock = clock
+        self._sleep = sleep
+        self._lock = threading.Lock()
+        self._next = 0.0
+
+    def wait(self) -> None:
+        """Until it is this request's turn."""
+        if not self._between:
+            return
+        with self._lock:
+            now = self._clock()
+            turn = max(now, self._next)
+            self._next = turn + self._between
+        self._sleep(max(0.0, turn - now))
 
 
 class CountingSession(Session):
     """A session that counts requests by the service its thread is asking, ``identity``
-    elsewhere."""
+    elsewhere. Any thread may use it."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.calls: Counter[str] = Counter()
         self.asking = threading.local()
+        self.pace = Pace()
         self._count = threading.Lock()
+        self._tokens: deque[str] = deque(maxlen=_TOKENS)
+
+    def masked(self, text: str) -> str:
+        """The text without the tokens of this session: a service may say them in an error."""
+        for token in tuple(self._tokens):
+            text = text.replace(token, "***")
+        return text
+
+    def get_auth_headers(self, *args: Any, **kwargs: Any) -> dict[str, str] | None:
+        """As keystoneauth has it; the token is remembered."""
+        headers: dict[str, str] | None = super().get_auth_headers(*args, **kwargs)
+        token = (headers or {}).get(_TOKEN)
+        self.asking.token = token
+        if token and token not in self._tokens:
+            self._tokens.append(token)
+        return headers
 
     def request(self, url: str, method: str, *args: Any, **kwargs: Any) -> requests.Response:
-        """As keystoneauth has it."""
-        login_again = url.endswith("/auth/tokens")
-        service = "identity" if login_again else getattr(self.asking, "service", "identity")
+        """As keystoneauth has it, but: a redirect to another place is refused, an answer that is
+        taken in whole is bounded, and a token that another thread has just renewed is used.
+
+        Raises keystoneauth's ConnectFailure for the first two.
+        """
+        raising, whole = kwargs.pop("raise_exc", True), not kwargs.get("stream")
+        if whole:
+            kwargs["log"] = False  # it would read the answer
+        kwargs.update(raise_exc=False, redirect=False, stream=True)
+        answer = self._followed(url, method, args, kwargs)
+        if answer.status_code == 401 and self._was_renewed(kwargs):
+            answer.close()
+            answer = self._followed(url, method, args, kwargs)
+        if whole:
+            _take_in(answer)
+        if raising and answer.status_code >= 400:
+            raise keystone_errors.from_response(answer, method, url)
+        return answer
+
+    def _followed(
+        self, url: str, method: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> requests.Response:
+        for _ in range(_MOST_REDIRECTS + 1):
+            self._counted(url)
+            answer: requests.Response = super().request(url, method, *args, **kwargs)
+            if answer.status_code not in _REDIRECTS or "location" not in answer.headers:
+                return answer
+            asked, url = answer.url, urljoin(answer.url, answer.headers["location"])
+            answer.close()
+            if not _is_same_place(asked, url):
+                raise RedirectError(
+                    f"{place(asked)} redirects to {place(url)}, which is not followed: what proves "
+                    "who we are would go there; correct the address in the catalogue or in "
+                    "clouds.yaml"
+                )
+        raise RedirectError(f"{place(url)} redirects again and again")
+
+    def _counted(self, url: str) -> None:
+        login = url.endswith("/auth/tokens")
+        service = "identity" if login else getattr(self.asking, "service", "identity")
         with self._count:
             self.calls[service] += 1
-        return super().request(url, method, *args, **kwargs)
+        self.pace.wait()
+
+    def _was_renewed(self, kwargs: dict[str, Any]) -> bool:
+        """Whether there is another token now than the one that was refused. keystoneauth gives up
+        where another thread was about to get one (``BaseIdentityPlugin.invalidate``)."""
+        if kwargs.get("authenticated") is False or self.auth is None:
+            return False
+        used = getattr(self.asking, "token", None)
+        headers = self.get_auth_headers(kwargs.get("auth"))
+        return (headers or {}).get(_TOKEN) != used
+
+
+def _is_same_place(asked: str, to: str) -> bool:
+    """Whether an address is at the same host and port as the one that was asked, and as safe; or
+    the same host's by TLS."""
+    before, after = urlsplit(asked), urlsplit(to)
+    try:
+        ports = [each.port or _PORTS.get(each.scheme, 0) for each in (before, after)]
+    except ValueError:
+        return False
+    if before.hostname != after.hostname:
+        return False
+    if before.scheme == after.scheme:
+        return ports[0] == ports[1]
+    return (before.scheme, after.scheme) == ("http", "https")
+
+
+def _take_in(answer: requests.Response) -> None:
+    """Read all of an answer. Raises ConnectFailure where it is larger than any can be."""
+    taken = bytearray()
+    try:
+        for chunk in answer.iter_content(_CHUNK):
+            taken += chunk
+            if len(taken) > _MOST_BYTES:
+                limit = f"{_MOST_BYTES >> 20} MiB"
+                where = place(answer.url)
+                raise keystone_errors.ConnectFailure(f"{where}: its answer is larger than {limit}")
+    except requests.RequestException as error:
+        raise keystone_errors.ConnectFailure(plain(str(error))) from None
+    finally:
+        answer.close()
+    answer._content = bytes(taken)  # where requests keeps what it has read itself

@@ -28,6 +28,9 @@ from vnicaudit.remedy.planning.wishes import Wish, Wishing
 
 _NO_INTERFACE = "it is no <interface> of a definition: change it where it is added"
 _TRANSIENT = "it is transient: there is no persistent definition to change"
+_TEMPLATE = (
+    "the file is a template ({}): plan what is rendered; audit --fix changes what is literal in it"
+)
 _LIVE_ONLY = "only the running guest has it: it was plugged in, and no definition says so"
 
 Names = Callable[[Source], Mapping[str, str]]
@@ -58,6 +61,10 @@ class Planner:
         """The steps of one domain, and what of it is left as it is."""
         domain = source.domain
         if not self._options.takes(domain.name, domain.uuid):
+            return
+        if domain.template:
+            for nic in filter(self._takes, domain.nics):
+                yield Left(_ref(domain, nic), source.target, (), _TEMPLATE.format(domain.template))
             return
         try:
             judged = Judged(source, self._work, self._by_all)

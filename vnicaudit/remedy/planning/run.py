@@ -51,7 +51,7 @@ class _Making:
         self._targets = targets
         self._context = context
         self._run = run
-        self._clouds = Clouds(targets, context, run.live.deadline)
+        self._clouds = Clouds(targets, context, run.live)
         self._found: dict[str, list[Step | Left]] = {target.name: [] for target in targets}
         self._errors: dict[str, list[str]] = {target.name: [] for target in targets}
         self._notes: list[str] = []

@@ -105,6 +105,7 @@ def _file(
             yield ReadError("not a regular file", path)
         return
     domains = other = False
+    errors: list[ReadError] = []
     for item in read_stream(BytesIO(data), path):
         if isinstance(item, Domain):
             domains = True
@@ -112,10 +113,12 @@ def _file(
         elif configs is not None and isinstance(item, NovaConfig):
             named = False  # it is there for the servers of a cloud
             configs.append(item)
-        elif not isinstance(item, ReadError):
+        elif isinstance(item, ReadError):
+            errors.append(item)
+        else:
             other = True  # a configuration, an image: nothing of it is a NIC
-        elif named or domains or other:
-            yield item
+    if named or domains or other:
+        yield from errors
     if named and other and not domains:
         raise UsageError(
             f"{path}: there is no domain in it whose NICs could be changed; `vnicaudit audit` says "

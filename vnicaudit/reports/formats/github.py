@@ -12,7 +12,7 @@ from vnicaudit.model.finding import Crashed, Finding
 from vnicaudit.model.report import Audited, RunEnd, RunInfo
 from vnicaudit.reports.safe import annotation, annotation_property
 from vnicaudit.reports.tally import Tally
-from vnicaudit.reports.wording import closing, fix_label, message_of, nic_label, unread
+from vnicaudit.reports.wording import closing, fix_label, level_of, message_of, nic_label, unread
 from vnicaudit.reports.writer import Options, Writer
 
 FORMAT = "github"
@@ -57,7 +57,7 @@ def _finding(finding: Finding, subject: str) -> str:
     lines = [f"{_who(subject, nic_label(finding.nic))}: {message_of(finding)}"]
     if finding.fix:
         lines.append(f"{fix_label(finding)}: {finding.fix}")
-    return _command(_LEVELS[finding.severity], where, *lines)
+    return _command(_LEVELS[level_of(finding)], where, *lines)
 
 
 def _crash(crashed: Crashed, subject: str) -> str:

@@ -21,7 +21,7 @@ from vnicaudit.model.report import Audited, RunEnd, RunInfo
 from vnicaudit.reports.array import Separator
 from vnicaudit.reports.encode import encode_items
 from vnicaudit.reports.safe import safe
-from vnicaudit.reports.wording import Unread, fix_label, message_of, nic_label, unread
+from vnicaudit.reports.wording import Unread, fix_label, level_of, message_of, nic_label, unread
 from vnicaudit.reports.writer import Options, Writer
 
 FORMAT = "gitlab"
@@ -67,7 +67,7 @@ def _finding(finding: Finding, subject: str) -> dict[str, Any]:
         text += f". {fix_label(finding)}: {finding.fix}"
     return _entry(
         finding.rule,
-        _SEVERITIES[finding.severity],
+        _SEVERITIES[level_of(finding)],
         text,
         finding.fingerprint,
         (place.file or place.target, place.line),

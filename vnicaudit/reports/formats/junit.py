@@ -1,5 +1,6 @@
 """JUnit XML, for build servers: a test suite per domain, a failed test per finding.
 
+A finding of less confidence than fails the run is a skipped test: build servers count failed ones.
 A rule that could not be judged is a skipped test, a rule that crashed and a target that could not
 be read are errors. A domain without findings has one passed test: build servers take a report
 without tests for a broken one.
@@ -12,7 +13,7 @@ from typing import NamedTuple
 
 from lxml import etree
 
-from vnicaudit.model.finding import Finding
+from vnicaudit.model.finding import CONFIDENCES, Confidence, Finding
 from vnicaudit.model.report import Audited, RunEnd, RunInfo, TargetResult
 from vnicaudit.reports.safe import safe
 from vnicaudit.reports.wording import fix_label, message_of, nic_label, unread
@@ -23,9 +24,8 @@ SUMMARY = "JUnit XML, for build servers"
 
 
 def writer(options: Options) -> Writer:
-    """A JUnit writer; no option changes what it writes."""
-    del options
-    return _Junit()
+    """A JUnit writer; ``options`` says which confidence fails."""
+    return _Junit(options.fail_confidence)
 
 
 class _Case(NamedTuple):
@@ -39,12 +39,15 @@ class _Case(NamedTuple):
 
 
 class _Junit:
+    def __init__(self, fails: Confidence) -> None:
+        self._fails = CONFIDENCES.index(fails)
+
     def start(self, run: RunInfo) -> str:
         del run
         return '<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="vnicaudit">\n'
 
     def add(self, audited: Audited) -> str:
-        cases = list(_cases(audited))
+        cases = list(_cases(audited, self._fails))
         if not (audited.findings or audited.crashed):
             cases.append(_Case("no findings"))
         return _suite(audited.subject, audited.target, cases)
@@ -56,10 +59,13 @@ class _Junit:
         yield "</testsuites>\n"
 
 
-def _cases(audited: Audited) -> Iterator[_Case]:
+def _cases(audited: Audited, fails: int) -> Iterator[_Case]:
     for finding in audited.findings:
         name = _name(finding.rule, finding.name, nic_label(finding.nic))
-        yield _Case(name, "failure", message_of(finding), finding.severity, _details(finding))
+        if CONFIDENCES.index(finding.confidence) >= fails:
+            yield _Case(name, "failure", message_of(finding), finding.severity, _details(finding))
+        else:
+            yield _Case(name, "skipped", f"a hint, {finding.severity}: {message_of(finding)}")
     for crashed in audited.crashed:
         name = _name(crashed.rule, nic_label(crashed.nic))
         yield _Case(name, "error", crashed.error, "crash")

@@ -16,7 +16,7 @@ from vnicaudit.reports.array import Separator, SpooledArray
 from vnicaudit.reports.encode import encode, encode_items
 from vnicaudit.reports.safe import safe
 from vnicaudit.reports.sarif_places import artifact, location_of, locations_in
-from vnicaudit.reports.wording import Unread, fix_label, message_of, nic_label, unread
+from vnicaudit.reports.wording import Unread, fix_label, level_of, message_of, nic_label, unread
 from vnicaudit.reports.writer import Options, Writer
 
 FORMAT = "sarif"
@@ -88,7 +88,7 @@ class _Sarif:
             text += f"\n{fix_label(finding)}: {finding.fix}"
         result: dict[str, Any] = {
             "ruleId": finding.rule,
-            "level": _LEVELS[finding.severity],
+            "level": _LEVELS[level_of(finding)],
             "message": _message(text),
             "locations": [location_of(finding)],
             "partialFingerprints": {_FINGERPRINT: finding.fingerprint},

@@ -23,7 +23,7 @@ from tests.remedy.planning.planned import NOVA, definition, interface, live
 from tests.remedy.works import work
 from vnicaudit.audit.cloud import CloudItem
 from vnicaudit.audit.live import LiveDefinition
-from vnicaudit.audit.options import RunOptions
+from vnicaudit.audit.options import LiveOptions, RunOptions
 from vnicaudit.audit.settings_keys import PolicyTable
 from vnicaudit.audit.targets import Target
 from vnicaudit.errors import UsageError
@@ -44,8 +44,8 @@ class _Cloud:
     known: ClassVar[dict[str, list[CloudItem]]] = {}
     said: ClassVar[dict[str, tuple[str, ...]]] = {}
 
-    def __init__(self, target: str, deadline: float) -> None:
-        assert deadline > 0
+    def __init__(self, target: str, live: LiveOptions) -> None:
+        assert live.deadline > 0
         self._target = target
         self.notes: tuple[str, ...] = ()
 

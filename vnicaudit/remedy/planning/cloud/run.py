@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from vnicaudit.audit.cloud import CloudTarget
 from vnicaudit.audit.nodes import NodesByHost
+from vnicaudit.audit.options import LiveOptions
 from vnicaudit.audit.servers import with_node
 from vnicaudit.audit.targets import Target
 from vnicaudit.audit.work import AuditWork
@@ -39,12 +40,12 @@ class Clouds:
     """Planned when all other targets were: nova.conf of the compute nodes and the definitions that
     are there tell more of the servers."""
 
-    def __init__(self, targets: Iterable[Target], context: PlanContext, deadline: float) -> None:
+    def __init__(self, targets: Iterable[Target], context: PlanContext, live: LiveOptions) -> None:
         self.targets = tuple(target for target in targets if target.kind == "openstack")
         self.configs: list[NovaConfig] | None = [] if self.targets else None
         self.definitions = Definitions()
         self._context = context
-        self._deadline = deadline
+        self._live = live
         self._met = Met()
         self._planners: dict[str, CloudPlanner] = {}
         self._waiting: dict[str, list[CloudItem]] = {}
@@ -53,7 +54,7 @@ class Clouds:
         """All that is in one cloud; what could not be read of it, and what else is to be said, is
         added to ``errors`` and ``notes``."""
         context = self._context
-        cloud = CloudTarget(target.name, self._deadline)
+        cloud = CloudTarget(target.name, self._live)
         planner = CloudPlanner(context.work, context.by_all, context.options, target.name)
         self._planners[target.name] = planner
         waiting = self._waiting[target.name] = []

@@ -1,0 +1,204 @@
+"""Reading a cloud: one 503 or reset lost all servers behind it, a token that one thread renewed
+failed the others, and a redirect took the token, or the password, to another host. A service that
+said the token in its error had it printed, and answers of a login were read whole."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from tests.platforms.openstack.cloud import Asked, FakeCloud, Reply, recorded_error, reply
+from tests.platforms.openstack.conftest import cloud, nowhere
+from vnicaudit.errors import TargetError
+from vnicaudit.model.domain import Domain
+from vnicaudit.model.host import CloudLimits
+from vnicaudit.model.report import ReadError
+from vnicaudit.platforms.openstack import session
+from vnicaudit.platforms.openstack.connect import connect
+from vnicaudit.platforms.openstack.read import read
+
+__all__ = ["cloud", "nowhere"]
+
+SERVERS = "/compute/v2.1/servers/detail"
+
+
+def everything(name: str, limits: CloudLimits | None = None) -> tuple[int, list[str]]:
+    """How many servers were read of a cloud, and what could not be."""
+    items = list(read(name, limits=limits).items)
+    errors = [item.message for item in items if isinstance(item, ReadError)]
+    return len([item for item in items if isinstance(item, Domain)]), errors
+
+
+def once(path: str, answer: Reply) -> Callable[[Asked], Reply | None]:
+    """Answers the first request of a path so."""
+    left = [answer]
+
+    def intercept(asked: Asked) -> Reply | None:
+        return left.pop() if asked.path == path and left else None
+
+    return intercept
+
+
+@pytest.mark.parametrize("status", [429, 500, 502, 503, 504])
+def test_one_answer_that_fails_loses_no_server(cloud: FakeCloud, status: int) -> None:
+    whole = everything("admin")
+    cloud.intercept = once(SERVERS, reply(status, {}, Retry_After="0"))
+    assert everything("admin") == whole
+    assert whole[0] > 0
+    assert whole[1] == []
+
+
+def test_an_answer_that_breaks_off_loses_no_server(cloud: FakeCloud) -> None:
+    whole = everything("admin")
+    headers = (("Content-Length", "1000"), ("Connection", "close"))
+    cloud.intercept = once(SERVERS, Reply(200, b'{"servers": [', headers))
+    assert everything("admin") == whole
+
+
+def test_a_service_that_wants_a_long_pause_is_not_waited_for_beyond_the_deadline(
+    cloud: FakeCloud,
+) -> None:
+    cloud.intercept = once(SERVERS, reply(429, {}, Retry_After="3600"))
+    servers, errors = everything("admin")
+    assert servers == 0
+    assert [error.partition(": 429")[0] for error in errors] == [
+        f"compute: GET {cloud.url}{SERVERS}"
+    ]
+
+
+def test_no_list_is_read_for_ever(cloud: FakeCloud) -> None:
+    number = 0
+
+    def intercept(asked: Asked) -> Reply | None:
+        nonlocal number
+        if asked.path != SERVERS:
+            return None
+        number += 1
+        link = {"rel": "next", "href": f"http://x/?marker={number}"}
+        return reply(200, {"servers": [], "servers_links": [link]})
+
+    cloud.intercept = intercept
+    _servers, errors = everything("admin", CloudLimits(total=2.0))
+    assert errors == ["not read to its end within 2 s; --cloud-deadline gives it more"]
+
+
+def test_a_token_that_another_thread_renewed_fails_nobody(cloud: FakeCloud) -> None:
+    """Eight threads are refused the first token at the same moment."""
+    found = connect("admin", deadline=30)
+    found.endpoint("network")
+    together = threading.Barrier(8)
+
+    def intercept(asked: Asked) -> Reply | None:
+        if asked.path != "/network/v2.0/ports" or asked.token != "token-of-admin":
+            return None
+        together.wait(30)
+        return recorded_error("bad-token")
+
+    cloud.intercept = intercept
+    statuses: list[int] = []
+
+    def ask(name: str) -> None:
+        url = f"{cloud.url}/network/v2.0/ports?first={name}"
+        answer = found.session.request(url, "GET", raise_exc=False)
+        statuses.append(answer.status_code)
+
+    threads = [threading.Thread(target=ask, args=(str(number),)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert statuses == [200] * 8
+
+
+@pytest.fixture
+def elsewhere() -> Iterator[tuple[str, list[tuple[str, str, bytes]]]]:
+    """Another host: what it was sent."""
+    seen: list[tuple[str, str, bytes]] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def _any(self) -> None:
+            body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            seen.append((self.command, self.headers.get("X-Auth-Token") or "", body))
+            self.send_response(200)
+            self.send_header("Content-Length", "2")
+            self.end_headers()
+            self.wfile.write(b"{}")
+
+        do_GET = do_POST = _any
+
+        def log_message(self, *_parts: object) -> None:
+            """Nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}", seen
+    server.shutdown()
+    server.server_close()
+
+
+def test_a_redirect_takes_no_token_elsewhere(
+    cloud: FakeCloud, elsewhere: tuple[str, list[tuple[str, str, bytes]]]
+) -> None:
+    url, seen = elsewhere
+    cloud.intercept = lambda asked: (
+        Reply(302, b"", (("Location", f"{url}/x"),)) if asked.path == SERVERS else None
+    )
+    servers, errors = everything("admin")
+    assert (servers, seen) == (0, [])
+    assert errors == [
+        f"compute: GET {cloud.url}{SERVERS}: {cloud.url}{SERVERS} redirects to {url}/x, which is "
+        "not followed: what proves who we are would go there; correct the address in the catalogue "
+        "or in clouds.yaml"
+    ]
+
+
+def test_a_redirect_takes_no_password_elsewhere(
+    cloud: FakeCloud, elsewhere: tuple[str, list[tuple[str, str, bytes]]]
+) -> None:
+    url, seen = elsewhere
+    cloud.intercept = lambda asked: (
+        Reply(307, b"", (("Location", f"{url}/x"),)) if asked.method == "POST" else None
+    )
+    with pytest.raises(TargetError, match=r"redirects to .*, which is not followed"):
+        connect("admin", deadline=30)
+    assert seen == []
+
+
+def test_a_redirect_on_the_same_host_is_followed(cloud: FakeCloud) -> None:
+    whole = everything("admin")
+    cloud.intercept = once(SERVERS, Reply(301, b"", (("Location", f"{cloud.url}{SERVERS}"),)))
+    assert everything("admin")[0] == whole[0]
+
+
+def test_a_token_that_a_service_says_is_not_printed(cloud: FakeCloud) -> None:
+    def intercept(asked: Asked) -> Reply | None:
+        if asked.path != SERVERS:
+            return None
+        return reply(400, {"badRequest": {"message": f"token {asked.token} is wrong"}})
+
+    cloud.intercept = intercept
+    _servers, (error,) = everything("admin")
+    assert "token-of-admin" not in error
+    assert "token *** is wrong" in error
+
+
+def test_a_login_is_not_read_whole(cloud: FakeCloud, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session, "_MOST_BYTES", 1 << 20)
+    cloud.intercept = lambda asked: (
+        Reply(201, bytes(2 << 20), (("X-Subject-Token", "x"),)) if asked.method == "POST" else None
+    )
+    with pytest.raises(TargetError, match="its answer is larger than 1 MiB"):
+        connect("admin", deadline=30)
+
+
+def test_no_more_is_asked_in_a_second_than_is_wanted(cloud: FakeCloud) -> None:
+    waits: list[float] = []
+    found = connect("admin", deadline=30)
+    found.session.pace = session.Pace(10.0, clock=lambda: 50.0, sleep=waits.append)
+    for _ in range(3):
+        found.session.request(f"{cloud.url}/network/v2.0/ports", "GET")
+    assert [round(wait, 3) for wait in waits] == [0.0, 0.1, 0.2]

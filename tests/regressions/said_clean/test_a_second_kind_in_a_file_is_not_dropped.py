@@ -1,0 +1,278 @@
+"""A file with two kinds of content was judged by the kind that was recognised first, and the rest
+was dropped: a play with an image and a guest of libvirt was "No problems in 1 image", exit 0."""
+
+from __future__ import annotations
+
+import json
+from itertools import permutations
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.inside import inside
+
+DOMAIN = """<domain type='kvm'>
+  <name>inline</name>
+  <os><type arch='x86_64' machine='pc'>hvm</type></os>
+  <devices>
+    <interface type='bridge'>
+      <source bridge='br0'/>
+      <model type='rtl8139'/>
+    </interface>
+  </devices>
+</domain>
+"""
+
+
+def lines(text: str) -> list[str]:
+    """The lines of a text, with their ends."""
+    return text.splitlines(keepends=True)
+
+
+def indented(text: str, by: int) -> str:
+    """Every line of a text moved to the right."""
+    return "".join(" " * by + line for line in lines(text))
+
+
+CONFIG_MAP = f"""apiVersion: v1
+kind: ConfigMap
+metadata: {{name: definitions}}
+data:
+  guest.xml: |
+{indented(DOMAIN, 4)}"""
+MACHINE = """apiVersion: kubevirt.io/v1
+kind: VirtualMachine
+metadata: {name: vm1}
+spec:
+  template:
+    spec:
+      domain:
+        devices:
+          interfaces:
+          - {name: default, model: e1000, masquerade: {}}
+      networks:
+      - {name: default, pod: {}}
+"""
+IMAGE_PLAY = """- hosts: kvm
+  tasks:
+    - name: an image for OpenStack
+      openstack.cloud.image:
+        name: debian
+        filename: debian.qcow2
+        disk_format: qcow2
+        container_format: bare
+        state: present
+        properties:
+          hw_vif_model: e1000
+"""
+GUEST_PLAY = f"""- hosts: kvm
+  tasks:
+    - name: a guest
+      community.libvirt.virt:
+        command: define
+        xml: |
+{indented(DOMAIN, 10)}"""
+HEAT = """heat_template_version: 2018-08-31
+resources:
+  image:
+    type: OS::Glance::WebImage
+    properties:
+      name: debian
+      hw_vif_model: e1000
+      extra_properties: {hw_vif_model: e1000}
+"""
+NODEPOOL = """diskimages:
+- name: debian
+providers:
+- name: a
+  diskimages:
+  - name: debian
+    meta: {hw_vif_model: e1000}
+labels: []
+"""
+NOVA = """[DEFAULT]
+compute_driver = libvirt.LibvirtDriver
+[libvirt]
+use_virtio_for_bridges = false
+"""
+COMMAND = "qemu-system-x86_64 -nodefaults -device rtl8139,netdev=n -netdev user,id=n\n"
+SCRIPT = "openstack image create --property hw_vif_model=e1000 --file a.qcow2 debian\n"
+
+DOCUMENTS = {
+    "config-map": (CONFIG_MAP, "inline"),
+    "kubevirt": (MACHINE, "vm1"),
+    "image-play": (IMAGE_PLAY, "debian"),
+    "guest-play": (GUEST_PLAY, "inline"),
+    "heat": (HEAT, "debian"),
+    "nodepool": (NODEPOOL, "debian"),
+}
+"""Documents of one YAML file, and whom each is about."""
+TEXTS = {
+    "xml": DOMAIN,
+    "command": COMMAND,
+    "nova.conf": NOVA,
+    "script": "#!/bin/sh\n" + SCRIPT,
+    "kubevirt": MACHINE,
+    "image-play": IMAGE_PLAY,
+}
+"""What may be put behind one another."""
+
+
+def audited(path: Path, code: int = 1) -> list[dict[str, Any]]:
+    """The findings of one file."""
+    result = inside("audit", "--format", "json", path)
+    assert result.returncode == code, result.stdout + result.stderr
+    found: list[dict[str, Any]] = json.loads(result.stdout)["findings"]
+    return found
+
+
+def lines_of(findings: list[dict[str, Any]], first: int, text: str) -> list[int]:
+    """The lines of findings that lie in a part of the file."""
+    last = first + text.count("\n")
+    return [f["location"]["line"] for f in findings if first <= f["location"]["line"] < last]
+
+
+@pytest.mark.parametrize("pair", list(permutations(DOCUMENTS, 2)), ids="+".join)
+def test_both_documents_of_a_file_are_judged(tmp_path: Path, pair: tuple[str, str]) -> None:
+    one, other = (DOCUMENTS[name][0] for name in pair)
+    path = tmp_path / "site.yml"
+    path.write_text(f"---\n{one}---\n{other}")
+    findings = audited(path)
+    assert lines_of(findings, 2, one), pair[0]
+    assert lines_of(findings, 3 + one.count("\n"), other), pair[1]
+    folder = inside("audit", "--format", "json", tmp_path)
+    assert len(json.loads(folder.stdout)["findings"]) == len(findings)
+
+
+def test_a_guest_in_the_same_play_as_an_image_is_judged(tmp_path: Path) -> None:
+    path = tmp_path / "play.yml"
+    path.write_text(IMAGE_PLAY + "".join(lines(GUEST_PLAY)[2:]))
+    findings = audited(path)
+    assert {f["rule"] for f in findings} >= {"VNIC001"}
+    assert {f["nic"]["domain"] for f in findings} >= {"inline"}
+    nics = inside("nics", path)
+    assert nics.returncode == 0
+    assert "inline" in nics.stdout
+    told = inside("explain", path, "--domain", "inline", "--nic", "0")
+    assert told.returncode == 0
+    assert "rtl8139" in told.stdout
+
+
+@pytest.mark.parametrize("behind", ["command", "nova.conf", "script", "kubevirt", "image-play"])
+def test_what_stands_behind_domain_xml_is_judged(tmp_path: Path, behind: str) -> None:
+    path = tmp_path / "all.txt"
+    path.write_text(DOMAIN + TEXTS[behind])
+    findings = audited(path)
+    assert lines_of(findings, 1, DOMAIN)
+    assert lines_of(findings, 11, TEXTS[behind])
+
+
+@pytest.mark.parametrize("before", ["command", "script", "kubevirt", "image-play"])
+def test_domain_xml_behind_something_else_is_judged(tmp_path: Path, before: str) -> None:
+    path = tmp_path / "all.txt"
+    path.write_text(TEXTS[before] + DOMAIN)
+    findings = audited(path)
+    assert lines_of(findings, 1, TEXTS[before])
+    assert lines_of(findings, 1 + TEXTS[before].count("\n"), DOMAIN)
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_a_script_with_an_image_and_a_command_line_loses_neither(
+    tmp_path: Path, *, named: bool
+) -> None:
+    path = tmp_path / "make.sh"
+    path.write_text(f"#!/bin/sh\n{SCRIPT}{COMMAND}")
+    assert {f["location"]["line"] for f in audited(path if named else tmp_path)} == {2, 3}
+
+
+def test_a_command_in_a_remark_of_a_script_is_no_guest(tmp_path: Path) -> None:
+    path = tmp_path / "make.sh"
+    path.write_text(f"#!/bin/sh\n# {COMMAND}{SCRIPT}")
+    assert {f["location"]["line"] for f in audited(tmp_path)} == {3}
+
+
+def test_a_manifest_inside_a_play_is_judged(tmp_path: Path) -> None:
+    path = tmp_path / "play.yml"
+    path.write_text(
+        "- hosts: localhost\n  tasks:\n  - kubernetes.core.k8s:\n      definition:\n"
+        + indented(MACHINE, 8)
+    )
+    (finding,) = [f for f in audited(path) if f["rule"] == "VNIC071"]
+    assert finding["location"]["line"] == 14
+
+
+def test_a_guest_far_down_in_a_play_is_recognised(tmp_path: Path) -> None:
+    path = tmp_path / "play.yml"
+    tasks = "".join(f"    - debug: {{msg: {number}}}\n" for number in range(20))
+    path.write_text("".join(("- hosts: kvm\n  tasks:\n", tasks, *lines(GUEST_PLAY)[2:])))
+    assert {f["nic"]["domain"] for f in audited(tmp_path)} == {"inline"}
+
+
+INSIDE = {
+    "nova.conf": (
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata:\n  nova.conf: |\n"
+        + indented(NOVA, 4) + "---\n" + MACHINE,
+        6,
+        "also holds a nova.conf inside a text: not judged, save it as a file of its own",
+    ),
+    "manifest": (
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata:\n  vm.yaml: |\n"
+        + indented(MACHINE, 4) + "---\n" + MACHINE,
+        6,
+        "also holds a KubeVirt manifest inside a text: not judged, save it as a file of its own",
+    ),
+    "quoted xml": (
+        '{"apiVersion": "v1", "kind": "List", "items": [{"apiVersion": "v1", "kind": "ConfigMap",\n'
+        '"data": {"a.xml": "<domain type=\'kvm\'>\\n</domain>"}},\n'
+        '{"apiVersion": "kubevirt.io/v1", "kind": "VirtualMachine", "metadata": {"name": "v"},\n'
+        '"spec": {"template": {"spec": {"domain": {"devices": {}}}}}}]}\n',
+        2,
+        "also holds domain XML inside a quoted text: not judged, save it as a file of its own",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", INSIDE)
+def test_what_stands_in_a_text_and_is_not_judged_is_said(tmp_path: Path, name: str) -> None:
+    text, line, message = INSIDE[name]
+    path = tmp_path / "all.yaml"
+    path.write_text(text)
+    result = inside("audit", "--format", "json", path)
+    (error,) = json.loads(result.stdout)["targets"][0]["errors"]
+    assert (error["line"], error["message"]) == (line, message)
+    assert result.returncode == 4
+
+
+def test_a_fix_in_one_kind_leaves_the_other_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "site.yml"
+    disk = "<disk type='file' device='disk'><target dev='vda' bus='virtio'/></disk>\n    "
+    guest = CONFIG_MAP.replace("<interface type", disk + "<interface type")
+    before = f"{guest}---\n{MACHINE}"
+    path.write_text(before)
+    result = inside("audit", "--fix", "--include-unsafe", path)
+    assert "2 fixed" in result.stdout.lower() or "fixed 2" in result.stdout.lower(), result.stdout
+    assert path.read_text() == before.replace("'rtl8139'", "'virtio'").replace("e1000", "virtio")
+
+
+def test_a_plan_of_a_file_with_two_kinds_changes_the_guest_alone(tmp_path: Path) -> None:
+    path, plan, state = tmp_path / "play.yml", tmp_path / "plan.json", tmp_path / "state"
+    before = IMAGE_PLAY + "".join(lines(GUEST_PLAY)[2:])
+    path.write_text(before)
+    inside("plan", path, "--include-unsafe", "-o", plan)
+    steps = json.loads(plan.read_text())["steps"]
+    assert [step["nic"]["domain"] for step in steps] == ["inline"]
+    apply = ("apply", plan, "--mode", "next-boot", "--include-unsafe", "--yes", "--state", state)
+    assert inside(*apply).returncode == 0
+    assert path.read_text() == before.replace("'rtl8139'", "'virtio'")
+    (run,) = json.loads(inside("runs", "--state", state, "--format", "json").stdout)["runs"]
+    assert inside("rollback", run["id"], "--yes", "--state", state).returncode == 0
+    assert path.read_text() == before
+
+
+def test_what_a_planned_file_of_a_folder_holds_unread_is_said(tmp_path: Path) -> None:
+    broken = DOMAIN.replace("</os>", "</so>")
+    (tmp_path / "two.xml").write_text(broken + DOMAIN)
+    result = inside("plan", tmp_path, "--include-unsafe")
+    assert result.returncode == 4
+    assert "two.xml:3: not well-formed XML" in result.stdout + result.stderr

@@ -1,0 +1,103 @@
+"""A guest as virt-install makes it, with four vCPUs and nothing wrong with it, failed a pipeline by
+a finding of low confidence. A hint is reported, and fails nothing unless that is asked for."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from lxml import etree
+
+from tests.cli.inside import inside
+
+STOCK = """<domain type="kvm">
+  <name>ubuntu22.04</name>
+  <metadata>
+    <libosinfo:libosinfo xmlns:libosinfo="http://libosinfo.org/xmlns/libvirt/domain/1.0">
+      <libosinfo:os id="http://ubuntu.com/ubuntu/22.04"/>
+    </libosinfo:libosinfo>
+  </metadata>
+  <memory>4194304</memory>
+  <currentMemory>4194304</currentMemory>
+  <vcpu>4</vcpu>
+  <os><type arch="x86_64" machine="q35">hvm</type><boot dev="hd"/></os>
+  <features><acpi/><apic/></features>
+  <cpu mode="host-passthrough"/>
+  <clock offset="utc"/>
+  <devices>
+    <emulator>/usr/bin/qemu-system-x86_64</emulator>
+    <disk type="file" device="disk">
+      <driver name="qemu" type="qcow2" discard="unmap"/>
+      <source file="/var/lib/libvirt/images/ubuntu22.04.qcow2"/>
+      <target dev="vda" bus="virtio"/>
+    </disk>
+    <interface type="bridge">
+      <source bridge="br0"/>
+      <mac address="52:54:00:1b:00:01"/>
+      <model type="virtio"/>
+    </interface>
+  </devices>
+</domain>
+"""
+"""What ``virt-install --osinfo ubuntu22.04 --vcpus 4 --network bridge=br0 --print-xml`` comes to,
+without consoles, channels and USB."""
+
+
+@pytest.fixture
+def stock(tmp_path: Path) -> Path:
+    path = tmp_path / "stock.xml"
+    path.write_text(STOCK)
+    return path
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Settings are looked for from here upwards."""
+    monkeypatch.chdir(tmp_path)
+
+
+def test_a_stock_guest_passes_by_default_and_is_still_told(stock: Path) -> None:
+    result = inside("audit", stock)
+    assert result.returncode == 0
+    assert "VNIC030" in result.stdout
+    assert result.stderr == (
+        "Exit code 0: 1 finding of low confidence does not fail (--fail-confidence low)\n"
+    )
+
+
+@pytest.mark.parametrize("level", ["info", "low", "medium"])
+def test_an_explicit_severity_does_not_make_hints_fail(stock: Path, level: str) -> None:
+    assert inside("audit", stock, "--fail-on", level).returncode == 0
+    both = inside("audit", stock, "--fail-on", level, "--fail-confidence", "low")
+    assert (both.returncode, both.stderr) == (1, "")
+
+
+def test_what_is_certain_fails_as_before(stock: Path) -> None:
+    stock.write_text(STOCK.replace('model type="virtio"', 'model type="rtl8139"'))
+    assert inside("audit", stock).returncode == 1
+    assert inside("audit", stock, "--fail-confidence", "high").returncode == 1
+
+
+def test_settings_and_environment_say_it_too(stock: Path, tmp_path: Path) -> None:
+    (tmp_path / "vnicaudit.toml").write_text('fail-confidence = "low"\n')
+    assert inside("audit", stock).returncode == 1
+    assert inside("audit", stock, "--fail-confidence", "medium").returncode == 0
+    env = {"VNICAUDIT_FAIL_CONFIDENCE": "medium"}
+    assert inside("audit", stock, env=env).returncode == 0
+
+
+def test_no_format_makes_a_failure_of_a_hint(stock: Path) -> None:
+    junit = etree.fromstring(inside("audit", stock, "--format", "junit").stdout.encode())
+    (suite,) = junit
+    assert (suite.get("failures"), suite.get("errors")) == ("0", "0")
+    assert next(junit.iter("skipped")).get("message", "").startswith("a hint, medium: one queue")
+    failing = inside("audit", stock, "--format", "junit", "--fail-confidence", "low").stdout
+    assert etree.fromstring(failing.encode())[0].get("failures") == "1"
+    (entry,) = json.loads(inside("audit", stock, "--format", "gitlab").stdout)
+    assert entry["severity"] == "minor"
+    sarif = json.loads(inside("audit", stock, "--format", "sarif").stdout)
+    (result,) = sarif["runs"][0]["results"]
+    assert (result["level"], result["properties"]["severity"]) == ("note", "medium")
+    lines = inside("audit", stock, "--format", "github").stdout.splitlines()
+    assert lines[0].startswith("::notice file=")

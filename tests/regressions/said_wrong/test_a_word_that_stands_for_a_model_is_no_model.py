@@ -1,0 +1,113 @@
+"""Placeholders without brackets (``NICDRIVER`` beside ``GUESTNAME`` and ``MEMORY``, ``XXXXXXX``)
+were called models that QEMU does not know, with a fix that edits the placeholder away."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.inside import inside
+
+GUEST = """<domain type='kvm'>
+  <name>{name}</name>
+  <memory>{memory}</memory>
+  <vcpu>{vcpu}</vcpu>
+  <os><type arch='x86_64' machine='pc'>hvm</type></os>
+  <devices>
+    <disk type='file' device='disk'><target dev='vda' bus='virtio'/></disk>
+    <interface type='{type}'>
+      <mac address='{mac}'/>
+      <source network='default'/>
+      <model type='{model}'/>
+    </interface>
+  </devices>
+</domain>
+"""
+PLAIN = {
+    "name": "web", "memory": "1024", "vcpu": "2", "type": "network", "mac": "52:54:00:00:00:01",
+    "model": "virtio",
+}  # fmt: skip
+
+
+def audited(path: Path, **values: str) -> dict[str, Any]:
+    """The report on a guest with these values."""
+    path.write_text(GUEST.format(**PLAIN | values))
+    report: dict[str, Any] = json.loads(inside("audit", "--format", "json", path).stdout)
+    return report
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"name": "GUESTNAME", "memory": "MEMORY", "vcpu": "VCPU", "model": "NICDRIVER"},
+        {"name": "GUESTNAME", "mac": "MACADDR", "model": "HWTYPE"},
+        {"memory": "MEMORY", "model": "HWTYPE"},
+        {"vcpu": "CPUS", "model": "HWTYPE", "type": "NETTYPE"},
+        {"model": "XXXXXXX"},
+        {"model": "NIC_MODEL"},
+        {"model": "CHANGEME"},
+    ],
+)
+def test_a_placeholder_is_no_unknown_model_and_is_not_edited_away(
+    tmp_path: Path, values: dict[str, str]
+) -> None:
+    path = tmp_path / "guest.xml"
+    report = audited(path, **values)
+    assert report["findings"] == []
+    assert next(s["needs"] for s in report["skipped"] if s["rule"] == "*").startswith(
+        "the rendered definition: here a template decides model"
+    )
+    before = path.read_text()
+    assert inside("audit", "--fix", "--include-unsafe", path).returncode == 0
+    assert path.read_text() == before
+
+
+@pytest.mark.parametrize("model", ["PCNET", "VIRTOI", "vritio", "E1000X", "NE2K"])
+def test_a_model_that_is_misspelt_is_still_found(tmp_path: Path, model: str) -> None:
+    (finding,) = audited(tmp_path / "guest.xml", model=model)["findings"]
+    assert (finding["rule"], finding["location"]["line"]) == ("VNIC007", 11)
+
+
+@pytest.mark.parametrize("values", [{}, {"name": "GUESTNAME", "memory": "MEMORY"}])
+@pytest.mark.parametrize("model", ["RTL8139", "Rtl8139"])
+def test_a_model_in_capitals_is_judged_as_libvirt_reads_it(
+    tmp_path: Path, values: dict[str, str], model: str
+) -> None:
+    """libvirt reads its own names without regard to case; others it hands to QEMU as they are."""
+    report = audited(tmp_path / "guest.xml", model=model, **values)
+    assert "rtl8139" in report["findings"][0]["message"]
+    assert "no NIC model" not in report["findings"][0]["message"]
+    report = audited(tmp_path / "guest.xml", model="PCNET", **values)
+    assert [f["rule"] for f in report["findings"]] == ["VNIC007"]
+
+
+def test_a_guest_with_a_name_in_capitals_is_no_template(tmp_path: Path) -> None:
+    rules = {
+        f["rule"] for f in audited(tmp_path / "a.xml", name="DB01", model="VIRTOI")["findings"]
+    }
+    assert rules == {"VNIC007"}
+
+
+def test_a_placeholder_in_a_manifest_is_no_model_either(tmp_path: Path) -> None:
+    path = tmp_path / "vm.yaml"
+    path.write_text(
+        "apiVersion: kubevirt.io/v1\nkind: VirtualMachineInstance\nmetadata: {name: a}\nspec:\n"
+        "  domain: {devices: {interfaces: [{name: d, model: NIC_MODEL, masquerade: {}}]}}\n"
+        "  networks: [{name: d, pod: {}}]\n"
+    )
+    report = json.loads(inside("audit", "--format", "json", path).stdout)
+    assert report["findings"] == []
+    assert report["skipped"] != []
+
+
+def test_a_placeholder_in_an_image_is_no_model_either(tmp_path: Path) -> None:
+    path = tmp_path / "play.yml"
+    path.write_text(
+        "- openstack.cloud.image:\n    name: a\n    properties:\n      hw_vif_model: NIC_MODEL\n"
+    )
+    report = json.loads(inside("audit", "--format", "json", path).stdout)
+    assert report["findings"] == []
+    assert any("hw_vif_model" in skipped["needs"] for skipped in report["skipped"])

@@ -1,0 +1,1 @@
+"""Words and exit codes that misled."""

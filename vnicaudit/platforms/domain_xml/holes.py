@@ -1,0 +1,261 @@
+"""What of a domain a template decides, so that the rest can be judged.
+
+Literal is what stands in the file whatever is filled in. A placeholder in a value that is judged
+makes that value unknown; a condition around an element makes unknown what the element says, and a
+tag that puts something in makes unknown what else there is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import msgspec
+from lxml import etree
+from msgspec.structs import replace
+
+from vnicaudit.model.domain import Domain, DomainConfig
+from vnicaudit.model.hypervisors import KVM_OR_QEMU
+from vnicaudit.model.machines import ARM, RISCV
+from vnicaudit.model.nic import Nic
+from vnicaudit.platforms.domain_xml.bare import is_bare
+from vnicaudit.platforms.domain_xml.fields import CHILDREN
+from vnicaudit.platforms.domain_xml.template_tags import effect, has_tag
+from vnicaudit.text.placeholders import opened, shown, whole
+
+ALL = "*"
+"""Of a NIC: a template decides which elements it has."""
+
+_FIELDS = {
+    (path, field.attribute): field.name for path, fields in CHILDREN.items() for field in fields
+} | {("mac", "address"): "mac"}
+_OFFLOADS = (("driver", "host"), ("driver", "guest"))
+_OF_MEMORY = ("memoryBacking", "cpu")
+_OF_THE_GUEST = ("metadata", "features", "clock", "sysinfo", "devices")
+"""What tells which system the guest runs."""
+_FOR_QEMU = "{http://libvirt.org/schemas/domain/qemu/1.0}"
+_ERB = re.compile(r"\{\{(-?=[^{}]*)\}\}")
+"""A tag of ERB as it was made harmless."""
+_WITH_PATHS = ("vhostuser", "vdpa")
+"""Types of interfaces whose ``<source>`` is more than a name."""
+
+
+class Holes(msgspec.Struct):
+    """Of one ``<domain>``. ``nics``: 1-based number of an interface -> fields that are unknown.
+    ``first``: the placeholder or tag that a message names."""
+
+    first: str = ""
+    unseen: set[str] = msgspec.field(default_factory=set)
+    nics: dict[int, set[str]] = msgspec.field(default_factory=dict)
+    nameless: set[str] = msgspec.field(default_factory=set)
+    unfit: bool = False
+    """Nothing of it can be told."""
+    bare: bool = False
+    """Words in capitals are placeholders."""
+
+    def is_open(self, text: str | None) -> bool:
+        """Whether a value is to be filled in."""
+        if text is None:
+            return False
+        return whole(text) or opened(text) or (self.bare and is_bare(text))
+
+    def met(self, text: str) -> None:
+        """Remember the first placeholder."""
+        self.first = self.first or shown(text)
+
+    def applied(self, domain: Domain) -> Domain:
+        """The domain with what is unknown marked so."""
+        nics = tuple(self._nic(nic) for nic in domain.nics)
+        return replace(
+            domain,
+            name=_ERB.sub(r"<%\1%>", domain.name),
+            uuid=None if "uuid" in self.nameless else domain.uuid,
+            declared=self._config(domain.declared),
+            nics=() if self.unfit else nics,
+            template=self.first,
+            unjudged=f"the rendered definition: here a template decides ({self.first})"
+            if self.unfit
+            else domain.unjudged,
+        )
+
+    def _nic(self, nic: Nic) -> Nic:
+        number = _number(nic.location.xpath or "")
+        unseen = self.nics.get(number, set())
+        if not unseen:
+            return nic
+        return replace(
+            nic,
+            mac=None if "mac" in unseen else nic.mac,
+            declared=replace(nic.declared, unseen=tuple(sorted(unseen - {"mac"}))),
+        )
+
+    def _config(self, config: DomainConfig) -> DomainConfig:
+        unseen = self.unseen
+        if "os" in unseen:
+            config = replace(config, arch=None, machine=None)
+        if "machine" in unseen:
+            lost = config.arch in (*ARM, *RISCV)  # where everything hangs on it
+            config = replace(config, machine=None, arch=None if lost else config.arch)
+        if "arch" in unseen:
+            config = replace(config, arch=None)
+        if "vcpus" in unseen:
+            config = replace(config, vcpus=None, vcpus_max=None)
+        if "memory" in unseen:
+            config = replace(config, shared_memory=None)
+        if "guest" in unseen:
+            config = replace(config, readiness="unknown")
+        if "type" in unseen:
+            config = replace(config, type=KVM_OR_QEMU)
+        return replace(config, unseen=tuple(sorted(unseen)))
+
+
+def holes_of(domain: etree._Element, *, bare: bool = False) -> Holes | None:
+    """What a template decides of a domain; None: nothing, it is none. Values that are placeholders
+    are taken out of the elements, so that nothing reads them as values. ``bare``: words in capitals
+    are such."""
+    found = Holes(bare=bare)
+    _values_of_domain(domain, found)
+    for number, interface in enumerate(domain.iterfind("devices/interface"), 1):
+        _values_of_nic(interface, number, found)
+    _structure(domain, found)
+    return found if found.first else None
+
+
+def _values_of_domain(domain: etree._Element, found: Holes) -> None:
+    if found.is_open(domain.get("type")):
+        found.met(str(domain.get("type")))
+        found.unseen.add("type")
+        domain.set("type", "kvm")
+    for child in domain.iterchildren("*"):
+        tag = str(child.tag)
+        for text in _texts(child) if tag != "devices" else ():
+            _value_of_domain(tag, text, found)
+    for kind in domain.iterfind("os/type"):
+        for name in ("arch", "machine"):
+            if found.is_open(kind.get(name)):
+                found.met(kind.attrib.pop(name))
+                found.unseen.add(name)
+
+
+def _value_of_domain(tag: str, text: str, found: Holes) -> None:
+    decides = found.is_open(text) if tag in ("vcpu", "uuid", "os") else opened(text)
+    if not decides and not (found.bare and tag == "name" and is_bare(text)):
+        return
+    if tag == "vcpu":
+        found.unseen.add("vcpus")
+    elif tag == "uuid":
+        found.nameless.add("uuid")
+    elif tag in _OF_MEMORY:
+        found.unseen.add("memory")
+    elif tag in _OF_THE_GUEST:
+        found.unseen.add("guest")
+    elif tag.startswith(_FOR_QEMU):
+        found.unfit = True
+    elif tag not in ("name", "os"):
+        return  # descriptions, titles, memory: nothing that is judged
+    found.met(text)
+
+
+def _values_of_nic(interface: etree._Element, number: int, found: Holes) -> None:
+    unseen: set[str] = set()
+    for name in ("type", "trustGuestRxFilters"):
+        if found.is_open(interface.get(name)):
+            found.met(str(interface.attrib.pop(name)))
+            unseen.add("type" if name == "type" else "trust_guest_rx_filters")
+    for child in interface.iterchildren("*"):
+        unseen.update(_values_of_child(interface, child, found))
+    if any(has_tag(text) for text in _between(interface)):
+        found.met(next(text for text in _between(interface) if has_tag(text)).strip())
+        unseen.add(ALL)
+    if unseen:
+        found.nics[number] = unseen
+
+
+def _values_of_child(
+    interface: etree._Element, child: etree._Element, found: Holes
+) -> Iterator[str]:
+    tag = str(child.tag)
+    for name, value in _attributes(child):
+        field = _FIELDS.get((tag, name))
+        if field is not None and found.is_open(value):
+            found.met(value)
+            del child.attrib[name]
+            yield field
+        elif field is None and (opened(value) or (tag == "address" and whole(value))):
+            found.met(value)
+            if tag == "source" and interface.get("type") in _WITH_PATHS:
+                yield "source"
+    for part in child.iterchildren("*"):
+        for name, value in _attributes(part):
+            offload = (tag, str(part.tag)) in _OFFLOADS
+            if opened(value) or (offload and whole(value)):
+                found.met(value)
+            if offload and found.is_open(value):
+                del part.attrib[name]
+                yield f"{part.tag!s}_off"
+
+
+def _attributes(element: etree._Element) -> list[tuple[str, str]]:
+    return [(str(name), str(value)) for name, value in element.attrib.items()]
+
+
+def _structure(domain: etree._Element, found: Holes) -> None:
+    """Conditions and insertions around the children of a domain and of its devices."""
+    depth = _children(domain, 0, found)
+    for devices in domain.iterchildren("devices"):
+        _children(devices, depth.get(devices, 0), found)
+
+
+def _children(parent: etree._Element, depth: int, found: Holes) -> dict[etree._Element, int]:
+    """Note what a condition surrounds; returns how many surround each child."""
+    depths: dict[etree._Element, int] = {}
+    text = parent.text
+    for child in (*parent.iterchildren("*"), None):
+        now = effect(text, depth)
+        if has_tag(text):
+            found.met((text or "").strip())
+        if now.inserts:
+            found.unseen |= {"inserted", "guest"}
+            if str(parent.tag) == "domain":
+                found.unseen |= {"memory"} | ({"vcpus"} if parent.find("vcpu") is None else set())
+        depth = now.depth
+        if child is None:
+            break
+        depths[child] = depth
+        if depth:
+            found.unseen |= set(_conditional(str(child.tag)))
+            found.unfit = found.unfit or str(child.tag).startswith(_FOR_QEMU)
+        text = child.tail
+    return depths
+
+
+def _conditional(tag: str) -> Iterator[str]:
+    """What is unknown where a condition surrounds an element."""
+    if tag == "vcpu":
+        yield "vcpus"
+    elif tag == "os":
+        yield from ("os", "machine", "arch")
+    elif tag in _OF_MEMORY:
+        yield "memory"
+    elif tag in (*_OF_THE_GUEST, "disk", "controller", "interface"):
+        yield "guest"
+
+
+def _between(element: etree._Element) -> Iterator[str]:
+    """The texts in an element, none of which is a value."""
+    for part in element.iter("*"):
+        yield part.text or ""
+        if part is not element:
+            yield part.tail or ""
+
+
+def _texts(element: etree._Element) -> Iterator[str]:
+    for part in element.iter("*"):
+        yield from (str(value) for value in part.values())
+        yield part.text or ""
+
+
+def _number(xpath: str) -> int:
+    """``/domain/devices/interface[3]`` -> 3; 0 for what is no interface."""
+    before, _, number = xpath.removesuffix("]").rpartition("[")
+    return int(number) if before.endswith("/interface") and number.isdecimal() else 0
