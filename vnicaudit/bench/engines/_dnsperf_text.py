@@ -44,7 +44,7 @@ _BLOCK = re.compile(
     rf"(?:  Latency bucket \(s\):   connection count\n{_BUCKETS})?"
     r"\n)?\Z"
 )
-_CODE = re.compile(r"([A-Za-z0-9]+) (\d+) \(\d+\.\d\d%\)")
+_CODE = re.compile(r"(?<![A-Za-z0-9])([A-Za-z0-9]+) (\d+) \(\d+\.\d\d%\)")
 _BUCKET = re.compile(rf"  ({_SECONDS}) - ({_SECONDS}):  (\d+)\n")
 
 

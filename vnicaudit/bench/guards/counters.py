@@ -26,7 +26,7 @@ _SHARE = 0.001
 _MANY_DROPS = 0.01
 
 _HEAD = re.compile(r"Inter-\|[^\n]*\n face \|[^\n]*\n")
-_END = re.compile(r"\d+\.\d\d \d+\.\d\d\n\Z", re.MULTILINE)
+_END = re.compile(r"^\d+\.\d\d \d+\.\d\d\n\Z", re.MULTILINE)
 _LINE = re.compile(r" *([^\s:]+):((?: +\d+){16})")
 
 
