@@ -1,0 +1,1 @@
+"""Hostile input: it costs itself, and nothing else."""
