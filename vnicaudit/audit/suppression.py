@@ -14,6 +14,7 @@ from fnmatch import fnmatchcase
 import msgspec
 
 from vnicaudit.audit.catalogue import rule_ids
+from vnicaudit.model.decoding import json_as
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.finding import Finding
 from vnicaudit.model.location import Location
@@ -42,10 +43,11 @@ class Whom(msgspec.Struct, frozen=True):
     def of(cls, audited: Audited, server: ServerRef | None) -> Whom:
         """Of one judgement; ``server``: which one of OpenStack it is about."""
         names: tuple[str | None, ...] = (audited.subject,)
+        scope = "domain" if audited.scope == "mac" else audited.scope
         if server is None:
-            return cls(audited.scope, names, audited.uuid)
+            return cls(scope, names, audited.uuid)
         names = (*names, server.name, server.instance_name)
-        return cls(audited.scope, names, audited.uuid, server.project)
+        return cls(scope, names, audited.uuid, server.project)
 
     def is_called(self, pattern: str, scope: AuditedScope) -> bool:
         """Whether it is one of that kind with such a name; an image or flavor may be named by its
@@ -119,7 +121,7 @@ class Suppression(msgspec.Struct, frozen=True, kw_only=True):
 def from_metadata(raw: str, domain: Domain) -> Suppression | str:
     """One entry of :attr:`Domain.suppressions`; a sentence that says what is wrong with it where
     it is not valid."""
-    given = msgspec.json.decode(raw, type=dict[str, str])
+    given = json_as(raw, dict[str, str])
     if (problem := _problem(given)) is not None:
         return problem
     until = given.get("until")

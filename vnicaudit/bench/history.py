@@ -19,8 +19,15 @@ import msgspec
 from msgspec.structs import replace
 
 from vnicaudit.errors import UsageError
+from vnicaudit.model.decoding import json_as
 from vnicaudit.model.measurement import BenchResult, Sample
-from vnicaudit.remedy.applying.state import make_private, sync_folder, write_private, writing
+from vnicaudit.remedy.applying.state import (
+    check_own,
+    make_private,
+    sync_folder,
+    write_private,
+    writing,
+)
 
 _HEAD = "head.json"
 _SAMPLES = "samples.jsonl"
@@ -72,7 +79,7 @@ class Kept:
         """What was kept so; empty where nothing was. Raises UsageError."""
         path = self.folder / f"{name}.json"
         try:
-            return msgspec.json.decode(path.read_bytes(), type=dict[str, str])
+            return json_as(path.read_bytes(), dict[str, str])
         except FileNotFoundError:
             return {}
         except OSError as error:
@@ -84,7 +91,7 @@ class Kept:
         """Everything but the samples. Raises UsageError where that cannot be read."""
         path = self.folder / _HEAD
         try:
-            return msgspec.json.decode(path.read_bytes(), type=BenchResult)
+            return json_as(path.read_bytes(), BenchResult)
         except OSError as error:
             raise UsageError(f"{path}: {error.strerror}") from None
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
@@ -118,6 +125,7 @@ def new(state: Path) -> Kept:
     """An empty place for a measurement; its id is the time. Raises UsageError where there cannot
     be one."""
     folder = state / "bench"
+    _check_own(state)
     with _kept_in(folder):
         make_private(folder)
         while True:
@@ -132,6 +140,11 @@ def new(state: Path) -> Kept:
             return Kept(place)
 
 
+def _check_own(state: Path) -> None:
+    check_own(state, link=True)
+    check_own(state / "bench")
+
+
 def drop(empty: Kept) -> None:
     """Take a place away in which nothing was ever kept."""
     with suppress(OSError):
@@ -142,6 +155,7 @@ def ids(state: Path) -> list[str]:
     """Ids of all that are kept, oldest first. A folder without a head is of one that never
     began. Raises UsageError."""
     folder = state / "bench"
+    _check_own(state)
     try:
         names = os.listdir(folder)
     except FileNotFoundError:
@@ -197,6 +211,6 @@ def _end_of_lines(descriptor: int) -> int:
 
 def _sample(line: bytes, place: str) -> Sample:
     try:
-        return msgspec.json.decode(line, type=Sample)
+        return json_as(line, Sample)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         raise UsageError(f"{place}: not a sample; was the file edited?") from None

@@ -99,10 +99,12 @@ class NovaManage(Protocol):
 
 class Reach(msgspec.Struct, frozen=True):
     """What there is beside the API. ``libvirt``: where a compute node's libvirt is,
-    ``qemu+ssh://{host}/system``; empty: it cannot be reached."""
+    ``qemu+ssh://{host}/system``; empty: it cannot be reached. ``trusted``: libvirt URIs that the
+    user named, and that may therefore start programs."""
 
     manage: NovaManage | None = None
     libvirt: str = ""
+    trusted: frozenset[str] = frozenset()
 
 
 Connect = Callable[..., Cloud]

@@ -1,1 +1,1 @@
-"""Hostile input: it costs itself, and nothing else."""
+"""Secrets that were shown, and what strangers' files made the program do."""

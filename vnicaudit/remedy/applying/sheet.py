@@ -9,6 +9,7 @@ from typing import Literal
 import msgspec
 
 from vnicaudit.errors import UsageError
+from vnicaudit.model.decoding import json_as
 from vnicaudit.model.plan import Mode, Step
 from vnicaudit.model.runs import CloudObject, UnitKind
 from vnicaudit.remedy.applying.means import Limits
@@ -16,6 +17,8 @@ from vnicaudit.remedy.applying.state import write_private
 from vnicaudit.remedy.digests import digest
 
 NAME = "run.json"
+SCHEMA = "vnicaudit.run/2"
+"""From 2 on each task is kept in a file of its own as well, before it is begun."""
 _OF_CLOUDS = "openstack:"
 
 
@@ -56,7 +59,7 @@ class RunSheet(msgspec.Struct, frozen=True):
     mode: Mode
     units: tuple[UnitSheet, ...]
     limits: Limits = Limits()
-    schema: str = "vnicaudit.run/1"
+    schema: str = SCHEMA
 
     @property
     def targets(self) -> tuple[str, ...]:
@@ -126,7 +129,7 @@ def read_sheet(folder: Path) -> RunSheet | None:
     file that is no sheet."""
     path = folder / NAME
     try:
-        return msgspec.json.decode(path.read_bytes(), type=RunSheet)
+        return json_as(path.read_bytes(), RunSheet)
     except FileNotFoundError:
         return None
     except OSError as error:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import msgspec
-
+from vnicaudit.model.decoding import converted
 from vnicaudit.remedy.applying.clouds.task import CloudTask
-from vnicaudit.remedy.applying.journal import Entry, seconds_between
+from vnicaudit.remedy.applying.journal import seconds_between
+from vnicaudit.remedy.applying.lines import Entry
 
 _POWER = ("stopping", "stopped", "starting", "started")
 
@@ -17,7 +17,7 @@ def task_of(entries: Sequence[Entry]) -> CloudTask | None:
     cloud."""
     for entry in entries:
         if entry.event == "begin" and "object" in entry.data.get("task", ()):
-            return msgspec.convert(entry.data["task"], CloudTask)
+            return converted(entry.data["task"], CloudTask)
     return None
 
 
