@@ -23,6 +23,7 @@ from vnicaudit.bench.engines._dnsperf_run import busiest, generators
 from vnicaudit.bench.engines._dnsperf_text import statistics
 from vnicaudit.bench.engines._iperf3.places import ports_of, version_of
 from vnicaudit.bench.engines._iperf3.report import parse as iperf3_report
+from vnicaudit.bench.engines._netperf.command import SELECTORS
 from vnicaudit.bench.engines._netperf.output import Output
 from vnicaudit.bench.engines._patterns import pattern_of
 from vnicaudit.bench.engines._rr.report import report_of
@@ -109,7 +110,7 @@ PARSERS: dict[str, tuple[Callable[[str], object], str]] = {
     "keeper": (lambda text: understood(text.encode()), "\nvnicaudit-keeper ended 0 1 2\nabc"),
     "iperf3-ports": (ports_of, " sl local_address\n 0: 0100007F:1F90 00000000:0000 0A \n"),
     "iperf3-version": (version_of, "iperf 3.12 (cJSON 1.7.15)\n"),
-    "netperf": (_netperf, "\n".join(f"{name}=1.5" for name in ("A", "THROUGHPUT")) + "\n"),
+    "netperf": (_netperf, "".join(f"{name}=1.5\n" for name in SELECTORS)),
     "uperf": (_uperf, _data(ENGINES, "uperf/rr1c*.txt")),
     "rr": (_rr, f'{{"error": "", "counts": [[1, 1]], "client": [{_SIDE}], "server": [{_SIDE}]}}\n'),
 }  # fmt: skip
