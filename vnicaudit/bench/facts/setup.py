@@ -54,7 +54,7 @@ if [ -n "$device" ]; then
     done
 fi
 """
-_MISSING = re.compile(r"(\S+): (?:command )?not found", re.MULTILINE)
+_MISSING = re.compile(r"(?<!\S)(\S+): (?:command )?not found", re.MULTILINE)
 
 
 def setup_of(
