@@ -12,6 +12,7 @@ EDGES = {
     "audit/judgement.py": 1,  # a rule
     "bench/generator/program/crew.py": 1,  # a worker of the generator, at the endpoint
     "cli/main.py": 1,
+    "remedy/applying/cautious.py": 3,  # a trial of a guest that is being changed
 }
 
 
