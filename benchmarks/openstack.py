@@ -1,6 +1,6 @@
 """Reading an OpenStack cloud against the bare list calls of the same cloud.
 
-    python -m benchmarks.openstack [--servers 1000] [--rounds 7] [--cloud NAME]
+    python -m benchmarks.openstack [--servers 1000] [--rounds 7] [--cloud NAME | --recorded]
 
 Brings up the cloud of ``tests/openstack`` (needs root), with SERVERS servers on a compute host that
 runs none of them, each with its port, then measures in turn, in one process inside of it:
@@ -8,11 +8,16 @@ runs none of them, each with its port, then measures in turn, in one process ins
 * lists: ``servers/detail``, ``ports``, ``images`` and ``flavors/detail``, one after the other, as
   many at once as the service gives, decoded as JSON; nothing else. Logged in before;
 * read: vnicaudit's whole reading (login, what else there is to read, joined records);
-* audit: that, and every rule judged on every NIC, image and flavor.
+* audit: that, and every rule judged on every NIC, server, image and flavor. Nova is made to say
+  that the host of the servers has QEMU, so that none of them is passed over; where one is, or
+  nothing is found, nothing is measured.
 
-Then once each in a process of its own: requests that were sent, and the most memory in use.
+Then once each in a process of its own: requests that were sent, CPU time, and the most memory in
+use.
 
-With ``--cloud`` it measures a cloud of clouds.yaml as it is, from here.
+With ``--cloud`` it measures a cloud of clouds.yaml as it is, from here. With ``--recorded`` it
+needs no root and no OpenStack: a server of HTTP on this machine answers as a real Nova 34 did, and
+what reading and audit cost is said in CPU time of a process of its own.
 """
 
 from __future__ import annotations
@@ -25,12 +30,15 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from vnicaudit.audit.catalogue import rule_ids
+from vnicaudit.audit.descriptions import DescriptionJudge
 from vnicaudit.audit.engine import Engine
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.host import HostConfig
+from vnicaudit.model.report import ReadError
 from vnicaudit.platforms.openstack.connect import Cloud, connect
 from vnicaudit.platforms.openstack.read import read
 
@@ -73,12 +81,19 @@ def read_all(cloud: Cloud) -> int:
 
 
 def audit_all(cloud: Cloud) -> int:
-    """Everything vnicaudit reads, and every rule on the servers."""
-    engine, host, done = Engine(rule_ids()), HostConfig(), 0
+    """Everything vnicaudit reads, and every rule on all of it."""
+    engine, host, done, found = Engine(rule_ids()), HostConfig(), 0, 0
+    descriptions = DescriptionJudge(rule_ids())
     for item in read(cloud.name, deadline=_DEADLINE).items:
         if isinstance(item, Domain):
-            engine.audit_domain(item, host, cloud.target)
+            if item.unjudged:
+                raise SystemExit(f"{item.name} is not judged: it needs {item.unjudged}")
+            found += len(engine.audit_domain(item, host, cloud.target).findings)
             done += 1
+        elif not isinstance(item, ReadError):
+            descriptions.audit(item, cloud.target)
+    if found < done:
+        raise SystemExit(f"{found} findings on {done} servers: the rules were not at work")
     return done
 
 
@@ -112,10 +127,13 @@ def show(taken: dict[str, list[float]]) -> float:
 
 
 def alone(cloud: Cloud, job: str) -> None:
-    """One job in this process: what it sent, and the most memory it had."""
-    before = _most_memory()
+    """One job in this process: its CPU time, which other work on the machine hardly changes, and
+    the most memory it had."""
+    before, began = _most_memory(), time.process_time()
     JOBS[job](cloud)
-    print(f"  {job:6} {_most_memory():.0f} MiB at most, {before:.0f} MiB before it began")
+    spent = time.process_time() - began
+    most = f"{_most_memory():.0f} MiB at most, {before:.0f} MiB before it began"
+    print(f"  {job:6} {spent:.2f} s CPU, {most}")
 
 
 def _most_memory() -> float:
@@ -132,12 +150,32 @@ def calls(name: str) -> None:
     print(f"  {servers} servers, requests: {reading.calls}")
 
 
+def recorded(servers: int, rounds: int) -> None:
+    """Reading and audit of recorded answers, in turns."""
+    from tests.platforms.openstack.cloud import PASSWORD, FakeCloud, serve
+    from tests.platforms.openstack.conftest import CLOUD
+    from tests.platforms.openstack.test_memory import Many
+
+    fake = FakeCloud()
+    fake.intercept = Many(servers, ports=True)
+    with TemporaryDirectory() as folder:
+        file = Path(folder, "clouds.yaml")
+        for running in serve(fake):
+            entry = CLOUD.format(name=_INSIDE, url=running.url, password=PASSWORD)
+            file.write_text(f"clouds:\n{entry}", "utf-8")
+            environment = {**os.environ, "OS_CLIENT_CONFIG_FILE": str(file)}
+            for _ in range(rounds):
+                for job in ("read", "audit"):
+                    me = [sys.executable, "-m", "benchmarks.openstack", "--cloud", _INSIDE]
+                    subprocess.run([*me, "--job", job], check=True, env=environment)
+
+
 def inside(servers: int, arguments: list[str]) -> int:
     """Run this program in the cloud of the tests; its exit code."""
     from tests.openstack.running import running_cloud
     from tests.openstack.scale import many_servers
 
-    with running_cloud() as cloud, many_servers(cloud, servers):
+    with running_cloud() as cloud, many_servers(cloud, servers, hypervisor="QEMU"):
         me = [sys.executable, "-m", "benchmarks.openstack", "--cloud", _INSIDE, *arguments]
         command = cloud.machine.namespaces.command(*me)
         return subprocess.run(command, env=cloud.environment(), check=False).returncode
@@ -150,7 +188,11 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--cloud", help="measure this cloud as it is")
     parser.add_argument("--job", choices=JOBS, help=argparse.SUPPRESS)
+    parser.add_argument("--recorded", action="store_true", help="of answers that were recorded")
     given = parser.parse_args()
+    if given.recorded:
+        recorded(given.servers, given.rounds)
+        return
     if given.cloud is None:
         raise SystemExit(inside(given.servers, ["--rounds", str(given.rounds)]))
     cloud = connect(given.cloud, deadline=_DEADLINE)

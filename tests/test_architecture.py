@@ -17,7 +17,9 @@ PACKAGE = Path(__file__).parents[1] / "vnicaudit"
 
 LANGUAGE = ("__future__", "collections.abc", "typing")
 RULES = (*LANGUAGE, "vnicaudit.model")
-MODEL = (*LANGUAGE, "functools.cached_property", "re", "msgspec", "vnicaudit.model")
+MODEL = (
+    *LANGUAGE, "functools.cached_property", "re", "msgspec", "threading.RLock", "vnicaudit.model",
+)  # fmt: skip
 ERRORS = (*LANGUAGE,)
 
 IMPURE = {"__import__", "eval", "exec", "open", "input", "print"}

@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 
+from openstack.exceptions import HttpException
+
 from tests.cli.command import SCRIPT
 from tests.openstack.api import Api
 from tests.openstack.daemons import start_nova_api
@@ -115,7 +117,10 @@ def wait_for_service(cloud: Cloud, host: str) -> None:
     compute = cloud.api.compute
 
     def hypervisor() -> bool:
-        found = compute.hypervisors(details=True)
+        try:
+            found = list(compute.hypervisors(details=True))
+        except HttpException:  # Nova asks each host how long it is up: one that starts is silent
+            return False
         return any(one.service_details["host"] == host for one in found)
 
     try:

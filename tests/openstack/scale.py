@@ -33,9 +33,16 @@ _OF_PORT = (
 
 
 @contextmanager
-def many_servers(cloud: Cloud, number: int, *, image: str = "legacy") -> Iterator[None]:
-    """That many servers of one image, each with a port on the network ``net``, on host fake1."""
+def many_servers(
+    cloud: Cloud, number: int, *, image: str = "legacy", hypervisor: str = "fake"
+) -> Iterator[None]:
+    """That many servers of one image, each with a port on the network ``net``, on host fake1, of
+    which Nova says that it has this ``hypervisor``: rules judge servers that QEMU runs."""
     with _fake_host(cloud), _one_server(cloud, image) as original:
+        # nova-compute writes it when it starts, and again only when it has changed
+        cloud.sql(
+            f"update nova.compute_nodes set hypervisor_type='{hypervisor}' where host='{HOST}'"
+        )
         copies = _Copies(cloud, original)
         try:
             copies.make(number - 1)

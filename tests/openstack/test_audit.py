@@ -87,6 +87,32 @@ def test_virtio_off_in_nova_conf(cloud: Cloud, server: ServerFactory) -> None:
         assert "VNIC001" in found(report, one)
 
 
+def test_the_option_changes_servers_that_were_made_without_it(
+    cloud: Cloud, server: ServerFactory
+) -> None:
+    """Nova keeps NULL for them: with the option on, a hard reboot makes them virtio."""
+    targets = (ADMIN, "qemu:///system", "/etc/nova/nova.conf")
+    with cloud.compute(use_virtio_for_bridges="false"):
+        one = server("plain")
+        assert one.model() == "rtl8139"
+        before = found(audit(cloud, *targets), one)
+        assert "once use_virtio_for_bridges is turned on" in before["VNIC084"]
+    rows = cloud.sql(
+        "SELECT value FROM nova.instance_system_metadata WHERE `key` = "
+        f"'image_hw_vif_model' AND instance_uuid = '{one.id}'"
+    )
+    assert rows == [["NULL"]]
+    in_the_cloud = found(audit(cloud, ADMIN, "/etc/nova/nova.conf"), one)
+    assert "unless it was started since" in in_the_cloud["VNIC084"], in_the_cloud
+    joined = found(audit(cloud, *targets), one)
+    assert "makes this NIC virtio, unasked; it is rtl8139" in joined["VNIC084"], joined
+    ran = cloud.vnicaudit("explain", *targets, "--domain", one.id, "--nic", "0", "--format", "json")
+    assert "libvirt has rtl8139: the next hard reboot writes virtio" in ran.stdout
+    one.hard_reboot()
+    assert one.model() == "virtio"
+    assert "VNIC084" not in found(audit(cloud, *targets), one)
+
+
 def test_what_nova_keeps_and_has_not_written_yet(cloud: Cloud, server: ServerFactory) -> None:
     one = server("legacy")
     one.stop()

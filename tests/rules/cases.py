@@ -15,11 +15,13 @@ from tests.rules.server_cases import CLOUD, kept_of, server_of
 from vnicaudit.audit.descriptions import DescriptionJudge
 from vnicaudit.audit.engine import Engine
 from vnicaudit.audit.site import SiteJudge, compared, node_of
+from vnicaudit.audit.work import Assumptions
 from vnicaudit.model.domain import Domain, DomainState, StagedNic
 from vnicaudit.model.host import Host, HostConfig
 from vnicaudit.model.kubevirt import Preference
 from vnicaudit.model.nic import Nic, NicConfig, RunningNic
 from vnicaudit.model.nova import NovaConfig
+from vnicaudit.model.nova_options import Release
 from vnicaudit.model.report import Audited
 from vnicaudit.model.version import Version
 from vnicaudit.platforms.domain_xml.read import read_bytes
@@ -121,7 +123,7 @@ def judge(rule_id: str, case: Case, owner: str | None = None) -> Audited:
     if case.manifest is not None:
         return _judge_manifest(rule_id, case.manifest)
     if case.image is not None:
-        image = image_of(case.image, case.definition)
+        image = Assumptions(nova=_release(case)).made_for(image_of(case.image, case.definition))
         return DescriptionJudge([rule_id]).audit(image, OPENSTACK_FILE)
     if case.flavor is not None:
         flavor = flavor_of(case.flavor, case.definition, case.booted)
@@ -172,7 +174,7 @@ def _judge_nova(rule_id: str, case: Case) -> Audited:
 
 def _configs(case: Case) -> list[NovaConfig]:
     """The configuration files of a case: one, some that Nova reads together, or one per node."""
-    release = None if case.nova_release is None else release_of(case.nova_release)
+    release = _release(case)
     texts = case.nova_nodes or case.nova_confs or {NOVA_FILE: case.nova_conf or ""}
     configs = [read_nova(t.encode(), target=NOVA_FILE, file=file) for file, t in texts.items()]
     if case.nova_confs:
@@ -180,6 +182,10 @@ def _configs(case: Case) -> list[NovaConfig]:
         together = {"options": options, "files": tuple(texts)}
         configs = [msgspec.structs.replace(config, **together) for config in configs]
     return [as_of(config, release) for config in configs]
+
+
+def _release(case: Case) -> Release | None:
+    return None if case.nova_release is None else release_of(case.nova_release)
 
 
 def _judge_manifest(rule_id: str, text: str) -> Audited:

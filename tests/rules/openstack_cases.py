@@ -15,15 +15,16 @@ from vnicaudit.model.openstack import Flavor, Image, Property
 from vnicaudit.platforms.infra_code.definition import Definition, Kind, record_of
 
 OPENSTACK_FILE = "images.tf"
+_OF_A_CLOUD = ("servers", "nova", "readiness", "proven")
 
 
 def image_of(properties: dict[str, Any], said: dict[str, Any], name: str = "cirros") -> Image:
     """An image; ``said`` may have ``disk_format`` and ``complete``, and of a live cloud
-    ``servers``, how many were made of it."""
+    ``servers``, how many were made of it, ``nova``, ``readiness`` and ``proven``."""
     record = record_of(_definition("image", name, properties, said), OPENSTACK_FILE)
     if not isinstance(record, Image):
         raise TypeError(name)
-    return replace(record, servers=said.get("servers"))
+    return replace(record, **{name: said[name] for name in _OF_A_CLOUD if name in said})
 
 
 def flavor_of(
@@ -40,7 +41,7 @@ def flavor_of(
 def _definition(
     kind: Kind, name: str, properties: dict[str, Any], said: dict[str, Any]
 ) -> Definition:
-    unknown = said.keys() - {"disk_format", "complete", "vcpus", "servers"}
+    unknown = said.keys() - {"disk_format", "complete", "vcpus", *_OF_A_CLOUD}
     if unknown:
         raise ValueError(f"unknown keys of `definition`: {', '.join(unknown)}")
     place = Location(OPENSTACK_FILE, OPENSTACK_FILE, 1)

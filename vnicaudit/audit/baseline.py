@@ -14,6 +14,7 @@ import msgspec
 
 from vnicaudit.audit import stale
 from vnicaudit.errors import UsageError
+from vnicaudit.model.decoding import json_as
 from vnicaudit.model.finding import SEVERITIES, Finding, NicRef, Severity
 from vnicaudit.model.report import REPORT_SCHEMA
 
@@ -83,11 +84,11 @@ def load_entries(path: str) -> dict[str, BaselineEntry]:
     """
     data = _read(path)
     try:
-        schema = msgspec.json.decode(data, type=_Head).schema
+        schema = json_as(data, _Head).schema
         if schema == BASELINE_SCHEMA:
-            return dict(msgspec.json.decode(data, type=BaselineFile).fingerprints)
+            return dict(json_as(data, BaselineFile).fingerprints)
         if schema == REPORT_SCHEMA:
-            findings = msgspec.json.decode(data, type=_ReportFile).findings
+            findings = json_as(data, _ReportFile).findings
             return {known.fingerprint: known.entry for known in findings if belongs(known.rule)}
     except msgspec.ValidationError as error:
         raise UsageError(f"{path}: not a baseline: {error}") from None

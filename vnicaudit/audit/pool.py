@@ -19,6 +19,7 @@ import msgspec
 from vnicaudit.audit.files import read_file
 from vnicaudit.audit.suppressions import Usage
 from vnicaudit.audit.work import Work
+from vnicaudit.model.decoding import msgpack_decoder
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.host import HostConfig
 from vnicaudit.model.report import Audited, PutAside, ReadError
@@ -119,7 +120,7 @@ def _parallel(chunks: Iterator[list[str]], job: Job, jobs: int) -> Iterator[Batc
     # imported when there is work for it: an audit of one file starts in half the time without
     from concurrent.futures.process import BrokenProcessPool
 
-    decoder = msgspec.msgpack.Decoder(Batch)
+    decoder = msgpack_decoder(Batch)
     waiting: deque[list[str]] = deque()
     futures: deque[Future[bytes]] = deque()
     pool = _pool(job, jobs)

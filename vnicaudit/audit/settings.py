@@ -19,6 +19,7 @@ from vnicaudit.audit.settings_file import Source, find, read
 from vnicaudit.audit.settings_keys import PolicyTable, Settings, SuppressTable
 from vnicaudit.audit.suppression import Suppression, close_to
 from vnicaudit.errors import UsageError
+from vnicaudit.model.decoding import converted
 from vnicaudit.model.location import Location
 from vnicaudit.model.version import Version
 
@@ -71,7 +72,7 @@ def load_settings(explicit: str | None, start: str | os.PathLike[str] = ".") -> 
     for problem in _unknown_keys(source):
         raise problem
     try:
-        settings = msgspec.convert(source.table, Settings)
+        settings = converted(source.table, Settings)
     except msgspec.ValidationError as error:
         raise _refused(source, str(error)) from None
     _check(source, settings)

@@ -14,6 +14,7 @@ from fnmatch import fnmatchcase
 import msgspec
 
 from vnicaudit.audit.catalogue import rule_ids
+from vnicaudit.model.decoding import json_as
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.finding import Finding
 from vnicaudit.model.location import Location
@@ -119,7 +120,7 @@ class Suppression(msgspec.Struct, frozen=True, kw_only=True):
 def from_metadata(raw: str, domain: Domain) -> Suppression | str:
     """One entry of :attr:`Domain.suppressions`; a sentence that says what is wrong with it where
     it is not valid."""
-    given = msgspec.json.decode(raw, type=dict[str, str])
+    given = json_as(raw, dict[str, str])
     if (problem := _problem(given)) is not None:
         return problem
     until = given.get("until")

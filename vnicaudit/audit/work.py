@@ -15,6 +15,7 @@ from vnicaudit.model.domain import Domain
 from vnicaudit.model.host import Host, HostConfig
 from vnicaudit.model.nova import NovaConfig
 from vnicaudit.model.nova_options import Release
+from vnicaudit.model.openstack import Image
 from vnicaudit.model.report import Audited
 from vnicaudit.model.site import Node
 from vnicaudit.model.version import Version
@@ -42,6 +43,12 @@ class Assumptions(msgspec.Struct, frozen=True):
         from vnicaudit.platforms.nova_conf.resolve import as_of
 
         return as_of(config, self.nova)
+
+    def made_for(self, image: Image) -> Image:
+        """An image as that release of Nova takes it, where it is of no live cloud, which tells."""
+        if self.nova is None or image.nova is not None:
+            return image
+        return msgspec.structs.replace(image, nova=self.nova.number)
 
     def node(self, item: Description) -> Node | None:
         """What is kept of a compute node's configuration; None where it is of something else."""
@@ -126,6 +133,8 @@ class AuditWork:
         """Findings of a configuration, an image, a flavor or a preference."""
         if isinstance(item, NovaConfig):
             item = self._assumptions.configured(item)
+        elif isinstance(item, Image):
+            item = self._assumptions.made_for(item)
         return self._filtered(self._descriptions.audit(item, target), None)
 
     def host(self, host: Host, uses: frozenset[str], target: str) -> Audited:

@@ -19,6 +19,7 @@ import msgspec
 from msgspec.structs import replace
 
 from vnicaudit.errors import UsageError
+from vnicaudit.model.decoding import json_as
 from vnicaudit.model.measurement import BenchResult, Sample
 from vnicaudit.remedy.applying.state import make_private, sync_folder, write_private, writing
 
@@ -72,7 +73,7 @@ class Kept:
         """What was kept so; empty where nothing was. Raises UsageError."""
         path = self.folder / f"{name}.json"
         try:
-            return msgspec.json.decode(path.read_bytes(), type=dict[str, str])
+            return json_as(path.read_bytes(), dict[str, str])
         except FileNotFoundError:
             return {}
         except OSError as error:
@@ -84,7 +85,7 @@ class Kept:
         """Everything but the samples. Raises UsageError where that cannot be read."""
         path = self.folder / _HEAD
         try:
-            return msgspec.json.decode(path.read_bytes(), type=BenchResult)
+            return json_as(path.read_bytes(), BenchResult)
         except OSError as error:
             raise UsageError(f"{path}: {error.strerror}") from None
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
@@ -197,6 +198,6 @@ def _end_of_lines(descriptor: int) -> int:
 
 def _sample(line: bytes, place: str) -> Sample:
     try:
-        return msgspec.json.decode(line, type=Sample)
+        return json_as(line, Sample)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         raise UsageError(f"{place}: not a sample; was the file edited?") from None

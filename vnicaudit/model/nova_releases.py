@@ -9,3 +9,17 @@ notes). From then on it keeps what it chose for itself as well (``hw_vif_model``
 LASTING = 30
 """Dalmatian: what ``image_property set`` sets survives a resize and a cold migration, since it
 changes the request specification too (Launchpad bug 2078999, put right by 2a1fad4145)."""
+
+VIF_MODELS_SINCE = {"igb": 31, "vmxnet3": 22, "e1000e": 19}
+"""Models that Nova's libvirt driver has not always had (``SUPPORTED_VIF_MODELS``, and
+``is_vif_model_valid_for_virt`` before it, in ``virt/libvirt/vif.py`` of 15.1.5 to 34.0.0). Before
+31 Nova did not know the word ``igb`` at all (``network/model.py``)."""
+VIF_WORDS_SINCE = {"igb": 31, "lan9118": 16}
+"""Words for ``hw_vif_model`` that Nova has not always known (same sources): before, it refuses the
+image."""
+
+
+def lacks_vif_model(model: str, newest: int | None) -> bool:
+    """Whether the libvirt driver of a Nova, which may be as new as ``newest``, surely has not that
+    model yet; None: it is not known which Nova that is."""
+    return newest is not None and newest < VIF_MODELS_SINCE.get(model, 0)

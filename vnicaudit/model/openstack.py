@@ -84,6 +84,13 @@ class Image(msgspec.Struct, frozen=True):
     owner_name: str = ""
     """What that is called; empty: not known."""
     protected: bool = False
+    nova: int | None = None
+    """The newest release of Nova (its major number) that it may be for; None: not known."""
+    readiness: str = "unknown"
+    """Whether the system in it drives virtio, in the words of
+    :attr:`~vnicaudit.model.domain.DomainConfig.readiness` and by the same judgement."""
+    proven: bool = False
+    """A server that was made of it, and is no Windows, has run with virtio."""
 
     @property
     def vif_model(self) -> str | None:

@@ -77,6 +77,7 @@ from vnicaudit.model.effective import NONE
 from vnicaudit.model.finding import Severity
 from vnicaudit.model.machines import is_board
 from vnicaudit.model.models import LIBVIRT_MODELS, QEMU_MODELS, VIRTIO, shown_model
+from vnicaudit.model.nova_releases import lacks_vif_model
 from vnicaudit.model.openstack import FOREIGN_VIF_MODELS
 from vnicaudit.model.rule import Problem, Scope, Subject
 from vnicaudit.model.to_virtio import to_virtio
@@ -122,8 +123,13 @@ def check(subject: Subject) -> Iterator[Problem]:
 
 
 def _refused_by_nova(subject: Subject, model: str) -> bool:
-    """Whether it is a model of Nova's that its libvirt driver has not (SUPPORTED_VIF_MODELS)."""
-    return model in FOREIGN_VIF_MODELS and subject.effective.model.state == NONE
+    """Whether it is a model of Nova's that its libvirt driver has not (SUPPORTED_VIF_MODELS), or
+    not yet."""
+    if subject.effective.model.state != NONE:
+        return False
+    server = subject.domain.server
+    newest = None if server is None or server.nova is None else server.nova.newest
+    return model in FOREIGN_VIF_MODELS or lacks_vif_model(model, newest)
 
 
 def _kind(subject: Subject) -> str | None:

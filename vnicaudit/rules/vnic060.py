@@ -30,14 +30,21 @@ True is the default: the line can also be removed.
 
 ## Fix
 
-Set the option to true and restart nova-compute. That is for new servers only: since Yoga (25.0)
-Nova keeps the model of an existing server (`image_hw_vif_model`). For those: stop the server,
-`nova-manage image_property set UUID --property hw_vif_model=virtio`, start it.
+Look first at who is there: servers that were made while it was false follow nova.conf for good.
+Nova keeps no model for them (it writes NULL where it chose none, and skips that at each start), so
+each becomes virtio at its next hard reboot, stop and start or cold migration, unasked.
+`vnicaudit audit openstack:CLOUD nodes/ --select VNIC084` lists them, before the option is turned on
+and after. For each one whose guest has no virtio driver: stop the server, `nova-manage
+image_property set UUID --property hw_vif_model=rtl8139`, start it. Then set the option to true and
+restart nova-compute.
+
+Servers whose image named a model when they were made keep that, whatever the option says.
 
 ## Fix safety
 
-Unsafe without a look at the images: new guests without a virtio driver (Windows without NetKVM)
-lose their network. Give those images their own `hw_vif_model` first.
+Unsafe without a look at servers and images: guests without a virtio driver (Windows without NetKVM)
+lose their network, existing ones at their next hard reboot. Give those servers, and the images of
+such systems, their own `hw_vif_model` first.
 
 ## When it does not fire
 
@@ -84,11 +91,14 @@ def check(subject: ConfigSubject) -> Iterator[Problem]:
             value,
             "true",
             safe=False,
-            reason="new guests whose image has no virtio driver would lose their network",
+            reason="guests without a virtio driver lose their network: new ones, and those made "
+            "while it was off at their next hard reboot",
         ),
-        fix="Set [libvirt] use_virtio_for_bridges = true (the default) and restart nova-compute; "
-        "this is for new servers. Existing ones keep their model: stop the server, nova-manage "
-        "image_property set UUID --property hw_vif_model=virtio, start it.",
+        fix="First find the servers that were made while it was off (VNIC084, where their cloud is "
+        "read too): Nova keeps no model for them, and their next hard reboot makes them virtio. "
+        "Where a guest has no driver: stop it, nova-manage image_property set UUID --property "
+        "hw_vif_model=rtl8139, start it. Then set [libvirt] use_virtio_for_bridges = true (the "
+        "default) and restart nova-compute.",
         related=() if option is None else subject.nova.overridden(option),
     )
 

@@ -33,15 +33,18 @@ image_property set UUID --property hw_vif_model=virtio`, start it.
 
 ## Fix safety
 
-Safe where libosinfo lists virtio for the system that `os_distro` names. Unsafe otherwise: whether
-the image has a virtio driver does not follow from its properties. Windows has none of its own:
-NetKVM from virtio-win has to be in the image first.
+Safe where libosinfo lists virtio for the system that `os_distro` names, and where the image says it
+holds a Linux and a server made of it is known to drive virtio (its disk is one): image and server
+are judged alike, so one is not changed without the other. Unsafe otherwise: whether the image has a
+virtio driver does not follow from its properties. Windows has none of its own: NetKVM from
+virtio-win has to be in the image first.
 
 ## When it does not fire
 
 * On `virtio`, and on models of particular boards (`spapr-vlan`, `lan9118`).
 * Where the image is for another hypervisor: `img_hv_type` or `hypervisor_type` says so, it has
   `vmware_` properties, or its disk format is vmdk, vhd, vhdx or ova.
+* On a model that this release of Nova does not have (igb before 31): VNIC070.
 * On s390x, where emulated PCI cards do not work at all: VNIC070.
 * An image that says it holds Windows, or does not say what it holds, is *low*: review it. There
   are appliances without a virtio driver.
@@ -54,6 +57,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vnicaudit.model.finding import Change, Confidence, Severity
+from vnicaudit.model.nova_releases import lacks_vif_model
 from vnicaudit.model.openstack import Image
 from vnicaudit.model.rule import ImageSubject, Problem, Scope
 
@@ -65,6 +69,11 @@ NEEDS: tuple[str, ...] = ("image.hw_vif_model",)
 _EMULATED = frozenset({"rtl8139", "ne2k_pci", "pcnet", "e1000", "e1000e", "igb", "vmxnet3"})
 
 _READY = "libosinfo lists virtio for this system; only new servers are concerned"
+_PROVEN = "servers that were made of it drive virtio; only new servers are concerned"
+_SAFE = (_READY, _PROVEN)
+_EXPRESS = (
+    "libosinfo lists virtio for this system, but an old driver does not do on PCI Express (q35)"
+)
 _LINUX = "Linux has had a virtio driver since 2.6.25 (2008), but a small kernel may lack it"
 _WINDOWS = "Windows has no virtio driver of its own: NetKVM has to be in the image first"
 _UNKNOWN = "without a virtio driver in the image new servers have no network"
@@ -75,6 +84,8 @@ def applies(subject: ImageSubject) -> bool:
     image = subject.image
     if image.property("hw_vif_model") is None or image.qemu is False or image.on_z:
         return False
+    if lacks_vif_model(image.vif_model or "", image.nova):
+        return False
     return image.vif_model is None or image.vif_model in _EMULATED
 
 
@@ -83,16 +94,17 @@ def check(subject: ImageSubject) -> Iterator[Problem]:
     image = subject.image
     value = image.known("hw_vif_model") or ""
     note, reason = _about(image)
+    safe = reason in _SAFE
     yield Problem(
         f"hw_vif_model = {value}: every new server of this image gets a NIC that QEMU emulates"
         f"{image.use}{note}",
         field="hw_vif_model",
         severity="low" if note or image.servers == 0 else None,
         confidence=_confidence(image),
-        change=Change("hw_vif_model", value, "virtio", safe=reason is _READY, reason=reason),
+        change=Change("hw_vif_model", value, "virtio", safe=safe, reason=reason),
         fix="Set hw_vif_model=virtio on the image; this is for new servers. Existing ones keep "
         "their model: stop the server, nova-manage image_property set UUID --property "
-        "hw_vif_model=virtio, start it.",
+        f"hw_vif_model=virtio, start it.{'' if safe else f' Unsafe: {reason}.'}",
     )
 
 
@@ -100,8 +112,13 @@ def _about(image: Image) -> tuple[str, str]:
     """What to add to the message, and how safe virtio is for the system in the image."""
     if image.windows:
         return "; review: this is Windows", _WINDOWS
-    if image.libosinfo_model is not None:
+    express = "q35" in (image.known("hw_machine_type") or "")
+    if image.readiness == "ready" or (image.libosinfo_model is not None and not express):
         return "", _READY
+    if image.proven:
+        return "", _PROVEN
+    if image.libosinfo_model is not None:
+        return "", _EXPRESS
     if image.linux:
         return "", _LINUX
     return "; review: it is not known whether its system supports virtio", _UNKNOWN

@@ -9,9 +9,10 @@ put right (`nova-manage image_property set`) and its image was not.
 
 ## Why it matters
 
-A change of the image reaches no server that exists, and since Yoga (25.0) not even a default does:
-nova-compute writes the model it chose into the copy (`_register_undefined_instance_details` in
-nova/virt/libvirt/driver.py). In the other direction a rebuild makes the copy anew
+A change of the image reaches no server that exists, and since Yoga (25.0) not even a default does,
+where there was one: nova-compute writes the model it chose into the copy
+(`_register_undefined_instance_details` in nova/virt/libvirt/driver.py; where it chose none, that is
+VNIC084). In the other direction a rebuild makes the copy anew
 (`_reset_image_metadata` in nova/compute/api.py), and brings the old model back.
 
 ## Bad
@@ -44,7 +45,9 @@ measure before and after.
 ## When it does not fire
 
 * Where the server boots from a volume, or its image is gone or not seen: there is nothing to
-  compare with. A server that is booted from a volume cannot get another model by a rebuild.
+  compare with. A rebuild makes the copy anew for a server that boots from a volume as well: of the
+  image that the rebuild names, which can be another one than its volume was made of since
+  microversion 2.93 (26.0).
 * Where the image has not changed since the server was made, and Nova does not say what it keeps.
   Where it has changed, and the server's libvirt was read in the same run, the NIC in its definition
   is compared.

@@ -3,15 +3,17 @@
 ## What is wrong
 
 `hw_vif_model` is a word that Nova does not know, or a model of another hypervisor (`netfront`,
-`vmxnet`, `sriov`), of an emulated board (`lan9118`), or an emulated PCI card on an image for
-s390x, where it does not work.
+`vmxnet`, `sriov`), of an emulated board (`lan9118`), one that this release of Nova does not have
+yet (`igb` came with 31, 2025.1), or an emulated PCI card on an image for s390x, where it does not
+work.
 
 ## Why it matters
 
 Servers of the image fail to build. A word Nova does not know is refused when the image is used;
 a model that is not for its `virt_type` ends in `UnsupportedHardware` on the compute node; on s390x
-Nova lets e1000 pass and QEMU fails. Source: Nova 34.0.0, `objects/fields.py` (VIFModel) and
-`virt/libvirt/vif.py` (SUPPORTED_VIF_MODELS).
+Nova lets e1000 pass and QEMU fails. Source: Nova 15.1.5 to 34.0.0, `network/model.py`,
+`objects/fields.py` (VIFModel) and `virt/libvirt/vif.py` (SUPPORTED_VIF_MODELS): the word `igb` is
+known from 31 on; the libvirt driver has vmxnet3 since 22 and e1000e since 19.
 
 ## Bad
 
@@ -27,9 +29,9 @@ $ openstack image create --disk-format qcow2 --file c.img --property hw_vif_mode
 
 ## Fix
 
-Set `hw_vif_model=virtio`, or another model of the list: virtio, e1000, e1000e, igb, ne2k_pci,
-pcnet, rtl8139, vmxnet3; spapr-vlan on POWER. On s390x QEMU has none of these but e1000e and igb,
-from release 10 on.
+Set `hw_vif_model=virtio`, or another model of the list: virtio, e1000, e1000e, igb (from Nova 31
+on), ne2k_pci, pcnet, rtl8139, vmxnet3; spapr-vlan on POWER. On s390x QEMU has none of these but
+e1000e and igb, from release 10 on.
 
 ## Fix safety
 
@@ -40,6 +42,8 @@ Unsafe: whether the system in the image has a virtio driver does not follow from
 * On any upper or lower case (`VirtIO`) and on the old names (`VirtualE1000`): Nova takes them.
 * On models of other hypervisors where nothing says that the image is for QEMU (a disk format of
   raw or qcow2, or `img_hv_type`): skipped.
+* On igb, vmxnet3 and e1000e where it is not known that Nova is too old for them: of a live cloud
+  its highest microversion tells, of code `--nova-release`.
 * Where a variable or a template decides the value: skipped.
 """
 
@@ -48,6 +52,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vnicaudit.model.finding import Change, Severity
+from vnicaudit.model.nova_releases import VIF_MODELS_SINCE, VIF_WORDS_SINCE, lacks_vif_model
 from vnicaudit.model.openstack import VIF_MODELS, Image
 from vnicaudit.model.rule import ImageSubject, Problem, Scope
 
@@ -56,7 +61,9 @@ SEVERITY: Severity = "error"
 SCOPE: Scope = "image"
 NEEDS: tuple[str, ...] = ("image.hw_vif_model", "image.qemu")
 
+_REASON = "whether the system in the image has a virtio driver is not known"
 _OTHERS = frozenset({"netfront", "vmxnet", "sriov"})
+_HAS = ("e1000", "e1000e", "ne2k_pci", "pcnet", "rtl8139", "vmxnet3", "igb")
 _NOT_ON_Z = frozenset({"e1000", "rtl8139", "ne2k_pci", "pcnet", "vmxnet3", "lan9118", "spapr-vlan"})
 
 
@@ -84,9 +91,9 @@ def check(subject: ImageSubject) -> Iterator[Problem]:
             value,
             "virtio",
             safe=False,
-            reason="whether the system in the image has a virtio driver is not known",
+            reason=_REASON,
         ),
-        fix=_fix(image),
+        fix=f"{_fix(image)} Unsafe: {_REASON}.",
     )
 
 
@@ -96,16 +103,30 @@ def _fix(image: Image) -> str:
             "Set hw_vif_model=virtio on the image; of the others QEMU has e1000e and igb alone on "
             "s390x, from release 10 on."
         )
+    names = [name for name in _HAS if not lacks_vif_model(name, image.nova)]
+    shown = (f"{name} (since Nova 31)" if _since(name, image) else name for name in names)
     return (
         "Set hw_vif_model=virtio on the image, or another model that Nova's libvirt driver has: "
-        "e1000, e1000e, igb, ne2k_pci, pcnet, rtl8139, vmxnet3."
+        f"{', '.join(shown)}."
     )
+
+
+def _since(name: str, image: Image) -> bool:
+    return name == "igb" and image.nova is None
 
 
 def _problem(image: Image) -> str | None:
     model = image.vif_model or ""
     if model not in VIF_MODELS:
         return "Nova knows no such model and refuses the image"
+    if image.nova is not None and image.nova < VIF_WORDS_SINCE.get(model, 0):
+        since = VIF_WORDS_SINCE[model]
+        return (
+            f"Nova {image.nova} knows no such model, which came with {since}: it refuses the image"
+        )
+    if lacks_vif_model(model, image.nova):
+        since = VIF_MODELS_SINCE[model]
+        return f"Nova's libvirt driver has it since {since}, and this is Nova {image.nova} at most"
     if model in _OTHERS:
         return "a model of another hypervisor; Nova's libvirt driver refuses it"
     if image.on_z and model in _NOT_ON_Z:

@@ -56,8 +56,9 @@ no network after a hard reboot that gives it virtio.
   definition anew, as it should. It is *info* there, and *low* where it loses virtio.
 * On vhost-user, vDPA, macvtap and assigned devices, whose NICs Nova writes in ways of their own,
   and on NICs that Nova did not write.
-* Where what Nova keeps names no model. Where nova.conf of the compute node was not read, of rings,
-  and of queues where multiqueue is asked for.
+* Where what Nova keeps names no model: VNIC084.
+* Where nova.conf of the compute node was not read, of rings, and of queues where multiqueue is
+  asked for.
 """
 
 from __future__ import annotations

@@ -19,6 +19,7 @@ from vnicaudit.model.host import HostConfig
 from vnicaudit.model.models import VIRTIO
 from vnicaudit.model.nic import NicConfig
 from vnicaudit.model.nova_options import as_number
+from vnicaudit.model.nova_releases import lacks_vif_model
 from vnicaudit.model.openstack import FOREIGN_VIF_MODELS
 from vnicaudit.model.rings import DEFAULT_RING
 from vnicaudit.model.server import ServerConfig
@@ -63,7 +64,9 @@ def _model(given: Given, server: ServerConfig) -> Outcome[str]:
         return Outcome(Resolved(None, "virtio", reason))
     if nic.model is None:
         return Outcome(_default(given, server))
-    if nic.model in FOREIGN_VIF_MODELS and not _takes(nic.model, server):
+    newest = None if server.nova is None else server.nova.newest
+    foreign = nic.model in FOREIGN_VIF_MODELS and not _takes(nic.model, server)
+    if foreign or lacks_vif_model(nic.model, newest):
         reason = f"Nova refuses {nic.model} with KVM: does not start"
         return Outcome(Resolved(nic.model, None, reason, NONE), refused=True)
     found = resolve_model(given)

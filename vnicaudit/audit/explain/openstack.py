@@ -147,6 +147,8 @@ class _Layers:
             return Layer(name, place, missing=self._unseen())
         known = ((name, self._server.property(name)) for name in _PROPERTIES)
         facts = tuple(self._keeps(name, value) for name, value in known if value is not None)
+        if self._server.kept_by == "api" and self._server.property(MODEL) is None:
+            facts = (LayerFact(MODEL, "none", note=self._decided_anew()), *facts)
         if self._server.kept_by == "image":
             name += ", taken from its image, which was not changed since"
         return Layer(name, place, facts)
@@ -213,6 +215,19 @@ class _Layers:
         if name == MODEL:
             return self._kept_model(name, value)
         return LayerFact(name, value, self._decides(name, value))
+
+    def _decided_anew(self) -> str:
+        """What a start makes of a server that no model is kept for: Nova writes NULL where it chose
+        none, and never looks again."""
+        node, declared = self._server.node, self._nic.declared.model
+        option = None if node is None else node.value("use_virtio_for_bridges")
+        if option is None:
+            return "nova.conf of its host decides at each start"
+        virtio = option == "true"
+        writes = "virtio" if virtio else "no model"
+        if self._alone or (declared in VIRTIO) == virtio:
+            return f"nova.conf of its host decides at each start: {writes}"
+        return f"libvirt has {declared or 'none'}: the next hard reboot writes {writes}"
 
     def _kept_model(self, name: str, value: str) -> LayerFact:
         model = normal_vif_model(value)

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from vnicaudit.model.decoding import json_as
 from vnicaudit.model.machine import GuestInterface
 
 _ANSWER_MAX = 8 * 2**20
@@ -50,7 +51,7 @@ def held(text: str) -> list[Held] | None:
     if len(text) > _ANSWER_MAX:
         return None
     try:
-        interfaces = msgspec.json.decode(text.encode(), type=list[_Interface])
+        interfaces = json_as(text.encode(), list[_Interface])
     except (msgspec.DecodeError, UnicodeError, RecursionError):
         return None
     return list(_lasting(interfaces))[:_MANY]

@@ -11,6 +11,8 @@ from enum import Enum
 
 import msgspec
 
+from vnicaudit.model.decoding import json_as
+
 _LINE_MAX = 65536
 
 
@@ -41,7 +43,7 @@ def ways(text: str, asked: Sequence[str]) -> dict[str, Way] | None:
 
 def _way(line: str) -> Way:
     try:
-        routes = msgspec.json.decode(line[:_LINE_MAX].encode(), type=list[_Route])
+        routes = json_as(line[:_LINE_MAX].encode(), list[_Route])
     except (msgspec.DecodeError, UnicodeError, RecursionError):
         return Way.NONE
     if not routes:

@@ -10,6 +10,7 @@ import msgspec
 
 from vnicaudit.bench.contract import Endpoint
 from vnicaudit.errors import EndpointError
+from vnicaudit.model.decoding import json_as
 
 _MAX = 8 * 2**20
 _MAC = re.compile(r"[0-9a-f]{2}(:[0-9a-f]{2}){5}")
@@ -46,7 +47,7 @@ def nic_with(endpoint: Endpoint, address: str) -> FoundNic | None:
 def parse(text: str, address: str) -> FoundNic | None:
     """What ``ip -j addr show`` prints of the one interface that has this address."""
     try:
-        found = msgspec.json.decode(text[:_MAX].encode(), type=list[_Interface])
+        found = json_as(text[:_MAX].encode(), list[_Interface])
     except (msgspec.DecodeError, UnicodeError, RecursionError):
         return None
     mine = [one for one in found if address in {info.local for info in one.addr_info}]

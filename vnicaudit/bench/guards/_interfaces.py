@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import msgspec
 
 from vnicaudit.errors import MeasureError
+from vnicaudit.model.decoding import json_as
 
 ADDRESSES = ("ip", "-json", "addr", "show")
 ROUTES = (
@@ -48,7 +49,7 @@ class Route(msgspec.Struct, frozen=True):
 def interfaces(text: str) -> tuple[Interface, ...]:
     """Raises MeasureError for what is not the output of ``ip -json addr``."""
     try:
-        return msgspec.json.decode(text.encode(), type=tuple[Interface, ...])
+        return json_as(text.encode(), tuple[Interface, ...])
     except msgspec.DecodeError as error:
         raise MeasureError(f"ip printed no addresses: {error}") from error
 
@@ -56,7 +57,7 @@ def interfaces(text: str) -> tuple[Interface, ...]:
 def routes(text: str) -> tuple[Route, ...]:
     """Raises MeasureError for what is not the output of ``ip -json route``."""
     try:
-        return msgspec.json.decode(text.encode(), type=tuple[Route, ...])
+        return json_as(text.encode(), tuple[Route, ...])
     except msgspec.DecodeError as error:
         raise MeasureError(f"ip printed no routes: {error}") from error
 

@@ -8,6 +8,7 @@ from vnicaudit.bench.contract import Ends
 from vnicaudit.bench.guards import _interfaces
 from vnicaudit.bench.guards._programs import why_not
 from vnicaudit.errors import MeasureError
+from vnicaudit.model.decoding import json_as
 from vnicaudit.model.measurement import GuardRail, Path
 
 
@@ -36,7 +37,7 @@ def after(ends: Ends, path: Path, before: str) -> GuardRail:
     if not before:
         detail = "not known how it was before"
         return GuardRail("addresses", path.name, "unknown", detail)
-    was = msgspec.json.decode(before, type=_State)
+    was = json_as(before, _State)
     gone = [*_gone("address", was.addresses, now.addresses)]
     gone += _gone("default route via", was.gateways, now.gateways)
     if gone:

@@ -16,6 +16,7 @@ import msgspec
 from vnicaudit.bench.contract import Ends
 from vnicaudit.bench.guards._programs import why_not
 from vnicaudit.errors import MeasureError
+from vnicaudit.model.decoding import json_as
 from vnicaudit.model.measurement import GuardRail, Path
 
 _NUMBERS = 16
@@ -82,7 +83,7 @@ def after(ends: Ends, path: Path, before: str) -> GuardRail:
         return GuardRail("counters", path.name, "unknown", str(error))
     if not before:
         return GuardRail("counters", path.name, "unknown", "not known how they were before")
-    was = msgspec.json.decode(before, type=_State).counters
+    was = json_as(before, _State).counters
     risen = {name: _risen(now[name], was.get(name, Counters(0, 0, 0))) for name in now}
     return _judged(path, risen)
 

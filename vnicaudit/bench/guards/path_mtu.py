@@ -15,6 +15,7 @@ from vnicaudit.bench.contract import Ends
 from vnicaudit.bench.guards._programs import why_not
 from vnicaudit.bench.guards.ping import pinged
 from vnicaudit.errors import MeasureError
+from vnicaudit.model.decoding import json_as
 from vnicaudit.model.measurement import GuardRail, Path, Ran
 
 _HEADERS = {4: 20 + 8, 6: 40 + 8}
@@ -60,7 +61,7 @@ def before(ends: Ends, path: Path) -> str:
 
 def after(ends: Ends, path: Path, before: str) -> GuardRail:
     """Broken where packets of that size do not pass any more."""
-    state = msgspec.json.decode(before, type=_State) if before else _State(path.mtu, True)
+    state = json_as(before, _State) if before else _State(path.mtu, True)
     if state.mtu is None:
         detail = state.why or "no MTU is declared for this path"
         return GuardRail("path_mtu", path.name, "unknown", detail)

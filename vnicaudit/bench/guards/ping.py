@@ -11,6 +11,7 @@ from vnicaudit.bench.contract import Ends
 from vnicaudit.bench.guards import _interfaces
 from vnicaudit.bench.guards._programs import missing, why_not
 from vnicaudit.errors import MeasureError
+from vnicaudit.model.decoding import json_as
 from vnicaudit.model.measurement import GuardRail, Path, Ran
 
 _COUNT = 10
@@ -68,7 +69,7 @@ def before(ends: Ends, path: Path) -> str:  # noqa: ARG001  (a Guard)
 
 def after(ends: Ends, path: Path, before: str) -> GuardRail:
     """Broken where an address that answered before does not, or loses packets that it did not."""
-    state = msgspec.json.decode(before, type=_State) if before else _State({ends.address: 0})
+    state = json_as(before, _State) if before else _State({ends.address: 0})
     known = {address: lost for address, lost in state.lost.items() if lost < _COUNT}
     if ends.address not in known:
         detail = state.why or f"{ends.address} did not answer ping before either"

@@ -13,6 +13,7 @@ from vnicaudit.bench.profiles.described import Kind, examples, toml
 from vnicaudit.bench.profiles.keys import ProfileTable, WorkloadTable
 from vnicaudit.bench.profiles.place import Place
 from vnicaudit.errors import UsageError
+from vnicaudit.model.decoding import converted
 from vnicaudit.model.measurement import Design, Direction
 
 _WORKLOAD = "workload"
@@ -33,7 +34,7 @@ def checked(table: dict[str, Any], place: Place) -> ProfileTable:
     for problem in _unknown(table, place):
         raise problem
     try:
-        return msgspec.convert(table, ProfileTable)
+        return converted(table, ProfileTable)
     except msgspec.ValidationError as error:
         what, _, path = str(error).partition(" - at ")
         raise _refused(what, path, place) from None

@@ -12,6 +12,7 @@ from pathlib import Path
 import msgspec
 
 from vnicaudit.errors import UsageError
+from vnicaudit.model.decoding import json_as
 from vnicaudit.remedy.applying.state import make_private, sync_folder, write_private, writing
 
 _FOLDER = "shadows"
@@ -58,7 +59,7 @@ class ShadowNotes:
         """Every one, oldest first. Raises UsageError for what is none."""
         try:
             paths = [path for path in self._folder.iterdir() if _NAME.fullmatch(path.name)]
-            notes = [msgspec.json.decode(path.read_bytes(), type=ShadowNote) for path in paths]
+            notes = [json_as(path.read_bytes(), ShadowNote) for path in paths]
         except FileNotFoundError:
             return
         except OSError as error:

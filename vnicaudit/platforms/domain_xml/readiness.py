@@ -13,6 +13,7 @@ from functools import cache
 import msgspec
 
 from vnicaudit.errors import VnicauditError
+from vnicaudit.model.decoding import json_as
 from vnicaudit.model.machines import WINDOWS_RUNS_ON
 
 READY = "ready"
@@ -83,7 +84,7 @@ def _listed() -> dict[str, str]:
     data = pkgutil.get_data(__package__, "readiness.json")
     if data is None:
         raise VnicauditError("readiness.json is missing from the installation: reinstall vnicaudit")
-    table = msgspec.json.decode(data, type=_Table)
+    table = json_as(data, _Table)
     return {
         f"{vendor}{version}": verdict
         for verdict, vendors in table.verdicts.items()

@@ -13,6 +13,7 @@ from vnicaudit.platforms.libvirt.uri import Uri
 _KEEPALIVE = (5, 3)
 """Seconds between questions to a silent peer, and how many may stay unanswered."""
 _MESSAGE_MAX = 400
+_starting = threading.Lock()
 
 _ADVICE = (
     ("Host key verification failed", "connect once by hand (ssh HOST) and check the key"),
@@ -88,11 +89,17 @@ def refuse(uri: Uri) -> None:
         raise TargetError(f"there is no file {uri.path or '/'}", file=uri.text)
 
 
-@cache
 def start_event_loop() -> None:
     """Run libvirt's event loop in a thread of its own: without one there is no keepalive, and a
     peer that died would hold a thread for ever. Not for local sockets: those tell when the
-    daemon is gone, and the loop makes each call a fifth dearer (libvirt 9.0)."""
+    daemon is gone, and the loop makes each call a fifth dearer (libvirt 9.0). Hosts are visited
+    side by side, and the loop is one for all of them."""
+    with _starting:
+        _start_event_loop()
+
+
+@cache
+def _start_event_loop() -> None:
     libvirt.virEventRegisterDefaultImpl()
     threading.Thread(target=_run_events, name="libvirt events", daemon=True).start()
 

@@ -11,6 +11,7 @@ from functools import cache
 
 import msgspec
 
+from vnicaudit.model.decoding import json_as
 from vnicaudit.model.nova import Name
 from vnicaudit.model.nova_options import MISPLACED, KnownOption, OptionForm, Release
 from vnicaudit.model.site import IDENTITY, SITE_OPTIONS
@@ -66,7 +67,7 @@ class Knowledge(msgspec.Struct, frozen=True):
 @cache
 def _table() -> _Table:
     with open(_FILE, "rb") as stream:
-        return msgspec.json.decode(stream.read(), type=_Table)
+        return json_as(stream.read(), _Table)
 
 
 def releases() -> tuple[Release, ...]:

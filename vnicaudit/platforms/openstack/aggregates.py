@@ -11,6 +11,7 @@ from collections import defaultdict
 
 import msgspec
 
+from vnicaudit.model.decoding import json_decoder
 from vnicaudit.model.report import ReadError
 from vnicaudit.model.server import Aggregate
 from vnicaudit.platforms.openstack.calls import Calls
@@ -57,7 +58,7 @@ class RawAggregate(msgspec.Struct):
 def read_aggregates(calls: Calls) -> Aggregates:
     """All of them, where this user may see them."""
     found = Aggregates()
-    listed = pages(calls, _LISTING, msgspec.json.Decoder(RawAggregate))
+    listed = pages(calls, _LISTING, json_decoder(RawAggregate))
     found.seen = take_all(listed, found.add, found.errors)
     return found
 

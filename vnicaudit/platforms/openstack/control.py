@@ -17,6 +17,7 @@ import msgspec
 
 from vnicaudit.errors import ActionError, GoneError, RefusedError, TargetError
 from vnicaudit.model.cloud_state import FlavorState, PortState, ServerState
+from vnicaudit.model.decoding import json_as
 from vnicaudit.platforms.openstack import connect as entrance
 from vnicaudit.platforms.openstack import flavor_orders, states
 from vnicaudit.platforms.openstack.failures import place, plain
@@ -144,7 +145,7 @@ class Control:
         """The properties of an image, beside some of its attributes."""
         body = self._orders.get("image", f"/images/{_id(image_id)}")
         try:
-            raw = msgspec.json.decode(body, type=dict[str, object])
+            raw = json_as(body, dict[str, object])
         except (msgspec.MsgspecError, RecursionError) as error:
             raise ActionError(f"what Glance answered is no image: {plain(str(error))}") from None
         return {name: value for name, value in raw.items() if isinstance(value, str)}

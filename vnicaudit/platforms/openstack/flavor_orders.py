@@ -14,6 +14,7 @@ import msgspec
 
 from vnicaudit.errors import ActionError
 from vnicaudit.model.cloud_state import FlavorState
+from vnicaudit.model.decoding import json_decoder
 from vnicaudit.platforms.openstack.failures import plain
 from vnicaudit.platforms.openstack.flavors import text_of
 from vnicaudit.platforms.openstack.orders import AnswerError, Orders
@@ -151,6 +152,6 @@ def _decoded(body: bytes, decoder: msgspec.json.Decoder[T]) -> T:
         raise ActionError(f"what Nova answered of a flavor is none: {plain(str(error))}") from None
 
 
-_SHOWN = msgspec.json.Decoder(_Shown)
-_ACCESSES = msgspec.json.Decoder(_Accesses)
-_LISTED = msgspec.json.Decoder(_Listed)
+_SHOWN = json_decoder(_Shown)
+_ACCESSES = json_decoder(_Accesses)
+_LISTED = json_decoder(_Listed)

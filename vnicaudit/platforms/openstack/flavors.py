@@ -12,6 +12,7 @@ from collections.abc import Mapping
 import msgspec
 
 from vnicaudit.errors import TargetError
+from vnicaudit.model.decoding import json_decoder
 from vnicaudit.model.location import Location
 from vnicaudit.model.openstack import Flavor, Property
 from vnicaudit.model.report import ReadError
@@ -64,7 +65,7 @@ def read_flavors(calls: Calls, microversions: Microversions) -> Flavors:
         "compute", "/flavors/detail", "flavors", _PAGE, query, shown(microversions.flavors)
     )
     try:
-        for page in pages(calls, listing, msgspec.json.Decoder(_Listed)):
+        for page in pages(calls, listing, json_decoder(_Listed)):
             found.errors += page.errors
             for raw in page.items:
                 found.add(_flavor(raw, calls.cloud.target))

@@ -10,6 +10,7 @@ from collections import defaultdict
 
 import msgspec
 
+from vnicaudit.model.decoding import json_decoder
 from vnicaudit.model.report import ReadError
 from vnicaudit.platforms.openstack.calls import Calls
 from vnicaudit.platforms.openstack.pages import Listing, offset_pages
@@ -51,6 +52,6 @@ def read_groups(calls: Calls, microversions: Microversions) -> Groups:
     listing = Listing(
         "compute", "/os-server-groups", "server_groups", _PAGE, query, shown(microversions.flavors)
     )
-    listed = offset_pages(calls, listing, msgspec.json.Decoder(RawGroup))
+    listed = offset_pages(calls, listing, json_decoder(RawGroup))
     take_all(listed, found.add, found.errors, _FORBIDDEN)
     return found

@@ -63,6 +63,13 @@ def guest_of(server: ServerConfig, node: str | None, *, launched: bool) -> Guest
     )
 
 
+def readiness_by(properties: Mapping[str, str]) -> str:
+    """The same judgement of an image, whose servers are to come: by its properties alone. Where
+    it names no machine type its servers get Nova's, which is not PCI Express by default."""
+    kept = {"hw_machine_type": "", **properties}
+    return _readiness(kept, _architecture(properties, None), launched=False)
+
+
 def queues_of(server: ServerConfig, nova: NovaVersions) -> int | None:
     """How many queues Nova writes for a virtio NIC, before the node's own limit (``[libvirt]
     max_queues``); None where it writes none, or refuses (flavor and image differ)."""

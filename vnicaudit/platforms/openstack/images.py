@@ -9,13 +9,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Mapping
 
-import msgspec
-
 from vnicaudit.errors import TargetError
+from vnicaudit.model.decoding import json_decoder
 from vnicaudit.model.location import Location
 from vnicaudit.model.openstack import Image, Property
 from vnicaudit.model.report import ReadError
 from vnicaudit.platforms.openstack.calls import CallError, Calls
+from vnicaudit.platforms.openstack.guest import readiness_by
 from vnicaudit.platforms.openstack.pages import Listing, Page, pages, read_error
 
 _PAGE = 500
@@ -49,9 +49,9 @@ class Images:
         self.by_id: dict[str, Image] = {}
         self.others: set[str] = set()
 
-    def add(self, raw: Mapping[str, object], target: str, model: Model) -> None:
+    def add(self, raw: Mapping[str, object], target: str, model: Model, nova: int | None) -> None:
         """Keep one, unless it has gone."""
-        image = image_of(raw, target, model)
+        image = image_of(raw, target, model, nova)
         if image is None or image.id is None:
             return
         self.systems = self.systems or image.property("os_distro") is not None
@@ -60,22 +60,25 @@ class Images:
             self.others.add(image.id)
 
 
-def read_images(calls: Calls, model: Model) -> Images:
-    """All images this user may see; ``model`` is what Nova takes for an ``os_distro``."""
+def read_images(calls: Calls, model: Model, nova: int | None = None) -> Images:
+    """All images this user may see; ``model`` is what Nova takes for an ``os_distro``, ``nova`` the
+    newest release that it may be."""
     found = Images()
     try:
         for query in ((), _HIDDEN):
             for page in _pages(calls, query):
                 found.errors += page.errors
                 for raw in page.items:
-                    found.add(raw, calls.cloud.target, model)
+                    found.add(raw, calls.cloud.target, model, nova)
         found.complete = not found.errors
     except TargetError as error:
         found.errors.append(read_error(error))
     return found
 
 
-def image_of(raw: Mapping[str, object], target: str, model: Model) -> Image | None:
+def image_of(
+    raw: Mapping[str, object], target: str, model: Model, nova: int | None = None
+) -> Image | None:
     """The record of one image; None where it has gone."""
     identity = _text(raw, "id")
     if not identity or _text(raw, "status") in _NO_MORE:
@@ -86,7 +89,8 @@ def image_of(raw: Mapping[str, object], target: str, model: Model) -> Image | No
         for name, value in sorted(raw.items())
         if name not in _ATTRIBUTES and isinstance(value, str)
     )
-    system = next((each.value for each in properties if each.name == "os_distro"), None)
+    values = {each.name: each.value for each in properties}
+    system = values.get("os_distro")
     return Image(
         target,
         _text(raw, "name") or identity,
@@ -99,12 +103,14 @@ def image_of(raw: Mapping[str, object], target: str, model: Model) -> Image | No
         updated=_text(raw, "updated_at"),
         owner=_text(raw, "owner"),
         protected=raw.get("protected") is True,
+        nova=nova,
+        readiness=readiness_by(values),
     )
 
 
 def _pages(calls: Calls, query: tuple[tuple[str, str], ...]) -> Iterator[Page[dict[str, object]]]:
     """With those of the community, where Glance knows of such."""
-    decoder = msgspec.json.Decoder(dict[str, object])
+    decoder = json_decoder(dict[str, object])
     listing = Listing("image", "/images", "images", _PAGE, (*query, *_ALL))
     known = False
     try:

@@ -14,6 +14,7 @@ from functools import cache
 import msgspec
 
 from vnicaudit.errors import VnicauditError
+from vnicaudit.model.decoding import json_as
 
 
 class Models(msgspec.Struct, frozen=True):
@@ -48,6 +49,6 @@ def shipped() -> Models:
     data = pkgutil.get_data(__package__, "osinfo_models.json")
     if data is None:
         raise VnicauditError("osinfo_models.json is missing: reinstall vnicaudit")
-    table = msgspec.json.decode(data, type=_Table)
+    table = json_as(data, _Table)
     names = {name: model for model, names in table.models.items() for name in names.split()}
     return Models(table.version, names)

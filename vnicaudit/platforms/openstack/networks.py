@@ -14,6 +14,7 @@ from typing import NamedTuple
 import msgspec
 
 from vnicaudit.errors import TargetError
+from vnicaudit.model.decoding import json_decoder
 from vnicaudit.model.report import ReadError
 from vnicaudit.model.server import ProviderNetwork
 from vnicaudit.platforms.openstack.calls import Calls
@@ -60,7 +61,7 @@ def read_networks(calls: Calls) -> Networks:
     found = Networks({}, {}, [])
     shared: dict[ProviderNetwork, ProviderNetwork] = {}
     try:
-        for page in pages(calls, _LISTING, msgspec.json.Decoder(RawNetwork)):
+        for page in pages(calls, _LISTING, json_decoder(RawNetwork)):
             found.errors.extend(page.errors)
             found.mtus.update((each.id, each.mtu) for each in page.items if each.mtu)
             for each in page.items:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from vnicaudit.model.decoding import json_as, json_decoder
 from vnicaudit.model.report import ReadError
 from vnicaudit.model.version import Version
 from vnicaudit.platforms.openstack.calls import Calls
@@ -80,7 +81,7 @@ def read_nodes(calls: Calls, microversions: Microversions) -> Nodes:
     )
     if not microversions.paged_nodes:
         listing = listing._replace(limit=None)
-    listed = pages(calls, listing, msgspec.json.Decoder(RawNode))
+    listed = pages(calls, listing, json_decoder(RawNode))
     found.seen = take_all(listed, found.add, found.errors)
     return found
 
@@ -94,7 +95,7 @@ def _version(number: int | None) -> Version | None:
 def _arch(cpu: _Cpu | str | None) -> str | None:
     if isinstance(cpu, str):
         try:
-            cpu = msgspec.json.decode(cpu, type=_Cpu)
+            cpu = json_as(cpu, _Cpu)
         except (msgspec.DecodeError, RecursionError):
             return None
     return None if cpu is None else cpu.arch

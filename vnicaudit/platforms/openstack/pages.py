@@ -14,6 +14,7 @@ from urllib.parse import parse_qs, urlsplit
 import msgspec
 
 from vnicaudit.errors import TargetError
+from vnicaudit.model.decoding import json_as
 from vnicaudit.model.report import ReadError
 from vnicaudit.platforms.openstack.calls import Calls
 from vnicaudit.platforms.openstack.failures import plain
@@ -108,8 +109,8 @@ def split(body: bytes, listing: Listing, target: str) -> tuple[list[msgspec.Raw]
     """The items of a page, each as it came, and the marker of the next page; None: there is no
     next. Raises TargetError where it is no such page."""
     try:
-        page = msgspec.json.decode(body, type=dict[str, msgspec.Raw])
-        items = msgspec.json.decode(page[listing.key], type=list[msgspec.Raw])
+        page = json_as(body, dict[str, msgspec.Raw])
+        items = json_as(page[listing.key], list[msgspec.Raw])
         return items, _marker(_next(page, listing.key))
     except _NOT_JSON as error:
         reason = plain(str(error)) or type(error).__name__
@@ -141,12 +142,12 @@ def read_error(error: TargetError) -> ReadError:
 
 def _next(page: dict[str, msgspec.Raw], key: str) -> str | None:
     if (links := page.get(f"{key}_links")) is not None:
-        found = msgspec.json.decode(links, type=list[_Link])
+        found = json_as(links, list[_Link])
         return next((link.href for link in found if link.rel == "next"), None)
     if (following := page.get("next")) is not None:
-        return msgspec.json.decode(following, type=str | None)
+        return json_as(following, str | None)
     if (links := page.get("links")) is not None:
-        return msgspec.json.decode(links, type=_Links).next
+        return json_as(links, _Links).next
     return None
 
 
@@ -165,7 +166,7 @@ def _marker(url: str | None) -> str | None:
 
 def _id_of(raw: msgspec.Raw) -> str:
     try:
-        found = msgspec.json.decode(raw, type=_Named).id
+        found = json_as(raw, _Named).id
     except _NOT_JSON:
         found = None
     return "one without an id" if found is None else plain(found)[:_NAME]

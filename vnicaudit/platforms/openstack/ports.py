@@ -12,6 +12,7 @@ from collections.abc import Mapping
 import msgspec
 
 from vnicaudit.errors import TargetError
+from vnicaudit.model.decoding import json_decoder
 from vnicaudit.model.report import ReadError
 from vnicaudit.model.server import PortBinding, ProviderNetwork
 from vnicaudit.platforms.openstack.calls import Calls
@@ -110,7 +111,7 @@ def read_ports(calls: Calls, networks: Mapping[str, ProviderNetwork]) -> Ports:
     """All ports this user may see. Where Neutron fails half-way they are those it gave by then."""
     found = Ports(networks)
     try:
-        for page in pages(calls, _LISTING, msgspec.json.Decoder(RawPort)):
+        for page in pages(calls, _LISTING, json_decoder(RawPort)):
             found.errors += page.errors
             for raw in page.items:
                 found.add(raw)

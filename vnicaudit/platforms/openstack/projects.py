@@ -13,6 +13,7 @@ from collections.abc import Mapping
 import msgspec
 
 from vnicaudit.errors import TargetError
+from vnicaudit.model.decoding import json_decoder
 from vnicaudit.platforms.openstack.calls import CallError, Calls
 from vnicaudit.platforms.openstack.failures import plain
 from vnicaudit.platforms.openstack.pages import Listing, pages
@@ -49,7 +50,7 @@ def read_projects(calls: Calls) -> Projects:
     operator gave the right to); else the one that he logged in to, which his token names."""
     found = Projects({calls.cloud.project: calls.cloud.project_name})
     try:
-        for page in pages(calls, _LISTING, msgspec.json.Decoder(_Project)):
+        for page in pages(calls, _LISTING, json_decoder(_Project)):
             found.names.update((each.id, plain(each.name)[:_NAME]) for each in page.items)
     except CallError as error:
         found.reason = "this user may not" if error.status in _NOT_LISTED else error.message

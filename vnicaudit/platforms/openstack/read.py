@@ -146,7 +146,7 @@ def _gathered(
         return read_ports(calls, networks.made_of), networks
 
     network_task = Task("network", network)
-    images_task = Task("images", lambda: read_images(calls, systems))
+    images_task = Task("images", lambda: read_images(calls, systems, nova.newest))
     flavors_task = Task("flavors", lambda: read_flavors(calls, wanted))
     nodes_task = Task("hypervisors", lambda: read_nodes(calls, wanted))
     groups_task = Task("server groups", lambda: read_groups(calls, wanted))

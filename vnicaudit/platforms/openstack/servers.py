@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 import msgspec
 
+from vnicaudit.model.decoding import json_decoder
 from vnicaudit.platforms.openstack.calls import CallError, Calls
 from vnicaudit.platforms.openstack.pages import Listing, Page, pages
 from vnicaudit.platforms.openstack.versions import Microversions, shown
@@ -88,7 +89,7 @@ class RawServer(msgspec.Struct):
         return list(dict.fromkeys(mac.lower() for mac in found if mac))
 
 
-DECODER = msgspec.json.Decoder(RawServer)
+DECODER = json_decoder(RawServer)
 
 
 class Servers:

@@ -13,6 +13,7 @@ import msgspec
 
 from vnicaudit.errors import ActionError
 from vnicaudit.model.cloud_state import PortState, ServerState
+from vnicaudit.model.decoding import json_decoder
 from vnicaudit.platforms.openstack.failures import plain
 from vnicaudit.platforms.openstack.flavors import text_of
 from vnicaudit.platforms.openstack.servers import RawImage, RawServer
@@ -165,9 +166,9 @@ def _decoded(body: bytes, decoder: msgspec.json.Decoder[T], what: str) -> T:
         raise ActionError(f"what the cloud answered is not {what}: {reason}") from None
 
 
-_SHOWN = msgspec.json.Decoder(_Shown)
-_PORTS = msgspec.json.Decoder(_Ports)
-_DIAGNOSTICS = msgspec.json.Decoder(_Diagnostics)
-_ACTIONS = msgspec.json.Decoder(_Actions)
-_WHOLE = msgspec.json.Decoder(_Whole)
-_VOLUME = msgspec.json.Decoder(_ShownVolume)
+_SHOWN = json_decoder(_Shown)
+_PORTS = json_decoder(_Ports)
+_DIAGNOSTICS = json_decoder(_Diagnostics)
+_ACTIONS = json_decoder(_Actions)
+_WHOLE = json_decoder(_Whole)
+_VOLUME = json_decoder(_ShownVolume)

@@ -14,6 +14,9 @@ from vnicaudit.platforms.openstack.flavors import Flavors
 from vnicaudit.platforms.openstack.images import Images
 from vnicaudit.platforms.openstack.projects import Projects
 
+_READY = "ready"
+"""Of :attr:`~vnicaudit.model.domain.DomainConfig.readiness`."""
+
 
 class Uses:
     """``complete``: every server was counted. ``hosts``: whether a server came with its host; None
@@ -27,6 +30,7 @@ class Uses:
         self.unnamed: set[str] = set()
         self._images: Counter[str] = Counter()
         self._flavors: Counter[str] = Counter()
+        self._ready: set[str] = set()
         self._together: defaultdict[str, set[str]] = defaultdict(set)
 
     def count(self, server: Domain, flavor: Flavor | None) -> None:
@@ -40,6 +44,8 @@ class Uses:
         image = None if kept is None or kept.image is None else kept.image.id
         if image is not None:
             self._images[image] += 1
+            if server.declared.readiness == _READY:
+                self._ready.add(image)
         if flavor is not None and flavor.id is not None:
             self._flavors[flavor.id] += 1
             if image is not None:
@@ -69,4 +75,8 @@ class Uses:
             yield replace(flavor, servers=servers, images=together)
 
     def _counted(self, image: Image, key: str) -> Image:
-        return replace(image, servers=self._images[key]) if self.complete else image
+        """What drives virtio in a server drives it in its image, where it comes with the system:
+        that of Windows does not."""
+        proven = key in self._ready and image.linux and not image.windows
+        servers = self._images[key] if self.complete else None
+        return replace(image, servers=servers, proven=proven)

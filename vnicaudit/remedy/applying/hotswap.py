@@ -12,6 +12,7 @@ import time
 import msgspec
 
 from vnicaudit.errors import ActionError, GuestError, RefusedError, SilentError
+from vnicaudit.model.decoding import converted
 from vnicaudit.model.guest_network import GuestNetwork
 from vnicaudit.remedy.applying.journal import seconds_since
 from vnicaudit.remedy.applying.means import Means, wait_until
@@ -176,6 +177,6 @@ def _taken(means: Means, mac: str) -> GuestNetwork:
 def _captured(means: Means, mac: str) -> GuestNetwork | None:
     for data in means.notes.all("captured"):
         if data["mac"] == mac:
-            network = msgspec.convert(data["network"], GuestNetwork)
+            network = converted(data["network"], GuestNetwork)
             return guest_network.aged(network, time.time() - data["seconds"])
     return None

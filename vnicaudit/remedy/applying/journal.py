@@ -16,6 +16,7 @@ from typing import Any
 import msgspec
 
 from vnicaudit.errors import JournalError, UsageError
+from vnicaudit.model.decoding import json_as
 from vnicaudit.remedy.applying.state import sync_folder, writing
 
 NAME = "journal.jsonl"
@@ -107,7 +108,7 @@ def _seconds(first: str, second: str) -> float:
 
 def _entry(line: bytes, path: Path, number: int) -> Entry:
     try:
-        return msgspec.json.decode(line, type=Entry)
+        return json_as(line, Entry)
     except (msgspec.MsgspecError, RecursionError):
         raise UsageError(
             f"{path}:{number}: not a line of a journal; was it edited? Put it right, or move the "

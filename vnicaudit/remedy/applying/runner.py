@@ -8,6 +8,7 @@ from datetime import datetime
 import msgspec
 
 from vnicaudit.errors import ActionError, GoneError, RefusedError, SilentError
+from vnicaudit.model.decoding import converted
 from vnicaudit.model.runs import RunRecord
 from vnicaudit.remedy.applying.apart import Apart
 from vnicaudit.remedy.applying.clouds.left import task_of
@@ -223,7 +224,7 @@ def _results(found: Past) -> Iterator[tuple[str, Result]]:
 
 def _begun(notes: Notes) -> Task | None:
     data = notes.last("begin")
-    return None if data is None else msgspec.convert(data["task"], Task)
+    return None if data is None else converted(data["task"], Task)
 
 
 def _begin(prepared: Prepared, notes: Notes, definitions: Definitions) -> Task | None:

@@ -9,6 +9,7 @@ from typing import Literal
 import msgspec
 
 from vnicaudit.errors import UsageError
+from vnicaudit.model.decoding import json_as
 from vnicaudit.model.plan import Mode, Step
 from vnicaudit.model.runs import CloudObject, UnitKind
 from vnicaudit.remedy.applying.means import Limits
@@ -126,7 +127,7 @@ def read_sheet(folder: Path) -> RunSheet | None:
     file that is no sheet."""
     path = folder / NAME
     try:
-        return msgspec.json.decode(path.read_bytes(), type=RunSheet)
+        return json_as(path.read_bytes(), RunSheet)
     except FileNotFoundError:
         return None
     except OSError as error:

@@ -9,6 +9,7 @@ from typing import Protocol
 import msgspec
 
 from vnicaudit.errors import RefusedError
+from vnicaudit.model.decoding import converted
 from vnicaudit.model.plan import Mode
 from vnicaudit.remedy.applying.clouds.back import prepare_back
 from vnicaudit.remedy.applying.clouds.left import task_of
@@ -171,4 +172,4 @@ def _reversed(task: Task, wanted: tuple[Wanted, ...], before: bytes, goal: bytes
 
 def _task_of(found: Past, key: str) -> Task:
     entry = next(entry for entry in found.of(key) if entry.event == "begin")
-    return msgspec.convert(entry.data["task"], Task)
+    return converted(entry.data["task"], Task)

@@ -12,6 +12,7 @@ from typing import Protocol, TypeVar
 import msgspec
 
 from vnicaudit.errors import RefusedError
+from vnicaudit.model.decoding import json_as
 from vnicaudit.model.machine import GuestInterface, Ran
 from vnicaudit.remedy.guest.words import shown
 
@@ -48,11 +49,11 @@ def decoded(answer: bytes, command: str, kind: type[T]) -> list[T]:
     if len(answer) > _ANSWER_MAX:
         raise RefusedError(f"the guest answered {command} with {len(answer) >> 20} MiB")
     try:
-        objects = msgspec.json.decode(answer.strip() or b"[]", type=list[msgspec.Raw])
+        objects = json_as(answer.strip() or b"[]", list[msgspec.Raw])
     except (msgspec.DecodeError, RecursionError):
         raise RefusedError(f"the guest's {command} did not answer in JSON: {_INSTALL}") from None
     try:
-        return [msgspec.json.decode(one, type=kind) for one in objects if bytes(one) != b"{}"]
+        return [json_as(one, kind) for one in objects if bytes(one) != b"{}"]
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
         said = shown(str(error))
         raise RefusedError(f"the guest's {command} did not answer as expected: {said}") from None

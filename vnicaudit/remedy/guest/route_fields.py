@@ -12,6 +12,7 @@ from typing import NamedTuple
 import msgspec
 
 from vnicaudit.errors import RefusedError
+from vnicaudit.model.decoding import json_as
 from vnicaudit.model.guest_network import GuestRoute
 from vnicaudit.remedy.guest.answers import Guest, ask
 from vnicaudit.remedy.guest.links import Number
@@ -94,13 +95,13 @@ def read_routes(guest: Guest, *, inet6: bool) -> list[Route]:
 
 def _route(raw: msgspec.Raw) -> Route:
     try:
-        said = msgspec.json.decode(raw, type=dict[str, msgspec.Raw])
+        said = json_as(raw, dict[str, msgspec.Raw])
         unknown = tuple(sorted(said.keys() - _KNOWN))
         if unknown:
             raw = msgspec.Raw(
                 msgspec.json.encode({key: said[key] for key in _PLACE if key in said})
             )
-        return Route(msgspec.json.decode(raw, type=Fields), unknown)
+        return Route(json_as(raw, Fields), unknown)
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
         raise RefusedError(f"a route of the guest is unknown: {shown(str(error))}") from None
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 import msgspec
 
 from vnicaudit.errors import UsageError
+from vnicaudit.model.decoding import json_as
 from vnicaudit.model.finding import Change, NicRef
 from vnicaudit.model.plan import PLAN_SCHEMA, Plan
 from vnicaudit.reports.encode import encode
@@ -56,11 +57,11 @@ def from_json(data: bytes, name: str) -> Plan:
 
 
 def _plan(data: bytes, name: str) -> Plan:
-    schema = msgspec.json.decode(data, type=_Head).schema
+    schema = json_as(data, _Head).schema
     if schema != PLAN_SCHEMA:
         raise UsageError(f"{name}: {_other(schema)}")
-    plan = msgspec.json.decode(data, type=Plan)
-    unknown = next(_unknown(msgspec.json.decode(data, type=_Inner)), None)
+    plan = json_as(data, Plan)
+    unknown = next(_unknown(json_as(data, _Inner)), None)
     if unknown:
         raise UsageError(f"{name}: not a plan: {unknown}")
     twice = [step for step, number in Counter(one.id for one in plan.steps).items() if number > 1]

@@ -48,7 +48,7 @@ def test_a_server_that_runs_or_is_off_is_changed(status: str) -> None:
         (
             "ERROR",
             f"it is in error: openstack server show -c fault {ID} says why; put that right, then "
-            "plan again",
+            f"openstack server reboot --hard {ID}, then plan again",
         ),
         ("BUILD", "it is being built: plan again when it is ACTIVE"),
         ("SOFT_DELETED", f"it is deleted: openstack server restore {ID} brings it back"),

@@ -156,7 +156,9 @@ def test_what_the_flavor_says_is_not_the_policys() -> None:
     policy = PlanOptions(policy=PolicyTable(queues=1))
     specs = {"hw:vif_multiqueue_enabled": "true"}
     found = step(server(config={"flavor": flavor(specs)}), options=policy)
-    assert found.notes == ("multiqueue is its flavor's to say (hw:vif_multiqueue_enabled=true)",)
+    said, of_its_image = found.notes
+    assert said == "multiqueue is its flavor's to say (hw:vif_multiqueue_enabled=true)"
+    assert of_its_image.startswith("its image says hw_vif_model=rtl8139 and is not changed by this")
 
 
 def test_a_server_that_could_not_be_started_again_is_put_right() -> None:

@@ -15,6 +15,7 @@ from statistics import fmean
 import msgspec
 
 from vnicaudit.errors import MeasureError
+from vnicaudit.model.decoding import json_as
 
 _LARGEST_TEXT = 256 * 1024 * 1024
 """Characters. 125 streams print 40 kB per second."""
@@ -149,7 +150,7 @@ def parse(text: str) -> Report:
     if said := failure(text):
         raise MeasureError(f"iperf3: {said}")
     try:
-        report = msgspec.json.decode(text, type=Report)
+        report = json_as(text, Report)
     except (msgspec.MsgspecError, RecursionError) as error:
         raise MeasureError(f"iperf3's report is not whole: {error}") from error
     _check(report)
@@ -159,7 +160,7 @@ def parse(text: str) -> Report:
 def failure(text: str) -> str | None:
     """The error it prints itself; None where there is none, or no whole document."""
     try:
-        error = msgspec.json.decode(text, type=_Failed).error
+        error = json_as(text, _Failed).error
     except (msgspec.MsgspecError, RecursionError):
         return None
     if error == _SECOND and (earlier := re.search(r'"error":\s*"([^"]+)"', text)):

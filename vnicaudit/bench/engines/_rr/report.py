@@ -9,6 +9,7 @@ import msgspec
 from vnicaudit.bench.engines._patterns import Pattern
 from vnicaudit.bench.histogram import Histogram
 from vnicaudit.errors import MeasureError
+from vnicaudit.model.decoding import json_decoder
 
 Count = Annotated[int, msgspec.Meta(ge=0)]
 Share = Annotated[float, msgspec.Meta(ge=0, le=1e9)]
@@ -46,7 +47,7 @@ class Report(NamedTuple):
     latencies: Histogram
 
 
-_decoder = msgspec.json.Decoder(_Line)
+_decoder = json_decoder(_Line)
 
 
 def report_of(text: str, pattern: Pattern) -> Report:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import msgspec
-
+from vnicaudit.model.decoding import converted
 from vnicaudit.remedy.applying.clouds.task import CloudTask
 from vnicaudit.remedy.applying.journal import Entry, seconds_between
 
@@ -17,7 +16,7 @@ def task_of(entries: Sequence[Entry]) -> CloudTask | None:
     cloud."""
     for entry in entries:
         if entry.event == "begin" and "object" in entry.data.get("task", ()):
-            return msgspec.convert(entry.data["task"], CloudTask)
+            return converted(entry.data["task"], CloudTask)
     return None
 
 

@@ -21,6 +21,7 @@ from vnicaudit.remedy.applying.clouds.means import phase
 from vnicaudit.remedy.applying.clouds.nova_manage import Manage
 from vnicaudit.remedy.cloud import Cloud
 from vnicaudit.remedy.request_spec import COMES_BACK
+from vnicaudit.remedy.server_states import way_on
 
 _NODE_WORKS = ("", "UP", "MAINTENANCE")
 _SHUT_DOWN = 4
@@ -78,7 +79,9 @@ def _against(state: ServerState, mode: Mode, *, left_off: bool) -> Iterator[str]
     if now == "busy":
         yield f"Nova is at work on it ({state.task_state}): try again when that is done"
     elif now not in ("on", "off", "shelved") and not (left_off and now == "error"):
-        yield f"it is {state.status}: it neither runs nor is off"
+        way = way_on(state.status, state.id)
+        then = f": {way}, then try again" if way else ": try again when it is ACTIVE or SHUTOFF"
+        yield f"it is {state.status}: it neither runs nor is off{then}"
     if now == "on" and state.power_state == _SHUT_DOWN:
         yield "its guest shut itself down, which Nova has not noticed yet: try again in ten minutes"
     if (now == "on" or left_off) and mode != "restart":

@@ -85,6 +85,8 @@ def undone(means: CloudMeans, reason: str, outcome: Outcome) -> Result:
 def _change(means: CloudMeans) -> None:
     power.check_ours(means, power.settle(means))
     if kept.is_missing(means, kept.read(means), means.task.goal):
+        if not means.manage.proven:  # an earlier life looked; nobody is stopped for nothing
+            means.manage.show(means.task.id, next(iter(means.task.goal)))
         power.stop(means)
         kept.put(means, means.task.goal)
     if means.task.active:

@@ -3,7 +3,8 @@
 Nova makes a definition of what it keeps (``get_vif_model`` in nova/virt/libvirt/vif.py, 34.0.0) at
 each start, and since 25.0 it keeps the model it chose by itself as well. So the model that the
 definition has is the one that is kept, unless somebody set another while the server ran, which Nova
-refuses. Whoever applies the plan asks nova-manage first.
+refuses; or, where it is libvirt's default, none is kept: the server was made while
+``use_virtio_for_bridges`` was off. Whoever applies the plan asks nova-manage first.
 """
 
 from __future__ import annotations

@@ -18,6 +18,7 @@ from vnicaudit.model.nova_releases import IMAGE_PROPERTY, LASTING
 from vnicaudit.model.plan import ModeOption
 from vnicaudit.model.server import NovaVersions, ServerConfig, ServerRef
 from vnicaudit.remedy.request_spec import COMES_BACK
+from vnicaudit.remedy.server_states import way_on
 
 _LONGEST = 100
 """Characters of what somebody said; who wants all of it asks Nova."""
@@ -31,19 +32,13 @@ _MAYBE_OLD = "it takes Nova 25.0 (Yoga) or later; which one this is was not told
 _LOCKED = "it is locked{reason}: ask who did that, then openstack server unlock {id}"
 _BUSY = "Nova is at work on it ({task}): plan again when that is done"
 _STATES = {
-    "PAUSED": "it is paused: openstack server unpause {id}, then plan again",
-    "SUSPENDED": "it is suspended: openstack server resume {id}, then plan again",
-    "RESCUE": "it is in rescue mode: openstack server unrescue {id}, then plan again",
-    "VERIFY_RESIZE": (
-        "a resize or migration of it waits for a word: openstack server resize confirm {id} (or "
-        "revert), then plan again"
-    ),
-    "ERROR": (
-        "it is in error: openstack server show -c fault {id} says why; put that right, then plan "
-        "again"
-    ),
+    "PAUSED": "it is paused: {way}, then plan again",
+    "SUSPENDED": "it is suspended: {way}, then plan again",
+    "RESCUE": "it is in rescue mode: {way}, then plan again",
+    "VERIFY_RESIZE": "a resize or migration of it waits for a word: {way}, then plan again",
+    "ERROR": "it is in error: {way}, then plan again",
     "BUILD": "it is being built: plan again when it is ACTIVE",
-    "SOFT_DELETED": "it is deleted: openstack server restore {id} brings it back",
+    "SOFT_DELETED": "it is deleted: {way} brings it back",
     "UNKNOWN": "Nova cannot say how it is (its cell does not answer): plan again when it can",
 }
 _OTHER = "it is {status}: plan again when it is ACTIVE or SHUTOFF"
@@ -106,7 +101,7 @@ def blocks(domain: Domain) -> Iterator[str]:
         yield _LOCKED.format(reason=reason, id=shlex.quote(ref.id))
     if ref.task_state is not None:
         yield _BUSY.format(task=ref.task_state)
-    elif against := _state(server, shlex.quote(ref.id)):
+    elif against := _state(server, ref.id):
         yield against
 
 
@@ -130,8 +125,10 @@ def _state(server: ServerConfig, id: str) -> str:
         return ""
     if status in ("SHELVED", "SHELVED_OFFLOADED"):  # Nova offloads the one when it comes to it
         # without an image it comes back with what Nova keeps for it
-        return "" if server.image_state == "volume" else _SNAPSHOT.format(id=id)
-    return _STATES.get(status, _OTHER).format(id=id, status=status or "in an unknown state")
+        known = server.image_state == "volume"
+        return "" if known else _SNAPSHOT.format(id=shlex.quote(id))
+    words = _STATES.get(status, _OTHER)
+    return words.format(way=way_on(status, id), status=status or "in an unknown state")
 
 
 def modes(domain: Domain) -> tuple[ModeOption, ...]:

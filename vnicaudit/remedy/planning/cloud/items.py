@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from itertools import chain
 
 from msgspec.structs import replace
 
 from vnicaudit.audit.work import AuditWork
 from vnicaudit.model.domain import Domain
+from vnicaudit.model.models import VIRTIO
 from vnicaudit.model.openstack import Flavor, Image
 from vnicaudit.model.plan import Left, Step
+from vnicaudit.model.server import MODEL
 from vnicaudit.remedy.planning.cloud.backends import BackendPlanner
 from vnicaudit.remedy.planning.cloud.flavors import FlavorPlanner
 from vnicaudit.remedy.planning.cloud.gates import may_operate, ref_of
@@ -19,6 +21,11 @@ from vnicaudit.remedy.planning.cloud.servers import ServerPlanner
 from vnicaudit.remedy.planning.options import PlanOptions
 
 CloudItem = Domain | Image | Flavor
+
+_REBUILD = (
+    "its image says hw_vif_model={model} and is not changed by this plan: a rebuild gives the "
+    "server that again (VNIC064)"
+)
 
 
 class CloudPlanner:
@@ -41,6 +48,8 @@ class CloudPlanner:
         self._projects: set[str] = set()
         self._names: dict[str, str] = {}
         self._operator: bool | None = None
+        self._emulated: dict[str, Image] = {}
+        """Id of a planned server -> its image, where that names an emulated model."""
 
     def add(self, item: CloudItem) -> None:
         """One server, image or flavor."""
@@ -71,7 +80,22 @@ class CloudPlanner:
         yield from self._flavor.plan(
             self._flavors, self._target, self._options, operator=operator, known=self._known
         )
-        yield from self._servers
+        yield from self._with_images({one.nic.uuid for one in self._steps_on_images()})
+
+    def _steps_on_images(self) -> Iterator[Step]:
+        for _servers, planned in self._images:
+            yield from (one for one in planned if isinstance(one, Step) and not one.blocked)
+
+    def _with_images(self, changed: Container[str | None]) -> Iterator[Step | Left]:
+        """Servers; those that get another model than their image has, and keeps, are told so."""
+        for one in self._servers:
+            image = self._emulated.get(one.nic.uuid or "")
+            model = isinstance(one, Step) and one.cloud and one.cloud.properties.get(MODEL)
+            if isinstance(one, Left) or image is None or not model or image.id in changed:
+                yield one
+            else:
+                said = _REBUILD.format(model=image.vif_model)
+                yield replace(one, notes=(*one.notes, said))
 
     def _add_server(self, server: Domain) -> None:
         ref = ref_of(server)
@@ -83,6 +107,10 @@ class CloudPlanner:
             return
         if options.macs and not any(nic.mac in options.macs for nic in server.nics):
             return
+        kept = server.declared.server
+        image = None if kept is None else kept.image
+        if image is not None and image.vif_model not in (None, *VIRTIO):
+            self._emulated[ref.id] = image
         planner = self._server if options.to == "virtio" else self._backend
         self._servers.extend(planner.plan(server, self._target))
 

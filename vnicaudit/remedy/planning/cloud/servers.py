@@ -13,6 +13,7 @@ from vnicaudit.model.domain import Domain
 from vnicaudit.model.finding import SEVERITIES, Change, Finding, NicRef
 from vnicaudit.model.models import VIRTIO
 from vnicaudit.model.plan import GuestView, Left, Step
+from vnicaudit.model.server import MODEL
 from vnicaudit.remedy.digests import kept_digest
 from vnicaudit.remedy.planning import gates as guests
 from vnicaudit.remedy.planning.cloud import gates
@@ -39,6 +40,8 @@ _ROUNDS = 5
 _NO_MODEL = f"its NIC model is not known: that takes {NO_MODEL}"
 _STARTABLE = "its flavor says so; as it is Nova cannot start it (FlavorImageConflict)"
 _KEEPS = "the guest is known to drive virtio; MAC addresses stay"
+_FOLLOWS = "VNIC084"
+"""Finds servers that change at their next hard reboot, whatever is planned."""
 
 
 class _Wish(NamedTuple):
@@ -119,8 +122,7 @@ class ServerPlanner:
             if finding.change is not None:
                 reason = self._not_planned(finding, finding.change, server)
             else:
-                left = finding.fix and not wish.properties and _is_emulated(finding, server)
-                reason = guests.no_change(server) if left else ""
+                reason = _why_left(finding, wish, server)
             if reason:
                 reasons.setdefault(reason, []).append(finding.rule)
         for reason, rules in reasons.items():
@@ -196,6 +198,14 @@ def _blocked(judged: JudgedServer, after: Domain) -> Iterator[str]:
     yield from tuple(does_not_start(after)) or judged.worse(after)
     if not gates.may_operate(ref_of(judged.server)):
         yield TENANT
+
+
+def _why_left(finding: Finding, wish: _Wish, server: Domain) -> str:
+    """What of a server no change is proposed for is left; empty where it is in its step."""
+    if finding.rule == _FOLLOWS:
+        return "" if MODEL in wish.properties else f"{finding.message}. {finding.fix}"
+    left = finding.fix and not wish.properties and _is_emulated(finding, server)
+    return guests.no_change(server) if left else ""
 
 
 def _wanted(finding: Finding, server: Domain) -> tuple[str, str] | None:

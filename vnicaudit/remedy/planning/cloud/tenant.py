@@ -53,7 +53,10 @@ _FIRST = {
     "VERIFY_RESIZE": (
         "Its resize or migration waits for a word: openstack server resize confirm {id} (or revert)"
     ),
-    "ERROR": "It is in error: openstack server show -c fault {id} says why; put that right first",
+    "ERROR": (
+        "It is in error: openstack server show -c fault {id} says why; put that right first, then "
+        "openstack server reboot --hard {id}"
+    ),
     "SOFT_DELETED": "It is deleted: openstack server restore {id} brings it back",
 }
 _LATER = "It is {status}, in which Nova neither stops nor rebuilds it: wait until it is ACTIVE"

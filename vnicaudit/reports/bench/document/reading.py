@@ -14,6 +14,7 @@ import msgspec
 from msgspec.structs import replace
 
 from vnicaudit.errors import UsageError
+from vnicaudit.model.decoding import json_as
 from vnicaudit.model.measurement import BENCH_SCHEMA, BenchResult, Sample
 from vnicaudit.reports.bench.document.faults import (
     WHAT,
@@ -99,7 +100,7 @@ def _readable(name: str) -> Iterator[None]:
 
 def _keys(data: bytes | mmap.mmap, name: str) -> _Keys:
     try:
-        return msgspec.json.decode(data, type=_Keys)
+        return json_as(data, _Keys)
     except msgspec.ValidationError as error:
         raise UsageError(f"{name}: {mismatch(error, '')}") from None
     except msgspec.DecodeError as error:
@@ -129,6 +130,6 @@ def _samples(given: msgspec.Raw, name: str, *, raw: bool) -> Iterator[Sample]:
 
 def _decoded(given: msgspec.Raw, kind: type[T], name: str, place: str) -> T:
     try:
-        return msgspec.json.decode(given, type=kind)
+        return json_as(given, kind)
     except msgspec.DecodeError as error:
         raise UsageError(f"{name}: {mismatch(error, place)}") from None

@@ -1,0 +1,17 @@
+"""VNIC064's page said that a server which is booted from a volume cannot get another model by a
+rebuild. Nova makes what it keeps for it anew as well (``_reset_image_metadata``), and since
+microversion 2.93 of any image.
+"""
+
+from __future__ import annotations
+
+from inspect import getdoc
+
+from vnicaudit.audit.catalogue import module_of
+
+
+def test_the_page_says_what_a_rebuild_does_to_a_volume() -> None:
+    said = " ".join((getdoc(module_of("VNIC064")) or "").split())
+    assert "cannot get another model by a rebuild" not in said
+    assert "A rebuild makes the copy anew for a server that boots from a volume as well" in said
+    assert "2.93" in said

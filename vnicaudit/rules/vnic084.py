@@ -1,0 +1,209 @@
+"""The next hard reboot changes a server's NIC model, because Nova keeps none for it.
+
+## What is wrong
+
+Nova keeps no `hw_vif_model` for this server, so nova.conf of its compute node decides anew at each
+start. What it says now is not what the server has: `use_virtio_for_bridges` was turned on (or off)
+since. The next hard reboot changes the NIC, and nobody asked for that.
+
+## Why it matters
+
+Since Yoga (25.0) nova-compute writes the model it chose into what it keeps for a server
+(`_register_undefined_instance_details` in nova/virt/libvirt/driver.py). Where neither image nor
+libosinfo name one and `use_virtio_for_bridges` is false it chooses none: what it writes is NULL,
+which `get_image_from_system_metadata` skips at each start, and which is never written again. Such
+servers follow nova.conf for good. When the option is turned on, their next hard reboot, stop and
+start or cold migration makes them virtio: with Nova 34.0.0 a server that was built as rtl8139 came
+back as virtio from a hard reboot. The code is the same from 25.3.0 to 34.0.0; before Yoga all
+servers whose image names no model behave so. A Windows guest without NetKVM has no network then. A
+live migration between nodes that differ fails.
+
+## Bad
+
+```console
+$ openstack --os-compute-api-version 2.98 server show -c image 2a0b… | grep -c hw_vif_model
+0
+$ grep use_virtio_for_bridges /etc/nova/nova.conf
+use_virtio_for_bridges = true
+$ virsh dumpxml instance-00000007 | grep model.type
+      <model type='rtl8139'/>
+```
+
+## Good
+
+```console
+$ openstack server stop 2a0b…
+$ nova-manage image_property set 2a0b… --property hw_vif_model=rtl8139
+$ openstack server start 2a0b…
+```
+
+## Fix
+
+Give the server a model of its own, which nova.conf no longer changes: stop it, `nova-manage
+image_property set` with `hw_vif_model=virtio` where its guest has a driver, with the model it has
+where not, start it. Do that before nova.conf is changed.
+
+## Fix safety
+
+No change is proposed: which of the two is meant is not known. A property that was set cannot be
+unset again.
+
+## When it does not fire
+
+* Where Nova keeps a model: nova.conf has no say in that server (VNIC079 where it is another).
+* Where Nova does not say what it keeps (25 to 30): `nova-manage image_property show UUID
+  hw_vif_model` ends with 3 where there is none.
+* Where nova.conf of the server's compute node was not read in the same run (skipped), or does not
+  say for certain what the option is.
+* On vhost-user, vDPA, macvtap and assigned devices, and while a server is built, resized, migrated,
+  rescued, suspended or paused.
+
+Severity is by the guest: *high* where it is known to have no driver of its own (Windows), *low*
+where it is known to have one, else *medium*. It is *info* where the option is off and the server is
+as Nova would write it: those are the servers that will change once it is turned on. Where only the
+cloud was read, and not the domain, it is *low*, with medium confidence: whether the server was
+started since is not seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from vnicaudit.model.backends import NOVA_TAPS
+from vnicaudit.model.finding import Severity
+from vnicaudit.model.machines import X86
+from vnicaudit.model.models import VIRTIO, shown_model
+from vnicaudit.model.rule import Problem, Scope, Subject
+from vnicaudit.model.server import ServerConfig
+
+NAME = "server-model-not-kept"
+SEVERITY: Severity = "medium"
+SCOPE: Scope = "nic"
+NEEDS: tuple[str, ...] = ("server.node",)
+SERVERS = True
+
+_OPTION = "use_virtio_for_bridges"
+_TYPES = ("kvm", "qemu")
+_STOPPED = "SHUTOFF"
+_WHEN = {
+    "ACTIVE": "the next hard reboot, stop and start, or cold migration",
+    _STOPPED: "its next start",
+}
+_GUESTS: dict[str, tuple[Severity, str]] = {
+    "ready": ("low", ""),
+    "needs-driver": ("high", "; this guest has no virtio driver of its own"),
+    "not-supported": ("high", "; this guest is known not to support virtio"),
+}
+_UNKNOWN: tuple[Severity, str] = ("medium", "; whether this guest has a virtio driver is not known")
+
+_NONE = "Nova keeps no hw_vif_model for this server"
+_SET = "nova-manage image_property set UUID --property hw_vif_model="
+_FIX = (
+    f"Decide before that: stop it, {_SET}virtio (or hw_vif_model={{}}, where its guest has no "
+    "virtio driver), start it."
+)
+_FIX_OFF = (
+    f"To keep virtio: stop it, {_SET}virtio, start it; or turn use_virtio_for_bridges on again."
+)
+
+
+def applies(subject: Subject) -> bool:
+    """A NIC that Nova writes, of a server that it keeps no model for."""
+    server, nic, domain = subject.domain.server, subject.nic, subject.domain
+    if server is None or domain.owner != "nova" or server.status not in _WHEN:
+        return False
+    if domain.form != "server" and subject.state is None:
+        return False
+    return nic.origin == "interface" and subject.backend in NOVA_TAPS and _keeps_none(server)
+
+
+def check(subject: Subject) -> Iterator[Problem]:
+    """At most one problem."""
+    server = subject.domain.server
+    node = None if server is None else server.node
+    if server is None or node is None or node.value("virt_type") not in (*_TYPES, None):
+        return
+    on = {"true": True, "false": False}.get(node.value(_OPTION) or "")
+    if on is None:
+        return
+    if subject.domain.form == "server":
+        found = _in_the_cloud(subject, server, node.file, on=on)
+    else:
+        found = _in_libvirt(subject, server, node.file, on=on)
+    if found is not None:
+        yield found
+
+
+def _keeps_none(server: ServerConfig) -> bool:
+    """For certain: it says so, or is too old to keep one that the image does not name."""
+    if server.vif_model is not None or server.kept_by == "unseen":
+        return False
+    if server.kept_by == "api":
+        return True
+    return not server.may_be_more and server.property("os_distro") is None
+
+
+def _in_libvirt(subject: Subject, server: ServerConfig, file: str, *, on: bool) -> Problem | None:
+    """The domain was read: it is known which NIC the server has."""
+    model, virtio = subject.model, subject.model in VIRTIO
+    if not model or (on and virtio):
+        return None
+    if on:
+        severity, note = _GUESTS.get(subject.domain.readiness, _UNKNOWN)
+        now = shown_model(model)
+        return Problem(
+            f"{_NONE}, and {_OPTION} is on in {file}: {_WHEN[server.status]} makes this NIC "
+            f"virtio, unasked; it is {now}{note}",
+            field="model",
+            severity=severity,
+            fix=_FIX.format(now),
+        )
+    if not virtio:
+        return _follows(server, file, shown_model(model))
+    if subject.arch not in X86:
+        return None
+    return Problem(
+        f"{_NONE}, and {_OPTION} is off in {file}: {_WHEN[server.status]} makes this NIC what "
+        "libvirt chooses, rtl8139; it is virtio",
+        field="model",
+        severity="medium",
+        fix=_FIX_OFF,
+    )
+
+
+def _in_the_cloud(subject: Subject, server: ServerConfig, file: str, *, on: bool) -> Problem | None:
+    """Only its cloud was read: what it keeps tells that the option was off when it was made."""
+    if not on:
+        return _follows(server, file, "rtl8139")
+    if server.kept_by != "api" or not _registered(server):
+        return None
+    note = _GUESTS.get(subject.domain.readiness, _UNKNOWN)[1]
+    return Problem(
+        f"{_NONE}: {_OPTION} was off when it was made. It is on in {file}: {_WHEN[server.status]} "
+        f"makes this NIC virtio, unasked, unless it was started since{note}",
+        field="model",
+        severity="low",
+        confidence="medium",
+        fix=_FIX.format("rtl8139"),
+    )
+
+
+def _registered(server: ServerConfig) -> bool:
+    """Nova's libvirt driver has written what it chose, and chose no model: of an image that names
+    none of these only it does."""
+    names = ("hw_machine_type", "hw_input_bus", "hw_pointer_model")
+    image = server.image
+    return any(
+        server.property(name) is not None and (image is None or image.known(name) is None)
+        for name in names
+    )
+
+
+def _follows(server: ServerConfig, file: str, now: str) -> Problem:
+    return Problem(
+        f"{_NONE}: once {_OPTION} is turned on in {file}, {_WHEN[server.status]} makes this NIC "
+        "virtio",
+        field="model",
+        severity="info",
+        fix=_FIX.format(now),
+    )
