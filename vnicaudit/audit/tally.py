@@ -35,6 +35,11 @@ class Tally:
         self.domains += 1
         self.nics += len(domain.nics)
 
+    def forget(self, domain: Domain) -> None:
+        """Uncount a domain that turned out to be a server nobody asked for."""
+        self.domains -= 1
+        self.nics -= len(domain.nics)
+
     def error(self, error: ReadError) -> None:
         """Count something that could not be read; keep it, if there is room."""
         self.unread += 1

@@ -9,6 +9,7 @@ import click
 from vnicaudit.audit.run import prepared
 from vnicaudit.cli.audit_orders import orders_of
 from vnicaudit.cli.audit_run import audit
+from vnicaudit.cli.cloud_filters import cloud_filter_options
 from vnicaudit.cli.fixing import fix_options
 from vnicaudit.cli.options import nova_options, output_options, reading_options
 from vnicaudit.model.finding import CONFIDENCES, SEVERITIES
@@ -20,6 +21,7 @@ Examples:
   vnicaudit audit qemu+ssh://root@kvm1/system qemu+ssh://root@kvm2/system
   vnicaudit audit /etc/libvirt/qemu --select VNIC00 --fail-on high
   vnicaudit audit openstack:prod                         servers, images and flavors
+  vnicaudit audit openstack:prod --project web --project mail --zone az1
   vnicaudit audit openstack:prod qemu+ssh://cmp1/system nodes/cmp1/nova.conf
   vnicaudit audit definitions/ --format text --format sarif --output - --output vnic.sarif
   vnicaudit audit qemu:///system --assume-qemu 10.0      before an upgrade
@@ -122,6 +124,7 @@ Exit codes: 0 clean, 1 findings at or above --fail-on and --fail-confidence,
     type=click.Path(dir_okay=False),
     help="Write every finding to a baseline file and exit 0.",
 )
+@cloud_filter_options
 @fix_options
 @nova_options
 @reading_options

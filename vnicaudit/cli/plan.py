@@ -13,6 +13,7 @@ from vnicaudit.audit.run import prepared
 from vnicaudit.audit.suppressions import Suppressor
 from vnicaudit.audit.work import AuditWork
 from vnicaudit.cli.audit_orders import rules_of
+from vnicaudit.cli.cloud_filters import check_filters, cloud_filter_options
 from vnicaudit.cli.options import output_options, reading_options
 from vnicaudit.cli.plan_options import asked_for
 from vnicaudit.cli.progress import Progress
@@ -124,6 +125,7 @@ Exit codes: 0 planned (or nothing to change), 2 usage or configuration,
 @click.option(
     "--ignore", "ignored", multiple=True, metavar="RULE", help="Not what these rules find."
 )
+@cloud_filter_options
 @reading_options
 @output_options
 def command(targets: tuple[str, ...], **given: Any) -> int:
@@ -137,6 +139,7 @@ def command(targets: tuple[str, ...], **given: Any) -> int:
     given as well, tell more of the servers.
     """
     options, read = asked_for(given, targets), reading(given)
+    check_filters(read.options.live.servers, targets)
     found = prepared(targets)
     from vnicaudit.remedy.planning.run import make_plan
 
