@@ -13,6 +13,7 @@ from vnicaudit.cli.cloud_filters import cloud_filter_options
 from vnicaudit.cli.fixing import fix_options
 from vnicaudit.cli.options import nova_options, output_options, reading_options
 from vnicaudit.model.finding import CONFIDENCES, SEVERITIES
+from vnicaudit.reports.grouped import GROUP_BY
 from vnicaudit.reports.registry import formats
 
 _EPILOG = """\b
@@ -56,6 +57,12 @@ Exit codes: 0 clean, 1 findings at or above --fail-on and --fail-confidence,
     type=click.Path(dir_okay=False),
     help="Where the report goes; - is standard output. Without --format the suffix tells the "
     "format. Repeatable.",
+)
+@click.option(
+    "--group-by",
+    type=click.Choice(GROUP_BY),
+    help="Put equal findings together, with counts, some names and the fix once: by what their "
+    "servers have in common, or by rule. For text and markdown; other formats list each.",
 )
 @click.option(
     "--select",

@@ -35,6 +35,7 @@ class Orders(msgspec.Struct, frozen=True):
     write_baseline: str | None
     fixing: Fixing
     color: str
+    group_by: str
     quiet: bool
     verbose: bool
 
@@ -59,6 +60,7 @@ def orders_of(given: dict[str, Any], targets: list[Target]) -> Orders:
         write_baseline=given["write_baseline"],
         fixing=fixing,
         color=given["color"],
+        group_by=_grouping(given["group_by"], outputs),
         quiet=given["quiet"],
         verbose=given["verbose"],
     )
@@ -87,6 +89,13 @@ def _check_changed(orders: Orders) -> None:
             raise UsageError(
                 f"--changed-since: {target.name} is not in the Git repository {changed.top}"
             )
+
+
+def _grouping(group_by: str | None, outputs: list[tuple[str, str]]) -> str:
+    """Raises UsageError where no output can be grouped."""
+    if group_by and not any(name in ("text", "markdown") for name, _place in outputs):
+        raise UsageError("--group-by is for --format text and markdown: others list each finding")
+    return group_by or ""
 
 
 def _check_chosen(orders: Orders) -> None:

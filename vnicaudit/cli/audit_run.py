@@ -135,6 +135,7 @@ def _outputs(orders: Orders) -> Iterator[tuple[Writer, Output]]:
             verbose=orders.verbose,
             quiet=orders.quiet,
             fail_confidence=orders.fail_confidence,
+            group_by=orders.group_by,
         )
         yield writer(name, options), Output(place)
     if orders.write_baseline:

@@ -21,6 +21,7 @@ from vnicaudit.cli.reading import Reading, reading, screen
 from vnicaudit.cli.stdout import emit, flush
 from vnicaudit.errors import TargetError, UsageError
 from vnicaudit.model.plan import GOALS
+from vnicaudit.reports.plan.grouped import PLAN_GROUP_BY
 
 if TYPE_CHECKING:
     from vnicaudit.model.plan import Plan
@@ -118,6 +119,12 @@ Exit codes: 0 planned (or nothing to change), 2 usage or configuration,
     type=click.Path(file_okay=False),
     help="Of a cloud: write here what is planned for each project's servers, one Markdown text for "
     "each and servers.csv for all. Nobody is sent anything.",
+)
+@click.option(
+    "--group-by",
+    type=click.Choice(PLAN_GROUP_BY),
+    help="Show steps that say the same once, with how many there are and some names. The plan that "
+    "is written has each.",
 )
 @click.option(
     "--select", "selected", multiple=True, metavar="RULE", help="Only what these rules find."

@@ -79,6 +79,7 @@ def screen(given: dict[str, Any]) -> Options:
         color=use_color(given["color"], to_terminal=stream().isatty()),
         verbose=given["verbose"],
         quiet=given["quiet"],
+        group_by=given.get("group_by") or "",
     )
 
 

@@ -73,7 +73,8 @@ def test_one_that_waits_for_others_has_not_begun() -> None:
     started, go = threading.Event(), threading.Event()
     begun: list[str] = []
 
-    def run(_arguments: Sequence[str]) -> Said:
+    def run(arguments: Sequence[str]) -> Said:
+        del arguments
         started.set()
         assert go.wait(WAIT)
         return Said(0)
