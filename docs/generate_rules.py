@@ -23,6 +23,7 @@ SCOPES = {
     "flavor": "each flavor",
     "preference": "each KubeVirt preference",
     "site": "each compute node beside the others of its site",
+    "mac": "each NIC beside those of the same run that have its MAC address",
 }
 FORMS = {"manifests": "KubeVirt manifests", "servers": "OpenStack servers"}
 """What has few of the facts of a NIC or domain, and is judged by the rules that say so."""

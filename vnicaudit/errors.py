@@ -5,7 +5,8 @@ VnicauditError
 │   └── MissingExtraError exit 2   an optional package is needed and not installed
 ├── TargetError           exit 4   a target, or a part of it, could not be read
 ├── RefusedError          exit 5   a change was not made: it cannot be, or not without harm
-│   └── OwnedError        exit 5   … because somebody else writes that text anew
+│   ├── OwnedError        exit 5   … because somebody else writes that text anew
+│   └── KeptError         exit 5   … because what was kept to go back to is not what it was
 ├── ActionError           exit 5   what was begun could not be brought to its end
 │   ├── SilentError       exit 5   … because the host stopped answering
 │   ├── GuestError        exit 5   … because the guest, or its agent, did not do it
@@ -79,6 +80,10 @@ class RefusedError(VnicauditError):
 class OwnedError(RefusedError):
     """A change was not made here: whoever owns the text would overwrite it, or it says what was
     and not what is to be. The message says where to make it instead."""
+
+
+class KeptError(RefusedError):
+    """What a run kept, to go back to, is gone or is not what it was: nothing is made of it."""
 
 
 class ActionError(VnicauditError):

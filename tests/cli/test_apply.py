@@ -90,8 +90,10 @@ def test_what_is_said(here: Path, capsys: Capture) -> None:
     shown = capsys.readouterr()
     assert "-      <model type='e1000'/>\n" in shown.out
     assert f"\n\n{here}/a.xml\n  applied      a  52:54:00:00:00:01\n" in shown.out
+    (run_id,) = os.listdir(here / "state" / "runs")
     assert shown.err == (
         "a: applied: libvirt knows nothing of the file until it is defined (virsh define)\n"
+        f"Take it back: vnicaudit rollback {run_id} --state {here}/state\n"
     )
 
 
@@ -561,4 +563,6 @@ def test_a_domain_that_is_not_there(here: Path, capsys: Capture) -> None:
     node.write_text(_NODE.format(name="a", memory=SHARED).replace("6f4d", "7f4d"))
     capsys.readouterr()
     assert apply() == 5
-    assert "Domain not found" in capsys.readouterr().out
+    out = " ".join(capsys.readouterr().out.split())
+    assert "gone a" in out
+    assert "its host has no such domain any more, nor has another host of this run" in out

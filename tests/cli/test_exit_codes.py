@@ -206,7 +206,7 @@ def test_output_that_nobody_reads_is_141_and_no_finding(command: list[str], tmp_
 @pytest.mark.parametrize(
     ("redirection", "code", "message"),
     [
-        ("audit slow.xml >&-", 3, "Error: standard output is closed: there is nowhere to write\n"),
+        ("audit slow.xml >&-", 2, "Error: standard output is closed: there is nowhere to write\n"),
         ("audit slow.xml >/dev/full", 3,
          "Error: standard output could not be written: No space left on device\n"),
         ("nics slow.xml >/dev/full", 3,

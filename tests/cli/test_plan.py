@@ -271,7 +271,7 @@ def test_an_owners_step_has_a_route_and_no_diff(here: Path, capsys: Capture) -> 
         assert word in shown
         assert "---" not in shown
         assert "guest sees" not in shown
-        assert "1 blocked, 1 for the owner to do\n" in shown
+        assert "1 step on 1 domain: 1 for the owner to do\n" in shown
 
 
 def test_a_name_that_is_no_text_is_planned_and_cannot_be_named(here: Path, capsys: Capture) -> None:

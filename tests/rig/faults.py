@@ -3,7 +3,7 @@
     python -m tests.rig.faults [--kills 500] [--seed 1] [--walk restart]
 
 kills it on the way of each mode, there and back: at each place that there is, and then at random
-times.
+times. Its standard output and standard error are closed, full or left by their readers, at random.
 """
 
 from __future__ import annotations
@@ -30,7 +30,17 @@ import libvirt
 
 from tests.rig.domain_xml import Definition, Nic
 from tests.rig.guests import Guest, GuestFactory
-from tests.rig.hooks import Command, Ended, Fault, Passed, command, faults
+from tests.rig.hooks import (
+    ERRORS,
+    OUTPUTS,
+    Command,
+    Ended,
+    Fault,
+    Passed,
+    Streams,
+    command,
+    faults,
+)
 from tests.rig.hypervisor import Hypervisor, running_hypervisor
 from tests.rig.process import log
 from tests.rig.remedy import MAC, SYSTEM
@@ -40,6 +50,7 @@ from vnicaudit.remedy.history import runs
 Resume = Literal["go on", "undo"]
 RESUMES: tuple[Resume, ...] = ("go on", "undo")
 _TALLY: Counter[str] = Counter()
+_STREAMS: Counter[tuple[str, str]] = Counter()
 QUIET_ROM = "<rom enabled='no'/>"
 
 
@@ -59,18 +70,20 @@ class Walk:
         *words: str,
         code: int = 0,
         well: Callable[[Guest], None] | None = None,
+        seed: int = 0,
     ) -> None:
         self._guest, self._mode, self._code, self._well = guest, mode, code, well
         self._state, self._plan = folder / "state", folder / "plan.json"
         self._words: tuple[str | Path, ...] = (
             "--yes",
-            "--quiet",
             "--mode",
             mode,
             "--state",
             self._state,
             *words,
         )
+        self._chance = random.Random(seed)
+        self._places = 0
         self._on = bool(guest.domain.isActive())
         self.name = f"{mode} of a guest that is {'on' if self._on else 'off'}"
         self._before = self._goal = self._where = _definition(guest)
@@ -83,6 +96,7 @@ class Walk:
         self._end([None], self._before)
         self.seconds = max(there.seconds, back.seconds)
         self.there, self.back = faults(there.passed), faults(back.passed)
+        self._places = len(there.passed)
 
     def kill_there(self, fault: Fault | float, resume: Resume) -> bool:
         """On the way to the goal; whether it is there at the end, or where it began."""
@@ -113,13 +127,13 @@ class Walk:
         self._end([self._rollback(self._runs()[-1].id)], self._before)
 
     def _apply(self) -> Ended:
-        done = command("apply", self._plan, *self._words)
+        done = command("apply", self._plan, *self._words, streams=self._streams())
         # what was killed behind its end is so already: nothing is looked at any more
         assert done.code in (0, self._code), (done, self._runs())
         return done
 
     def _rollback(self, run: str, *, undo: bool = False) -> Ended:
-        done = command("rollback", run, *self._words)
+        done = command("rollback", run, *self._words, streams=self._streams())
         assert done.code in ((0, self._code) if undo else (self._code,)), (done, self._runs())
         return done
 
@@ -128,10 +142,10 @@ class Walk:
         it may be half done, but nothing else."""
         known = self._runs()
         if isinstance(fault, Fault):
-            killed = command(*words, fault=fault)
+            killed = command(*words, fault=fault, streams=self._streams())
             assert killed.code == -9, killed
         else:
-            one = Command(words)
+            one = Command(words, streams=self._streams())
             time.sleep(fault)
             one.kill()
             killed = one.wait()
@@ -145,6 +159,17 @@ class Walk:
         for run in self._runs()[: -len(known) or None]:
             assert run.outcome == ("unfinished" if not over else "done"), (run, killed)
         return killed
+
+    def _streams(self) -> Streams:
+        """Broken in any way, but for the clean walk's."""
+        if not self._places:
+            return Streams()
+        chance = self._chance
+        streams = Streams(
+            chance.choice(OUTPUTS), chance.choice(ERRORS), chance.randint(1, self._places)
+        )
+        _STREAMS[streams[:2]] += 1
+        return streams
 
     def _look(self, killed: Ended) -> None:
         assert _definition(self._guest) in (self._before, self._goal), killed
@@ -271,19 +296,20 @@ def real_guest(hypervisor: Hypervisor) -> Iterator[Guest]:
 
 def _off(hypervisor: Hypervisor, folder: Path, kills: int, seed: int) -> None:
     with firmware_guest(hypervisor, on=False) as guest:
-        _walk(Walk(guest, folder, "next-boot"), kills, seed)
+        _walk(Walk(guest, folder, "next-boot", seed=seed), kills, seed)
 
 
 def _firmware(hypervisor: Hypervisor, folder: Path, kills: int, seed: int) -> None:
     words = ("--force-off", "--guest-deadline", "1")
     with firmware_guest(hypervisor, on=True) as guest:
         # nothing in a firmware proves that it is back
-        _walk(Walk(guest, folder, "restart", *words, code=5), kills, seed)
+        _walk(Walk(guest, folder, "restart", *words, code=5, seed=seed), kills, seed)
 
 
 def _real(mode: str, hypervisor: Hypervisor, folder: Path, kills: int, seed: int) -> None:
     with real_guest(hypervisor) as guest:
-        walk = Walk(guest, folder, mode, "--guest-deadline", "90", well=Guest.wait_for_dns)
+        words = ("--guest-deadline", "90")
+        walk = Walk(guest, folder, mode, *words, well=Guest.wait_for_dns, seed=seed)
         steps = journal_steps(walk.there), journal_steps(walk.back)
         if kills <= len(steps[0]) + len(steps[1]):
             walk.there, walk.back = steps
@@ -350,7 +376,9 @@ def main() -> None:
         return
     with running_hypervisor() as hypervisor, tempfile.TemporaryDirectory() as folder:
         _WALKS[given.walk][1](hypervisor, Path(folder), given.kills, given.seed)
-    print(f"{_TALLY.total()} kills in {time.monotonic() - began:.0f} s")
+    broken = sum(number for kinds, number in _STREAMS.items() if kinds != ("open", "open"))
+    took = f"{time.monotonic() - began:.0f} s"
+    print(f"{_TALLY.total()} kills, {broken} commands with broken streams, in {took}")
 
 
 if __name__ == "__main__":

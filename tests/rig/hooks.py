@@ -15,6 +15,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -54,6 +55,21 @@ class Fault(NamedTuple):
     signal: int = signal.SIGKILL
 
 
+class Streams(NamedTuple):
+    """What becomes of standard output and standard error. ``open``: they are read. ``closed``: they
+    are closed from the start. ``leaves``: the reader goes away when ``number`` places were passed.
+    ``full``: the reader has stopped reading. ``gone``: it has gone away before."""
+
+    output: str = "open"
+    errors: str = "open"
+    number: int = 1
+
+
+OUTPUTS = ("open", "closed", "leaves")
+"""Nothing is begun by a command that cannot show its plan."""
+ERRORS = ("open", "closed", "leaves", "full", "gone")
+
+
 class Passed(NamedTuple):
     """A place that was passed: ``what`` is the line's event, the file's name, the call."""
 
@@ -78,14 +94,19 @@ class Ended(NamedTuple):
 class Command:
     """A command of the product that runs from now on."""
 
-    def __init__(self, arguments: Sequence[str | Path], fault: Fault | None = None) -> None:
+    def __init__(
+        self,
+        arguments: Sequence[str | Path],
+        fault: Fault | None = None,
+        streams: Streams = Streams(),  # noqa: B008 - frozen
+    ) -> None:
         context = multiprocessing.get_context("forkserver")
         context.set_forkserver_preload(list(_PRELOADED))
         self._folder = tempfile.TemporaryDirectory(prefix="vnicaudit-")
         self._output, self._log = (Path(self._folder.name, name) for name in ("output", "log"))
         words = [str(word) for word in arguments]
         self._process = context.Process(
-            target=_work, args=(words, fault, str(self._output), str(self._log))
+            target=_work, args=(words, fault, str(self._output), str(self._log), streams)
         )
         self._process.start()
         while not self._log.exists() and self._process.is_alive():
@@ -124,9 +145,13 @@ class Command:
         return Ended(code, said, tuple(passed), took)
 
 
-def command(*arguments: str | Path, fault: Fault | None = None) -> Ended:
+def command(
+    *arguments: str | Path,
+    fault: Fault | None = None,
+    streams: Streams = Streams(),  # noqa: B008 - frozen
+) -> Ended:
     """Run a command to its end, or to its fault's."""
-    return Command(arguments, fault).wait()
+    return Command(arguments, fault, streams).wait()
 
 
 def faults(passed: Sequence[Passed]) -> list[Fault]:
@@ -139,26 +164,55 @@ def faults(passed: Sequence[Passed]) -> list[Fault]:
     return found
 
 
-def _work(words: list[str], fault: Fault | None, output: str, log: str) -> None:
+def _work(words: list[str], fault: Fault | None, output: str, log: str, streams: Streams) -> None:
     """The process forked off: runs the command as ``vnicaudit`` does."""
     for descriptor in (1, 2):
         os.dup2(os.open(output, os.O_WRONLY | os.O_CREAT | os.O_APPEND), descriptor)
     for name in [name for name in os.environ if name.startswith("VNICAUDIT_")]:
         del os.environ[name]
     os.environ["COLUMNS"] = "100"
-    _Places(fault, os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)).watch()
+    log_file = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    # in this order: a pipe must not get the number of a closed stream
+    readers = [_broken("stderr", 2, streams.errors), _broken("stdout", 1, streams.output)]
+    leaving = [reader for reader in readers if reader is not None]
+    _Places(fault, log_file, leaving, streams.number).watch()
     code = run(words)
-    sys.stdout.flush()
-    sys.stderr.flush()
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, AttributeError):  # it is closed, or nobody reads it
+            stream.flush()
     os._exit(code)
+
+
+def _broken(name: str, descriptor: int, kind: str) -> int | None:
+    """Make a standard stream one of that kind; the end that its reader has, where it leaves."""
+    if kind == "open":
+        return None
+    if kind == "closed":
+        setattr(sys, name, None)
+        os.close(descriptor)
+        return None
+    reader, writer = os.pipe()
+    os.dup2(writer, descriptor)
+    os.close(writer)
+    if kind == "gone":
+        os.close(reader)
+    if kind == "full":
+        os.set_blocking(descriptor, False)
+        with suppress(BlockingIOError):
+            while True:
+                os.write(descriptor, b"x")
+        os.set_blocking(descriptor, True)
+    return reader if kind == "leaves" else None
 
 
 class _Places:
     """Wraps what passes them, notes each, and has the fault happen at its place."""
 
-    def __init__(self, fault: Fault | None, log: int) -> None:
+    def __init__(self, fault: Fault | None, log: int, readers: list[int], number: int) -> None:
         self._fault = fault
         self._log = log
+        self._readers = readers
+        self._left = number
         self._seen: Counter[str] = Counter()
 
     def watch(self) -> None:
@@ -172,6 +226,10 @@ class _Places:
         """Whether the fault is here."""
         os.write(self._log, msgspec.json.encode(Passed(place, what)) + b"\n")
         self._seen[place] += 1
+        self._left -= 1
+        if self._left == 0:
+            for reader in self._readers:
+                os.close(reader)
         fault = self._fault
         return fault is not None and (fault.place, fault.number) == (place, self._seen[place])
 

@@ -12,14 +12,16 @@ from ruamel.yaml import YAML
 
 from tests.rules.openstack_cases import OPENSTACK_FILE, flavor_of, image_of
 from tests.rules.server_cases import CLOUD, kept_of, server_of
+from vnicaudit.audit.catalogue import judges
 from vnicaudit.audit.descriptions import DescriptionJudge
 from vnicaudit.audit.engine import Engine
+from vnicaudit.audit.macs import MacJudge, MacTable, seen
 from vnicaudit.audit.site import SiteJudge, compared, node_of
 from vnicaudit.audit.work import Assumptions
 from vnicaudit.model.domain import Domain, DomainState, StagedNic
 from vnicaudit.model.host import Host, HostConfig
 from vnicaudit.model.kubevirt import Preference
-from vnicaudit.model.nic import Nic, NicConfig, RunningNic
+from vnicaudit.model.nic import Nic, NicConfig, PathMtu, RunningNic
 from vnicaudit.model.nova import NovaConfig
 from vnicaudit.model.nova_options import Release
 from vnicaudit.model.report import Audited
@@ -92,6 +94,7 @@ class Case(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     owner: str | None = None
     readiness: str | None = None
     actual: str | None = None
+    path: Facts = {}
     host: Facts = {}
     running: Facts | list[Facts | None] = []
     state: Facts | None = None
@@ -133,6 +136,8 @@ def judge(rule_id: str, case: Case, owner: str | None = None) -> Audited:
         return _engine(rule_id).audit_domain(server_of(case.server), host, CLOUD)
     if case.xml is None and case.command is None:
         return _engine(rule_id).audit_host(Host("host", host), frozenset(case.uses), "host")
+    if "mac" in judges(rule_id):
+        return _judge_macs(rule_id, case, owner)
     text, before = _document(case)
     domain = _with_facts(_domain(text, case), case)
     if owner is not None:
@@ -205,6 +210,31 @@ def _judge_manifest(rule_id: str, text: str) -> Audited:
         skipped=tuple(skipped for one in audited for skipped in one.skipped),
         crashed=tuple(crashed for one in audited for crashed in one.crashed),
     )
+
+
+def _judge_macs(rule_id: str, case: Case, owner: str | None) -> Audited:
+    """What is said of all NICs of the case that share a MAC address."""
+    text, before = _document(case)
+    table = MacTable()
+    for domain in read_bytes(text.encode(), target=FILE, file=FILE):
+        whole = _with_facts(domain, case)
+        if owner is not None:
+            declared = msgspec.structs.replace(whole.declared, owner=owner)
+            whole = msgspec.structs.replace(whole, declared=declared)
+        table.take(seen(whole, FILE))
+    judge = MacJudge([rule_id])
+    audited = [judge.audit(subject) for subject in table.shared()]
+    findings = [
+        msgspec.structs.replace(
+            finding,
+            location=msgspec.structs.replace(
+                finding.location, line=(finding.location.line or 0) - before
+            ),
+        )
+        for one in audited
+        for finding in one.findings
+    ]
+    return Audited(FILE, FILE, findings=tuple(findings))
 
 
 @cache
@@ -284,19 +314,20 @@ def _with_facts(domain: Domain, case: Case) -> Domain:
     return msgspec.structs.replace(
         domain,
         declared=declared,
-        nics=tuple(_nic(nic, facts, case.actual) for nic, facts in pairs),
+        nics=tuple(_nic(nic, facts, case) for nic, facts in pairs),
         state=None if case.state is None else _record(DomainState, case.state),
         staged=tuple(_staged(facts, domain.nics) for facts in case.staged),
         coming=tuple(case.coming),
     )
 
 
-def _nic(nic: Nic, running: Facts | None, actual: str | None) -> Nic:
+def _nic(nic: Nic, running: Facts | None, case: Case) -> Nic:
     declared = nic.declared
-    if actual is not None and declared.type == "network":
-        declared = msgspec.structs.replace(declared, actual_type=actual)
+    if case.actual is not None and declared.type == "network":
+        declared = msgspec.structs.replace(declared, actual_type=case.actual)
     seen = nic.running if running is None else _record(RunningNic, running)
-    return msgspec.structs.replace(nic, declared=declared, running=seen)
+    path = _record(PathMtu, case.path) if case.path else None
+    return msgspec.structs.replace(nic, declared=declared, running=seen, path=path)
 
 
 def _staged(facts: Facts, nics: tuple[Nic, ...]) -> StagedNic:

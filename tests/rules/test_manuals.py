@@ -2,8 +2,9 @@
 
 An example is a fenced block under ``## Bad`` or ``## Good``. One that begins with ``xml`` is run:
 a bad one must make the rule fire, a good one must not; so is one that begins with ``ini`` in the
-manual of a rule for nova.conf. What surrounds the example stands on the fence line after the word
-``xml``, in the keys of the data files: ``domain.vcpus=4 host.qemu_version=10.0``.
+manual of a rule for nova.conf, and one of ``sh`` that is a QEMU command line. What surrounds the
+example stands on the fence line after the word ``xml``, in the keys of the data files:
+``domain.vcpus=4 host.qemu_version=10.0``.
 Examples in other languages are not run.
 """
 
@@ -72,8 +73,10 @@ def _examples(section: str) -> list[Any]:
         for number, match in enumerate(_FENCE.finditer(text), 1):
             config = match.group(1) == "ini" and _judges_config(rule_id)
             manifest = match.group(1) == "yaml" and "manifests" in judges(rule_id)
-            if config or manifest or match.group(1) == "xml":
+            command = match.group(1) == "sh" and match.group(3).startswith("qemu-system-")
+            if config or manifest or command or match.group(1) == "xml":
                 kind = "nova_conf" if config else "manifest" if manifest else "xml"
+                kind = "command" if command else kind
                 case = _case(match.group(2), match.group(3), kind)
                 found.append(pytest.param(Example(rule_id, case), id=f"{rule_id}-{number}"))
     return found

@@ -19,6 +19,7 @@ from vnicaudit.model.effective import UNKNOWN, Effective, Resolved
 from vnicaudit.model.host import HostConfig
 from vnicaudit.model.kubevirt import Preference
 from vnicaudit.model.location import Location
+from vnicaudit.model.macs import NicSeen
 from vnicaudit.model.nic import NicConfig, RunningNic
 from vnicaudit.model.nova import NovaConfig
 from vnicaudit.model.openstack import Flavor, Image
@@ -28,6 +29,7 @@ from vnicaudit.model.rule import (
     FlavorSubject,
     HostSubject,
     ImageSubject,
+    MacSubject,
     PreferenceSubject,
     Scope,
     SiteSubject,
@@ -39,6 +41,7 @@ from vnicaudit.model.rule_module import (
     FlavorRule,
     HostRule,
     ImageRule,
+    MacRule,
     NicRule,
     PreferenceRule,
     Rule,
@@ -55,6 +58,7 @@ PROTOCOLS: dict[str, Any] = {
     "flavor": FlavorRule,
     "preference": PreferenceRule,
     "site": SiteRule,
+    "mac": MacRule,
 }
 
 _NOTHING: Resolved[Any] = Resolved(None, None, "", UNKNOWN)
@@ -67,6 +71,7 @@ _BARE = Subject(
 _LIVE = msgspec.structs.replace(
     _BARE, running=RunningNic("virtio-net-pci", "virtio"), state=DomainState()
 )
+_SEEN = NicSeen("52:54:00:00:00:01", "a", None, "r", "t", Location("f"), 0, "bridge")
 SUBJECTS: dict[str, tuple[Any, ...]] = {
     "nic": (_BARE, _LIVE),
     "domain": (
@@ -79,6 +84,7 @@ SUBJECTS: dict[str, tuple[Any, ...]] = {
     "flavor": (FlavorSubject(Flavor("f", "m1", Location("f"))),),
     "preference": (PreferenceSubject(Preference("f", "p", Location("f"))),),
     "site": (SiteSubject(Node("nova.conf", ("nova.conf",), (), "", ())),),
+    "mac": (MacSubject(_SEEN, ()), MacSubject(_SEEN, (_SEEN,))),
 }
 """For each scope a subject of which nothing is known, and one with all its parts."""
 

@@ -1,7 +1,8 @@
 """Which files differ from a revision of the Git repository around the current folder.
 
-git is asked by a list of arguments, never by a shell. It changes nothing; ``git diff`` brings the
-times of files in the index up to date where it may, as it always does. What counts is documented in
+git is asked by a list of arguments, never by a shell. It changes nothing (``git diff`` brings the
+times of files in the index up to date where it may) and runs no program that the repository names.
+What counts is documented in
 git-diff(1), git-ls-files(1) and git-merge-base(1).
 """
 
@@ -13,8 +14,21 @@ import subprocess
 from vnicaudit.audit.selection import Changed, places
 from vnicaudit.errors import UsageError
 
-_NO_DAEMON = ("-c", "core.fsmonitor=false")
-"""A repository may name a program that watches its files; to ask for differences needs none."""
+_NO_PROGRAMS = (
+    "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.pager=cat",
+    "-c", "protocol.allow=never",
+)  # fmt: skip
+"""A repository's own settings may name programs: one that watches its files, hooks, a pager, what
+fetches objects that are missing. To ask for differences needs none of them (git-config(1))."""
+_FILTER = r"^filter\..*\.(clean|smudge|process|required)$"
+_QUIET = {
+    "LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1",
+}  # fmt: skip
+"""Nobody is asked, nothing is fetched, and the index is written where that cannot be avoided."""
+_PROGRAMS = ("GIT_EXTERNAL_DIFF", "GIT_PAGER", "GIT_ASKPASS", "GIT_SSH", "GIT_SSH_COMMAND")
+_MODULE = "160000 "
+"""The mode of a submodule in the index. git would run in it by its own settings to see what was
+changed: instead all of it counts as changed."""
 
 
 def changed_since(revision: str, folder: str = ".") -> Changed:
@@ -29,11 +43,13 @@ def changed_since(revision: str, folder: str = ".") -> Changed:
     top = _git(folder, "rev-parse", "--show-toplevel").rstrip("\n")
     base = _merge_base(top, revision)
     differing = _git(
-        top, "diff", "--name-only", "-z", "--no-renames", "--no-relative", "--no-ext-diff",
-        "--diff-filter=d", base, "--",
+        top, *_no_filters(top), "diff", "--name-only", "-z", "--no-renames", "--no-relative",
+        "--no-ext-diff", "--no-textconv", "--ignore-submodules=dirty", "--diff-filter=d",
+        base, "--",
     )  # fmt: skip
     untracked = _git(top, "ls-files", "--others", "--exclude-standard", "-z")
     names = [name for name in f"{differing}{untracked}".split("\0") if name]
+    names += _submodules(top)
     found = {place for name in names for place in places(os.path.join(top, name.rstrip("/")))}
     folders = {place for place in found if os.path.isdir(place)}
     return Changed(
@@ -41,6 +57,25 @@ def changed_since(revision: str, folder: str = ".") -> Changed:
         frozenset(found - folders),
         tuple(sorted(f"{place}/" for place in folders)),
     )
+
+
+def _no_filters(top: str) -> list[str]:
+    """Options that switch off every filter that is configured: a file is compared as it stands. One
+    that a filter would have made the same counts as changed, which costs an audit of it."""
+    result = _run(top, "config", "--name-only", "-z", "--get-regexp", _FILTER)
+    keys = os.fsdecode(result.stdout).split("\0") if result.returncode == 0 else ()
+    options = []
+    for key in filter(None, keys):
+        if "=" in key:  # -c could not name it
+            raise UsageError(f"--changed-since: git: the filter {key!r} cannot be switched off")
+        options += ["-c", f"{key}={'false' if key.endswith('.required') else ''}"]
+    return options
+
+
+def _submodules(top: str) -> list[str]:
+    """Their folders."""
+    staged = _git(top, "ls-files", "--stage", "-z").split("\0")
+    return [line.partition("\t")[2] for line in staged if line.startswith(_MODULE)]
 
 
 def _merge_base(top: str, revision: str) -> str:
@@ -94,8 +129,8 @@ def _git(folder: str, *arguments: str) -> str:
 def _run(folder: str, *arguments: str) -> subprocess.CompletedProcess[bytes]:
     try:
         return subprocess.run(
-            ["git", *_NO_DAEMON, "-C", folder, *arguments],
-            env=os.environ | {"LC_ALL": "C"},
+            ["git", *_NO_PROGRAMS, "-C", folder, *arguments],
+            env={k: v for k, v in os.environ.items() if k not in _PROGRAMS} | _QUIET,
             stdin=subprocess.DEVNULL,
             capture_output=True,
             check=False,

@@ -103,6 +103,7 @@ class Engine:
                 nic.running,
                 domain.state,
                 staged.get(nic.mac) if staged else None,
+                nic.path,
             )
             for nic in domain.nics
         )
@@ -201,13 +202,14 @@ def _for_owner(finding: Finding, problem: Problem, domain: Domain) -> Finding:
 
 def _point(nic: Nic, field: str | None, place: Location) -> Location:
     """The NIC's place, narrowed to the child element a field stands in, where it stands there; in
-    a manifest to the value, or to where it would stand."""
+    a manifest to the value, or to where it would stand. What is no field of a NIC is a place in
+    it (``driver/@name``), as refusals have them."""
     for name, where in nic.places:
         if name == field:
             return where
-    path = XPATH.get(field or "")
-    if path is None or place.xpath is None:
+    if field is None or place.xpath is None:
         return place
+    path = XPATH.get(field, field)
     child = path.partition("/")[0]
     for name, line in nic.lines:
         if name == child:

@@ -14,6 +14,7 @@ from vnicaudit.audit.options import LiveOptions
 from vnicaudit.errors import TargetError
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.host import Host, HostConfig
+from vnicaudit.model.nic import Nic
 from vnicaudit.model.report import ReadError
 from vnicaudit.model.running import RunningQemu
 
@@ -34,6 +35,8 @@ class LiveDefinition(NamedTuple):
     text: bytes
     host: HostConfig
     local: bool
+    way_back: str = ""
+    """What the definition comes back as once it was changed, where that is not the same text."""
 
 
 def read_processes(name: str) -> Iterator[Domain | ReadError]:
@@ -47,7 +50,12 @@ def read_processes(name: str) -> Iterator[Domain | ReadError]:
     one = wanted.isdecimal()
     root = os.path.dirname(folder) if one else name
     for found in read_proc(root, target=name, only=int(wanted) if one else None):
-        yield found if isinstance(found, ReadError) else domain_of(found, name)
+        if isinstance(found, ReadError):
+            yield found
+        else:
+            domain = domain_of(found, name)
+            yield domain
+            yield from domain.unread
 
 
 def read_live(uri: str, options: LiveOptions) -> Iterator[Host | LiveDomain | ReadError]:
@@ -88,11 +96,16 @@ def read_live_definitions(
         if isinstance(item, ReadError):
             yield item
         elif here is None:
-            yield LiveDefinition(item.running, item.domain, item.text, host.declared, local=False)
+            yield LiveDefinition(
+                item.running, item.domain, item.text, host.declared, local=False,
+                way_back=item.way_back,
+            )  # fmt: skip
         else:
             config = here.config(host.declared, item.domain)
             running = here.joined(item.running)
-            yield LiveDefinition(running, item.domain, item.text, config, local=True)
+            yield LiveDefinition(
+                running, item.domain, item.text, config, local=True, way_back=item.way_back
+            )
 
 
 def _around(host: Host, options: LiveOptions, *, local: bool) -> tuple[_Here | None, Host]:
@@ -142,9 +155,26 @@ class _Here:
         if domain.state is None or not domain.state.active:
             return domain
         qemu = find(domain, self._running)
-        if qemu is None:
+        if qemu is not None:
+            domain = join(domain, with_log(qemu, _log_of(self._options.logs, domain.name)))
+        if not any(map(_sets_mtu, domain.nics)):
             return domain
-        return join(domain, with_log(qemu, _log_of(self._options.logs, domain.name)))
+        return msgspec.structs.replace(domain, nics=tuple(map(self._with_path, domain.nics)))
+
+    def _with_path(self, nic: Nic) -> Nic:
+        """The NIC with what its frames pass on this machine, where an MTU is set for it."""
+        if nic.target_dev is None or not _sets_mtu(nic):
+            return nic
+        from vnicaudit.platforms.host.links import read_path_mtu
+        from vnicaudit.platforms.host.tree import Tree
+
+        return msgspec.structs.replace(
+            nic, path=read_path_mtu(Tree(self._options.root), nic.target_dev)
+        )
+
+
+def _sets_mtu(nic: Nic) -> bool:
+    return nic.declared.mtu is not None or (nic.running is not None and nic.running.mtu is not None)
 
 
 def with_log(qemu: RunningQemu, log: RunningQemu | None) -> RunningQemu:

@@ -22,6 +22,7 @@ from vnicaudit.audit.work import Work
 from vnicaudit.model.decoding import msgpack_decoder
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.host import HostConfig
+from vnicaudit.model.macs import NicSeen
 from vnicaudit.model.report import Audited, PutAside, ReadError
 from vnicaudit.model.site import Node
 
@@ -60,6 +61,8 @@ class Batch(msgspec.Struct):
     usage: Usage = Usage()
     nodes: list[Node] = []
     """Compute nodes that are to be compared when all has been read, or joined with servers."""
+    seen: list[NicSeen] = []
+    """NICs, by which they are compared with those of the whole run."""
     guests: list[Domain] = []
     """Nova's, that wait for their cloud to be read."""
 
@@ -103,6 +106,7 @@ def run_chunk(paths: Iterable[str], job: Job, *, explicit: bool) -> Batch:
                 if (node := work.node(item, joins=job.cloud)) is not None:
                     batch.nodes.append(node)
     batch.usage = work.usage()
+    batch.seen = work.taken()
     return batch
 
 

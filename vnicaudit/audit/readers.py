@@ -128,7 +128,9 @@ def _read_qemu(content: Content) -> Iterator[Item]:
     found = read_text(content.data, target=content.target, file=content.path, before=content.before)
     for number, qemu in enumerate(found, 1):
         mark = f"#{number}" if qemu.name is None else qemu.name
-        yield replace(domain_of(qemu, content.target), mark=mark)
+        domain = replace(domain_of(qemu, content.target), mark=mark)
+        yield domain
+        yield from domain.unread
 
 
 def _looks_like_kubevirt(head: bytes) -> bool:

@@ -13,6 +13,7 @@ from vnicaudit.audit.chosen import Chosen
 from vnicaudit.audit.cloud import ALL_REGIONS, CloudTarget, every_region
 from vnicaudit.audit.files import Item, read_stream
 from vnicaudit.audit.fingerprint import bare_uuid
+from vnicaudit.audit.macs import MacTable
 from vnicaudit.audit.nodes import NodesByHost
 from vnicaudit.audit.once import Once
 from vnicaudit.audit.options import RunOptions
@@ -71,6 +72,7 @@ class Run:
         self._once = Once(())
         self._guests: list[tuple[Domain, str]] = []
         self._servers = Servers(NodesByHost(()))
+        self._macs = MacTable()
         self.usage = Usage()
         self.baselined: set[str] = set()
 
@@ -98,6 +100,9 @@ class Run:
             yield from self._worked(target, self._read(target))
         yield from map(self._counted, self._left())
         yield from map(self._counted, self._work.site(self._nodes))
+        yield from map(self._counted, self._work.shared(self._macs))
+        if self._macs.left_out:
+            self._tallies[targets[-1].name].notes.append(_left_out(self._macs.left_out))
         self.usage |= self._work.usage()
 
     def _worked(self, target: Target, products: Iterator[Product]) -> Iterator[Product]:
@@ -107,6 +112,7 @@ class Run:
                 self._on_progress(target.name, self._tallies[target.name].domains)
 
     def _counted(self, product: Product) -> Product:
+        self._macs.take(self._work.taken())
         self._totals.add(product)
         if isinstance(product, Audited):
             self.baselined.update(f.fingerprint for f in product.baselined)
@@ -186,6 +192,7 @@ class Run:
         tally.nics += batch.nics
         tally.configs += len(batch.products) + len(batch.guests) - batch.domains
         self.usage |= batch.usage
+        self._macs.take(batch.seen)
         self._nodes += batch.nodes[: MAX_NODES - len(self._nodes)]
         self._guests += [(guest, top) for guest in batch.guests]
         for error in batch.errors:
@@ -286,6 +293,10 @@ class Run:
             product = self._work.host(host, frozenset(uses), uri)
             if product is not None:
                 yield product
+
+
+def _left_out(number: int) -> str:
+    return f"{number:,} NICs were not compared with the others by their MAC address: too many"
 
 
 def prepared(names: Iterable[str]) -> list[Target]:

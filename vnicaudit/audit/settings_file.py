@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from vnicaudit.audit.ownership import why_not_own
 from vnicaudit.errors import UsageError
 
 OWN = "vnicaudit.toml"
@@ -80,10 +81,11 @@ def assigns_table(line: str, key: str) -> bool:
 
 
 def find(start: str | os.PathLike[str]) -> Source | None:
-    """The nearest settings from ``start`` upwards; None when there are none up to the root. In one
-    folder vnicaudit.toml wins; a pyproject.toml without the table is passed over.
+    """The nearest settings from ``start`` upwards, as far as the top of the Git repository or the
+    home folder where one is met; None when there are none. In one folder vnicaudit.toml wins; a
+    pyproject.toml without the table is passed over.
 
-    Raises UsageError for a file that cannot be read.
+    Raises UsageError for a file that cannot be read, or that somebody else may write.
     """
     for folder in _upwards(os.path.realpath(start)):
         for name in (OWN, SHARED):
@@ -91,15 +93,35 @@ def find(start: str | os.PathLike[str]) -> Source | None:
             if os.path.isfile(path):
                 source = read(path, explicit=False)
                 if source is not None:
+                    _check_own(path)
                     return source
     return None
 
 
 def _upwards(folder: str) -> Iterator[str]:
+    """The folder and those above it, to where a project or what belongs to a user ends."""
+    home = os.path.realpath(os.path.expanduser("~"))
     yield folder
     while (above := os.path.dirname(folder)) != folder:
+        if folder == home or os.path.lexists(os.path.join(folder, ".git")):
+            return
         yield above
         folder = above
+
+
+def _check_own(path: str) -> None:
+    """Raises UsageError for settings that somebody else decides on: they can suppress what is found
+    here, and change what is planned. On a build server (``CI`` is set) whoever fetched a checkout
+    owns it, and its settings are those of what is audited."""
+    if os.environ.get("CI"):
+        return
+    for place in (path, os.path.dirname(path)):
+        reason = why_not_own(os.stat(place))
+        if reason is not None:
+            raise UsageError(
+                f"{path}: not used, for {'it' if place == path else 'its folder'} {reason}; name "
+                "it with --config if it is to hold, or correct owner and mode"
+            )
 
 
 def read(path: str, *, explicit: bool) -> Source | None:

@@ -43,10 +43,11 @@ class Whom(msgspec.Struct, frozen=True):
     def of(cls, audited: Audited, server: ServerRef | None) -> Whom:
         """Of one judgement; ``server``: which one of OpenStack it is about."""
         names: tuple[str | None, ...] = (audited.subject,)
+        scope = "domain" if audited.scope == "mac" else audited.scope
         if server is None:
-            return cls(audited.scope, names, audited.uuid)
+            return cls(scope, names, audited.uuid)
         names = (*names, server.name, server.instance_name)
-        return cls(audited.scope, names, audited.uuid, server.project)
+        return cls(scope, names, audited.uuid, server.project)
 
     def is_called(self, pattern: str, scope: AuditedScope) -> bool:
         """Whether it is one of that kind with such a name; an image or flavor may be named by its

@@ -15,10 +15,10 @@ from itertools import chain
 import msgspec
 
 from vnicaudit.audit import stale
-from vnicaudit.audit.catalogue import load
+from vnicaudit.audit.catalogue import judges, load
 from vnicaudit.audit.judgement import BUT_THE_MODEL, FOREIGN
 from vnicaudit.audit.suppression import Suppression, Whom, from_metadata
-from vnicaudit.model.domain import Domain
+from vnicaudit.model.domain import Domain, DomainConfig
 from vnicaudit.model.finding import Finding, NicRef
 from vnicaudit.model.report import Audited, Suppressed
 from vnicaudit.model.server import ServerRef
@@ -84,6 +84,17 @@ class Suppressor:
         server = None if domain is None else domain.cloud
         return _moved(audited, self._valid, self._used.add, server)
 
+    def accept(self, audited: Audited, own: tuple[str, ...]) -> Audited:
+        """A judgement on several domains, which came when they had been judged: with what the
+        metadata of this one accept moved to ``suppressed``. What is wrong with those entries was
+        said before."""
+        if not own or not audited.findings:
+            return audited
+        place = audited.findings[0].location
+        domain = Domain(audited.subject, DomainConfig(), place, uuid=audited.uuid, suppressions=own)
+        entries, _said = self._own(domain)
+        return _moved(audited, tuple(enumerate(entries)), _unnoted, None, source=IN_METADATA)
+
     @property
     def usage(self) -> Usage:
         """What this instance knows of the settings' suppressions so far."""
@@ -126,7 +137,7 @@ class Suppressor:
         )
         ref = NicRef(domain.name, domain.uuid)
         for index, entry in enumerate(entries):
-            if index in used or not self._selected(entry):
+            if index in used or not self._selected(entry) or self._comes_later(entry):
                 continue
             if not self._is_undecided(entry, audited, domain):
                 extra.append(stale.unused(entry, _nic_of(entry, domain, ref), judged=True))
@@ -160,6 +171,10 @@ class Suppressor:
                 if self._is_undecided(entry, audited, domain):
                     self._undecided.add(index)
 
+    def _comes_later(self, entry: Suppression) -> bool:
+        """Whether it is about a rule that judges when everything has been read."""
+        return any(entry.covers(rule) and "mac" in judges(rule) for rule in self._rules)
+
     def _is_undecided(self, entry: Suppression, audited: Audited, domain: Domain | None) -> bool:
         """A rule it is about could not be judged here: skipped, crashed, or silent because it
         judges only what a live host tells."""
@@ -173,6 +188,10 @@ class Suppressor:
             and (not entry.mac or mac in (None, entry.mac))
             for rule, mac in chain(unjudged, crashed)
         )
+
+
+def _unnoted(index: int) -> None:
+    del index
 
 
 @cache

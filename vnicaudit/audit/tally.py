@@ -9,6 +9,7 @@ from vnicaudit.audit.work import Product
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.finding import Confidence, Severity
 from vnicaudit.model.report import Audited, PutAside, ReadError, Summary, TargetResult
+from vnicaudit.text.secrets import masked_message
 
 MAX_ERRORS = 1000
 """Reading errors kept per target; more are counted."""
@@ -41,10 +42,15 @@ class Tally:
         self.nics -= len(domain.nics)
 
     def error(self, error: ReadError) -> None:
-        """Count something that could not be read; keep it, if there is room."""
+        """Count something that could not be read; keep it, if there is room. What a library says
+        of a file may quote it, and a target may be an address with a password."""
         self.unread += 1
         if len(self.errors) < MAX_ERRORS:
-            self.errors.append(error)
+            self.errors.append(
+                ReadError(
+                    masked_message(error.message), error.file and _place(error.file), error.line
+                )
+            )
 
     @property
     def is_empty(self) -> bool:
@@ -59,6 +65,7 @@ class Tally:
 
     def result(self, name: str) -> TargetResult:
         """How reading the target went."""
+        name = _place(name)
         status, said = self._end(name)
         return TargetResult(
             name,
@@ -93,6 +100,11 @@ class Tally:
         more = f" (and {self.unread - 1} more)" if self.unread > 1 else ""
         said = f"{where}: {first.message}{more}"
         return ("partial" if self.domains or self.configs else "failed"), said
+
+
+def _place(name: str) -> str:
+    """A path as it is; an address without its password."""
+    return masked_message(name) if "://" in name else name
 
 
 class Totals:

@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING, Protocol
 import msgspec
 
 from vnicaudit.audit.descriptions import DescriptionJudge
+from vnicaudit.audit.macs import MacJudge, MacTable
+from vnicaudit.audit.macs import seen as nics_seen
 from vnicaudit.audit.suppressions import Suppressor, Usage
 from vnicaudit.model.description import Description
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.host import Host, HostConfig
+from vnicaudit.model.macs import NicSeen
 from vnicaudit.model.nova import NovaConfig
 from vnicaudit.model.nova_options import Release
 from vnicaudit.model.openstack import Image
@@ -96,6 +99,12 @@ class Work(Protocol):
     def site(self, nodes: Iterable[Node]) -> Iterator[Product]:
         """Compare what was kept, when all has been read."""
 
+    def taken(self) -> list[NicSeen]:
+        """The NICs of the domains since the last call, to be compared with those of the others."""
+
+    def shared(self, table: MacTable) -> Iterator[Product]:
+        """Judge those that share a MAC address, when all has been read."""
+
     def usage(self) -> Usage:
         """What is known of the settings' suppressions so far."""
 
@@ -117,6 +126,8 @@ class AuditWork:
         self._assumptions = assumptions
         self.suppressor = suppressor
         self._baseline = baseline
+        self._macs = MacJudge(self._rule_ids)
+        self._taken: list[NicSeen] = []
 
     @cached_property
     def _engine(self) -> Engine:
@@ -126,6 +137,8 @@ class AuditWork:
 
     def domain(self, domain: Domain, host: HostConfig, target: str) -> Audited:
         """Findings of one domain."""
+        if self._macs.has_rules:
+            self._taken += nics_seen(domain, target)
         seen = self._assumptions.seen(domain, host)
         return self._filtered(self._engine.audit_domain(domain, seen, target), domain)
 
@@ -163,6 +176,18 @@ class AuditWork:
 
         for node, differences in compared(nodes):
             yield self._filtered(self._site.audit(node, differences), None)
+
+    def taken(self) -> list[NicSeen]:
+        """The NICs of the domains that were judged since the last call."""
+        found, self._taken = self._taken, []
+        return found
+
+    def shared(self, table: MacTable) -> Iterator[Audited]:
+        """Findings on NICs that share a MAC address."""
+        for subject in table.shared():
+            own = subject.nic.suppressions
+            audited = self.suppressor.accept(self._macs.audit(subject), own)
+            yield self._filtered(audited, None)
 
     def usage(self) -> Usage:
         """What this process knows of the settings' suppressions."""
@@ -218,6 +243,15 @@ class NicsWork:
     def site(self, nodes: Iterable[Node]) -> Iterator[Domain]:
         """Nothing is compared."""
         del nodes
+        return iter(())
+
+    def taken(self) -> list[NicSeen]:
+        """Nothing is compared."""
+        return []
+
+    def shared(self, table: MacTable) -> Iterator[Domain]:
+        """Nothing is compared."""
+        del table
         return iter(())
 
     def usage(self) -> Usage:

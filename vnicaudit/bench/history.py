@@ -21,7 +21,13 @@ from msgspec.structs import replace
 from vnicaudit.errors import UsageError
 from vnicaudit.model.decoding import json_as
 from vnicaudit.model.measurement import BenchResult, Sample
-from vnicaudit.remedy.applying.state import make_private, sync_folder, write_private, writing
+from vnicaudit.remedy.applying.state import (
+    check_own,
+    make_private,
+    sync_folder,
+    write_private,
+    writing,
+)
 
 _HEAD = "head.json"
 _SAMPLES = "samples.jsonl"
@@ -119,6 +125,7 @@ def new(state: Path) -> Kept:
     """An empty place for a measurement; its id is the time. Raises UsageError where there cannot
     be one."""
     folder = state / "bench"
+    _check_own(state)
     with _kept_in(folder):
         make_private(folder)
         while True:
@@ -133,6 +140,11 @@ def new(state: Path) -> Kept:
             return Kept(place)
 
 
+def _check_own(state: Path) -> None:
+    check_own(state, link=True)
+    check_own(state / "bench")
+
+
 def drop(empty: Kept) -> None:
     """Take a place away in which nothing was ever kept."""
     with suppress(OSError):
@@ -143,6 +155,7 @@ def ids(state: Path) -> list[str]:
     """Ids of all that are kept, oldest first. A folder without a head is of one that never
     began. Raises UsageError."""
     folder = state / "bench"
+    _check_own(state)
     try:
         names = os.listdir(folder)
     except FileNotFoundError:

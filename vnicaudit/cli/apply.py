@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+import sys
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,12 +12,14 @@ import click
 from vnicaudit.cli.apply_bench import bench_options, flip, show_trials, trial_order, trials_of
 from vnicaudit.cli.apply_shadow import Shadowing, shadow_address, take_shadows_out
 from vnicaudit.cli.bench_options import line_options
-from vnicaudit.cli.doing import asked, dry_run, ended, telling
+from vnicaudit.cli.doing import asked, dry_run, ended, tell_damage
+from vnicaudit.cli.hangup import hang_up_noted
 from vnicaudit.cli.nova_manage import check_reach, cloud_options
 from vnicaudit.cli.options import output_options
 from vnicaudit.cli.reading import screen
 from vnicaudit.cli.remedy_options import doing_options, mode_option, order_of, state_option
 from vnicaudit.cli.stdout import emit, flush
+from vnicaudit.cli.telling import tell, telling
 from vnicaudit.errors import RefusedError, UsageError
 
 if TYPE_CHECKING:
@@ -30,7 +33,7 @@ Examples:
   vnicaudit apply plan.json --mode hotswap
   vnicaudit apply plan.json --mode hotswap --bench quick --bench-peer ssh://root@gen1
   vnicaudit apply cloud.json --mode restart --nova-manage ssh://controller
-  vnicaudit apply cloud.json --mode restart --nova-manage ssh://ops@controller \
+  vnicaudit apply cloud.json --mode restart --nova-manage ssh://ops@controller \\
       --nova-manage-command 'sudo docker exec nova_api nova-manage'
 
 \b
@@ -63,7 +66,11 @@ def command(plan: str, **given: Any) -> int:
     the original definitions are kept. What runs afterwards is looked at, and a guest that does not
     come back is rolled back by itself. With --bench, so is one that the change makes no faster.
     """
+    from msgspec.structs import replace
+
     from vnicaudit.remedy.applying.engine import apply, look
+    from vnicaudit.remedy.history import damaged
+    from vnicaudit.remedy.trusted_uris import check_uri
     from vnicaudit.reports.plan.json import from_json
 
     data = _content(plan)
@@ -76,23 +83,29 @@ def command(plan: str, **given: Any) -> int:
     order = order_of(given, mode)
     clouds = [step for step in steps if step.cloud is not None]
     check_reach(order.reach, _servers(clouds))
+    for step in steps:  # measuring connects to them as well
+        if step.cloud is None and step.file is None:
+            check_uri(step.target, order.reach.trusted)
     if clouds and given["bench"] is not None:
         raise UsageError("--bench measures domains of libvirt; this plan has steps of a cloud")
     trial, address = trial_order(given, mode), shadow_address(given)
     if given["dry_run"]:
         return dry_run(look(steps, data, order), "would be applied")
     asked(f"Apply {len(steps)} of {len(found.steps)} steps, --mode {mode}?", yes=given["yes"])
+    tell_damage(damaged(order.state))
     take_shadows_out(given)
-    if trial is not None and address is not None:
-        code = Shadowing(steps, data, order, trial, address, given).go()
-        return code or (RefusedError.exit_code if not_done else 0)
-    if trial is not None and given["bench_design"] == "flips":
-        return flip(steps, data, order, trial, given) or (RefusedError.exit_code if not_done else 0)
-    trials = None if trial is None else trials_of(trial)
-    try:
-        done = apply(steps, data, order, telling(quiet=given["quiet"]), trials)
-    finally:
-        show_trials(trials, given)
+    refused = RefusedError.exit_code if not_done else 0
+    with hang_up_noted() as halted:
+        if trial is not None and given["bench_design"] == "flips":
+            return flip(steps, data, order, trial, given) or refused  # ends as it began
+        order = replace(order, halted=halted)
+        if trial is not None and address is not None:
+            return Shadowing(steps, data, order, trial, address, given).go() or refused
+        trials = None if trial is None else trials_of(trial)
+        try:
+            done = apply(steps, data, order, telling(quiet=given["quiet"]), trials)
+        finally:
+            show_trials(trials, given)
     return ended(done, given, refused=bool(not_done))
 
 
@@ -147,7 +160,7 @@ def _show(
     from vnicaudit.reports.plan.text import render
     from vnicaudit.reports.safe import safe
 
-    if not given["quiet"]:
+    if not given["quiet"] and sys.stdout is not None:
         options = screen(given)
         shown = replace(plan, steps=tuple(steps), left=(), errors=())
         for text in render(shown, options, Paint(color=options.color)):
@@ -155,4 +168,4 @@ def _show(
         flush()
     for step, reason in not_done:
         name = f"{step.nic.domain or step.file or ''} {step.nic.mac or ''}".rstrip()
-        click.echo(safe(f"Not applied: step {step.id}, {name}: {reason}"), err=True)
+        tell(safe(f"Not applied: step {step.id}, {name}: {reason}"))

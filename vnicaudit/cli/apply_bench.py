@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from vnicaudit.cli.bench_options import line_of, max_steal_option
-from vnicaudit.cli.doing import ROLLED_BACK, telling
+from vnicaudit.cli.doing import ROLLED_BACK, print_result
 from vnicaudit.cli.options import together
 from vnicaudit.cli.reading import screen
 from vnicaudit.cli.remedy_options import state_folder
-from vnicaudit.cli.stdout import emit, flush
+from vnicaudit.cli.telling import telling
 from vnicaudit.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from vnicaudit.bench.trials.made import TrialsMade
     from vnicaudit.bench.trials.order import TrialOrder
@@ -166,7 +166,8 @@ def show_result(result: BenchResult, given: dict[str, Any]) -> None:
     from vnicaudit.reports.bench.text import render
     from vnicaudit.reports.safe import safe
 
-    for text in render(result, screen(given)):
-        emit(text)
-    emit(f"Kept as {safe(result.run.id)}: vnicaudit bench show {safe(result.run.id)}\n\n")
-    flush()
+    def pieces() -> Iterator[str]:
+        yield from render(result, screen(given))
+        yield f"Kept as {safe(result.run.id)}: vnicaudit bench show {safe(result.run.id)}\n\n"
+
+    print_result(pieces)

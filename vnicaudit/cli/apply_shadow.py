@@ -7,12 +7,12 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-import click
 from msgspec.structs import replace
 
 from vnicaudit.cli.apply_bench import show_result
-from vnicaudit.cli.doing import ROLLED_BACK, ended, telling
+from vnicaudit.cli.doing import ROLLED_BACK, ended
 from vnicaudit.cli.remedy_options import state_folder
+from vnicaudit.cli.telling import tell, telling
 from vnicaudit.errors import RefusedError, UsageError
 
 if TYPE_CHECKING:
@@ -58,7 +58,8 @@ def take_shadows_out(given: dict[str, Any]) -> None:
         return
     from vnicaudit.bench.trials.shadow_plug import clean_up
 
-    clean_up(state, given["deadline"], telling(quiet=given["quiet"]))
+    trusted = frozenset(given["trusted_uris"])
+    clean_up(state, given["deadline"], telling(quiet=given["quiet"]), trusted)
 
 
 class Shadowing:
@@ -96,7 +97,7 @@ class Shadowing:
         result = None if self._begun(unit) else self._measured(unit)
         decision = None if result is None else result.decision
         if result is not None and (decision is None or decision.action != "keep"):
-            click.echo(f"Nothing was changed: {unit.name} keeps the NIC that it has.", err=True)
+            tell(f"Nothing was changed: {unit.name} keeps the NIC that it has.")
             return ROLLED_BACK
         done = self._applied(unit)
         if result is not None and decision is not None:
@@ -116,9 +117,11 @@ class Shadowing:
         from vnicaudit.bench.trials.flips import Guest
         from vnicaudit.bench.trials.shadow import Shadow
         from vnicaudit.remedy.hypervisor import connect
+        from vnicaudit.remedy.trusted_uris import check_uri
 
         if stopped := self._order.schedule.stop((), datetime.now()):
             raise RefusedError(f"{unit.name}: {stopped}")
+        check_uri(unit.target, self._order.reach.trusted)
         host = connect(unit.target, deadline=self._order.deadline)
         with closing(host), self._order.state.held(host.key, host.name):
             prepared = self._prepared(unit, host)

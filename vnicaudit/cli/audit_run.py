@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from datetime import date, datetime, timezone
 
-import click
 from msgspec.structs import replace
 
 from vnicaudit import __version__
@@ -20,7 +19,8 @@ from vnicaudit.cli.fixing import Fixed, fix
 from vnicaudit.cli.options import terminal_width, use_color
 from vnicaudit.cli.outputs import STDOUT, Output
 from vnicaudit.cli.progress import Progress
-from vnicaudit.cli.stdout import stream, tell
+from vnicaudit.cli.stdout import stream
+from vnicaudit.cli.telling import tell
 from vnicaudit.errors import RefusedError, TargetError
 from vnicaudit.model.finding import CONFIDENCES, SEVERITIES
 from vnicaudit.model.report import Audited, RuleInfo, RunEnd, RunInfo, Summary, Tool
@@ -85,9 +85,9 @@ def _complain(run: Run) -> None:
 
     for result in run.results:
         for error in unread(result):
-            click.echo(safe(f"{error.place}: {error.message}"), err=True)
+            tell(safe(f"{error.place}: {error.message}"))
     if run.summary.crashed:
-        click.echo("A rule crashed: the report, without --diff, says which", err=True)
+        tell("A rule crashed: the report, without --diff, says which")
 
 
 def _summary(run: Run, orders: Orders, done: Fixed) -> Summary:

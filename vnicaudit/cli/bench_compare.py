@@ -12,7 +12,7 @@ from vnicaudit.cli.bench_options import fail_on_option, report_options
 from vnicaudit.cli.bench_show import measurement_ids
 from vnicaudit.cli.options import output_options
 from vnicaudit.cli.remedy_options import state_folder, state_option
-from vnicaudit.cli.stdout import tell
+from vnicaudit.cli.telling import tell
 from vnicaudit.errors import UsageError
 
 _EPILOG = """\b

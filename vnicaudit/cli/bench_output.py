@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from vnicaudit.cli.bench_options import color_of, report_places, width_of
 from vnicaudit.cli.outputs import STDOUT, Output
-from vnicaudit.cli.stdout import tell
+from vnicaudit.cli.telling import tell
 from vnicaudit.errors import EndpointError, MissingExtraError
 
 if TYPE_CHECKING:

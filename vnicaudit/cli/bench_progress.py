@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 import sys
-from contextlib import suppress
 
 from vnicaudit.bench.judging.reasons import amount
 from vnicaudit.bench.metrics import METRICS
+from vnicaudit.cli.telling import show
 from vnicaudit.model.measurement import Sample, Workload
 from vnicaudit.reports.safe import safe
 
@@ -34,7 +34,7 @@ class BenchProgress:
         self._runs += 1
         if self._terminal:
             text = f"run {self._runs}: {workload.id}, {arm}; about {duration(left)} left"
-            _write(f"\r\x1b[K{safe(text)}")
+            show(f"\r\x1b[K{safe(text)}")
             self._visible = True
 
     def sampled(self, sample: Sample) -> None:
@@ -50,20 +50,12 @@ class BenchProgress:
     def clear(self) -> None:
         """Take the line away before results are printed."""
         if self._visible:
-            _write("\r\x1b[K")
+            show("\r\x1b[K")
             self._visible = False
 
     def _line(self, text: str) -> None:
         self.clear()
-        _write(f"{safe(text)}\n")
-
-
-def _write(text: str) -> None:
-    """That nobody can be told (a terminal that was closed) ends no measurement."""
-    if sys.stderr is not None:
-        with suppress(OSError):
-            sys.stderr.write(text)
-            sys.stderr.flush()
+        show(f"{safe(text)}\n")
 
 
 def outcome(sample: Sample) -> str:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
-import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from vnicaudit.cli.reading import screen
-from vnicaudit.cli.stdout import emit, flush
-from vnicaudit.errors import RefusedError, UsageError
+from vnicaudit.cli.stdout import discard, emit, flush
+from vnicaudit.cli.telling import tell
+from vnicaudit.errors import ReaderGoneError, RefusedError, UsageError, VnicauditError
 
 if TYPE_CHECKING:
     from vnicaudit.model.runs import RunRecord, UnitRun
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
 
 ROLLED_BACK = 6
 """Exit code: something made things worse and was taken back."""
+_NAMED = 20
+"""Guests that are named one by one."""
 
 
 def asked(question: str, *, yes: bool) -> None:
@@ -28,23 +32,13 @@ def asked(question: str, *, yes: bool) -> None:
         return
     if sys.stdin is None or not sys.stdin.isatty():
         raise UsageError("nobody is there to be asked: give --yes")
-    if not click.confirm(question, err=True):
-        click.echo("Nothing was changed.", err=True)
+    try:
+        sure = click.confirm(question, err=True)
+    except OSError as error:
+        raise UsageError(f"nobody can be asked: {error.strerror}; give --yes") from None
+    if not sure:
+        tell("Nothing was changed.")
         raise click.exceptions.Exit(130)
-
-
-def telling(*, quiet: bool) -> Callable[[str, str], None]:
-    """Says on standard error what happens to which domain, one line each."""
-    from vnicaudit.reports.safe import safe
-
-    lock = threading.Lock()
-
-    def tell(name: str, text: str) -> None:
-        if not quiet:
-            with lock:
-                click.echo(safe(f"{name}: {text}"), err=True)
-
-    return tell
 
 
 def dry_run(looked_at: list[tuple[str, str]], words: str) -> int:
@@ -58,25 +52,68 @@ def dry_run(looked_at: list[tuple[str, str]], words: str) -> int:
     return RefusedError.exit_code if refused else 0
 
 
+def tell_damage(damage: Iterable[str]) -> None:
+    """Name what of a run's folder is damaged."""
+    from vnicaudit.reports.safe import safe
+
+    with suppress(UsageError):  # that the folder cannot be read is told by who needs it
+        for text in damage:
+            tell(safe(f"Warning: {text}; the rest of it, and what else was kept, is gone by"))
+
+
+def print_result(pieces: Callable[[], Iterable[str]]) -> None:
+    """Print what came of work that is done. Where that cannot be, what was done still decides the
+    exit code."""
+    if sys.stdout is None:
+        return
+    try:
+        for text in pieces():
+            emit(text)
+        flush()
+    except ReaderGoneError:
+        discard()
+    except VnicauditError as error:
+        discard()
+        tell(f"Error: {error}")
+
+
 def ended(done: Ended, given: dict[str, Any], *, refused: bool = False) -> int:
     """Print how a run went; the exit code."""
     from vnicaudit.reports.paint import Paint
     from vnicaudit.reports.runs.text import render_one
     from vnicaudit.reports.safe import safe
 
-    options = screen(given)
-    for text in render_one(done.run, options, Paint(color=options.color)):
-        emit(text)
-    flush()
+    def pieces() -> Iterator[str]:
+        options = screen(given)
+        return render_one(done.run, options, Paint(color=options.color))
+
+    print_result(pieces)
+    if not given["quiet"]:
+        _tell_next(done.run, given)
     if done.stopped:
-        click.echo(safe(f"Stopped: {done.stopped}"), err=True)
+        tell(safe(f"Stopped: {done.stopped}"))
     if done.run.outcome == "unfinished":
-        click.echo(
+        tell(
             f"Run {done.run.id} is unfinished: the same command goes on with it, vnicaudit "
-            f"rollback {done.run.id} takes it back",
-            err=True,
+            f"rollback {done.run.id} takes it back"
         )
     return code_of_undone(done.run) if done.taken_back else code_of(done.run, refused=refused)
+
+
+def _tell_next(run: RunRecord, given: dict[str, Any]) -> None:
+    """Who still waits for a power cycle, and how the run is taken back."""
+    from vnicaudit.reports.safe import safe
+
+    where = f" --state {shlex.quote(given['state'])}" if given.get("state") else ""
+    waiting = [unit.name for unit in run.steps if unit.waiting]
+    if waiting:
+        more = f" and {len(waiting) - _NAMED:,} more" if len(waiting) > _NAMED else ""
+        names = f"{', '.join(waiting[:_NAMED])}{more}"
+        tell(safe(f"Waiting to be powered off and on: {names}"))
+        tell(f"Look later: vnicaudit runs --verify {run.id}{where}")
+    if any(unit.outcome == "applied" for unit in run.steps):
+        again = "Undo that" if run.kind == "rollback" else "Take it back"
+        tell(f"{again}: vnicaudit rollback {run.id}{where}")
 
 
 def code_of_undone(run: RunRecord) -> int:
@@ -92,6 +129,8 @@ def code_of(run: RunRecord, *, refused: bool) -> int:
         return RefusedError.exit_code
     if "rolled-back" in outcomes:
         return ROLLED_BACK
+    if any(unit.outcome == "gone" and unit.kind == "domain" for unit in run.steps):
+        refused = True  # it may run elsewhere as it was: of a server, Nova knows that it does not
     return RefusedError.exit_code if refused or outcomes & {"refused", "not-reached"} else 0
 
 

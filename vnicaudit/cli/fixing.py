@@ -17,6 +17,7 @@ from vnicaudit.audit.work import AuditWork
 from vnicaudit.cli.options import together, use_color
 from vnicaudit.cli.outputs import STDOUT
 from vnicaudit.cli.stdout import emit, flush, stream
+from vnicaudit.cli.telling import tell
 from vnicaudit.errors import UsageError
 
 if TYPE_CHECKING:
@@ -119,7 +120,14 @@ def fix(targets: list[Target], fixing: Fixing, work: AuditWork, options: RunOpti
     names = [target.name for target in targets if target.kind == "path"]
     paths = files_with_changes(names, work, options)
     told = _Told(fixing)
-    for one in fix_files(paths, work, include_unsafe=fixing.include_unsafe, write=fixing.write):
+    found = fix_files(
+        paths,
+        work,
+        include_unsafe=fixing.include_unsafe,
+        write=fixing.write,
+        targets=names,
+    )
+    for one in found:
         told.take(one)
     data = _stdin() if len(names) < len(targets) else None
     if data is not None:
@@ -187,10 +195,10 @@ class _Told:
 
 
 def _say(text: str) -> None:
-    from vnicaudit.reports.safe import safe
+    from vnicaudit.reports.safe import message
 
     flush()  # what it is about has been seen first, also where both go to one place
-    click.echo(safe(text), err=True)
+    tell(message(text))
 
 
 def _stdin() -> bytes | None:

@@ -6,14 +6,16 @@ import io
 import os
 import signal
 import sys
+from contextlib import suppress
 from typing import Any
 
 import click
 
 from vnicaudit import __version__
 from vnicaudit.cli.lazy import LazyGroup
-from vnicaudit.cli.stdout import discard, flush, tell
-from vnicaudit.errors import ReaderGoneError, VnicauditError
+from vnicaudit.cli.stdout import discard, flush
+from vnicaudit.cli.telling import tell
+from vnicaudit.errors import ReaderGoneError, UsageError, VnicauditError
 
 _EPILOG = """\b
 Examples:
@@ -75,10 +77,10 @@ def run(arguments: list[str] | None = None) -> int:
     except click.exceptions.Exit as exit_:
         return exit_.exit_code
     except click.ClickException as error:
-        error.show()
+        _complain_of_usage(error)
         return 2
     except (click.Abort, KeyboardInterrupt):
-        click.echo("Interrupted.", err=True)
+        tell("Interrupted.")
         return 130
     except ReaderGoneError as error:
         discard()
@@ -89,28 +91,57 @@ def run(arguments: list[str] | None = None) -> int:
         return error.exit_code
     except Exception as error:
         if os.environ.get("VNICAUDIT_DEBUG"):
-            raise
+            _trace(error)
         _complain(f"internal error: {type(error).__name__}: {error}")
-        click.echo("Set VNICAUDIT_DEBUG=1 for a traceback, and please report it.", err=True)
+        tell("Set VNICAUDIT_DEBUG=1 for a traceback, and please report it.")
         return 3
 
 
 def _prepare() -> None:
     """Make output and signals what the rest relies on."""
+    _occupy_closed_streams()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             # a terminal that cannot show a character gets its escape, not a crash
-            stream.reconfigure(errors="backslashreplace")
+            with suppress(OSError, ValueError):  # it is closed, or another file by now
+                stream.reconfigure(errors="backslashreplace")
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is signal.SIG_DFL:
             signal.signal(number, _terminated)
 
 
+def _occupy_closed_streams() -> None:
+    """A stream that was closed at the start (``>&-``) gives its number to the next file that is
+    opened, and a library that complains on standard error would write into that: a journal."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            opened = os.open(os.devnull, os.O_RDWR)
+            if opened != number:
+                os.dup2(opened, number)
+                os.close(opened)
+
+
 def _run(arguments: list[str] | None) -> int:
+    _check_files_like_options(sys.argv[1:] if arguments is None else arguments)
     result: Any = cli.main(arguments, prog_name="vnicaudit", standalone_mode=False)
     if sys.stdout is not None:
         flush()
     return result if isinstance(result, int) else 0
+
+
+def _check_files_like_options(arguments: list[str]) -> None:
+    """Raises UsageError for an option that is the name of a file as well: ``*`` of a shell, or a
+    hook, may have put it there, and somebody else may have named the file."""
+    if "--" in arguments:
+        return
+    for word in arguments:
+        if word.startswith("-") and len(word) > 1 and os.path.lexists(word):
+            raise UsageError(
+                f"{word}: an option, or the file of that name here? Put -- before the names of "
+                f"files, or write ./{word}"
+            )
 
 
 def _terminated(number: int, frame: object) -> None:
@@ -120,7 +151,28 @@ def _terminated(number: int, frame: object) -> None:
     raise SystemExit(128 + number)
 
 
-def _complain(message: str) -> None:
-    from vnicaudit.reports.safe import safe
+def _complain(text: str) -> None:
+    from vnicaudit.reports.safe import message
 
-    tell(f"Error: {safe(message)}")
+    tell(f"Error: {message(text)}")
+
+
+def _complain_of_usage(error: click.ClickException) -> None:
+    """As click shows it; what was typed may be the name of somebody's file, or have a password."""
+    from vnicaudit.reports.safe import message
+
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    if context is not None:
+        tell(context.get_usage())
+        tell(f"Try '{context.command_path} {context.help_option_names[0]}' for help.\n")
+    tell(f"Error: {message(error.format_message())}")
+
+
+def _trace(error: Exception) -> None:
+    """The traceback. Its messages may quote a file."""
+    import traceback
+
+    from vnicaudit.reports.safe import message
+
+    for line in "".join(traceback.format_exception(error)).rstrip("\n").split("\n"):
+        tell(message(line))

@@ -13,6 +13,7 @@ from vnicaudit.cli.options import format_option, output_options, reading_options
 from vnicaudit.cli.progress import Progress
 from vnicaudit.cli.reading import reading, screen
 from vnicaudit.cli.stdout import emit, flush
+from vnicaudit.cli.telling import tell
 from vnicaudit.errors import TargetError
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.report import TargetResult
@@ -55,7 +56,7 @@ def command(targets: tuple[str, ...], **given: Any) -> int:
     flush()  # what was read comes before what was not
     note(run.results, options)
     for text in unknown if not options.quiet else ():
-        click.echo(f"Note: {safe(text)}", err=True)
+        tell(f"Note: {safe(text)}")
     return complain_about(run.results)
 
 
@@ -78,7 +79,7 @@ def note(results: tuple[TargetResult, ...], options: Options) -> None:
     for result in results:
         calls = calls_sentence(result) if options.verbose else ""
         for text in filter(None, (*notes_of(result), calls)):
-            click.echo(f"Note: {safe(text)}", err=True)
+            tell(f"Note: {safe(text)}")
 
 
 def complain_about(results: tuple[TargetResult, ...]) -> int:
@@ -88,11 +89,11 @@ def complain_about(results: tuple[TargetResult, ...]) -> int:
         for error in result.errors:
             where = error.file or result.target
             place = where if error.line is None else f"{where}:{error.line}"
-            click.echo(f"Error: {safe(place)}: {safe(error.message)}", err=True)
+            tell(f"Error: {safe(place)}: {safe(error.message)}")
             code = TargetError.exit_code
         if result.unread > len(result.errors):
             more = result.unread - len(result.errors)
-            click.echo(f"Error: {safe(result.target)}: {more} more were not read", err=True)
+            tell(f"Error: {safe(result.target)}: {more} more were not read")
     return code
 
 

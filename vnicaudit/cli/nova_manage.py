@@ -81,7 +81,7 @@ def reach_of(given: dict[str, Any]) -> Reach:
     command = _command(given["nova_manage_command"])
     controller = Controller(given["nova_manage"], command, given["nova_manage_timeout"])
     click.get_current_context().call_on_close(controller.close)
-    return Reach(controller, template, given["nova_manage_jobs"])
+    return Reach(controller, template, jobs=given["nova_manage_jobs"])
 
 
 def check_reach(reach: Reach, servers: Iterable[str]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import stat
 from collections.abc import Iterator
 from types import TracebackType
 from typing import TextIO
@@ -19,11 +20,13 @@ class Output:
     """One report on its way to its place.
 
     A regular file is written beside its place and moved there when the report is whole: a run
-    that fails leaves the old file as it was. Devices and pipes are written to as they are.
+    that fails leaves the old file as it was; a link there is replaced, not followed. Devices and
+    pipes are written to as they are. ``private``: for nobody else to read.
     """
 
-    def __init__(self, place: str) -> None:
+    def __init__(self, place: str, *, private: bool = False) -> None:
         self._place = place
+        self._private = private
         self._name = "standard output" if place == STDOUT else place
         self._part: str | None = None
         self._kept = True
@@ -76,13 +79,14 @@ class Output:
             return stream()
         try:
             if os.path.exists(self._place) and not os.path.isfile(self._place):
+                _check_link(self._place)
                 return open(self._place, "w", encoding="utf-8", newline="")
             import tempfile  # not for a report on standard output
 
             descriptor, self._part = tempfile.mkstemp(
                 prefix=BEING_WRITTEN, dir=os.path.dirname(self._place) or "."
             )
-            os.fchmod(descriptor, _mode(self._place))
+            os.fchmod(descriptor, 0o600 if self._private else _mode(self._place))
             return open(descriptor, "w", encoding="utf-8", newline="")
         except OSError as error:
             raise UsageError(f"{self._place}: {error.strerror}") from None
@@ -127,11 +131,22 @@ def different(places: list[str]) -> None:
         seen[key] = place
 
 
+def _check_link(place: str) -> None:
+    """Raises UsageError for a link to a device or pipe that somebody else put there."""
+    status = os.lstat(place)
+    if stat.S_ISLNK(status.st_mode) and status.st_uid not in (0, os.geteuid()):
+        raise UsageError(f"{place}: a link of another user: remove it, or give another name")
+
+
 def _mode(place: str) -> int:
-    """Permissions of the file that is replaced; of a new one, what the umask leaves."""
+    """Permissions of the file that is replaced, without those to write that the umask takes from
+    others; of a new one, what the umask leaves."""
+    mask = os.umask(0o077)
+    os.umask(mask)
     try:
-        return os.stat(place).st_mode & 0o777
+        status = os.lstat(place)
     except FileNotFoundError:
-        mask = os.umask(0o077)
-        os.umask(mask)
         return 0o666 & ~mask
+    if not stat.S_ISREG(status.st_mode):
+        return 0o666 & ~mask
+    return status.st_mode & 0o777 & ~(mask & 0o022)

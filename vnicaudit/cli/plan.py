@@ -15,10 +15,12 @@ from vnicaudit.audit.work import AuditWork
 from vnicaudit.cli.audit_orders import rules_of
 from vnicaudit.cli.cloud_filters import check_filters, cloud_filter_options
 from vnicaudit.cli.options import output_options, reading_options
+from vnicaudit.cli.outputs import Output
 from vnicaudit.cli.plan_options import asked_for
 from vnicaudit.cli.progress import Progress
 from vnicaudit.cli.reading import Reading, reading, screen
 from vnicaudit.cli.stdout import emit, flush
+from vnicaudit.cli.telling import tell
 from vnicaudit.errors import TargetError, UsageError
 from vnicaudit.model.plan import GOALS
 from vnicaudit.reports.plan.grouped import PLAN_GROUP_BY
@@ -194,9 +196,18 @@ def _write(plan: Plan, given: dict[str, Any]) -> None:
         emit(text)
     flush()
     if given["output"] and not given["quiet"]:
-        click.echo(
-            f"Written to {given['output']}; next: vnicaudit apply {given['output']}", err=True
-        )
+        tell(_next(plan, given["output"]))
+
+
+def _next(plan: Plan, path: str) -> str:
+    """Where the plan is, and what to do with it."""
+    from vnicaudit.reports.safe import safe
+    from vnicaudit.text.shell import path_word
+
+    if not plan.steps:
+        return f"Written to {safe(path)}: nothing in it to apply"
+    unread = " (not all targets could be read)" if plan.errors else ""
+    return f"Written to {safe(path)}{unread}; next: vnicaudit apply {safe(path_word(path))}"
 
 
 def _write_projects(plan: Plan, given: dict[str, Any]) -> None:
@@ -205,18 +216,19 @@ def _write_projects(plan: Plan, given: dict[str, Any]) -> None:
     number = write_projects(plan, given["projects"])
     if not given["quiet"]:
         many = f"{number:,} project{'s' * (number != 1)}"
-        click.echo(f"{given['projects']}: {many}, and {TABLE}; hand them on yourself", err=True)
+        tell(f"{given['projects']}: {many}, and {TABLE}; hand them on yourself")
 
 
 def _write_file(path: str, text: bytes) -> None:
-    """In the place of an earlier plan, or of nothing: never of a definition."""
+    """In the place of an earlier plan, or of nothing: never of a definition. It decides what is
+    changed on hosts: nobody else may write to it; a link there is replaced and not followed."""
     try:
         if os.path.isfile(path) and not _is_plan(path):
             raise UsageError(f"{path}: it is there, and no plan: give another name")
-        with open(path, "wb") as stream:
-            stream.write(text)
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}") from None
+    with Output(path, private=True) as output:
+        output.write(text.decode())
 
 
 def _is_plan(path: str) -> bool:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from vnicaudit.cli.outputs import Output
 from vnicaudit.errors import UsageError
 
 if TYPE_CHECKING:
@@ -65,10 +66,10 @@ def _plain(name: str, kind: str, number: int) -> str:
 
 def _write(path: str, text: str, mark: str) -> None:
     """In the place of an earlier one, or of nothing."""
-    if os.path.exists(path):
+    if os.path.isfile(path):
         with open(path, "rb") as stream:
             head = stream.read(_HEAD)
-        if head and not head.startswith(mark.encode()[:_HEAD]):
+        if head and not head.replace(b'"', b"").startswith(mark.encode()[: _HEAD // 2]):
             raise UsageError(f"{path}: it is there, and not of a plan: give another folder")
-    with open(path, "w", encoding="utf-8") as stream:
-        stream.write(text)
+    with Output(path) as output:
+        output.write(text)

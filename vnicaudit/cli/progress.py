@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 import time
 
+from vnicaudit.cli.telling import show
+
 QUIET_FOR = 1.0
 """Seconds before the first line is shown: short work shows none."""
 
@@ -15,7 +17,7 @@ class Progress:
     """Counts domains while they come in; a terminal sees one line that rewrites itself."""
 
     def __init__(self, *, enabled: bool) -> None:
-        self._enabled = enabled and sys.stderr.isatty()
+        self._enabled = enabled and sys.stderr is not None and sys.stderr.isatty()
         self._started = self._shown = time.monotonic()
         self._visible = False
 
@@ -30,12 +32,10 @@ class Progress:
 
         self._shown, self._visible = now, True
         rate = domains / (now - self._started)
-        sys.stderr.write(f"\r\x1b[K{safe(target)}: {domains} domains, {rate:.0f}/s")
-        sys.stderr.flush()
+        show(f"\r\x1b[K{safe(target)}: {domains} domains, {rate:.0f}/s")
 
     def clear(self) -> None:
         """Take the line away before results are printed."""
         if self._visible:
-            sys.stderr.write("\r\x1b[K")
-            sys.stderr.flush()
+            show("\r\x1b[K")
             self._visible = False

@@ -14,9 +14,11 @@ from vnicaudit.audit.work import Assumptions
 from vnicaudit.cli.cloud_filters import wanted_of
 from vnicaudit.cli.options import terminal_width, use_color
 from vnicaudit.cli.stdout import stream
+from vnicaudit.cli.telling import tell
 from vnicaudit.model.host import DEADLINE, CloudLimits
 from vnicaudit.model.nova_options import Release
 from vnicaudit.model.version import Version
+from vnicaudit.reports.safe import safe
 from vnicaudit.reports.writer import Options
 
 
@@ -34,6 +36,8 @@ def reading(given: dict[str, Any], *, jobs: int | None = None) -> Reading:
     Raises UsageError for whatever is wrong in the settings.
     """
     loaded = load_settings(given["config"])
+    if loaded.file is not None and given.get("verbose"):
+        tell(f"Settings: {safe(loaded.file)}")
     settings = loaded.settings
     assumptions = Assumptions(
         given["assume_qemu"] or _version(settings.assume_qemu),

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from msgspec.structs import replace
 
-from vnicaudit.cli.doing import telling
 from vnicaudit.cli.nova_manage import reach_of
 from vnicaudit.cli.options import F, Number, together
+from vnicaudit.cli.telling import telling
 from vnicaudit.model.host import DEADLINE
 from vnicaudit.model.plan import MODES, Mode
 
@@ -40,6 +41,27 @@ state_option = click.option(
     type=click.Path(file_okay=False),
     help=f"Where runs are remembered.  [default: {_SYSTEM} for root, else "
     "~/.local/state/vnicaudit]",
+)
+
+
+deadline_option = click.option(
+    "--deadline",
+    envvar="VNICAUDIT_DEADLINE",
+    type=Number(min=0.1, max=86_400),
+    default=DEADLINE,
+    show_default=True,
+    metavar="SECONDS",
+    help="How long libvirt, or a cloud, may take for one answer.",
+)
+
+
+trust_option = click.option(
+    "--trust-uri",
+    "trusted_uris",
+    multiple=True,
+    metavar="URI",
+    help="Connect to this libvirt URI of the plan or run although it names more than a host "
+    "(the ext transport, command=, socket=, keyfile= and the like).  [repeatable]",
 )
 
 
@@ -110,15 +132,8 @@ doing_options = together(
         help="Power a guest off that does not shut down in time. It may lose data. (Nova does so "
         "with servers in any case.)",
     ),
-    click.option(
-        "--deadline",
-        envvar="VNICAUDIT_DEADLINE",
-        type=Number(min=0.1, max=86_400),
-        default=DEADLINE,
-        show_default=True,
-        metavar="SECONDS",
-        help="How long libvirt, or a cloud, may take for one answer.",
-    ),
+    deadline_option,
+    trust_option,
 )
 """Options of the commands that change something."""
 
@@ -149,6 +164,6 @@ def order_of(given: dict[str, Any], mode: Mode) -> Order:
         schedule=Schedule(given["canary"], given["batch"], given["max_failures"], given["window"]),
         deadline=given["deadline"],
         state=StateFolder(state_folder(given)),
-        reach=reach_of(given),
+        reach=replace(reach_of(given), trusted=frozenset(given["trusted_uris"])),
         tell_left=telling(quiet=False),
     )

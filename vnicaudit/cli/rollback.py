@@ -7,7 +7,8 @@ from typing import Any
 import click
 
 from vnicaudit.cli.apply_shadow import take_shadows_out
-from vnicaudit.cli.doing import asked, dry_run, ended, telling
+from vnicaudit.cli.doing import asked, dry_run, ended, tell_damage
+from vnicaudit.cli.hangup import hang_up_noted
 from vnicaudit.cli.nova_manage import check_reach, cloud_options
 from vnicaudit.cli.options import output_options
 from vnicaudit.cli.remedy_options import (
@@ -18,7 +19,8 @@ from vnicaudit.cli.remedy_options import (
     state_option,
 )
 from vnicaudit.cli.runs import run_ids
-from vnicaudit.errors import RefusedError
+from vnicaudit.cli.telling import telling
+from vnicaudit.errors import RefusedError, UsageError
 
 _EPILOG = """\b
 Examples:
@@ -27,6 +29,7 @@ Examples:
   vnicaudit rollback 20261121-101500-3f2a --domain mail-01
   vnicaudit rollback 20261121-101500-3f2a --nic 52:54:00:12:34:56 --mode next-boot
   vnicaudit rollback 20261121-101500-3f2a --nova-manage ssh://controller
+  vnicaudit rollback 20261121-101500-3f2a --restore --domain mail-01
 
 \b
 Exit codes: as those of apply."""
@@ -48,6 +51,13 @@ Exit codes: as those of apply."""
     help="Also where somebody changed the definition since: only the NIC is put back then. Of "
     "servers and images: also where somebody set the property since.",
 )
+@click.option(
+    "--restore",
+    is_flag=True,
+    help="Put the originals that the run kept back as a whole, whatever was changed since and "
+    "whatever its journal says: also where that is damaged. What is replaced is kept. "
+    "With --mode next-boot unless another is given.",
+)
 @mode_option(None)
 @doing_options
 @cloud_options
@@ -59,23 +69,31 @@ def command(run: str, **given: Any) -> int:
     A run that was left in the middle is brought to where it began. A definition that somebody
     changed since is refused.
     """
+    from msgspec.structs import replace
+
     from vnicaudit.remedy.applying.back import Chosen, look, rollback
     from vnicaudit.remedy.applying.state import StateFolder
     from vnicaudit.remedy.history import past
 
     found = past(StateFolder(state_folder(given)).run(run))
-    mode = given["mode"] or (found.sheet.mode if found is not None else "next-boot")
-    chosen = Chosen(
-        given["domains"], tuple(mac.lower() for mac in given["macs"]), given["over_edits"]
-    )
+    restore = given["restore"]
+    if restore and given["macs"]:
+        raise UsageError("--restore puts definitions back as a whole: without --nic")
+    mode = given["mode"] or (found.sheet.mode if found and not restore else "next-boot")
+    macs = tuple(mac.lower() for mac in given["macs"])
+    chosen = Chosen(given["domains"], macs, given["over_edits"], restore)
     order = order_of(given, mode)
     if found is not None:
         units = [unit for unit in found.sheet.units if chosen.takes(unit)]
         check_reach(order.reach, [unit.target for unit in units if unit.object == "server"])
     if given["dry_run"]:
         return dry_run(look(run, chosen, order), "would be taken back")
-    asked(f"Take run {run} back, --mode {mode}?", yes=given["yes"])
+    tell_damage(() if found is None else found.damage)
+    what = f"Put the originals of run {run} back" if restore else f"Take run {run} back"
+    asked(f"{what}, --mode {mode}?", yes=given["yes"])
     take_shadows_out(given)
-    went = rollback(run, chosen, order, telling(quiet=given["quiet"]))
+    with hang_up_noted() as halted:
+        order = replace(order, halted=halted)
+        went = rollback(run, chosen, order, telling(quiet=given["quiet"]))
     codes = [ended(one, given) for one in went]
     return RefusedError.exit_code if RefusedError.exit_code in codes else max(codes)

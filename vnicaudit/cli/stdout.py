@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import sys
 from typing import TextIO
 
-import click
-
-from vnicaudit.errors import ReaderGoneError, VnicauditError
+from vnicaudit.errors import ReaderGoneError, UsageError, VnicauditError
 
 
 def emit(text: str) -> None:
@@ -31,13 +28,6 @@ def flush() -> None:
         raise failed(error, "standard output") from None
 
 
-def tell(text: str) -> None:
-    """A line on standard error; nothing where nobody reads that (``2>&-``, a pipe that is gone):
-    what is done is worth more than what is said of it."""
-    with contextlib.suppress(OSError, ValueError):
-        click.echo(text, err=True)
-
-
 def discard() -> None:
     """Drop what standard output would not take, so that Python does not try again, and complain,
     when it ends. Output that can still be written is."""
@@ -50,9 +40,9 @@ def discard() -> None:
 
 
 def stream() -> TextIO:
-    """Standard output. Raises VnicauditError when it is closed (``>&-``)."""
+    """Standard output. Raises UsageError when it is closed (``>&-``)."""
     if sys.stdout is None:
-        raise VnicauditError("standard output is closed: there is nowhere to write")
+        raise UsageError("standard output is closed: there is nowhere to write")
     return sys.stdout
 
 

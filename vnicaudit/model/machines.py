@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from vnicaudit.model.nic import NicConfig
-
-if TYPE_CHECKING:  # which comes to this module itself, by what it holds of servers
+if TYPE_CHECKING:  # which come to this module themselves: a NIC by what libvirt refuses of it
     from vnicaudit.model.domain import DomainConfig
+    from vnicaudit.model.nic import NicConfig
 
 S390 = frozenset({"s390x", "s390"})
 X86 = frozenset({"x86_64", "i686"})

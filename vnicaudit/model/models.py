@@ -23,9 +23,9 @@ BOARD = frozenset({"usb-net", "lan9118", "smc91c111", "spapr-vlan", "scm91c111"}
 """NICs of particular boards or buses."""
 
 QEMU_MODELS = VIRTIO | LEGACY | E1000 | E1000E | BOARD | {
-    "vmxnet3", "rocker", "sunhme", "xen-net-device", "ftgmac100", "xgmac", "dp8393x",
+    "vmxnet3", "rocker", "sunhme", "sungem", "xen-net-device", "ftgmac100", "xgmac", "dp8393x",
     "virtio-net-pci", "virtio-net-ccw", "virtio-net-device", "virtio-net",
-    "virtio-net-pci-transitional", "virtio-net-pci-non-transitional", "vfio-pci", "ne2k-isa",
+    "virtio-net-pci-transitional", "virtio-net-pci-non-transitional", "vfio-pci",
 }  # fmt: skip
 """Names some QEMU accepts as a NIC's ``-device`` driver (libvirt's virtio names included)."""
 

@@ -8,10 +8,16 @@ They are apart because rules judge only what is set: two NICs set alike get one 
 
 from __future__ import annotations
 
+import re
+
 import msgspec
 
+from vnicaudit.model.definition_refusal import DefinitionRefusal
 from vnicaudit.model.effective import Effective
 from vnicaudit.model.location import Location
+from vnicaudit.model.start_refusal import StartRefusal
+
+_GROUP = re.compile(r"[0-9a-f]?[13579bdf]:[0-9a-f]", re.IGNORECASE)
 
 DESCRIPTORS = "open descriptors"
 LOG = "log"
@@ -19,6 +25,12 @@ LOG = "log"
 
 MAYBE = "?"
 """In :attr:`NicConfig.overridden`: the alias that the NIC will have cannot be told."""
+
+
+def is_multicast(mac: str | None) -> bool:
+    """Whether an address is of a group of stations: the lowest bit of its first byte is set. False
+    for what is no address."""
+    return mac is not None and _GROUP.match(mac) is not None
 
 
 class NicConfig(msgspec.Struct, frozen=True, cache_hash=True):
@@ -67,6 +79,8 @@ class NicConfig(msgspec.Struct, frozen=True, cache_hash=True):
     address_bus: int | None = None
     rom: str | None = None
     """The first attribute of ``<rom>``, which is for PCI devices alone."""
+    rom_file: str | None = None
+    """The file of ``<rom file=…>``: a boot ROM other than the one QEMU gives the device."""
     acpi: str | None = None
     """``<acpi index=…>``, which is for PCI devices alone."""
     teaming: str | None = None
@@ -77,9 +91,16 @@ class NicConfig(msgspec.Struct, frozen=True, cache_hash=True):
     reconnect: str | None = None
     """``<source><reconnect enabled=…>`` of a vhost-user NIC."""
     invalid: tuple[tuple[str, str], ...] = ()
+    refused: tuple[DefinitionRefusal, ...] = ()
+    """What libvirt refuses the definition for, whatever the domain and its host are."""
+    multicast: bool = False
+    """Its MAC address is one of a group; not of ``<interface>``, where libvirt refuses it."""
     overridden: tuple[tuple[str, str], ...] = ()
     """``(property, text)`` of ``<qemu:override>``, in QEMU's words, that decide effective facts:
     ``""`` where the property is removed, :data:`MAYBE` where it may be another NIC's."""
+    behind: tuple[tuple[str, str], ...] = ()
+    """``(property, text)`` of all that ``<qemu:override>``, or a ``-set`` in
+    ``<qemu:commandline>``, sets on the device; texts as in ``overridden``."""
     unseen: tuple[str, ...] = ()
     """Fields that a template decides: what they become is not known."""
     shared: tuple[str, ...] = ()
@@ -126,6 +147,17 @@ class RunningNic(msgspec.Struct, frozen=True):
     log_warning: str | None = None
     """libvirt's ``Unable to open vhost-net…`` of this start; empty: the log was read and has none;
     None: it was not read."""
+    refusal: StartRefusal | None = None
+    """Why QEMU does not take these arguments, or makes no NIC of them; None where it does, as far
+    as is known, and where it has: of a process that runs."""
+
+
+class PathMtu(msgspec.Struct, frozen=True):
+    """The MTU of what a NIC's frames pass on its host, each None where it is not known: its
+    ``tap``, and the narrowest ``uplink`` of the bridge that this is a port of."""
+
+    tap: int | None = None
+    uplink: int | None = None
 
 
 class Nic(msgspec.Struct, frozen=True):
@@ -151,6 +183,8 @@ class Nic(msgspec.Struct, frozen=True):
     running: RunningNic | None = None
     effective: Effective | None = None
     """Filled in by :mod:`vnicaudit.audit.effective`; None before."""
+    path: PathMtu | None = None
+    """Looked at where an MTU is set for it and it runs on this machine."""
     address: str | None = None
     """Where it sits, as the definition has it: ``0000:00:03.0`` on PCI (domain, bus, slot,
     function), ``fe.0.0001`` on ccw (cssid, ssid, devno). None elsewhere, and where it is not, or

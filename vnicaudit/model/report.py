@@ -16,7 +16,7 @@ NICS_SCHEMA: Literal["vnicaudit.nics/1"] = "vnicaudit.nics/1"
 EXPLAIN_SCHEMA: Literal["vnicaudit.explain/1"] = "vnicaudit.explain/1"
 RULES_SCHEMA: Literal["vnicaudit.rules/1"] = "vnicaudit.rules/1"
 
-AuditedScope = Literal["domain", "host", "config", "image", "flavor", "preference", "site"]
+AuditedScope = Literal["domain", "host", "config", "image", "flavor", "preference", "site", "mac"]
 
 
 class Tool(msgspec.Struct, frozen=True):

@@ -16,13 +16,14 @@ from vnicaudit.model.finding import Change, Confidence, Severity
 from vnicaudit.model.host import HostConfig
 from vnicaudit.model.kubevirt import Preference
 from vnicaudit.model.location import Location
+from vnicaudit.model.macs import NicSeen
 from vnicaudit.model.models import tuning_read
-from vnicaudit.model.nic import NicConfig, RunningNic
+from vnicaudit.model.nic import NicConfig, PathMtu, RunningNic
 from vnicaudit.model.nova import NovaConfig
 from vnicaudit.model.openstack import Flavor, Image
 from vnicaudit.model.site import Difference, Node
 
-Scope = Literal["nic", "domain", "host", "config", "image", "flavor", "preference", "site"]
+Scope = Literal["nic", "domain", "host", "config", "image", "flavor", "preference", "site", "mac"]
 
 
 class Subject(msgspec.Struct, frozen=True):
@@ -39,6 +40,7 @@ class Subject(msgspec.Struct, frozen=True):
     running: RunningNic | None = None
     state: DomainState | None = None
     staged: StagedNic | None = None
+    path: PathMtu | None = None
 
     @property
     def model(self) -> str:
@@ -104,6 +106,14 @@ class SiteSubject(msgspec.Struct, frozen=True):
     differences: tuple[Difference, ...] = ()
 
 
+class MacSubject(msgspec.Struct, frozen=True):
+    """One NIC beside ``others`` of the run that have its MAC address: another NIC of its guest, or
+    one of another guest. Here alone a rule sees who is who: that is what it is about."""
+
+    nic: NicSeen
+    others: tuple[NicSeen, ...]
+
+
 class ImageSubject(msgspec.Struct, frozen=True):
     """One image as an image rule sees it. ``field`` of a problem is a property's name."""
 
@@ -123,7 +133,7 @@ class PreferenceSubject(msgspec.Struct, frozen=True):
 
 
 DescriptionSubject = ConfigSubject | ImageSubject | FlavorSubject | PreferenceSubject
-AnySubject = Subject | DomainSubject | HostSubject | SiteSubject | DescriptionSubject
+AnySubject = Subject | DomainSubject | HostSubject | SiteSubject | MacSubject | DescriptionSubject
 
 
 class Problem(msgspec.Struct, frozen=True):

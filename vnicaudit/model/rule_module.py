@@ -12,6 +12,7 @@ from vnicaudit.model.rule import (
     FlavorSubject,
     HostSubject,
     ImageSubject,
+    MacSubject,
     PreferenceSubject,
     Problem,
     Scope,
@@ -87,6 +88,16 @@ class SiteRule(Rule, Protocol):
 
     def check(self, subject: SiteSubject) -> Iterator[Problem]:
         """The problems of this node."""
+
+
+class MacRule(Rule, Protocol):
+    """A rule judged once per NIC that shares its MAC address, when all have been read."""
+
+    def applies(self, subject: MacSubject) -> bool:
+        """Whether this rule has anything to say about this NIC."""
+
+    def check(self, subject: MacSubject) -> Iterator[Problem]:
+        """The problems of this NIC."""
 
 
 class ImageRule(Rule, Protocol):

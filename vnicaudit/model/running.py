@@ -42,3 +42,5 @@ class RunningQemu(msgspec.Struct, frozen=True):
     owner: str = "qemu"
     """Who keeps the definition, by marks in the arguments: nova, kubevirt, ovirt, libvirt; or
     ``qemu``: a script, a service unit, a person."""
+    gaps: tuple[str, ...] = ()
+    """Why it may have NICs that are not here: a file of options, a board that is not known."""

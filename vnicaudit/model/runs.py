@@ -50,6 +50,11 @@ class UnitRun(msgspec.Struct, frozen=True):
     """Seconds from the beginning of the restart or hot swap until all checks were well; None where
     the guest was not interrupted, or the program was in between."""
     kind: UnitKind = "domain"
+    waiting: bool = False
+    """It is defined, and the guest that ran has to be powered off and on for it to be in effect. A
+    run does not see that happen."""
+    undone_by: str | None = None
+    """The id of the run that has taken it back since."""
 
 
 class RunRecord(msgspec.Struct, frozen=True):
@@ -66,3 +71,5 @@ class RunRecord(msgspec.Struct, frozen=True):
     targets: tuple[str, ...]
     outcome: Literal["done", "failed", "rolled-back", "unfinished"]
     steps: tuple[UnitRun, ...]
+    damage: tuple[str, ...] = ()
+    """What of the run's folder is damaged: a sentence each, with the file's name."""

@@ -7,15 +7,22 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from vnicaudit.model.domain import DomainConfig
 from vnicaudit.model.finding import Change, Confidence, Severity
 from vnicaudit.model.machines import modern_only_slot
 from vnicaudit.model.models import VIRTIO
+from vnicaudit.model.of_old_device import has_qemus_rom, may_be_of_another, not_of_virtio
 from vnicaudit.model.rule import Subject
 
 _KEEPS = "the guest drives virtio already; MAC and address stay as they are"
 _TRANSITIONAL = (
     "the guest's driver knows virtio 0.9: a transitional device on conventional PCI works with it"
+)
+_ELSEWHERE = (
+    "a transitional device is one of PCI, and this address is not: whether the guest's driver, "
+    "which knows virtio 0.9, works here is not known"
 )
 _PORT = (
     "the guest's driver knows virtio 0.9 only and this address is a PCI Express port: the address "
@@ -32,6 +39,20 @@ _ENCRYPTED = (
     "as well, unless libvirt and QEMU set it themselves"
 )
 _STAGED = "Power the guest off and on; a reboot inside the guest keeps the old device."
+OWN_ROM = (
+    "its boot ROM is for the device it is now: without it, which `vnicaudit plan` removes with the "
+    "model, QEMU gives virtio its own; with it the guest no more boots from the network"
+)
+_OTHER_ROM = (
+    "its boot ROM, a file of the owner's, is for the device it is now: what the guest boots by it "
+    "it would not boot with virtio"
+)
+_BEHIND = "; {} set behind libvirt's settings, which no virtio NIC has"
+_FIRST_BEHIND = (
+    "Remove {} of this NIC from <qemu:override> (or -set in <qemu:commandline>) first (virsh "
+    "edit): with virtio the guest would not start, or not boot from the network. Then make it "
+    "virtio."
+)
 _LEAVE = "Leave it, or move the service to a guest that supports virtio."
 
 
@@ -52,7 +73,7 @@ def to_virtio(subject: Subject, severity: Severity) -> Conversion:
     if _already(subject):
         return Conversion(severity, "; virtio is set but not active yet", None, _STAGED)
     down = subject.nic.link_state == "down"
-    found = _by_readiness(subject, "low" if down else severity)
+    found = _without_old_parts(subject, _by_readiness(subject, "low" if down else severity))
     found = found._replace(confidence=how_sure(subject.domain))
     return found._replace(note=f"; its link is down{found.note}") if down else found
 
@@ -72,6 +93,21 @@ def _already(subject: Subject) -> bool:
         return True
     staged = () if subject.staged is None else subject.staged.fields
     return any(field == "model" and new in VIRTIO for field, _running, new in staged)
+
+
+def _without_old_parts(subject: Subject, found: Conversion) -> Conversion:
+    """What is set for the old device alone, and speaks against another."""
+    change, nic = found.change, subject.nic
+    if change is None:
+        return found
+    if names := ", ".join(not_of_virtio(nic)):
+        how = "may be" if may_be_of_another(nic) else "is"
+        note = found.note + _BEHIND.format(f"{names} {how}")
+        return found._replace(change=None, note=note, fix=_FIRST_BEHIND.format(names))
+    if nic.rom_file is None or nic.rom == "no" or not change.safe:
+        return found
+    reason = OWN_ROM if has_qemus_rom(nic.rom_file) else _OTHER_ROM
+    return found._replace(change=replace(change, safe=False, reason=reason))
 
 
 def _by_readiness(subject: Subject, severity: Severity) -> Conversion:
@@ -94,6 +130,8 @@ def _by_readiness(subject: Subject, severity: Severity) -> Conversion:
 
 
 def _transitional(subject: Subject) -> Change:
+    if subject.nic.address_type not in (None, "pci"):
+        return _change(subject, "virtio", _ELSEWHERE, safe=False)
     if modern_only_slot(subject.nic, subject.domain) is False:
         return _change(subject, "virtio", _TRANSITIONAL, safe=True)
     if subject.nic.address_type is None:

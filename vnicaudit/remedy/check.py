@@ -159,6 +159,9 @@ def _nic(
         if field not in shared and _said(new.declared, field) != value:
             yield f"{field} would not be {value or 'gone'}"
     free = wanted.keys() | _entailed(domain, wanted) | shared
+    for refusal in new.declared.refused:
+        if refusal not in old.declared.refused:
+            yield f"libvirt would refuse the definition: {refusal.why}"
     if _kept(old.declared, free) != _kept(new.declared, free):
         yield f"something else of NIC {old.index} would change"
 
@@ -187,10 +190,13 @@ def _said(nic: NicConfig, field: str) -> str | None:
 
 
 def _kept(nic: NicConfig, free: set[str]) -> NicConfig:
-    """What is set beside ``free``: with these put back to what a NIC has that sets nothing."""
+    """What is set beside ``free``: with these put back to what a NIC has that sets nothing. What
+    libvirt refuses follows from what is set."""
     invalid = tuple(entry for entry in nic.invalid if entry[0] not in free)
     nothing = NicConfig()
-    return replace(nic, **{field: getattr(nothing, field) for field in free}, invalid=invalid)
+    return replace(
+        nic, **{field: getattr(nothing, field) for field in free}, invalid=invalid, refused=()
+    )
 
 
 def _settled(domain: DomainConfig, changes: list[Change]) -> DomainConfig:

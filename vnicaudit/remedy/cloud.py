@@ -107,11 +107,13 @@ class NovaManage(Protocol):
 
 class Reach(msgspec.Struct, frozen=True):
     """What there is beside the API. ``libvirt``: where a compute node's libvirt is,
-    ``qemu+ssh://{host}/system``; empty: it cannot be reached. ``jobs``: how many nova-manage may
-    run at a time."""
+    ``qemu+ssh://{host}/system``; empty: it cannot be reached. ``trusted``: libvirt URIs that the
+    user named, and that may therefore start programs. ``jobs``: how many nova-manage may run at a
+    time."""
 
     manage: NovaManage | None = None
     libvirt: str = ""
+    trusted: frozenset[str] = frozenset()
     jobs: int = MANAGE_JOBS
 
 

@@ -26,6 +26,9 @@ class Reading(Protocol):
     def children_of(self, data: bytes, number: int) -> dict[str, str]:
         """What stands in the NIC of that number (from 1): tag -> its text, in short."""
 
+    def shares_slot(self, data: bytes, number: int) -> bool:
+        """Whether another device has a function of the PCI slot of the NIC of that number."""
+
     def uses_iommu(self, data: bytes) -> bool:
         """Whether a virtio device of the domain is made to go through an IOMMU."""
 
@@ -39,6 +42,19 @@ class Reading(Protocol):
 
     def not_taken(self, wanted: bytes, got: bytes, number: int) -> tuple[str, ...]:
         """What of a NIC's wanted text is not in the text that came of it."""
+
+
+class Likeness(Protocol):
+    """``likeness`` in the platform's folder: whether two texts are one definition."""
+
+    def same(self, one: bytes, other: bytes) -> bool:
+        """Whether they differ in nothing but the order of controllers, which libvirt chooses."""
+
+    def unlike(self, wanted: bytes, got: bytes) -> tuple[str, ...]:
+        """What of ``got`` is not as wanted, one clause each; a PCI controller more is allowed."""
+
+    def rearranged(self, wanted: bytes, got: bytes) -> str:
+        """What libvirt made otherwise of controllers, as words that follow "libvirt"."""
 
 
 class Elements(Protocol):
@@ -70,6 +86,11 @@ class Writer(Protocol):
 def reading() -> Reading:
     """How definitions are read and compared."""
     return cast(Reading, import_module("vnicaudit.platforms.domain_xml.definitions"))
+
+
+def likeness() -> Likeness:
+    """How definitions are held against each other."""
+    return cast(Likeness, import_module("vnicaudit.platforms.domain_xml.likeness"))
 
 
 def elements() -> Elements:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from vnicaudit.audit.files import MAX_BYTES
@@ -48,12 +48,23 @@ def files_with_changes(
 
 
 def fix_files(
-    paths: Mapping[str, bool], work: AuditWork, *, include_unsafe: bool, write: bool
+    paths: Mapping[str, bool],
+    work: AuditWork,
+    *,
+    include_unsafe: bool,
+    write: bool,
+    targets: Sequence[str] = (),
 ) -> Iterator[FileFixed]:
-    """Fix each file, as :func:`files_with_changes` names them. ``write`` False: only say what
-    would become of it."""
+    """Fix each file, as :func:`files_with_changes` names them for ``targets``. ``write`` False: say
+    what would become of it. A file that a link leads to, and that is in no target, is left out."""
     preferences = frozenset(os.path.abspath(path) for path, of_one in paths.items() if of_one)
     for path in paths:
+        if targets and not _within(path, targets):
+            real = os.path.realpath(path)
+            yield FileFixed(
+                path, error=f"a link leads out of the target, to {real}: name that file"
+            )
+            continue
         try:
             outcome = fixed(
                 _content(path), path, work, include_unsafe=include_unsafe, preferences=preferences
@@ -62,6 +73,16 @@ def fix_files(
             yield FileFixed(path, error=error.strerror or str(error))
             continue
         yield _replaced(path, outcome) if write else shown(path, outcome)
+
+
+def _within(path: str, targets: Sequence[str]) -> bool:
+    """Whether a file is one that the user named, or is, behind all links, in a folder he named."""
+    real = os.path.realpath(path)
+    for target in targets:
+        top = os.path.realpath(target)
+        if path == target or real == top or real.startswith(os.path.join(top, "")):
+            return True
+    return False
 
 
 def fix_text(data: bytes, name: str, work: AuditWork, *, include_unsafe: bool) -> FileFixed:

@@ -6,16 +6,24 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+from msgspec import to_builtins
 from msgspec.structs import replace
 
+from vnicaudit.errors import UsageError
 from vnicaudit.model.runs import Check, RunRecord, UnitRun
 from vnicaudit.remedy.applying.clouds.left import may_be_off
 from vnicaudit.remedy.applying.clouds.sets import doubtful
-from vnicaudit.remedy.applying.journal import Entry, entries
-from vnicaudit.remedy.applying.sheet import RunSheet, UnitSheet, read_sheet, write_sheet
+from vnicaudit.remedy.applying.journal import Journal, Text, read_journal
+from vnicaudit.remedy.applying.lines import Entry
+from vnicaudit.remedy.applying.recalled import Recalled, sheet_of
+from vnicaudit.remedy.applying.sheet import RunSheet, UnitSheet, write_sheet
 from vnicaudit.remedy.applying.state import StateFolder
 
 TAKEN_BACK = "taken back"
+LOST = (
+    "the journal has lost what was done to it; its original is kept, and put back by: vnicaudit "
+    "rollback {} --restore"
+)
 _BAD = ("failed", "refused", "not-reached")
 
 
@@ -27,6 +35,10 @@ class Past(NamedTuple):
     entries: tuple[Entry, ...]
     ended: bool
     by_unit: Mapping[str, tuple[Entry, ...]]
+    damage: tuple[str, ...] = ()
+    """What of the run's folder is damaged: a sentence each, with the file's name."""
+    without_lines: frozenset[str] = frozenset()
+    """Units of which the journal has lost the lines, and something is kept: see :func:`lost`."""
 
     @property
     def taken_back(self) -> bool:
@@ -53,16 +65,29 @@ class Past(NamedTuple):
         """Whether it was left in the middle of a unit."""
         return self.begun(key) and self.done(key) is None
 
+    def is_lost(self, key: str) -> bool:
+        """Whether the unit may be changed, and nothing but the kept original is known of it."""
+        return key in self.without_lines
+
+    @property
+    def is_unfinished(self) -> bool:
+        """It did not come to its end, or lost the line that says so of a unit."""
+        return not self.ended or any(self.is_open(unit.key) for unit in self.sheet.units)
+
 
 def past(folder: Path) -> Past | None:
-    """One run; None where it was ended before anything could be noted of it."""
-    sheet = read_sheet(folder)
-    return None if sheet is None else _past(folder, sheet)
+    """One run; None where it was ended before anything could be noted of it. Raises UsageError for
+    one of which nothing can be told."""
+    text = read_journal(folder)
+    sheet, damage = sheet_of(folder, text.entries)
+    if sheet is None:
+        return None
+    return _past(folder, sheet, text, damage)
 
 
 def again(found: Past) -> Past:
     """The run as it is now."""
-    return _past(found.folder, found.sheet)
+    return _past(found.folder, found.sheet, read_journal(found.folder))
 
 
 def begin_run(state: StateFolder, sheet: RunSheet) -> Past:
@@ -70,29 +95,57 @@ def begin_run(state: StateFolder, sheet: RunSheet) -> Past:
     folder = state.new()
     sheet = replace(sheet, id=folder.name)
     write_sheet(folder, sheet)
-    return _past(folder, sheet)
+    journal = Journal(folder)
+    try:
+        journal.write("run", sheet=to_builtins(sheet))
+    finally:
+        journal.close()
+    return _past(folder, sheet, read_journal(folder))
 
 
-def _past(folder: Path, sheet: RunSheet) -> Past:
-    found = tuple(entries(folder))
+def _past(folder: Path, sheet: RunSheet, text: Text, damage: tuple[str, ...] = ()) -> Past:
     by_unit: dict[str, list[Entry]] = {}
-    for entry in found:
+    for entry in text.entries:
         by_unit.setdefault(entry.unit, []).append(entry)
     ended = any(entry.event == "end" for entry in by_unit.get("", ()))
-    return Past(folder, sheet, found, ended, {key: tuple(of) for key, of in by_unit.items()})
+    lost, more = set(), []
+    for unit in sheet.units:
+        known = Recalled.of(folder, unit, by_unit.get(unit.key, ()), sheet)
+        by_unit[unit.key] = list(known.entries)
+        if known.lost:
+            lost.add(unit.key)
+        more += [f"{folder / 'definitions'}: {known.damage}"] if known.damage else []
+    return Past(
+        folder, sheet, text.entries, ended, {key: tuple(of) for key, of in by_unit.items()},
+        (*damage, *text.damage, *more), frozenset(lost),
+    )  # fmt: skip
 
 
 def all_past(state: StateFolder) -> Iterator[Past]:
-    """Every run, newest first."""
+    """Every run of which something can be told, newest first: :func:`damaged` names the others."""
     for run_id in reversed(state.ids()):
-        found = past(state.run(run_id))
+        try:
+            found = past(state.run(run_id))
+        except UsageError:
+            continue
         if found is not None:
             yield found
 
 
+def damaged(state: StateFolder) -> Iterator[str]:
+    """What of the runs' folders is damaged, a sentence each that names the file."""
+    for run_id in reversed(state.ids()):
+        try:
+            found = past(state.run(run_id))
+        except UsageError as error:
+            yield str(error)
+        else:
+            yield from () if found is None else found.damage
+
+
 def unfinished(state: StateFolder) -> Iterator[Past]:
     """Those that did not come to their end, newest first."""
-    return (found for found in all_past(state) if not found.ended)
+    return (found for found in all_past(state) if found.is_unfinished)
 
 
 def left_off(state: StateFolder) -> frozenset[str]:
@@ -119,12 +172,37 @@ def in_doubt(state: StateFolder) -> frozenset[str]:
 
 def runs(folder: str) -> list[RunRecord]:
     """Every run in a state folder, newest first. Raises UsageError for what cannot be read."""
-    return [record(found) for found in all_past(StateFolder(folder))]
+    found = list(all_past(StateFolder(folder)))
+    undone = undone_by(found)
+    return [record(one, undone) for one in found]
 
 
-def record(found: Past) -> RunRecord:
-    """One run, as it is shown."""
-    units = tuple(_unit(found, unit) for unit in found.sheet.units)
+Undone = Mapping[tuple[str, str], str]
+"""A run and a unit of it -> the run that took it back."""
+
+
+def undone_by(newest_first: Iterable[Past]) -> Undone:
+    """What runs took back of others; what was taken back of those holds again."""
+    found: dict[tuple[str, str], str] = {}
+    undoes: dict[str, str] = {}
+    macs: dict[tuple[str, str], set[str]] = {}
+    for back in reversed(list(newest_first)):
+        macs.update({(back.sheet.id, unit.key): set(unit.macs) for unit in back.sheet.units})
+        if back.sheet.kind != "rollback":
+            continue
+        undoes[back.sheet.id] = back.sheet.plan
+        for unit in back.sheet.units:
+            outcome = (back.done(unit.key) or {}).get("outcome")
+            whole = macs.get((back.sheet.plan, unit.key), set()) <= set(unit.macs)
+            if outcome == "applied" and whole:
+                found[back.sheet.plan, unit.key] = back.sheet.id
+                found.pop((undoes.get(back.sheet.plan, ""), unit.key), None)
+    return found
+
+
+def record(found: Past, undone: Undone | None = None) -> RunRecord:
+    """One run, as it is shown. ``undone``: what was taken back of it since."""
+    units = tuple(_unit(found, unit, undone or {}) for unit in found.sheet.units)
     ends = [entry for entry in found.entries if entry.event == "end"]
     return RunRecord(
         id=found.sheet.id,
@@ -136,15 +214,18 @@ def record(found: Past) -> RunRecord:
         targets=found.sheet.targets,
         outcome=_outcome(units, ended=found.ended, taken_back=found.taken_back),
         steps=units,
+        damage=found.damage,
     )
 
 
-def _unit(found: Past, unit: UnitSheet) -> UnitRun:
+def _unit(found: Past, unit: UnitSheet, undone: Undone) -> UnitRun:
     done = found.done(unit.key)
     shown = UnitRun(
         unit.name, unit.uuid, unit.file or unit.target, unit.steps, unit.macs, "not-reached",
         kind=unit.kind,
     )  # fmt: skip
+    if found.is_lost(unit.key):
+        return _with(shown, outcome="unfinished", message=LOST.format(found.sheet.id))
     if done is None:
         outcome: Literal["unfinished", "not-reached"] = (
             "unfinished" if found.begun(unit.key) else "not-reached"
@@ -157,7 +238,17 @@ def _unit(found: Past, unit: UnitSheet) -> UnitRun:
         message=done.get("message", ""),
         checks=checks,
         downtime=done.get("downtime"),
+        waiting=done["outcome"] == "applied" and _waits(found, unit, undone),
+        undone_by=undone.get((found.sheet.id, unit.key)),
     )
+
+
+def _waits(found: Past, unit: UnitSheet, undone: Undone) -> bool:
+    """Whether the guest ran when it was changed, and was left alone."""
+    if not unit.guest or (found.sheet.id, unit.key) in undone:
+        return False
+    tasks = [entry.data["task"] for entry in found.of(unit.key) if entry.event == "begin"]
+    return bool(tasks) and tasks[0].get("active", False) and tasks[0]["mode"] == "next-boot"
 
 
 def _with(unit: UnitRun, **changed: Any) -> UnitRun:
@@ -168,9 +259,9 @@ def _with(unit: UnitRun, **changed: Any) -> UnitRun:
 def _outcome(
     units: Iterable[UnitRun], *, ended: bool, taken_back: bool
 ) -> Literal["done", "failed", "rolled-back", "unfinished"]:
-    if not ended:
-        return "unfinished"
     outcomes = {unit.outcome for unit in units}
+    if not ended or "unfinished" in outcomes:
+        return "unfinished"
     if taken_back:
         return "failed" if "failed" in outcomes else "rolled-back"
     if "rolled-back" in outcomes:

@@ -1,7 +1,8 @@
 """What carrying a plan out asks of a live platform, and how it is reached.
 
 Every method raises ActionError with what failed: SilentError where the host stopped answering (what
-was asked may still happen), GuestError where the guest did not do it.
+was asked may still happen), GoneError where the domain is not there any more, GuestError where the
+guest did not do it.
 """
 
 from __future__ import annotations
@@ -73,7 +74,7 @@ class Hypervisor(Protocol):
     deadline: float
 
     def machine(self, uuid: str) -> Machine:
-        """The domain with that UUID."""
+        """The domain with that UUID. Raises GoneError where there is none."""
 
     def find(self, name: str) -> Machine:
         """The domain of that name, or of that UUID."""

@@ -6,7 +6,7 @@ in ERROR as well).
 
 from __future__ import annotations
 
-import shlex
+from vnicaudit.text.shell import word
 
 _COMMANDS = {
     "PAUSED": "openstack server unpause {id}",
@@ -31,4 +31,4 @@ _STATES = {
 def way_on(status: str, server_id: str) -> str:
     """The command for a server in that status; empty where there is none but to wait."""
     name = _STATES.get(status, status)
-    return _COMMANDS.get(name, "").format(id=shlex.quote(server_id))
+    return _COMMANDS.get(name, "").format(id=word(server_id))

@@ -1,7 +1,8 @@
 """Two texts of a file -> a unified diff, as ``patch`` reads it.
 
 What is shown is harmless on a terminal: control characters of the file are written as escapes, but
-for tabs and the carriage return before a line break.
+for tabs and the carriage return before a line break. Secrets are shown as stars; a diff with such a
+line says so, since ``patch`` cannot apply it.
 """
 
 from __future__ import annotations
@@ -12,12 +13,15 @@ from typing import NamedTuple
 
 from vnicaudit.reports.paint import Paint
 from vnicaudit.reports.safe import safe
+from vnicaudit.text.secrets import STARS, masked
 
 _CONTEXT = 3
 _SAME = 3
 """Lines that are alike where two texts meet again."""
 _FAR = 200
 """Lines after which they are not looked for any more: an edit touches few."""
+MASKED = f"# Secrets are shown as {STARS}: patch cannot apply this diff; use --fix"
+"""Before the diff of a file. ``patch`` passes over what stands there."""
 _STYLES = {"-": "removed", "+": "added"}
 
 
@@ -33,14 +37,17 @@ class _Change(NamedTuple):
 def unified(before: str, after: str, path: str, paint: Paint) -> Iterator[str]:
     """The diff of a file's text, line by line, with line breaks; nothing where both are equal."""
     old, new = _lines(before), _lines(after)
+    hunks = list(_hunks(list(_changes(old, new)), len(old), len(new)))
+    if not hunks:
+        return
+    shown_old, shown_new = _lines(masked(before)), _lines(masked(after))
     name = safe(path)
-    first = True
-    for hunk in _hunks(list(_changes(old, new)), len(old), len(new)):
-        if first:
-            yield paint("name", f"--- {name}") + "\n"
-            yield paint("name", f"+++ {name}") + "\n"
-            first = False
-        yield from _shown(hunk, old, new, paint)
+    if any(_hides(hunk, (old, new), (shown_old, shown_new)) for hunk in hunks):
+        yield paint("hunk", MASKED) + "\n"
+    yield paint("name", f"--- {name}") + "\n"
+    yield paint("name", f"+++ {name}") + "\n"
+    for hunk in hunks:
+        yield from _shown(hunk, shown_old, shown_new, paint)
 
 
 def _lines(text: str) -> list[str]:
@@ -114,6 +121,17 @@ def _hunk(group: list[_Change], old_lines: int, new_lines: int) -> _Hunk:
         group[-1].old_end + behind,
         group[0].new - before,
         group[-1].new_end + behind,
+    )
+
+
+def _hides(
+    hunk: _Hunk, texts: tuple[list[str], list[str]], shown: tuple[list[str], list[str]]
+) -> bool:
+    """Whether what is shown of a hunk is not what stands in the file."""
+    (old, new), (shown_old, shown_new) = texts, shown
+    return (
+        old[hunk.old : hunk.old_end] != shown_old[hunk.old : hunk.old_end]
+        or new[hunk.new : hunk.new_end] != shown_new[hunk.new : hunk.new_end]
     )
 
 

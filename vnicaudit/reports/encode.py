@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,14 +11,17 @@ import msgspec
 from vnicaudit.reports.safe import safe
 
 _encoder = msgspec.json.Encoder()
+_COMMAND = re.compile(r"(?<=#)#(?=\w*\[)")
+"""The second mark of ``##[name``, a command for build servers that read what a job prints. In JSON
+it stands in strings alone."""
 
 
 def encode(value: object) -> str:
     """JSON on one line.
 
-    Characters that do not print are written ``\\uNNNN``, which any reader turns back. Half a
-    surrogate pair (a byte of a file name that is not UTF-8) has no such form in JSON: it is
-    replaced by a visible escape.
+    Characters that do not print are written ``\\uNNNN``, which any reader turns back; so is what a
+    build server would take for a command. Half a surrogate pair (a byte of a file name that is
+    not UTF-8) has no such form in JSON: it is replaced by a visible escape.
     """
     try:
         return _escaped(_encoder.encode(value))
@@ -37,6 +41,8 @@ def encode_items(values: Sequence[object]) -> str:
 
 def _escaped(data: bytes) -> str:
     text = data.decode()
+    if "##" in text:
+        text = _COMMAND.sub(r"\\u0023", text)
     if data.isascii() and "\x7f" not in text:
         return text
     return "".join(map(_character, text))

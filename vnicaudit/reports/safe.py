@@ -1,13 +1,16 @@
-r"""Text from a target, made safe to show: nothing in it can move a cursor or hide.
+r"""Text from a target, made safe to show: nothing in it can move a cursor, hide, or command.
 
 Names come from files that anybody may have written. A terminal obeys escape sequences, a bidi
 control reorders what follows, a zero-width character makes two names look like one; so each of
-them is shown as Python would write it (``\x1b``, ``\n``, ``\u202e``).
+them is shown as Python would write it (``\x1b``, ``\n``, ``\u202e``). Build servers read commands
+from what a job prints, so the marks of those are broken up in the same manner.
 """
 
 from __future__ import annotations
 
 import re
+
+from vnicaudit.text.secrets import masked_message
 
 _INVISIBLE = (
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\uffa0\ufe00-\ufe0f"
@@ -16,6 +19,12 @@ _INVISIBLE = (
 """Characters that ``str.isprintable`` lets pass although nothing is drawn for them: joiners,
 variation selectors, fillers (Unicode 15, Default_Ignorable_Code_Point) and the empty Braille
 pattern."""
+
+_COMMAND = re.compile(r"(?<!\S):(?=:[A-Za-z_-])(?!:[0-9A-Fa-f]{1,4}(?![\w-]))|(?<=#)#(?=\w*\[)")
+"""What begins a command for a runner: ``::name`` at the start of a line (GitHub; it may stand there
+once a text is wrapped; ``::1`` and ``::ffff:…`` are addresses), and anywhere in it ``##[name``
+(GitHub, Azure Pipelines), ``##vso[`` (Azure Pipelines), ``##teamcity[``. actions/runner,
+ActionCommand.cs; azure-pipelines-agent, Command.cs."""
 
 _AUTOLINK = r"(://)|(?i:(www)\.)"
 _MARKDOWN = r"[\\`*_\[\]<>|~&$]"
@@ -29,9 +38,17 @@ def safe(text: str) -> str:
     A byte of a file name that is not UTF-8 becomes ``\\xNN``. The result can be encoded as UTF-8
     and stays on one line.
     """
-    if text.isprintable() and (text.isascii() or not re.search(_INVISIBLE, text)):
-        return text
-    return "".join(map(_shown, text))
+    if not (text.isprintable() and (text.isascii() or not re.search(_INVISIBLE, text))):
+        text = "".join(map(_shown, text))
+    if "::" in text or "##" in text:
+        return _COMMAND.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
+    return text
+
+
+def message(text: str) -> str:
+    """A message that may quote a file, an address or another program: safe, and without the secrets
+    that are known as such by their names."""
+    return safe(masked_message(text))
 
 
 def _shown(character: str) -> str:

@@ -55,12 +55,14 @@ the interface may change its name even at the same address.
 * Where no model is declared and libvirt's default is meant, VNIC006 speaks instead; but not of a
   server of OpenStack, which gets it where nova.conf of its compute node says so (VNIC060).
 * On assigned devices (SR-IOV, `<hostdev>`) and on machines without PCI (isapc).
+* Where it cannot be started (ne2k_isa on PCI): VNIC007.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from vnicaudit.model.binaries import misplaced
 from vnicaudit.model.finding import Severity
 from vnicaudit.model.machines import S390
 from vnicaudit.model.models import LEGACY
@@ -81,6 +83,8 @@ def applies(subject: Subject) -> bool:
         return False
     if subject.effective.model.state == "unknown":
         return True
+    if not subject.proven and misplaced(subject.nic, subject.domain, subject.host):
+        return False
     declared = subject.nic.model is not None or subject.running is not None
     return (declared or subject.domain.form == "server") and subject.model in LEGACY
 

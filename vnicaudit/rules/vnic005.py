@@ -61,6 +61,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from vnicaudit.model.binaries import misplaced
 from vnicaudit.model.finding import Severity
 from vnicaudit.model.machines import S390, is_board
 from vnicaudit.model.models import VIRTIO, model_of_driver
@@ -79,6 +80,8 @@ _OTHER_BUS = frozenset({"usb-net", "spapr-vlan", "sunhme"})
 def applies(subject: Subject) -> bool:
     """A NIC of another bus, or virtio under QEMU's name, on a machine that can have virtio."""
     if subject.arch in S390 or is_board(subject.domain):
+        return False
+    if not subject.proven and misplaced(subject.nic, subject.domain, subject.host):
         return False
     return subject.model in _OTHER_BUS or _virtio_by_qemu_name(subject)
 

@@ -6,6 +6,12 @@ libvirt accepts any text as a model and hands it to QEMU as it is. A model of an
 (`vmxnet`, `82545EM`, `netfront`), a misspelt one, or one that this architecture does not have is
 found out at start only: `'notarealnic' is not a valid device model name`.
 
+The same with a device on a bus it is not made for. `virtio-transitional` and
+`virtio-non-transitional` are PCI devices: over channels (s390x) and on `virtio-mmio` libvirt asks
+QEMU for a `virtio-net-ccw-transitional`, which there is none of. What libvirt does not know as a
+model it puts on PCI: `virtio-net-ccw`, `virtio-net-device` and `ne2k_isa` end with `Device
+'virtio-net-device' can't go on PCI bus`.
+
 On `type='vdpa'` and `type='vhostuser'` only virtio is possible; libvirt refuses any other model
 when the domain is defined: `invalid model for interface of type 'vdpa'`. Nova writes the model it
 keeps for a server (`hw_vif_model`) on its vhost-user ports as well (`get_base_config` in
@@ -14,7 +20,8 @@ nova/virt/libvirt/vif.py).
 ## Why it matters
 
 The domain runs until it is next powered off, if it was edited while it ran, and then does not
-come back. Defined without an error, refused at start: measured with libvirt 9.0 and QEMU 7.2.
+come back. Defined without an error, refused at start: measured with libvirt 9.0 and QEMU 7.2,
+every model on every machine and address.
 
 ## Bad
 
@@ -22,6 +29,15 @@ come back. Defined without an error, refused at start: measured with libvirt 9.0
 <interface type='bridge'>
   <source bridge='br0'/>
   <model type='vmxnet'/>
+</interface>
+```
+
+On s390x:
+
+```xml domain.arch=s390x
+<interface type='bridge'>
+  <source bridge='br0'/>
+  <model type='virtio-transitional'/>
 </interface>
 ```
 
@@ -49,7 +65,8 @@ Correct the model; virtio is the right one wherever the guest has its driver.
 
 ## Fix safety
 
-As for VNIC001. As it is the domain does not start, so there is no working NIC to lose.
+As for VNIC001. As it is the domain does not start, so there is no working NIC to lose. Safe where
+another name of virtio becomes virtio: the guest's driver is the same.
 
 ## When it does not fire
 
@@ -63,6 +80,10 @@ As for VNIC001. As it is the domain does not start, so there is no working NIC t
 * igb: only where the version is known: QEMU before 8.0 (*error*), or libvirt before 9.3, which
   passes it on without knowing that it needs PCI Express (*medium*).
 * On s390x, where VNIC008 judges models that exist elsewhere.
+* On a name with characters that libvirt takes in none (`' virtio '`): it refuses the definition,
+  VNIC015.
+* On ISA devices of the machine `isapc`, which has no PCI.
+* usb-net: only where libvirt is known to be before 10.3, which finds no place for it.
 * Text that is in no list of QEMU models is reported with medium confidence: a later QEMU, or a
   patched one, may have it.
 """
@@ -72,11 +93,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vnicaudit.model.backends import OWN_PATH
-from vnicaudit.model.binaries import IGB, absent_on
+from vnicaudit.model.binaries import IGB, absent_on, misplaced
+from vnicaudit.model.definition_refusal import is_misspelt
 from vnicaudit.model.effective import NONE
-from vnicaudit.model.finding import Severity
+from vnicaudit.model.finding import Change, Severity
 from vnicaudit.model.machines import is_board
-from vnicaudit.model.models import LIBVIRT_MODELS, QEMU_MODELS, VIRTIO, shown_model
+from vnicaudit.model.models import LIBVIRT_MODELS, QEMU_MODELS, VIRTIO, model_of_driver, shown_model
 from vnicaudit.model.nova_releases import lacks_vif_model
 from vnicaudit.model.openstack import FOREIGN_VIF_MODELS
 from vnicaudit.model.rule import Problem, Scope, Subject
@@ -95,7 +117,7 @@ _IGB_LIBVIRT = Version(9, 3)
 def applies(subject: Subject) -> bool:
     """A declared model that nothing running proves."""
     nic = subject.nic
-    if nic.model is None or nic.origin != "interface":
+    if nic.model is None or nic.origin != "interface" or is_misspelt(nic.refused):
         return False
     if subject.domain.form == "server":
         return not is_board(subject.domain)
@@ -118,6 +140,8 @@ def check(subject: Subject) -> Iterator[Problem]:
         yield _refused(subject, what, proven=False)
     elif absent_on(model, subject.arch):
         yield _refused(subject, f"{model} does not exist on {subject.arch}")
+    elif (reason := misplaced(subject.nic, subject.domain, subject.host)) is not None:
+        yield _misplaced(subject, model, reason)
     elif model == "igb":
         yield from _igb(subject)
 
@@ -147,6 +171,17 @@ def _refused(subject: Subject, what: str, *, proven: bool = True) -> Problem:
         change=found.change,
         fix=found.fix,
     )
+
+
+def _misplaced(subject: Subject, model: str, reason: str) -> Problem:
+    found = to_virtio(subject, SEVERITY)
+    change, fix = found.change, found.fix
+    if model_of_driver(model) in VIRTIO:
+        why = "as it is the domain does not start; the guest's driver is the same"
+        change, fix = Change("model", subject.nic.model, "virtio", safe=True, reason=why), ""
+    usb = model == "usb-net" and subject.nic.address_type is None
+    ending = "it refuses the definition" if usb else "the domain is defined but does not start"
+    return Problem(f"{reason}: {ending}", field="model", change=change, fix=fix)
 
 
 def _only_virtio(subject: Subject, model: str) -> Problem:

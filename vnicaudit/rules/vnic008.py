@@ -50,14 +50,15 @@ a ccw address. With `<launchSecurity type='s390-pv'/>` or `iommu='on'` keep thos
 
 ## Fix safety
 
-Safe for a model that does not start and has no PCI address, and for `<rom>` and `<acpi>` on ccw.
-Unsafe where a PCI address must go: the guest sees another device and names it anew.
+Safe for a model that does not start, for no guest ever saw it, and for `<rom>` and `<acpi>` on ccw.
+Unsafe where a NIC that works loses its PCI address: the guest sees another device and names it
+anew.
 
 ## When it does not fire
 
 * On assigned devices (`type='hostdev'`, `<hostdev>`): RoCE Express is PCI on purpose.
 * On virtio with a ccw address or none: libvirt chooses ccw. virtio-transitional and
-  virtio-non-transitional are not judged.
+  virtio-non-transitional there: VNIC007.
 * Where a running QEMU shows that the model does start, it is at most *medium*.
 * Where no architecture is declared.
 """
@@ -154,7 +155,7 @@ def _missing(subject: Subject) -> str:
 
 
 def _to_ccw(subject: Subject, what: str, severity: Severity) -> Problem:
-    safe = severity == "error" and subject.nic.address_type != "pci"
+    safe = severity == "error"  # it never started: there is nothing in the guest to be renamed
     reason = _BROKEN if safe else _RENAMED
     return Problem(
         what,

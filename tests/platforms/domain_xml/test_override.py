@@ -20,7 +20,7 @@ NS = "http://libvirt.org/schemas/domain/qemu/1.0"
 UNCERTAIN = (
     "<qemu:override> changes it on this NIC or on another: the running guest's aliases would tell"
 )
-TAP = "<interface type='bridge'><model type='virtio'/>{}</interface>"
+TAP = "<interface type='bridge'><source bridge='br0'/><model type='virtio'/>{}</interface>"
 NETWORK = "<interface type='network'><source network='n'/><model type='virtio'/>{}</interface>"
 VHOSTUSER = TAP.replace("bridge", "vhostuser")
 USER_ALIAS = "<alias name='ua-x'/>"

@@ -43,6 +43,12 @@ def test_an_argument_that_is_cut_off_anywhere_is_named() -> None:
         assert _read("-device", DEVICE[:end]) == Added((), ((1, BROKEN),))
 
 
+def test_a_file_of_options_may_hold_nics() -> None:
+    assert _read("-S", "-readconfig", "more.cfg").problems == (
+        (2, "-readconfig 'more.cfg' may hold NICs, which are not judged"),
+    )
+
+
 def test_what_refers_to_libvirts_own_arguments_is_not_missing() -> None:
     added = _read("-device", "e1000,netdev=hostnet0", "-set", "device.net0.rx_queue_size=512")
     assert [nic.driver for _place, nic in added.nics] == ["e1000"]

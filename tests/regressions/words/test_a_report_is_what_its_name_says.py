@@ -42,7 +42,7 @@ def test_the_suffix_tells_the_format(guest: Path, tmp_path: Path) -> None:
     texts = {place.name.removeprefix("report-"): place.read_text() for place in places}
     assert json.loads(texts["a.sarif"])["version"] == "2.1.0"
     assert json.loads(texts["a.json"])["schema"] == "vnicaudit.report/1"
-    assert texts["a.csv"].startswith("rule,name,severity,")
+    assert texts["a.csv"].startswith('"rule","name","severity",')
     assert etree.fromstring(texts["a.xml"].encode()).tag == "testsuites"
     assert texts["a.md"].lstrip().startswith(("#", "**", "|"))
     assert "# EOF" in texts["a.prom"]

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from vnicaudit.errors import ActionError, GuestError, SilentError
+from vnicaudit.errors import ActionError, GoneError, GuestError, SilentError
 from vnicaudit.model.finding import Change, NicRef
 from vnicaudit.model.guest_network import GuestLink, GuestNetwork
 from vnicaudit.model.machine import MachineState, Traffic
@@ -112,7 +112,8 @@ def uuid_of(number: int) -> str:
 class Machine:
     """A domain, and the guest in it. ``deaf``: it does not shut down; ``driverless``: it has no
     virtio driver; ``stubborn``: it gives no NIC up; ``keeps``: not the one with that MAC;
-    ``crashes_with``: it goes off a second after it was started with such a NIC."""
+    ``crashes_with``: it goes off a second after it was started with such a NIC; ``left``: it is
+    not there any more, ``leaves_at``: … from that call on."""
 
     def __init__(self, world: World, number: int, *, nics: int = 1) -> None:
         self.name = f"guest-{number}"
@@ -124,7 +125,8 @@ class Machine:
         self.refuses: dict[str, str] = {}
         self.makes_of_it: Callable[[bytes], bytes] = lambda text: text
         self.managed_save = False
-        self.keeps = self.crashes_with = ""
+        self.keeps = self.crashes_with = self.leaves_at = ""
+        self.left = False
         self._world = world
         self._off_at: float | None = None
         self._gone_at: dict[str, float] = {}
@@ -151,7 +153,13 @@ class Machine:
         models = self._models(self.running or b"")
         return {mac: model for mac, model in models.items() if mac in self._set_up}
 
+    def must_be_here(self) -> None:
+        """Raises GoneError where it is not."""
+        if self.left:
+            raise GoneError(f"cannot find domain {self.uuid}: Domain not found")
+
     def state(self) -> MachineState:
+        self.must_be_here()
         self._catch_up()
         phase = "off" if self.running is None else "running"
         return MachineState(
@@ -160,9 +168,11 @@ class Machine:
         )  # fmt: skip
 
     def definition(self, *, secrets: bool) -> bytes:
+        self.must_be_here()
         return self.persistent if secrets else self.persistent.replace(b" passwd='s3cret'", b"")
 
     def live(self) -> bytes:
+        self.must_be_here()
         self._catch_up()
         return self.persistent if self.running is None else self.running
 
@@ -293,6 +303,8 @@ class Machine:
     def _call(self, name: str) -> Iterator[None]:
         self._world.calls.append((self.name, name))
         self._world.passing(f"before {name}")
+        self.left = self.left or name == self.leaves_at
+        self.must_be_here()
         if name == self._world.silent_at:
             raise SilentError(f"libvirt did not answer when asked to {name}")
         if name in self.refuses:
@@ -370,6 +382,10 @@ class World(Stage):
         self.machines = [Machine(self, number, nics=nics) for number in range(1, guests + 1)]
         self.calls: list[tuple[str, str]] = []
         self.silent_at = ""
+        self.plan_again()
+
+    def plan_again(self) -> None:
+        """Steps for the guests as they are now."""
         self.steps = tuple(
             step_of(machine, nic)
             for machine in self.machines for nic in range(1, len(machine.macs) + 1)
@@ -377,9 +393,14 @@ class World(Stage):
         self.before = [machine.persistent for machine in self.machines]
 
     def machine(self, uuid: str) -> Machine:
-        """The guest with that UUID."""
+        """The guest with that UUID. Raises GoneError where it has left."""
         (found,) = (machine for machine in self.machines if machine.uuid == uuid)
+        found.must_be_here()
         return found
+
+    def leaves(self, number: int) -> None:
+        """That guest is undefined, or goes to another host."""
+        self.machines[number - 1].left = True
 
     def close(self) -> None:
         """Nothing is open."""

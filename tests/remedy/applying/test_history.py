@@ -6,21 +6,33 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import to_builtins
 
-from vnicaudit.errors import JournalError, UsageError
+from vnicaudit.errors import KeptError
 from vnicaudit.model.runs import Check
 from vnicaudit.remedy.applying.journal import NAME, Journal
 from vnicaudit.remedy.applying.means import Definitions
 from vnicaudit.remedy.applying.sheet import RunSheet, UnitSheet
 from vnicaudit.remedy.applying.state import StateFolder
-from vnicaudit.remedy.history import TAKEN_BACK, Past, begin_run, past, record, runs, unfinished
+from vnicaudit.remedy.applying.task import Task
+from vnicaudit.remedy.history import (
+    TAKEN_BACK,
+    Past,
+    begin_run,
+    damaged,
+    past,
+    record,
+    runs,
+    unfinished,
+)
 
 A, B = (
     UnitSheet(key, f"guest-{key}", "qemu:///system", (f"step-{key}",), ("52:54:00:00:00:01",), key)
     for key in ("a", "b")
 )
 Line = tuple[str, str, dict[str, Any]]
-BEGIN_A: Line = ("begin", "a", {})
+TASK = Task("a", "guest-a", A.target, A.steps, (), "restart", "sha256:1", "sha256:2", "a")
+BEGIN_A: Line = ("begin", "a", {"task": to_builtins(TASK)})
 DONE_A: Line = ("done", "a", {"outcome": "applied", "checks": [["device", "ok", "as wanted"]]})
 DONE_B: Line = ("done", "b", {"outcome": "rolled-back", "message": "the domain is off"})
 FAILED_B: Line = ("done", "b", {"outcome": "failed", "message": "libvirt says no"})
@@ -88,8 +100,19 @@ def test_a_run_that_was_ended_before_anything_was_noted_of_it(tmp_path: Path) ->
 def test_an_edited_sheet_is_named(tmp_path: Path) -> None:
     found = run_with(StateFolder(str(tmp_path)))
     (found.folder / "run.json").write_text("{}")
-    with pytest.raises(UsageError, match=r"run.json: not the sheet of a run"):
-        runs(str(tmp_path))
+    (run,) = runs(str(tmp_path))
+    assert [unit.name for unit in run.steps] == ["guest-a", "guest-b"]
+    (said,) = run.damage
+    assert "run.json: not the sheet of a run" in said
+
+
+def test_a_run_of_which_nothing_can_be_told_is_named_and_passed_over(tmp_path: Path) -> None:
+    found = run_with(StateFolder(str(tmp_path)))
+    (found.folder / "run.json").write_text("{}")
+    (found.folder / NAME).unlink()
+    assert runs(str(tmp_path)) == []
+    (said,) = damaged(StateFolder(str(tmp_path)))
+    assert said.startswith(f"{found.folder / 'run.json'}: not the sheet of a run")
 
 
 def test_a_journal_without_a_line_in_the_middle_is_not_read_on(tmp_path: Path) -> None:
@@ -97,13 +120,13 @@ def test_a_journal_without_a_line_in_the_middle_is_not_read_on(tmp_path: Path) -
     with (found.folder / NAME).open("ab") as stream:
         stream.write(b'{"at":"2026-')
     assert record(found).outcome == "unfinished"
-    assert [entry.event for entry in found.entries] == ["begin"]
+    assert [entry.event for entry in found.entries] == ["run", "begin"]
 
 
 def test_a_definition_that_was_kept_and_is_gone(tmp_path: Path) -> None:
     found = run_with(StateFolder(str(tmp_path)))
     kept = Definitions(found.folder, "a")
-    kept.keep("before", b"<domain/>")
-    assert kept.get("before") == b"<domain/>"
-    with pytest.raises(JournalError, match=r"a.goal.xml was kept and cannot be read: No such file"):
-        kept.get("goal")
+    made = kept.keep("before", b"<domain/>")
+    assert kept.get("before", made) == b"<domain/>"
+    with pytest.raises(KeptError, match=r"a.goal.xml was kept and cannot be read \(No such file"):
+        kept.get("goal", made)

@@ -13,8 +13,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vnicaudit.errors import JournalError, UsageError
-from vnicaudit.remedy.applying.journal import NAME, Entry, Journal, entries, seconds_since
+from vnicaudit.errors import JournalError
+from vnicaudit.remedy.applying.journal import (
+    NAME,
+    Entry,
+    Journal,
+    entries,
+    read_journal,
+    seconds_since,
+)
 
 
 def events(folder: Path) -> list[tuple[str, str]]:
@@ -24,12 +31,12 @@ def events(folder: Path) -> list[tuple[str, str]]:
 
 def test_lines_are_read_as_they_were_written(tmp_path: Path) -> None:
     journal = Journal(tmp_path)
-    journal.write("begin", "a", task={"macs": ["52:54:00:00:00:01"]})
+    journal.write("stopping", "a", by="agent")
     written = journal.write("end", stopped="näher")
     journal.close()
     first, last = entries(tmp_path)
     assert (first.event, first.unit, first.data) == (
-        "begin", "a", {"task": {"macs": ["52:54:00:00:00:01"]}},
+        "stopping", "a", {"by": "agent"},
     )  # fmt: skip
     assert last == written
     assert stat.S_IMODE((tmp_path / NAME).stat().st_mode) == 0o600
@@ -47,13 +54,13 @@ def test_wherever_it_was_cut_off_whole_lines_stay_and_more_can_be_added(
     with patch("os.fsync"):
         journal = Journal(folder)
         for unit in ("a", "b", "c"):
-            journal.write("begin", unit, text="x" * 50)
+            journal.write("replacing", unit, text="x" * 50)
         journal.close()
     path = folder / NAME
     whole = path.read_bytes()
     length = cut % (len(whole) + 1)
     path.write_bytes(whole[:length])
-    left = [("begin", unit) for unit in "abc"[: whole[:length].count(b"\n")]]
+    left = [("replacing", unit) for unit in "abc"[: whole[:length].count(b"\n")]]
 
     assert events(folder) == left
     with patch("os.fsync"):
@@ -65,13 +72,13 @@ def test_wherever_it_was_cut_off_whole_lines_stay_and_more_can_be_added(
 
 def test_a_line_longer_than_a_block_is_cut_off_whole(tmp_path: Path) -> None:
     journal = Journal(tmp_path)
-    journal.write("begin", "a")
+    journal.write("replacing", "a")
     journal.close()
     with (tmp_path / NAME).open("ab") as stream:
         stream.write(b'{"event":"' + b"x" * 200_000)
     Journal(tmp_path).close()
     assert (tmp_path / NAME).read_bytes().count(b"\n") == 1
-    assert events(tmp_path) == [("begin", "a")]
+    assert events(tmp_path) == [("replacing", "a")]
 
 
 def failing(real: Callable[..., int], number: int) -> Callable[[int, bytes], int]:
@@ -95,7 +102,7 @@ def test_behind_half_a_line_nothing_is_written_any_more(
 ) -> None:
     """Another thread's line would be lost behind it, and what it announces would be done."""
     journal = Journal(tmp_path)
-    journal.write("begin", "a")
+    journal.write("replacing", "a")
     monkeypatch.setattr(os, "write", failing(os.write, errno.ENOSPC))
     message = (
         f"{tmp_path / NAME} cannot be written (No space left on device): nothing more was done; "
@@ -109,7 +116,7 @@ def test_behind_half_a_line_nothing_is_written_any_more(
     journal = Journal(tmp_path)
     journal.write("defining", "a")
     journal.close()
-    assert events(tmp_path) == [("begin", "a"), ("defining", "a")]
+    assert events(tmp_path) == [("replacing", "a"), ("defining", "a")]
 
 
 def test_what_cannot_be_synced_counts_as_not_written(
@@ -140,15 +147,18 @@ def test_a_folder_that_may_not_be_written_to(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("line", ["{}", "no json", '{"at":1,"event":"end"}', "[" * 10_000])
-def test_a_line_that_is_none_is_named(tmp_path: Path, line: str) -> None:
+def test_a_line_that_is_none_is_named_and_passed_over(tmp_path: Path, line: str) -> None:
     journal = Journal(tmp_path)
-    journal.write("begin", "a")
+    journal.write("replacing", "a")
     journal.close()
     with (tmp_path / NAME).open("a") as stream:
         stream.write(line + "\n")
-    with pytest.raises(UsageError) as raised:
-        events(tmp_path)
-    assert str(raised.value).startswith(f"{tmp_path / NAME}:2: not a line of a journal")
+    journal = Journal(tmp_path)
+    journal.write("end")
+    journal.close()
+    text = read_journal(tmp_path)
+    assert text.damage == (f"{tmp_path / NAME}:2: damaged: not a line of a journal",)
+    assert [entry.event for entry in text.entries] == ["replacing", "end"]
 
 
 def test_how_long_ago(monkeypatch: pytest.MonkeyPatch) -> None:

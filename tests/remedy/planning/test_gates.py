@@ -67,10 +67,13 @@ def test_a_socket_that_qemu_listens_on_makes_its_start_wait() -> None:
 
 def test_a_guest_that_is_off_takes_it_up_at_its_next_start() -> None:
     domain = replace(guest(PC, pci("e1000")), state=DomainState(active=False))
+    off = True, "the guest is off: it takes effect when it is started"
+    found = modes(domain, "virtio", server_socket=False, live=True)
+    assert [(one.possible, one.reason) for one in found] == [off] * 3
     found = modes(domain, "vhostuser", server_socket=True, live=True)
-    assert {(one.possible, one.reason) for one in found} == {
-        (True, "the guest is off: it takes effect when it is started")
-    }
+    assert [(one.possible, one.reason) for one in found] == [
+        off, off, (False, "only a change to virtio can be made under a running guest"),
+    ]  # fmt: skip
 
 
 def test_a_file_is_only_defined() -> None:

@@ -20,8 +20,8 @@ RESTART = (
     "guest is not enough."
 )
 HOTSWAP = (
-    "Exchanged while the guest runs, the interface is a new one: it comes without the addresses "
-    "and routes of the old one."
+    "Exchanged while the guest runs (--mode hotswap), the interface is a new one: its addresses "
+    "and routes are read from the guest's agent before, and put back; what cannot be is said."
 )
 GHOST = (
     "Windows makes an adapter of its own of the new device: a static address stays with the old "

@@ -10,8 +10,8 @@ from tests.reports.samples import CLEAN, OK_END, WEB_01, finding, written
 from vnicaudit.model.finding import NicRef
 
 HEADER = (
-    "rule,name,severity,confidence,domain,uuid,nic,mac,target_dev,owner,target,file,line,"
-    "message,fix,fix_safe,fingerprint\n"
+    '"rule","name","severity","confidence","domain","uuid","nic","mac","target_dev","owner",'
+    '"target","file","line","message","fix","fix_safe","fingerprint"\n'
 )
 
 

@@ -86,8 +86,8 @@ Left out (--verbose names each)
 
 note: openstack:prod: this user sees the servers of all projects
 
-5 steps on 1 image, 1 flavor and 3 servers: 4 safe, 1 unsafe, 1 blocked, 1 for the owner to do; 2
-  servers and 1 image left
+5 steps on 1 image, 1 flavor and 3 servers: 3 safe, 1 unsafe, 1 for the owner to do; 2 servers and 1
+  image left
 """
 
 
@@ -119,7 +119,7 @@ def test_the_summary_counts_each_kind() -> None:
         "1 step on 1 image: 1 safe; 1 server left"
     )
     assert summary(replace(PLAN, steps=(ASKED, WEB), left=())) == (
-        "2 steps on 2 servers: 2 safe, 1 blocked, 1 for the owner to do"
+        "2 steps on 2 servers: 1 safe, 1 for the owner to do"
     )
 
 

@@ -81,7 +81,7 @@ def test_every_project_that_has_a_server_in_it() -> None:
 
 def test_a_plan_of_hosts_has_no_projects() -> None:
     assert list(projects(OF_HOSTS)) == []
-    assert projects_table(OF_HOSTS) == ",".join(COLUMNS) + "\n"
+    assert projects_table(OF_HOSTS) == '"' + '","'.join(COLUMNS) + '"\n'
 
 
 def test_the_text_for_one_project() -> None:

@@ -23,7 +23,7 @@ LIST = """\
 20261120-220000-77b0  unfinished   apply next-boot     2026-11-20T22:00:00Z
   2 domains: 1 unfinished, 1 not-reached; plan sha256:5f5f5f5f5f5f
 20261119-090000-aa01  done         rollback next-boot  2026-11-19T09:00:00Z
-  1 domain: 1 applied; undoes 20261118-090000-9b1c
+  1 domain: 1 undone; undoes 20261118-090000-9b1c
 """
 
 ONE = """\
@@ -67,7 +67,7 @@ def test_the_list_has_one_line_per_run_where_it_fits() -> None:
     assert [line.split()[0] for line in lines] == [run.id for run in RUNS]
     assert lines[2] == (
         "20261119-090000-aa01  done         rollback next-boot  2026-11-19T09:00:00Z  "
-        "1 domain: 1 applied; undoes 20261118-090000-9b1c"
+        "1 domain: 1 undone; undoes 20261118-090000-9b1c"
     )
 
 

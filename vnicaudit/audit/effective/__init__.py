@@ -6,6 +6,8 @@ Where QEMU's own arguments are at hand they win over inference, and the reason s
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from vnicaudit.audit.effective.given import Given
 from vnicaudit.audit.effective.manifest import resolve_manifest
 from vnicaudit.audit.effective.model import resolve_model
@@ -13,7 +15,7 @@ from vnicaudit.audit.effective.queues import resolve_queues
 from vnicaudit.audit.effective.refused import is_refused, is_refused_assigned
 from vnicaudit.audit.effective.rings import resolve_rx, resolve_tx
 from vnicaudit.audit.effective.server import resolve_server
-from vnicaudit.audit.effective.unjudged import assigned, foreign, is_assigned, unfilled
+from vnicaudit.audit.effective.unjudged import assigned, foreign, is_assigned, refused, unfilled
 from vnicaudit.audit.effective.vhost import opens_vhost_net, resolve_vhost
 from vnicaudit.model.backends import TAP_TYPES
 from vnicaudit.model.domain import DomainConfig
@@ -28,22 +30,29 @@ def resolve(
 ) -> Effective:
     """What the guest gets for one NIC. Pure; depends on nothing but its arguments."""
     if is_assigned(nic):
-        return assigned(nic, refused=is_refused_assigned(nic, running))
+        return assigned(nic, refused=is_refused_assigned(nic, domain, running))
     if domain.manifest is not None:
-        return resolve_manifest(nic, domain, domain.manifest)
+        return _refused_mac(resolve_manifest(nic, domain, domain.manifest), nic)
     if domain.type not in QEMU_DOMAINS:
         return foreign(nic, domain)
     if domain.form == "server" and domain.server is not None:
-        return resolve_server(nic, domain, domain.server, host)
+        return _refused_mac(resolve_server(nic, domain, domain.server, host), nic)
+    if (never := refused(nic, running, host.qemu_version)) is not None:
+        return never
     given = Given(nic, domain, host, running)
     model = resolve_model(given)
     name = model.value.effective
     vhost, queues = resolve_vhost(given, name), resolve_queues(given, name)
     rx, tx = resolve_rx(given, name), resolve_tx(given, name)
-    refused = any(fact.refused for fact in (model, vhost, queues, rx, tx))
-    starts = not (refused or is_refused(given, model.value))
+    stopped = any(fact.refused for fact in (model, vhost, queues, rx, tx))
+    starts = not (stopped or is_refused(given, model.value))
     found = Effective(model.value, vhost.value, queues.value, rx.value, tx.value, starts)
     return unfilled(found, nic) if nic.unseen else found
+
+
+def _refused_mac(found: Effective, nic: NicConfig) -> Effective:
+    """libvirt refuses a multicast MAC in the definition that will be made."""
+    return replace(found, starts=False) if nic.multicast else found
 
 
 def wants_vhost_net(

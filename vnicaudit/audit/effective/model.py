@@ -7,7 +7,8 @@ from msgspec.structs import replace
 from vnicaudit.audit.default_model import default_model
 from vnicaudit.audit.effective.given import WHOSE_OVERRIDE, Given, Outcome
 from vnicaudit.model.backends import OWN_PATH
-from vnicaudit.model.binaries import lacks
+from vnicaudit.model.binaries import lacks, misplaced
+from vnicaudit.model.definition_refusal import is_misspelt
 from vnicaudit.model.effective import NONE, UNKNOWN, Resolved
 from vnicaudit.model.machines import is_board
 from vnicaudit.model.models import QEMU_MODELS, VIRTIO, model_of_driver, shown_model
@@ -77,6 +78,8 @@ def _refused_model(given: Given, model: str | None) -> str | None:
     if given.proven or is_board(given.domain):
         return None
     written = given.nic.model if given.nic.origin == "interface" else None
+    if written is not None and is_misspelt(given.nic.refused):
+        return f"libvirt refuses the name {shown_model(written)}"
     if written is not None and written not in QEMU_MODELS:
         return f"{shown_model(written)} is no NIC model of QEMU: does not start"
     for name in (written, model):
@@ -84,6 +87,9 @@ def _refused_model(given: Given, model: str | None) -> str | None:
             version = given.host.qemu_version
             where = "" if given.arch is None else f" on {given.arch}"
             return f"QEMU{f' {version}' if version else ''} has no {name}{where}: does not start"
+    if written is not None:
+        reason = misplaced(given.nic, given.domain, given.host)
+        return None if reason is None else f"{reason}: does not start"
     return None
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from vnicaudit.audit.effective.given import Given
+from vnicaudit.model.definition_refusal import on_ccw
+from vnicaudit.model.domain import DomainConfig
 from vnicaudit.model.effective import NONE, UNKNOWN, Resolved
 from vnicaudit.model.models import VIRTIO
 from vnicaudit.model.nic import NicConfig, RunningNic
@@ -18,15 +20,26 @@ _VIRTIO_OPTIONS = ("iommu", "ats", "packed", "page_per_vq")
 def is_refused(given: Given, model: Resolved[str]) -> bool:
     """Whether libvirt is known not to start this NIC, its model apart."""
     return (
-        _without_shared_memory(given)
+        is_undefinable(given.nic, given.domain, given.running, given.arch)
+        or _without_shared_memory(given)
         or _without_device(given)
         or (_has_options(given.nic, given.running) and _takes_no_options(given.nic, model))
     )
 
 
-def is_refused_assigned(nic: NicConfig, running: RunningNic | None) -> bool:
+def is_refused_assigned(nic: NicConfig, domain: DomainConfig, running: RunningNic | None) -> bool:
     """The same for ``<interface type='hostdev'>``: it is not virtio."""
+    if is_undefinable(nic, domain, running, domain.arch):
+        return True
     return nic.type == "hostdev" and _has_options(nic, running)
+
+
+def is_undefinable(
+    nic: NicConfig, domain: DomainConfig, running: RunningNic | None, arch: str | None
+) -> bool:
+    """Whether libvirt refuses to define it. What libvirt itself wrote, or runs, it did not."""
+    refused = bool(nic.refused) or on_ccw(nic.address_type, arch) is not None
+    return refused and domain.as_written and running is None
 
 
 def _without_shared_memory(given: Given) -> bool:

@@ -1,4 +1,5 @@
-"""NICs that are not QEMU's to emulate: assigned host devices, and other hypervisors' NICs."""
+"""NICs that QEMU does not emulate: assigned host devices, other hypervisors' NICs, and those whose
+arguments it does not take."""
 
 from __future__ import annotations
 
@@ -6,7 +7,9 @@ from typing import Any
 
 from vnicaudit.model.domain import DomainConfig
 from vnicaudit.model.effective import NONE, UNKNOWN, Effective, Resolved
-from vnicaudit.model.nic import NicConfig
+from vnicaudit.model.nic import NicConfig, RunningNic
+from vnicaudit.model.start_refusal import WORDS
+from vnicaudit.model.version import Version
 
 
 def is_assigned(nic: NicConfig) -> bool:
@@ -71,4 +74,21 @@ def foreign(nic: NicConfig, domain: DomainConfig) -> Effective:
         queues=Resolved(nic.queues, None, reason, UNKNOWN),
         rx_queue_size=Resolved(nic.rx_queue_size, None, reason, UNKNOWN),
         tx_queue_size=Resolved(nic.tx_queue_size, None, reason, UNKNOWN),
+    )
+
+
+def refused(nic: NicConfig, running: RunningNic | None, qemu: Version | None) -> Effective | None:
+    """A NIC of a command line that there will not be; None where nothing speaks against it."""
+    refusal = None if running is None else running.refusal
+    outcome = None if refusal is None else refusal.outcome(qemu)
+    if refusal is None or outcome is None:
+        return None
+    reason = f"{WORDS[outcome]}: {refusal.reason}"
+    return Effective(
+        model=Resolved(nic.model, None, reason, NONE),
+        vhost=Resolved(None, None, reason, NONE),
+        queues=Resolved(nic.queues, None, reason, NONE),
+        rx_queue_size=Resolved(nic.rx_queue_size, None, reason, NONE),
+        tx_queue_size=Resolved(nic.tx_queue_size, None, reason, NONE),
+        starts=outcome == "missing",
     )

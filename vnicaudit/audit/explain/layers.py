@@ -107,7 +107,7 @@ def _qemu(domain: Domain, nic: Nic, effective: Effective) -> Layer:
     running = nic.running
     if running is None:
         return Layer("QEMU", missing=_not_seen(domain))
-    facts = [LayerFact("model", running.driver, wins=True)]
+    facts = [LayerFact("model", running.driver, wins=effective.model.effective is not None)]
     for field in ("backend", "vhost", "queues", "rx_queue_size", "tx_queue_size"):
         value = getattr(running, field)
         if value is None:

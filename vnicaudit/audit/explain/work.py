@@ -8,12 +8,14 @@ import msgspec
 
 from vnicaudit.audit.engine import Engine
 from vnicaudit.audit.explain.layers import layers
+from vnicaudit.audit.macs import MacTable
 from vnicaudit.audit.rows import row
 from vnicaudit.audit.suppressions import Usage
 from vnicaudit.audit.work import Assumptions, AuditWork
 from vnicaudit.model.description import Description
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.host import Host, HostConfig
+from vnicaudit.model.macs import NicSeen
 from vnicaudit.model.nic import Nic
 from vnicaudit.model.report import Audited, Explanation, ServerName
 from vnicaudit.model.server import ServerRef
@@ -64,6 +66,16 @@ class ExplainWork:
     def site(self, nodes: Iterable[Node]) -> Iterator[Audited]:
         """Nothing is compared."""
         del nodes
+        return iter(())
+
+    def taken(self) -> list[NicSeen]:
+        """Nothing is compared."""
+        self._judge.taken()
+        return []
+
+    def shared(self, table: MacTable) -> Iterator[Audited]:
+        """Nothing is compared."""
+        del table
         return iter(())
 
     def usage(self) -> Usage:

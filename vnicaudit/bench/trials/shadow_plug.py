@@ -20,6 +20,7 @@ from vnicaudit.remedy.applying.task import nic_of
 from vnicaudit.remedy.definitions import elements, reading
 from vnicaudit.remedy.guest.agent import GuestAgent, by_mac
 from vnicaudit.remedy.hypervisor import Hypervisor, Machine, connect
+from vnicaudit.remedy.trusted_uris import check_uri
 
 Tell = Callable[[str, str], None]
 
@@ -60,11 +61,15 @@ def take_out(machine: Machine, note: ShadowNote, notes: ShadowNotes) -> None:
     notes.forget(note)
 
 
-def clean_up(state: Path, deadline: float, tell: Tell) -> None:
-    """Take out what ended processes left. What cannot be is told, and stays noted."""
+def clean_up(
+    state: Path, deadline: float, tell: Tell, trusted: frozenset[str] = frozenset()
+) -> None:
+    """Take out what ended processes left. What cannot be is told, and stays noted. ``trusted``:
+    libvirt URIs that the user named."""
     notes = ShadowNotes(state)
     for note in notes.all():
         try:
+            check_uri(note.uri, trusted)
             host = connect(note.uri, deadline=deadline)
             try:
                 _clean_up_one(host, note, StateFolder(str(state)), tell)

@@ -50,6 +50,7 @@ ENTAILED: dict[str, tuple[str, ...]] = {
     "address": ("address_type", "address_bus"),
     "address_type": ("address_bus", "rom", "acpi"),
     "rom": ("acpi",),
+    "rom_file": ("rom",),
 }
 """Field -> facts of :class:`~vnicaudit.model.nic.NicConfig` that change with it."""
 

@@ -8,7 +8,7 @@ elements there are, and passes them to QEMU as they are, behind its own argument
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from itertools import islice, pairwise
 from typing import NamedTuple, Protocol
 
 from lxml import etree
@@ -71,6 +71,19 @@ def read_commandlines(guest: Guest, first: int, place: Location, base: int) -> A
         for offset, (index, running) in enumerate(added.nics)
     )
     return Added(nics, tuple(_unread(args, added.problems)))
+
+
+def set_behind(elements: Sequence[etree._Element]) -> dict[str, dict[str, str]]:
+    """Alias -> properties that ``-set device.ALIAS.PROPERTY=TEXT`` gives (qemu(1)); it does not
+    reach devices that libvirt hands over as JSON."""
+    found: dict[str, dict[str, str]] = {}
+    words = [arg.get("value", "") for one in elements for arg in islice(one.iter(_ARG), _MAX_ARGS)]
+    for option, text in pairwise(words):
+        where, equals, value = text.partition("=")
+        parts = where.split(".")
+        if option in ("-set", "--set") and equals and len(parts) == 3 and parts[0] == "device":
+            found.setdefault(parts[1], {})[parts[2]] = value
+    return found
 
 
 def _args(elements: Sequence[etree._Element], place: Location, base: int) -> Iterator[_Arg]:

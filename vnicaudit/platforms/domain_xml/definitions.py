@@ -16,6 +16,7 @@ from vnicaudit.platforms.domain_xml.domain_config import pcie_ports
 from vnicaudit.platforms.domain_xml.read import domain_of
 
 _SHOWN = 60
+_SLOT = ("domain", "bus", "slot")
 _TAG = re.compile(r"<([^\s<>/!?]+)")
 _UNITS = {
     "b": 1, "bytes": 1, "KB": 1000, "k": 1024, "KiB": 1024, "MB": 10**6, "M": 2**20, "MiB": 2**20,
@@ -49,7 +50,37 @@ def power_off_action(data: bytes) -> str:
 def children_of(data: bytes, number: int) -> dict[str, str]:
     """The children of the ``<interface>`` of that number (from 1): tag -> its text, in short."""
     interface = _interfaces(data)[number - 1]
-    return {str(child.tag): _canonical(child)[:_SHOWN] for child in interface.iterchildren("*")}
+    return {str(child.tag): _short(_canonical(child)) for child in interface.iterchildren("*")}
+
+
+def shares_slot(data: bytes, number: int) -> bool:
+    """Whether another device has another function of the PCI slot of the ``<interface>`` of that
+    number (from 1)."""
+    root = _root(data, "")
+    mine = _interfaces_of(root)[number - 1].find("address[@type='pci']")
+    if mine is None:
+        return False
+    there = Counter(map(_slot, root.iterfind("devices/*/address[@type='pci']")))
+    return there[_slot(mine)] > 1
+
+
+def _slot(address: etree._Element) -> tuple[int | None, ...]:
+    return tuple(_number(address.get(name)) for name in _SLOT)
+
+
+def _number(text: str | None) -> int | None:
+    """``0x1f`` or ``31``; nothing is zero."""
+    try:
+        return int(text or "0", 0)
+    except ValueError:
+        return None
+
+
+def _short(text: str) -> str:
+    """At most so much of it, cut between two words."""
+    if len(text) <= _SHOWN:
+        return text
+    return f"{text[:_SHOWN].rsplit(' ', 1)[0]} …"
 
 
 def uses_iommu(data: bytes) -> bool:
@@ -77,9 +108,9 @@ def other_changes(before: bytes, after: bytes, numbers: Collection[int]) -> tupl
     (qemuDomainAssignPCIAddresses in qemu_domain_address.c).
     """
     old, new = Counter(_pieces(before, numbers)), Counter(_pieces(after, numbers))
-    gone = [f"{_shown(piece)} is gone" for piece in (old - new)]
+    gone = [f"{shown(piece)} is gone" for piece in (old - new)]
     more = [
-        f"{_shown(piece)} has come up" for piece in (new - old)
+        f"{shown(piece)} has come up" for piece in (new - old)
         if not (piece.startswith("devices <controller ") and 'type="pci"' in piece)
     ]  # fmt: skip
     return tuple(gone + more)
@@ -139,7 +170,7 @@ def _canonical(element: etree._Element) -> str:
     return " ".join(text.split())
 
 
-def _shown(piece: str) -> str:
+def shown(piece: str) -> str:
     """What it is, and nothing of what it says: that may be a password."""
     found = _TAG.match(piece.removeprefix("devices "))
     return f"<{found[1]}>" if found is not None else "an attribute of <domain>, or a comment,"
@@ -151,6 +182,11 @@ def _interfaces(data: bytes) -> list[etree._Element]:
 
 def _interfaces_of(root: etree._Element) -> list[etree._Element]:
     return list(root.iterfind("devices/interface"))
+
+
+def root_of(data: bytes) -> etree._Element:
+    """The ``<domain>``. Raises TargetError for what is none."""
+    return _root(data, "")
 
 
 def _root(data: bytes, target: str) -> etree._Element:

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from lxml import etree
 
 from vnicaudit.errors import TargetError
+from vnicaudit.platforms.domain_xml.complaints import complaint
 from vnicaudit.platforms.domain_xml.encodings import as_utf8
 from vnicaudit.platforms.domain_xml.recognise import ROOTS, SAVE_MAGIC, is_foreign
 from vnicaudit.platforms.domain_xml.spans import DOCTYPE, Span, spans
@@ -186,7 +187,7 @@ def _well_formed(data: bytes, hidden: bytes, file: str, lines: int) -> tuple[etr
             if (tag := _condition(data, hidden)) is not None:
                 return _empty(hidden), shown(tag)
         line, _column = error.position
-        reason = (error.msg or "not XML").rsplit(", line ", 1)[0].strip()
+        reason = complaint((error.msg or "not XML").rsplit(", line ", 1)[0].strip(), data)
         raise TargetError(
             f"not well-formed XML: {reason}", file=file, line=lines + max(line or 1, 1)
         ) from None

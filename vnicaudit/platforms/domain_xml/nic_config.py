@@ -8,10 +8,8 @@ from typing import Any
 from vnicaudit.model.models import normal_model
 from vnicaudit.model.nic import NicConfig
 from vnicaudit.platforms.domain_xml.fields import CHILDREN, Field, Kind
+from vnicaudit.platforms.domain_xml.refusals import Part, refusals
 from vnicaudit.platforms.domain_xml.values import bus, count, word
-
-Part = tuple[str, tuple[tuple[str, str], ...]]
-"""A child element (or ``child/grandchild``) and its attributes."""
 
 _REMEMBERED = 4096
 _LONG = 2048
@@ -52,6 +50,8 @@ def _config(kind: str, device: str | None, raw: tuple[Part, ...]) -> NicConfig:
             values.update(special(given))
         for field in CHILDREN.get(path, ()):
             values.update(_values(field, given, invalid))
+    if refused := refusals(kind, raw):
+        values["refused"] = refused
     if invalid:
         values["invalid"] = tuple(invalid)
     return NicConfig(**values)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import Any
 
 from lxml import etree
@@ -11,10 +12,17 @@ from vnicaudit.model.backends import is_ovs_socket
 from vnicaudit.model.location import Location
 from vnicaudit.model.nic import Nic, NicConfig
 from vnicaudit.platforms.domain_xml.fields import CHILDREN, XPATH
-from vnicaudit.platforms.domain_xml.nic_config import Part, config_of
+from vnicaudit.platforms.domain_xml.nic_config import config_of
+from vnicaudit.platforms.domain_xml.refusals import WRONG, Part, wrong_mac
 from vnicaudit.platforms.domain_xml.values import number
 
 _SOURCE_ATTRIBUTES = ("bridge", "network", "dev", "path", "name", "address")
+
+_SETTINGS = ("mode", "type")
+"""Attributes of ``<source>`` that are no name of anything."""
+
+_MOST_INSIDE = 64
+"""Elements inside of one child that are looked at."""
 
 _PCI_ATTRIBUTES = ("domain", "bus", "slot", "function")
 _CCW_ATTRIBUTES = ("cssid", "ssid", "devno")
@@ -40,7 +48,7 @@ def interface_nic(element: etree._Element, index: int, location: Location, base:
         reader = _READERS.get(tag)
         if reader is not None:
             reader(walk, child)
-        elif tag in CHILDREN or tag == "rom":
+        elif tag in CHILDREN:
             walk.raw.append((tag, tuple(child.items())))
     trust = element.get("trustGuestRxFilters")
     if trust is not None:
@@ -88,13 +96,23 @@ class _Walk:
 def _read_mac(walk: _Walk, element: etree._Element) -> None:
     address = element.get("address")
     walk.mac = None if address is None else address.strip().lower()
+    found = tuple(pair for pair in element.items() if pair[0] in ("type", "check"))
+    # the address is who the NIC is, and stays out; that libvirt refuses it is a fact
+    if address is not None and (wrong := wrong_mac(address)) is not None:
+        found += ((WRONG, wrong),)
+    if found:
+        walk.raw.append(("mac", found))
 
 
 def _read_source(walk: _Walk, element: etree._Element) -> None:
     given = dict(element.items())
     walk.source = next((given[name] for name in _SOURCE_ATTRIBUTES if name in given), None)
-    if (mode := given.get("mode")) is not None:
-        walk.raw.append(("source", (("mode", mode),)))
+    # which network or device it is is identity: here only that it is named
+    walk.raw.append(
+        ("source", tuple((name, text if name in _SETTINGS else "") for name, text in given.items()))
+    )
+    if walk.kind == "udp" and element.find("local") is not None:
+        walk.raw.append(("source/local", ()))
     if walk.kind == "network":
         walk.source = given.get("network")
         if "bridge" in given:
@@ -111,6 +129,31 @@ def _read_actual(walk: _Walk, element: etree._Element) -> None:
 
 def _read_target(walk: _Walk, element: etree._Element) -> None:
     walk.target_dev = element.get("dev")
+    if (managed := element.get("managed")) is not None:
+        walk.raw.append(("target", (("managed", managed),)))
+
+
+def _read_inner(walk: _Walk, element: etree._Element) -> None:
+    """A child of which every element inside counts: ``vlan``, ``vlan/tag``…"""
+    name: Any = element.tag
+    walk.raw.append((name, tuple(element.items())))
+    for part in islice(element.iterdescendants("*"), _MOST_INSIDE):
+        steps = [part.tag, *(outer.tag for outer in part.iterancestors())]
+        steps = steps[: steps.index(name) + 1]
+        walk.raw.append(("/".join(str(step) for step in reversed(steps)), tuple(part.items())))
+
+
+def _read_there(walk: _Walk, element: etree._Element) -> None:
+    """A child of which it counts that it is there."""
+    name: Any = element.tag
+    walk.raw.append((name, ()))
+
+
+def _read_port(walk: _Walk, element: etree._Element) -> None:
+    name: Any = element.tag
+    given = element.get("type") if name == "virtualport" else element.get("isolated")
+    attribute = "type" if name == "virtualport" else "isolated"
+    walk.raw.append((name, () if given is None else ((attribute, given),)))
 
 
 def _read_alias(walk: _Walk, element: etree._Element) -> None:
@@ -122,6 +165,7 @@ def _read_address(walk: _Walk, element: etree._Element) -> None:
     walk.raw.append(("address", tuple(given.items())))
     kind = given.get("type")
     if kind == "pci":
+        walk.raw.append(("address/pci", tuple(given.items())))
         found = _pci_name([given.get(name, "0x0") for name in _PCI_ATTRIBUTES])
         walk.address = None if found == _NO_PCI_ADDRESS else found
     elif kind == "ccw":
@@ -145,6 +189,13 @@ _READERS: dict[str, Callable[[_Walk, etree._Element], None]] = {
     "alias": _read_alias,
     "driver": _read_driver,
     "address": _read_address,
+    "vlan": _read_inner,
+    "bandwidth": _read_inner,
+    "coalesce": _read_inner,
+    "port": _read_port,
+    "virtualport": _read_port,
+    "ip": _read_there,
+    "route": _read_there,
 }
 """Children that are more than attributes of the table in ``fields.py``."""
 
@@ -157,7 +208,8 @@ def _vhostuser(source: etree._Element, path: str | None) -> tuple[Part, ...]:
         found.append(("source/ovs", ()))
     reconnect = source.find("reconnect")
     if reconnect is not None:
-        found.append(("source/reconnect", (("enabled", reconnect.get("enabled", "")),)))
+        said = reconnect.get("enabled")
+        found.append(("source/reconnect", () if said is None else (("enabled", said),)))
     return tuple(found)
 
 

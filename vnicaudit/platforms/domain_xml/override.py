@@ -15,7 +15,7 @@ from lxml import etree
 from msgspec.structs import replace
 
 from vnicaudit.model.nic import MAYBE, Nic, NicConfig
-from vnicaudit.platforms.domain_xml.commandline import NAMESPACE
+from vnicaudit.platforms.domain_xml.commandline import NAMESPACE, set_behind
 
 TAG = f"{{{NAMESPACE}}}override"
 
@@ -48,11 +48,17 @@ Properties = dict[str, str]
 
 
 def overridden(
-    nics: Sequence[Nic], elements: Sequence[etree._Element], *, live: bool
+    nics: Sequence[Nic],
+    elements: Sequence[etree._Element],
+    commandlines: Sequence[etree._Element],
+    *,
+    live: bool,
 ) -> tuple[Nic, ...]:
-    """The NICs with what the elements change. ``live``: the aliases are those of the running
-    guest."""
+    """The NICs with what the ``<qemu:override>`` elements change, and a ``-set`` among the
+    arguments of ``<qemu:commandline>``. ``live``: the aliases are those of the running guest."""
     wanted = _wanted(elements)
+    for alias, properties in set_behind(commandlines).items():
+        wanted.setdefault(alias, {}).update(properties)
     if live:
         return tuple(_changed(nic, wanted.get(nic.alias or "", {})) for nic in nics)
     found = []
@@ -101,4 +107,4 @@ def _config(config: NicConfig, given: Properties) -> NicConfig:
     if any(name.endswith(_OFFLOADS) for name in given):
         cleared |= {"host_off": (), "guest_off": ()}
     kept = tuple((name, given[name]) for name in _RESOLVED if name in given)
-    return replace(config, overridden=kept, **cleared)
+    return replace(config, overridden=kept, behind=tuple(sorted(given.items())), **cleared)

@@ -90,8 +90,9 @@ def domain_of(root: etree._Element, place: Location, base: int, *, form: str) ->
     if not walk.facts.arch and kind in _QEMU:
         walk.facts.arch = arch_of(walk.emulator, walk.facts.machine)
     nics = walk.nics(place, base)
-    if walk.facts.overrides:
-        nics = overridden(nics, walk.facts.overrides, live=form == "live")
+    if walk.facts.overrides or walk.facts.commandlines:
+        facts = walk.facts
+        nics = overridden(nics, facts.overrides, facts.commandlines, live=form == "live")
     unread: tuple[ReadError, ...] = ()
     if walk.facts.commandlines:
         added = read_commandlines(walk.facts, len(nics), place, base)

@@ -11,6 +11,7 @@ about 60."""
 
 _LARGEST = 2**32 - 1
 _COUNT = re.compile(r"\s*\+?0*([0-9]{1,10})", re.ASCII)
+_LONG_COUNT = re.compile(r"\s*\+?0*([0-9]{1,20})", re.ASCII)
 _ANY_BASE = re.compile(
     r"\s*\+?(?:0[xX]0*([0-9a-fA-F]{1,8})|0+([0-7]{0,11})|([1-9][0-9]{0,9}))", re.ASCII
 )
@@ -26,6 +27,12 @@ def count(text: str) -> int | None:
     leading blanks and a plus sign allowed, nothing after the digits)."""
     match = _COUNT.fullmatch(text)
     return None if match is None else _bounded(int(match[1]), _LARGEST)
+
+
+def long_count(text: str) -> int | None:
+    """The same of 64 bits (``virStrToLong_ull``)."""
+    match = _LONG_COUNT.fullmatch(text)
+    return None if match is None else _bounded(int(match[1]), 2**64 - 1)
 
 
 def bus(text: str) -> int | None:

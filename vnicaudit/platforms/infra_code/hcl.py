@@ -14,6 +14,7 @@ from lark.exceptions import LarkError
 
 from vnicaudit.errors import TargetError
 from vnicaudit.platforms.infra_code.value import MAX_DEPTH, Value
+from vnicaudit.text.secrets import masked
 
 MAX_LENGTH = 1024 * 1024
 """Longer files are refused: the parser needs seconds and a hundredfold memory for them."""
@@ -76,18 +77,20 @@ def blocks(text: str, file: str) -> list[Block]:
     try:
         tree: Tree[Token] = hcl2.parses_to_tree(text)
     except LarkError as error:
-        raise _not_read(error, file) from None
+        raise _not_read(error, text, file) from None
     except RecursionError:
         raise TargetError("HCL that is nested too deeply: not read", file=file) from None
     return [found for body in _children(tree, Rule.BODY) for found in _blocks(body, text, 0)]
 
 
-def _not_read(error: LarkError, file: str) -> TargetError:
+def _not_read(error: LarkError, source: str, file: str) -> TargetError:
     """Which text stopped the parser. It may be HCL for all that: python-hcl2 does not know all of
     it (``${~ … ~}``)."""
     token = getattr(error, "token", "")
     text = str(token or getattr(error, "char", "")).strip().partition("\n")[0][:_MAX_SHOWN]
     ended = isinstance(token, Token) and token.type == "$END"
+    if text not in masked(source):  # what stopped it may be (a piece of) a secret
+        text = ""
     found = "the end" if ended else repr(text) if text else "something"
     line = getattr(error, "line", None)
     return TargetError(

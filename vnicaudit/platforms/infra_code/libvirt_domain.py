@@ -14,10 +14,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from vnicaudit.model.definition_refusal import MULTICAST
 from vnicaudit.model.domain import Domain, DomainConfig
 from vnicaudit.model.location import Location
 from vnicaudit.model.models import normal_model
-from vnicaudit.model.nic import Nic, NicConfig
+from vnicaudit.model.nic import Nic, NicConfig, is_multicast
 from vnicaudit.platforms.infra_code.value import Value, whole_number
 
 if TYPE_CHECKING:
@@ -80,6 +81,7 @@ def _nic(said: Value, number: int, place: Location) -> Nic | None:
     if model is not None and said.scalar("model", "type") is None:
         return None
     text = said.scalar("model", "type")
+    mac = (said.scalar("mac", "address") or "").lower() or None
     kind = _TYPES[branches[0]]
     spot = Location(
         place.target, place.file, said.line, f"{place.xpath}/devices/interfaces/{number}"
@@ -90,8 +92,9 @@ def _nic(said: Value, number: int, place: Location) -> Nic | None:
             type=kind,
             actual_type=None if kind == "network" else kind,
             model=None if text is None else normal_model(text),
+            refused=(MULTICAST,) if is_multicast(mac) else (),
         ),
         spot,
-        mac=(said.scalar("mac", "address") or "").lower() or None,
+        mac=mac,
         lines=() if model is None else (("model", model.line),),
     )

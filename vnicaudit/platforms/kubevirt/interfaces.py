@@ -5,7 +5,7 @@ from __future__ import annotations
 from vnicaudit.model.kubevirt import Preference
 from vnicaudit.model.location import Location
 from vnicaudit.model.models import stands_for_model
-from vnicaudit.model.nic import Nic, NicConfig
+from vnicaudit.model.nic import Nic, NicConfig, is_multicast
 from vnicaudit.platforms.kubevirt.objects import Object, location_of, text_at
 from vnicaudit.platforms.kubevirt.references import Referred
 from vnicaudit.platforms.kubevirt.wiring import Wiring, wiring_of
@@ -35,6 +35,7 @@ def nics_of(
 def _nic(index: int, place: Place, wiring: Wiring, target: str, shared: Places) -> Nic:
     model = place.child("model")
     binding = place.child(wiring.binding or "")
+    mac = (text_at(place, "macAddress") or "").lower().replace("-", ":") or None
     return Nic(
         index=index,
         declared=NicConfig(
@@ -46,11 +47,12 @@ def _nic(index: int, place: Place, wiring: Wiring, target: str, shared: Places) 
             boot_order=None if (order := place.child("bootOrder")) is None else order.integer,
             unseen=("model",) if _unseen(place, model) else (),
             shared=("model",) if (model or place).shared else (),
+            multicast=is_multicast(mac),
             binding=wiring.binding,
             plugin=wiring.plugin,
         ),
         location=location_of(place, target),
-        mac=(text_at(place, "macAddress") or "").lower().replace("-", ":") or None,
+        mac=mac,
         source=wiring.network,
         alias=text_at(place, "name"),
         places=(

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable
 from typing import TypeVar
 
-from vnicaudit.errors import ActionError, SilentError
+from vnicaudit.errors import ActionError, GoneError, SilentError
 from vnicaudit.platforms.libvirt.binding import libvirt
 from vnicaudit.platforms.libvirt.connection import explain
 
@@ -19,8 +19,9 @@ T = TypeVar("T")
 
 
 def within(seconds: float, what: str, function: Callable[[], T]) -> T:
-    """What ``function`` returns. Raises ActionError for what libvirt refuses, SilentError where
-    nothing came back in time; ``what`` completes "libvirt did not answer when asked to …"."""
+    """What ``function`` returns. Raises ActionError for what libvirt refuses (GoneError: there is
+    no such domain any more), SilentError where nothing came back in time; ``what`` completes
+    "libvirt did not answer when asked to …"."""
     answers: queue.SimpleQueue[tuple[T | None, BaseException | None]] = queue.SimpleQueue()
 
     def work() -> None:
@@ -37,6 +38,8 @@ def within(seconds: float, what: str, function: Callable[[], T]) -> T:
             f"libvirt did not answer within {seconds:g} s when asked to {what}; it may still do so"
         ) from None
     if isinstance(error, libvirt.libvirtError):
+        if error.get_error_code() == libvirt.VIR_ERR_NO_DOMAIN:
+            raise GoneError(f"cannot {what}: {explain(error)}") from error
         raise ActionError(f"cannot {what}: {explain(error)}") from error
     if error is not None:
         raise error

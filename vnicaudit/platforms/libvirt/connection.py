@@ -9,6 +9,7 @@ from pathlib import Path
 from vnicaudit.errors import TargetError
 from vnicaudit.platforms.libvirt.binding import libvirt
 from vnicaudit.platforms.libvirt.uri import Uri
+from vnicaudit.text.secrets import masked_message
 
 _KEEPALIVE = (5, 3)
 """Seconds between questions to a silent peer, and how many may stay unanswered."""
@@ -54,7 +55,7 @@ def open_read_only(uri: Uri) -> libvirt.virConnect:
 
 def explain(error: libvirt.libvirtError) -> str:
     """libvirt's message on one line, printable, with advice where there is some."""
-    text = plain(error.get_error_message() or str(error))
+    text = masked_message(plain(error.get_error_message() or str(error)))
     for needle, advice in (_TLS, *_ADVICE):
         if needle in text:
             return f"{text} ({advice})"

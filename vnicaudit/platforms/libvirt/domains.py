@@ -18,6 +18,7 @@ from vnicaudit.model.host import Network
 from vnicaudit.model.location import Location
 from vnicaudit.model.report import ReadError
 from vnicaudit.platforms.domain_xml.documents import documents
+from vnicaudit.platforms.domain_xml.likeness import on_way_back
 from vnicaudit.platforms.domain_xml.read import domain_of
 from vnicaudit.platforms.libvirt.agent import GuestFacts, channel_state, with_agent
 from vnicaudit.platforms.libvirt.binding import libvirt
@@ -35,6 +36,8 @@ class Fetched(msgspec.Struct, frozen=True):
     definition: str
     state: DomainState
     persistent: str | None = None
+    again: str | None = None
+    """What the persistent one would be if it were defined again; None: not asked."""
 
 
 class Surroundings(msgspec.Struct, frozen=True):
@@ -52,23 +55,45 @@ class Definition(msgspec.Struct, frozen=True):
     running: Domain
     domain: Domain
     text: bytes
+    way_back: str = ""
+    """What it comes back as once it was changed, where that is not the same text."""
 
 
-def fetch(handle: libvirt.virDomain, listing: Listing) -> Fetched | ReadError | None:
-    """What libvirt says of one domain now; None when it has gone since it was listed.
+def fetch(
+    handle: libvirt.virDomain, listing: Listing, *, again: bool = False
+) -> Fetched | ReadError | None:
+    """What libvirt says of one domain now; None when it has gone since it was listed. ``again``:
+    also what would come of its definition if it were defined again.
 
     Passwords are never asked for (no VIR_DOMAIN_XML_SECURE).
     """
     try:
         definition = handle.XMLDesc()
         state = listing.state(handle, active=is_running(definition))
+        read_anew = _read_anew(handle) if again and state.persistent is not False else None
         if not (state.active and state.persistent):
-            return Fetched(definition, state)
-        return Fetched(definition, state, handle.XMLDesc(libvirt.VIR_DOMAIN_XML_INACTIVE))
+            return Fetched(definition, state, again=read_anew)
+        persistent = handle.XMLDesc(libvirt.VIR_DOMAIN_XML_INACTIVE)
+        return Fetched(definition, state, persistent, read_anew)
     except libvirt.libvirtError as error:
         if error.get_error_code() == libvirt.VIR_ERR_NO_DOMAIN:
             return None
         return ReadError(f"domain {handle.name()!r}: {explain(error)}")
+
+
+def _read_anew(handle: libvirt.virDomain) -> str | None:
+    """The persistent definition, written and read once more by libvirt, without any change on the
+    host: with VIR_DOMAIN_XML_UPDATE_CPU it hands out a copy (qemuDomainDefFormatBufInternal in
+    qemu_domain.c), which is made by virDomainDefCopy. Measured with 9.0: equal to what defining the
+    text again comes to, but for the CPU. None where the driver has no such flag, or where the
+    host's CPU is another."""
+    flags = libvirt.VIR_DOMAIN_XML_INACTIVE | libvirt.VIR_DOMAIN_XML_UPDATE_CPU
+    try:
+        return str(handle.XMLDesc(flags))
+    except libvirt.libvirtError as error:
+        if error.get_error_code() == libvirt.VIR_ERR_NO_DOMAIN:
+            raise
+        return None
 
 
 def is_running(definition: str) -> bool:
@@ -118,7 +143,8 @@ def definition_from(fetched: Fetched, around: Surroundings) -> Definition | Read
     later = msgspec.structs.replace(
         later, declared=declared, state=running.state, suppressions=running.suppressions
     )
-    return Definition(running, later, text.encode())
+    way_back = on_way_back(text.encode(), fetched.again.encode()) if fetched.again else ""
+    return Definition(running, later, text.encode(), way_back)
 
 
 def _root(text: str) -> etree._Element:

@@ -57,16 +57,16 @@ def read_definitions(
     uri: str, *, deadline: float = DEADLINE, agent: bool = False
 ) -> LiveHost[Definition]:
     """As :func:`read`, each domain with its persistent definition."""
-    opened, visit, around = _opened(uri, deadline=deadline, agent=agent, threads=None)
+    opened, visit, around = _opened(uri, deadline=deadline, agent=agent, threads=None, again=True)
     domains = _stream(opened, visit, lambda item: _defined(item, around))
     return LiveHost(opened.host, opened.local, domains)
 
 
 def _opened(
-    uri: str, *, deadline: float, agent: bool, threads: int | None
+    uri: str, *, deadline: float, agent: bool, threads: int | None, again: bool = False
 ) -> tuple[Opened, Visit, Surroundings]:
     where = parse(uri)
-    visit = start(where, deadline=deadline, agent=agent, threads=threads)
+    visit = start(where, deadline=deadline, agent=agent, threads=threads, again=again)
     try:
         opened = visit.opened.take()
     except Silence:

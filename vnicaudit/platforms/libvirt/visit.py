@@ -57,12 +57,16 @@ class Visit(msgspec.Struct, frozen=True):
     opened: Mailbox[Opened | Failed]
     progress: Mailbox[Failed | None]
     shelf: dict[int, Fetched | ReadError | None]
+    again: bool = False
+    """Also what would come of each definition if it were defined again."""
 
 
-def start(uri: Uri, *, deadline: float, agent: bool, threads: int | None) -> Visit:
-    """Send a thread to the host; returns at once."""
+def start(
+    uri: Uri, *, deadline: float, agent: bool, threads: int | None, again: bool = False
+) -> Visit:
+    """Send a thread to the host; returns at once. ``again``: see :class:`Visit`."""
     pulse = Pulse(deadline)
-    visit = Visit(pulse, Mailbox(pulse), Mailbox(pulse), {})
+    visit = Visit(pulse, Mailbox(pulse), Mailbox(pulse), {}, again)
     size = threads or (_REMOTE_THREADS if uri.remote else _LOCAL_THREADS)
     patience = min(_AGENT_SECONDS, deadline / 2) if agent else 0.0
     go = partial(_go, uri, size, patience, visit)
@@ -121,7 +125,7 @@ def fetch_all(listing: Listing, crew: Crew, visit: Visit) -> list[Future[None]]:
                 turn = next(turns, None)
             if turn is None:
                 break
-            visit.shelf[turn] = fetch(handles[turn], listing)
+            visit.shelf[turn] = fetch(handles[turn], listing, again=visit.again)
             visit.pulse.beat()
             done += 1
             if done % every == 0:

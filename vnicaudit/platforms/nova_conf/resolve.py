@@ -95,6 +95,13 @@ def _named(option: NovaOption, known: Knowledge) -> NovaOption:
     return msgspec.structs.replace(option, **changes)
 
 
+def _may_be_filled_in(match: re.Match[str]) -> bool:
+    """Whether a reference to nothing may be a placeholder that is filled in before Nova reads the
+    file (envsubst, Terraform): ``$RINGS``, ``${rings}``. Nova's own names are in lower case."""
+    name = (match["named"] or match["braced"] or "").removeprefix("DEFAULT.")
+    return name != name.lower() or (match["braced"] == name and "." not in name)
+
+
 class _Broken(msgspec.Struct, frozen=True):
     """oslo.config makes no value of it, for certain, and ``why``."""
 
@@ -138,6 +145,8 @@ class _References:
         for match in re.finditer(_REFERENCE, text):
             name = match["named"] or match["braced"]
             value = "$" if match["escaped"] else self._value(name, section)
+            if isinstance(value, _Broken) and _may_be_filled_in(match):
+                return None
             if not isinstance(value, str):
                 return value
             parts += (text[end : match.start()], value)

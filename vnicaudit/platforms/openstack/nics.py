@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from vnicaudit.model.location import Location
 from vnicaudit.model.models import VIRTIO
-from vnicaudit.model.nic import Nic, NicConfig
+from vnicaudit.model.nic import Nic, NicConfig, is_multicast
 from vnicaudit.platforms.openstack.ports import Bound, Port
 
 ASSIGNED = frozenset({
@@ -81,7 +83,7 @@ def _nic(
     kind = "addresses" if port.id is None else "ports"
     return Nic(
         index,
-        _config(port.bound, all_nics, mtu),
+        replace(_config(port.bound, all_nics, mtu), multicast=is_multicast(port.mac)),
         Location(target, xpath=f"servers/{server}/{kind}/{port.id or port.mac}"),
         mac=port.mac,
         source=port.id,

@@ -10,6 +10,7 @@ import msgspec
 from vnicaudit.model.nic import RunningNic
 from vnicaudit.platforms.qemu.arguments import Arguments, parse
 from vnicaudit.platforms.qemu.faults import broken, misplaced, unnamed
+from vnicaudit.platforms.qemu.gaps import unread_file
 from vnicaudit.platforms.qemu.nics import added_nics
 
 _EVIDENCE = "arguments in <qemu:commandline>"
@@ -24,10 +25,11 @@ class Added(NamedTuple):
 
 def read_added(words: Sequence[str], *, arch: str | None, machine: str | None) -> Added:
     """What the arguments add to a machine. Assigned devices are left out: nothing says whether
-    they are network adapters. What an argument refers to among libvirt's own is not looked up."""
+    they are network adapters. What an argument refers to among libvirt's own (a netdev, a bus) is
+    not looked up, so that nothing is said to be refused."""
     arguments = parse(words)
     nics = tuple(
-        (arguments.places[pair], msgspec.structs.replace(nic, evidence=_EVIDENCE))
+        (arguments.places[pair], msgspec.structs.replace(nic, evidence=_EVIDENCE, refusal=None))
         for pair, nic in added_nics(arguments, arch=arch, machine=machine)
         if nic.backend != "vfio"
     )
@@ -40,5 +42,8 @@ def _problems(
     for faults in (broken(arguments), misplaced(arguments), unnamed(arguments, arch, machine)):
         for pair, problem in faults:
             yield arguments.places[pair], problem
+    for pair, (name, value) in enumerate(arguments.pairs):
+        if name == "readconfig" and value is not None:
+            yield arguments.places[pair], unread_file(value)
     if arguments.problem is not None:
         yield last, arguments.problem

@@ -62,6 +62,8 @@ def backend_of(given: Options, sockets: dict[str, Socket]) -> Backend:
         default = None if kind == "vhost-vdpa" else 1
         queues = number(given.get("queues")) or default
         return Backend(kind, None, queues, sockets.get(given.get("chardev", "")))
+    if kind == "af-xdp":  # one client per queue: net_init_af_xdp in net/af-xdp.c, QEMU 8.2
+        return Backend(kind, False, number(given.get("queues")) or 1)
     if kind not in ("tap", "bridge"):
         return Backend(kind, False)
     return Backend(kind, _vhost(given), _tap_queues(given))

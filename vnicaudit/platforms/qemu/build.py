@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from vnicaudit.model.location import Location
 from vnicaudit.model.running import RunningQemu
 from vnicaudit.platforms.qemu import machine
 from vnicaudit.platforms.qemu.arguments import Arguments
+from vnicaudit.platforms.qemu.gaps import gaps
 from vnicaudit.platforms.qemu.nics import nics
 
 
@@ -19,10 +22,18 @@ class Built(NamedTuple):
 
 
 def build(
-    program: str, arguments: Arguments, location: Location, *, pid: int | None, whole: bool
+    program: str,
+    arguments: Arguments,
+    location: Location,
+    *,
+    pid: int | None,
+    whole: bool,
+    opened: str | None = None,
+    runs: bool = False,
 ) -> Built:
     """``whole``: nothing but these arguments was given to QEMU, so that what they leave out is
-    QEMU's default."""
+    QEMU's default. ``opened`` is a word that a shell makes arguments of. ``runs``: QEMU took them,
+    so that nothing speaks against them."""
     arch = machine.architecture(program, arguments)
     kind = machine.machine_type(arguments)
     found = nics(arguments, arch=arch, machine=kind, with_default=whole)
@@ -40,7 +51,8 @@ def build(
         shared_memory=machine.shared_memory(arguments),
         virtio_disk=machine.has_virtio_disk(arguments),
         windows_hint=machine.windows_hint(arguments),
-        nics=found.nics,
+        nics=tuple(replace(nic, refusal=None) for nic in found.nics) if runs else found.nics,
+        gaps=tuple(gaps(arguments, arch, kind, whole=whole, opened=opened, nics=len(found.nics))),
         session=machine.session(arguments),
         owner=machine.owner(arguments),
     )

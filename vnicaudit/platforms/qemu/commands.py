@@ -28,8 +28,12 @@ _TIME = re.compile(r"(?:\d{1,4}-)?\d{1,5}:\d\d(?::\d\d)?(?:\.\d+)?")
 _HEADER_ENDS = frozenset({"COMMAND", "CMD", "ARGS"})
 _HEADER = re.compile(r"^[ \t]*(?:[A-Z%+][A-Z%+-]*[ \t]+)*(?:COMMAND|CMD|ARGS)[ \t]*$", re.MULTILINE)
 _LISTING_END = re.compile(r"\n[ \t]*(?:\n|```)")
-_LOST_QUOTES = re.compile(r"[ \t]\{\"")
+_QUOTE = re.compile(r"['\"]")
 _EXPANDS = re.compile(r"\$[@*{(\w]|`|<|\.\.\.|…")
+_LOST = (
+    "JSON stands outside of quotes, while others of its quotes or lines were kept: a shell would "
+    "spoil it, and what QEMU was given cannot be told"
+)
 _PATIENCE = 1 << 20
 """Characters, and four times the text, that are looked at in vain before it is taken for a text
 that was made to take long."""
@@ -40,13 +44,16 @@ _MAX_PREFIX = 600
 class Command(NamedTuple):
     """One command line: the program, its arguments, where it begins (1-based line), the process
     id where ``ps`` gives it. ``whole`` is False when more arguments may have stood there than can
-    be read (shell variables, an ellipsis, a file of options, ``ps``)."""
+    be read (shell variables, an ellipsis, a file of options, ``ps``); ``opened`` is a word that may
+    become several of them. ``listed``: it is of a process that ran, as ``ps`` shows it."""
 
     program: str
     arguments: Arguments
     line: int
     pid: int | None = None
     whole: bool = True
+    opened: str | None = None
+    listed: bool = False
 
 
 class _Read(NamedTuple):
@@ -121,13 +128,12 @@ def _command(
     patient: bool,
 ) -> _Read:
     prefix = text[begin : match.start()]
+    if listing is None and prefix.strip().isdecimal() and _is_history(text, match.end()):
+        return _from_shell(text, match, line, patient=patient)
     if listing is not None or _is_ps(prefix.split()):
         return _from_ps(text, match, prefix.split(), line, listing)
     if not _is_shell(prefix):
         return _Read(None, match.end())
-    end = text.find("\n", match.end())
-    if _LOST_QUOTES.search(text[match.end() : end if end >= 0 else len(text)]):
-        return _unquoted(text, match, line, None)
     return _from_shell(text, match, line, patient=patient)
 
 
@@ -136,16 +142,31 @@ def _from_shell(text: str, match: re.Match[str], line: int, *, patient: bool) ->
     arguments of something else: not looked at again. Without patience (a file made to take long)
     quotation marks are not followed beyond them either."""
     logical = _logical_line(text, match.end())
-    words, end, problem = shell_words(
+    words, end, problem, bare, kept = shell_words(
         text, match.end(), MAX_COMMAND if patient else min(logical - match.end(), MAX_COMMAND)
     )
+    if bare and not kept and "\n" not in text[match.end() : end]:
+        return _unquoted(text, match, line, None)  # what somebody pasted who had lost the quotes
     arguments = parse(words)
     if not arguments.has(*EVIDENCE):
         return _Read(None, min(end, logical), end - match.end())
     whole = not any(_EXPANDS.match(word) for word in words) and not arguments.has("readconfig")
-    problem = problem or arguments.problem or left_open(arguments)
+    problem = problem or (_LOST if bare else None) or arguments.problem or left_open(arguments)
     arguments = arguments._replace(problem=problem)
-    return _Read(Command(match["program"], arguments, line, None, whole), end)
+    opened = None if whole else _opened(words, arguments)
+    return _Read(Command(match["program"], arguments, line, None, whole, opened), end)
+
+
+def _opened(words: list[str], arguments: Arguments) -> str | None:
+    """A word that is neither an option nor the value of one, and that a shell fills in."""
+    taken = set(arguments.places)
+    taken |= {
+        place - 1
+        for place, (_name, value) in zip(arguments.places, arguments.pairs, strict=True)
+        if value is not None
+    }
+    free = (word for place, word in enumerate(words) if place not in taken)
+    return next((word for word in free if _EXPANDS.match(word) and word[0] != "<"), None)
 
 
 def _logical_line(text: str, start: int) -> int:
@@ -172,7 +193,8 @@ def _unquoted(text: str, match: re.Match[str], line: int, pid: int | None) -> _R
     if not arguments.has(*EVIDENCE):
         return _Read(None, match.end())
     # never whole: a line that ps cut short looks like one that ends there
-    return _Read(Command(match["program"], arguments, line, pid, whole=False), end)
+    command = Command(match["program"], arguments, line, pid, whole=False, listed=True)
+    return _Read(command, end)
 
 
 def _pid(prefix: list[str], listing: _Listing | None) -> int | None:
@@ -193,6 +215,17 @@ def _is_ps(prefix: list[str]) -> bool:
     if not prefix or not any(word.isdecimal() for word in prefix[:4]):
         return False
     return len(prefix) == 1 or _TIME.fullmatch(prefix[-1]) is not None
+
+
+def _is_history(text: str, start: int) -> bool:
+    """A line of a shell's ``history`` has a number before it as one of ``pgrep -a``; but it may be
+    continued, and its quotes are still there. Those of JSON tell nothing: ``pgrep`` has them."""
+    end = text.find("\n", start)
+    line = text[start : end if end >= 0 else len(text)].rstrip("\r")
+    if line.endswith("\\"):
+        return True
+    words = shell_words(line, 0)
+    return words.kept or (not words.bare and words.problem is None and bool(_QUOTE.search(line)))
 
 
 def _is_shell(prefix: str) -> bool:

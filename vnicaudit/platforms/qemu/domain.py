@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import msgspec
 
+from vnicaudit.model.buses import CCW, VIRTIO_BUS, bus_of, device_of
 from vnicaudit.model.domain import Domain, DomainConfig
 from vnicaudit.model.hypervisors import KVM_OR_QEMU
 from vnicaudit.model.location import Location
 from vnicaudit.model.models import VIRTIO
-from vnicaudit.model.nic import Nic, NicConfig, RunningNic
+from vnicaudit.model.nic import Nic, NicConfig, RunningNic, is_multicast
+from vnicaudit.model.report import ReadError
 from vnicaudit.model.running import RunningQemu
 from vnicaudit.platforms.domain_xml.readiness import readiness_of
 from vnicaudit.platforms.qemu.virtio import VIRTIO_RING
@@ -23,7 +25,7 @@ _TYPES = {
 }
 """``-netdev`` type -> libvirt's interface type. Backends libvirt has no word for keep QEMU's."""
 
-_ADDRESSES = {"virtio-net-ccw": "ccw", "virtio-net-device": "virtio-mmio"}
+_ADDRESSES = {CCW: "ccw", VIRTIO_BUS: "virtio-mmio"}
 
 
 def domain_of(qemu: RunningQemu, target: str) -> Domain:
@@ -37,6 +39,10 @@ def domain_of(qemu: RunningQemu, target: str) -> Domain:
         declared=_config(qemu),
         location=msgspec.structs.replace(qemu.location, target=target),
         nics=found,
+        unread=tuple(
+            ReadError(f"QEMU command line: {gap}", qemu.location.file or target, qemu.location.line)
+            for gap in qemu.gaps
+        ),
         qemu_version=qemu.qemu_version,
         libvirt_version=qemu.libvirt_version,
     )
@@ -46,7 +52,7 @@ def running_nic(qemu: RunningQemu, index: int, running: RunningNic, *, origin: s
     """A NIC that only a command line tells of, as the ``index``-th of its domain."""
     return Nic(
         index=index,
-        declared=config_of(running, origin=origin),
+        declared=config_of(running, origin=origin, arch=qemu.arch),
         location=_place(qemu, index),
         mac=running.mac,
         alias=running.id,
@@ -72,8 +78,9 @@ def anonymous(running: RunningNic) -> RunningNic:
     return msgspec.structs.replace(running, mac=None, id=None)
 
 
-def config_of(running: RunningNic, *, origin: str) -> NicConfig:
+def config_of(running: RunningNic, *, origin: str, arch: str | None = None) -> NicConfig:
     """What the arguments set for one NIC, in libvirt's terms; QEMU's defaults count as not set."""
+    device = device_of(running.driver, arch)
     kind = _TYPES.get(running.backend or "", running.backend or "none")
     if kind == "hostdev":  # as in XML: nothing says whether the device is a network adapter
         return NicConfig(type=kind, origin="hostdev", actual_type=kind)
@@ -82,7 +89,7 @@ def config_of(running: RunningNic, *, origin: str) -> NicConfig:
         type=kind,
         origin=origin,
         actual_type=kind,
-        model=running.model,
+        model=running.model or None,
         driver_name="vhost" if running.vhost and virtio else None,
         queues=running.queues if (running.queues or 1) > 1 else None,
         rx_queue_size=_unless_default(running.rx_queue_size),
@@ -95,9 +102,10 @@ def config_of(running: RunningNic, *, origin: str) -> NicConfig:
         source_mode=running.source_mode,
         ovs_socket=running.ovs_socket,
         reconnect=running.reconnect,
+        multicast=is_multicast(running.mac),
         packed="on" if running.packed else None,
         mtu=running.mtu,
-        address_type=_ADDRESSES.get(running.driver, "pci" if virtio else None),
+        address_type=_ADDRESSES.get(bus_of(device) or "", "pci" if virtio else None),
     )
 
 

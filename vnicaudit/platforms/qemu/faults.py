@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from typing import NamedTuple
 
 from vnicaudit.platforms.qemu.arguments import Arguments
-from vnicaudit.platforms.qemu.boards import default_nic, device_name
+from vnicaudit.platforms.qemu.boards import default_nic, device_name, machine_default
 from vnicaudit.platforms.qemu.options import BrokenOption, Options, lenient, options
 
 _NIC_OPTIONS = ("device", "netdev", "nic", "net")
@@ -40,19 +40,40 @@ def misplaced(arguments: Arguments) -> Iterator[Fault]:
             yield Fault(pair, f"-{first} and its value are one argument: QEMU has no such option")
 
 
+def dangling(arguments: Arguments, netdevs: Container[str]) -> Iterator[Fault]:
+    """A NIC on a netdev that is not there: either the arguments are not all, or QEMU fails. The
+    backend of ``-nic`` is a netdev by its ``id=``, which the NIC of ``-nic`` has taken."""
+    backends = {given["id"] for given in map(_nic_of, arguments.values("nic")) if "id" in given}
+    for pair, (name, value) in enumerate(arguments.pairs):
+        given = lenient(value, "driver" if name == "device" else "type")
+        netdev = given.get("netdev") if name in ("device", "net") else None
+        if netdev is not None and netdev not in netdevs and netdev not in backends:
+            what = given.get("driver", "?") if name == "device" else given.get("type", "?")
+            yield Fault(pair, f"-{name} {what} is on netdev {netdev!r}, which is not there")
+
+
+def _nic_of(value: str) -> Options:
+    return lenient(value, "type")
+
+
 def unnamed(arguments: Arguments, arch: str | None, machine: str | None) -> Iterator[Fault]:
     """A NIC without ``model=`` on a board whose default is not known (``kvm -net nic``)."""
     for pair, (name, value) in enumerate(arguments.pairs):
         given = lenient(value, "type") if name in ("net", "nic") else {}
         kind = given.get("type", "user" if name == "nic" else "")
         a_nic = kind == "nic" if name == "net" else name == "nic" and kind != "none"
-        if a_nic and legacy_driver(given, arch, machine) is None:
+        if (
+            a_nic
+            and legacy_driver(given, arch, machine) is None
+            and not machine_default(arch, machine).known
+        ):
             yield Fault(
                 pair, f"-{name} names no model=, and the machine's default NIC is not known"
             )
 
 
 def legacy_driver(given: Options, arch: str | None, machine: str | None) -> str | None:
-    """The device of ``-net nic`` and ``-nic``; None where the machine's default is not known."""
+    """The device of ``-net nic`` and ``-nic``; None where the machine's default is not known, or
+    where it has none."""
     model = given.get("model")
     return default_nic(arch, machine) if model is None else device_name(model, arch)

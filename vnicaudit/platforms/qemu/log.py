@@ -70,7 +70,7 @@ def last_start(text: str) -> Start | None:
         return None
     header = headers[-1]
     begin = header.end()
-    words, end, problem = shell_words(text, begin)
+    words, end, problem, *_marks = shell_words(text, begin)
     if problem is None and not text[end:].startswith("\n"):
         problem = "the log ends inside QEMU's arguments"
     place = 0

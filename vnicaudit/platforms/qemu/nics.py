@@ -7,25 +7,38 @@ of ``-net``, ``-nic``, ``-netdev`` and ``-nodefaults`` the machine adds a NIC of
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
+from vnicaudit.model.buses import device_of
 from vnicaudit.model.models import QEMU_MODELS, VIRTIO, model_of_driver
 from vnicaudit.model.nic import RunningNic
+from vnicaudit.model.start_refusal import StartRefusal
 from vnicaudit.platforms.qemu.arguments import Arguments
 from vnicaudit.platforms.qemu.backends import Backend, Socket, backend_of, sockets
-from vnicaudit.platforms.qemu.boards import default_nic
-from vnicaudit.platforms.qemu.faults import Fault, broken, legacy_driver, unnamed
+from vnicaudit.platforms.qemu.boards import default_nic, machine_default
+from vnicaudit.platforms.qemu.faults import Fault, broken, dangling, legacy_driver, unnamed
 from vnicaudit.platforms.qemu.options import Options, lenient
 from vnicaudit.platforms.qemu.overrides import (
+    Global,
     device_defaults,
     global_properties,
     set_properties,
 )
+from vnicaudit.platforms.qemu.refusals import Board, board, device_refusal, nic_refusal
 from vnicaudit.platforms.qemu.virtio import virtio_nic
 
 _NIC_PREFIXES = ("virtio-net", "e1000", "rtl8139", "ne2k", "i8255", "vmxnet", "xen-net-device")
 _NO_NIC = Backend(None)
+_SWITCH = frozenset({"rocker"})
+"""A network device whose ports are not NICs of the guest."""
+_OF_NICS = frozenset({"netdev", "mac"})
+_FIRST = {"device": "driver", "net": "type", "nic": "type"}
+_MDEV = re.compile(r"/mdev/|/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/*$", re.IGNORECASE)
+"""In sysfs; any other folder there may be a PCI device's."""
 
 
 class Found(NamedTuple):
@@ -42,10 +55,11 @@ class _Context(NamedTuple):
     sockets: dict[str, Socket]
     netdevs: dict[str, Backend]
     hubs: dict[str, list[Backend]]
-    globals: dict[str, Options]
+    globals: list[Global]
     settings: dict[str, Options]
     arch: str | None
     machine: str | None
+    board: Board
 
 
 def nics(
@@ -55,10 +69,10 @@ def nics(
     so that the machine's own NIC can be concluded from silence."""
     context = _context(arguments, arch, machine)
     found = tuple(nic for _pair, nic in _nics(arguments, context))
-    if with_default and _silent(arguments) and (driver := default_nic(arch, machine)):
+    if with_default and silent(arguments) and (driver := default_nic(arch, machine)):
         user = Backend("user")
-        found += (_running(driver, {}, user),)
-    problem = _first(broken(arguments)) or _dangling(arguments, context)
+        found += (_running(driver, device_defaults(driver, context.globals), user),)
+    problem = _first(broken(arguments)) or _first(dangling(arguments, context.netdevs))
     return Found(found, problem or _first(unnamed(arguments, arch, machine)))
 
 
@@ -94,39 +108,63 @@ def _context(arguments: Arguments, arch: str | None, machine: str | None) -> _Co
         set_properties(arguments),
         arch,
         machine,
+        board(arguments, arch, machine),
     )
 
 
 def _nics(arguments: Arguments, context: _Context) -> Iterator[tuple[int, RunningNic]]:
+    taken: set[tuple[str, str]] = set()
     for pair, (name, value) in enumerate(arguments.pairs):
+        given = lenient(value, _FIRST.get(name, ""))
         nic = None
         if name == "device":
-            nic = _from_device(lenient(value, "driver"), context)
+            nic = _from_device(given, value or "", context, pair)
         elif name == "net":
-            nic = _from_net(lenient(value, "type"), context)
+            nic = _from_net(given, context)
         elif name == "nic":
-            nic = _from_nic(lenient(value, "type"), context)
+            nic = _from_nic(given, context)
+        repeated = _repeated(name, given, taken, made=nic is not None and nic.refusal is None)
         if nic is not None:
-            yield pair, nic
+            refusal = nic.refusal or (None if repeated is None else StartRefusal(repeated))
+            yield pair, replace(nic, refusal=refusal)
 
 
-def _from_device(given: Options, context: _Context) -> RunningNic | None:
+def _repeated(
+    option: str, given: Options, taken: set[tuple[str, str]], *, made: bool
+) -> str | None:
+    """An id or a netdev that another device has already. A NIC that is not ``made`` takes none."""
+    names = []
+    if option == "device" and "id" in given:
+        names.append(("id", given["id"]))
+    if made and "netdev" in given:
+        names.append(("netdev", given["netdev"]))
+    if made and option == "nic" and "id" in given:
+        names.append(("netdev", given["id"]))  # of the backend that it brings along
+    again = next((name for name in names if name in taken), None)
+    taken.update(names)
+    return None if again is None else f"{again[0]} {again[1][:40]!r} is another device's already"
+
+
+def _from_device(given: Options, text: str, context: _Context, pair: int) -> RunningNic | None:
     driver = given.get("driver", "")
     if driver in ("vfio-pci", "vfio-pci-nohotplug"):
-        if "sysfsdev" in given:
+        if _MDEV.search(given.get("sysfsdev", "")):
             return None  # a mediated device: part of a GPU, a crypto card
         return RunningNic(driver, "vfio-pci", "vfio", id=given.get("id"))
-    if "netdev" not in given and not _is_nic(driver):
+    if driver in _SWITCH or (_OF_NICS.isdisjoint(given) and not _is_nic(driver.lower())):
         return None
+    device = device_of(driver, context.arch)
     merged = {
-        **device_defaults(driver, context.globals),
+        **device_defaults(device, context.globals),
         **given,
         **context.settings.get(given.get("id", ""), {}),
     }
     if "netdev" in merged:
-        return _running(driver, merged, context.netdevs.get(merged["netdev"], _NO_NIC))
-    hub = _hub(context, merged["vlan"]) if "vlan" in merged else _NO_NIC
-    return _running(driver, merged, hub)
+        backend = context.netdevs.get(merged["netdev"], _NO_NIC)
+    else:
+        backend = _hub(context, merged["vlan"]) if "vlan" in merged else _NO_NIC
+    refusal = device_refusal(driver, device, merged, text, context.board, pair)
+    return replace(_running(driver, merged, backend), refusal=refusal)
 
 
 def _from_net(given: Options, context: _Context) -> RunningNic | None:
@@ -134,22 +172,42 @@ def _from_net(given: Options, context: _Context) -> RunningNic | None:
     straight on a netdev."""
     if given.get("type") != "nic":
         return None
-    driver = legacy_driver(given, context.arch, context.machine)
+    driver = _legacy_driver(given, context)
     if driver is None:
         return None
     if "netdev" in given:
         backend = context.netdevs.get(given["netdev"], _NO_NIC)
     else:
         backend = _hub(context, given.get("vlan", "0"))
-    return _running(driver, _legacy(given), backend)
+    return _created("net", driver, given, backend, context)
 
 
 def _from_nic(given: Options, context: _Context) -> RunningNic | None:
     """``-nic tap,model=…``: a NIC and its backend in one."""
-    driver = legacy_driver(given, context.arch, context.machine)
+    driver = _legacy_driver(given, context)
     if given.get("type") == "none" or driver is None:
         return None
-    return _running(driver, _legacy(given), backend_of(given, context.sockets))
+    return _created("nic", driver, given, backend_of(given, context.sockets), context)
+
+
+def _legacy_driver(given: Options, context: _Context) -> str | None:
+    """The device; empty for a machine that is known to have none by default."""
+    driver = legacy_driver(given, context.arch, context.machine)
+    if driver is None and machine_default(context.arch, context.machine).known:
+        return ""
+    return driver
+
+
+def _created(
+    option: str, driver: str, given: Options, backend: Backend, context: _Context
+) -> RunningNic:
+    """The NIC that ``-nic`` or ``-net nic`` makes, by the name of its device."""
+    merged = {**device_defaults(driver, context.globals), **_legacy(given)}
+    if "mac" not in given and "macaddr" not in given:
+        merged.pop("mac", None)  # QEMU draws one, whatever -global says
+    known = context.board.buses is not None
+    refusal = nic_refusal(option, given.get("model"), given, context.board, known=known)
+    return replace(_running(driver, merged, backend), refusal=refusal)
 
 
 def _legacy(given: Options) -> Options:
@@ -196,14 +254,6 @@ def _is_nic(driver: str) -> bool:
     return driver in QEMU_MODELS or driver.startswith(_NIC_PREFIXES)
 
 
-def _silent(arguments: Arguments) -> bool:
+def silent(arguments: Arguments) -> bool:
+    """Whether nothing is said about networking, so that the machine adds a NIC of its own."""
     return not arguments.has("net", "nic", "netdev", "nodefaults")
-
-
-def _dangling(arguments: Arguments, context: _Context) -> str | None:
-    for value in arguments.values("device"):
-        given = lenient(value, "driver")
-        name = given.get("netdev")
-        if name is not None and name not in context.netdevs:
-            return f"-device {given.get('driver', '?')} is on netdev {name!r}, which is not there"
-    return None

@@ -2,19 +2,44 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
+from vnicaudit.model.buses import VIRTIO_PCI
 from vnicaudit.platforms.qemu.arguments import Arguments
 from vnicaudit.platforms.qemu.options import Options, lenient
 
-
-def device_defaults(driver: str, given: dict[str, Options]) -> Options:
-    """``-global`` for this driver; ``virtio-net-device`` is inside each virtio NIC."""
-    inner = given.get("virtio-net-device", {}) if driver.startswith("virtio-net") else {}
-    return {**inner, **given.get(driver, {})}
+_INNER = ("virtio-net-device", "virtio-device")
+"""The classes of the device that is inside each virtio NIC: its transport's are set after it."""
+_CCW = ("virtio-net-ccw", "virtio-ccw-device")
 
 
-def global_properties(arguments: Arguments) -> dict[str, Options]:
+class Global(NamedTuple):
+    """``-global driver.name=text``; ``driver`` is the name of a class, never an alias."""
+
+    driver: str
+    name: str
+    text: str
+
+
+def device_defaults(device: str, given: list[Global]) -> Options:
+    """``-global`` for this device, by its class or one that it is derived from: of two that are
+    for it the later wins. Measured with QEMU 7.2 and 10.0."""
+    inner = _INNER if device.startswith("virtio-net") else ()
+    found = {one.name: one.text for one in given if one.driver in inner}
+    outer = classes(device)
+    return {**found, **{one.name: one.text for one in given if one.driver in outer}}
+
+
+def classes(device: str) -> tuple[str, ...]:
+    """A device's class and those it is derived from, as far as they have properties of NICs."""
+    if device in VIRTIO_PCI:
+        return (device, "virtio-net-pci-base", "virtio-pci")
+    return _CCW if device == "virtio-net-ccw" else (device,)
+
+
+def global_properties(arguments: Arguments) -> list[Global]:
     """``-global driver.property=value`` (or driver=,property=,value=): a property's default."""
-    found: dict[str, Options] = {}
+    found = []
     for value in arguments.values("global"):
         if value.startswith("driver="):
             given = lenient(value)
@@ -22,7 +47,7 @@ def global_properties(arguments: Arguments) -> dict[str, Options]:
         else:
             left, _equals, text = value.partition("=")
             driver, _dot, name = left.partition(".")
-        found.setdefault(driver, {})[name] = text
+        found.append(Global(driver, name, text))
     return found
 
 

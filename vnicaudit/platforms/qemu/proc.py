@@ -59,7 +59,7 @@ def _process(root: str, pid: int, target: str) -> RunningQemu | ReadError | None
     arguments = parse(words[1:-1] if words[-1] == "" else words[1:])
     place = Location(target, f"{folder}/cmdline")
     whole = not arguments.has("readconfig")
-    qemu, problem = build(program, arguments, place, pid=pid, whole=whole)
+    qemu, problem = build(program, arguments, place, pid=pid, whole=whole, runs=True)
     if problem is not None:
         return ReadError(f"QEMU command line not understood: {problem}", place.file)
     proven = _proven(qemu.nics, arguments, vhost_descriptors(f"{folder}/fd"))

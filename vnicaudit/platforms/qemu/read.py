@@ -155,7 +155,15 @@ def _pasted(text: str, target: str, file: str | None) -> list[Built]:
 
 
 def _pasted_one(command: Command, arguments: Arguments, place: Location) -> Built:
-    return build(command.program, arguments, place, pid=command.pid, whole=command.whole)
+    return build(
+        command.program,
+        arguments,
+        place,
+        pid=command.pid,
+        whole=command.whole,
+        opened=command.opened,
+        runs=command.listed,
+    )
 
 
 def _cut_lines(text: str, found: list[Command]) -> dict[int, str]:

@@ -20,16 +20,22 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
+_BARE_JSON = re.compile(r"\{[ \t]{0,8}\"")
 _IN_DOUBLE = re.compile(r"\\(\n|[$`\"\\])")
 
 
 class Words(NamedTuple):
     """The words of one command and where it ends in the text. ``problem`` says why the list may
-    be incomplete, None when it is not."""
+    be incomplete, None when it is not.
+
+    ``bare``: a word is JSON without quotes around it (``{"driver": …``), which a shell would
+    spoil: the quotes were lost. ``kept``: a word is JSON with quotes around it: they were not."""
 
     words: list[str]
     end: int
     problem: str | None = None
+    bare: bool = False
+    kept: bool = False
 
 
 def shell_words(text: str, start: int, most: int = MAX_COMMAND) -> Words:
@@ -41,6 +47,7 @@ def shell_words(text: str, start: int, most: int = MAX_COMMAND) -> Words:
     """
     words: list[str] = []
     parts: list[str] = []  # of the word being read; joined once: a word may have millions
+    bare = kept = False
     position = start
     limit = min(len(text), start + most)
     while position < limit:
@@ -49,19 +56,24 @@ def shell_words(text: str, start: int, most: int = MAX_COMMAND) -> Words:
             break
         kind = match.lastgroup
         if kind == "open":
-            return Words(_done(words, parts), limit, _unfinished(match.group()))
+            mark = _unfinished(match.group())
+            return Words(_done(words, parts), limit, mark, bare, kept)
         if kind == "end":
-            return Words(_done(words, parts), match.start())
+            return Words(_done(words, parts), match.start(), None, bare, kept)
         position = match.end()
         if kind == "space":
             words = _done(words, parts)
             parts = []
         elif kind != "joint":
-            parts.append(_plain(kind, match))
+            plain = _plain(kind, match)
+            if not parts:
+                bare = bare or _BARE_JSON.match(text, match.start(), limit) is not None
+                kept = kept or (kind != "raw" and plain.startswith("{"))
+            parts.append(plain)
     problem = "a command line of more than 4 MiB" if limit < len(text) else None
     if text[:limit].rstrip(" \t").endswith("\\\n"):
         problem = "ends in a continued line"
-    return Words(_done(words, parts), position, problem)
+    return Words(_done(words, parts), position, problem, bare, kept)
 
 
 def _plain(kind: str | None, match: re.Match[str]) -> str:

@@ -16,7 +16,8 @@ from vnicaudit.remedy.applying.engine import Order, look_at, refuse_beside
 from vnicaudit.remedy.applying.hosts import Hosts
 from vnicaudit.remedy.applying.journal import now
 from vnicaudit.remedy.applying.prepare import Prepared
-from vnicaudit.remedy.applying.runner import Ended, Runner, Tell
+from vnicaudit.remedy.applying.restoring import Restore, note_restored, restorable
+from vnicaudit.remedy.applying.runner import Ended, Preparing, Runner, Tell
 from vnicaudit.remedy.applying.sheet import RunSheet, UnitSheet
 from vnicaudit.remedy.applying.task import Wanted
 from vnicaudit.remedy.applying.way_back import WayBack
@@ -41,6 +42,8 @@ class Chosen(msgspec.Struct, frozen=True):
     domains: tuple[str, ...] = ()
     macs: tuple[str, ...] = ()
     over_edits: bool = False
+    restore: bool = False
+    """The originals that were kept are put back as a whole, whatever was done since."""
 
     def takes(self, unit: UnitSheet) -> bool:
         """Whether something of that domain is meant."""
@@ -76,13 +79,23 @@ def rollback(run_id: str, chosen: Chosen, order: Order, tell: Tell) -> tuple[End
         found = again(found)
         if any(found.is_open(unit.key) for unit in units):
             return ended
-        units = [chosen.of(unit) for unit in reversed(whole) if _undoable(found, unit)]
+        if chosen.restore:
+            units = [unit for unit in reversed(units) if restorable(found, unit)]
+        else:
+            units = [chosen.of(unit) for unit in reversed(whole) if _undoable(found, unit)]
+        if not units and chosen.restore:
+            raise UsageError(f"no original is kept in {found.folder / 'definitions'}")
         if not units:
             return ended or _nothing_left(found)
         sheet = RunSheet("", "rollback", now(), run_id, order.mode, tuple(units), order.limits)
         mine = _unfinished(order, sheet) or begin_run(order.state, sheet)
-        back = WayBack(found, chosen, order)
-        went = Runner(mine, hosts, back, tell, None, order.tell_left).go(order.schedule)
+        back = _preparing(found, chosen, order)
+        went = Runner(mine, hosts, back, tell, None, order.tell_left, order.halted).go(
+            order.schedule
+        )
+        if chosen.restore:
+            _note_restored(found, units, went)
+            return (went,)
         return (*ended, went)
 
 
@@ -90,7 +103,7 @@ def _middle(
     found: Past, units: Sequence[UnitSheet], hosts: Hosts, order: Order, tell: Tell
 ) -> tuple[Ended, ...]:
     """Bring what was left in the middle of these units to where it began."""
-    if found.ended:
+    if not found.is_unfinished and not any(found.is_lost(unit.key) for unit in units):
         return ()
     sheet = msgspec.structs.replace(found.sheet, limits=order.limits)
     return (
@@ -118,11 +131,26 @@ def look(run_id: str, chosen: Chosen, order: Order) -> list[tuple[str, str]]:
     if not units:
         raise UsageError(f"run {run_id} has no such domain or NIC; vnicaudit runs {run_id}")
     halves = [(unit.name, "") for unit in units if found.is_open(unit.key)]
-    whole = [unit for unit in units if _undoable(found, unit)]
+    whole = [unit for unit in units if (restorable if chosen.restore else _undoable)(found, unit)]
     with ExitStack() as stack:
         hosts = Hosts(order.state, order.deadline, stack, order.reach, hold=False)
         hosts.open(whole)
-        return halves + look_at(whole, hosts, WayBack(found, chosen, order))
+        return halves + look_at(whole, hosts, _preparing(found, chosen, order))
+
+
+def _preparing(found: Past, chosen: Chosen, order: Order) -> Preparing:
+    if not chosen.restore:
+        return WayBack(found, chosen, order)
+    over_edits = msgspec.structs.replace(chosen, over_edits=True)
+    return Restore(found, order.mode, WayBack(found, over_edits, order))
+
+
+def _note_restored(found: Past, units: Sequence[UnitSheet], went: Ended) -> None:
+    back = [one.outcome in ("applied", "already") for one in went.run.steps]
+    keys = {unit.key for unit, good in zip(units, back, strict=True) if good}
+    lost = {unit.key for unit in found.sheet.units if found.is_lost(unit.key)}
+    if lost & keys:
+        note_restored(found, lost & keys, went.run.id)
 
 
 def _nothing(unit: UnitSheet, hosts: Hosts) -> Prepared:

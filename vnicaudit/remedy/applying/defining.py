@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from vnicaudit.errors import ActionError
+from contextlib import suppress
+from typing import Any
+
+from vnicaudit.errors import ActionError, KeptError
 from vnicaudit.remedy.applying.means import Means
 from vnicaudit.remedy.applying.task import Task, unmet
-from vnicaudit.remedy.definitions import reading
+from vnicaudit.remedy.definitions import likeness, reading
 from vnicaudit.remedy.digests import digest
 
 
@@ -20,15 +23,16 @@ def define(means: Means) -> None:
     """The goal, where the definition is what it was before; nothing where it is the goal already.
 
     Raises EditedError where it is neither, ActionError where libvirt does not take it, or takes it
-    and does not do as it says.
+    and does not do as it says, KeptError where what was kept of it cannot be trusted.
     """
     now = means.machine.definition(secrets=True)
-    before, goal = means.definitions.get("before"), means.definitions.get("goal")
-    if now == before and before != goal:
+    before, goal = means.kept("before"), means.kept("goal")
+    as_before = likeness().same(now, before)
+    if as_before and before != goal:
         means.notes.write("defining")
         means.machine.define(goal)
         now = means.machine.definition(secrets=True)
-    elif now != before and not is_ours(means.task, before, goal, now, means):
+    elif not as_before and not is_ours(means.task, before, goal, now, means):
         raise EditedError
     if before not in (goal, now):
         _note(means, now)  # first: what libvirt made of it is to be known as this run's own
@@ -44,17 +48,30 @@ def _note(means: Means, now: bytes) -> None:
 def undefine(means: Means) -> bool:
     """Make the definition what it was before; whether there was anything to do. Raises EditedError
     where it is neither that nor what this run made of it, ActionError where it did not come out
-    as it was."""
+    as it was, KeptError where what was kept of it cannot be trusted."""
     now = means.machine.definition(secrets=True)
-    before, goal = means.definitions.get("before"), means.definitions.get("goal")
-    if now == before:
+    before, goal = means.kept("before"), means.kept("goal")
+    if likeness().same(now, before):
         return False
     if not is_ours(means.task, before, goal, now, means):
         raise EditedError
     means.machine.define(before)
-    if means.machine.definition(secrets=True) != before:
-        raise ActionError("the definition did not come out as it was before")
+    unlike = likeness().unlike(before, means.machine.definition(secrets=True))
+    if unlike:
+        raise ActionError(f"the definition did not come out as it was before: {_few(unlike)}")
     return True
+
+
+def made_otherwise(means: Means) -> str:
+    """What libvirt made otherwise of a definition that was to come back as it was: the order of
+    its controllers; empty where it made nothing otherwise."""
+    if not means.task.exact or means.notes.latest("defined") is None:
+        return ""
+    try:
+        words = likeness().rearranged(means.kept("goal"), means.kept("settled"))
+    except KeptError:
+        return ""  # what was done is done, and was looked at
+    return f"libvirt {words}: every device is as it was, at its address" if words else ""
 
 
 def is_ours(task: Task, before: bytes, goal: bytes, now: bytes, means: Means) -> bool:
@@ -62,7 +79,7 @@ def is_ours(task: Task, before: bytes, goal: bytes, now: bytes, means: Means) ->
     its digest, or, where the program was ended before it could note that, by having the goal and
     no other change."""
     settled = means.notes.last("defined")
-    if now == goal or (settled is not None and settled.get("settled") == digest(now)):
+    if likeness().same(now, goal) or (settled is not None and _is_settled(now, settled, means)):
         return True
     if settled is not None:
         return False
@@ -73,9 +90,26 @@ def is_ours(task: Task, before: bytes, goal: bytes, now: bytes, means: Means) ->
     )
 
 
+def _is_settled(now: bytes, settled: dict[str, Any], means: Means) -> bool:
+    """Whether it is what libvirt made of the goal; what was kept of that only matters where
+    libvirt has read it anew since, and handed it out in another order."""
+    if settled.get("settled") == digest(now):
+        return True
+    with suppress(KeptError):
+        return likeness().same(now, means.kept("settled"))
+    return False
+
+
+def _few(clauses: tuple[str, ...]) -> str:
+    return "; ".join(clauses[:5])
+
+
 def _check(task: Task, before: bytes, goal: bytes, now: bytes) -> None:
-    if task.exact and now != goal:
-        raise ActionError("the definition did not come out as the one that was saved")
+    unlike = likeness().unlike(goal, now) if task.exact else ()
+    if unlike:
+        raise ActionError(
+            f"the definition did not come out as the one that was saved: {_few(unlike)}"
+        )
     missing = unmet(reading().definition_of(now, task.target), task.wanted)
     numbers = [one.number for one in task.wanted]
     missing += reading().other_changes(goal, now, numbers)

@@ -8,12 +8,14 @@ from functools import cached_property
 
 import msgspec
 
-from vnicaudit.errors import ActionError, RefusedError, UsageError
+from vnicaudit.errors import ActionError, GoneError, RefusedError, UsageError
 from vnicaudit.model.plan import Mode, Step
 from vnicaudit.remedy.applying.clouds.prepare import prepare as prepare_in_cloud
+from vnicaudit.remedy.applying.gone import what_became
 from vnicaudit.remedy.applying.hosts import Hosts
 from vnicaudit.remedy.applying.journal import now
-from vnicaudit.remedy.applying.means import Definitions, Limits
+from vnicaudit.remedy.applying.made import made_by, original_of, task_of
+from vnicaudit.remedy.applying.means import Limits
 from vnicaudit.remedy.applying.prepare import Prepared, prepare, prepare_file
 from vnicaudit.remedy.applying.runner import Ended, Preparing, Runner, Tell
 from vnicaudit.remedy.applying.schedule import Schedule
@@ -35,7 +37,8 @@ ALREADY = "it is so already: nothing to do"
 class Order(msgspec.Struct, frozen=True):
     """What is asked for. ``deadline``: seconds libvirt, or a cloud, may take for one answer;
     ``reach``: what there is beside a cloud's API; ``tell_left``: is told what an interruption
-    leaves in the middle, also where nobody wants to hear of the rest."""
+    leaves in the middle, also where nobody wants to hear of the rest; ``halted``: says why no more
+    is to be begun, while nothing speaks against finishing what was (empty: nothing)."""
 
     mode: Mode
     limits: Limits
@@ -44,6 +47,7 @@ class Order(msgspec.Struct, frozen=True):
     state: StateFolder
     reach: Reach = Reach()
     tell_left: Tell | None = None
+    halted: Callable[[], str] | None = None
 
 
 def apply(
@@ -66,7 +70,7 @@ def apply(
         if not (found.folder / PLAN).exists():
             write_private(found.folder / PLAN, text)
         preparing = _Preparing(steps, plan, order)
-        runner = Runner(found, hosts, preparing, tell, trials, order.tell_left)
+        runner = Runner(found, hosts, preparing, tell, trials, order.tell_left, order.halted)
         return runner.go(order.schedule)
 
 
@@ -90,6 +94,10 @@ def look_at(
 def _would(unit: UnitSheet, hosts: Hosts, preparing: Preparing) -> str:
     try:
         prepared = preparing(unit, hosts)
+    except GoneError as error:
+        return (
+            what_became(unit, hosts, begun=False).message if unit.kind == "domain" else str(error)
+        )
     except (RefusedError, ActionError) as error:
         return str(error)
     return "" if prepared.task is not None else ALREADY
@@ -140,10 +148,9 @@ class _Preparing:
 
         def before(current: bytes) -> bytes | None:
             for found in all_past(self._order.state):
-                notes = [entry for entry in found.of(key) if entry.event == "defined"]
                 mine = found.sheet.kind == "apply" and found.sheet.plan == self._plan
-                if mine and notes and notes[-1].data.get("settled") == digest(current):
-                    return Definitions(found.folder, key).get("before")
+                if mine and made_by(found, key, current):
+                    return original_of(found, task_of(found, key))
             return None
 
         return before

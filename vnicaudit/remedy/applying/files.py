@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from vnicaudit.errors import RefusedError
 from vnicaudit.remedy.applying.means import Definitions, Notes, Result
-from vnicaudit.remedy.applying.task import Task
+from vnicaudit.remedy.applying.task import Task, by_hand
 from vnicaudit.remedy.replacing import replace_file
 
 _LATER = "libvirt knows nothing of the file until it is defined (virsh define)"
@@ -20,13 +20,19 @@ class FileMeans(NamedTuple):
     notes: Notes
     definitions: Definitions
 
+    def kept(self, kind: str) -> bytes:
+        """What the file was, or is to be. Raises KeptError where what was kept is another."""
+        wanted = self.task.before if kind == "before" else self.task.goal
+        return self.definitions.get(kind, wanted, by_hand(self.task))
+
 
 def carry_out_file(means: FileMeans) -> Result:
     """Replace the file's content, or put the old one back where that was begun."""
     undoing = means.notes.last("undoing")
-    kinds = ("before", "goal") if undoing is None else ("goal", "before")
-    before, goal = (means.definitions.get(kind) for kind in kinds)
     try:
+        before, goal = means.kept("before"), means.kept("goal")
+        if undoing is not None:
+            before, goal = goal, before
         result = _replaced(means, before, goal)
     except RefusedError as error:
         result = Result("failed", f"the file was left as it is: {error}")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 
+from vnicaudit.errors import ActionError
 from vnicaudit.remedy.applying.clouds.nodes import Nodes
 from vnicaudit.remedy.applying.clouds.nova_manage import Manage
 from vnicaudit.remedy.applying.clouds.place import Place
@@ -13,6 +14,7 @@ from vnicaudit.remedy.applying.state import StateFolder
 from vnicaudit.remedy.cloud import Cloud, Reach
 from vnicaudit.remedy.cloud import connect as connect_cloud
 from vnicaudit.remedy.hypervisor import Hypervisor, connect
+from vnicaudit.remedy.trusted_uris import check_uri
 
 _FILES = "files"
 
@@ -39,11 +41,16 @@ class Hosts:
         self._held: set[str] = set()
         self._hold_them = hold
         self._manage = Manage(reach.manage, reach.jobs)
+        self._trusted = reach.trusted
         self._nodes = Nodes(reach.libvirt, deadline, stack)
 
     def open(self, units: Iterable[UnitSheet]) -> None:
         """Connect to the hosts and clouds of these units, and keep other runs away from them, or
         from files. Raises TargetError and RefusedError."""
+        units = tuple(units)
+        for unit in units:  # all of them, before one is dialled
+            if unit.file is None and unit.object is None:
+                check_uri(unit.target, self._trusted)
         for unit in units:
             if unit.file is not None:
                 self._hold(_FILES, "files of this machine")
@@ -58,6 +65,16 @@ class Hosts:
     def of(self, unit: UnitSheet) -> Hypervisor | None:
         """The host of a unit; None for a file."""
         return None if unit.file is not None else self._open[unit.target]
+
+    def elsewhere(self, unit: UnitSheet) -> str | None:
+        """The URI of another host of this run that has the domain; None where none is known to."""
+        for target, host in self._open.items():
+            if target == unit.target or host.key == self._open[unit.target].key:
+                continue
+            with suppress(ActionError):
+                host.machine(unit.uuid or "")
+                return target
+        return None
 
     def place_of(self, unit: UnitSheet) -> Place:
         """Where a unit of a cloud is."""

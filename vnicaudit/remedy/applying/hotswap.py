@@ -36,7 +36,8 @@ def capture(means: Means) -> None:
     """Note what the guest has set on each NIC, where that is not known from an earlier life.
     Raises GuestError for what could not be put back: the NIC is a member of a bond, say."""
     if means.task.before == means.task.goal and means.notes.latest("captured") is None:
-        means.definitions.keep(RUNNING, means.machine.live())
+        kept = means.definitions.keep(RUNNING, means.machine.live())
+        means.notes.write("kept", **{RUNNING: kept})
     for one in means.task.wanted:
         if _captured(means, one.mac) is None:
             network = _taken(means, one.mac)
@@ -131,7 +132,7 @@ def _ask_for(means: Means, one: Wanted) -> None:
 def _attach(means: Means, one: Wanted, kind: str) -> None:
     means.notes.write("attaching", mac=one.mac)
     means.tell(f"attaching {one.mac}")
-    definition = means.definitions.get(kind)
+    definition = means.kept(kind)
     number = elements().interface_number(definition, one.mac)
     if number is None:
         raise ActionError(f"{one.mac} is not one NIC of the definition")

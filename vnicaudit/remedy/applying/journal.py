@@ -1,34 +1,32 @@
 """What a run is about to do and what it has done, one line each, on disk before it goes on.
 
 A line that the program was ended in the middle of has no end, and counts as not written: what it
-would have announced has not been begun.
+would have announced has not been begun. Each line proves itself (``lines.py``): what was damaged on
+the disk is named and passed over, and the rest is believed.
 """
 
 from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-import msgspec
-
-from vnicaudit.errors import JournalError, UsageError
-from vnicaudit.model.decoding import json_as
+from vnicaudit.errors import JournalError
+from vnicaudit.remedy.applying.lines import Entry as Entry
+from vnicaudit.remedy.applying.lines import decoded, encoded
 from vnicaudit.remedy.applying.state import sync_folder, writing
 
 NAME = "journal.jsonl"
 
 
-class Entry(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One line. ``unit`` is the domain (or file) it is about; empty: the run itself."""
+class Text(NamedTuple):
+    """What a journal says. ``damage``: a sentence for each place that is not to be believed, with
+    the file's name and the line."""
 
-    at: str
-    event: str
-    unit: str = ""
-    data: dict[str, Any] = {}
+    entries: tuple[Entry, ...]
+    damage: tuple[str, ...] = ()
 
 
 class Journal:
@@ -42,6 +40,7 @@ class Journal:
         with writing(self._path):
             self._descriptor = os.open(self._path, flags, 0o600)
             os.ftruncate(self._descriptor, _whole(self._descriptor))
+            self._number = _number(self._descriptor)
             sync_folder(folder)
 
     def write(self, event: str, unit: str = "", **data: Any) -> Entry:
@@ -53,7 +52,8 @@ class Journal:
                 raise JournalError(self._over)
             try:
                 with writing(self._path):
-                    self._add(msgspec.json.encode(entry) + b"\n")
+                    self._add(encoded(entry, self._number + 1))
+                    self._number += 1
             except JournalError as error:
                 self._over = str(error)
                 raise
@@ -73,17 +73,38 @@ class Journal:
         os.fsync(self._descriptor)
 
 
-def entries(folder: Path) -> Iterator[Entry]:
-    """All whole lines of a run's journal, in order. Raises UsageError for one that is none."""
+def entries(folder: Path) -> tuple[Entry, ...]:
+    """All lines of a run's journal that are whole and as they were written, in order."""
+    return read_journal(folder).entries
+
+
+def read_journal(folder: Path) -> Text:
+    """A run's journal, as far as it is to be believed. Half a line at its end is no damage: the
+    program was ended while it wrote it."""
     path = folder / NAME
     try:
-        with path.open("rb") as stream:
-            for number, line in enumerate(stream, 1):
-                if not line.endswith(b"\n"):
-                    return
-                yield _entry(line, path, number)
+        data = path.read_bytes()
     except FileNotFoundError:
-        return
+        return Text(())
+    except OSError as error:
+        return Text((), (f"{path}: {error.strerror}",))
+    *lines, rest = data.split(b"\n")
+    found: list[Entry] = []
+    damage: list[str] = []
+    expected = 1
+    for number, line in enumerate(lines, 1):
+        read = decoded(line)
+        wrong = read.wrong
+        if read.number is not None and read.number != expected:
+            wrong = f"line {expected} was to stand here, and it is {read.number}"
+        expected = (read.number or expected) + 1
+        if wrong:
+            damage.append(f"{path}:{number}: damaged: {wrong}")
+        if read.entry is not None:
+            found.append(read.entry)
+    if b"\0" in rest or decoded(rest[:-1]).entry is not None:
+        damage.append(f"{path}:{len(lines) + 1}: damaged: not a line of a journal")
+    return Text(tuple(found), tuple(damage))
 
 
 def now() -> str:
@@ -106,14 +127,14 @@ def _seconds(first: str, second: str) -> float:
     return max(0.0, (later - then).total_seconds())  # clocks are set back
 
 
-def _entry(line: bytes, path: Path, number: int) -> Entry:
-    try:
-        return json_as(line, Entry)
-    except (msgspec.MsgspecError, RecursionError):
-        raise UsageError(
-            f"{path}:{number}: not a line of a journal; was it edited? Put it right, or move the "
-            f"folder {path.parent} away if that run is of no concern any more"
-        ) from None
+def _number(descriptor: int) -> int:
+    """The number of the last line: lines that were lost are counted where a later one tells."""
+    number = 0
+    with open(os.dup(descriptor), "rb") as stream:
+        stream.seek(0)
+        for line in stream:
+            number = decoded(line.rstrip(b"\n")).number or number + 1
+    return number
 
 
 def _whole(descriptor: int) -> int:

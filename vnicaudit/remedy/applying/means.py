@@ -9,11 +9,13 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from vnicaudit.errors import JournalError
+from vnicaudit.errors import KeptError
 from vnicaudit.model.runs import Check, Outcome
-from vnicaudit.remedy.applying.journal import Entry, Journal
+from vnicaudit.remedy.applying.clouds.task import CloudTask
+from vnicaudit.remedy.applying.journal import Journal, now
+from vnicaudit.remedy.applying.lines import Entry, Line, decoded, encoded
 from vnicaudit.remedy.applying.state import write_private
-from vnicaudit.remedy.applying.task import Task
+from vnicaudit.remedy.applying.task import Task, by_hand
 from vnicaudit.remedy.cloud import MANAGE_SECONDS
 from vnicaudit.remedy.digests import digest
 from vnicaudit.remedy.guest.agent import GuestAgent
@@ -89,16 +91,58 @@ class Definitions:
         write_private(self._path(kind), data)
         return digest(data)
 
-    def get(self, kind: str) -> bytes:
-        """One that was kept. Raises JournalError where there is none."""
+    def get(self, kind: str, wanted: str | None, by_hand: str = "") -> bytes:
+        """One that was kept; ``wanted`` is its digest, as the journal says it (None: it does
+        not). Raises KeptError where there is none, or another; ``by_hand`` is what else can be
+        done then."""
         path = self._path(kind)
         try:
-            return path.read_bytes()
+            data = path.read_bytes()
         except OSError as error:
-            raise JournalError(f"{path} was kept and cannot be read: {error.strerror}") from None
+            raise KeptError(
+                f"{path} was kept and cannot be read ({error.strerror}): {_mend(by_hand)}"
+            ) from None
+        if wanted is not None and digest(data) != wanted:
+            raise KeptError(
+                f"{path} is not what was kept there (the journal has another digest of it: it was "
+                f"edited, or is damaged): {_mend(by_hand)}"
+            )
+        return data
+
+    def has(self, kind: str) -> bool:
+        """Whether one was kept."""
+        return self._path(kind).is_file()
+
+    def keep_task(self, task: Task | CloudTask) -> None:
+        """Keep what is about to be done beside the definitions, in the form of the journal's line:
+        what is known of it then does not hang on the journal alone."""
+        entry = Entry(now(), "begin", self._key, {"task": msgspec.to_builtins(task)})
+        write_private(self._task_path, encoded(entry, 1))
+
+    def begin(self) -> Line | None:
+        """The line that was kept by :meth:`keep_task`; None where there is none."""
+        try:
+            return decoded(self._task_path.read_bytes().rstrip(b"\n"))
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            return Line(None, wrong=error.strerror or "it cannot be read")
+
+    @property
+    def _task_path(self) -> Path:
+        return self._folder / f"{self._key}.task.json"
+
+    def path(self, kind: str) -> Path:
+        """Where one is kept."""
+        return self._path(kind)
 
     def _path(self, kind: str) -> Path:
         return self._folder / f"{self._key}.{kind}.xml"
+
+
+def _mend(by_hand: str) -> str:
+    or_else = f", or change it by hand: {by_hand}" if by_hand else ""
+    return f"put that file right from a backup of it and do this again{or_else}"
 
 
 class Means(NamedTuple):
@@ -113,6 +157,17 @@ class Means(NamedTuple):
     tell: Callable[[str], None]
     trial: Trial | None = None
     """Measures whether it helps; None: nobody asked for that, or the guest is left alone."""
+
+    def kept(self, kind: str) -> bytes:
+        """A definition that was kept. Raises KeptError where it is not what it was."""
+        return self.definitions.get(kind, self._digest(kind), by_hand(self.task))
+
+    def _digest(self, kind: str) -> str | None:
+        """What the journal says of it; None where an older version wrote that."""
+        if kind in ("before", "goal"):
+            return self.task.before if kind == "before" else self.task.goal
+        event = "defined" if kind == "settled" else "kept"
+        return (self.notes.last(event) or {}).get(kind)
 
     @property
     def agent(self) -> GuestAgent:

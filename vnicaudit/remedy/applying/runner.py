@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
+from contextlib import suppress
 from datetime import datetime
 
 import msgspec
@@ -17,6 +18,7 @@ from vnicaudit.remedy.applying.clouds.task import CloudTask
 from vnicaudit.remedy.applying.clouds.unit import carry_out as carry_out_in_cloud
 from vnicaudit.remedy.applying.clouds.unit import give_up as give_up_in_cloud
 from vnicaudit.remedy.applying.files import FileMeans, carry_out_file
+from vnicaudit.remedy.applying.gone import what_became
 from vnicaudit.remedy.applying.hosts import Hosts
 from vnicaudit.remedy.applying.journal import Journal
 from vnicaudit.remedy.applying.means import Definitions, Means, Notes, Result
@@ -25,7 +27,7 @@ from vnicaudit.remedy.applying.schedule import Schedule, side_by_side
 from vnicaudit.remedy.applying.sheet import UnitSheet
 from vnicaudit.remedy.applying.task import Task
 from vnicaudit.remedy.applying.unit import carry_out, give_up
-from vnicaudit.remedy.history import TAKEN_BACK, Past, again, record
+from vnicaudit.remedy.history import LOST, TAKEN_BACK, Past, again, record
 from vnicaudit.remedy.hypervisor import Hypervisor
 from vnicaudit.remedy.trial import Trial, Trials
 
@@ -61,8 +63,11 @@ class Runner:
         tell: Tell,
         trials: Trials | None = None,
         tell_left: Tell | None = None,
+        halted: Callable[[], str] | None = None,
     ) -> None:
-        self._tell_left = tell_left or tell
+        tell = _best_effort(tell)
+        self._tell_left = tell if tell_left is None else _best_effort(tell_left)
+        self._halted = halted or (lambda: "")
         self._trials = trials
         self._found = found
         self._hosts = hosts
@@ -86,11 +91,29 @@ class Runner:
                 done = [unit for unit in units if unit.key in self._results]
                 guests = [self._results[unit.key] for unit in done if unit.guest]
                 sources = [self._results[unit.key] for unit in done if not unit.guest]
-                if stopped := schedule.stop(guests, datetime.now(), sources):
+                if stopped := self._halted() or schedule.stop(guests, datetime.now(), sources):
                     break
                 first = [unit for unit in left if not unit.guest][:1]
                 side_by_side([self._work(unit) for unit in first or schedule.next(left, guests)])
             self._journal.write("end", stopped=stopped)
+        except SilentError as error:
+            stopped = str(error)
+        except (KeyboardInterrupt, SystemExit):
+            self._say_what_is_left()
+            raise
+        finally:
+            self._journal.close()
+        return Ended(record(again(self._found)), stopped)
+
+    def finish(self) -> Ended:
+        """Bring to its end what was left in the middle; nothing else is begun. The run is ended
+        where nothing is left of it."""
+        stopped = ""
+        units = self._found.sheet.units
+        try:
+            side_by_side([self._work(unit) for unit in units if self._found.is_open(unit.key)])
+            if all(unit.key in self._results for unit in units) and not self._found.ended:
+                self._journal.write("end", stopped="")
         except SilentError as error:
             stopped = str(error)
         except (KeyboardInterrupt, SystemExit):
@@ -109,8 +132,13 @@ class Runner:
             for unit in reversed(units):
                 if unit.key in keys and self._found.is_open(unit.key):
                     self._one(unit, undo=reason)
+            lost = [one for one in units if self._found.is_lost(one.key) and one.key in keys]
+            for one in lost:
+                self._tell(one.name, LOST.format(self._found.sheet.id))
             left = [one for one in units if self._found.is_open(one.key) and one.key not in keys]
-            if left:
+            if lost:
+                reason = f"what was done to {lost[0].name} is not known any more"
+            elif left:
                 reason = f"{left[0].name} is still in the middle"
             else:
                 self._journal.write("end", stopped=reason)
@@ -144,22 +172,30 @@ class Runner:
     def _one(self, unit: UnitSheet, *, undo: str = "") -> Result:
         """Do one unit, from where it is. Raises SilentError where the host stopped answering."""
         notes = Notes(self._journal, unit.key, self._found.of(unit.key))
-        try:
-            with self._apart.held(unit.apart):
-                result = self._carried_out(unit, notes, undo)
-        except SilentError:
-            raise
-        except GoneError as error:
-            result = _noted(notes, Result("gone", f"{error}: {_NOTHING}"))
-        except RefusedError as error:
-            result = _noted(notes, Result("refused", str(error)))
-        except ActionError as error:
-            result = _noted(notes, Result("failed", str(error)))
-        if result.outcome == "failed":
-            self._apart.failed(unit.name, unit.apart)
+        with self._apart.held(unit.apart):
+            result = self._ended(unit, notes, undo)
+            if result.outcome == "failed":  # to be known before the next one of its group begins
+                self._apart.failed(unit.name, unit.apart)
         message = f": {result.message}" if result.message else ""
         self._tell(unit.name, f"{result.outcome}{message}")
         return result
+
+    def _ended(self, unit: UnitSheet, notes: Notes, undo: str) -> Result:
+        try:
+            return self._carried_out(unit, notes, undo)
+        except SilentError:
+            raise
+        except GoneError as error:
+            return _noted(notes, self._gone(unit, notes, error))
+        except RefusedError as error:
+            return _noted(notes, Result("refused", str(error)))
+        except ActionError as error:
+            return _noted(notes, Result("failed", str(error)))
+
+    def _gone(self, unit: UnitSheet, notes: Notes, error: GoneError) -> Result:
+        if unit.kind != "domain":
+            return Result("gone", f"{error}: {_NOTHING}")
+        return what_became(unit, self._hosts, begun=notes.last("begin") is not None)
 
     def _carried_out(self, unit: UnitSheet, notes: Notes, undo: str) -> Result:
         if unit.object is not None:
@@ -203,6 +239,7 @@ class Runner:
             return None
         if task.active and task.state != "ACTIVE":
             self._tell(unit.name, "an earlier run left it off: it is started in the end")
+        Definitions(self._found.folder, unit.key).keep_task(task)
         notes.write("begin", task=msgspec.to_builtins(task))
         return task
 
@@ -212,6 +249,17 @@ class Runner:
             return None
         macs = tuple(one.mac for one in task.wanted)
         return self._trials(self._found.folder, unit.key, host, task.uuid or "", macs)
+
+
+def _best_effort(tell: Tell) -> Tell:
+    """Whoever cannot be told any more (a pipe without a reader, a closed terminal) stops nothing: a
+    guest may be off."""
+
+    def told(name: str, text: str) -> None:
+        with suppress(OSError, ValueError):
+            tell(name, text)
+
+    return told
 
 
 def _results(found: Past) -> Iterator[tuple[str, Result]]:
@@ -232,6 +280,7 @@ def _begin(prepared: Prepared, notes: Notes, definitions: Definitions) -> Task |
         return None
     definitions.keep("before", prepared.before)
     definitions.keep("goal", prepared.goal)
+    definitions.keep_task(prepared.task)
     notes.write("begin", task=msgspec.to_builtins(prepared.task))
     return prepared.task
 

@@ -17,6 +17,8 @@ from vnicaudit.remedy.applying.state import write_private
 from vnicaudit.remedy.digests import digest
 
 NAME = "run.json"
+SCHEMA = "vnicaudit.run/2"
+"""From 2 on each task is kept in a file of its own as well, before it is begun."""
 _OF_CLOUDS = "openstack:"
 
 
@@ -57,7 +59,7 @@ class RunSheet(msgspec.Struct, frozen=True):
     mode: Mode
     units: tuple[UnitSheet, ...]
     limits: Limits = Limits()
-    schema: str = "vnicaudit.run/1"
+    schema: str = SCHEMA
 
     @property
     def targets(self) -> tuple[str, ...]:

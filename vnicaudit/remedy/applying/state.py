@@ -11,16 +11,26 @@ import errno
 import fcntl
 import os
 import re
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import datetime, timezone
 from pathlib import Path
 
+from vnicaudit.audit.ownership import why_not_own
 from vnicaudit.errors import JournalError, RefusedError, UsageError
 
 _SAFE = re.compile(r"[^A-Za-z0-9.-]")
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
 _ID = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-f]{4}")
+
+
+_LOCK = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+"""No link is followed, and nothing waits for a pipe's other end."""
+
+
+class HeldError(RefusedError):
+    """Another run is at work on that host."""
 
 
 class StateFolder:
@@ -31,6 +41,7 @@ class StateFolder:
 
     def ids(self) -> list[str]:
         """Ids of runs, oldest first."""
+        self._check_own()
         try:
             names = os.listdir(self.path / "runs")
         except FileNotFoundError:
@@ -45,11 +56,23 @@ class StateFolder:
             raise UsageError(
                 f"there is no run {run_id[:60]!r} in {self.path}; `vnicaudit runs` lists them"
             )
-        return self.path / "runs" / run_id
+        folder = self.path / "runs" / run_id
+        for place in (folder, folder / "definitions"):
+            check_own(place)
+        return folder
+
+    def _check_own(self) -> None:
+        """Raises UsageError where somebody else decides what is remembered here."""
+        if self.path.parent.is_dir():  # else it is said when it cannot be made
+            check_own(self.path.parent, link=True)
+        check_own(self.path, link=True)
+        for name in ("runs", "locks", "bench"):
+            check_own(self.path / name)
 
     def new(self) -> Path:
         """An empty folder for a new run. Its id is the time, to the 65,536th part of a second, so
         that ids are in the order of the runs."""
+        self._check_own()
         with self._kept_here():
             make_private(self.path / "runs")
             while True:
@@ -70,14 +93,15 @@ class StateFolder:
         kernel lets go of the lock when this process ends, however it ends."""
         folder = self.path / "locks"
         path = folder / f"{_SAFE.sub('_', key)[:100]}.lock"
+        self._check_own()
         with self._kept_here():
             make_private(folder)
-            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            descriptor = os.open(path, _LOCK, 0o600)
         try:
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                raise RefusedError(
+                raise HeldError(
                     f"another run is at work on {name} (process {_holder(descriptor)}): wait for "
                     "it to end"
                 ) from None
@@ -105,6 +129,21 @@ def _holder(descriptor: int) -> str:
     return os.pread(descriptor, 20, 0).decode("ascii", "replace") or "unknown"
 
 
+def check_own(folder: Path, *, link: bool = False) -> None:
+    """Raises UsageError where somebody else may change what is in a folder: what is kept there is
+    written back to hosts. One that is not there yet is well; ``link``: it may be one."""
+    try:
+        status = os.stat(folder) if link else os.lstat(folder)
+    except OSError:
+        return
+    reason = why_not_own(status) if stat.S_ISDIR(status.st_mode) else "is no folder"
+    if reason is not None:
+        raise UsageError(
+            f"{folder} {reason}: what is remembered there is written back to hosts, so nobody else "
+            "may change it; correct its owner and mode, or choose another folder with --state"
+        )
+
+
 def make_private(folder: Path) -> None:
     """The folder and those above it that are missing, for nobody else to look into."""
     if folder.is_dir():
@@ -130,7 +169,10 @@ def write_private(path: Path, data: bytes) -> None:
 
 
 def _write(path: Path, data: bytes) -> None:
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    with suppress(FileNotFoundError):
+        os.unlink(path)  # what a process that was killed left
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    descriptor = os.open(path, flags, 0o600)
     with open(descriptor, "wb") as stream:
         stream.write(data)
         stream.flush()

@@ -3,6 +3,8 @@ of it before it begins."""
 
 from __future__ import annotations
 
+import shlex
+
 import msgspec
 from msgspec.structs import replace
 
@@ -61,12 +63,22 @@ class Task(msgspec.Struct, frozen=True):
     """The guest ran when it began: it is to run when it ends."""
     baseline: Baseline = Baseline()
     exact: bool = False
-    """The definition is to be ``goal`` byte for byte: a way back."""
+    """The definition is to be ``goal``, but for the order of controllers: a way back."""
 
     @property
     def macs(self) -> tuple[str, ...]:
         """MACs of the NICs it is about."""
         return tuple(one.mac for one in self.wanted)
+
+
+def by_hand(task: Task) -> str:
+    """How its NICs are put back without what was kept: a command, and what to write."""
+    changes = [
+        f"{change.field} of {one.mac}: {change.old or 'not set'}"
+        for one in task.wanted for change in one.changes
+    ]  # fmt: skip
+    where = shlex.join(["virsh", "-c", task.target, "edit", task.uuid or task.name])
+    return f"{where if task.file is None else shlex.quote(task.file)} ({'; '.join(changes)})"
 
 
 def unmet(domain: Domain, wanted: tuple[Wanted, ...]) -> tuple[str, ...]:

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from vnicaudit.errors import JournalError, SilentError, VnicauditError
+from vnicaudit.errors import GoneError, JournalError, SilentError, VnicauditError
 from vnicaudit.model.runs import Outcome
 from vnicaudit.remedy.applying import defining, hotswap, power
 from vnicaudit.remedy.applying.means import Means, Result
 from vnicaudit.remedy.applying.verify import failed, verify
 
-ENDS_THE_RUN = (SilentError, JournalError)
-"""Nothing can be undone then: nobody answers, or it could not be noted."""
+CANNOT_BE_UNDONE = (SilentError, JournalError, GoneError)
+"""Nothing can be undone then: nobody answers, it could not be noted, or the domain is not there
+any more."""
 _AGAIN = "vnicaudit rollback of this run, with --mode restart, tries again"
 
 
@@ -32,7 +33,7 @@ def undone(means: Means, reason: str, outcome: Outcome) -> Result:
     changed, left = False, []
     try:
         changed = defining.undefine(means)
-    except ENDS_THE_RUN:
+    except CANNOT_BE_UNDONE:
         raise
     except VnicauditError as error:
         left.append(str(error))
@@ -59,7 +60,7 @@ def _given_back(means: Means, *, exchange: bool) -> list[str]:
     by now is exchanged as well."""
     try:
         _run_as_before(means, exchange=exchange)
-    except ENDS_THE_RUN:
+    except CANNOT_BE_UNDONE:
         raise
     except VnicauditError as error:
         return [str(error)]

@@ -12,7 +12,7 @@ from vnicaudit.errors import VnicauditError
 from vnicaudit.model.runs import Check
 from vnicaudit.remedy.applying import defining, hotswap, power
 from vnicaudit.remedy.applying.means import Means, Result
-from vnicaudit.remedy.applying.undoing import ENDS_THE_RUN, give_back, undo, undone
+from vnicaudit.remedy.applying.undoing import CANNOT_BE_UNDONE, give_back, undo, undone
 from vnicaudit.remedy.applying.verify import failed, verify
 
 
@@ -61,7 +61,7 @@ def _forward(means: Means) -> Result:
         downtime = round(time.monotonic() - interrupted, 2) if changed and measured else None
         if means.trial is not None and not failed(checks):
             worse = means.trial.after()
-    except ENDS_THE_RUN:
+    except CANNOT_BE_UNDONE:
         raise
     except defining.EditedError as error:
         return give_back(means, str(error))
@@ -81,7 +81,7 @@ def _not_measured(means: Means) -> str:
         return ""
     try:
         means.trial.before()
-    except ENDS_THE_RUN:
+    except CANNOT_BE_UNDONE:
         raise
     except VnicauditError as error:
         return f"it cannot be measured: {error}"
@@ -104,8 +104,11 @@ def _kind(means: Means) -> str:
 
 
 def _words(means: Means) -> str:
+    words = [defining.made_otherwise(means)]
     if not means.task.active:
-        return "in effect at its next start"
-    if means.task.mode == "next-boot":
-        return "in effect when the guest is powered off and on"
-    return "; ".join(hotswap.not_put_back(means))
+        words.insert(0, "in effect at its next start")
+    elif means.task.mode == "next-boot":
+        words.insert(0, "in effect when the guest is powered off and on")
+    else:
+        words += hotswap.not_put_back(means)
+    return "; ".join(filter(None, words))

@@ -9,20 +9,20 @@ from typing import Protocol
 import msgspec
 
 from vnicaudit.errors import RefusedError
-from vnicaudit.model.decoding import converted
 from vnicaudit.model.plan import Mode
 from vnicaudit.remedy.applying.clouds.back import prepare_back
-from vnicaudit.remedy.applying.clouds.left import task_of
+from vnicaudit.remedy.applying.clouds.left import task_of as cloud_task_of
 from vnicaudit.remedy.applying.clouds.task import CloudTask
 from vnicaudit.remedy.applying.engine import Order
 from vnicaudit.remedy.applying.files import read
 from vnicaudit.remedy.applying.hosts import Hosts
+from vnicaudit.remedy.applying.made import made_by, original_of, task_of
 from vnicaudit.remedy.applying.means import Definitions
 from vnicaudit.remedy.applying.preflight import check_restart, check_state
 from vnicaudit.remedy.applying.prepare import Prepared, seen_before
 from vnicaudit.remedy.applying.sheet import UnitSheet
-from vnicaudit.remedy.applying.task import Task, Wanted
-from vnicaudit.remedy.definitions import elements
+from vnicaudit.remedy.applying.task import Task, Wanted, by_hand
+from vnicaudit.remedy.definitions import elements, likeness
 from vnicaudit.remedy.digests import digest
 from vnicaudit.remedy.history import Past, all_past, in_doubt, left_off
 from vnicaudit.remedy.hypervisor import Machine
@@ -51,14 +51,14 @@ class WayBack:
     def __call__(self, unit: UnitSheet, hosts: Hosts) -> Prepared:
         if unit.object is not None:
             return Prepared(self._in_cloud(unit, hosts))
-        task, host = _task_of(self._found, unit.key), hosts.of(unit)
-        kept = Definitions(self._found.folder, unit.key)
+        task, host = task_of(self._found, unit.key), hosts.of(unit)
+        original = original_of(self._found, task)
         if host is None:
-            return self._file(task, kept)
-        return self._live(task, kept, host.machine(unit.uuid or ""))
+            return self._file(task, original)
+        return self._live(task, original, host.machine(unit.uuid or ""))
 
     def _in_cloud(self, unit: UnitSheet, hosts: Hosts) -> CloudTask | None:
-        task = task_of(self._found.of(unit.key))
+        task = cloud_task_of(self._found.of(unit.key))
         if task is None:
             raise RefusedError("it was not begun")
         if set(unit.macs) != set(self._whole(unit.key).macs):
@@ -80,8 +80,8 @@ class WayBack:
     def _whole(self, key: str) -> UnitSheet:
         return next(unit for unit in self._found.sheet.units if unit.key == key)
 
-    def _file(self, task: Task, kept: Definitions) -> Prepared:
-        before, goal = kept.get("goal"), kept.get("before")
+    def _file(self, task: Task, goal: bytes) -> Prepared:
+        before = Definitions(self._found.folder, task.key).get("goal", task.goal, by_hand(task))
         current = read(task.file or "", len(before) + len(goal) + 1)
         if current == goal:
             return Prepared(None)
@@ -94,18 +94,19 @@ class WayBack:
             )
         return Prepared(_reversed(task, task.wanted, before, goal), before, goal)
 
-    def _live(self, task: Task, kept: Definitions, machine: Machine) -> Prepared:
+    def _live(self, task: Task, original: bytes, machine: Machine) -> Prepared:
         state = machine.state()
         check_state(state, self._mode)
         if state.active and self._mode == "restart":
             check_restart(machine.live())
         wanted = self._chosen.wanted(task.wanted)
         current = machine.definition(secrets=True)
-        original = kept.get("before")
-        if current != original:
-            self._check_edits(current)
+        if likeness().same(current, original):
+            original = current  # libvirt chooses the order of controllers
+        else:
+            self._check_edits(current, task.key)
         goal = original
-        whole = len(wanted) == len(task.wanted) and _made(self._found, current)
+        whole = len(wanted) == len(task.wanted) and made_by(self._found, task.key, current)
         if not whole and current != original:
             goal = _nics_put_back(current, original, wanted)
         made = _reversed(task, wanted, current, goal)
@@ -123,10 +124,10 @@ class WayBack:
         done = self._found.done(task.key) or {}
         return task.active and done.get("undone") is False
 
-    def _check_edits(self, current: bytes) -> None:
+    def _check_edits(self, current: bytes, key: str) -> None:
         if self._chosen.over_edits:
             return
-        if not any(_made(found, current) for found in self._runs()):
+        if not any(made_by(found, key, current) for found in self._runs()):
             raise RefusedError(
                 "somebody changed the definition since: look at it (virsh dumpxml --inactive), "
                 "then put only the NIC back with --over-edits"
@@ -138,14 +139,6 @@ class WayBack:
         for found in all_past(self._order.state):
             if (found.sheet.kind, found.sheet.plan) == ("rollback", self._found.sheet.id):
                 yield found
-
-
-def _made(found: Past, current: bytes) -> bool:
-    """Whether a definition is what a run has made of one."""
-    settled = digest(current)
-    return any(
-        entry.event == "defined" and entry.data.get("settled") == settled for entry in found.entries
-    )
 
 
 def _nics_put_back(current: bytes, original: bytes, wanted: Iterable[Wanted]) -> bytes:
@@ -168,8 +161,3 @@ def _reversed(task: Task, wanted: tuple[Wanted, ...], before: bytes, goal: bytes
         before=digest(before),
         goal=digest(goal),
     )
-
-
-def _task_of(found: Past, key: str) -> Task:
-    entry = next(entry for entry in found.of(key) if entry.event == "begin")
-    return converted(entry.data["task"], Task)

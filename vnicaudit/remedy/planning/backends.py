@@ -19,6 +19,7 @@ from vnicaudit.model.finding import Change
 from vnicaudit.model.host import HostConfig, VdpaDevice, needed_memlock_kib
 from vnicaudit.model.models import VIRTIO
 from vnicaudit.model.nic import Nic
+from vnicaudit.model.of_old_device import not_of_virtio
 from vnicaudit.model.plan import Goal, Loss, Step
 from vnicaudit.model.version import Version
 
@@ -80,7 +81,9 @@ def to_backend(
         notes = tuple(_vdpa_notes(nic, domain, memory_kib))
     else:
         blocked += _vhostuser_needs(domain)
-        notes = tuple(_vhostuser_notes(socket_mode))
+        notes = tuple(_vhostuser_notes(socket_mode, device))
+    if "source" in children:
+        notes = (_leaves(nic, device), *notes)
     changes = tuple(_changes(to, nic, domain, children, device, socket_mode, tuple(lost)))
     return Conversion(changes, losses, tuple(blocked), notes)
 
@@ -147,6 +150,11 @@ def _wrong_nic(nic: Nic, domain: Domain) -> Iterator[str]:
         yield "the guest is known not to support virtio"
     if nic.declared.type not in _TAP_TYPES or nic.declared.actual_type == "hostdev":
         yield f"its type is {nic.declared.type}: only a NIC on a tap is converted"
+    if behind := not_of_virtio(nic.declared):
+        yield (
+            f"{', '.join(behind)} set behind libvirt's settings (<qemu:override>, -set): no virtio "
+            "NIC has it; remove it first (virsh edit)"
+        )
     if nic.declared.teaming is not None:
         yield "it is one of a teamed pair: change the pair by hand"
 
@@ -216,7 +224,20 @@ def _vhostuser_needs(domain: Domain) -> Iterator[str]:
         yield f"vhost-user needs the guest's memory shared: {_SHARED}"
 
 
-def _vhostuser_notes(mode: str) -> Iterator[str]:
+def _leaves(nic: Nic, device: str) -> str:
+    where = f"{nic.declared.type} {nic.source}" if nic.source else f"its {nic.declared.type}"
+    there = device or "the new device"
+    return (
+        f"the NIC leaves {where}: connect {there} to the same network, with the same VLAN, before "
+        "the guest starts"
+    )
+
+
+def _vhostuser_notes(mode: str, socket: str) -> Iterator[str]:
+    folder, _slash, _name = socket.rpartition("/")
+    if folder:
+        may = "write to it" if mode == "server" else "open the socket there"
+        yield f"the folder {folder} must be there, and QEMU's user may {may}"
     if mode == "server":
         yield "QEMU listens on the socket, and waits in its start until the other end connects"
     else:

@@ -141,7 +141,7 @@ class Planner:
         found = [one for one in judged.of(nic) if one.change is None and one.fix]
         if found and nic.declared.model not in (None, *VIRTIO):
             ref, rules = _ref(judged.source.domain, nic), _rules(found)
-            yield Left(ref, judged.source.target, rules, gates.no_change(judged.source.domain))
+            yield Left(ref, judged.source.target, rules, gates.no_change(judged.source.domain, nic))
 
     def _made(self, judged: Judged, wish: Wish | None) -> Iterator[Step]:
         if wish is None:
@@ -173,7 +173,7 @@ class Planner:
         state = source.running.state if live else None
         view, risk = self._seen(source, nic, after) if diff else (GuestView(), "")
         unsafe = [*(one.reason for one in wish.changes if not one.safe), *([risk] if risk else [])]
-        reasons = dict.fromkeys(unsafe or [one.reason for one in wish.changes][:1])
+        reasons = dict.fromkeys(filter(None, unsafe or [one.reason for one in wish.changes]))
         server = self._options.to == "vhostuser" and self._options.socket_mode == "server"
         blocked = wish.blocked
         if not way:
@@ -192,14 +192,20 @@ class Planner:
             safe=not unsafe,
             reason="; ".join(reasons),
             running=(state or DomainState()).active or False,
-            modes=gates.modes(source.running, self._options.to, server_socket=server, live=live),
+            modes=gates.modes(
+                source.running,
+                self._options.to,
+                server_socket=server,
+                live=live,
+                shares_slot=_shares_slot(source, nic),
+            ),
             digest=digest(source.text),
             diff=diff,
             guest=view,
             losses=wish.losses,
             blocked=blocked,
             route=way,
-            notes=wish.notes + tuple(gates.state_notes(state)),
+            notes=(*wish.notes, *gates.state_notes(state), *filter(None, [source.way_back])),
             file=source.file,
             place=None if live else nic.location.xpath,
         )
@@ -214,6 +220,14 @@ class Planner:
         if self._called[0] is not source:
             self._called = (source, self._names(source))
         return self._called[1]
+
+
+def _shares_slot(source: Source, nic: Nic) -> bool:
+    """Whether its PCI slot has another device on it."""
+    if not source.alone or nic.declared.address_type != "pci" or nic.location.xpath is None:
+        return False
+    number = int(nic.location.xpath.rpartition("[")[2].rstrip("]"))
+    return reading().shares_slot(source.text, number)
 
 
 def _with_ports(source: Source) -> Domain:

@@ -6,13 +6,7 @@ import difflib
 import re
 
 from vnicaudit.remedy.contract import DOMAIN_XML, writer_of
-
-_SECRETS = (
-    re.compile(r"(?P<before>\bpasswd\s*=\s*(?P<quote>['\"]))(?P<secret>(?:(?!(?P=quote))[^<])+)"),
-    re.compile(r"(?P<before><cookie\b[^<>]*(?<!/)>)(?P<secret>[^<]+)"),
-)
-"""What libvirt hands out with VIR_DOMAIN_XML_SECURE only (domain_conf.c): passwords of VNC and
-SPICE, cookies of disks. A file has them, and a plan is kept where others read it."""
+from vnicaudit.text.secrets import masked
 
 
 def unified_diff(before: bytes, after: bytes, name: str) -> str:
@@ -28,11 +22,5 @@ def unified_diff(before: bytes, after: bytes, name: str) -> str:
 def _lines(data: bytes) -> list[str]:
     text = writer_of(DOMAIN_XML).text_of(data)
     text = text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
-    for secret in _SECRETS:
-        text = secret.sub(_hidden, text)
-    return [line for line in re.split(r"(?<=\n)", text) if line]  # by line feeds alone
-
-
-def _hidden(found: re.Match[str]) -> str:
-    """As many lines as there were, so that the others keep their numbers."""
-    return f"{found['before']}***" + "\n" * found["secret"].count("\n")
+    # by line feeds alone
+    return [line for line in re.split(r"(?<=\n)", masked(text)) if line]

@@ -6,9 +6,19 @@ from collections.abc import Iterator
 
 from vnicaudit.model.domain import REWRITTEN_BY, Domain, DomainState
 from vnicaudit.model.nic import Nic
+from vnicaudit.model.of_old_device import not_of_virtio
 from vnicaudit.model.plan import Goal, ModeOption
 
 _WINDOWS = "mswindows"
+OFF = "the guest is off: it takes effect when it is started"
+_TO_VIRTIO_ALONE = "only a change to virtio can be made under a running guest"
+_MULTIFUNCTION = (
+    "another device is on its PCI slot, as another function of it: libvirt unplugs neither"
+)
+_BEHIND = (
+    "{} set behind libvirt's settings (<qemu:override>, -set) for a device that is not virtio: "
+    "QEMU would not start with it, or not boot; remove it first (virsh edit)"
+)
 
 
 def owner_blocks(domain: Domain) -> tuple[str, ...]:
@@ -21,8 +31,10 @@ def owner_blocks(domain: Domain) -> tuple[str, ...]:
     return (f"the definition is {owner}'s, which writes it anew: it is changed there, never here",)
 
 
-def no_change(domain: Domain) -> str:
+def no_change(domain: Domain, nic: Nic | None = None) -> str:
     """Why a NIC that is no virtio stays as it is, where no rule proposes anything."""
+    if nic is not None and (behind := not_of_virtio(nic.declared)):
+        return _BEHIND.format(", ".join(behind))
     if domain.declared.readiness == "not-supported":
         return "the guest is known not to support virtio"
     return "no rule proposes a change of it; `vnicaudit audit` says what to do"
@@ -68,9 +80,11 @@ def state_notes(state: DomainState | None) -> Iterator[str]:
         yield "whether it has snapshots with memory could not be asked"
 
 
-def modes(domain: Domain, to: Goal, *, server_socket: bool, live: bool) -> tuple[ModeOption, ...]:
+def modes(
+    domain: Domain, to: Goal, *, server_socket: bool, live: bool, shares_slot: bool = False
+) -> tuple[ModeOption, ...]:
     """How a step can take effect. ``live``: it is a domain of a live host; ``server_socket``: QEMU
-    is to listen on a vhost-user socket."""
+    is to listen on a vhost-user socket; ``shares_slot``: another device is on the NIC's slot."""
     if not live:
         reason = "a file is only read when it is defined (virsh define)"
         return (
@@ -80,15 +94,16 @@ def modes(domain: Domain, to: Goal, *, server_socket: bool, live: bool) -> tuple
         )
     state = domain.state or DomainState()
     if not state.active:
-        off = "the guest is off: it takes effect when it is started"
-        return tuple(
-            ModeOption(mode, possible=True, reason=off)
-            for mode in ("next-boot", "restart", "hotswap")
+        never = "" if to == "virtio" else _TO_VIRTIO_ALONE
+        return (
+            ModeOption("next-boot", possible=True, reason=OFF),
+            ModeOption("restart", possible=True, reason=OFF),
+            ModeOption("hotswap", possible=not never, reason=never or OFF),
         )
     waits = "" if not server_socket else (
         "QEMU waits for the other end of the socket while it starts: start it by hand"
     )  # fmt: skip
-    swap = _no_hotswap(domain, state, to)
+    swap = _no_hotswap(domain, state, to) or (_MULTIFUNCTION if shares_slot else "")
     return (
         ModeOption("next-boot", possible=True),
         ModeOption("restart", possible=not waits, reason=waits),
@@ -99,7 +114,7 @@ def modes(domain: Domain, to: Goal, *, server_socket: bool, live: bool) -> tuple
 def _no_hotswap(domain: Domain, state: DomainState, to: Goal) -> str:
     """Why the device cannot be exchanged under the running guest; empty: it can."""
     if to != "virtio":
-        return "only a change to virtio can be made under a running guest"
+        return _TO_VIRTIO_ALONE
     if (state.guest_os or "").startswith(_WINDOWS) or _is_windows(domain):
         return "Windows takes the new device for another adapter: its address would stay behind"
     if state.agent is False:

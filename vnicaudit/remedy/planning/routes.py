@@ -6,7 +6,6 @@ KubeVirt's docs on virtctl; oVirt's *Virtual Machine Management Guide*, "Edit Ne
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterable, Iterator, Sequence
 
 from vnicaudit.model.domain import REWRITTEN_BY, Domain
@@ -14,6 +13,7 @@ from vnicaudit.model.finding import Finding
 from vnicaudit.model.nic import Nic
 from vnicaudit.model.plan import Goal
 from vnicaudit.remedy.planning.cloud.properties import property_of
+from vnicaudit.text.shell import kubernetes_word, path_word, uuid_word, word
 
 _NOVA_FROM = (
     "It takes Nova 25.0 (Yoga) or later; without the fix of Launchpad bug 2078999 (28.3.1, "
@@ -71,9 +71,9 @@ def _nova(domain: Domain, findings: Iterable[Finding]) -> Iterator[str]:
         pair for finding in findings
         if finding.change is not None and (pair := property_of(finding.change)) is not None
     )  # fmt: skip
-    server = domain.uuid or "UUID"
+    server = uuid_word(domain.uuid)
     if found:
-        options = " ".join(f"--property {name}={value}" for name, value in found)
+        options = " ".join(f"--property {word(f'{name}={value}')}" for name, value in found)
         yield f"openstack server stop {server}"
         yield f"Wait until `openstack server show -c status {server}` says SHUTOFF."
         yield f"nova-manage image_property set {server} {options}"
@@ -91,23 +91,28 @@ def _nova(domain: Domain, findings: Iterable[Finding]) -> Iterator[str]:
 def _kubevirt(domain: Domain, findings: Iterable[Finding]) -> Iterator[str]:
     """A domain is called ``namespace_name`` (KubeVirt, pkg/virt-launcher/virtwrap/util)."""
     namespace, mark, name = domain.name.partition("_")
-    machine = f"{name} -n {namespace}" if mark else "NAME -n NAMESPACE"
+    machine = _machine(name, namespace) if mark else "NAME -n NAMESPACE"
     yield f"kubectl edit virtualmachine {machine}"
     yield from _worded(findings)
     yield f"virtctl restart {machine}"
     yield "Where the manifest is kept elsewhere, in Git for example, make the same change there."
 
 
+def _machine(name: str, namespace: str) -> str:
+    return f"{kubernetes_word(name, 'NAME')} -n {kubernetes_word(namespace, 'NAMESPACE')}"
+
+
 def _manifest(domain: Domain, findings: Sequence[Finding], file: str) -> Iterator[str]:
     """The owner's own description: there it can be changed in place."""
     unsafe = any(finding.change is not None and not finding.change.safe for finding in findings)
     options = " --include-unsafe" if unsafe else ""
-    path = shlex.quote(file)
+    path = path_word(file)
     yield f"vnicaudit audit --fix{options} {path}"
     yield f"kubectl apply -f {path}"
     if domain.declared.manifest is not None and domain.declared.manifest.kind == "VirtualMachine":
         namespace, mark, name = domain.name.partition("/")
-        yield f"virtctl restart {name} -n {namespace}" if mark else f"virtctl restart {domain.name}"
+        alone = kubernetes_word(domain.name, "NAME")
+        yield f"virtctl restart {_machine(name, namespace) if mark else alone}"
     else:
         yield from _worded(findings)  # how it takes effect differs
 

@@ -22,6 +22,7 @@ from vnicaudit.remedy.planning.guests import GuestNames, nobody_asked
 from vnicaudit.remedy.planning.meant import Meant
 from vnicaudit.remedy.planning.options import PlanOptions
 from vnicaudit.remedy.planning.source import Source, error_text, sources
+from vnicaudit.text.secrets import masked_message
 
 Progress = Callable[[str, int], None]
 
@@ -103,7 +104,7 @@ class _Making:
             targets=tuple(target.name for target in self._targets),
             steps=tuple(replace(step, id=str(number)) for number, step in enumerate(steps, 1)),
             left=tuple(one for one in found if isinstance(one, Left)),
-            errors=tuple(errors),
+            errors=tuple(map(masked_message, errors)),
             notes=tuple(self._notes),
         )
 

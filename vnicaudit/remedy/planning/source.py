@@ -33,6 +33,8 @@ class Source(NamedTuple):
     file: str | None = None
     local: bool | None = None
     """Of a live host: whether it is this machine, so that its devices could be looked at."""
+    way_back: str = ""
+    """What it comes back as once it was changed, where that is not the same text."""
 
     @property
     def name(self) -> str:
@@ -76,7 +78,10 @@ def _live(uri: str, options: RunOptions) -> Iterator[Source | ReadError]:
             if isinstance(item, ReadError):
                 yield item
             elif isinstance(item, LiveDefinition):
-                yield Source(uri, item.running, item.domain, item.text, item.host, local=item.local)
+                yield Source(
+                    uri, item.running, item.domain, item.text, item.host, local=item.local,
+                    way_back=item.way_back,
+                )  # fmt: skip
     except TargetError as error:
         yield ReadError(error.message, error.file)
 

@@ -16,7 +16,9 @@ from vnicaudit.model.host import VdpaDevice
 from vnicaudit.model.machines import S390
 from vnicaudit.model.models import VIRTIO
 from vnicaudit.model.nic import Nic
+from vnicaudit.model.of_old_device import has_qemus_rom
 from vnicaudit.model.plan import Loss
+from vnicaudit.model.to_virtio import OWN_ROM
 from vnicaudit.remedy.definitions import reading
 from vnicaudit.remedy.planning.backends import to_backend
 from vnicaudit.remedy.planning.judged import Judged
@@ -27,6 +29,14 @@ from vnicaudit.remedy.planning.source import Source
 _ROUNDS = 5
 _NEVER_RAN = "it never started with this NIC: there is no name or address in the guest to keep"
 _IOMMU = "virtio devices of this guest go through an IOMMU: without it, it has no network"
+_ROM = (
+    "the boot ROM is for the old device: without it QEMU gives the NIC its own for virtio, and the "
+    "guest boots from the network as before"
+)
+_UNKNOWN_ROM = (
+    "the boot ROM, a file of the owner's, is for the old device: it goes with it, and what the "
+    "guest booted by it, it does not boot any more"
+)
 POLICY = "policy"
 _ON_CCW = ("model", "address_type", "rom", "acpi")
 UNSAFE = "unsafe: {} (--include-unsafe plans it)"
@@ -68,7 +78,7 @@ class Wishing:
                 raise RefusedError(UNSAFE.format(change.reason))
         wish = self._with_findings(judged, wish)
         if any(change.field == "model" and change.new in VIRTIO for change in wish.changes):
-            wish = self._with_iommu(judged, wish)
+            wish = self._with_iommu(judged, self._with_rom(wish))
         elif nic.declared.model not in VIRTIO:
             tuning = None
         wish = self._with_tuning(wish, tuning)
@@ -109,6 +119,18 @@ class Wishing:
                     changes.append(_settled(change, judged, wish.nic))
                 rules.append(rule)
         return wish._replace(changes=tuple(changes), rules=tuple(dict.fromkeys(rules)))
+
+    def _with_rom(self, wish: Wish) -> Wish:
+        """A boot ROM for the old device goes with it. Raises RefusedError for one of which nobody
+        knows what it does, unless that is asked for."""
+        path, fields = wish.nic.declared.rom_file, {change.field for change in wish.changes}
+        if path is None or fields & {"rom", "address_type"}:  # which take all of <rom>
+            return wish
+        known = has_qemus_rom(path)
+        change = Change("rom_file", path, None, known, _ROM if known else _UNKNOWN_ROM)
+        if not (known or self._options.unsafe):
+            raise RefusedError(UNSAFE.format(change.reason))
+        return wish._replace(changes=(*wish.changes, change))
 
     def _with_iommu(self, judged: Judged, wish: Wish) -> Wish:
         """Guests with encrypted memory on s390x have it on every virtio device."""
@@ -165,9 +187,12 @@ def _uses_iommu(source: Source) -> bool:
 
 
 def _settled(change: Change, judged: Judged, nic: Nic) -> Change:
-    """On s390x a guest never started with a NIC that does not exist there: there is nothing in it
-    to be renamed."""
-    if change.safe or change.field not in _ON_CCW or judged.source.domain.declared.arch not in S390:
+    """A change that is only unsafe alone, and goes with another here: a boot ROM is removed with
+    the model. On s390x a guest never started with a NIC that does not exist there: there is
+    nothing in it to be renamed."""
+    if change.reason == OWN_ROM:
+        return replace(change, safe=True, reason=_ROM)
+    if change.field not in _ON_CCW or judged.source.domain.declared.arch not in S390:
         return change
     impossible = any(
         one.severity == "error" and one.change is not None and one.change.field == "model"

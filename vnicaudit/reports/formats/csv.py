@@ -53,5 +53,6 @@ def _row(finding: Finding) -> Iterator[str]:
 
 def _lines(rows: Iterable[Iterable[str]]) -> str:
     text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(rows)
+    # all in quotes: where a semicolon separates, a cell would end at one
+    csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_ALL).writerows(rows)
     return text.getvalue()

@@ -34,7 +34,7 @@ _NAMES_REPEAT = "openstack:"
 
 _WHAT = {
     "config": "configuration", "image": "image", "flavor": "flavor", "preference": "preference",
-    "site": "compute node",
+    "site": "compute node", "mac": "shared MAC address",
 }  # fmt: skip
 
 

@@ -22,7 +22,7 @@ COLUMNS = (
 def projects_table(plan: Plan) -> str:
     """The whole table, with a head."""
     text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
+    writer = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_ALL)
     writer.writerow(COLUMNS)
     writer.writerows(map(csv_cell, row) for row in _rows(plan))
     return text.getvalue()

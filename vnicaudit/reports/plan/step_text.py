@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vnicaudit.model.finding import Change
-from vnicaudit.model.plan import Loss, Naming, Snippet, Step
+from vnicaudit.model.plan import Loss, ModeOption, Naming, Snippet, Step
 from vnicaudit.reports.paint import Paint
 from vnicaudit.reports.safe import safe
 from vnicaudit.reports.wording import nic_label
 from vnicaudit.reports.wrap import Piece, fold, wrap
 from vnicaudit.reports.writer import Options
+from vnicaudit.text.secrets import STARS
 
 _HEAD = "    "
 _BODY = "      "
@@ -51,7 +52,9 @@ class StepText:
         for change in step.changes:
             yield self._said("change", self._changed(change))
         if step.changes or step.reason:
-            yield self._said(_safety(step.safe), step.reason, _STYLES[_safety(step.safe)])
+            held = step.safe and state_of(step) == "blocked" and not step.route
+            label = f"{'would be ' if held else ''}{_safety(step.safe)}"
+            yield self._said(label, step.reason, _STYLES["blocked" if held else _safety(step.safe)])
         yield from self._modes(step)
         yield from self._guest(step)
         for loss in step.losses:
@@ -93,9 +96,10 @@ class StepText:
         return f"{text} ({why or _safety(change.safe)})"
 
     def _modes(self, step: Step) -> Iterator[str]:
-        possible = ", ".join(option.mode for option in step.modes if option.possible)
+        possible = [option for option in step.modes if option.possible]
         if step.modes and not step.route:
-            yield self._said("mode", possible or "none")
+            names = ", ".join(option.mode for option in possible if not option.reason)
+            yield self._said("mode", names or _at_next_start(possible))
         for option in step.modes:
             if not (option.possible or step.route or step.file):
                 yield self._said(f"not {option.mode}", option.reason)
@@ -131,6 +135,8 @@ class StepText:
             inside = inside or line.startswith("@@")
             style = _DIFF_STYLES.get(line[:1], "") if inside else "name"
             yield f"{_BODY}{self._paint(style, _tabbed(line))}\n"
+        if STARS in diff:
+            yield f"{_BODY}(secrets are shown as {STARS}: apply makes the change, patch cannot)\n"
 
     def _snippets(self, snippets: tuple[Snippet, ...]) -> Iterator[str]:
         if snippets and not self._verbose:
@@ -142,6 +148,11 @@ class StepText:
             yield self._said("pins the name", f"{snippet.kind}, {snippet.path}", "fix")
             for line in _split(snippet.text):
                 yield f"{_HANG}{_tabbed(line)}".rstrip() + "\n"
+
+
+def _at_next_start(options: list[ModeOption]) -> str:
+    """Of a guest that is off: every mode comes to the same."""
+    return f"{options[0].mode} ({options[0].reason})" if options else "none"
 
 
 def _safety(safe_: bool) -> str:

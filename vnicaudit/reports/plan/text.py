@@ -17,6 +17,7 @@ from vnicaudit.reports.wrap import Piece, fold, wrap
 from vnicaudit.reports.writer import Options
 
 _SHOWN_ERRORS = 20
+_STATES = ("safe", "unsafe", "blocked", "for the owner to do")
 
 _Key = tuple[str, "str | None", "str | None", "str | None"]
 
@@ -39,9 +40,8 @@ def render(plan: Plan, options: Options, paint: Paint) -> Iterator[str]:
 
 
 def summary(plan: Plan) -> str:
-    """``12 steps on 9 domains: 8 safe, 4 unsafe, 2 blocked; 3 NICs left``, of a cloud ``on 1 image
-    and 9 servers``. A blocked step is safe or unsafe as well; one that is for the owner to do is
-    counted apart."""
+    """``12 steps on 9 domains: 8 safe, 2 unsafe, 2 blocked; 3 NICs left``, of a cloud ``on 1 image
+    and 9 servers``. Each step is counted once; one that is for the owner to do is that."""
     parts = [_steps(plan) if plan.steps else "Nothing to change"]
     if plan.left:
         parts.append(f"{_lefts(plan.left)} left")
@@ -51,10 +51,8 @@ def summary(plan: Plan) -> str:
 
 
 def _steps(plan: Plan) -> str:
-    states = Counter("safe" if step.safe else "unsafe" for step in plan.steps)
-    states["blocked"] = sum(state_of(step) == "blocked" for step in plan.steps)
-    states["for the owner to do"] = sum(bool(step.route) for step in plan.steps)
-    counts = ", ".join(f"{number:,} {state}" for state, number in states.items() if number)
+    states = Counter("for the owner to do" if step.route else state_of(step) for step in plan.steps)
+    counts = ", ".join(f"{states[state]:,} {state}" for state in _STATES if states[state])
     return f"{count(len(plan.steps), 'step')} on {_objects(plan.steps)}: {counts}"
 
 

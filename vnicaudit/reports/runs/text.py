@@ -14,11 +14,12 @@ from vnicaudit.reports.wrap import Piece, fold, width_of, wrap
 from vnicaudit.reports.writer import Options
 
 _OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
+_WORDS_IN_ORDER = ("applied", "undone", *_OUTCOMES[1:])
 _STYLES = {
     "applied": "good", "already": "good", "done": "good", "ok": "good",
     "refused": "medium", "rolled-back": "medium", "unknown": "medium",
     "failed": "bad", "unfinished": "bad",
-    "gone": "quiet", "not-reached": "quiet",
+    "gone": "quiet", "not-reached": "quiet", "undone": "quiet",
 }  # fmt: skip
 _WORDS = {"file": "domain"}
 """What a kind of unit is counted as: a file holds a domain."""
@@ -35,7 +36,8 @@ def render(runs: Sequence[RunRecord], options: Options, paint: Paint) -> Iterato
     widths = [max(map(width_of, column)) for column in zip(*rows, strict=True)]
     for run, row in zip(runs, rows, strict=True):
         pieces = [_padded(cell, width, paint) for cell, width in zip(row, widths, strict=True)]
-        yield _beside_or_below(pieces, safe(f"{counts(run.steps)}; {_origin(run)}"), options.width)
+        text = f"{counts(run.steps, run.kind)}; {_origin(run)}"
+        yield _beside_or_below(pieces, safe(text), options.width)
     if not runs and not options.quiet:
         yield "No runs\n"
 
@@ -47,23 +49,37 @@ def render_one(run: RunRecord, options: Options, paint: Paint) -> Iterator[str]:
     for target, units in _by_target(run.steps).items():
         yield "\n" + paint("name", safe(target)) + "\n"
         for unit in units:
-            yield from _unit(unit, options, paint)
+            yield from _unit(unit, run.kind, options, paint)
     if not options.quiet:
-        yield "\n" + wrap(counts(run.steps), options.width, "", "  ")
+        yield "\n" + wrap(counts(run.steps, run.kind), options.width, "", "  ")
 
 
-def counts(units: Iterable[UnitRun]) -> str:
+def word_of(unit: UnitRun, kind: str) -> str:
+    """What became of a unit, in a word: what a rollback applied it has *undone*, and so is what a
+    later one took back."""
+    undone = unit.outcome == "applied" and (kind == "rollback" or unit.undone_by is not None)
+    return "undone" if undone else unit.outcome
+
+
+def outcome_of(run: RunRecord) -> str:
+    """Of a run: *undone* where a later one took all of it back."""
+    changed = [unit for unit in run.steps if unit.outcome == "applied"]
+    undone = bool(changed) and all(unit.undone_by is not None for unit in changed)
+    return "undone" if undone and run.outcome == "done" else run.outcome
+
+
+def counts(units: Iterable[UnitRun], kind: str = "apply") -> str:
     """``9 domains: 8 applied, 1 refused``; ``2 servers, 1 image: 3 applied``."""
     units = tuple(units)
-    found = Counter(unit.outcome for unit in units)
-    parts = ", ".join(f"{found[name]:,} {name}" for name in _OUTCOMES if found[name])
+    found = Counter(word_of(unit, kind) for unit in units)
+    parts = ", ".join(f"{found[name]:,} {name}" for name in _WORDS_IN_ORDER if found[name])
     kinds = Counter(_WORDS.get(unit.kind, unit.kind) for unit in units) or {"domain": 0}
     total = ", ".join(count(number, kind) for kind, number in sorted(kinds.items(), reverse=True))
     return f"{total}: {parts}" if parts else total
 
 
 def _columns(run: RunRecord) -> tuple[str, str, str, str]:
-    return safe(run.id), run.outcome, f"{run.kind} {run.mode}", safe(run.started)
+    return safe(run.id), outcome_of(run), f"{run.kind} {run.mode}", safe(run.started)
 
 
 def _beside_or_below(pieces: list[Piece], text: str, width: int) -> str:
@@ -93,7 +109,8 @@ def _origin(run: RunRecord) -> str:
 
 def _facts(run: RunRecord, options: Options, paint: Paint) -> Iterator[str]:
     name = safe(run.id)
-    outcome = Piece(run.outcome, paint(_style(run.outcome), run.outcome))
+    word = outcome_of(run)
+    outcome = Piece(word, paint(_style(word), word))
     what = [f"{run.kind} {run.mode}"]
     pieces = [Piece(name, paint("name", name)), outcome, *(Piece(word, word) for word in what)]
     yield fold(pieces, options.width, "", "  ", "  ")
@@ -114,18 +131,21 @@ def _by_target(units: Iterable[UnitRun]) -> dict[str, list[UnitRun]]:
     return found
 
 
-def _unit(unit: UnitRun, options: Options, paint: Paint) -> Iterator[str]:
+def _unit(unit: UnitRun, kind: str, options: Options, paint: Paint) -> Iterator[str]:
     name = f"{unit.kind} {unit.name}" if unit.kind in _NAMED else unit.name
     words = [name, ", ".join(filter(None, unit.macs))]
     if unit.downtime is not None:
         words.append(f"down for {unit.downtime:.1f} s")
     if options.verbose:
         words.extend([unit.uuid or "", ", ".join(unit.steps)])
-    head = f"{unit.outcome:11}"
-    pieces = [Piece(head, paint(_style(unit.outcome), unit.outcome) + head[len(unit.outcome) :])]
+    outcome = word_of(unit, kind)
+    head = f"{outcome:11}"
+    pieces = [Piece(head, paint(_style(outcome), outcome) + head[len(outcome) :])]
     pieces.extend(Piece(word, word) for word in map(safe, words) if word)
     yield fold(pieces, options.width, "  ", "    ", "  ")
-    if unit.message:
+    if unit.undone_by is not None:
+        yield wrap(safe(f"taken back by run {unit.undone_by}"), options.width, "    ", "    ")
+    if unit.message and (unit.undone_by is None or unit.outcome != "applied"):
         yield wrap(safe(unit.message), options.width, "    ", "    ")
     for check in unit.checks:
         yield _check(check, options, paint)

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from vnicaudit.model.decoding import converted
 from vnicaudit.remedy.applying.clouds.task import CloudTask
-from vnicaudit.remedy.applying.journal import Entry, seconds_between
+from vnicaudit.remedy.applying.journal import seconds_between
+from vnicaudit.remedy.applying.lines import Entry
 
 _POWER = ("stopping", "stopped", "starting", "started")
 

@@ -22,6 +22,7 @@ from vnicaudit.remedy.applying.clouds.nova_manage import Manage
 from vnicaudit.remedy.cloud import Cloud
 from vnicaudit.remedy.request_spec import COMES_BACK
 from vnicaudit.remedy.server_states import way_on
+from vnicaudit.text.shell import word
 
 _NODE_WORKS = ("", "UP", "MAINTENANCE")
 _SHUT_DOWN = 4
@@ -75,7 +76,8 @@ def _against(state: ServerState, mode: Mode, *, left_off: bool) -> Iterator[str]
     now = phase(state)
     if state.locked:
         reason = f" ({state.locked_reason[:100]})" if state.locked_reason else ""
-        yield f"it is locked{reason}: ask who did that, then openstack server unlock {state.id}"
+        unlock = f"openstack server unlock {word(state.id)}"
+        yield f"it is locked{reason}: ask who did that, then {unlock}"
     if now == "busy":
         yield f"Nova is at work on it ({state.task_state}): try again when that is done"
     elif now not in ("on", "off", "shelved") and not (left_off and now == "error"):
@@ -92,7 +94,7 @@ def _against(state: ServerState, mode: Mode, *, left_off: bool) -> Iterator[str]
     if now == "shelved" and state.has_image is not False:
         yield (
             "it is shelved, and unshelving makes it anew of its snapshot, with the properties of "
-            f"that: openstack server unshelve {state.id} first"
+            f"that: openstack server unshelve {word(state.id)} first"
         )
     if state.host_status not in _NODE_WORKS:
         yield (

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from vnicaudit.remedy.applying.clouds.task import Properties
-from vnicaudit.remedy.applying.journal import Entry
+from vnicaudit.remedy.applying.lines import Entry
 
 SETTING = "setting"
 SET = "set"

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from vnicaudit.model.plan import Mode
 from vnicaudit.model.runs import CloudObject
 from vnicaudit.remedy.applying.task import Baseline, Wanted
+from vnicaudit.text.shell import word
 
 Properties = dict[str, str | None]
 """Names as Nova and Glance have them; None: not set."""
@@ -71,5 +72,5 @@ class CloudTask(msgspec.Struct, frozen=True):
     def command(self, words: str) -> str:
         """What to type to do something to it by hand."""
         cloud = self.target.partition(":")[2]
-        which = "" if cloud == "envvars" else f"--os-cloud {cloud} "
-        return f"openstack {which}{words} {self.id}"
+        which = "" if cloud == "envvars" else f"--os-cloud {word(cloud)} "
+        return f"openstack {which}{words} {word(self.id)}"

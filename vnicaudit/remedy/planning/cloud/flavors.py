@@ -6,7 +6,6 @@ and whoever made the flavor may rely on it. A server gets another one by a resiz
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterable, Iterator
 
 from vnicaudit.audit.work import AuditWork
@@ -20,6 +19,7 @@ from vnicaudit.remedy.planning.cloud.images import ANY_MODE
 from vnicaudit.remedy.planning.cloud.judged import found_in
 from vnicaudit.remedy.planning.cloud.properties import diff
 from vnicaudit.remedy.planning.options import PlanOptions
+from vnicaudit.text.shell import word
 
 _WHY = "without the extra spec the image decides, and nothing contradicts it; the old flavor stays"
 _ADMIN = "flavors are made by an operator of the cloud: ask for one like this"
@@ -105,7 +105,7 @@ def _step(
         digest=kept_digest("flavor", flavor.id, old),
         diff=diff(flavor.name or flavor.id or "", old, new),
         blocked=() if operator else (_ADMIN,),
-        notes=(_RESIZE.format(name=shlex.quote(new_name)), _NEW),
+        notes=(_RESIZE.format(name=word(new_name)), _NEW),
         cloud=CloudPart("flavor", new, old, new_name=new_name),
     )
 

@@ -10,7 +10,6 @@ image_property``).
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator
 
 from vnicaudit.model.domain import Domain
@@ -19,6 +18,7 @@ from vnicaudit.model.plan import ModeOption
 from vnicaudit.model.server import NovaVersions, ServerConfig, ServerRef
 from vnicaudit.remedy.request_spec import COMES_BACK
 from vnicaudit.remedy.server_states import way_on
+from vnicaudit.text.shell import word
 
 _LONGEST = 100
 """Characters of what somebody said; who wants all of it asks Nova."""
@@ -98,7 +98,7 @@ def blocks(domain: Domain) -> Iterator[str]:
         yield _OLD.format(newest=server.nova.newest)
     if ref.locked:
         reason = f" ({ref.locked_reason[:_LONGEST]})" if ref.locked_reason else ""
-        yield _LOCKED.format(reason=reason, id=shlex.quote(ref.id))
+        yield _LOCKED.format(reason=reason, id=word(ref.id))
     if ref.task_state is not None:
         yield _BUSY.format(task=ref.task_state)
     elif against := _state(server, ref.id):
@@ -111,7 +111,7 @@ def unseen(domain: Domain) -> str:
     if server.kept_by != "unseen" or server.kept:
         return ""
     words = _UNSEEN_VOLUME if server.image_state == "volume" else _UNSEEN
-    return words.format(id=shlex.quote(ref_of(domain).id))
+    return words.format(id=word(ref_of(domain).id))
 
 
 def is_on(domain: Domain) -> bool:
@@ -126,7 +126,7 @@ def _state(server: ServerConfig, id: str) -> str:
     if status in ("SHELVED", "SHELVED_OFFLOADED"):  # Nova offloads the one when it comes to it
         # without an image it comes back with what Nova keeps for it
         known = server.image_state == "volume"
-        return "" if known else _SNAPSHOT.format(id=shlex.quote(id))
+        return "" if known else _SNAPSHOT.format(id=word(id))
     words = _STATES.get(status, _OTHER)
     return words.format(way=way_on(status, id), status=status or "in an unknown state")
 
@@ -163,9 +163,9 @@ def notes(domain: Domain, options: str) -> Iterator[str]:
     if oldest is None or oldest < LASTING:
         yield COMES_BACK
     if server.kept_by == "image" and _is_the_images(server):
-        yield _INFERRED.format(id=shlex.quote(ref.id))
+        yield _INFERRED.format(id=word(ref.id))
     elif server.kept_by != "api" and server.kept:
-        yield _DEFINED.format(id=shlex.quote(ref.id))
+        yield _DEFINED.format(id=word(ref.id))
     if server.flavor is None or not server.flavor.complete:
         yield _FLAVOR
     if server.image_state == "volume":

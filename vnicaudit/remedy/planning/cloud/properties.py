@@ -7,7 +7,6 @@ Sources: Nova 34.0.0, ``objects/image_meta.py`` (names), ``virt/hardware.py``
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator, Mapping
 
 import msgspec
@@ -25,6 +24,7 @@ from vnicaudit.model.server import (
     PROPERTY_OF,
     ServerConfig,
 )
+from vnicaudit.text.shell import word
 
 _CLASH = (
     "its flavor says {spec}={said}: with {name}={value} Nova refuses to start it "
@@ -110,9 +110,7 @@ def clashes(domain: Domain) -> Iterator[tuple[str, str]]:
 
 def options(properties: Values) -> str:
     """As ``openstack image set`` and ``nova-manage image_property set`` take them."""
-    return " ".join(
-        f"--property {shlex.quote(f'{name}={value}')}" for name, value in properties.items()
-    )
+    return " ".join(f"--property {word(f'{name}={value}')}" for name, value in properties.items())
 
 
 def diff(title: str, old: Values, new: Values) -> str:

@@ -10,13 +10,13 @@ is answered with 409).
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterable, Iterator, Mapping
 
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.server import ServerConfig, ServerRef
 from vnicaudit.remedy.planning.cloud.gates import config_of, ref_of
 from vnicaudit.remedy.planning.cloud.properties import options
+from vnicaudit.text.shell import word
 
 TENANT = (
     "what Nova keeps for a server only an operator of the cloud can change: the route says what to "
@@ -66,7 +66,7 @@ _OFF = "SHUTOFF"
 def tenant_route(server: Domain, properties: Mapping[str, str]) -> Iterator[str]:
     """What to ask for, and what can be done without an operator: commands and sentences."""
     config, ref = config_of(server), ref_of(server)
-    id, wanted = shlex.quote(ref.id), options(properties)
+    id, wanted = word(ref.id), options(properties)
     stop = [] if _is_off(config) else [f"openstack server stop {id}"]
     yield from _first(config, id)
     yield from stop
@@ -102,7 +102,7 @@ def _first(config: ServerConfig, id: str) -> Iterator[str]:
 
 
 def _snapshot(ref: ServerRef, wanted: str, stop: Iterable[str]) -> Iterator[str]:
-    id, image = shlex.quote(ref.id), shlex.quote(f"{ref.name}-vnic")
+    id, image = word(ref.id), word(f"{ref.name.lstrip('-')}-vnic")
     yield _WITHOUT
     yield from stop
     yield f"openstack server image create --wait --name {image} {id}"
@@ -118,7 +118,7 @@ def _new_servers(config: ServerConfig, ref: ServerRef, wanted: str) -> Iterator[
     if image is None or image.id is None:
         return
     if image.owner == ref.project:
-        yield f"For new servers: openstack image set {wanted} {shlex.quote(image.id)}"
+        yield f"For new servers: openstack image set {wanted} {word(image.id)}"
     else:
         yield (
             f"For new servers: ask the owner of the image {image.id} to set {wanted}, or make an "

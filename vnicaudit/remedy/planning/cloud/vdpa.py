@@ -15,7 +15,6 @@ flavor), ``virt/libvirt/config.py`` (no MTU), ``virt/libvirt/driver.py`` (live m
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator
 
 from vnicaudit.model.domain import Domain
@@ -25,6 +24,7 @@ from vnicaudit.model.server import NovaVersions, PortBinding, ServerConfig
 from vnicaudit.remedy.planning.cloud.gates import config_of, ref_of
 from vnicaudit.remedy.planning.cloud.prerequisite import Prerequisite
 from vnicaudit.remedy.planning.cloud.vdpa_node import binding_of, node_prerequisites
+from vnicaudit.text.shell import word
 
 _PORTS = 23
 """The first Nova that makes servers with vDPA ports."""
@@ -39,7 +39,7 @@ _BANDWIDTH = "quota:vif_"
 def prerequisites(server: Domain, nic: Nic) -> Iterator[Prerequisite]:
     """Everything that has to be so, in the order in which to look."""
     binding = binding_of(server, nic)
-    yield _port(binding, shlex.quote(nic.source or "PORT"))
+    yield _port(binding, word(nic.source or "PORT"))
     yield _switch(binding)
     yield _nova(config_of(server).nova)
     yield from node_prerequisites(server, nic)
@@ -162,9 +162,9 @@ def _model(config: ServerConfig) -> Iterator[str]:
 def vdpa_route(server: Domain, nic: Nic) -> Iterator[str]:
     """Make another port with the address of this one and put it in its place; one at a time."""
     ref = ref_of(server)
-    id, port = shlex.quote(ref.id), shlex.quote(nic.source or "PORT")
-    new = shlex.quote(f"{ref.name}-vdpa-{nic.index}")
-    mac = f" --mac-address {shlex.quote(nic.mac)}" if nic.mac else ""
+    id, port = word(ref.id), word(nic.source or "PORT")
+    new = word(f"{ref.name.lstrip('-')}-vdpa-{nic.index}")  # no option
+    mac = f" --mac-address {word(nic.mac)}" if nic.mac else ""
     kept = ("network_id", "fixed_ips", "security_group_ids", "qos_policy_id", "tags")
     columns = " ".join(f"-c {name}" for name in kept)
     yield f"Keep what this says: openstack port show {columns} {port}"
@@ -177,8 +177,9 @@ def vdpa_route(server: Domain, nic: Nic) -> Iterator[str]:
     )
     yield f"openstack server add port {id} {new}"
     yield f"openstack server start {id}"
+    guest = word(ref.instance_name or ref.id)
     yield (
-        f"On {ref.host or 'its compute node'} virsh dumpxml {ref.instance_name or id} has "
+        f"On {ref.host or 'its compute node'} virsh dumpxml {guest} has "
         "<interface type='vdpa'> then. The way back is the same with --vnic-type normal."
     )
     yield (

@@ -7,13 +7,13 @@ Sources: :mod:`vnicaudit.model.pci_offers`; Nova 34.0.0, ``network/neutron.py``
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterable
 
 from vnicaudit.model.pci_offers import PciOffer, offers
 from vnicaudit.model.pci_spec import refused
 from vnicaudit.model.server import NodeFacts, ProviderNetwork, ServerConfig
 from vnicaudit.remedy.planning.cloud.prerequisite import Prerequisite
+from vnicaudit.text.shell import word
 
 _SHOWN = 3
 """Networks that are named."""
@@ -59,7 +59,7 @@ def free(network: ProviderNetwork | None, port: str | None, host: str) -> Prereq
     return Prerequisite(
         "unknown",
         f"{there} on this network (Nova makes none): vdpa dev show there, and openstack port show "
-        f"-c network_id {shlex.quote(port or 'PORT')}, then openstack network show -c "
+        f"-c network_id {word(port or 'PORT')}, then openstack network show -c "
         "provider:network_type -c provider:physical_network",
     )
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import os
 import re
+import tempfile
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -47,7 +49,7 @@ def draw(result: BenchResult, where: str | Path, kind: Kind = "svg") -> list[Pat
     suffix = place.suffix.lower().removeprefix(".")
     try:
         if suffix in KINDS:
-            place.write_bytes(_picture(found, suffix))
+            _replace(place, _picture(found, suffix))
             return [place]
         place.mkdir(parents=True, exist_ok=True)
         return [_written(place, name, [chart], kind) for name, chart in _named(found)]
@@ -62,8 +64,30 @@ def svg(chart: Chart) -> str:
 
 def _written(folder: Path, name: str, found: Sequence[Chart], kind: Kind) -> Path:
     path = folder / f"{name}.{kind}"
-    path.write_bytes(_picture(found, kind))
+    _replace(path, _picture(found, kind))
     return path
+
+
+def _replace(path: Path, data: bytes) -> None:
+    """A new file in the place of what is there: a link is not followed, and a full disk leaves the
+    old one."""
+    if path.exists() and not path.is_file():
+        path.write_bytes(data)  # a device or a pipe
+        return
+    mask = os.umask(0o077)
+    os.umask(mask)
+    try:
+        descriptor, part = tempfile.mkstemp(prefix=".vnicaudit-", dir=path.parent)
+    except OSError as error:  # the file it is to be, in place of its part
+        raise OSError(error.errno, error.strerror, str(path)) from None
+    try:
+        with open(descriptor, "wb") as stream:
+            stream.write(data)
+            os.fchmod(stream.fileno(), 0o666 & ~mask)
+        os.replace(part, path)
+    except BaseException:
+        os.unlink(part)
+        raise
 
 
 def _named(found: Sequence[Chart]) -> Iterator[tuple[str, Chart]]:

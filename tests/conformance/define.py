@@ -1,0 +1,226 @@
+"""Random ``<interface>`` elements, right and wrong ones, defined with the real libvirt: what it
+refuses, and what is said of it.
+
+    python -m tests.conformance.define [NUMBER [SEED]]
+
+needs root, a QEMU and libvirt for Python. A libvirt of this process's own (``qemu:///embed``) is
+given every definition; nothing is started. A *false alarm* is a definition that libvirt takes while
+an error says that it refuses it; *missed* is one that it refuses for the NIC's sake, and no error
+says so. Each is printed, then the seed and the counts; exit code 1 after a false alarm.
+"""
+
+from __future__ import annotations
+
+import importlib
+import random
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from vnicaudit.audit.catalogue import rule_ids
+from vnicaudit.audit.engine import Engine
+from vnicaudit.model.host import HostConfig
+from vnicaudit.model.version import Version
+from vnicaudit.platforms.domain_xml.read import read_bytes
+
+_QEMU_CONF = Path(__file__).parent.parent / "rig/files/qemu.conf"
+_REFUSES = ("libvirt refuses", "it refuses the definition")
+_PCI = "<source><address type='pci' domain='0' bus='5' slot='1' function='0'/></source>"
+_SOURCES = {
+    "bridge": "<source bridge='br0'/>", "network": "<source network='default'/>",
+    "ethernet": "", "user": "", "direct": "<source dev='eth0' mode='bridge'/>",
+    "vhostuser": "<source type='unix' path='/run/x' mode='client'/>",
+    "vdpa": "<source dev='/dev/vhost-vdpa-0'/>", "hostdev": _PCI,
+    "server": "<source address='127.0.0.1' port='5558'/>",
+    "client": "<source address='127.0.0.1' port='5558'/>",
+    "mcast": "<source address='230.0.0.1' port='5558'/>",
+    "udp": "<source address='127.0.0.1' port='1'><local address='127.0.0.1' port='2'/></source>",
+    "internal": "<source name='x'/>",
+}  # fmt: skip
+_ODD_SOURCES = (
+    "", "<source/>", "<source dev='eth0' mode='nearby'/>", "<source type='tcp' path='x' mode='y'/>",
+    "<source address='127.0.0.1'/>",
+    "<source type='unix' path='/x' mode='server'><reconnect enabled='yes' timeout='1'/></source>",
+)  # fmt: skip
+_RIGHT = 0.6
+_WORDS = ("on", "off", "yes", "no", "maybe", "ON", "", "default")
+_NUMBERS = ("256", "512", "0", "1", "2", "1500", "4095", "4096", " 7", "7 ", "+7", "-1", "x", "",
+            "0x10", "4294967295", "4294967296", "18446744073709551616")  # fmt: skip
+_MODELS = ("virtio", "VirtIO", "virtio-transitional", "e1000", "rtl8139", " virtio ", "a b", "x.y",
+           "nosuch", "", "Unknown", "vmxnet3")  # fmt: skip
+_MACS = ("52:54:00:00:00:01", "52:54:00:AB:cd:01", "52:54:0:0:0:1", "01:00:5e:00:00:01",
+         "ff:ff:ff:ff:ff:ff", "x", "52-54-00-00-00-01", "52:54:00:00:00:01 ", " 52:54:00:00:00:01",
+         "52:54:00:00:00", "03:00:00:00:00:01")  # fmt: skip
+_CHILDREN = {
+    "<link state='@'/>": ("up", "down", *_WORDS),
+    "<mtu size='@'/>": _NUMBERS,
+    "<boot order='@'/>": _NUMBERS,
+    "<acpi index='@'/>": _NUMBERS,
+    "<rom bar='@'/>": _WORDS,
+    "<rom enabled='@'/>": ("yes", "no", *_WORDS),
+    "<port isolated='@'/>": ("yes", "no", *_WORDS),
+    "<target dev='tap7' managed='@'/>": ("yes", "no", *_WORDS),
+    "<teaming type='@'/>": ("persistent", "", "other"),
+    "<coalesce><rx><frames max='@'/></rx></coalesce>": _NUMBERS,
+    "<vlan trunk='@'><tag id='5'/></vlan>": ("YES", *_WORDS),
+    "<vlan><tag id='@'/></vlan>": _NUMBERS,
+    "<vlan><tag id='5' nativeMode='@'/></vlan>": ("tagged", "untagged", *_WORDS),
+    "<virtualport type='@'/>": ("openvswitch", "", "midonett"),
+    "<virtualport/>": ("",),
+    "<vlan/>": ("",),
+    "<boot/>": ("",),
+    "<bandwidth><inbound average='@'/></bandwidth>": _NUMBERS,
+    "<bandwidth><outbound average='5' peak='@'/></bandwidth>": _NUMBERS,
+    "<bandwidth><inbound average='5' burst='@'/></bandwidth>": _NUMBERS,
+    "<ip address='192.0.2.1' prefix='24'/>": ("",),
+    "<address type='@'/>": ("pci", "virtio-mmio", "ccw", "isa", "", "none", "nosuch"),
+    "<address/>": ("",),
+    "<address type='pci' domain='0' bus='0' slot='@' function='0'/>": ("9", "31", "32", "0x1f"),
+    "<address type='pci' domain='0' bus='0' slot='9' function='@'/>": ("0", "7", "8", "x"),
+    "<backend tap='/dev/net/tun' vhost='@'/>": ("/dev/vhost-net", "x"),
+    "<filterref filter='@'/>": ("clean-traffic", ""),
+    "<tune><sndbuf>@</sndbuf></tune>": ("0", "1600"),
+}
+_DRIVER = {
+    "name": ("qemu", "vhost", "vfio", *_WORDS), "txmode": ("iothread", "timer", *_WORDS),
+    "queues": _NUMBERS, "rx_queue_size": _NUMBERS, "tx_queue_size": _NUMBERS,
+    **dict.fromkeys(("ioeventfd", "event_idx", "rss", "rss_hash_report", "iommu", "ats", "packed",
+                     "page_per_vq", "nosuch"), _WORDS),
+}  # fmt: skip
+_ARCHES = (("x86_64", "pc"), ("x86_64", "q35"), ("s390x", "s390-ccw-virtio"))
+
+
+class Disagreement(NamedTuple):
+    """A definition on which the two differ: the interface, and what each says."""
+
+    xml: str
+    libvirt: str
+    said: str
+
+
+class Counts(NamedTuple):
+    """How it went: definitions, those that libvirt refused, and the two kinds of disagreement."""
+
+    defined: int
+    refused: int
+    false_alarms: tuple[Disagreement, ...]
+    missed: tuple[Disagreement, ...]
+
+
+def compare(connection: Any, number: int, seed: int, name: str = "define") -> Counts:
+    """Define that many random interfaces with an open libvirt connection."""
+    libvirt: Any = importlib.import_module("libvirt")
+    chance = random.Random(seed)
+    here = Version.from_libvirt(connection.getLibVersion())
+    engine = Engine(rule_ids())
+    alarms, missed, refused = [], [], 0
+    for _ in range(number):
+        nic = _interface(chance)
+        text = _domain(nic, name, *chance.choice(_ARCHES))
+        said = _said(engine, text, here)
+        try:
+            connection.defineXML(text).undefine()
+        except libvirt.libvirtError as error:
+            refused += 1
+            if not said:
+                missed.append(Disagreement(nic, str(error), said))
+        else:
+            if said:
+                alarms.append(Disagreement(nic, "defined", said))
+    return Counts(number, refused, tuple(alarms), tuple(missed))
+
+
+def _said(engine: Engine, text: str, version: Version) -> str:
+    """The errors that say that libvirt refuses the definition."""
+    (domain,) = read_bytes(text.encode(), target="t", file="f.xml")
+    audited = engine.audit_domain(domain, HostConfig(libvirt_version=version), "t")
+    assert not audited.crashed
+    errors = [found.message for found in audited.findings if found.severity == "error"]
+    return "; ".join(message for message in errors if _is_refusal(message))
+
+
+def _is_refusal(message: str) -> bool:
+    return any(words in message for words in _REFUSES)
+
+
+def _interface(chance: random.Random) -> str:
+    """One interface: most of it right, so that what is wrong is what it is refused for."""
+    kind = chance.choice((*_SOURCES, "bridge", "network", "bridge"))
+    source = chance.choice(_ODD_SOURCES) if chance.random() < 0.1 else _SOURCES[kind]
+    parts = [source]
+    if chance.random() < 0.4:
+        parts.append(f"<mac address='{_value(chance, _MACS)}'/>")
+    model = chance.choice(_MODELS) if chance.random() < 0.3 else "virtio"
+    parts.append(f"<model type='{model}'/>")
+    if chance.random() < 0.5:
+        parts.append(_driver(chance))
+    for child in chance.sample(list(_CHILDREN), chance.choice((0, 1, 1, 2))):
+        parts.append(child.replace("@", _value(chance, _CHILDREN[child])))
+    trust = _value(chance, ("yes", "no", *_WORDS))
+    more = f" trustGuestRxFilters='{trust}'" if chance.random() < 0.1 else ""
+    return f"<interface type='{kind}'{more}>{''.join(parts)}</interface>"
+
+
+def _value(chance: random.Random, values: tuple[str, ...]) -> str:
+    """The first two are right for most, and more often chosen."""
+    return chance.choice(values[:2] if chance.random() < _RIGHT else values)
+
+
+def _driver(chance: random.Random) -> str:
+    names = chance.sample(list(_DRIVER), chance.choice((1, 1, 2)))
+    given = "".join(f" {name}='{_value(chance, _DRIVER[name])}'" for name in names)
+    inner = ""
+    if chance.random() < 0.2:
+        inner = f"<{chance.choice(('host', 'guest'))} csum='{_value(chance, _WORDS)}'/>"
+    return f"<driver{given}>{inner}</driver>"
+
+
+def _domain(nic: str, name: str, arch: str, machine: str) -> str:
+    return (
+        f"<domain type='qemu'><name>{name}</name><memory>65536</memory>"
+        f"<os><type arch='{arch}' machine='{machine}'>hvm</type></os>"
+        f"<devices><emulator>/usr/bin/qemu-system-{arch}</emulator>{nic}</devices></domain>"
+    )
+
+
+@contextmanager
+def embedded() -> Iterator[Any]:
+    """A libvirt in this process, in a folder that is removed with it."""
+    libvirt: Any = importlib.import_module("libvirt")
+    libvirt.registerErrorHandler(lambda _context, _error: None, None)
+    libvirt.virEventRegisterDefaultImpl()
+
+    def events() -> None:
+        while True:
+            libvirt.virEventRunDefaultImpl()
+
+    threading.Thread(target=events, daemon=True).start()
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        Path(folder, "etc").mkdir()
+        Path(folder, "etc/qemu.conf").write_bytes(_QEMU_CONF.read_bytes())
+        yield libvirt.open(f"qemu:///embed?root={folder}")
+
+
+def main(arguments: list[str]) -> int:
+    """Define as many as asked, and say how it went."""
+    number = int(arguments[0]) if arguments else 500
+    seed = int(arguments[1]) if arguments[1:] else random.SystemRandom().randrange(2**32)
+    with embedded() as connection:
+        counts = compare(connection, number, seed)
+    for what, found in (("FALSE ALARM", counts.false_alarms), ("missed", counts.missed)):
+        for one in found:
+            print(f"{what}: {one.xml}\n    libvirt: {one.libvirt}\n    said: {one.said}")
+    print(
+        f"seed {seed}: {counts.defined} definitions, {counts.refused} refused, of which "
+        f"{counts.refused - len(counts.missed)} were said to be, {len(counts.missed)} missed; "
+        f"{len(counts.false_alarms)} false alarms"
+    )
+    return 1 if counts.false_alarms else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

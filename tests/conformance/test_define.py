@@ -1,0 +1,21 @@
+"""A bounded run of :mod:`tests.conformance.define` against the rig's libvirtd."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.conformance.define import compare
+from tests.rig.hypervisor import Hypervisor
+
+pytestmark = pytest.mark.rig
+
+SEEDS = (1, 20261122)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_what_libvirt_defines_is_not_said_to_be_refused(hypervisor: Hypervisor, seed: int) -> None:
+    """And nine in ten of what it refuses are."""
+    counts = compare(hypervisor.connection, 300, seed, name=f"{hypervisor.prefix}define")
+    assert counts.false_alarms == ()
+    assert 100 < counts.refused < 280
+    assert len(counts.missed) * 10 < counts.refused

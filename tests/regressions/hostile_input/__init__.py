@@ -1,0 +1,1 @@
+"""Secrets that were shown, and what strangers' files made the program do."""

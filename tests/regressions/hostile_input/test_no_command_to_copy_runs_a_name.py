@@ -1,0 +1,100 @@
+"""A definition of Nova's whose UUID was ``$(…)`` made ``vnicaudit plan`` print that into commands
+that an administrator copies; names of KubeVirt's objects came out as ``virtctl restart vm;id``."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from tests.cli.inside import inside
+from vnicaudit.text.shell import kubernetes_word, path_word, uuid_word, word
+
+_NOVA = """\
+<domain type='kvm'>
+  <name>instance-00000001</name>
+  <uuid>{uuid}</uuid>
+  <metadata>
+    <nova:instance xmlns:nova='http://openstack.org/xmlns/libvirt/nova/1.1'>
+      <nova:name>a</nova:name>
+    </nova:instance>
+  </metadata>
+  <vcpu>1</vcpu>
+  <os><type arch='x86_64' machine='q35'>hvm</type></os>
+  <devices>
+    <interface type='bridge'><source bridge='br0'/><model type='rtl8139'/></interface>
+  </devices>
+</domain>
+"""
+_KUBEVIRT = """\
+<domain type='kvm'>
+  <name>{name}</name>
+  <metadata><kubevirt xmlns='http://kubevirt.io'><uid>x</uid></kubevirt></metadata>
+  <vcpu>1</vcpu>
+  <os><type arch='x86_64' machine='q35'>hvm</type></os>
+  <devices>
+    <interface type='ethernet'><target dev='tap0' managed='no'/><model type='e1000'/></interface>
+  </devices>
+</domain>
+"""
+EVIL = ("$(touch pwned)", "x; touch pwned", "`touch pwned`", "--all", "a\nb", "'; touch pwned; '")
+
+
+def commands(text: str) -> list[str]:
+    """The numbered commands of a plan's route."""
+    return re.findall(
+        r"^ +\d+\. ((?:openstack|nova-manage|virtctl|kubectl|vnicaudit) .*)$", text, re.M
+    )
+
+
+def test_a_uuid_that_a_shell_would_run_is_in_no_command(tmp_path: Path) -> None:
+    """It looks like a template's placeholder, too: then there is no command at all."""
+    (tmp_path / "a.xml").write_text(_NOVA.format(uuid=EVIL[0]))
+    result = inside("plan", tmp_path / "a.xml", "--include-unsafe")
+    assert result.returncode == 0
+    assert "pwned" not in "".join(commands(result.stdout))
+
+
+@pytest.mark.parametrize("uuid", EVIL[1:])
+def test_a_uuid_that_is_none_is_a_placeholder(uuid: str, tmp_path: Path) -> None:
+    (tmp_path / "a.xml").write_text(_NOVA.format(uuid=uuid.replace("\n", "&#10;")))
+    result = inside("plan", tmp_path / "a.xml", "--include-unsafe")
+    found = commands(result.stdout)
+    assert "openstack server stop UUID" in found
+    assert "openstack server start UUID" in found
+    assert any(one.startswith("nova-manage image_property set UUID --property ") for one in found)
+    assert "pwned" not in "".join(found)
+
+
+def test_a_uuid_that_is_one_is_shown(tmp_path: Path) -> None:
+    uuid = "6f1f9a90-6f0c-4f2a-9bb4-2b4bd9b9c001"
+    (tmp_path / "a.xml").write_text(_NOVA.format(uuid=uuid))
+    found = commands(inside("plan", tmp_path / "a.xml", "--include-unsafe").stdout)
+    assert f"openstack server stop {uuid}" in found
+
+
+@pytest.mark.parametrize("name", EVIL)
+def test_a_name_of_kubernetes_that_is_none_is_a_placeholder(name: str, tmp_path: Path) -> None:
+    text = _KUBEVIRT.format(name=f"ns_{name}".replace("\n", "&#10;"))
+    (tmp_path / "a.xml").write_text(text)
+    result = inside("plan", tmp_path / "a.xml", "--include-unsafe")
+    found = commands(result.stdout)
+    assert found, result.stdout + result.stderr
+    for one in found:
+        assert one.endswith("NAME -n ns")
+
+
+@pytest.mark.parametrize("name", [*EVIL, "##[group]x"])
+def test_a_file_is_one_word_and_no_option(name: str) -> None:
+    assert shlex.split(path_word(name)) == [f"./{name}" if name.startswith("-") else name]
+    assert shlex.split(word(name)) == [name]
+    assert uuid_word(name) == "UUID"
+    assert kubernetes_word(name, "NAME") == "NAME"
+
+
+def test_the_command_that_follows_a_plan_can_be_copied(tmp_path: Path) -> None:
+    (tmp_path / "a.xml").write_text(_NOVA.format(uuid="x"))
+    result = inside("plan", "a.xml", "-o", "$(touch pwned).json", cwd=tmp_path)
+    assert "next: vnicaudit apply '$(touch pwned).json'" in result.stderr

@@ -1,0 +1,75 @@
+"""What libvirt 9.0 refuses to define was called clean: ``<driver name='foo'/>``, ``iommu='maybe'``,
+a multicast MAC, ``<mtu>`` on ``type='user'``. Of ``' virtio '`` it was said that it is defined and
+does not start: it is not defined either.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from tests.regressions.said_clean.definitions import audited, definition, nics
+
+VIRTIO = "<model type='virtio'/>"
+
+
+@pytest.mark.parametrize(
+    ("inside", "kind", "words"),
+    [
+        ("<driver name='foo'/>", "bridge", "<driver> name='foo' is not qemu or vhost"),
+        ("<driver iommu='maybe'/>", "bridge", "<driver> iommu='maybe' is not on or off"),
+        ("<driver txmode='x'/>", "bridge", "<driver> txmode='x' is not iothread or timer"),
+        ("<link state='off'/>", "bridge", "<link> state='off' is not up or down"),
+        ("<mtu size='1500'/>", "user", "type='user' takes no <mtu>"),
+        ("<mtu size='1500'/>", "server", "type='server' takes no <mtu>"),
+        ("<mtu size='big'/>", "bridge", "<mtu> size='big' is no number"),
+        ("<port isolated='yes'/>", "ethernet", "type='ethernet' takes no <port isolated>"),
+        ("<boot order='0'/>", "bridge", "<boot> order='0' is not from 1 to 4294967295"),
+        ("<rom bar='yes'/>", "bridge", "<rom> bar='yes' is not on or off"),
+    ],
+)
+def test_a_value_that_libvirt_refuses_is_an_error(
+    tmp_path: Path, inside: str, kind: str, words: str
+) -> None:
+    source = "<source bridge='br0' address='127.0.0.1' port='5558'/>"
+    file = definition(tmp_path, f"{VIRTIO}{inside}", kind=kind, source=source)
+    found = [one for one in audited(file) if one["rule"] == "VNIC015"]
+    assert [one["message"] for one in found] == [f"libvirt refuses the definition: {words}"]
+    assert (found[0]["severity"], found[0]["location"]["line"]) == ("error", 3)
+    assert [nic["starts"] for nic in nics(file)] == [False]
+
+
+def test_a_multicast_address_is_refused(tmp_path: Path) -> None:
+    file = definition(tmp_path, VIRTIO)
+    file.write_text(file.read_text().replace("52:54:00:00:00:01", "01:00:5e:00:00:01"))
+    (found,) = audited(file)
+    assert found["message"] == "libvirt refuses the definition: its MAC address is a multicast one"
+    assert [nic["starts"] for nic in nics(file)] == [False]
+
+
+def test_blanks_around_a_model_are_not_said_to_be_defined(tmp_path: Path) -> None:
+    found = audited(definition(tmp_path, "<model type=' virtio '/>"))
+    assert [one["rule"] for one in found] == ["VNIC015"]
+    assert "is defined but" not in found[0]["message"]
+    assert found[0]["change"]["new"] == "virtio"
+
+
+@pytest.mark.parametrize(
+    "inside",
+    [
+        "<model type='e1000'/><driver name='foo' txmode='x'/>",  # libvirt does not read it
+        f"{VIRTIO}<backend type='passt'/>",  # later versions do
+        f"{VIRTIO}<driver name='DRIVERNAME'/>",
+    ],
+)
+def test_what_libvirt_takes_is_not_refused(tmp_path: Path, inside: str) -> None:
+    found = audited(definition(tmp_path, inside))
+    assert "VNIC015" not in {one["rule"] for one in found}
+
+
+def test_what_is_not_read_on_e1000_is_not_made_virtio_s(tmp_path: Path) -> None:
+    """As virtio libvirt would read it, and refuse the whole domain."""
+    inside = "<model type='e1000'/><driver name='foo'/>"
+    file = definition(tmp_path, inside)
+    before = file.read_text()
+    audited(file, more=("--fix", "--select", "VNIC002"), code=5)
+    assert file.read_text() == before

@@ -1,0 +1,1 @@
+"""No way back, or a guest that was left off."""

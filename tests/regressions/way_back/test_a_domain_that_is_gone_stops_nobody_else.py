@@ -1,0 +1,192 @@
+"""One guest that was undefined, or migrated in the evening, was a failed canary: it ended the
+night's run, and the rollback of all others in an emergency."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from tests.remedy.applying.conftest import MakeWorld
+from tests.remedy.applying.fakes import Killed, Machine, World, uuid_of
+from vnicaudit.cli.doing import code_of, code_of_undone
+from vnicaudit.errors import GoneError
+from vnicaudit.model.plan import Mode
+from vnicaudit.platforms.libvirt.control import connect
+from vnicaudit.remedy.applying import hosts
+from vnicaudit.remedy.applying.back import Chosen
+from vnicaudit.remedy.applying.back import look as look_back
+from vnicaudit.remedy.applying.engine import look
+from vnicaudit.remedy.applying.runner import Ended
+from vnicaudit.remedy.history import runs
+
+OTHER = "qemu+ssh://b.example/system"
+NOWHERE = (
+    "its host has no such domain any more, nor has another host of this run: it was undefined, or "
+    "moved to a host that is not part of it (make a plan there)"
+)
+
+
+def outcomes(went: Ended) -> dict[str, str]:
+    """Name -> what became of it."""
+    return {unit.name: unit.outcome for unit in went.run.steps}
+
+
+@dataclass
+class OtherHost:
+    """Another one of the run."""
+
+    machines: list[Machine]
+    deadline: float = 30.0
+    uri: str = OTHER
+    key: str = "other"
+    name: str = "b.example"
+    local: bool = False
+
+    def machine(self, uuid: str) -> Machine:
+        for machine in self.machines:
+            if machine.uuid == uuid:
+                return machine
+        raise GoneError(f"cannot find domain {uuid}")
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+def two_hosts(world: World, monkeypatch: pytest.MonkeyPatch) -> OtherHost:
+    """The last guest is on another host."""
+    other = OtherHost([world.machines[-1]])
+    world.steps = (*world.steps[:-1], replace(world.steps[-1], target=OTHER))
+    monkeypatch.setattr(hosts, "connect", lambda uri, **_given: other if uri == OTHER else world)
+    return other
+
+
+def test_an_apply_goes_on(make_world: MakeWorld) -> None:
+    world = make_world(4)
+    world.leaves(1)
+    went = world.apply(world.steps, world.order())
+    assert outcomes(went) == {
+        "guest-1": "gone", "guest-2": "applied", "guest-3": "applied", "guest-4": "applied",
+    }  # fmt: skip
+    assert went.stopped == ""
+    assert went.run.steps[0].message == NOWHERE
+    assert code_of(went.run, refused=False) == 5
+
+
+def test_a_rollback_goes_on(make_world: MakeWorld) -> None:
+    world = make_world(4)
+    world.apply(world.steps, world.order())
+    world.leaves(4)
+    (went,) = world.rollback(world.order())
+    assert outcomes(went) == {
+        "guest-4": "gone", "guest-3": "applied", "guest-2": "applied", "guest-1": "applied",
+    }  # fmt: skip
+    assert went.stopped == ""
+    assert [machine.persistent for machine in world.machines[:3]] == world.before[:3]
+    assert code_of(went.run, refused=False) == 5
+
+
+def test_a_dry_run_says_so(make_world: MakeWorld) -> None:
+    world = make_world(2)
+    world.leaves(2)
+    assert look(world.steps, b"plan", world.order()) == [("guest-1", ""), ("guest-2", NOWHERE)]
+    world.apply(world.steps, world.order())
+    world.leaves(1)
+    (run,) = runs(str(world.folder))
+    assert look_back(run.id, Chosen(), world.order()) == [("guest-1", NOWHERE)]
+
+
+@pytest.mark.parametrize("mode", ["next-boot", "restart", "hotswap"])
+@pytest.mark.parametrize("moment", ["define", "shut_down", "start", "detach", "attach"])
+def test_one_that_goes_in_the_middle_stops_nobody_else(
+    make_world: MakeWorld, mode: Mode, moment: str
+) -> None:
+    world = make_world(3)
+    for machine in world.machines:
+        machine.boot()
+    first = world.machines[0]
+    first.leaves_at = moment
+    went = world.apply(world.steps, world.order(mode))
+    found = outcomes(went)
+    assert found.pop("guest-1") == ("gone" if first.left else "applied")
+    assert found == {"guest-2": "applied", "guest-3": "applied"}
+    assert went.stopped == ""
+    if first.left:
+        assert went.run.steps[0].message == (
+            f"{NOWHERE}; it went in the middle of the change: what its definition was is kept with "
+            "the run"
+        )
+
+
+@pytest.mark.parametrize("mode", ["next-boot", "restart"])
+def test_an_unfinished_run_of_it_can_be_ended(make_world: MakeWorld, mode: Mode) -> None:
+    """The program was killed, then the guest was undefined: what was left in the middle of others
+    is undone, and no later run is refused because of it."""
+    world = make_world(3)
+    for machine in world.machines:
+        machine.boot()
+    world.kill_when = "behind line begin", 2
+    with pytest.raises(Killed):
+        world.apply(world.steps, world.order(mode))
+    world.kill_when = "", 1
+    world.leaves(2)
+    middle, back = world.rollback(world.order(mode))
+    assert outcomes(middle)["guest-2"] == "gone"
+    assert code_of_undone(middle.run) == 0
+    assert outcomes(back) == {"guest-1": "applied"}
+    assert world.machines[0].persistent == world.before[0]
+
+
+def test_one_that_moved_is_named_with_its_new_host(
+    make_world: MakeWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = make_world(3)
+    other = two_hosts(world, monkeypatch)
+    moved = world.machines[0]
+    other.machines.append(moved)
+    world.leaves(1)
+    went = world.apply(world.steps, world.order())
+    assert outcomes(went) == {"guest-1": "refused", "guest-2": "applied", "guest-3": "applied"}
+    assert went.run.steps[0].message == (
+        f"it is on {OTHER} now: what is to be done to it is to be done there"
+    )
+    assert moved.persistent == world.before[0]
+
+
+def test_one_that_moved_in_the_middle_is_for_its_owner_to_look_at(
+    make_world: MakeWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = make_world(3)
+    other = two_hosts(world, monkeypatch)
+    first = world.machines[0]
+    first.leaves_at = "define"
+    other.machines.append(Machine(world, 1))
+    went = world.apply(world.steps, world.order(canary=0, max_failures=1))
+    assert outcomes(went) == {"guest-1": "failed", "guest-2": "applied", "guest-3": "applied"}
+    assert went.run.steps[0].message == (
+        f"it moved to {OTHER} in the middle of the change: look at it there"
+    )
+
+
+NODE = """<node><domain type='test'><name>a</name><uuid>{}</uuid><memory>1024</memory>
+<os><type>hvm</type></os></domain></node>"""
+
+
+def test_libvirts_no_such_domain_is_told_from_what_it_refuses(tmp_path: Path) -> None:
+    """From libvirt itself, of a domain that was never there and of one that is undefined."""
+    path = tmp_path / "node.xml"
+    path.write_text(NODE.format(uuid_of(1)))
+    host = connect(f"test://{path}", deadline=30.0)
+    try:
+        with pytest.raises(GoneError, match="Domain not found"):
+            host.machine(uuid_of(2))
+        machine = host.machine(uuid_of(1))
+        machine.power_off()
+        host.ask("undefine it", lambda line: line.domain(uuid_of(1)).undefine())
+        for ask in (machine.state, machine.live, lambda: machine.definition(secrets=True)):
+            with pytest.raises(GoneError):
+                ask()
+    finally:
+        host.close()

@@ -1,0 +1,223 @@
+"""libvirt sorts controllers whenever it reads a definition. One that it handed out in another order
+was taken for one that "did not come out as the one that was saved": it stayed on virtio for ever,
+and ten other domains were not reached."""
+
+from __future__ import annotations
+
+import random
+import re
+
+import pytest
+
+from tests.remedy.applying.conftest import MakeWorld
+from tests.remedy.applying.fakes import Killed, Machine, World
+from tests.remedy.planning.planned import OFF, URI, step
+from vnicaudit.model.plan import Mode
+from vnicaudit.platforms.domain_xml.likeness import rearranged, same, unlike
+from vnicaudit.platforms.libvirt.domains import Definition, Fetched, Surroundings, definition_from
+from vnicaudit.platforms.libvirt.uri import parse
+from vnicaudit.remedy.applying.back import Chosen
+from vnicaudit.remedy.planning.options import PlanOptions
+from vnicaudit.remedy.planning.source import Source
+
+_CONTROLLER = re.compile(rb"    <controller .*?/>\n")
+_SORTED = "libvirt lists the controllers in another order"
+
+
+def _controller(kind: str, index: int, model: str) -> bytes:
+    return f"    <controller type='{kind}' index='{index}' model='{model}'/>\n".encode()
+
+
+_OF_Q35 = (
+    _controller("pci", 0, "pcie-root"),
+    *(_controller("pci", index, "pcie-root-port") for index in (1, 2, 3)),
+    _controller("usb", 0, "qemu-xhci"),
+    _controller("sata", 0, "ich9"),
+    _controller("pci", 4, "pcie-root-port"),
+)
+"""As libvirt 9.0 hands them out at first: the last port is its own."""
+
+
+def _sorting(text: bytes) -> bytes:
+    """libvirt's order, whatever stood there."""
+    found = sorted(_CONTROLLER.findall(text), key=lambda one: (b"'pci'" not in one, one))
+    return _with(_CONTROLLER.sub(b"", text), found)
+
+
+def _with(text: bytes, controllers: list[bytes]) -> bytes:
+    return text.replace(b"    <graphics ", b"".join(controllers) + b"    <graphics ")
+
+
+def _shuffled(make_world: MakeWorld, seed: int = 0) -> World:
+    """Guests whose controllers are in an order that libvirt changes."""
+    world = make_world(3)
+    world.before = []
+    for machine in world.machines:
+        controllers = list(_OF_Q35)
+        while seed and controllers == sorted(controllers):
+            random.Random(seed).shuffle(controllers)
+        machine.persistent = _with(machine.persistent, controllers)
+        machine.makes_of_it = _sorting
+        world.before.append(machine.persistent)
+    world.plan_again()
+    return world
+
+
+def _is_back(machine: Machine, before: bytes) -> bool:
+    return machine.persistent == _sorting(before)
+
+
+@pytest.mark.parametrize("mode", ["next-boot", "restart", "hotswap"])
+def test_a_way_back_succeeds_though_libvirt_sorts_controllers(
+    make_world: MakeWorld, mode: Mode
+) -> None:
+    world = _shuffled(make_world)
+    for machine in world.machines:
+        machine.boot()
+    world.apply(world.steps, world.order(mode))
+    (went,) = world.rollback(world.order(mode))
+    assert {unit.outcome for unit in went.run.steps} == {"applied"}
+    assert all(_SORTED in unit.message for unit in went.run.steps)
+    assert all(map(_is_back, world.machines, world.before))
+    assert {one for machine in world.machines for one in machine.at_work.values()} == {"e1000"}
+
+
+@pytest.mark.parametrize("mode", ["restart", "hotswap"])
+def test_undoing_a_guest_that_did_not_come_back_succeeds_though_libvirt_sorts_controllers(
+    make_world: MakeWorld, mode: Mode
+) -> None:
+    world = _shuffled(make_world)
+    first = world.machines[0]
+    first.boot()
+    first.driverless = True
+    (unit, *_others) = world.apply(world.steps, world.order(mode)).run.steps
+    assert unit.outcome == "rolled-back"
+    assert "it was put back" in unit.message
+    assert "could not all be undone" not in unit.message
+    assert _is_back(first, world.before[0])
+    assert first.at_work == {first.macs[0]: "e1000"}
+
+
+def test_a_daemon_that_is_started_anew_is_nobodys_edit(make_world: MakeWorld) -> None:
+    """It reads its own files then, and so sorts what it had handed out unsorted."""
+    world = _shuffled(make_world)
+    for machine in world.machines:
+        machine.makes_of_it = lambda text: text
+    world.apply(world.steps, world.order())
+    for machine in world.machines:
+        machine.persistent = _sorting(machine.persistent)
+    (went,) = world.rollback(world.order())
+    assert {unit.outcome for unit in went.run.steps} == {"applied"}
+
+
+def test_a_run_goes_on_though_the_daemon_was_started_anew(make_world: MakeWorld) -> None:
+    world = _shuffled(make_world)
+    world.kill_when = "behind line begin", 1
+    with pytest.raises(Killed):
+        world.apply(world.steps, world.order())
+    world.kill_when = "", 1
+    for machine in world.machines[:1]:
+        machine.persistent = _sorting(machine.persistent)
+    unit = world.apply(world.steps, world.order()).run.steps[0]
+    assert (unit.outcome, unit.message) == ("applied", "in effect at its next start")
+
+
+def test_a_guest_that_runs_is_restarted_once_its_definition_is_back(make_world: MakeWorld) -> None:
+    """The first way back leaves what runs alone; the second has nothing to define."""
+    world = _shuffled(make_world)
+    for machine in world.machines:
+        machine.boot()
+    world.apply(world.steps, world.order("restart"))
+    world.rollback(world.order("next-boot"))
+    (went,) = world.rollback(world.order("restart"), Chosen())
+    assert {unit.outcome for unit in went.run.steps} == {"applied"}
+    assert {one for machine in world.machines for one in machine.at_work.values()} == {"e1000"}
+
+
+def test_another_edit_is_still_somebody_elses(make_world: MakeWorld) -> None:
+    """A controller more, or another order of anything else, is no order of controllers."""
+    world = _shuffled(make_world)
+    world.apply(world.steps, world.order())
+    edited = world.machines[0].persistent.replace(
+        b"    <graphics ", _controller("pci", 5, "pcie-root-port") + b"    <graphics "
+    )
+    world.machines[0].persistent = edited
+    (went,) = world.rollback(world.order(), Chosen(domains=("guest-1",)))
+    assert went.run.steps[0].outcome == "refused"
+    assert went.run.steps[0].message.startswith("somebody changed the definition since")
+    assert world.machines[0].persistent == edited
+
+
+def test_what_did_not_come_back_is_named(make_world: MakeWorld) -> None:
+    world = _shuffled(make_world)
+    world.apply(world.steps, world.order())
+    for machine in world.machines:
+        machine.makes_of_it = lambda text: _sorting(text).replace(b" passwd='s3cret'", b"")
+    (went,) = world.rollback(world.order())
+    assert went.run.steps[0].outcome == "failed"
+    assert went.run.steps[0].message.startswith(
+        "the definition did not come out as the one that was saved: <graphics> is not as it was"
+    )
+    assert "s3cret" not in went.run.steps[0].message
+
+
+@pytest.mark.parametrize("seed", range(1, 26))
+def test_no_order_of_controllers_is_a_difference(make_world: MakeWorld, seed: int) -> None:
+    world = _shuffled(make_world, seed)
+    before = world.before[0]
+    after = _sorting(before)
+    assert before != after
+    assert same(before, after)
+    assert unlike(before, after) == ()
+    assert rearranged(before, after) == "lists the controllers in another order"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        (b"index='3' model='pcie-root-port'", b"index='3' model='pcie-to-pci-bridge'",
+         ("<controller> is not as it was",)),
+        (_OF_Q35[5], b"", ("<controller> is not as it was",)),
+        (b"262144", b"262145", ("<memory> is not as it was", "<memory> has come up")),
+        (b"'e1000'", b"'virtio'", ("<interface> is not as it was", "<interface> has come up")),
+        (b"<vcpu placement='static'>1", b"<vcpu placement='static'> 1",
+         ("<vcpu> is not as it was", "<vcpu> has come up")),
+    ],
+)  # fmt: skip
+def test_every_other_difference_is_one(
+    make_world: MakeWorld, old: bytes, new: bytes, words: tuple[str, ...]
+) -> None:
+    before = _shuffled(make_world).before[0]
+    after = _sorting(before).replace(old, new)
+    assert not same(before, after)
+    assert unlike(before, after) == words
+
+
+def _planned(text: bytes, again: bytes) -> tuple[str, ...]:
+    """The notes of the step on that definition, of which libvirt says what comes of it."""
+    fetched = Fetched(text.decode(), OFF, again=again.decode())
+    found = definition_from(fetched, Surroundings(parse(URI), {}, {}))
+    assert isinstance(found, Definition)
+    source = Source(URI, found.running, found.domain, found.text, way_back=found.way_back)
+    return step(source, PlanOptions(unsafe=True)).notes
+
+
+def test_a_plan_says_what_the_way_back_will_be(make_world: MakeWorld) -> None:
+    before = _shuffled(make_world).before[0]
+    (note,) = _planned(before, _sorting(before))
+    assert note == (
+        "libvirt lists the controllers in another order as soon as this definition is defined "
+        "again: a rollback brings every device back as it was, at its address, in that order"
+    )
+    assert _planned(before, before) == ()
+
+
+def test_a_plan_says_where_there_is_no_exact_way_back(make_world: MakeWorld) -> None:
+    """But for the CPU, which libvirt puts in the host's terms when it is asked this way."""
+    before = _shuffled(make_world).before[0].replace(b"<devices>", b"<cpu mode='x'/><devices>")
+    assert _planned(before, before.replace(b"mode='x'", b"mode='y'")) == ()
+    (note,) = _planned(before, before.replace(b"262144", b"262145"))
+    assert note == (
+        "libvirt makes something else of this very definition when it is defined again, so that "
+        "there is no exact way back: <memory> is not as it was; <memory> has come up"
+    )

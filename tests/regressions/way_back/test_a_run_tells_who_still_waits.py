@@ -1,0 +1,125 @@
+"""A run with ``next-boot`` was done, and nobody could tell which guests had been powered off and on
+since; a kept original was put back by no command."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.remedy.applying.fakes import World, installed
+from vnicaudit.cli.main import run
+from vnicaudit.errors import TargetError
+from vnicaudit.remedy.applying import hosts
+from vnicaudit.remedy.applying.engine import apply
+from vnicaudit.remedy.history import runs
+
+Capture = pytest.CaptureFixture[str]
+
+
+@pytest.fixture
+def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
+    """Three guests; the first two run, and all have been changed."""
+    monkeypatch.setenv("COLUMNS", "100")
+    world = installed(World(tmp_path, 3), monkeypatch)
+    world.machines[0].boot()
+    world.machines[1].boot()
+    done = apply(world.steps, b"plan", world.order(), lambda _name, _text: None)
+    assert done.run.outcome == "done"
+    assert [unit.waiting for unit in done.run.steps] == [True, True, False]
+    return world
+
+
+def verified(world: World, capsys: Capture) -> tuple[int, list[list[str]]]:
+    """The exit code of ``runs --verify``, and the lines of units."""
+    capsys.readouterr()
+    code = run(["runs", "--verify", runs(str(world.folder))[-1].id, "--state", str(world.folder)])
+    lines = capsys.readouterr().out.splitlines()
+    return code, [line.split() for line in lines if line.startswith("  ") and line[2] != " "]
+
+
+def test_who_waits_is_in_the_run(world: World, capsys: Capture) -> None:
+    run_id = runs(str(world.folder))[0].id
+    assert run(["runs", run_id, "--state", str(world.folder), "--format", "json"]) == 0
+    (one,) = json.loads(capsys.readouterr().out)["runs"]
+    assert [unit["waiting"] for unit in one["steps"]] == [True, True, False]
+
+
+def test_who_waits_is_told_until_it_was_powered_off_and_on(world: World, capsys: Capture) -> None:
+    waits = [["waiting", f"guest-{number}"] for number in (1, 2, 3)]
+    assert verified(world, capsys) == (1, waits)
+    for machine in world.machines:
+        machine.running = None
+        machine.boot()
+    world.clock.sleep(1)
+    code, lines = verified(world, capsys)
+    assert (code, lines) == (0, [["in-effect", f"guest-{number}"] for number in (1, 2, 3)])
+
+
+def test_a_guest_without_a_driver_is_not_well(world: World, capsys: Capture) -> None:
+    for machine in world.machines:
+        machine.running = None
+        machine.driverless = machine is world.machines[1]
+        machine.boot()
+    code, lines = verified(world, capsys)
+    assert (code, [line[0] for line in lines]) == (5, ["in-effect", "differs", "in-effect"])
+
+
+def test_a_definition_that_was_changed_since_differs(world: World, capsys: Capture) -> None:
+    world.machines[0].persistent = world.before[0]
+    code, lines = verified(world, capsys)
+    assert (code, [line[0] for line in lines]) == (5, ["differs", "waiting", "waiting"])
+
+
+def test_a_host_that_cannot_be_reached(
+    world: World, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def connect(uri: str, **_deadline: float) -> World:
+        raise TargetError(f"{uri}: cannot connect")
+
+    monkeypatch.setattr(hosts, "connect", connect)
+    code, lines = verified(world, capsys)
+    assert (code, {line[0] for line in lines}) == (4, {"unknown"})
+
+
+def test_to_verify_a_run_there_is_none_of(world: World, capsys: Capture) -> None:
+    folder = str(world.folder)
+    assert run(["runs", "--verify", "--state", folder]) == 2
+    assert "--verify needs a RUN" in capsys.readouterr().err
+    assert run(["runs", "--verify", "20261121-101500-3f2a", "--state", folder]) == 2
+
+
+def test_an_original_is_put_back_by_a_command(world: World, capsys: Capture) -> None:
+    """Whoever changed the definition since; what they made of it is kept."""
+    first = runs(str(world.folder))[0].id
+    edited = world.machines[1].persistent.replace(b">262144<", b">524288<")
+    world.machines[1].persistent = edited
+    words = ["--yes", "--state", str(world.folder)]
+    assert run(["rollback", first, "--domain", "guest-2", *words]) == 5
+    assert world.machines[1].persistent == edited
+    assert run(["rollback", first, "--restore", "--domain", "guest-2", *words]) == 0
+    assert world.machines[1].persistent == world.before[1]
+    assert world.machines[0].persistent != world.before[0]
+    restored = runs(str(world.folder))[0].id
+    assert run(["rollback", restored, *words]) == 0
+    assert world.machines[1].persistent == edited
+    assert "undone" in capsys.readouterr().out
+
+
+def test_to_restore_is_for_whole_definitions(world: World, capsys: Capture) -> None:
+    first = runs(str(world.folder))[0].id
+    words = ["--restore", "--nic", "52:54:00:00:01:01", "--yes", "--state", str(world.folder)]
+    assert run(["rollback", first, *words]) == 2
+    assert "without --nic" in capsys.readouterr().err
+
+
+def test_an_original_that_was_edited_is_not_put_back(world: World, capsys: Capture) -> None:
+    first = runs(str(world.folder))[0].id
+    (kept,) = (world.folder / "runs" / first / "definitions").glob("*000001-*.before.xml")
+    kept.write_bytes(kept.read_bytes().replace(b">262144<", b">131072<"))
+    goal = world.machines[0].persistent
+    words = ["--restore", "--domain", "guest-1", "--yes", "--state", str(world.folder)]
+    assert run(["rollback", first, *words]) == 5
+    assert world.machines[0].persistent == goal
+    assert str(kept) in capsys.readouterr().err.replace("\n", "")

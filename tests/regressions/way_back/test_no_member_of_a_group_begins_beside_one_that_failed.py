@@ -1,0 +1,34 @@
+"""A server of a group had failed, and was let go of before that was noted: in that instant another
+thread began the next one of the group, and two were away."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.remedy.applying.clouds.test_killed import life
+from vnicaudit.remedy.applying.apart import Apart
+
+
+def test_a_failure_is_known_before_the_group_is_let_go_of(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = life("running-group", tmp_path, monkeypatch)
+    one.world.servers[0].wont_start = lambda: True
+    really, known = Apart.held, []
+
+    @contextmanager
+    def held(apart: Apart, names: Iterable[str]) -> Iterator[None]:
+        mine = tuple(names)
+        with really(apart, mine):
+            yield
+        if mine:
+            known.append(apart.unwell(mine))
+
+    monkeypatch.setattr(Apart, "held", held)
+    assert one.apply()
+    assert known
+    assert all(known), "somebody let go of the group, and who failed was not known yet"

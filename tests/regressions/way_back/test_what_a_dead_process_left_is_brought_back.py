@@ -1,0 +1,154 @@
+"""A process died while guests were off for it, and nothing but an operator at a terminal could
+bring them back."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from tests.remedy.applying.fakes import TARGET, Killed, World, installed
+from vnicaudit.cli.main import run
+from vnicaudit.errors import TargetError
+from vnicaudit.model.plan import Mode
+from vnicaudit.remedy.applying import hosts
+from vnicaudit.remedy.applying.back import Chosen, rollback
+from vnicaudit.remedy.applying.engine import apply
+from vnicaudit.remedy.applying.recovering import Recovered, recover
+from vnicaudit.remedy.history import runs
+
+MODES: tuple[Mode, ...] = ("next-boot", "restart", "hotswap")
+MOST = 500
+Capture = pytest.CaptureFixture[str]
+
+
+def silent(name: str, text: str) -> None:
+    """Tells nobody."""
+    del name, text
+
+
+def made(folder: Path, monkeypatch: pytest.MonkeyPatch, guests: int = 2) -> World:
+    """Guests that run."""
+    world = installed(World(folder, guests), monkeypatch)
+    for machine in world.machines:
+        machine.boot()
+    return world
+
+
+def recovered(world: World) -> Sequence[Recovered]:
+    """What ``runs --recover`` finds and does."""
+    return list(recover(world.order(), silent))
+
+
+def all_well(world: World, goals: Sequence[bytes]) -> None:
+    """Each guest runs, and has the one definition or the other, with what runs as it says."""
+    for machine, before, goal in zip(world.machines, world.before, goals, strict=True):
+        assert machine.active
+        assert machine.persistent in (before, goal)
+        models = set(machine.at_work.values())
+        assert len(machine.at_work) == len(machine.macs)
+        assert models <= {"e1000", "virtio"}
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_wherever_it_died_nobody_is_left_in_the_middle(
+    mode: Mode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for place in range(MOST):
+        with monkeypatch.context() as patch:
+            world = made(tmp_path / str(place), patch)
+            goals = [text.replace(b"'e1000'", b"'virtio'") for text in world.before]
+            world.kill_at = place
+            with contextlib.suppress(Killed):
+                apply(world.steps, b"plan", world.order(mode), silent)
+                world.kill_at = None
+            died = world.kill_at is not None
+            world.kill_at = None
+            found = recovered(world)
+            assert all(one.is_well and not one.at_work for one in found)
+            world.clock.sleep(1000)
+            all_well(world, goals)
+            shown = [unit for one in runs(str(world.folder)) for unit in one.steps]
+            assert "unfinished" not in [unit.outcome for unit in shown]
+            assert recovered(world) == []  # again: there is nothing to do
+            done = apply(world.steps, b"plan", world.order(mode), silent)
+            assert {unit.outcome for unit in done.run.steps} <= {"applied", "already"}
+            assert [machine.persistent for machine in world.machines] == goals
+        if not died:
+            return
+    raise AssertionError("not so many places")
+
+
+def test_a_way_back_that_died_is_finished(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    world = made(tmp_path, monkeypatch)
+    done = apply(world.steps, b"plan", world.order("restart"), silent)
+    world.passed.clear()
+    world.kill_when = ("behind shut_down", 1)
+    with pytest.raises(Killed):
+        rollback(done.run.id, Chosen(), world.order("restart"), silent)
+    world.kill_when = ("", 1)
+    world.clock.sleep(10)
+    assert [machine.active for machine in world.machines] == [True, False]
+    (one,) = recovered(world)
+    assert [(unit.name, unit.outcome) for unit in one.units] == [("guest-2", "applied")]
+    assert [machine.active for machine in world.machines] == [True, True]
+    assert world.machines[1].persistent == world.before[1]
+
+
+def left_off(folder: Path, monkeypatch: pytest.MonkeyPatch) -> World:
+    """A guest that is off, since the process that shut it down died."""
+    world = made(folder, monkeypatch, 1)
+    world.kill_when = ("behind shut_down", 1)
+    with pytest.raises(Killed):
+        apply(world.steps, b"plan", world.order("restart"), silent)
+    world.kill_when = ("", 1)
+    world.clock.sleep(10)
+    assert not world.machines[0].active
+    return world
+
+
+def test_the_command_asks_nobody(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    world = left_off(tmp_path, monkeypatch)
+    run_id = runs(str(tmp_path))[0].id
+    assert run(["runs", "--recover", "--state", str(tmp_path)]) == 0
+    assert f"run {run_id}: guest-1: applied\n" in capsys.readouterr().err
+    assert world.machines[0].active
+    assert run(["runs", "--recover", "--state", str(tmp_path)]) == 0
+    assert capsys.readouterr().err == ""
+
+
+def test_a_run_that_somebody_is_at_work_on_is_left_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    world = left_off(tmp_path, monkeypatch)
+    order = world.order()
+    with order.state.held(world.key, world.name):
+        assert run(["runs", "--recover", "--state", str(tmp_path)]) == 0
+        assert "another run is at work on host.example" in capsys.readouterr().err
+        assert not world.machines[0].active
+
+
+def test_a_host_that_cannot_be_reached_is_code_4(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    left_off(tmp_path, monkeypatch)
+
+    def connect(uri: str, **_deadline: float) -> World:
+        raise TargetError(f"{uri}: cannot connect")
+
+    monkeypatch.setattr(hosts, "connect", connect)
+    assert run(["runs", "--recover", "--state", str(tmp_path)]) == 4
+    assert f"{TARGET}: cannot connect" in capsys.readouterr().err
+
+
+def test_a_guest_that_does_not_come_back_is_code_5(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    world = left_off(tmp_path, monkeypatch)
+    world.machines[0].refuses = {"start": "no free memory"}
+    assert run(["runs", "--recover", "--state", str(tmp_path)]) == 5
+    assert "no free memory" in capsys.readouterr().err

@@ -1,0 +1,35 @@
+"""What libvirt refuses of an ``<interface>`` when the domain is defined."""
+
+from __future__ import annotations
+
+import msgspec
+
+from vnicaudit.model.machines import S390
+
+
+class DefinitionRefusal(msgspec.Struct, frozen=True):
+    """One thing for which libvirt refuses the whole definition.
+
+    ``place`` is where it stands, relative to ``<interface>`` (``driver/@name``); ``why`` completes
+    "libvirt refuses the definition: …". Never a MAC address or a name: it is part of what is set,
+    not of who the NIC is.
+    """
+
+    place: str
+    why: str
+
+
+MULTICAST = DefinitionRefusal("mac/@address", "its MAC address is a multicast one")
+MODEL = "model/@type"
+
+
+def on_ccw(address_type: str | None, arch: str | None) -> DefinitionRefusal | None:
+    """A channel address on a machine without channels: ``cannot use CCW address type``."""
+    if address_type != "ccw" or arch is None or arch in S390:
+        return None
+    return DefinitionRefusal("address/@type", f"a ccw address is for s390x, and this is {arch}")
+
+
+def is_misspelt(refused: tuple[DefinitionRefusal, ...]) -> bool:
+    """Whether the name of the model is among what is refused."""
+    return any(refusal.place == MODEL for refusal in refused)

@@ -1,0 +1,45 @@
+"""A NIC as it is compared with all others of a run by its MAC address.
+
+Here it is identity that counts, and so this record has what :class:`~vnicaudit.model.nic.NicConfig`
+leaves out.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from vnicaudit.model.location import Location
+
+
+class NicSeen(msgspec.Struct, frozen=True):
+    """One NIC with a MAC address, of one reading of a guest."""
+
+    mac: str
+    """Lower case, six pairs of digits."""
+    domain: str
+    uuid: str | None
+    """Without hyphens."""
+    reading: str
+    """Of which reading of the guest it is: target, file and place in it."""
+    target: str
+    location: Location
+    index: int
+    kind: str
+    """Interface type."""
+    owner: str = "libvirt"
+    target_dev: str | None = None
+    network: str = ""
+    """Type and name of what it is connected to; empty: not known."""
+    host: str = ""
+    """What tells that two guests are on one host: a live target, or libvirt's own folder of
+    definitions; empty: not known."""
+    active: bool | None = None
+    teaming: bool = False
+    mark: str = ""
+    """The fingerprint of a finding on it."""
+    suppressions: tuple[str, ...] = ()
+
+    @property
+    def label(self) -> str:
+        """What a message calls it."""
+        return f"NIC {self.index} of {self.domain[:60]}"

@@ -1,0 +1,41 @@
+"""What libxml2 says of broken XML, without what it quotes of secrets.
+
+Its messages name elements, attributes and entities. Where quotes or brackets are broken such a name
+may be a piece of a password (``p&ssword;``), so only those are shown that stand in the text as tags
+or attributes once its secrets are masked.
+"""
+
+from __future__ import annotations
+
+import re
+
+from vnicaudit.text.secrets import STARS, masked
+
+_QUOTING = re.compile(
+    r"(?P<before>ending tag mismatch: |of Start Tag |of data in tag |Entity '|Namespace prefix "
+    r"|for attribute |Attribute )(?P<one>[^\s']+)"
+    r"(?P<middle>(?: line \d+ and | on | for )(?P<two>\S+))?"
+)
+_ENTITY = "Entity '"
+_LARGE = 1 << 20
+"""Of larger texts no name is shown: to mask them takes longer than to read them."""
+
+
+def complaint(message: str, data: bytes) -> str:
+    """The message of the parser about ``data``."""
+    found = _QUOTING.search(message)
+    if found is None:
+        return message
+    text = "" if len(data) > _LARGE else masked(data.decode("latin-1"))
+    names = [name for name in (found["one"], found["two"]) if name]
+    if found["before"] == _ENTITY:
+        text = ""
+    for name in names:
+        if not _stands_in(name, text):
+            message = message.replace(name, STARS)
+    return message
+
+
+def _stands_in(name: str, text: str) -> bool:
+    """Whether it is a tag or an attribute of the text."""
+    return re.search(rf"<{re.escape(name)}[\s/>]|\b{re.escape(name)}\s*=", text) is not None

@@ -1,0 +1,109 @@
+"""Whether two texts are one definition.
+
+libvirt orders ``<controller>`` elements when it reads a definition, and appends those that it adds
+itself. So what it hands out of a domain that was just defined may be in another order as soon as
+the same text is defined again, or libvirtd is started anew. Measured with 9.0: q35 with controllers
+0 to 3 of its own, to which libvirt adds root ports behind usb and sata; the arguments of QEMU are
+the same then, byte by byte, for each controller carries its index and address.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import NamedTuple
+
+from lxml import etree
+
+from vnicaudit.platforms.domain_xml.definitions import root_of, shown
+
+
+class _Parts(NamedTuple):
+    """In canonical form. ``controllers`` have no order; ``rest`` is all else, in order."""
+
+    controllers: tuple[str, ...]
+    rest: tuple[str, ...]
+
+
+def same(one: bytes, other: bytes) -> bool:
+    """Whether they differ in nothing but the order of controllers."""
+    if one == other:
+        return True
+    first, second = _parts(one), _parts(other)
+    return first.rest == second.rest and Counter(first.controllers) == Counter(second.controllers)
+
+
+def unlike(wanted: bytes, got: bytes) -> tuple[str, ...]:
+    """What of ``got`` is not as wanted, one clause each. The order of controllers does not count,
+    nor does a PCI controller more, which libvirt adds where it sees fit."""
+    if wanted == got:
+        return ()
+    old, new = _parts(wanted), _parts(got)
+    pieces = Counter(old.controllers + old.rest), Counter(new.controllers + new.rest)
+    gone = [f"{shown(piece)} is not as it was" for piece in (pieces[0] - pieces[1])]
+    more = [
+        f"{shown(piece)} has come up"
+        for piece in (pieces[1] - pieces[0])
+        if not _is_pci_controller(piece)
+    ]
+    if not (gone or more) and old.rest != new.rest:
+        return ("its elements are in another order",)
+    return tuple(dict.fromkeys(gone + more))
+
+
+def rearranged(wanted: bytes, got: bytes) -> str:
+    """What libvirt made otherwise of controllers, as the end of a sentence that begins with
+    "libvirt"; empty where it made nothing otherwise."""
+    old, new = _parts(wanted), _parts(got)
+    words = []
+    if added := sum((Counter(new.controllers) - Counter(old.controllers)).values()):
+        words.append(f"added {added} PCI controller{'s' * (added > 1)}")
+    kept = [one for one in new.controllers if one in old.controllers]
+    if kept != list(old.controllers):
+        words.append("lists the controllers in another order")
+    return " and ".join(words)
+
+
+def on_way_back(text: bytes, again: bytes) -> str:
+    """What a definition comes back as once it is defined again, in one sentence; empty: as it is.
+    ``again``: what libvirt makes of it, with its CPU put in the host's terms."""
+    if words := rearranged(text, again):
+        words = (
+            f"libvirt {words} as soon as this definition is defined again: a rollback brings every "
+            "device back as it was, at its address, in that order"
+        )
+    otherwise = [one for one in unlike(text, again) if not one.startswith("<cpu>")]
+    if otherwise:
+        what = "; ".join(otherwise[:5])
+        return (
+            "libvirt makes something else of this very definition when it is defined again, so "
+            f"that there is no exact way back: {what}"
+        )
+    return words
+
+
+def _is_pci_controller(piece: str) -> bool:
+    return piece.startswith("devices <controller ") and 'type="pci"' in piece[: piece.find(">")]
+
+
+def _parts(data: bytes) -> _Parts:
+    root = root_of(data)
+    controllers: list[str] = []
+    rest: list[str] = []
+    for child in root.iterchildren():
+        if child.tag != "devices":
+            rest.append(_text(child))
+            continue
+        for device in child.iterchildren():
+            text = f"devices {_text(device)}"
+            (controllers if device.tag == "controller" else rest).append(text)
+    rest.append(repr(sorted((str(name), root.get(name)) for name in root.attrib if name != "id")))
+    return _Parts(tuple(controllers), tuple(rest))
+
+
+def _text(element: etree._Element) -> str:
+    """The element as it stands, every blank in it included."""
+    tail, element.tail = element.tail, None
+    try:
+        return str(etree.tostring(element, method="c14n", with_comments=True).decode())
+    finally:
+        element.tail = tail

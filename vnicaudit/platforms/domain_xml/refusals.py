@@ -1,0 +1,287 @@
+"""What libvirt refuses of an ``<interface>`` for its values alone.
+
+Each row was measured with libvirt 9.0, one definition per value; ``tests/conformance/define.py``
+defines random ones. A value that the schema of libvirt 11.3 has and 9.0 has not
+(``<backend type='passt'/>``) is in no row. What bears on queues and rings is judged with them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from vnicaudit.model.definition_refusal import MODEL, MULTICAST, DefinitionRefusal
+from vnicaudit.model.models import VIRTIO, normal_model
+from vnicaudit.platforms.domain_xml.values import count, long_count, number
+from vnicaudit.text.placeholders import opened, whole
+
+Part = tuple[str, tuple[tuple[str, str], ...]]
+"""A child element (or ``child/grandchild``) and its attributes."""
+
+TYPES = frozenset({
+    "user", "ethernet", "vhostuser", "server", "client", "mcast", "network", "bridge", "internal",
+    "direct", "hostdev", "udp", "vdpa", "null", "vds",
+})  # fmt: skip
+"""``virDomainNetType`` of libvirt 11.3."""
+
+WRONG = "wrong"
+"""What is wrong with the address, among the attributes of ``mac``; in place of the address."""
+
+_ON_OFF = ("on", "off")
+_YES_NO = ("yes", "no")
+_ENDLESS = 2**64 - 1
+_ADDRESSES = (
+    "none", "pci", "drive", "virtio-serial", "ccid", "usb", "spapr-vio", "virtio-s390", "ccw",
+    "virtio-mmio", "isa", "dimm",
+)  # fmt: skip
+"""``virDomainDeviceAddress`` of libvirt 11.3 without ``unassigned``, which no NIC takes."""
+
+
+class _Word(NamedTuple):
+    """An attribute with a list of values. ``empty``: ``""`` is as good as none. ``virtio``: it is
+    read only where the model is written as virtio. ``types``: only on interfaces of these.
+    ``folded``: in any case."""
+
+    values: tuple[str, ...]
+    empty: bool = False
+    virtio: bool = False
+    types: frozenset[str] = TYPES
+    folded: bool = False
+
+
+class _Number(NamedTuple):
+    """An attribute with a number, from ``least`` to ``most``; ``based``: in any base, as in C."""
+
+    least: int = 0
+    most: int = 2**32 - 1
+    empty: bool = False
+    based: bool = False
+
+
+_NOT_ASSIGNED = TYPES - {"hostdev"}
+_VIRTIO_ON_OFF = _Word(_ON_OFF, virtio=True, types=_NOT_ASSIGNED)
+
+_ROWS: dict[tuple[str, str], tuple[_Word | _Number, ...]] = {
+    ("", "trustGuestRxFilters"): (_Word(_YES_NO),),
+    ("mac", "type"): (_Word(("generated", "static")),),
+    ("mac", "check"): (_Word(_YES_NO),),
+    ("link", "state"): (_Word(("up", "down"), empty=True),),
+    ("port", "isolated"): (_Word(_YES_NO),),
+    ("target", "managed"): (_Word(_YES_NO),),
+    ("rom", "bar"): (_Word(_ON_OFF),),
+    ("rom", "enabled"): (_Word(_YES_NO),),
+    ("teaming", "type"): (_Word(("persistent", "transient"), empty=True),),
+    ("virtualport", "type"): (_Word(("openvswitch", "802.1Qbg", "802.1Qbh", "midonet")),),
+    ("source", "mode"): (
+        _Word(("vepa", "private", "bridge", "passthrough"), types=frozenset({"direct"})),
+        _Word(("server", "client"), types=frozenset({"vhostuser"})),
+    ),
+    ("source/reconnect", "enabled"): (_Word(_YES_NO, types=frozenset({"vhostuser"})),),
+    ("source", "type"): (_Word(("unix",), types=frozenset({"vhostuser"})),),
+    ("driver", "name"): (
+        _Word(("qemu", "vhost"), virtio=True, types=_NOT_ASSIGNED),
+        _Word(("kvm", "vfio", "xen"), types=frozenset({"hostdev"})),
+    ),
+    ("driver", "txmode"): (_Word(("iothread", "timer"), virtio=True, types=_NOT_ASSIGNED),),
+    **{
+        ("driver", name): (_Word(_ON_OFF, virtio=True, types=_NOT_ASSIGNED),)
+        for name in ("ioeventfd", "event_idx", "rss", "rss_hash_report")
+    },
+    **{("driver", name): (_Word(_ON_OFF),) for name in ("iommu", "ats", "packed", "page_per_vq")},
+    **{
+        ("driver/host", name): (_VIRTIO_ON_OFF,)
+        for name in ("csum", "gso", "tso4", "tso6", "ecn", "ufo", "mrg_rxbuf")
+    },
+    **{
+        ("driver/guest", name): (_VIRTIO_ON_OFF,)
+        for name in ("csum", "tso4", "tso6", "ecn", "ufo")
+    },
+    ("mtu", "size"): (_Number(empty=True),),
+    ("boot", "order"): (_Number(least=1),),
+    ("address", "type"): (_Word(_ADDRESSES),),
+    ("address/pci", "slot"): (_Number(most=0x1F, based=True),),
+    ("address/pci", "function"): (_Number(most=7, based=True),),
+    ("address/pci", "bus"): (_Number(most=0xFF, based=True),),
+    ("address/pci", "multifunction"): (_Word(_ON_OFF),),
+    ("acpi", "index"): (_Number(least=1),),
+    ("coalesce/rx/frames", "max"): (_Number(empty=True),),
+    ("vlan", "trunk"): (_Word(_YES_NO, empty=True, folded=True),),
+    ("vlan/tag", "id"): (_Number(most=4095),),
+    ("vlan/tag", "nativeMode"): (_Word(("tagged", "untagged")),),
+    **{
+        (f"bandwidth/{way}", name): (_Number(most=_ENDLESS),)
+        for way in ("inbound", "outbound")
+        for name in ("average", "peak", "burst")
+    },
+}  # fmt: skip
+"""Child and attribute -> what libvirt takes."""
+
+_REQUIRED = {
+    "bridge": ("bridge",), "network": ("network",), "direct": ("dev",), "vdpa": ("dev",),
+    "server": ("port",), "client": ("address", "port"), "mcast": ("address", "port"),
+    "udp": ("address", "port"), "internal": ("name",), "vhostuser": ("type", "path", "mode"),
+    "hostdev": (),
+}  # fmt: skip
+"""Type -> attributes that ``<source>`` must have."""
+
+_WITH_MTU = frozenset({"network", "bridge", "ethernet", "vhostuser"})
+_ON_BRIDGES = frozenset({"network", "bridge"})
+_WITH_IP = frozenset({"user", "vdpa"})
+_WITH_PORT = frozenset({"network", "bridge", "direct", "hostdev"})
+
+_MODEL = re.compile(r"[a-zA-Z0-9_-]*")
+"""``NET_MODEL_CHARS`` of libvirt."""
+_MANY = 6
+"""More values than this are not listed in a message."""
+
+_CAPITALS = re.compile(r"[A-Z][A-Z0-9_]{3,}")
+_MAC = re.compile(r"(?:[0-9a-fA-F]{1,2}:){5}[0-9a-fA-F]{1,2}\s*", re.ASCII)
+
+
+def refusals(kind: str, parts: tuple[Part, ...]) -> tuple[DefinitionRefusal, ...]:
+    """Every refusal of an interface of type ``kind``, in the order of its children. Values that a
+    template is going to fill in are passed over."""
+    if kind not in TYPES:
+        return (
+            () if _unfilled(kind) else (DefinitionRefusal("@type", f"type={_shown(kind)} is none"),)
+        )
+    given = {path: dict(attributes) for path, attributes in reversed(parts)}
+    model = given.get("model", {}).get("type", "")
+    found = [refusal for part in parts for refusal in _of_part(kind, model, part)]
+    found += _incomplete(kind, given)
+    found += _elsewhere(kind, given)
+    if _MODEL.fullmatch(model) is None and not _unfilled(model):
+        found.append(DefinitionRefusal(MODEL, f"the model {_shown(model)} has invalid characters"))
+    return tuple(dict.fromkeys(found))
+
+
+def wrong_mac(address: str) -> str | None:
+    """What is wrong with a MAC address to libvirt (``virMacAddrParse``, and that it is of one
+    station): ``malformed``, ``multicast``; None: nothing."""
+    if _MAC.fullmatch(address) is None:
+        return None if _unfilled(address) else "malformed"
+    return "multicast" if int(address.partition(":")[0], 16) & 1 else None
+
+
+def _of_part(kind: str, model: str, part: Part) -> Iterator[DefinitionRefusal]:
+    path, attributes = part
+    for name, text in attributes:
+        if path == "mac" and name == WRONG:
+            yield _mac(text)
+        for row in _ROWS.get((path, name), ()):
+            if isinstance(row, _Number):
+                yield from _number(row, path, name, text)
+            elif kind in row.types and (not row.virtio or normal_model(model) in VIRTIO):
+                yield from _word(row, path, name, text)
+
+
+def _mac(wrong: str) -> DefinitionRefusal:
+    if wrong == "multicast":
+        return MULTICAST
+    return DefinitionRefusal("mac/@address", "its MAC address is malformed")
+
+
+def _word(row: _Word, path: str, name: str, text: str) -> Iterator[DefinitionRefusal]:
+    known = text.lower() in row.values
+    if text in row.values or (row.empty and not text) or (known and row.folded):
+        return
+    if not known and _unfilled(text):
+        return
+    yield DefinitionRefusal(
+        _place(path, name), f"{_shown_at(path, name, text)} is not {_listed(row.values)}"
+    )
+
+
+def _number(row: _Number, path: str, name: str, text: str) -> Iterator[DefinitionRefusal]:
+    if (row.empty and not text) or _unfilled(text):
+        return
+    value = _read(row, text)
+    shown, place = _shown_at(path, name, text), _place(path, name)
+    if value is None:
+        yield DefinitionRefusal(place, f"{shown} is no number")
+    elif not row.least <= value <= row.most:
+        yield DefinitionRefusal(place, f"{shown} is not from {row.least} to {row.most}")
+
+
+def _read(row: _Number, text: str) -> int | None:
+    if row.based:
+        return number(text)
+    return long_count(text) if row.most == _ENDLESS else count(text)
+
+
+def _listed(values: tuple[str, ...]) -> str:
+    if len(values) > _MANY:
+        return "a type that libvirt knows"
+    *others, last = values
+    return f"{', '.join(others)} or {last}" if others else last
+
+
+def _incomplete(kind: str, given: dict[str, dict[str, str]]) -> Iterator[DefinitionRefusal]:
+    """What is not there and must be."""
+    needed = _REQUIRED.get(kind)
+    source = given.get("source")
+    passt = given.get("backend", {}).get("type") == "passt"
+    if needed is not None and not passt:
+        if source is None:
+            yield DefinitionRefusal("source", f"type='{kind}' has no <source>")
+        elif missing := [name for name in needed if name not in source]:
+            yield DefinitionRefusal(
+                "source", f"<source> of type='{kind}' has no {' and no '.join(missing)}"
+            )
+        elif kind == "udp" and "source/local" not in given:
+            yield DefinitionRefusal("source", "<source> of type='udp' has no <local>")
+    if "boot" in given and "order" not in given["boot"]:
+        yield DefinitionRefusal("boot", "<boot> has no order")
+    if "vlan" in given and "vlan/tag" not in given:
+        yield DefinitionRefusal("vlan", "<vlan> has no <tag>")
+    if "address" in given and "type" not in given["address"]:
+        yield DefinitionRefusal("address", "<address> has no type")
+    teaming = given.get("teaming", {})
+    if teaming.get("type") == "transient" and not teaming.get("persistent"):
+        yield DefinitionRefusal("teaming", "<teaming type='transient'> has no persistent=")
+    port = given.get("virtualport")
+    if port is not None and kind != "network" and "type" not in port:
+        yield DefinitionRefusal("virtualport", "<virtualport> has no type")
+
+
+def _elsewhere(kind: str, given: dict[str, dict[str, str]]) -> Iterator[DefinitionRefusal]:
+    """What libvirt takes on interfaces of other types only."""
+    passt = given.get("backend", {}).get("type") == "passt"
+    if kind not in _WITH_MTU and not passt and (count(given.get("mtu", {}).get("size", "")) or 0):
+        yield DefinitionRefusal("mtu/@size", f"type='{kind}' takes no <mtu>")
+    if kind not in _ON_BRIDGES and given.get("port", {}).get("isolated") == "yes":
+        yield DefinitionRefusal("port/@isolated", f"type='{kind}' takes no <port isolated>")
+    if kind not in _ON_BRIDGES and given.get("coalesce/rx/frames", {}).get("max"):
+        yield DefinitionRefusal("coalesce", f"type='{kind}' takes no <coalesce>")
+    if kind != "ethernet" and given.get("target", {}).get("managed") == "no":
+        yield DefinitionRefusal("target/@managed", f"type='{kind}' takes no <target managed='no'>")
+    if kind not in _WITH_PORT and "virtualport" in given:
+        yield DefinitionRefusal("virtualport", f"type='{kind}' takes no <virtualport>")
+    if kind not in _WITH_IP and not passt and "ip" in given:
+        yield DefinitionRefusal(
+            "ip", f"type='{kind}' takes no <ip>, the guest sets its own address"
+        )
+    model = given.get("model", {}).get("type", "").lower()
+    half = given.get("teaming", {}).get("type")
+    if half == "persistent" and kind != "hostdev" and model not in (*VIRTIO, "", "unknown"):
+        yield DefinitionRefusal("teaming", "<teaming type='persistent'> is for virtio")
+    reconnect = given.get("source/reconnect", {}).get("enabled")
+    if reconnect == "yes" and given.get("source", {}).get("mode") == "server":
+        yield DefinitionRefusal("source", "<reconnect> is for mode='client'")
+
+
+def _unfilled(text: str) -> bool:
+    return bool(whole(text) or opened(text)) or _CAPITALS.fullmatch(text) is not None
+
+
+def _place(path: str, name: str) -> str:
+    return f"{path}/@{name}" if path else f"@{name}"
+
+
+def _shown_at(path: str, name: str, text: str) -> str:
+    return f"{f'<{path}> ' if path else ''}{name}={_shown(text)}"
+
+
+def _shown(text: str) -> str:
+    return repr(text[:40])

@@ -1,0 +1,140 @@
+"""Properties of NICs on ``-device``: which are there, and what QEMU takes as their values.
+
+From ``-device NAME,help`` of QEMU 7.2.22 and 10.0.2; what it says to others was measured with both.
+Only what no QEMU takes is refused here: a property that a later one may have is not.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+
+from vnicaudit.model.buses import VIRTIO_PCI, bus_of
+from vnicaudit.platforms.qemu.options import Options, number, truth
+from vnicaudit.platforms.qemu.variables import unfilled
+
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_SWITCHES = _names(
+    "any_layout csum ctrl_guest_offloads ctrl_mac_addr ctrl_rx ctrl_rx_extra ctrl_vlan ctrl_vq "
+    "event_idx failover gso guest_announce guest_csum guest_ecn guest_rsc_ext guest_tso4 "
+    "guest_tso6 guest_ufo hash host_ecn host_tso4 host_tso6 host_ufo indirect_desc ioeventfd "
+    "iommu_platform mq mrg_rxbuf notify_on_empty packed queue_reset rss status"
+)
+_NUMBERS = _names("host_mtu rx_queue_size tx_queue_size vectors")
+_VIRTIO = (_SWITCHES | _NUMBERS | _names("rsc_interval")) - {"vectors"}
+"""What virtio NICs alone have."""
+
+_PCI_SWITCHES = _names("ats page-per-vq disable-modern modern-pio-notify")
+_VIRTIO_PCI = _PCI_SWITCHES | {"disable-legacy", "vectors"}
+_CHOSEN = _names("disable-legacy disable-modern")
+"""What ``…-transitional`` and ``…-non-transitional`` have chosen themselves."""
+
+_OF_PCI = _names("addr romfile rombar multifunction")
+_COMMON = _names("bootindex mac netdev failover_pair_id")
+_KNOWN = _VIRTIO | _VIRTIO_PCI | _OF_PCI | _COMMON
+_OF_BACKENDS = _names(
+    "macaddr model queues vhost vhostfd vhostfds vhostforce name type ifname script downscript br "
+    "helper fd fds hostfwd guestfwd mtu"
+)
+"""Keys of ``-netdev``, ``-nic`` and ``-net`` (and libvirt's ``<mtu>``), which no device has."""
+_OF_DEVICES = _VIRTIO | _VIRTIO_PCI | _names("bus bootindex romfile rombar multifunction")
+"""Properties that ``-nic`` and ``-net nic`` do not pass on."""
+
+_ADDRESS = re.compile(r"[0-9a-fA-F]{2}(?:[:-][0-9a-fA-F]{2}){5}")
+_LOOSE_ADDRESS = re.compile(r"[0-9a-fA-F]{1,2}(?:[:-][0-9a-fA-F]{1,2}){5}|0x[0-9a-fA-F]+|\d+")
+"""``net_parse_macaddr`` takes the last three bytes as one number, too."""
+
+
+def device_faults(device: str, given: Options) -> Iterator[str]:
+    """What QEMU refuses of the properties of one device."""
+    for name, value in given.items():
+        yield from _name_faults(device, name)
+        if unfilled(value) is None:
+            yield from _value_faults(name, value)
+    mac = given.get("mac")
+    if mac is not None and unfilled(mac) is None and not _ADDRESS.fullmatch(mac):
+        yield f"mac={_shown(mac)} is no MAC address"
+    if truth(given.get("disable-modern")) and truth(given.get("disable-legacy")):
+        yield "disable-modern=on and disable-legacy=on leave nothing of it"
+    if _cannot_be_legacy(device, given):
+        yield (
+            "iommu_platform=on is for modern devices, and this one is transitional "
+            "(disable-legacy=on would help)"
+        )
+
+
+def json_faults(text: str) -> Iterator[str]:
+    """Values of JSON that are text where QEMU wants a number or true or false, or the other way."""
+    try:
+        given = json.loads(text)
+    except (ValueError, RecursionError):
+        return
+    for name, value in given.items() if isinstance(given, dict) else ():
+        if name in _SWITCHES | _PCI_SWITCHES and not isinstance(value, bool):
+            yield f'"{name}" is true or false in JSON, not {_shown(json.dumps(value))}'
+        elif name in _NUMBERS and (isinstance(value, bool) or not isinstance(value, int)):
+            yield f'"{name}" is a number in JSON, not {_shown(json.dumps(value))}'
+
+
+def nic_faults(option: str, given: Options) -> Iterator[str]:
+    """What QEMU refuses of the keys of ``-nic`` and ``-net nic``."""
+    wrong, right = ("macaddr", "mac") if option == "nic" else ("mac", "macaddr")
+    if wrong in given:
+        yield f"-{option} knows no {wrong}=, but {right}="
+    found = sorted(_OF_DEVICES & given.keys())
+    if found:
+        yield f"{found[0]}= is a property of -device, which -{option} does not take"
+    mac = given.get(right, "")
+    if _ADDRESS.fullmatch(mac) and int(mac[:2], 16) & 1:
+        yield f"{right}={mac} is a multicast address"
+    elif mac and unfilled(mac) is None and not _LOOSE_ADDRESS.fullmatch(mac):
+        yield f"{right}={_shown(mac)} is no MAC address"
+
+
+def _name_faults(device: str, name: str) -> Iterator[str]:
+    virtio = device.startswith("virtio-net")
+    if name in _VIRTIO | _VIRTIO_PCI and not virtio:
+        yield f"{device} has no property {name}, virtio has"
+    elif name in _VIRTIO_PCI and device not in VIRTIO_PCI:
+        yield f"{device} has no property {name}: it is not on PCI"
+    elif (name in _CHOSEN and device != "virtio-net-pci") or name in _OF_BACKENDS:
+        yield f"{device} has no property {name}"
+    elif name not in _KNOWN and (right := _spelt(name)) is not None:
+        yield f"{device} has no property {name}; it is spelt {right}"
+
+
+def _spelt(name: str) -> str | None:
+    same = name.replace("-", "_").lower()
+    return next((known for known in sorted(_KNOWN) if known.replace("-", "_") == same), None)
+
+
+def _value_faults(name: str, value: str) -> Iterator[str]:
+    if name in _SWITCHES | _PCI_SWITCHES and truth(value) is None:
+        yield f"{name}={_shown(value)} is neither on nor off"
+    elif name in _NUMBERS and number(value) is None:
+        yield f"{name}={_shown(value)} is not a number"
+
+
+def _cannot_be_legacy(device: str, given: Options) -> bool:
+    """Whether ``VIRTIO_F_IOMMU_PLATFORM was supported by neither legacy nor transitional device``:
+    a device is transitional on conventional PCI and on the root bus, unless told otherwise."""
+    if not truth(given.get("iommu_platform")):
+        return False
+    if device == "virtio-net-pci-transitional":
+        return True
+    on_root = given.get("bus", "pci.0") in ("pci.0", "pcie.0")
+    return device == "virtio-net-pci" and on_root and not truth(given.get("disable-legacy"))
+
+
+def _shown(text: str) -> str:
+    return repr(text[:40])
+
+
+def is_device(device: str) -> bool:
+    """Whether it is a NIC whose properties are known here."""
+    return bus_of(device) is not None

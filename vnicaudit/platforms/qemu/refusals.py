@@ -1,0 +1,219 @@
+"""NICs that QEMU refuses or leaves out: why, and which QEMU does.
+
+Measured with QEMU 7.2.22 and 10.0.2 on x86 and s390x. Of other architectures nothing is said but
+what holds for all; an argument that may come from a file or a later QEMU is not refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from vnicaudit.model.buses import (
+    CCW,
+    ISA,
+    PCI,
+    USB,
+    VIRTIO_BUS,
+    XEN,
+    bus_of,
+    machine_buses,
+)
+from vnicaudit.model.machines import S390, X86
+from vnicaudit.model.models import QEMU_MODELS, VIRTIO, shown_model
+from vnicaudit.model.start_refusal import NEVER, NIC_REWORK, StartRefusal
+from vnicaudit.model.version import Version
+from vnicaudit.platforms.qemu.arguments import MAX_WORDS, Arguments
+from vnicaudit.platforms.qemu.options import Options, lenient, truth
+from vnicaudit.platforms.qemu.properties import (
+    device_faults,
+    is_device,
+    json_faults,
+    nic_faults,
+)
+from vnicaudit.platforms.qemu.variables import unfilled
+
+_USB_CONTROLLERS = ("uhci", "ohci", "ehci", "xhci")
+_SINCE = {"igb": Version(8, 0)}
+_S390_SINCE = Version(7, 3)
+"""The s390x binary of 7.2 has virtio alone, that of 10.0 these too; the first one is not known."""
+_S390_LATER = frozenset({"e1000e", "igb", "usb-net"})
+_S390_ALWAYS = frozenset({
+    "virtio-net-ccw", "virtio-net-device", "virtio-net-pci", "virtio-net-pci-transitional",
+    "virtio-net-pci-non-transitional",
+})  # fmt: skip
+_NOT_ON_X86 = frozenset({"virtio-net-ccw", "sungem", "sunhme"})
+_NOT_BY_NIC = frozenset({"rocker", "usb-net", "virtio-net-device"})
+
+
+class Board(NamedTuple):
+    """The machine as far as a NIC's place is concerned; ``buses`` is None where nothing is known of
+    them. ``usb`` is the turn after which there is a USB bus; ``ids`` are those of all devices, each
+    with its turn."""
+
+    arch: str | None
+    machine: str | None
+    buses: frozenset[str] | None
+    usb: int | None
+    ids: dict[str, int]
+
+
+def board(arguments: Arguments, arch: str | None, machine: str | None) -> Board:
+    """The machine that the arguments describe."""
+    buses = machine_buses(arch, machine)
+    options: Options = {}
+    for value in arguments.values("machine", "M"):
+        options.update(lenient(value, "type"))
+    if buses is not None and truth(options.get("pcie")) and VIRTIO_BUS in buses:
+        buses |= {PCI}
+    devices = [
+        (_turn(pair, value or ""), lenient(value, "driver"))
+        for pair, (name, value) in enumerate(arguments.pairs)
+        if name == "device"
+    ]
+    usb = min((turn for turn, given in devices if _has_usb(given.get("driver", ""))), default=None)
+    if truth(options.get("usb")) or (arguments.has("usb") and PCI in (buses or {PCI})):
+        usb = -1
+    ids = {given["id"]: turn for turn, given in devices if "id" in given}
+    return Board(arch, machine, buses, usb, ids)
+
+
+def _turn(pair: int, text: str) -> int:
+    """When a device is made: those in JSON after all others, each in their order
+    (``qemu_create_cli_devices`` in softmmu/vl.c)."""
+    return pair + MAX_WORDS if text.lstrip()[:1] == "{" else pair
+
+
+def _has_usb(driver: str) -> bool:
+    return any(word in driver for word in _USB_CONTROLLERS)
+
+
+def device_refusal(
+    driver: str, device: str, given: Options, text: str, place: Board, pair: int
+) -> StartRefusal | None:
+    """Why there is no such NIC: ``given`` are all its properties, ``text`` is its argument. What no
+    QEMU takes comes before what some have not."""
+    absent = _no_such_device(driver, device, place)
+    if absent is not None and not absent.made:
+        return absent
+    wrong = _no_bus(device, given, place, _turn(pair, text)) or _wrong_property(device, given, text)
+    return wrong or absent
+
+
+def _wrong_property(device: str, given: Options, text: str) -> StartRefusal | None:
+    if not is_device(device):
+        return None
+    own = {name: value for name, value in given.items() if name not in ("driver", "id")}
+    faults = [*json_faults(text)] if text.lstrip()[:1] == "{" else []
+    faults += device_faults(device, own)
+    return StartRefusal(faults[0]) if faults else None
+
+
+def _no_such_device(driver: str, device: str, place: Board) -> StartRefusal | None:
+    shown = shown_model(driver)
+    if device in VIRTIO:
+        return StartRefusal(f"{shown} is libvirt's word for a model: QEMU has no such device")
+    if device not in QEMU_MODELS:
+        return StartRefusal(f"{shown} is no NIC of QEMU", certain=False)
+    if place.arch in S390:
+        if device in _S390_LATER:
+            return StartRefusal(f"{shown} does not exist on {place.arch}", _S390_SINCE, made=True)
+        return None if device in _S390_ALWAYS else _absent(shown, place)
+    if place.arch not in X86:
+        return None
+    if device in _NOT_ON_X86 or bus_of(device) is None:
+        return _absent(shown, place)
+    return _too_new(device)
+
+
+def _too_new(device: str) -> StartRefusal | None:
+    since = _SINCE.get(device)
+    if since is None:
+        return None
+    return StartRefusal(f"{device} came with QEMU {since.major}.{since.minor}", since, made=True)
+
+
+def _absent(shown: str, place: Board) -> StartRefusal:
+    return StartRefusal(f"{shown} does not exist on {place.arch}")
+
+
+def _no_bus(device: str, given: Options, place: Board, turn: int) -> StartRefusal | None:
+    needed, named = bus_of(device), given.get("bus")
+    if place.buses is None or needed in (None, XEN):
+        return None
+    if (
+        named is not None
+        and unfilled(named) is None
+        and named.partition(".")[0] in ("pci", "pcie")
+        and named not in place.ids
+    ):
+        if needed in (ISA, VIRTIO_BUS, CCW):
+            return StartRefusal(f"{device} cannot go on a PCI bus")
+        if named in ("pci.0", "pcie.0") and named != _root_bus(place):
+            return StartRefusal(f"this machine has no bus {named}")
+    if named is not None and place.ids.get(named, -1) > turn:
+        return StartRefusal(f"bus {named[:40]!r} is a device's that comes later")
+    usb = place.usb is not None and place.usb < turn
+    if usb if needed == USB else needed in place.buses:
+        return None
+    word = {USB: "a USB controller before it", PCI: "a PCI bus", ISA: "an ISA bus"}
+    return StartRefusal(
+        f"{device} needs {word.get(needed, needed)}, which {_called(place)} has not"
+    )
+
+
+def _root_bus(place: Board) -> str | None:
+    if PCI not in (place.buses or ()):
+        return None
+    machine = place.machine or ""
+    express = machine.startswith(("q35", "pc-q35-", "microvm"))
+    return "pcie.0" if express else "pci.0"
+
+
+def _called(place: Board) -> str:
+    return f"machine {place.machine}" if place.machine else "the machine"
+
+
+def nic_refusal(
+    option: str, model: str | None, given: Options, place: Board, *, known: bool
+) -> StartRefusal | None:
+    """Why ``-nic`` or ``-net nic`` makes no NIC. ``known``: the machine's default model is."""
+    for fault in nic_faults(option, given):
+        return StartRefusal(fault)
+    return next(_not_created(option, model, place, known=known), None)
+
+
+def _not_created(
+    option: str, model: str | None, place: Board, *, known: bool
+) -> Iterator[StartRefusal]:
+    if place.buses is not None and (place.buses == frozenset() or VIRTIO_BUS in place.buses):
+        yield StartRefusal(f"{_called(place)} creates no NIC for -{option}", NEVER)
+    elif model == "virtio-net":
+        yield StartRefusal(f"virtio-net is no model of -{option}, virtio is", NIC_REWORK)
+    elif model is None or (model == "virtio" and place.arch in S390) or place.buses is None:
+        return
+    elif place.arch in S390:
+        made = model == "virtio-net-ccw"
+        yield StartRefusal(
+            f"{shown_model(model)} is no model of -{option} on {place.arch}, virtio is",
+            NIC_REWORK,
+            made=made,
+        )
+    elif not _by_nic(model, place):
+        yield StartRefusal(
+            f"{shown_model(model)} is no model of -{option} on {_called(place)}",
+            NIC_REWORK,
+            certain=known and model in QEMU_MODELS,
+        )
+    elif (new := _too_new(model)) is not None:
+        yield new
+
+
+def _by_nic(model: str, place: Board) -> bool:
+    """Whether an x86 machine creates this model for ``-nic``; aliases of devices it does not."""
+    buses = place.buses or frozenset()
+    if model in _NOT_BY_NIC | _NOT_ON_X86 or model == "e1000-82540em":
+        return False
+    if model == "virtio":
+        return PCI in buses
+    return bus_of(model) in buses

@@ -1,0 +1,86 @@
+"""Bring back what a dead process left in the middle: what was begun is finished, nothing is begun.
+
+For a service unit or a watchdog: it never asks. A run that a living process is at work on is left
+alone: its host is held.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from typing import NamedTuple
+
+from vnicaudit.errors import RefusedError, TargetError, VnicauditError
+from vnicaudit.model.runs import UnitRun
+from vnicaudit.remedy.applying.engine import Order
+from vnicaudit.remedy.applying.hosts import Hosts
+from vnicaudit.remedy.applying.prepare import Prepared
+from vnicaudit.remedy.applying.runner import Runner, Tell
+from vnicaudit.remedy.applying.sheet import UnitSheet
+from vnicaudit.remedy.applying.state import HeldError
+from vnicaudit.remedy.history import LOST, Past, again, record, unfinished
+
+
+class Recovered(NamedTuple):
+    """What became of a run. ``units``: those that were in the middle, as they are now; ``at_work``:
+    a living process is at work on it; ``error``: why it could not be brought back, or not all."""
+
+    run: str
+    units: tuple[UnitRun, ...] = ()
+    at_work: str = ""
+    error: VnicauditError | None = None
+
+    @property
+    def is_well(self) -> bool:
+        """Whether nobody is left in the middle."""
+        bad = any(unit.outcome in ("failed", "unfinished") for unit in self.units)
+        return not bad and self.error is None
+
+
+def recover(order: Order, tell: Tell) -> Iterator[Recovered]:
+    """Every run with something in the middle, the oldest first. ``order``: of its limits, those
+    that each run was begun with hold."""
+    for found in reversed(list(unfinished(order.state))):
+        units = [unit for unit in found.sheet.units if found.is_open(unit.key)]
+        for unit in found.sheet.units:
+            if found.is_lost(unit.key):
+                tell(unit.name, LOST.format(found.sheet.id))
+        if units:
+            yield _recovered(found, units, order, tell)
+
+
+def _recovered(found: Past, units: list[UnitSheet], order: Order, tell: Tell) -> Recovered:
+    run = found.sheet.id
+    with ExitStack() as stack:
+        hosts = Hosts(order.state, order.deadline, stack, order.reach)
+        try:
+            hosts.open(units)
+        except HeldError as error:
+            return Recovered(run, at_work=str(error))
+        except (TargetError, RefusedError) as error:
+            return Recovered(run, error=error)
+        found = again(found)  # nobody is at work on it now
+        keys = [unit.key for unit in units if found.is_open(unit.key)]
+        went = _finished(found, keys, hosts, order, tell) if keys else None
+        shown = zip(found.sheet.units, record(again(found)).steps, strict=True)
+        return Recovered(run, tuple(one for unit, one in shown if unit.key in keys), error=went)
+
+
+def _finished(
+    found: Past, keys: list[str], hosts: Hosts, order: Order, tell: Tell
+) -> VnicauditError | None:
+    runner = Runner(found, hosts, _nothing, tell, None, order.tell_left)
+    try:
+        if any(found.folder.glob("*.bench")):
+            runner.take_back(keys)  # whether it helps cannot be measured any more
+        else:
+            runner.finish()
+    except VnicauditError as error:
+        return error
+    return None
+
+
+def _nothing(unit: UnitSheet, hosts: Hosts) -> Prepared:
+    """Nothing is begun here."""
+    del unit, hosts
+    return Prepared(None)

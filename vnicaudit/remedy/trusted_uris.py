@@ -1,0 +1,51 @@
+"""Which libvirt URIs are dialled although a file names them.
+
+A URI can have the client start a program (``qemu+ext://…?command=``, ``netcat=``, ``proxy=``), read
+a key or a socket of somebody's choice, switch off the check of host keys, or run QEMU's driver in
+this process (``qemu:///embed?root=``): https://libvirt.org/uri.html and
+https://libvirt.org/drvqemu.html. What a user types is his own business; a plan, or what is kept of
+a run, may have been written by somebody else.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container
+from urllib.parse import unquote
+
+from vnicaudit.errors import RefusedError
+
+_URI = re.compile(
+    r"[a-z]+(?:\+(?P<transport>[^:/?#]*))?://(?P<server>[^/?#]*)(?P<path>[^?#]*)", re.I
+)
+_TRANSPORTS = (None, "unix", "ssh", "libssh", "libssh2", "tls", "tcp")
+_PLAIN = ("no_tty", "mode")
+"""Parameters that start, read and switch off nothing."""
+
+
+def check_uri(uri: str, trusted: Container[str] = ()) -> None:
+    """Raises RefusedError for a URI from a file that does more than to name a host, unless it is
+    among those that the user named."""
+    parts = unsafe_parts(uri)
+    if parts and uri not in trusted:
+        raise RefusedError(
+            f"{uri} stands in a file, and {', '.join(parts)} may start a program here or switch a "
+            "check off: nothing was dialled; give the same URI with --trust-uri if it is your own"
+        )
+
+
+def unsafe_parts(uri: str) -> tuple[str, ...]:
+    """What of a URI is more than the name of a host, a way to it and a driver there."""
+    match = _URI.match(uri)
+    if match is None:
+        return ("its form",)
+    transport = match["transport"]
+    found = [] if transport is None or transport.lower() in _TRANSPORTS else [f"+{transport}"]
+    embedded = unquote(match["path"]).strip("/").lower() == "embed"
+    if embedded or not uri.isprintable():
+        found.append("its path")
+    for pair in re.split("[&;#]", uri[match.end() :].lstrip("?")):  # libvirt splits at both
+        name = unquote(pair.partition("=")[0]).strip().lower()
+        if name and name not in _PLAIN:
+            found.append(f"{name}=")
+    return tuple(dict.fromkeys(found))

@@ -1,0 +1,147 @@
+"""Two NICs have one MAC address.
+
+## What is wrong
+
+Another NIC, of the same guest or of another one that was read in the same run, has this MAC
+address. libvirt compares the addresses of no two domains, and not those of one domain either: a
+definition that was copied, with a new name and UUID, keeps its MAC.
+
+## Why it matters
+
+Where both are on one network, the bridge learns the address now on one port, now on the other
+(Linux: `received packet on … with own address as source address`, or entries that move), and frames
+reach either guest at random; both get one address by DHCP. Two NICs of one guest that have one MAC
+cannot be told apart by what names or configures interfaces by it (netplan, cloud-init, udev), and
+libvirt changes neither: `Domain has multiple interfaces matching MAC address` (measured with 9.0).
+
+## Bad
+
+```xml
+<interface type='bridge'>
+  <mac address='52:54:00:aa:bb:01'/>
+  <source bridge='br0'/>
+  <model type='virtio'/>
+</interface>
+<interface type='bridge'>
+  <mac address='52:54:00:aa:bb:01'/>
+  <source bridge='br0'/>
+  <model type='virtio'/>
+</interface>
+```
+
+## Good
+
+```xml
+<interface type='bridge'>
+  <mac address='52:54:00:aa:bb:01'/>
+  <source bridge='br0'/>
+  <model type='virtio'/>
+</interface>
+<interface type='bridge'>
+  <mac address='52:54:00:aa:bb:02'/>
+  <source bridge='br0'/>
+  <model type='virtio'/>
+</interface>
+```
+
+## Fix
+
+Remove `<mac>` from the copy: libvirt makes a new address. What knows the guest by its old one (DHCP
+leases, the guest's own network configuration) must learn the new one.
+
+## Fix safety
+
+No change is proposed: which of the two is the copy is not known.
+
+## When it does not fire
+
+* On one guest that was read twice: its file and libvirt, a snapshot, a save image, a backup. It is
+  one by its UUID; where a reading has none, by its name.
+* On the two halves of a `<teaming>` pair, and on an assigned device beside a NIC of the same guest:
+  they must have one MAC.
+* On `type='user'` in different guests: each is alone on its network.
+* On servers of OpenStack and domains of Nova among one another: Neutron keeps the addresses of a
+  network apart. On KubeVirt manifests.
+* How sure it is depends on what is known: *high* where both run on one host and are connected to
+  the same, or are in one guest; *medium* where both are connected to what is called the same;
+  *low*, with low confidence, where nothing tells that they can meet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from vnicaudit.model.finding import Confidence, Severity
+from vnicaudit.model.macs import NicSeen
+from vnicaudit.model.rule import MacSubject, Problem, Scope
+
+NAME = "duplicate-mac"
+SEVERITY: Severity = "high"
+SCOPE: Scope = "mac"
+NEEDS: tuple[str, ...] = ()
+
+_NAMED = 3
+_FIX = (
+    "Remove <mac> from the one that is the copy, so that it gets a new address; then tell DHCP and "
+    "the guest's own configuration."
+)
+_FIXES = {
+    "nova": "Replace the port of the one that is the copy: create a new one in Neutron, then "
+    "openstack server remove port and add port.",
+    "kubevirt": "Change or remove macAddress in the manifest of the one that is the copy, and "
+    "restart the virtual machine.",
+    "ovirt": "Give the vNIC of the one that is the copy another address in the engine, while the "
+    "virtual machine is down.",
+}
+_Grade = tuple[Severity, Confidence, str]
+
+_ONE_GUEST: _Grade = ("high", "high", "both are on one network")
+_IN_GUEST: _Grade = ("medium", "medium", "nothing that goes by the address tells the two apart")
+_RUNNING: _Grade = ("high", "high", "both run, and are on one network of this host")
+_ONE_HOST: _Grade = ("medium", "medium", "both are for one network of this host")
+_ALIKE: _Grade = ("medium", "medium", "both are for a network of the same name")
+_ANYWHERE: _Grade = ("low", "low", "that matters if they ever share a network")
+_ORDER = (_ONE_GUEST, _RUNNING, _IN_GUEST, _ONE_HOST, _ALIKE, _ANYWHERE)
+
+
+def applies(subject: MacSubject) -> bool:
+    """Any NIC that shares its address."""
+    return bool(subject.others)
+
+
+def check(subject: MacSubject) -> Iterator[Problem]:
+    """One problem, graded by the worst of the others, naming the first few."""
+    grades = [(_ORDER.index(_grade(subject.nic, other)), other) for other in subject.others]
+    grades.sort(key=lambda pair: pair[0])
+    severity, confidence, why = _ORDER[grades[0][0]]
+    others = [other for _rank, other in grades]
+    named = ", ".join(_named(subject.nic, other) for other in others[:_NAMED])
+    more = f" and {len(others) - _NAMED} more" if len(others) > _NAMED else ""
+    yield Problem(
+        f"{subject.nic.mac} is the MAC address of {named}{more} too: {why}",
+        field="mac",
+        severity=severity,
+        confidence=confidence,
+        fix=_FIX,
+        fixes=_FIXES,
+        related=tuple(other.location for other in others[:_NAMED]),
+    )
+
+
+def _named(nic: NicSeen, other: NicSeen) -> str:
+    if other.reading == nic.reading:
+        return f"NIC {other.index}"
+    return other.label if other.target == nic.target else f"{other.label} ({other.target[:80]})"
+
+
+def _grade(nic: NicSeen, other: NicSeen) -> _Grade:
+    alike = bool(nic.network) and nic.network == other.network
+    if nic.reading == other.reading:
+        return _ONE_GUEST if alike else _IN_GUEST
+    if not alike:
+        return _ANYWHERE
+    if nic.host and nic.host == other.host:
+        return _RUNNING if nic.active and other.active else _ONE_HOST
+    if nic.host and other.host:
+        return _ANYWHERE  # a bridge of that name is on every host
+    return _ALIKE if nic.uuid and other.uuid else _ANYWHERE

@@ -1,0 +1,59 @@
+"""Which names are those of secrets: of options, keys, attributes, elements and variables.
+
+Sources: the options of Nova's reference that are marked secret (``[database] connection``,
+``transport_url``, ``memcache_secret_key``, ``metadata_proxy_shared_secret``, …); what libvirt hands
+out with VIR_DOMAIN_XML_SECURE only (domain_conf.c: ``passwd`` of VNC and SPICE, cookies of disks);
+QEMU's ``-object secret,data=`` and ``password=``; cloud-init's user data, which may hold anything.
+"""
+
+from __future__ import annotations
+
+import re
+
+_CERTAIN = (
+    r"passw|pass_?phrase|pass_?code|secret|token|credential|cookie|private_?key|api_?key"
+    r"|access_?key|admin_?pass|fixed_?key|hmac_?key|encryption_?key|auth_?blob|authorization"
+    r"|chpasswd|user_?data|vendor_?data|network_?data|sysprep|unattend|ignition"
+    r"|key_data$|(?:^|_)pass$|(?:^|_)psk$|pwd?$"
+)
+_CERTAIN_NAME = re.compile(_CERTAIN)
+_LIKELY_NAME = re.compile(rf"{_CERTAIN}|(?:^|_)keys?$|cloud_?(?:init|config)$|hmac")
+_ADDRESS_NAME = re.compile(r"connection|connection_string$|(?:^|_)ur[li]s?$|endpoint|servers?$")
+_ABOUT_ONE = re.compile(
+    r"_(?:valid_to|expir[a-z]*|ttl|timeout|time|files?|path|dir|type|uuid|length|size|enabled|ref)$"
+)
+"""Ends of names that say something of a secret: how long it holds, where it is kept."""
+_HARMLESS = re.compile(
+    r"""["']?(?:true|false|yes|no|on|off|none|null|~|\{\}|\[\]|)["']?[,;]?"""
+    r"""|["']?\{\{[\s\w.]{0,99}\}\}["']?|["']?\$(?:\w{1,99}|\{\w{1,99}\})["']?""",
+    re.IGNORECASE,
+)
+"""Values that are no secret: switches, nothing, and names of variables that stand for one."""
+
+
+def is_secret_name(name: str) -> bool:
+    """Whether what is called ``name`` is a secret wherever it stands."""
+    plain = _plain(name)
+    return _CERTAIN_NAME.search(plain) is not None and _ABOUT_ONE.search(plain) is None
+
+
+def may_be_secret_name(name: str) -> bool:
+    """Whether a line of a file that assigns to ``name`` may hold a secret."""
+    plain = _plain(name)
+    return _LIKELY_NAME.search(plain) is not None and _ABOUT_ONE.search(plain) is None
+
+
+def is_address_name(name: str) -> bool:
+    """Whether its value is an address that may have a password in it."""
+    return _ADDRESS_NAME.search(_plain(name)) is not None
+
+
+def is_harmless(value: str) -> bool:
+    """Whether a value cannot be a secret."""
+    return _HARMLESS.fullmatch(value.strip()) is not None
+
+
+def _plain(name: str) -> str:
+    """``adminPass``, ``admin-pass`` and ``admin.pass`` as ``admin_pass``."""
+    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name[:200])
+    return re.sub(r"[-.:/ ]", "_", spaced).lower()

@@ -1,0 +1,80 @@
+"""Elements and attributes of XML that hold secrets, also over several lines."""
+
+from __future__ import annotations
+
+import re
+
+from vnicaudit.text.secret_names import is_harmless, is_secret_name
+
+_ATTRIBUTE = re.compile(r"(?<![\w:.-])(?P<name>[A-Za-z_][\w:.-]*)(?P<sep>\s{0,99}=\s{0,99})"
+                        r"(?:\"(?P<double>[^\"<]*)\"|'(?P<single>[^'<]*)')")  # fmt: skip
+_OPENING = re.compile(r"<(?P<name>[A-Za-z_][\w:.-]*)(?P<attributes>[^<>]*)(?<!/)>")
+_TAG = re.compile(r"<[A-Za-z_][^<>]*>")
+_NAMED = re.compile(r"\bname\s{0,9}=\s{0,9}(?:\"([^\"<>]*)\"|'([^'<>]*)')")
+_VALUE = re.compile(r"(\bvalue\s{0,9}=\s{0,9})(?:\"[^\"<>]*\"|'[^'<>]*')")
+_TEXT = re.compile(r"(?<=>)[^<>]+(?=<)")
+
+
+def masked_xml(text: str, stars: str) -> str:
+    """The text with what its secret elements and attributes hold as stars; a text without markup
+    as it is."""
+    if "<" not in text or ">" not in text:
+        return text
+    text = _TAG.sub(lambda tag: _masked_tag(tag[0], stars), text)
+    return _masked_elements(text, stars)
+
+
+def _masked_tag(tag: str, stars: str) -> str:
+    def hidden(found: re.Match[str]) -> str:
+        value = found["double"] if found["single"] is None else found["single"]
+        if not is_secret_name(found["name"]) or is_harmless(value):
+            return found[0]
+        quote = '"' if found["single"] is None else "'"
+        return f"{found['name']}{found['sep']}{quote}{_stars(value, stars)}{quote}"
+
+    tag = _ATTRIBUTE.sub(hidden, tag)
+    named = _NAMED.search(tag)  # <qemu:env name='X_PASSWORD' value='…'/>
+    if named is not None and is_secret_name(named[1] or named[2] or ""):
+        tag = _VALUE.sub(lambda found: f"{found[1]}'{_stars(found[0], stars)}'", tag)
+    return tag
+
+
+def _masked_elements(text: str, stars: str) -> str:
+    parts = []
+    at = 0
+    unclosed: set[str] = set()
+    for opening in _OPENING.finditer(text):
+        if opening.start() < at or not _holds_secret(opening):
+            continue
+        name = opening["name"]
+        end = -1 if name in unclosed else text.find(f"</{name}", opening.end())
+        if end < 0:
+            unclosed.add(name)
+            end = text.find("<", opening.end())
+            end = len(text) if end < 0 else end
+        inner = text[opening.end() : end]
+        if inner.strip():
+            parts += [text[at : opening.end()], _masked_inner(inner, stars)]
+            at = end
+    return "".join([*parts, text[at:]])
+
+
+def _holds_secret(opening: re.Match[str]) -> bool:
+    name = opening["name"].rpartition(":")[2]
+    if name == "entry":  # of firmware: -fw_cfg, where Ignition and cloud-init look
+        return re.search(r"\bname\s{0,9}=\s{0,9}[\"']opt/", opening["attributes"]) is not None
+    return is_secret_name(name)
+
+
+def _masked_inner(inner: str, stars: str) -> str:
+    """All of a text; of nested elements their texts."""
+    if "<" not in inner or "<![CDATA[" in inner:
+        return _stars(inner, stars)
+    return _TEXT.sub(
+        lambda found: _stars(found[0], stars) if found[0].strip() else found[0], f">{inner}<"
+    )[1:-1]
+
+
+def _stars(value: str, stars: str) -> str:
+    """With as many lines as there were."""
+    return stars + "\n" * value.count("\n")

@@ -1,0 +1,190 @@
+"""A text with its secrets as stars: the one masking of everything that quotes a file.
+
+It knows no format: what a line assigns to a name of a secret, what an element or attribute of such
+a name holds, what ``-object secret`` of QEMU is given, what stands before the ``@`` of a URL. It
+hides too much rather than too little, and never a line break: line N stays line N.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from vnicaudit.text.secret_blocks import Block, block_of
+from vnicaudit.text.secret_names import (
+    is_address_name,
+    is_harmless,
+    is_secret_name,
+    may_be_secret_name,
+)
+from vnicaudit.text.secret_xml import masked_xml
+
+STARS = "***"
+
+_URL = re.compile(r"(?<![\w+.-])([A-Za-z][\w+.-]{0,40}://)([^\s\"'<>]+)")
+_ASSIGNMENT = re.compile(
+    r"(?P<before>[ \t]*(?:[-+?][ \t]+){0,9}(?:(?:export|set|setenv|declare|readonly|local)[ \t]+)?"
+    r"(?P<quote>[\"']?))(?P<key>[A-Za-z_][\w./-]*)(?P<sep>[\"']?[ \t]*(?:=>|[:=])[ \t]*)"
+    r"(?P<value>.*)"
+)
+_KEY = re.compile(r"(?<![\w./-])(?P<key>[\w./-]+)(?P<sep>\\?[\"']?[ \t]{0,9}(?:=>|[:=])[ \t]{0,9})")
+_VALUE = re.compile(r"\\?\"[^\"\\]*(?:\\.[^\"\\]*)*\"?|'[^']*'?|(?:[^\s,;&<>\"'}\]]|,,)+")
+_COMMAND = re.compile(r"\S+(?P<rest>[ \t]+[A-Za-z][\w./-]*[ \t].*[ \t]--?[A-Za-z])")
+"""What a shell is told to set for one command, and the command."""
+_OPTION = re.compile(
+    r"(?<!\S)(?P<before>--?(?P<key>[A-Za-z][\w-]*)[ \t]+)"
+    r"(?P<value>(?!-)(?:\"[^\"\\]*(?:\\.[^\"\\]*)*\"?|'[^']*'?|\S+))"
+)
+_DANGLING = re.compile(r"(?<![\w-])--?(?P<key>[A-Za-z][\w-]*)[\"']?[ \t]*(?:\\|,|/>)?[ \t]*$")
+"""An option whose value is in the next line: of a shell, of a list, of ``<qemu:arg>``."""
+_FIRST = re.compile(
+    r"(?P<before>[ \t]*(?:[-#][ \t]+)?(?:<[\w:]+[ \t]+value=)?)"
+    r"(?P<value>\"[^\"]*\"?|'[^']*'?|[^\s,\\\]]+)"
+)
+_LISTED = re.compile(
+    r"(?P<before>[\"']--?(?P<key>[A-Za-z][\w-]*)[\"'][ \t]*,[ \t]*)"
+    r"(?P<value>\"[^\"\\]*(?:\\.[^\"\\]*)*\"?|'[^']*'?)"
+)
+_BEARER = re.compile(r"(?i)\b(bearer|basic)[ \t]+[\w+/=.~-]{8,}")
+_OBJECT_DATA = re.compile(r"(?i)\bsecret|tls-creds")
+_FW_CFG = re.compile(r"(?i)fw_?cfg|opt/")
+
+
+def masked(text: str) -> str:
+    """The text of a file of any kind, with as many lines, and stars in place of what may be a
+    secret."""
+    return "\n".join(_masked_lines(masked_xml(text, STARS).split("\n")))
+
+
+def masked_message(text: str) -> str:
+    """A message that may quote a file, a command line or an address, with stars in place of what
+    certainly is a secret."""
+    return "\n".join(map(_masked_inline, text.split("\n")))
+
+
+def _masked_lines(lines: list[str]) -> Iterator[str]:
+    block: Block | None = None
+    named = False  # ``- name: X_PASSWORD``: the value is on a line of its own
+    dangling = False
+    for line in lines:
+        stop = "\r" if line.endswith("\r") else ""
+        body = line.removesuffix("\r")
+        if dangling:
+            body = _FIRST.sub(_masked_first, body, count=1)
+        option = _DANGLING.search(body[-200:])
+        dangling = option is not None and is_secret_name(option["key"])
+        if block is not None:
+            if block.has(body):
+                yield block.hidden(body, STARS) + stop
+                if block.ends_with(body):
+                    block = None
+                continue
+            block = None
+        found = _ASSIGNMENT.match(body)
+        if found is None:
+            yield _masked_inline(body) + stop
+            continue
+        key, value = found["key"], found["value"]
+        secret = may_be_secret_name(key) or (named and key == "value")
+        named = _names_a_secret(key, value) or (named and key != "value")
+        if secret:
+            block = block_of(found.start("key"), value, found["sep"])
+            yield body[: found.start("value")] + _masked_value(value, found["sep"], block) + stop
+        elif is_address_name(key) and "@" in value:
+            block = block_of(found.start("key"), value, found["sep"])
+            yield body[: found.start("value")] + _masked_address(value) + stop
+        else:
+            yield _masked_inline(body) + stop
+
+
+def _names_a_secret(key: str, value: str) -> bool:
+    return key == "name" and is_secret_name(value.strip("\"' \t"))
+
+
+def _masked_value(value: str, sep: str, block: Block | None) -> str:
+    """What is assigned to a secret. Behind a quoted value the line goes on: it may be a map."""
+    if block is not None and block.shown_head:
+        return value
+    if is_harmless(value):
+        return value
+    match = re.match(r"(?P<quote>[\"'])(?:(?!(?P=quote))[^\\]|\\.)*(?P=quote)", value)
+    rest = "" if match is None else value[match.end() :]
+    if match is None or not re.match(r"[ \t]*(?:[,;}\])#]|$)", rest):
+        command = _COMMAND.match(value) if sep == "=" else None
+        return STARS if command is None else STARS + _masked_inline(value[command.start("rest") :])
+    return f"{match['quote']}{STARS}{match['quote']}{_masked_inline(rest)}"
+
+
+def _masked_address(value: str) -> str:
+    """An address with the scheme alone: one of several hosts may have a password as well."""
+    scheme, mark, _rest = value.partition("://")
+    return f"{scheme}{mark}{STARS}" if mark else STARS
+
+
+def _masked_inline(line: str) -> str:
+    line = _BEARER.sub(rf"\1 {STARS}", _URL.sub(_masked_url, line))
+    line = _OPTION.sub(_masked_option, "".join(_masked_pairs(line)))
+    return _LISTED.sub(_masked_option, line)
+
+
+def _masked_pairs(line: str) -> Iterator[str]:
+    """What is between two pairs, and the pairs: ``password=…``, ``"token": "…"``, ``data=…``."""
+    extra = _extra_names(line)
+    at = 0
+    while found := _KEY.search(line, at):
+        yield line[at : found.end()]
+        at = found.end()
+        name = found["key"].rpartition("/")[2].lower()
+        rados = name == "key" and line[: found.start()].endswith(":")  # rbd:pool/image:key=
+        if not (is_secret_name(found["key"]) or name in extra or rados):
+            continue
+        value = _VALUE.match(line, at)
+        if value is None or is_harmless(value[0]) or value[0].startswith(STARS):
+            continue
+        yield _starred(value[0])
+        at = value.end()
+    yield line[at:]
+
+
+def _extra_names(line: str) -> frozenset[str]:
+    """Names that are those of secrets beside what else this line says."""
+    names = set()
+    if _OBJECT_DATA.search(line):
+        names |= {"data"}
+    if _FW_CFG.search(line):
+        names |= {"string"}
+    return frozenset(names)
+
+
+def _starred(value: str) -> str:
+    """Stars in the quotes that were there."""
+    quote = re.match(r"\\?[\"']?", value)
+    mark = "" if quote is None else quote[0]
+    closed = mark if value.endswith(mark) and len(value) > len(mark) else ""
+    return f"{mark}{STARS}{closed}"
+
+
+def _masked_first(found: re.Match[str]) -> str:
+    return found["before"] + _starred(found["value"])
+
+
+def _masked_option(found: re.Match[str]) -> str:
+    """``--os-password …``, as a word of its own."""
+    value = found["value"]
+    if not is_secret_name(found["key"]) or is_harmless(value) or STARS in value:
+        return found[0]
+    return found["before"] + _starred(value)
+
+
+def _masked_url(found: re.Match[str]) -> str:
+    """``rabbit://user:***@host``, also where there are several hosts or a password is not encoded:
+    all from the first colon to the last ``@``. A user of SSH stays."""
+    scheme, rest = found[1], found[2]
+    at = rest.rfind("@")
+    if at < 0:
+        return found[0]
+    user, colon, _password = rest[:at].partition(":")
+    if not colon:
+        web = scheme.lower().startswith("http")
+        return f"{scheme}{STARS}{rest[at:]}" if web else found[0]
+    return f"{scheme}{user}:{STARS}{rest[at:]}"
