@@ -124,8 +124,9 @@ class FakeCloud:
         self.failure: Exception | None = None
         self.asked: list[tuple[str, float]] = []
 
-    def read(self, cloud: str, *, deadline: float) -> FakeReading:
+    def read(self, cloud: str, *, deadline: float, limits: object = None) -> FakeReading:
         """As the reader does; ``failure`` comes after the items."""
+        del limits
         self.asked.append((cloud, deadline))
         return FakeReading(self, self.clouds[cloud])
 

@@ -24,7 +24,7 @@ from vnicaudit.model.finding import Finding, NicRef, Skipped
 from vnicaudit.model.host import Host, HostConfig
 from vnicaudit.model.location import Location
 from vnicaudit.model.nic import Nic
-from vnicaudit.model.report import Audited
+from vnicaudit.model.report import Audited, Placed
 from vnicaudit.model.rule import DomainSubject, HostSubject, Problem, Subject
 from vnicaudit.platforms.domain_xml.fields import XPATH
 
@@ -61,6 +61,7 @@ class Engine:
             tuple(tray.skipped),
             tuple(tray.crashed),
             server="" if domain.cloud is None else domain.cloud.name,
+            placed=_placed(domain),
         )
 
     def _judge_all(self, domain: Domain, host: HostConfig, tray: Tray) -> None:
@@ -227,3 +228,20 @@ def _place_of(domain: Domain, field: str | None) -> Location:
 
 def _domain_ref(domain: Domain) -> NicRef:
     return NicRef(domain=domain.name, uuid=domain.uuid)
+
+
+def _placed(domain: Domain) -> Placed | None:
+    """Of a server, what reports may be grouped by."""
+    ref, kept = domain.cloud, domain.declared.server
+    if ref is None:
+        return None
+    image = None if kept is None else kept.image
+    flavor = None if kept is None else kept.flavor
+    return Placed(
+        image="" if image is None else image.name,
+        image_id=ref.image or (image.id or "" if image is not None else ""),
+        flavor="" if flavor is None else flavor.name,
+        project=ref.project_name,
+        project_id=ref.project,
+        host=ref.host or "",
+    )

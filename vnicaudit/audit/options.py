@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from vnicaudit.audit.chosen import Wanted
 from vnicaudit.audit.selection import Selection
 from vnicaudit.model.host import DEADLINE, CloudLimits
 
@@ -11,7 +12,8 @@ from vnicaudit.model.host import DEADLINE, CloudLimits
 class LiveOptions(msgspec.Struct, frozen=True):
     """How to read live hosts: ``deadline`` in seconds per call, ``agent`` whether to ask guest
     agents; ``root``, ``proc`` and ``logs``: where this host's devices, processes and QEMU logs
-    are found. ``cloud``: how much, and for how long, a cloud is asked."""
+    are found. ``cloud``: how much, and for how long, a cloud is asked;
+    ``servers``: which of its servers."""
 
     deadline: float = DEADLINE
     agent: bool = False
@@ -19,6 +21,7 @@ class LiveOptions(msgspec.Struct, frozen=True):
     proc: str = "/proc"
     logs: str = "/var/log/libvirt/qemu"
     cloud: CloudLimits = CloudLimits()
+    servers: Wanted = Wanted()
 
 
 class RunOptions(msgspec.Struct, frozen=True):

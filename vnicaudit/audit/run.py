@@ -9,6 +9,7 @@ from importlib import import_module
 from itertools import chain
 from typing import BinaryIO
 
+from vnicaudit.audit.chosen import Chosen
 from vnicaudit.audit.cloud import ALL_REGIONS, CloudTarget, every_region
 from vnicaudit.audit.files import Item, read_stream
 from vnicaudit.audit.fingerprint import bare_uuid
@@ -67,6 +68,7 @@ class Run:
         self._totals = Totals()
         self._nodes: list[Node] = []
         self._cloud = False
+        self._chosen = Chosen(options.live.servers, remember=False)
         self._once = Once(())
         self._guests: list[tuple[Domain, str]] = []
         self._servers = Servers(NodesByHost(()))
@@ -87,6 +89,8 @@ class Run:
         machines = [target for target in targets if target.kind in _MACHINES]
         clouds = [target for target in targets if target.kind == "openstack"]
         self._cloud = bool(clouds)
+        others = len(targets) > len(clouds)
+        self._chosen = Chosen(self._options.live.servers, remember=others)
         for target in targets:
             if target not in machines and target not in clouds:
                 yield from self._worked(target, self._read(target))
@@ -206,6 +210,8 @@ class Run:
             elif isinstance(item, PutAside):
                 tally.put_aside(item)
             elif isinstance(item, Domain):
+                if self._chosen.is_left_out(item.uuid):
+                    continue
                 tally.domain(item)
                 if self._cloud and not met and is_guest(item):
                     self._guests.append((item, name))
@@ -227,6 +233,9 @@ class Run:
         self._servers = Servers(nodes, awaited, everyone=bool(machines), sightings=sightings)
         for target in clouds:
             yield from self._worked(target, self._one_cloud(target, sightings))
+        for target in clouds:
+            for missing in self._chosen.missing():
+                self._tallies[target.name].error(ReadError(missing, target.name))
         for name, item in () if sightings is None else sightings.left():
             if (found := self._work.description(item, name)) is not None:
                 yield self._counted(found)
@@ -236,13 +245,16 @@ class Run:
         self._guests.reverse()
         while self._guests:  # dropped as they are judged
             guest, name = self._guests.pop()
+            if self._chosen.is_left_out(guest.uuid):
+                self._tallies[name].forget(guest)
+                continue
             product = self._work.domain(self._servers.joined(guest), _NO_HOST, name)
             yield self._counted(product)
 
     def _one_cloud(self, target: Target, sightings: Sightings | None) -> Iterator[Product]:
         tally = self._tallies[target.name]
         cloud = CloudTarget(target.name, self._options.live)
-        for item in cloud.items():
+        for item in self._chosen.of(target.name, cloud.items(), tally.notes):
             if isinstance(item, ReadError):
                 tally.error(item)
             elif isinstance(item, Domain):
@@ -273,7 +285,7 @@ class Run:
                 tally.error(item)
             elif isinstance(item, Host):
                 host = item
-            else:
+            elif not self._chosen.is_left_out(item.domain.uuid):
                 tally.domain(item.domain)
                 uses |= uses_of(item.domain, item.host)
                 yield self._work.domain(self._servers.joined(item.domain), item.host, uri)

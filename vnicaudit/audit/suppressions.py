@@ -100,10 +100,11 @@ class Suppressor:
         """What this instance knows of the settings' suppressions so far."""
         return Usage(frozenset(self._used), frozenset(self._judged), frozenset(self._undecided))
 
-    def closing(self, usage: Usage) -> Audited | None:
+    def closing(self, usage: Usage, *, whole: bool = True) -> Audited | None:
         """What is to be said of the settings' suppressions at the end of a run, given the merged
-        usage of all workers; None where nothing is."""
-        findings = (*self.expired(), *self.unused(usage))
+        usage of all workers; None where nothing is. Which are unused is told where the
+        ``whole`` of the targets was looked at."""
+        findings = (*self.expired(), *(self.unused(usage) if whole else ()))
         if not findings:
             return None
         file = self._settings[0].location.file or self._settings[0].location.target

@@ -36,6 +36,11 @@ class Tally:
         self.domains += 1
         self.nics += len(domain.nics)
 
+    def forget(self, domain: Domain) -> None:
+        """Uncount a domain that turned out to be a server nobody asked for."""
+        self.domains -= 1
+        self.nics -= len(domain.nics)
+
     def error(self, error: ReadError) -> None:
         """Count something that could not be read; keep it, if there is room. What a library says
         of a file may quote it, and a target may be an address with a password."""

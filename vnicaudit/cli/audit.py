@@ -9,9 +9,11 @@ import click
 from vnicaudit.audit.run import prepared
 from vnicaudit.cli.audit_orders import orders_of
 from vnicaudit.cli.audit_run import audit
+from vnicaudit.cli.cloud_filters import cloud_filter_options
 from vnicaudit.cli.fixing import fix_options
 from vnicaudit.cli.options import nova_options, output_options, reading_options
 from vnicaudit.model.finding import CONFIDENCES, SEVERITIES
+from vnicaudit.reports.grouped import GROUP_BY
 from vnicaudit.reports.registry import formats
 
 _EPILOG = """\b
@@ -20,6 +22,7 @@ Examples:
   vnicaudit audit qemu+ssh://root@kvm1/system qemu+ssh://root@kvm2/system
   vnicaudit audit /etc/libvirt/qemu --select VNIC00 --fail-on high
   vnicaudit audit openstack:prod                         servers, images and flavors
+  vnicaudit audit openstack:prod --project web --project mail --zone az1
   vnicaudit audit openstack:prod qemu+ssh://cmp1/system nodes/cmp1/nova.conf
   vnicaudit audit definitions/ --format text --format sarif --output - --output vnic.sarif
   vnicaudit audit qemu:///system --assume-qemu 10.0      before an upgrade
@@ -54,6 +57,12 @@ Exit codes: 0 clean, 1 findings at or above --fail-on and --fail-confidence,
     type=click.Path(dir_okay=False),
     help="Where the report goes; - is standard output. Without --format the suffix tells the "
     "format. Repeatable.",
+)
+@click.option(
+    "--group-by",
+    type=click.Choice(GROUP_BY),
+    help="Put equal findings together, with counts, some names and the fix once: by what their "
+    "servers have in common, or by rule. For text and markdown; other formats list each.",
 )
 @click.option(
     "--select",
@@ -122,6 +131,7 @@ Exit codes: 0 clean, 1 findings at or above --fail-on and --fail-confidence,
     type=click.Path(dir_okay=False),
     help="Write every finding to a baseline file and exit 0.",
 )
+@cloud_filter_options
 @fix_options
 @nova_options
 @reading_options

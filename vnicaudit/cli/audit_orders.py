@@ -8,6 +8,7 @@ import msgspec
 
 from vnicaudit.audit.catalogue import select
 from vnicaudit.audit.targets import Target
+from vnicaudit.cli.cloud_filters import check_filters
 from vnicaudit.cli.fixing import Fixing, asked, beside_diff
 from vnicaudit.cli.options import pairs
 from vnicaudit.cli.outputs import different, formats_of
@@ -34,6 +35,7 @@ class Orders(msgspec.Struct, frozen=True):
     write_baseline: str | None
     fixing: Fixing
     color: str
+    group_by: str
     quiet: bool
     verbose: bool
 
@@ -58,10 +60,12 @@ def orders_of(given: dict[str, Any], targets: list[Target]) -> Orders:
         write_baseline=given["write_baseline"],
         fixing=fixing,
         color=given["color"],
+        group_by=_grouping(given["group_by"], outputs),
         quiet=given["quiet"],
         verbose=given["verbose"],
     )
     _check_changed(orders)
+    _check_chosen(orders)
     return orders
 
 
@@ -85,6 +89,21 @@ def _check_changed(orders: Orders) -> None:
             raise UsageError(
                 f"--changed-since: {target.name} is not in the Git repository {changed.top}"
             )
+
+
+def _grouping(group_by: str | None, outputs: list[tuple[str, str]]) -> str:
+    """Raises UsageError where no output can be grouped."""
+    if group_by and not any(name in ("text", "markdown") for name, _place in outputs):
+        raise UsageError("--group-by is for --format text and markdown: others list each finding")
+    return group_by or ""
+
+
+def _check_chosen(orders: Orders) -> None:
+    """Raises UsageError where only some servers are asked for, of no cloud or for a baseline."""
+    wanted = orders.reading.options.live.servers
+    check_filters(wanted, (target.name for target in orders.targets))
+    if wanted.given and orders.write_baseline:
+        raise UsageError(f"--write-baseline with {wanted} would forget all other servers")
 
 
 def rules_of(given: dict[str, Any], settings: Settings) -> tuple[str, ...]:

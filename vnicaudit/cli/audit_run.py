@@ -40,7 +40,7 @@ def audit(orders: Orders) -> int:
         for one, output in outputs:
             output.write(one.start(start))
         names = [target.name for target in orders.targets]
-        for audited in _audited(run, names, work.suppressor):
+        for audited in _audited(run, names, work.suppressor, whole=not _chosen(orders)):
             progress.clear()
             for one, output in outputs:
                 output.write(one.add(audited))
@@ -71,7 +71,7 @@ def _partial_baseline(place: str, written: Writer) -> str:
 
 
 def _gone(orders: Orders, run: Run) -> int:
-    if not orders.baseline:
+    if not orders.baseline or _chosen(orders):
         return 0
     from vnicaudit.audit.baseline import gone
 
@@ -107,12 +107,20 @@ def _work(orders: Orders) -> AuditWork:
     return AuditWork(orders.rules, read.assumptions, suppressor, orders.baseline)
 
 
-def _audited(run: Run, targets: Iterable[str], suppressor: Suppressor) -> Iterator[Audited]:
-    """Everything that was audited, and at the end what is to be said of the suppressions."""
+def _chosen(orders: Orders) -> bool:
+    """Whether only some servers are looked at."""
+    return bool(orders.reading.options.live.servers.given)
+
+
+def _audited(
+    run: Run, targets: Iterable[str], suppressor: Suppressor, *, whole: bool
+) -> Iterator[Audited]:
+    """Everything that was audited, and at the end what is to be said of the suppressions; where not
+    the ``whole`` was looked at, none is called unused."""
     for product in run.items(targets):
         if isinstance(product, Audited):
             yield product
-    closing = suppressor.closing(run.usage)
+    closing = suppressor.closing(run.usage, whole=whole)
     if closing is not None:
         run.count_extra(closing)
         yield closing
@@ -127,6 +135,7 @@ def _outputs(orders: Orders) -> Iterator[tuple[Writer, Output]]:
             verbose=orders.verbose,
             quiet=orders.quiet,
             fail_confidence=orders.fail_confidence,
+            group_by=orders.group_by,
         )
         yield writer(name, options), Output(place)
     if orders.write_baseline:

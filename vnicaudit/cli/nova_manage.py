@@ -11,6 +11,7 @@ import click
 
 from vnicaudit.cli.options import Number, together
 from vnicaudit.errors import ActionError, EndpointError, UsageError
+from vnicaudit.remedy.cloud import MANAGE_JOBS
 
 if TYPE_CHECKING:
     from vnicaudit.bench.endpoints.session import Session
@@ -49,6 +50,16 @@ cloud_options = together(
         "four seconds. One whose end was not seen is given as long to come late.",
     ),
     click.option(
+        "--nova-manage-jobs",
+        envvar="VNICAUDIT_NOVA_MANAGE_JOBS",
+        type=click.IntRange(min=1, max=64),
+        default=MANAGE_JOBS,
+        show_default=True,
+        metavar="N",
+        help="How many nova-manage run at a time, where --batch lets as many servers be changed at "
+        "once. Each takes 170 MB, a core and two connections to databases for some seconds.",
+    ),
+    click.option(
         "--libvirt-of-host",
         envvar="VNICAUDIT_LIBVIRT_OF_HOST",
         metavar="URI",
@@ -70,7 +81,7 @@ def reach_of(given: dict[str, Any]) -> Reach:
     command = _command(given["nova_manage_command"])
     controller = Controller(given["nova_manage"], command, given["nova_manage_timeout"])
     click.get_current_context().call_on_close(controller.close)
-    return Reach(controller, template)
+    return Reach(controller, template, jobs=given["nova_manage_jobs"])
 
 
 def check_reach(reach: Reach, servers: Iterable[str]) -> None:
@@ -95,8 +106,9 @@ def check_reach(reach: Reach, servers: Iterable[str]) -> None:
 
 
 class Controller:
-    """Where nova-manage is. Connected when it is first needed, and again after it was lost.
-    ``seconds``: how long one run of it may take."""
+    """Where nova-manage is. Any thread may call it, each with a connection of its own, which is
+    made when it is first needed, and anew after it was lost. ``seconds``: how long one run of it
+    may take."""
 
     def __init__(self, url: str, command: tuple[str, ...], seconds: float) -> None:
         from vnicaudit.bench.endpoints.opening import parse
@@ -105,20 +117,19 @@ class Controller:
         self._url = url
         self._command = command
         self._seconds = seconds
-        self._lock = threading.Lock()
-        self._session: Session | None = None
+        self._turn = threading.Condition()
+        self._idle: list[Session] = []
+        self._busy = 0
+        self._closed = False
 
     def __call__(self, arguments: Sequence[str]) -> Said:
-        """One at a time. Raises ActionError where it could not be run, or where its end was not
-        seen."""
+        """Raises ActionError where it could not be run, or where its end was not seen."""
         from vnicaudit.remedy.cloud import Said
 
-        words = (*self._command, *arguments)
-        with self._lock:
-            try:
-                ran = self._ran(words)
-            except EndpointError as error:
-                raise ActionError(f"nova-manage cannot be run: {error}") from None
+        try:
+            ran = self._ran((*self._command, *arguments))
+        except EndpointError as error:
+            raise ActionError(f"nova-manage cannot be run: {error}") from None
         if ran.code is None:
             raise ActionError(
                 f"nova-manage at {self._url} was ended, or took over {self._seconds:g} s "
@@ -126,33 +137,60 @@ class Controller:
             )
         return Said(ran.code, ran.stdout[-_TEXT_MAX:], ran.stderr[-_TEXT_MAX:])
 
+    def close(self) -> None:
+        """Leave, when what runs has ended: one that was cut off would be in doubt."""
+        with self._turn:
+            self._closed = True
+            self._turn.wait_for(lambda: not self._busy)
+        self._leave_idle()
+
     def _ran(self, words: Sequence[str]) -> Ran:
         """A connection that was lost since it was used last is made anew, once: to set a property
         twice is to set it."""
-        again = self._session is not None
+        session = self._begun()
         try:
-            return self._opened().run(words, seconds=self._seconds)
+            if session is not None:
+                try:
+                    return session.run(words, seconds=self._seconds)
+                except EndpointError:
+                    lost, session = session, None
+                    lost.close()
+                    self._leave_idle()  # they may have gone the same way
+            session = self._opened()
+            return session.run(words, seconds=self._seconds)
         except EndpointError:
-            self._leave()
-            if not again:
-                raise
-        return self._ran(words)
+            if session is not None:
+                lost, session = session, None
+                lost.close()
+            raise
+        finally:
+            self._ended(session)
 
-    def close(self) -> None:
-        """Leave."""
-        with self._lock:
-            self._leave()
+    def _begun(self) -> Session | None:
+        """A connection that nobody uses; None: there is none."""
+        with self._turn:
+            if self._closed:
+                raise EndpointError(f"{self._url}: it was left")
+            self._busy += 1
+            return self._idle.pop() if self._idle else None
 
     def _opened(self) -> Session:
         from vnicaudit.bench.endpoints.opening import open_endpoint
 
-        if self._session is None:
-            self._session = open_endpoint(self._url)
-        return self._session
+        return open_endpoint(self._url)
 
-    def _leave(self) -> None:
-        session, self._session = self._session, None
-        if session is not None:
+    def _ended(self, session: Session | None) -> None:
+        """One is not used any more; None: it was lost."""
+        with self._turn:
+            self._busy -= 1
+            if session is not None:
+                self._idle.append(session)
+            self._turn.notify_all()
+
+    def _leave_idle(self) -> None:
+        with self._turn:
+            idle, self._idle = self._idle, []
+        for session in idle:
             session.close()
 
 

@@ -13,6 +13,7 @@ from vnicaudit.audit.run import prepared
 from vnicaudit.audit.suppressions import Suppressor
 from vnicaudit.audit.work import AuditWork
 from vnicaudit.cli.audit_orders import rules_of
+from vnicaudit.cli.cloud_filters import check_filters, cloud_filter_options
 from vnicaudit.cli.options import output_options, reading_options
 from vnicaudit.cli.outputs import Output
 from vnicaudit.cli.plan_options import asked_for
@@ -22,6 +23,7 @@ from vnicaudit.cli.stdout import emit, flush
 from vnicaudit.cli.telling import tell
 from vnicaudit.errors import TargetError, UsageError
 from vnicaudit.model.plan import GOALS
+from vnicaudit.reports.plan.grouped import PLAN_GROUP_BY
 
 if TYPE_CHECKING:
     from vnicaudit.model.plan import Plan
@@ -121,11 +123,18 @@ Exit codes: 0 planned (or nothing to change), 2 usage or configuration,
     "each and servers.csv for all. Nobody is sent anything.",
 )
 @click.option(
+    "--group-by",
+    type=click.Choice(PLAN_GROUP_BY),
+    help="Show steps that say the same once, with how many there are and some names. The plan that "
+    "is written has each.",
+)
+@click.option(
     "--select", "selected", multiple=True, metavar="RULE", help="Only what these rules find."
 )
 @click.option(
     "--ignore", "ignored", multiple=True, metavar="RULE", help="Not what these rules find."
 )
+@cloud_filter_options
 @reading_options
 @output_options
 def command(targets: tuple[str, ...], **given: Any) -> int:
@@ -139,6 +148,7 @@ def command(targets: tuple[str, ...], **given: Any) -> int:
     given as well, tell more of the servers.
     """
     options, read = asked_for(given, targets), reading(given)
+    check_filters(read.options.live.servers, targets)
     found = prepared(targets)
     from vnicaudit.remedy.planning.run import make_plan
 

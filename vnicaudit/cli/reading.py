@@ -11,6 +11,7 @@ from vnicaudit.audit.options import LiveOptions, RunOptions
 from vnicaudit.audit.selection import Changed, Exclusion, Selection
 from vnicaudit.audit.settings import Loaded, load_settings
 from vnicaudit.audit.work import Assumptions
+from vnicaudit.cli.cloud_filters import wanted_of
 from vnicaudit.cli.options import terminal_width, use_color
 from vnicaudit.cli.stdout import stream
 from vnicaudit.cli.telling import tell
@@ -47,6 +48,7 @@ def reading(given: dict[str, Any], *, jobs: int | None = None) -> Reading:
         deadline=given["deadline"] or settings.deadline or DEADLINE,
         agent=given["agent"],
         cloud=CloudLimits(given["max_rps"], given["cloud_deadline"] or CloudLimits().total),
+        servers=wanted_of(given),
     )
     jobs = given["jobs"] if jobs is None else jobs
     options = RunOptions(jobs, live, _selection(given, loaded), given.get("nova_config", ()))
@@ -81,6 +83,7 @@ def screen(given: dict[str, Any]) -> Options:
         color=use_color(given["color"], to_terminal=stream().isatty()),
         verbose=given["verbose"],
         quiet=given["quiet"],
+        group_by=given.get("group_by") or "",
     )
 
 

@@ -66,6 +66,17 @@ class Suppressed(msgspec.Struct, frozen=True):
     """Where the suppression stands: a configuration file, the domain's metadata, a baseline."""
 
 
+class Placed(msgspec.Struct, frozen=True):
+    """What a server of a cloud is made of, whose it is, and where; empty: not told."""
+
+    image: str = ""
+    image_id: str = ""
+    flavor: str = ""
+    project: str = ""
+    project_id: str = ""
+    host: str = ""
+
+
 class Audited(msgspec.Struct, frozen=True):
     """The judgement of one domain, host or description (a configuration file, an image, …): one
     unit of the stream between the engine and the report writers."""
@@ -87,6 +98,8 @@ class Audited(msgspec.Struct, frozen=True):
     """Where a description stands; None for domains and hosts."""
     server: str = ""
     """Of a domain that is a server of OpenStack what Nova calls it, where its cloud was read."""
+    placed: Placed | None = None
+    """Of such a one."""
 
 
 class RuleInfo(msgspec.Struct, frozen=True):

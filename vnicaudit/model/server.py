@@ -187,5 +187,7 @@ class ServerRef(msgspec.Struct, frozen=True):
     """Those that its host is in, as far as they were read."""
     target: str = ""
     """The cloud as the user named it, ``openstack:NAME``."""
+    image: str = ""
+    """The id of the image that it was made of; empty: of none (a volume), or not told."""
     unjoined: str = ""
     """Why no nova.conf of its host is joined with it, where some were read; else empty."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from vnicaudit.model.finding import Crashed, Finding, Skipped
+from vnicaudit.model.finding import Crashed, Finding, Severity, Skipped
 from vnicaudit.model.report import Suppressed
+from vnicaudit.reports.grouped import Same, named
 from vnicaudit.reports.paint import Paint
 from vnicaudit.reports.safe import safe
 from vnicaudit.reports.wording import (
@@ -38,6 +39,19 @@ class FindingText:
         if finding.fix:
             text += self._labelled(fix_label(finding), safe(finding.fix), "fix")
         return text
+
+    def group(self, key: tuple[Severity, str, str], same: Same) -> str:
+        """Equal findings: how many, what is wrong and what to do once, and on which."""
+        severity, rule, name = key
+        text = self._line(severity, rule, f"{same.count:,}", safe(name))
+        for (message, label, fix), number in same.wordings.items():
+            many = f"{number:,}: " if len(same.wordings) > 1 or same.others else ""
+            text += self._body(safe(f"{many}{message}"))
+            if fix:
+                text += self._labelled(label, safe(fix), "fix")
+        if same.others:
+            text += self._body(f"{same.others:,}: in other words (each without --group-by)")
+        return text + self._labelled("on", safe(named(same)), "quiet")
 
     def suppressed(self, entry: Suppressed) -> str:
         """A finding that somebody accepted, with who says so."""

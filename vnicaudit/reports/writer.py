@@ -17,13 +17,15 @@ from vnicaudit.model.report import Audited, RunEnd, RunInfo
 
 class Options(msgspec.Struct, frozen=True):
     """How to say it. ``width`` in columns; ``color`` False: no escape sequence at all;
-    ``fail_confidence``: findings of less do not fail the run."""
+    ``fail_confidence``: findings of less do not fail the run; ``group_by``: what is equal
+    is put together by that (:mod:`vnicaudit.reports.grouped`), empty: each by itself."""
 
     width: int = 80
     color: bool = False
     verbose: bool = False
     quiet: bool = False
     fail_confidence: Confidence = "medium"
+    group_by: str = ""
 
 
 class Writer(Protocol):

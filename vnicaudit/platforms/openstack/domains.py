@@ -149,6 +149,7 @@ def _reference(server: RawServer, around: Around) -> ServerRef:
         project=server.tenant_id or "",
         project_name=around.projects.name(server.tenant_id),
         target=around.target,
+        image=server.image_id or "",
         host=server.host,
         instance_name=server.instance_name,
         zone=server.zone or "",

@@ -40,7 +40,7 @@ class Hosts:
         self._clouds: dict[str, Cloud] = {}
         self._held: set[str] = set()
         self._hold_them = hold
-        self._manage = Manage(reach.manage)
+        self._manage = Manage(reach.manage, reach.jobs)
         self._trusted = reach.trusted
         self._nodes = Nodes(reach.libvirt, deadline, stack)
 

@@ -94,7 +94,7 @@ class _Making:
             if name in clouds or not self._clouds.has(one)
         ]  # fmt: skip
         errors = [error for of_target in self._errors.values() for error in of_target]
-        errors += _not_met(self._context.meant, errors)
+        errors += _not_met(self._clouds.missing() + self._context.meant.missing(), errors)
         steps = (one for one in found if isinstance(one, Step))
         return Plan(
             tool="vnicaudit",
@@ -125,10 +125,9 @@ class _Making:
                 yield target, source
 
 
-def _not_met(meant: Meant, errors: list[str]) -> list[str]:
+def _not_met(missing: list[str], errors: list[str]) -> list[str]:
     """What was named and is not there, to be said where not all could be read. Raises UsageError
     where all could."""
-    missing = meant.missing()
     if missing and not errors:
         raise UsageError("; ".join(missing))
     return missing

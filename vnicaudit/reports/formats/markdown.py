@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.model.finding import Crashed, Finding, NicRef
+from vnicaudit.model.finding import Crashed, Finding, NicRef, Severity
 from vnicaudit.model.report import Audited, RunEnd, RunInfo
+from vnicaudit.reports.grouped import Same, groups_of, named
 from vnicaudit.reports.safe import markdown, markdown_code
 from vnicaudit.reports.tally import Tally
 from vnicaudit.reports.wording import (
@@ -23,18 +24,19 @@ from vnicaudit.reports.writer import Options, Writer
 FORMAT = "markdown"
 SUMMARY = "tables for comments and issues"
 
+_GROUP = "| Severity | Rule | Number | Problem | On |\n|---|---|---|---|---|\n"
 _TABLE = "| Severity | Rule | NIC | Problem | Place |\n|---|---|---|---|---|\n"
 
 
 def writer(options: Options) -> Writer:
-    """A Markdown writer; no option changes what it writes."""
-    del options
-    return _Markdown()
+    """A Markdown writer, of findings each by itself or put together."""
+    return _Markdown(options)
 
 
 class _Markdown:
-    def __init__(self) -> None:
+    def __init__(self, options: Options) -> None:
         self._tally = Tally()
+        self._groups = groups_of(options)
 
     def start(self, run: RunInfo) -> str:
         del run
@@ -42,7 +44,10 @@ class _Markdown:
 
     def add(self, audited: Audited) -> str:
         self._tally.add(audited)
-        rows = [_finding(finding) for finding in audited.findings]
+        if self._groups is not None:
+            self._groups.add(audited)
+        single = audited.findings if self._groups is None else ()
+        rows = [_finding(finding) for finding in single]
         rows.extend(map(_crash, audited.crashed))
         if not rows:
             return ""
@@ -51,6 +56,10 @@ class _Markdown:
         return f"### {markdown_code(audited.subject)} ({note})\n\n{_TABLE}{''.join(rows)}\n"
 
     def finish(self, end: RunEnd) -> Iterator[str]:
+        for name, about, rules in () if self._groups is None else self._groups.groups():
+            yield f"### {markdown_code(name)} ({markdown(about)})\n\n{_GROUP}"
+            yield from (_group(key, same) for key, same in rules)
+            yield "\n"
         errors = [error for target in end.targets for error in unread(target)]
         if errors:
             yield "### Could not be read\n\n"
@@ -70,6 +79,18 @@ class _Markdown:
         if accepted := accepted_sentence(end):
             yield f"{markdown(accepted)}\n\n"
         yield f"**{markdown(closing(self._tally, end))}**\n"
+
+
+def _group(key: tuple[Severity, str, str], same: Same) -> str:
+    severity, rule, _name = key
+    texts = []
+    for (message, label, fix), number in same.wordings.items():
+        many = f"{number:,}: " if len(same.wordings) > 1 or same.others else ""
+        texts.append(markdown(f"{many}{message}") + (fix and f"<br>{label}: {markdown(fix)}"))
+    if same.others:
+        texts.append(f"{same.others:,}: in other words")
+    cells = (f"**{severity}**", rule, f"{same.count:,}", "<br>".join(texts), markdown(named(same)))
+    return f"| {' | '.join(cells)} |\n"
 
 
 def _finding(finding: Finding) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from vnicaudit.model.report import Audited, RunEnd, RunInfo, TargetResult
 from vnicaudit.reports.finding_text import FindingText
+from vnicaudit.reports.grouped import groups_of
 from vnicaudit.reports.paint import Paint
 from vnicaudit.reports.safe import safe
 from vnicaudit.reports.tally import Tally
@@ -49,6 +50,7 @@ class _Text:
         self._paint = Paint(color=options.color)
         self._entry = FindingText(options.width, self._paint, verbose=options.verbose)
         self._tally = Tally()
+        self._groups = groups_of(options)
 
     def start(self, run: RunInfo) -> str:
         del run
@@ -56,12 +58,17 @@ class _Text:
 
     def add(self, audited: Audited) -> str:
         self._tally.add(audited)
+        if self._groups is not None:
+            self._groups.add(audited)
+            crashed = "".join(map(self._entry.crashed, audited.crashed))
+            return f"{self._header(audited)}{crashed}\n" if crashed else ""
         entries = "".join(self._entries(audited))
         if not entries and not self._options.verbose:
             return ""
         return f"{self._header(audited)}{entries or '  no findings' + chr(10)}\n"
 
     def finish(self, end: RunEnd) -> Iterator[str]:
+        yield from self._grouped()
         yield from self._unread(end)
         if self._options.quiet:
             return
@@ -75,6 +82,13 @@ class _Text:
         style = "good" if is_clean(self._tally, end) else "bad"
         for line in wrap(closing(self._tally, end), self._width, "", "  ").splitlines():
             yield self._paint(style, line) + "\n"
+
+    def _grouped(self) -> Iterator[str]:
+        for name, about, rules in () if self._groups is None else self._groups.groups():
+            shown = safe(name)
+            yield titled(Piece(shown, self._paint("name", shown)), about, self._width)
+            yield from (self._entry.group(key, same) for key, same in rules)
+            yield "\n"
 
     def _entries(self, audited: Audited) -> Iterator[str]:
         yield from map(self._entry.finding, audited.findings)

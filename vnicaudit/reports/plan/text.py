@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from vnicaudit.model.finding import NicRef
 from vnicaudit.model.plan import CloudPart, Left, Plan, Step
 from vnicaudit.reports.paint import Paint
+from vnicaudit.reports.plan.grouped import grouped
 from vnicaudit.reports.plan.projects import called
 from vnicaudit.reports.plan.step_text import StepText, state_of
 from vnicaudit.reports.safe import safe
@@ -26,7 +27,10 @@ def render(plan: Plan, options: Options, paint: Paint) -> Iterator[str]:
     the reasons of safe changes, digests, and each NIC that was left out; ``quiet`` leaves the
     notes on the targets and the last line away."""
     text = _PlanText(plan, options, paint)
-    yield from text.steps()
+    if options.group_by:
+        yield from grouped(plan.steps, options, paint)
+    else:
+        yield from text.steps()
     yield from text.left()
     if not options.quiet:
         yield from text.notes()

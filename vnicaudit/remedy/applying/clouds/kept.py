@@ -135,9 +135,12 @@ def came_late(means: CloudMeans) -> str:
 
 def _set(means: CloudMeans, wanted: Properties, tries: int) -> None:
     """Set it; once more where it is in doubt, for to set it twice is to set it."""
-    means.notes.write(SETTING, properties=wanted)
+
+    def begins() -> None:
+        means.notes.write(SETTING, properties=wanted)
+
     try:
-        means.manage.set(means.task.id, wanted)
+        means.manage.set(means.task.id, wanted, begins)
     except SilentError:
         raise
     except NotSetError:

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from vnicaudit.errors import ActionError, RefusedError
-from vnicaudit.remedy.cloud import NovaManage, Said
+from vnicaudit.remedy.cloud import MANAGE_JOBS, NovaManage, Said
 
 _SET = {
     1: "an unexpected error, which nova-manage.log on the controller tells",
@@ -55,11 +55,16 @@ class HalfSetError(ActionError):
     """nova-manage came to its end, and may have set it, or half of it."""
 
 
-class Manage:
-    """The nova-manage of one run. Any thread may use it."""
+def _nothing() -> None:
+    """Nobody wants to know when it begins."""
 
-    def __init__(self, run: NovaManage | None) -> None:
+
+class Manage:
+    """The nova-manage of one run. Any thread may use it; ``jobs`` run at a time."""
+
+    def __init__(self, run: NovaManage | None, jobs: int = MANAGE_JOBS) -> None:
         self._run = run
+        self._turns = threading.BoundedSemaphore(jobs)
         self._lock = threading.Lock()
         self._release: int | None = None
         self._asked = False
@@ -87,20 +92,29 @@ class Manage:
             return _value(said) if said.code == 0 else None
         raise ActionError(_words("show", said, _SHOW))
 
-    def set(self, server_id: str, properties: Mapping[str, str | None]) -> None:
-        """Set these of a server that is stopped, all in one. Raises NotSetError where Nova did not
+    def set(
+        self,
+        server_id: str,
+        properties: Mapping[str, str | None],
+        begins: Callable[[], None] = _nothing,
+    ) -> None:
+        """Set these of a server that is stopped, all in one. ``begins`` is called when it is this
+        one's turn, just before it is started, and not started where that raises: from then on it
+        may come late, and not while it waits for others. Raises NotSetError where Nova did not
         take them, HalfSetError where that is not known, ActionError where its end was not seen."""
         words = [
             word for name, value in properties.items() for word in ("--property", f"{name}={value}")
         ]
-        said = self._said(("image_property", "set", server_id, *words))
+        said = self._said(("image_property", "set", server_id, *words), begins)
         if said.code != 0:
             raise _kind(said)(_words("set", said, _SET))
 
-    def _said(self, arguments: tuple[str, ...]) -> Said:
+    def _said(self, arguments: tuple[str, ...], begins: Callable[[], None] = _nothing) -> Said:
         if self._run is None:
             raise ActionError("nova-manage is needed for this, and not known where it is")
-        return self._run(arguments)
+        with self._turns:
+            begins()
+            return self._run(arguments)
 
 
 def _kind(said: Said) -> type[ActionError]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import NamedTuple
 
+from vnicaudit.audit.chosen import Chosen
 from vnicaudit.audit.cloud import CloudTarget
 from vnicaudit.audit.nodes import NodesByHost
 from vnicaudit.audit.options import LiveOptions
@@ -41,12 +42,14 @@ class Clouds:
     are there tell more of the servers."""
 
     def __init__(self, targets: Iterable[Target], context: PlanContext, live: LiveOptions) -> None:
+        targets = tuple(targets)
         self.targets = tuple(target for target in targets if target.kind == "openstack")
         self.configs: list[NovaConfig] | None = [] if self.targets else None
         self.definitions = Definitions()
         self._context = context
         self._live = live
         self._met = Met()
+        self._chosen = Chosen(live.servers, remember=len(targets) > len(self.targets))
         self._planners: dict[str, CloudPlanner] = {}
         self._waiting: dict[str, list[CloudItem]] = {}
 
@@ -58,7 +61,8 @@ class Clouds:
         planner = CloudPlanner(context.work, context.by_all, context.options, target.name)
         self._planners[target.name] = planner
         waiting = self._waiting[target.name] = []
-        for number, item in enumerate(cloud.items(), 1):
+        said: list[str] = []
+        for number, item in enumerate(self._chosen.of(target.name, cloud.items(), said), 1):
             context.on_progress(target.name, number)
             if isinstance(item, ReadError):
                 errors.append(error_text(item, target))
@@ -72,7 +76,7 @@ class Clouds:
                     planner.add(self._joined(item))
             elif isinstance(item, Flavor):
                 planner.know(item)
-        notes += (f"{target.name}: {note}" for note in cloud.notes)
+        notes += (f"{target.name}: {note}" for note in (*said, *cloud.notes))
 
     def plan(self, target: Target) -> list[Step | Left]:
         """What comes of one cloud, when all of them were read."""
@@ -85,11 +89,16 @@ class Clouds:
         """What is to be said of nova.conf that could not be joined."""
         return [note for _target, note in self._nodes.shared()]
 
+    def missing(self) -> list[str]:
+        """Which servers were asked for and are not there."""
+        return self._chosen.missing()
+
     def has(self, found: Step | Left) -> bool:
         """Whether what was found on a compute node is a server of one of these clouds: what is
-        done about it is done there."""
+        done about it is done there, or was not asked for."""
         mine = isinstance(found, Left) or found.platform == "libvirt"
-        return mine and self._met.has_server(found.nic.uuid)
+        uuid = found.nic.uuid
+        return mine and (self._met.has_server(uuid) or self._chosen.is_left_out(uuid))
 
     @cached_property
     def _nodes(self) -> NodesByHost:

@@ -1,0 +1,138 @@
+"""100,000 servers with one problem gave 62 MB of text: the same six lines of fix for each, and a
+plan with twenty equal lines for every server."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from tests.audit.clouds import TARGET, FakeCloud, config, image, port, put_in_place, server
+from tests.cli.inside import inside
+from vnicaudit.model.domain import Domain
+from vnicaudit.reports import grouped
+from vnicaudit.reports.grouped import GROUP_BY
+from vnicaudit.reports.plan.grouped import PLAN_GROUP_BY
+
+SERVERS = 60
+IMAGES = {1: "jammy", 2: "focal"}
+
+
+def placed(number: int) -> Domain:
+    """Every third is of another project and host, every other of another image."""
+    named = IMAGES[number % 2 + 1]
+    kept = replace(config(hw_vif_model="rtl8139"), image=image(named))
+    made = server(number, port("rtl8139"), kept=kept)
+    assert made.cloud is not None
+    which = number % 3
+    told = replace(
+        made.cloud,
+        vm_state="active",
+        project=f"p{which}",
+        project_name=f"team-{which}",
+        host=f"cmp{which}",
+        image=f"image-{named}",
+    )
+    return replace(made, cloud=told)
+
+
+@pytest.fixture(autouse=True)
+def cloud(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> FakeCloud:
+    monkeypatch.chdir(tmp_path)
+    fake = put_in_place(monkeypatch)
+    fake.clouds["prod"] = [*map(placed, range(1, SERVERS + 1))]
+    return fake
+
+
+def audit(*options: str) -> str:
+    result = inside("audit", TARGET, "--select", "VNIC001", *options)
+    assert result.returncode == 1
+    assert result.stderr == ""
+    return result.stdout
+
+
+@pytest.mark.parametrize(
+    ("by", "groups"),
+    [
+        ("image", ["image focal (image-focal)  30 problems on 30",
+                   "image jammy (image-jammy)  30 problems on 30"]),
+        ("flavor", ["flavor m1.small  60 problems on 60"]),
+        ("project", [f"project team-{n} (p{n})  20 problems on 20" for n in range(3)]),
+        ("host", [f"host cmp{n}  20 problems on 20" for n in range(3)]),
+        ("rule", ["VNIC001 legacy-emulated-nic  60 problems on 60"]),
+    ],
+)  # fmt: skip
+def test_the_fix_is_said_once_for_each_group(by: str, groups: list[str]) -> None:
+    text = audit("--group-by", by)
+    heads = [line for line in text.splitlines() if " problems on " in line]
+    assert heads == groups
+    assert text.count("openstack server start UUID") == len(groups)
+    assert "Found 60 problems (60 high) in 60 of 60 domains" in text
+
+
+def test_some_are_named_and_the_rest_counted() -> None:
+    assert "on: web-1, web-2, web-3 and 57 more" in audit("--group-by", "rule")
+    assert "web-20 and 40 more" in audit("--group-by", "rule", "-v")
+
+
+@pytest.mark.parametrize("by", GROUP_BY)
+def test_twice_as_many_are_no_more_text(cloud: FakeCloud, by: str) -> None:
+    few = audit("--group-by", by)
+    cloud.clouds["prod"] = [*map(placed, range(1, 4 * SERVERS + 1))]
+    many = audit("--group-by", by)
+    assert len(many.splitlines()) == len(few.splitlines())
+
+
+def test_groups_are_bounded(cloud: FakeCloud, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(grouped, "GROUPS", 2)
+    text = audit("--group-by", "project")
+    assert "project all others  20 problems on 20" in text
+    assert "Found 60 problems" in text
+    del cloud
+
+
+def test_different_words_are_counted_apart(cloud: FakeCloud) -> None:
+    models = ["rtl8139", "ne2k_pci", "pcnet", "e1000", "e1000e"]
+    cloud.clouds["prod"] = [
+        server(number, port(model)) for number, model in enumerate(models * 2, 1)
+    ]
+    text = inside("audit", TARGET, "--select", "VNIC001,VNIC002", "--group-by", "host").stdout
+    words = " ".join(text.split())
+    assert "2: rtl8139 is emulated packet by packet" in words
+    found = json.loads(
+        inside("audit", TARGET, "--select", "VNIC001,VNIC002", "--format", "json").stdout
+    )["summary"]["findings"]
+    assert f"{found} problems on {found}" in words
+
+
+def test_markdown_is_grouped_too() -> None:
+    text = audit("--group-by", "image", "--format", "markdown")
+    assert "### `image jammy (image-jammy)` (30 problems on 30)" in text
+    assert text.count("| **high** |") == len(IMAGES)
+
+
+def test_json_keeps_every_finding() -> None:
+    text = audit("--group-by", "image", "--format", "json", "--format", "text", "-o", "all.json")
+    assert " problems on " in text
+    report = json.loads(Path("all.json").read_text("utf-8"))
+    assert len(report["findings"]) == SERVERS
+
+
+def test_a_format_that_lists_each_is_refused() -> None:
+    result = inside("audit", TARGET, "--group-by", "image", "--format", "json")
+    assert result.returncode == 2
+    assert "--group-by is for --format text and markdown" in result.stderr
+
+
+@pytest.mark.parametrize("by", PLAN_GROUP_BY)
+def test_equal_steps_are_shown_once(by: str) -> None:
+    single = inside("plan", TARGET).stdout
+    result = inside("plan", TARGET, "--group-by", by, "-o", "plan.json")
+    assert result.returncode == 0
+    shown = 1 if by == "rule" else 3
+    assert result.stdout.count("hw_vif_model=virtio") == shown
+    assert result.stdout.count(f"{SERVERS // shown} steps like this, on web-") == shown
+    assert result.stdout.splitlines()[-1] == single.splitlines()[-1]
+    assert len(json.loads(Path("plan.json").read_text("utf-8"))["steps"]) == SERVERS

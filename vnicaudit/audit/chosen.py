@@ -1,0 +1,228 @@
+"""Only some servers of clouds: those of a project, a host, an availability zone, a host aggregate,
+an image. What is left out is counted, and what was named and is not there is an error: nothing is
+called clean that was not looked at.
+
+All servers are read, and chosen here. Nova would filter by itself, and mean something else: with
+any filter it passes over the servers of a cell that is down (``_is_cell_down_supported`` in
+nova/api/openstack/compute/servers.py), it takes a zone for a regular expression
+(``exact_match_filter_names`` in nova/db/main/api.py; Nova 34.0.0), and how many servers an image
+has could not be told any more.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from vnicaudit.audit.fingerprint import bare_uuid
+from vnicaudit.model.domain import Domain
+from vnicaudit.model.openstack import Flavor, Image
+from vnicaudit.model.report import ReadError
+from vnicaudit.model.server import ServerRef
+
+_Item = Domain | Image | Flavor | ReadError
+
+_CELL_DOWN = "UNKNOWN"
+"""Status of a server whose cell does not answer: of it little is told."""
+_HINTS = 20_000
+"""Names that are kept to say what was meant."""
+
+_WHAT = {
+    "project": "is of a project of that name or id",
+    "host": "is on a host of that name",
+    "zone": "is in an availability zone of that name",
+    "aggregate": "is on a host of an aggregate of that name",
+    "image": "was made of an image of that name or id",
+}
+
+
+class Wanted(msgspec.Struct, frozen=True):
+    """Which servers: of one of the values of each kind that has some. Names or ids."""
+
+    project: tuple[str, ...] = ()
+    host: tuple[str, ...] = ()
+    zone: tuple[str, ...] = ()
+    aggregate: tuple[str, ...] = ()
+    image: tuple[str, ...] = ()
+
+    @property
+    def given(self) -> dict[str, tuple[str, ...]]:
+        """Kind -> values, of the kinds that have some."""
+        found: dict[str, tuple[str, ...]] = msgspec.structs.asdict(self)
+        return {kind: values for kind, values in found.items() if values}
+
+    def __str__(self) -> str:
+        """As they were given."""
+        return ", ".join(f"--{kind} {one}" for kind, values in self.given.items() for one in values)
+
+
+class Chosen:
+    """Of all clouds of a run. ``remember``: there are other targets too, in which servers that are
+    left out may be met as domains."""
+
+    def __init__(self, wanted: Wanted, *, remember: bool) -> None:
+        self._wanted = wanted.given
+        self._words = str(wanted)
+        self._remember = remember
+        self._met: set[tuple[str, str]] = set()
+        self._known: dict[str, set[str]] = {kind: set() for kind in self._wanted}
+        self._out: set[str] = set()
+        self._any = False
+        self._refused = False
+
+    def of(self, target: str, items: Iterable[_Item], notes: list[str]) -> Iterator[_Item]:
+        """What is chosen of one cloud; ``notes`` are told what was left out when it has ended."""
+        if not self._wanted:
+            yield from items
+            return
+        here = _Here(self._wanted)
+        for item in items:
+            if isinstance(item, Domain) and item.cloud is not None:
+                if hidden := self._hidden(item):
+                    self._refused = True
+                    yield ReadError(hidden, target)
+                    return
+                if here.counted(item, self._takes(item)):
+                    yield item
+                elif self._remember:
+                    self._out.add(bare_uuid(item.uuid or ""))
+            elif not isinstance(item, Image | Flavor) or here.has(item):
+                yield item
+                self._note_image(item)
+        notes.append(here.sentence(self._words))
+
+    def is_left_out(self, uuid: str | None) -> bool:
+        """Whether a domain is a server that was not chosen."""
+        return bool(self._out) and bare_uuid(uuid or "") in self._out
+
+    def missing(self) -> list[str]:
+        """What was named and not met, a sentence each; no more where hosts are not shown at all."""
+        if not self._wanted or self._refused:
+            return []
+        found = [
+            f"--{kind} {value}: no server that is shown to this user {_WHAT[kind]}"
+            f"{self._meant(kind, value)}"
+            for kind, values in self._wanted.items()
+            for value in values
+            if (kind, value) not in self._met
+        ]
+        if not found and not self._any:
+            found.append(f"{self._words}: no server is all of that: nothing was chosen")
+        return found
+
+    def _takes(self, server: Domain) -> bool:
+        chosen, facts = True, _facts(server)
+        down = server.declared.server is not None and server.declared.server.status == _CELL_DOWN
+        for kind, values in self._wanted.items():
+            there = facts[kind]
+            if len(self._known[kind]) < _HINTS:
+                self._known[kind].update(there)
+            met = [value for value in values if value in there]
+            self._met.update((kind, value) for value in met)
+            if not met and not (down and not there):
+                chosen = False
+        self._any = self._any or (chosen and not down)
+        return chosen
+
+    def _note_image(self, item: _Item) -> None:
+        """An image that is named is there, with or without servers."""
+        if isinstance(item, Image) and list(self._wanted) == ["image"]:
+            met = [value for value in self._wanted["image"] if value in (item.id, item.name)]
+            self._met.update(("image", value) for value in met)
+            self._any = self._any or bool(met)
+
+    def _hidden(self, server: Domain) -> str:
+        """Why it cannot be chosen by its host; empty: it can. One that runs has a host."""
+        ref = server.cloud
+        if ref is None or ref.host or ref.vm_state != "active":
+            return ""
+        kinds = " and ".join(f"--{one}" for one in ("host", "aggregate") if one in self._wanted)
+        if not kinds:
+            return ""
+        return (
+            "the hosts of servers are shown to an admin only, not to this user: "
+            f"{kinds} cannot be applied"
+        )
+
+    def _meant(self, kind: str, value: str) -> str:
+        from difflib import get_close_matches
+
+        close = get_close_matches(value, sorted(self._known[kind]), n=1)
+        if close:
+            return f"; did you mean {close[0]}?"
+        return " (aggregates are shown to an admin)" if kind == "aggregate" else ""
+
+
+class _Here:
+    """What was chosen of one cloud, in numbers."""
+
+    def __init__(self, wanted: dict[str, tuple[str, ...]]) -> None:
+        self._named = wanted["image"] if list(wanted) == ["image"] else ()
+        self._seen: Counter[str] = Counter()
+        self._taken: Counter[str] = Counter()
+        self._down = 0
+        self._images: set[str] = set()
+        self._flavors: set[str] = set()
+        self._all_flavors = False
+
+    def counted(self, server: Domain, chosen: bool) -> bool:
+        """Whether it is chosen; its image and flavor are then."""
+        self._seen["server"] += 1
+        if not chosen:
+            return False
+        self._taken["server"] += 1
+        kept, ref = server.declared.server, server.cloud
+        self._down += kept is not None and kept.status == _CELL_DOWN
+        if ref is not None and ref.image:
+            self._images.add(ref.image)
+        if kept is not None and kept.image is not None and kept.image.id:
+            self._images.add(kept.image.id)
+        if kept is None or kept.flavor is None:
+            self._all_flavors = True  # which one it is is not told: better one too many
+        else:
+            self._flavors.update(filter(None, (kept.flavor.id, kept.flavor.name)))
+        return True
+
+    def has(self, item: Image | Flavor) -> bool:
+        """Whether a chosen server has it, or it was named itself."""
+        if isinstance(item, Image):
+            kind, taken = (
+                "image",
+                item.id in self._images or bool({item.id, item.name}.intersection(self._named)),
+            )
+        else:
+            taken = self._all_flavors or bool({item.id, item.name} & self._flavors)
+            kind = "flavor"
+        self._seen[kind] += 1
+        self._taken[kind] += taken
+        return taken
+
+    def sentence(self, words: str) -> str:
+        """What was judged, of how many."""
+        parts = [
+            f"{self._taken[kind]:,} of {self._seen[kind]:,} {kind}{'s' * (self._seen[kind] != 1)}"
+            for kind in ("server", "image", "flavor")
+        ]
+        down = ""
+        if self._down:
+            down = f"; {self._down:,} of them cannot be told: their cell is down"
+        return f"{words}: {', '.join(parts)}; the others were left out and not judged{down}"
+
+
+def _facts(server: Domain) -> dict[str, frozenset[str]]:
+    """Kind -> what of it a server is, by name and by id."""
+    ref: ServerRef | None = server.cloud
+    kept = server.declared.server
+    if ref is None:
+        return dict.fromkeys(_WHAT, frozenset())
+    image = None if kept is None else kept.image
+    found = {
+        "project": (ref.project, ref.project_name),
+        "host": (ref.host,),
+        "zone": (ref.zone,),
+        "aggregate": tuple(one.name for one in ref.aggregates),
+        "image": (ref.image, *(() if image is None else (image.id, image.name))),
+    }
+    return {kind: frozenset(filter(None, values)) for kind, values in found.items()}
