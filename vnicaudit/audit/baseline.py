@@ -17,6 +17,7 @@ from vnicaudit.errors import UsageError
 from vnicaudit.model.decoding import json_as
 from vnicaudit.model.finding import SEVERITIES, Finding, NicRef, Severity
 from vnicaudit.model.report import REPORT_SCHEMA
+from vnicaudit.text.regular import open_regular
 
 BASELINE_SCHEMA = "vnicaudit.baseline/1"
 MAX_BYTES = 256 * 1024 * 1024
@@ -125,7 +126,7 @@ def gone(baseline: Baseline, seen: Iterable[str]) -> int:
 
 def _read(path: str) -> bytes:
     try:
-        with open(path, "rb") as stream:
+        with open_regular(path) as stream:
             data = stream.read(MAX_BYTES + 1)
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror or error}") from None

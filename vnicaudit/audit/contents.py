@@ -31,7 +31,7 @@ _REMARKS = re.compile(rb"^[ \t]*(?:#|//)[^\n]*", re.MULTILINE)
 _KEYS = {
     "a nova.conf inside a text": re.compile(
         rb"^[ \t]*[\"']?[\w.-]{0,64}nova[\w.-]{0,64}\.conf[\"']?:[ \t]*[|>][^\n]*\n"
-        rb"(?=(?:[ \t]*(?:[#;][^\n]*)?\r?\n)*[ \t]+\[)",
+        rb"(?=(?:[ \t]*(?:\r?\n|[#;][^\n]*\n))*[ \t]+\[)",
         re.MULTILINE,
     ),
     "domain XML inside a quoted text": re.compile(

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import BinaryIO
 
 from vnicaudit.audit.contents import not_judged, read_all, readings
+from vnicaudit.audit.edge import guarded_file
 from vnicaudit.audit.readers import HEAD, Content, Item, Reader, nothing_in, reader_of, why_not
 from vnicaudit.errors import TargetError
 from vnicaudit.model.report import ReadError
@@ -27,12 +28,12 @@ def read_file(path: str, target: str, *, explicit: bool) -> Iterator[Item]:
     ``explicit``: the user named this very file, so content that is not recognised is an error;
     in a folder it is passed over.
     """
-    name, path = path, shown_path(path)
-    try:
-        descriptor = os.open(name, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError as error:
-        yield ReadError(error.strerror or str(error), path)
-        return
+    shown = shown_path(path)
+    yield from guarded_file(shown, _file_items(path, shown, target, explicit=explicit))
+
+
+def _file_items(name: str, path: str, target: str, *, explicit: bool) -> Iterator[Item]:
+    descriptor = os.open(name, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         status = os.fstat(descriptor)
         if stat.S_ISFIFO(status.st_mode):
@@ -46,12 +47,6 @@ def read_file(path: str, target: str, *, explicit: bool) -> Iterator[Item]:
             yield from _items(head, path, target, explicit=explicit)
         else:
             yield from _large(descriptor, head, status.st_size, path, target, explicit=explicit)
-    except OSError as error:
-        yield ReadError(error.strerror or str(error), path)
-    except TargetError as error:
-        yield ReadError(error.message, error.file or path, error.line)
-    except (RecursionError, MemoryError) as error:
-        yield _unread(error, path)
     finally:
         os.close(descriptor)
 
@@ -70,12 +65,7 @@ def read_stream(stream: BinaryIO, target: str) -> Iterator[Item]:
     if len(data) > MAX_BYTES:
         yield ReadError(_too_large(len(data)), target)
         return
-    try:
-        yield from _items(data, target, target, explicit=True)
-    except TargetError as error:
-        yield ReadError(error.message, error.file or target, error.line)
-    except (RecursionError, MemoryError) as error:
-        yield _unread(error, target)
+    yield from guarded_file(target, _items(data, target, target, explicit=True))
 
 
 def _large(
@@ -122,13 +112,6 @@ def _read_with(reader: Reader, content: Content, *, explicit: bool) -> Iterator[
     yield from not_judged(reader, content)
     if empty and explicit and all(reader.looks_for for reader, _part in parts):
         yield ReadError(nothing_in(reader), content.path)
-
-
-def _unread(error: RecursionError | MemoryError, path: str) -> ReadError:
-    """Readers have limits of their own: this is for a limit that one of them lacks."""
-    if isinstance(error, MemoryError):
-        return ReadError("not enough memory to read it", path)
-    return ReadError("nested too deeply to be read; please report this", path)
 
 
 def _too_large(size: int) -> str:

@@ -11,6 +11,7 @@ import msgspec
 from vnicaudit.audit.edge import guarded
 from vnicaudit.audit.join import find, join
 from vnicaudit.audit.options import LiveOptions
+from vnicaudit.deadline import PROCESS_SECONDS, Deadline, OutOfTime
 from vnicaudit.errors import TargetError
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.host import Host, HostConfig
@@ -42,6 +43,10 @@ class LiveDefinition(NamedTuple):
 def read_processes(name: str) -> Iterator[Domain | ReadError]:
     """The QEMUs below a proc file system, or the one of ``/proc/PID``; a ReadError for each whose
     arguments cannot be understood."""
+    yield from guarded(name, _processes(name))
+
+
+def _processes(name: str) -> Iterator[Domain | ReadError]:
     from vnicaudit.platforms.qemu.domain import domain_of
     from vnicaudit.platforms.qemu.proc import read_proc
 
@@ -205,9 +210,10 @@ def _log_of(folder: str, name: str) -> RunningQemu | None:
     except OSError:
         return None
     try:
-        data = read_tail(descriptor, os.fstat(descriptor).st_size)
-        return next(read_text(data, target=folder, file=path), None)
-    except (OSError, TargetError):
+        with Deadline(PROCESS_SECONDS):
+            data = read_tail(descriptor, os.fstat(descriptor).st_size)
+            return next(read_text(data, target=folder, file=path), None)
+    except (OSError, TargetError, OutOfTime):
         return None
     finally:
         os.close(descriptor)

@@ -12,7 +12,7 @@ from itertools import chain, islice
 from vnicaudit.model.server import NodeFacts
 from vnicaudit.model.site import Node
 
-_ADDRESS = re.compile(r"[0-9.]+|.*:.*")
+_ADDRESS = re.compile(r"[0-9.]+|[^:\n]*:.*")
 """``my_ip``, which a node without ``host`` is told from others by: it is no name of Nova's."""
 
 _NO_NAME = frozenset({

@@ -19,6 +19,7 @@ import msgspec
 from vnicaudit.audit.files import read_file
 from vnicaudit.audit.suppressions import Usage
 from vnicaudit.audit.work import Work
+from vnicaudit.deadline import FILE_SECONDS, kill_when_late
 from vnicaudit.model.decoding import msgpack_decoder
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.host import HostConfig
@@ -38,6 +39,11 @@ SERIAL_BELOW = 4 * CHUNK
 """Fewer files than this are not worth a process."""
 
 _NO_HOST = HostConfig()
+
+_KILLED = (
+    "reading it killed a worker process (a crash in a library, or far more than "
+    f"{FILE_SECONDS:.0f} s of CPU time)"
+)
 
 
 class Job(NamedTuple):
@@ -163,7 +169,7 @@ def _one_by_one(
             except BrokenProcessPool:
                 pool.shutdown()
                 pool = _pool(job, 1)
-                yield Batch(errors=[ReadError("reading it killed a worker process", path)])
+                yield Batch(errors=[ReadError(_KILLED, path)])
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
 
@@ -202,6 +208,7 @@ def _start_worker(job: Job) -> None:
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, _STOPPING)
     _die_with_parent()
+    kill_when_late()
     _Worker.job = job
 
 

@@ -12,12 +12,15 @@ import msgspec
 
 from vnicaudit.audit.ownership import why_not_own
 from vnicaudit.errors import UsageError
+from vnicaudit.text.regular import open_regular
 
 OWN = "vnicaudit.toml"
 SHARED = "pyproject.toml"
 MAX_BYTES = 1024 * 1024
+_MAX_DOTS = 200
+"""In one line: a key has a handful of parts."""
 
-_SYNTAX_LINE = r"\s*\(at line (\d+), column \d+\)|\s*\(at end of document\)"
+_SYNTAX_LINE = r"\s?\(at line (\d+), column \d+\)|\s?\(at end of document\)"
 _INDEX = r"suppress\[(\d+)\](?:\.(.+))?"
 
 
@@ -145,7 +148,7 @@ def read(path: str, *, explicit: bool) -> Source | None:
 
 def _text(path: str) -> str:
     try:
-        with open(path, "rb") as stream:
+        with open_regular(path) as stream:
             data = stream.read(MAX_BYTES + 1)
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror or error}") from None
@@ -163,9 +166,12 @@ def _parse(path: str, text: str) -> dict[str, Any]:
         import tomllib
     else:
         import tomli as tomllib
+    for number, written in enumerate(text.split("\n"), 1):
+        if written.count(".") > _MAX_DOTS:  # the parser's time grows with their square
+            raise UsageError(f"{path}:{number}: more than {_MAX_DOTS} dots in one line")
     try:
         return tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # not a TOMLDecodeError alone: int()'s as well
         message = str(error)
         match = re.search(_SYNTAX_LINE, message)
         end = text.rstrip("\n").count("\n") + 1

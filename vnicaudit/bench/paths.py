@@ -14,7 +14,6 @@ _LIBVIRT = "qemu:///system"
 _URI = re.compile(r"qemu(?:\+(?P<transport>\w+))?://(?P<host>[^/?#]*)(?:[/?#].*)?", re.DOTALL)
 _BY_SSH = ("ssh", "libssh", "libssh2")
 _HERE = ("local", "netns")
-_USER = re.compile(r".*@")
 _PORT = re.compile(r":\d+$")
 
 
@@ -88,7 +87,7 @@ def machine_of(url: str, hypervisor: str | None = None) -> str | None:
         return "local"
     if where.scheme != "ssh":
         return None
-    return _PORT.sub("", _USER.sub("", where.name)).lower()
+    return _PORT.sub("", where.name.rpartition("@")[2]).lower()
 
 
 def _named(text: str) -> tuple[str, str]:
@@ -105,4 +104,4 @@ def _named(text: str) -> tuple[str, str]:
 def _short(url: str) -> str:
     """How a path to there is called, where nobody says."""
     where = parse(url)
-    return _USER.sub("", where.name) or where.scheme
+    return where.name.rpartition("@")[2] or where.scheme

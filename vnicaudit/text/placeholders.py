@@ -20,7 +20,7 @@ _FORMS = (
     rf"\$\$?{_NAME}",  # POSIX shell, Python's string.Template
     rf"@@?{_NAME}@?@",  # autoconf's config.status, CMake and meson configure_file
     rf"%{_NAME}%",  # cmd.exe's variables, qmake
-    r"%\([^()]+\)[#0 +-]*\d*[sdiru]",  # Python's "%(x)s"
+    r"%\([^()]+\)[#0 +-]*(?:[1-9]\d*)?[sdiru]",  # Python's "%(x)s"
     r"%[sdiu]",  # printf, Python's "%s"
     rf"\{{{_NAME}(?:\[[^\[\]{{}}]*\])?(?:![rsa])?(?::[^{{}}\"']*)?\}}",  # Python's str.format
     r"\(\(\s*[A-Za-z_\"][^()]*\)\)",  # Concourse and BOSH: ((x)), ((a:b.c))

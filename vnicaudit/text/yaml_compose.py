@@ -85,9 +85,11 @@ class _Composer:
         """The one document that the events are of. Raises NotYamlError."""
         from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
+        reached = 0
         try:
             for event in events:
                 _STEPS[type(event).__name__](self, event)
+                reached = event.end_mark.index
         except MarkedYAMLError as error:
             mark = error.problem_mark or error.context_mark
             problem = error.problem or error.context or "it cannot be parsed"
@@ -97,6 +99,9 @@ class _Composer:
             at = getattr(error, "position", 0)
             problem = "a character that YAML does not allow"
             raise _ParserError(problem, self._offset + (at or 0)) from None
+        except (ValueError, OverflowError):  # ruamel.yaml's, of chr() and int()
+            problem = "a number or an escape that is beyond what there is, in what follows"
+            raise _ParserError(problem, self._offset + reached) from None
         nodes = self._stack[0].nodes
         return Composed(nodes[0] if nodes else None, tuple(self._duplicates))
 

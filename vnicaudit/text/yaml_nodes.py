@@ -23,7 +23,7 @@ _TRUE = frozenset({"y", "yes", "true", "on"})
 _FALSE = frozenset({"n", "no", "false", "off"})
 _NULL = frozenset({"", "~", "null", "Null", "NULL"})
 _INTEGER = re.compile(r"[-+]?\d{1,18}")
-_PLACEHOLDER = re.compile(r"\$\(|\$\{|\$[A-Z_]|<[^>]*>|@\w+@|%\w+%")
+_PLACEHOLDER = re.compile(r"\$\(|\$\{|\$[A-Z_]|<[^<>]*>|@\w+@|%\w+%")
 """Of envsubst, OpenShift templates, documentation, autoconf…: replaced before it is used."""
 _TOKEN = re.compile(r"[ \t]*#\{[^{}\r\n]*\}(?:#(?=\s|\Z)|[ \t]*(?=\r?\n|\r?\Z))")
 """Of Azure's Replace Tokens; to YAML it is a comment where it stands without quotes."""

@@ -96,19 +96,29 @@ def test_several_clients_run_longer_so_that_they_overlap() -> None:
 )
 def test_server(version: tuple[int, int], rest: str) -> None:
     made = plan(target=Place(Version(*version), 1))
-    assert (
-        " ".join(command.server(made, 5201, ADDRESS))
-        == f"iperf3 -s -p 5201 --one-off -J -i 1{rest}"
-    )
+    assert " ".join(command.server(made, 5201, "")) == f"iperf3 -s -p 5201 --one-off -J -i 1{rest}"
 
 
 def test_the_server_is_bound_to_the_nic() -> None:
     options = {"bind_dev": "eth1"}
-    assert command.server(plan(options=options), 1, ADDRESS)[-2:] == ("--bind-dev", "eth1")
-    bound = plan(options={"bind": "yes"})
-    assert command.server(bound, 1, ADDRESS)[-2:] == ("-B", ADDRESS)
+    assert command.server(plan(options=options), 1, "")[-2:] == ("--bind-dev", "eth1")
     with pytest.raises(EndpointError, match=r"bind_dev needs iperf3 3\.11 on the target, .* 3\.9"):
         plan(target=Place(Version(3, 9), 1), options=options)
+
+
+@pytest.mark.parametrize(
+    ("address", "bind", "listens"),
+    [
+        (ADDRESS, "no", (ADDRESS, "")),
+        ("2001:db8::7", "no", ("2001:db8::7", "")),
+        (ADDRESS, "yes", (ADDRESS,)),
+        ("web01", "no", ("",)),
+        ("fe80::1%eth0", "no", ("",)),
+    ],
+)
+def test_what_the_server_is_bound_to(address: str, bind: str, listens: tuple[str, ...]) -> None:
+    assert command.listens_at(plan(options={"bind": bind}), address) == listens
+    assert command.server(plan(), 1, ADDRESS)[-2:] == ("-B", ADDRESS)
 
 
 def test_no_larger_buffer_is_asked_for_than_there_is() -> None:

@@ -15,6 +15,7 @@ from types import TracebackType
 from typing import Any
 
 from vnicaudit.bench.generator.packing import packed
+from vnicaudit.bench.generator.program.seal import sealed
 
 TOKEN = "0123456789abcdef0123456789abcdef"
 
@@ -29,16 +30,23 @@ class Roles:
         self._program.write_bytes(packed())
         self.port_file = folder / "port"
         self.clients: list[subprocess.Popen[bytes]] = []
-        words = ["--token", TOKEN, "--deadline", str(deadline), "--listen", "127.0.0.1"]
+        self._key_file = folder / "key"
+        told = self._start("key", str(self._key_file)).communicate(timeout=_PATIENCE)[0]
+        self.key = bytes.fromhex(told.decode())
+        words = [*self.shown(TOKEN), "--deadline", str(deadline), "--listen", "127.0.0.1"]
         self.server = self._start(
             "server", *words, "--port", str(port), "--port-file", str(self.port_file)
         )
         asked = self._start("port", str(self.port_file))
         self.port = int(asked.communicate(timeout=_PATIENCE)[0])
 
+    def shown(self, token: str) -> tuple[str, ...]:
+        """A token, as it stands on a command line."""
+        return "--key", str(self._key_file), "--sealed", sealed(self.key, token)
+
     def client(self, *words: str, token: str = TOKEN, mode: str = "rr") -> subprocess.Popen[bytes]:
         """A client, begun."""
-        argv = ["--token", token, "--deadline", "60", "--connect", "127.0.0.1"]
+        argv = [*self.shown(token), "--deadline", "60", "--connect", "127.0.0.1"]
         argv += ["--port", str(self.port), "--mode", mode, "--size", "200"]
         argv += ["--answer", "1000" if mode == "rr" else "0"]
         self.clients.append(self._start("client", *argv, *words))

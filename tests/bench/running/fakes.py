@@ -13,7 +13,7 @@ from vnicaudit.bench import history
 from vnicaudit.bench.contract import Ends, Measured, Needs, Started
 from vnicaudit.bench.facts.covariates import Limits
 from vnicaudit.bench.profiles.profile import Profile
-from vnicaudit.bench.running import collector, rails, sampling
+from vnicaudit.bench.running import rails, sampling
 from vnicaudit.bench.running.arms import Arm, Opened, Switch
 from vnicaudit.bench.running.collector import Collector, Work
 from vnicaudit.model.measurement import Covariates, GuardRail, Path, Ran, Sample, Workload
@@ -100,8 +100,7 @@ class Engine:
 def install(monkeypatch: pytest.MonkeyPatch, outcome: Outcome) -> Engine:
     """Have every workload run by it."""
     engine = Engine(outcome)
-    for module in (collector, sampling):
-        monkeypatch.setattr(module, "load", lambda _name: engine)
+    monkeypatch.setattr(sampling, "load", lambda _name: engine)
     return engine
 
 

@@ -81,7 +81,7 @@ def test_a_parser_at_its_end_is_an_error(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_a_long_file_is_refused() -> None:
-    with pytest.raises(TargetError, match="larger than 1 MiB: not read"):
+    with pytest.raises(TargetError, match="larger than 256 KiB: not read"):
         blocks("#" * (MAX_LENGTH + 1), "f")
 
 

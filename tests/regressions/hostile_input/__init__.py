@@ -1,1 +1,1 @@
-"""Secrets that were shown, and what strangers' files made the program do."""
+"""Hostile input: it costs itself and nothing else, and nothing secret is shown."""

@@ -71,6 +71,7 @@ def _end_of(
             _kill(process)
             return None
         if any(_size(stream) > ANSWER_MAX for stream in streams):
+            _kill(process)  # no moment of grace: it fills the disk
             raise EndpointError(_TOO_MUCH)
         time.sleep(min(_LOOK_SECONDS, _SOON_SECONDS + elapsed / 20))
     return process.returncode

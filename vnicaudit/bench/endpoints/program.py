@@ -15,6 +15,8 @@ OUTPUT_MAX = 64 * 2**20
 _PATIENCE = 15
 """Seconds that the keeper is let wait at a time: far less than a lease."""
 _PAUSE = 0.05
+_READ_SECONDS = 300.0
+"""In which all of it has been read: an end that hands its output over in drops ends there."""
 _SIGNALS = range(128 + 1, 128 + 32)
 """Codes by which a shell says that a signal ended a program (POSIX: more than 128)."""
 
@@ -94,7 +96,13 @@ class Program:
 
     def _rest(self, which: str, beginning: bytes, size: int) -> bytes:
         pieces = [beginning[: min(size, BLOCK)]]
+        end = time.monotonic() + _READ_SECONDS
         for number in range(1, -(-size // BLOCK)):
+            if time.monotonic() > end:
+                raise EndpointError(
+                    f"{self._session.url}: the output of {self._argv[0]} was not read in "
+                    f"{_READ_SECONDS:g} s"
+                )
             pieces.append(self._session.ask("read", self._number, which, str(number)).data[:BLOCK])
         whole = b"".join(pieces)
         if len(whole) != size:

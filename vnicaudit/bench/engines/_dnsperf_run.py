@@ -45,7 +45,8 @@ at the front: its last part is what counts."""
 
 _FEWEST = 5
 """Sections: what comes before the first, threads, one generator's two, the end."""
-_ENDED = re.compile(r"ended (\d+)\n(.*)\Z", re.DOTALL)
+_ENDED = re.compile(r"ended (\d{1,3})\n(.*)\Z", re.DOTALL)
+_NUMBER = re.compile(r"[0-9]{1,20}")
 _TICKS = 100
 """USER_HZ of every architecture that vnicaudit is for (include/asm-generic/param.h)."""
 
@@ -103,4 +104,4 @@ def _ticks(line: str) -> int:
     # the name in parentheses may hold anything, so fields are counted behind it
     fields = line.rpartition(") ")[2].split()
     numbers = fields[11:13]
-    return sum(int(number) for number in numbers if number.isdigit())
+    return sum(int(number) for number in numbers if _NUMBER.fullmatch(number))

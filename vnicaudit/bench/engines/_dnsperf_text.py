@@ -15,20 +15,21 @@ from vnicaudit.errors import MeasureError
 
 _USEFUL = ("NOERROR", "NXDOMAIN")
 
-_SECONDS = r"\d+\.\d{6}"
+_COUNT = r"\d{1,18}"
+_SECONDS = r"\d{1,12}\.\d{6}"
 _SHARE = r" \((?:\d+\.\d\d|-?nan|inf)%\)"
 _LATENCY = rf"  Average Latency \(s\):  ({_SECONDS}) \(min ({_SECONDS}), max ({_SECONDS})\)\n"
 _DEVIATION = r"(?:  Latency StdDev \(s\):   -?(?:\d+\.\d+|nan|inf)\n)?"
-_BUCKETS = rf"(?:  {_SECONDS} - {_SECONDS}:  \d+\n)*"
+_BUCKETS = rf"(?:  {_SECONDS} - {_SECONDS}:  {_COUNT}\n)*"
 
 _BLOCK = re.compile(
     r"\[Status\] Testing complete \((?P<end>[a-z ]+)\)\n\n"
     r"Statistics:\n\n"
-    r"  Queries sent:         (?P<sent>\d+)\n"
-    rf"  Queries completed:    (?P<completed>\d+){_SHARE}\n"
-    rf"  Queries lost:         (?P<lost>\d+){_SHARE}\n"
+    rf"  Queries sent:         (?P<sent>{_COUNT})\n"
+    rf"  Queries completed:    (?P<completed>{_COUNT}){_SHARE}\n"
+    rf"  Queries lost:         (?P<lost>{_COUNT}){_SHARE}\n"
     rf"(?:  Queries interrupted:  \d+{_SHARE}\n)?"
-    rf"(?:  Unexpected IDs:       (?P<unexpected>\d+){_SHARE}\n)?"
+    rf"(?:  Unexpected IDs:       (?P<unexpected>{_COUNT}){_SHARE}\n)?"
     r"\n"
     r"  Response codes:       (?P<codes>[^\n]*)\n"
     r"  Average packet size:  request \d+, response \d+\n"
@@ -39,13 +40,13 @@ _BLOCK = re.compile(
     rf"(?P<histogram>  Latency bucket \(s\):   answer count\n{_BUCKETS})?"
     r"\n"
     r"(?P<connections>Connection Statistics:\n\n"
-    r"  (?:Reconnections|Connection attempts): +(?P<attempts>\d+)[^\n]*\n\n"
+    rf"  (?:Reconnections|Connection attempts): +(?P<attempts>{_COUNT})(?!\d)[^\n]*\n\n"
     rf"{_LATENCY}{_DEVIATION}"
     rf"(?:  Latency bucket \(s\):   connection count\n{_BUCKETS})?"
     r"\n)?\Z"
 )
-_CODE = re.compile(r"([A-Za-z0-9]+) (\d+) \(\d+\.\d\d%\)")
-_BUCKET = re.compile(rf"  ({_SECONDS}) - ({_SECONDS}):  (\d+)\n")
+_CODE = re.compile(rf"(?<![A-Za-z0-9])([A-Za-z0-9]+) ({_COUNT}) \(\d+\.\d\d%\)")
+_BUCKET = re.compile(rf"  ({_SECONDS}) - ({_SECONDS}):  ({_COUNT})\n")
 
 
 class Bucket(NamedTuple):

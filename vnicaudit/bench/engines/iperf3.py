@@ -9,9 +9,13 @@ payload of 18 bytes (a frame of 64) unless ``size`` says otherwise.
 More than 125 streams are split over as many servers as it takes, on consecutive ports.
 
 ``options``: ``congestion``, ``window``, ``mss``, ``dscp`` as iperf3 takes them, ``zerocopy`` and
-``ipv6`` (``yes``), ``bind_dev`` (the target's NIC), ``bind`` (``yes``: the server listens on the
-target's address alone, which UDP to one of several addresses needs), ``port`` (the first of the
+``ipv6`` (``yes``), ``bind_dev`` (the target's NIC), ``bind`` (``yes``: the server listens at the
+target's address or not at all, which UDP to one of several addresses needs; without it, at all
+addresses where the target has not got that one, or it is a name), ``port`` (the first of the
 servers'; otherwise one between 20000 and 32000).
+
+The server serves whoever comes first, without a password: see *Who can reach what is started* in
+docs/how-to/bench.md.
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ from vnicaudit.bench.facts.guest_process import GuestProcess, find_guest
 from vnicaudit.bench.facts.qemu_cpu import HostUse, QemuReading, host_use, read_qemu
 from vnicaudit.bench.facts.validity import Limits, why_invalid
 from vnicaudit.bench.facts.vcpu_delay import Delays, waited
+from vnicaudit.bench.readable import readable
 from vnicaudit.errors import ActionError, EndpointError, MeasureError
 from vnicaudit.model.measurement import Covariates, Path
 
@@ -109,7 +110,8 @@ class Watch:
 
 def _if_possible(read: Callable[[], T]) -> T | None:
     try:
-        return read()
+        with readable("what was printed"):
+            return read()
     except (EndpointError, MeasureError, ActionError):
         return None
 

@@ -57,9 +57,9 @@ while IFS=: read -r number controllers path; do
 done </proc/self/cgroup
 """
 )
-_STAT = re.compile(r"cpu((?: +[0-9]+){8,})\n")
-_THROTTLED = re.compile(r"^throttled_(usec|time) ([0-9]+)\n", re.MULTILINE)
-_UPTIME = re.compile(r"([0-9]+\.[0-9]+) [0-9]+\.[0-9]+\n")
+_STAT = re.compile(r"cpu((?: +[0-9]{1,20}){8,})\n")
+_THROTTLED = re.compile(r"^throttled_(usec|time) ([0-9]{1,20})\n", re.MULTILINE)
+_UPTIME = re.compile(r"([0-9]{1,12}\.[0-9]{1,9}) [0-9]+\.[0-9]+\n")
 
 
 class Clock(NamedTuple):

@@ -10,6 +10,7 @@ from vnicaudit.bench.facts.guest_process import GuestProcess
 from vnicaudit.bench.facts.qemu_cpu import read_qemu, workers_are
 from vnicaudit.bench.facts.sections import Section, ask
 from vnicaudit.bench.facts.setup import described, setup_of
+from vnicaudit.bench.readable import readable
 from vnicaudit.errors import EndpointError, MeasureError
 from vnicaudit.model.measurement import Setup
 
@@ -59,7 +60,8 @@ def host_setup_of(endpoint: Endpoint, guest: GuestProcess | None) -> Setup:
         names = ("qemu", "qemu.cpus", "qemu.cpu_quota", "vhost")
         return Setup(endpoint.url, base.facts, {**base.unknown, **dict.fromkeys(names, why)})
     try:
-        facts, unknown = _of_guest(ask(endpoint, _SCRIPT, str(guest.pid)))
+        with readable("what was printed"):
+            facts, unknown = _of_guest(ask(endpoint, _SCRIPT, str(guest.pid)))
     except (EndpointError, MeasureError) as error:
         facts, unknown = {}, {"qemu": str(error)}
     facts |= _vhost(endpoint, guest)
@@ -112,7 +114,8 @@ def quotas(sections: Sequence[Section]) -> str:
 
 def _vhost(endpoint: Endpoint, guest: GuestProcess) -> dict[str, str]:
     try:
-        reading = read_qemu(endpoint, guest)
+        with readable("what was printed"):
+            reading = read_qemu(endpoint, guest)
     except (EndpointError, MeasureError):
         return {}
     kind = workers_are(reading) if reading is not None else None

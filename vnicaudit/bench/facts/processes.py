@@ -11,7 +11,10 @@ from vnicaudit.errors import MeasureError
 _KERNEL_THREAD = 0x00200000
 """PF_KTHREAD in include/linux/sched.h: no program can give itself this flag."""
 
-_FIRST = re.compile(r"([0-9]+) \((.*)\) [A-Za-z] (-?[0-9]+(?: -?[0-9]+){18,})\n", re.DOTALL)
+_NUMBER = r"-?[0-9]{1,20}"
+_FIRST = re.compile(
+    rf"([0-9]{{1,20}}) \((.*)\) [A-Za-z] ({_NUMBER}(?: {_NUMBER}){{18,}})\n", re.DOTALL
+)
 """Whatever is between the first and the last parenthesis is the name: programs choose theirs."""
 
 

@@ -7,6 +7,7 @@ differs is passed to them as arguments, never written into them.
 
 from __future__ import annotations
 
+import re
 import secrets
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -35,6 +36,8 @@ ENDING = """
 part end
 """
 """With what they end: without it, what came was cut."""
+
+_CODE = re.compile(r"[0-9]{1,3}")
 
 
 class Section(NamedTuple):
@@ -78,7 +81,7 @@ def _joined(found: Sequence[Section]) -> list[Section]:
     joined: list[Section] = []
     for section in found:
         kind, _space, code = section.name.partition(" ")
-        if kind == "code" and code.isdecimal() and joined:
+        if kind == "code" and _CODE.fullmatch(code) and joined:
             joined[-1] = joined[-1]._replace(code=int(code))
         else:
             joined.append(section)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from vnicaudit.bench.contract import Endpoint
 from vnicaudit.bench.facts.sections import Section, ask
 from vnicaudit.bench.facts.setup_values import title_of, values_of
+from vnicaudit.bench.readable import readable
 from vnicaudit.errors import EndpointError, MeasureError
 from vnicaudit.model.measurement import Setup
 
@@ -53,7 +54,7 @@ if [ -n "$device" ]; then
     done
 fi
 """
-_MISSING = re.compile(r"(\S+): (?:command )?not found", re.MULTILINE)
+_MISSING = re.compile(r"(?<!\S)(\S+): (?:command )?not found", re.MULTILINE)
 
 
 def setup_of(
@@ -63,10 +64,11 @@ def setup_of(
     the one on the way ``towards`` an address; without either, none is looked at. What cannot be
     found out is in ``unknown``, with why."""
     try:
-        sections = ask(endpoint, _SCRIPT, address or "", towards or "", *_SYSCTLS)
+        with readable("what was printed"):
+            sections = ask(endpoint, _SCRIPT, address or "", towards or "", *_SYSCTLS)
+            facts, unknown = described(sections)
     except (EndpointError, MeasureError) as error:
         return Setup(endpoint.url, unknown={"all": str(error)})
-    facts, unknown = described(sections)
     wanted = address or towards
     if wanted is not None and all(section.name != "nic" for section in sections):
         unknown["nic"] = f"no interface there has {wanted}, or is on the way to it"

@@ -23,7 +23,8 @@ _FEATURES = (
 _COALESCING = ("adaptive-rx", "adaptive-tx", "rx-usecs", "rx-frames", "tx-usecs", "tx-frames")
 _SIZES = ("RX", "TX", "Combined")
 _MODEL = re.compile(r"^(?:model name|cpu)[ \t]*:[ \t]*(\S[^\n]*)\n", re.MULTILINE)
-_Z = re.compile(r"^vendor_id[ \t]*: IBM/S390$(?:.|\n)*?machine = (\w+)\n", re.MULTILINE)
+_Z = re.compile(r"^vendor_id[ \t]*: IBM/S390$", re.MULTILINE)
+_Z_MACHINE = re.compile(r"machine = (\w+)\n")
 _ARM = re.compile(r"^CPU (implementer|part)[ \t]*: (0x[0-9a-f]+)\n", re.MULTILINE)
 _LONGEST = 500
 
@@ -49,7 +50,8 @@ def cpu_model(text: str) -> Values:
     named = _MODEL.search(text)
     if named is not None:
         return {"cpu": named[1]}
-    machine = _Z.search(text)
+    vendor = _Z.search(text)
+    machine = None if vendor is None else _Z_MACHINE.search(text, vendor.end())
     if machine is not None:
         return {"cpu": f"IBM/S390 machine {machine[1]}"}
     numbers = dict(_ARM.findall(text))

@@ -26,8 +26,8 @@ _SHARE = 0.001
 _MANY_DROPS = 0.01
 
 _HEAD = re.compile(r"Inter-\|[^\n]*\n face \|[^\n]*\n")
-_END = re.compile(r"\d+\.\d\d \d+\.\d\d\n\Z", re.MULTILINE)
-_LINE = re.compile(r" *([^\s:]+):((?: +\d+){16})")
+_END = re.compile(r"^\d{1,12}\.\d\d \d{1,12}\.\d\d\n\Z", re.MULTILINE)
+_LINE = re.compile(r" *([^\s:]+):((?: +\d{1,20}){16})")
 
 
 class Counters(NamedTuple):

@@ -23,7 +23,7 @@ _HEADERS = {4: 20 + 8, 6: 40 + 8}
 _LARGEST = 65535
 """Of an IP packet; loopback says 65536."""
 
-_RESUME = re.compile(r"^ +Resume: pmtu (\d+) hops \d+ back \d+ \n\Z", re.MULTILINE)
+_RESUME = re.compile(r"^ +Resume: pmtu (\d{1,9}) hops \d+ back \d+ \n\Z", re.MULTILINE)
 
 
 class _State(msgspec.Struct, frozen=True):

@@ -18,14 +18,15 @@ _COUNT = 10
 _MAY_BE_LOST = 1
 """One lost packet of ten is no news on a busy link."""
 
+_MEAN = r"\d{1,9}(?:\.\d{1,9})?"
 _SUMMARY = re.compile(
     r"^--- .* ping statistics ---\n"
-    r"(?P<sent>\d+) packets transmitted, (?P<received>\d+) (?:packets )?received,"
+    r"(?P<sent>\d{1,9}) packets transmitted, (?P<received>\d{1,9}) (?:packets )?received,"
     r"(?: \+?\d+ (?:duplicates|corrupted|errors),)* [\d.]+% packet loss"
     # iputils (ping_common.c, finish) has one more line in any case, be it empty
-    r"(?:, time \d+ms\n(?:rtt min/avg/max/mdev = [\d.]+/(?P<rtt>[\d.]+)/[\d./]+ ms)?[^\n]*\n"
+    rf"(?:, time \d+ms\n(?:rtt min/avg/max/mdev = [\d.]+/(?P<rtt>{_MEAN})/[\d./]+ ms)?[^\n]*\n"
     # busybox (networking/ping.c, print_stats_and_exit) only where something came back
-    r"|\n(?:round-trip min/avg/max = [\d.]+/(?P<trip>[\d.]+)/[\d.]+ ms\n)?)\Z",
+    rf"|\n(?:round-trip min/avg/max = [\d.]+/(?P<trip>{_MEAN})/[\d.]+ ms\n)?)\Z",
     re.MULTILINE,
 )
 

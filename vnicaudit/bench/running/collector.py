@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from vnicaudit.bench.engine_registry import load
 from vnicaudit.bench.facts.covariates import Limits
 from vnicaudit.bench.history import Kept, light, now
 from vnicaudit.bench.judging.order import Slot
@@ -18,7 +17,7 @@ from vnicaudit.bench.profiles.estimate import SEARCHES, one
 from vnicaudit.bench.profiles.profile import Profile
 from vnicaudit.bench.running.arms import Opened, Switch
 from vnicaudit.bench.running.listener import Listener
-from vnicaudit.bench.running.sampling import Place, take
+from vnicaudit.bench.running.sampling import Place, run_once, take
 from vnicaudit.errors import EndpointError
 from vnicaudit.model.measurement import Sample, Workload
 
@@ -62,7 +61,7 @@ class Collector:
         short = replace(quick[0], seconds=min(_WARM_UP, quick[0].seconds))
         for opened in arms:
             self._bring_about(opened, short)
-            load(short.engine).measure(short, opened.ends)
+            run_once(short, opened.ends)
 
     def collect(self, slots: Sequence[Slot], arms: Mapping[str, Opened], judge: Judge) -> Step:
         """Make these runs, some of them again, until there is nothing left to do or the judge says

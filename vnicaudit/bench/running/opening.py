@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from typing import NamedTuple
@@ -18,6 +19,7 @@ from vnicaudit.bench.facts.nic import nic_with
 from vnicaudit.bench.facts.setup import setup_of
 from vnicaudit.bench.facts.vcpu_delay import Delays
 from vnicaudit.bench.paths import GivenPath, domain_of, hypervisor_of, machine_of
+from vnicaudit.bench.readable import readable
 from vnicaudit.bench.running.arms import Arm, Opened
 from vnicaudit.errors import EndpointError, MeasureError, VnicauditError
 from vnicaudit.model.host import DEADLINE
@@ -99,7 +101,7 @@ class Places:
             return {}
         (target,) = targets.values()
         count = _said(target, _ONLINE)
-        return {"vcpus": count} if count.isdigit() else {}
+        return {"vcpus": count} if re.fullmatch(r"[0-9]{1,6}", count) else {}
 
     def _host(self, url: str | None, *, asked_for: bool) -> Endpoint | None:
         """The hypervisor; None where it cannot be reached: then its CPU time is not known. Raises
@@ -136,7 +138,8 @@ def both(first: Setup | None, more: Setup) -> Setup:
 
 def _host_setup(host: Endpoint, path: Path) -> Setup:
     try:
-        guest = find_guest(host, path.domain or "", path.mac)
+        with readable("what was printed"):
+            guest = find_guest(host, path.domain or "", path.mac)
     except (EndpointError, MeasureError):
         guest = None
     return host_setup_of(host, guest)

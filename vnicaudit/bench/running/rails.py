@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from vnicaudit.bench.guards import load
+from vnicaudit.bench.readable import readable
 from vnicaudit.bench.running.arms import Opened
 from vnicaudit.errors import EndpointError, MeasureError
 from vnicaudit.model.measurement import GuardRail
@@ -26,7 +27,8 @@ def before(names: Iterable[str], opened: Opened) -> Kept:
     found: dict[str, str] = {}
     for name in names:
         try:
-            found[name] = load(name).before(opened.ends, opened.arm.path)
+            with readable("what was printed"):
+                found[name] = load(name).before(opened.ends, opened.arm.path)
         except (EndpointError, MeasureError):
             continue
     return found
@@ -52,7 +54,8 @@ def _found(name: str, opened: Opened, kept: Kept, *, shared: bool) -> GuardRail:
 def _look(name: str, opened: Opened, kept: Kept) -> GuardRail:
     arm = opened.arm.name
     try:
-        rail = load(name).after(opened.ends, opened.arm.path, kept[name])
+        with readable("what was printed"):
+            rail = load(name).after(opened.ends, opened.arm.path, kept[name])
     except EndpointError as error:  # what answered before does not now
         return GuardRail(name, arm, "failed", str(error))
     except MeasureError as error:

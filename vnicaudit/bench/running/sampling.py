@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from vnicaudit.bench.contract import Measured
+from vnicaudit.bench.contract import Ends, Measured
 from vnicaudit.bench.engine_registry import load
 from vnicaudit.bench.facts.covariates import Limits, cost, why_invalid
 from vnicaudit.bench.history import now
+from vnicaudit.bench.readable import readable
 from vnicaudit.bench.running.arms import Opened
+from vnicaudit.errors import MeasureError
 from vnicaudit.model.measurement import Covariates, Sample, Workload
 
 
@@ -24,7 +26,7 @@ def take(workload: Workload, opened: Opened, place: Place, limits: Limits) -> Sa
     end is lost."""
     started = now()
     opened.watch.begin()
-    measured = load(workload.engine).measure(workload, opened.ends)
+    measured = run_once(workload, opened.ends)
     covariates = opened.watch.end(measured, workload.warmup)
     reason = measured.error or why_invalid(covariates, workload, limits) or _nothing(measured)
     return Sample(
@@ -42,6 +44,16 @@ def take(workload: Workload, opened: Opened, place: Place, limits: Limits) -> Sa
         histogram=measured.histogram,
         raw=measured.raw,
     )
+
+
+def run_once(workload: Workload, ends: Ends) -> Measured:
+    """What its engine says. What its tools print may be anything, and is at worst no measurement.
+    Raises EndpointError where an end is lost."""
+    try:
+        with readable(f"what {workload.engine} printed"):
+            return load(workload.engine).measure(workload, ends)
+    except MeasureError as error:
+        return Measured(error=str(error))
 
 
 def _values(measured: Measured, covariates: Covariates) -> dict[str, float]:

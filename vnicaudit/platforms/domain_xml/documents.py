@@ -26,6 +26,8 @@ MAX_DOCUMENT = 8 * 1024 * 1024
 """Bytes of one document; 10,000 NICs are about 4 MB."""
 MAX_TAGS = 1_000_000
 """Start and end tags of one document: an element takes a hundred times the memory of ``<a/>``."""
+MAX_NICS = 20_000
+"""Of one document: each is a record of 2.5 KB, and its findings come on top."""
 
 _MOST_DOCTYPES = 64
 _FOREIGN = re.compile(rb"\s+([A-Za-z_][\w.-]{0,100})(?=[\s>\[])")
@@ -117,7 +119,15 @@ def _needs_care(data: bytes) -> bool:
     # one byte is found far faster than several, and most documents have none
     if b"!" in data and (b"<!DOCTYPE" in data or b"<!ENTITY" in data):
         return True
-    return len(data) > MAX_TAGS and data.count(b"<") > MAX_TAGS
+    return _too_much(data)
+
+
+def _too_much(data: bytes) -> bool:
+    """Whether there is more in a document than in any domain; most are too small to be asked."""
+    if len(data) <= MAX_NICS * len(b"<hostdev"):
+        return False
+    nics = data.count(b"<interface") + data.count(b"<hostdev")
+    return nics > MAX_NICS or data.count(b"<") > MAX_TAGS
 
 
 def _try_parse(data: bytes) -> etree._Element | None:
@@ -136,18 +146,20 @@ def _split(data: bytes, file: str) -> Iterator[Document]:
     template = may_be_template(data)
     hidden = masked(data) if template else data
     found = list(spans(hidden)) or ([Span(0, len(data), 0)] if data.strip() else [])
-    errors: list[TargetError] = []
+    first: TargetError | None = None
+    unreadable = 0
     for ordinal, span in enumerate(found, 1):
         try:
             part = slice(span.start, span.end)
             root, tag = _parse(data[part], hidden[part], file, span.lines)
         except TargetError as error:
-            errors.append(error)
+            unreadable += 1
+            first = first or TargetError(error.message, line=error.line)
         else:
             yield Document(root, span.lines, ordinal if len(found) > 1 else 0, template, tag)
-    if errors:
-        more = f" (and {len(errors) - 1} more documents)" if len(errors) > 1 else ""
-        raise TargetError(f"{errors[0].message}{more}", file=file, line=errors[0].line)
+    if first is not None:
+        more = f" (and {unreadable - 1} more documents)" if unreadable > 1 else ""
+        raise TargetError(f"{first.message}{more}", file=file, line=first.line)
 
 
 def _parse(data: bytes, hidden: bytes, file: str, lines: int) -> tuple[etree._Element, str]:
@@ -161,7 +173,7 @@ def _parse(data: bytes, hidden: bytes, file: str, lines: int) -> tuple[etree._El
             file=file,
             line=line,
         )
-    if len(data) > MAX_DOCUMENT or data.count(b"<") > MAX_TAGS:
+    if len(data) > MAX_DOCUMENT or _too_much(data):
         raise TargetError(
             f"a document of {len(data) >> 20} MiB and {data.count(b'<'):,} tags: not read, "
             "no domain is that large",

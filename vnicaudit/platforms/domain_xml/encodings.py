@@ -13,7 +13,7 @@ import re
 from vnicaudit.errors import TargetError
 from vnicaudit.platforms.domain_xml.recognise import EBCDIC
 
-_DECLARED = re.compile(r"(<\?xml[^>]*?)\sencoding\s*=\s*(?:'([^']*)'|\"([^\"]*)\")")
+_DECLARED = re.compile(r"(<\?xml[^<>]*?)\sencoding\s*=\s*(?:'([^'<>]*)'|\"([^\"<>]*)\")")
 _NUMBERED = re.compile(r"(?i)(?:ibm|cp|ccsid)[-_]?0*(\d{2,4})")
 """IANA writes IBM01140, z/OS IBM-1140 and Python cp1140."""
 

@@ -15,7 +15,7 @@ from vnicaudit.platforms.domain_xml.encodings import codec_of
 from vnicaudit.platforms.domain_xml.recognise import is_foreign
 from vnicaudit.text.edits import Edit
 
-_DECLARED = re.compile(rb"<\?xml\s[^>]*?\bencoding\s*=\s*[\"']([A-Za-z0-9._-]+)[\"']")
+_DECLARED = re.compile(rb"<\?xml\s[^<>]*?\bencoding\s*=\s*[\"']([A-Za-z0-9._-]+)[\"']")
 _MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF32_LE)
 _MARKUP = "<>='\"/-_:. \t\r\nazAZ09"
 _STATEFUL = ("iso2022", "utf-7", "hz")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
 from functools import cache
 from typing import NamedTuple
@@ -11,7 +12,7 @@ from vnicaudit.platforms.domain_xml.recognise import OPENING, ROOTS
 
 DOCTYPE = re.compile(rb"<!DOCTYPE\b")
 
-_DECLARATION = re.compile(rb"<\?xml\s[^>]*\?>")
+_DECLARATION = re.compile(rb"<\?xml\s[^<>]*\?>")
 _AT_LINE_START = re.compile(rb"^[ \t]*(?=<(?:%s)[\s>/])" % "|".join(ROOTS).encode(), re.MULTILINE)
 
 
@@ -36,8 +37,12 @@ def spans(data: bytes) -> Iterator[Span]:
     does not take the rest of the file with it.
     """
     position = counted = lines = 0
+    ends: dict[bytes, _Ends] = {}
     while (match := OPENING.search(data, position)) is not None:
-        end = _end(data, match)
+        root = match.group(1)
+        if root not in ends:
+            ends[root] = _Ends(data, root)
+        end = ends[root].of(match)
         prolog = None
         for found in _DECLARATION.finditer(data, position, match.start()):
             prolog = found
@@ -49,16 +54,30 @@ def spans(data: bytes) -> Iterator[Span]:
         position = end
 
 
-def _end(data: bytes, opening: re.Match[bytes]) -> int:
-    """Behind the end tag of the element that ``opening`` begins, elements of the same name inside
-    counted."""
-    depth = 0
-    for tag in _tags(opening.group(1)).finditer(data, opening.start()):
-        if tag.group(1):
-            depth -= 1
-        elif not tag.group(2):
-            depth += 1
-        if depth <= 0:
-            return tag.end()
-    following = _AT_LINE_START.search(data, opening.end())
-    return len(data) if following is None else following.start()
+class _Ends:
+    """Where the elements of one name end, those of the same name inside counted: found in one walk
+    over the file, however many of them never end."""
+
+    def __init__(self, data: bytes, root: bytes) -> None:
+        self._data = data
+        self._starts: list[int] = []
+        self._ends: list[int] = []
+        """Of each tag: where the element it begins ends, or it itself where it begins none; -1 for
+        one that never ends."""
+        still_open: list[int] = []
+        for number, tag in enumerate(_tags(root).finditer(data)):
+            self._starts.append(tag.start())
+            self._ends.append(tag.end())
+            if not tag.group(1) and not tag.group(2):
+                self._ends[number] = -1
+                still_open.append(number)
+            elif tag.group(1) and still_open:
+                self._ends[still_open.pop()] = tag.end()
+
+    def of(self, opening: re.Match[bytes]) -> int:
+        """Behind the end tag of the element that ``opening`` begins."""
+        number = bisect_left(self._starts, opening.start())
+        if number < len(self._ends) and self._ends[number] >= 0:
+            return self._ends[number]
+        following = _AT_LINE_START.search(self._data, opening.end())
+        return len(self._data) if following is None else following.start()

@@ -11,14 +11,14 @@ import re
 from typing import NamedTuple
 
 _TAG = re.compile(
-    rb"<!--.*?-->|<!\[CDATA\[.*?\]\]>|<\?.*?\?>|</[^>]*>"
-    rb"|<([^\s<>/!?=\"']+)([^<>\"']*(?:(?:\"[^\"]*\"|'[^']*')[^<>\"']*)*)>",
+    rb"<!--.*?(?:-->|\Z)|<!\[CDATA\[.*?(?:\]\]>|\Z)|<\?.*?(?:\?>|\Z)|</[^<>]*>"
+    rb"|<([^\s<>/!?=\"']+)(?=[\s/>])([^<>\"']*(?:(?:\"[^\"<]*\"|'[^'<]*')[^<>\"']*)*)>",
     re.DOTALL,
 )
 """Groups 1 and 2: name and attributes of a start tag, or of ``<a/>``. Everything else is passed
 over as a whole, so that nothing in it is taken for a tag."""
 _SLASH = ord("/")
-_ATTRIBUTE = re.compile(rb"(\s+)([^\s=\"'<>/]+)\s*=\s*(?:\"([^\"<]*)\"|'([^'<]*)')")
+_ATTRIBUTE = re.compile(rb"(?<!\s)(\s+)([^\s=\"'<>/]+)\s*=\s*(?:\"([^\"<]*)\"|'([^'<]*)')")
 _DEFAULT_NAMESPACE = re.compile(rb"\sxmlns\s*=\s*(?:\"[^\"]|'[^'])")
 
 FOREIGN = b"{}"

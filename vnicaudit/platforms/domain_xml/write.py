@@ -53,8 +53,8 @@ SHARED: frozenset[str] = frozenset()
 """Fields that one setting decides for all NICs: none."""
 
 _PLACE = re.compile(
-    r"/(?P<root>\w+)(?:\[(?P<ordinal>\d+)\])?(?P<inner>/domain)?"
-    r"/devices/interface\[(?P<number>\d+)\](?:/.*)?"
+    r"/(?P<root>\w+)(?:\[(?P<ordinal>\d{1,9})\])?(?P<inner>/domain)?"
+    r"/devices/interface\[(?P<number>\d{1,9})\](?:/.*)?"
 )
 _SWITCHES = {"host_off": b"host", "guest_off": b"guest"}
 _LEAD = 1024

@@ -16,8 +16,9 @@ from vnicaudit.errors import TargetError
 from vnicaudit.platforms.infra_code.value import MAX_DEPTH, Value
 from vnicaudit.text.secrets import masked
 
-MAX_LENGTH = 1024 * 1024
-"""Longer files are refused: the parser needs seconds and a hundredfold memory for them."""
+MAX_LENGTH = 256 * 1024
+"""Longer files are refused: the parser needs 10 s of CPU time and 200 MiB for the worst of this
+length."""
 
 _MAX_SOURCE = 200
 """Characters of an expression that are kept."""
@@ -72,7 +73,7 @@ def blocks(text: str, file: str) -> list[Block]:
     """The blocks of a file. Raises TargetError where python-hcl2 does not read it, with the line,
     and where it is too large."""
     if len(text) > MAX_LENGTH:
-        raise TargetError(f"larger than {MAX_LENGTH >> 20} MiB: not read", file=file)
+        raise TargetError(f"larger than {MAX_LENGTH >> 10} KiB: not read", file=file)
     text = text.replace("\r\n", "\n")
     try:
         tree: Tree[Token] = hcl2.parses_to_tree(text)

@@ -12,7 +12,7 @@ from vnicaudit.platforms.infra_code.definition import Definition, Record, record
 from vnicaudit.platforms.infra_code.holes import without_templates
 from vnicaudit.platforms.infra_code.shell_words import Command, Word, commands
 
-MAX_BYTES = 8 * 1024 * 1024
+MAX_BYTES = 2 * 1024 * 1024
 """Larger scripts are refused."""
 
 _SHEBANG = re.compile(rb"#!\s*\S*/(?:env\s+(?:-S\s+)?)?(?:ba|da|k|z)?sh\b")

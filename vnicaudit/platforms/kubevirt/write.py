@@ -27,7 +27,7 @@ SHARED = frozenset({"queues"})
 
 _INTERFACE = re.compile(r".*/devices/interfaces/\d+(?=/|\Z)")
 _DEVICES = re.compile(r".*/devices(?=/|\Z)")
-_NUMBER = re.compile(r"\[(\d+)\]")
+_NUMBER = re.compile(r"\[(\d{1,9})\]")
 _MULTIQUEUE = "networkInterfaceMultiqueue"
 _PREFERRED = ("preferredInterfaceModel", "preferredNetworkInterfaceMultiQueue")
 

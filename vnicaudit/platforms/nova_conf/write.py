@@ -28,7 +28,8 @@ SHARED: frozenset[str] = frozenset()
 _MARK = b"\xef\xbb\xbf"
 _HEADER = re.compile(rb"\[([^\]\n]*)\]")
 _ASSIGNMENT = re.compile(
-    rb"(?:--)?(?P<key>[^\s=:#;\[][^=:\n]*?)[ \t]*[=:][ \t]*(?P<value>[^\n]*?)\s*"
+    rb"(?:--)?(?P<key>[^\s=:#;\[](?:[^=:\n]*[^=: \t\n])?)[ \t]*[=:]"
+    rb"[ \t]*(?![ \t])(?P<value>(?:[^\n]*\S)?)\s*"
 )
 _QUOTED = re.compile(rb"(?P<quote>[\"'])(?P<inside>.*)(?P=quote)")
 _REMARK = re.compile(rb"\s[#;]|\A[#;]")

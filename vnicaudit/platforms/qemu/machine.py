@@ -21,7 +21,7 @@ _MACHINE_ARCH = (
 
 _NOVA_NAME = re.compile(r"instance-[0-9a-f]{8}")
 """Nova's ``instance_name_template`` by default."""
-_LIBVIRT_NETDEV = re.compile(r"\bfds?\b.*\bhostnet\d+|\bhostnet\d+.*\bfds?\b")
+_DESCRIPTOR, _LIBVIRT_ID = re.compile(r"\bfds?\b"), re.compile(r"\bhostnet\d+")
 """A tap passed as a descriptor, named as libvirt names it (qemuBuildHostNetProps)."""
 _LIBVIRT_MARKS = ("masterKey0", "charmonitor")
 """Ids that libvirt gives its secret and its monitor (qemu_domain.c, qemu_command.c)."""
@@ -146,7 +146,10 @@ def by_libvirt(arguments: Arguments) -> bool:
     """Whether libvirt wrote this command line."""
     if _marked(arguments):
         return True
-    return any(_LIBVIRT_NETDEV.search(value) for value in arguments.values("netdev"))
+    return any(
+        _DESCRIPTOR.search(value) and _LIBVIRT_ID.search(value)
+        for value in arguments.values("netdev")
+    )
 
 
 def session(arguments: Arguments) -> bool | None:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import msgspec
 
+from vnicaudit.deadline import PROCESS_SECONDS, Deadline, OutOfTime
 from vnicaudit.model.location import Location
 from vnicaudit.model.models import VIRTIO
 from vnicaudit.model.nic import DESCRIPTORS, RunningNic
@@ -20,6 +21,7 @@ from vnicaudit.model.report import ReadError
 from vnicaudit.model.running import RunningQemu
 from vnicaudit.platforms.qemu.arguments import Arguments, parse
 from vnicaudit.platforms.qemu.build import build
+from vnicaudit.text.regular import open_regular
 
 MAX_CMDLINE = 4 << 20
 """Bytes; Linux allows arguments of 2 MiB by default."""
@@ -42,9 +44,15 @@ def read_proc(
     """
     for pid in _pids(root) if only is None else (only,):
         try:
-            found = _process(root, pid, target)
-        except (FileNotFoundError, ProcessLookupError, PermissionError):
-            continue  # gone, or hidden (hidepid=)
+            with Deadline(PROCESS_SECONDS):  # anybody may start one that is called qemu
+                found = _process(root, pid, target)
+        except (FileNotFoundError, ProcessLookupError, PermissionError, NotADirectoryError):
+            continue  # gone, hidden (hidepid=), or a file that only has the name of a process
+        except OSError as error:  # a folder that looks like /proc: of a support case, say
+            found = ReadError(error.strerror or str(error), f"{root}/{pid}/cmdline")
+        except OutOfTime:
+            took = f"took more than {PROCESS_SECONDS:.0f} s of CPU time to understand: given up"
+            found = ReadError(took, f"{root}/{pid}/cmdline")
         if found is not None:
             yield found
 
@@ -108,8 +116,10 @@ def vhost_descriptors(folder: str) -> int | None:
                 if number >= MAX_DESCRIPTORS:
                     return None
                 count += _is_vhost_net(f"{folder}/{entry.name}")
-    except PermissionError:
-        return None
+    except FileNotFoundError:
+        raise  # the process ended
+    except OSError:
+        return None  # another user's; or a copy of /proc, whose descriptors are no links
     return count
 
 
@@ -123,9 +133,10 @@ def _is_vhost_net(link: str) -> bool:
 
 def _pids(root: str) -> list[int]:
     with os.scandir(root) as entries:
-        return sorted(int(entry.name) for entry in entries if entry.name.isdecimal())
+        names = [entry.name for entry in entries if entry.name.isdecimal()]
+    return sorted(int(name) for name in names if name.isascii())
 
 
 def _read(path: str, limit: int) -> bytes:
-    with open(path, "rb") as file:
+    with open_regular(path) as file:
         return file.read(limit)

@@ -19,7 +19,7 @@ from vnicaudit.platforms.qemu.log import is_log, last_start
 from vnicaudit.platforms.qemu.places import nic_lines
 
 _PS = re.compile(
-    r"[ \t]*(?:[A-Z%+][A-Z%+-]*[ \t]+)*PID[ \t](?:.*[ \t])?(?:COMMAND|CMD|ARGS)[ \t]*$"
+    r"[ \t]*(?:(?!PID[ \t])[A-Z%+][A-Z%+-]*[ \t]+)*PID[ \t](?:.*[ \t])?(?:COMMAND|CMD|ARGS)[ \t]*$"
 )
 _NUL_PROGRAM = re.compile(rb"(?:[^\0\n]*/)?\.?(?:qemu-system-[\w.-]+|qemu-kvm|kvm)\0-")
 _UNABLE = "Unable to open vhost-net"

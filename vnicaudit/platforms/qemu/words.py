@@ -13,13 +13,14 @@ _TOKEN = re.compile(
       | (?P<joint>\\\r?\n)
       | (?P<end>\n|\#(?<![^\s]\#)|[;|&>])
       | '(?P<single>[^']*)'
-      | "(?P<double>(?:[^"\\]|\\.)*)"
+      | "(?P<double>[^"\\]*)"
       | \\(?P<escaped>.)
       | (?P<raw>[^\s'"\\;|&>]+)
       | (?P<open>['"\\])
     """,
     re.VERBOSE | re.DOTALL,
 )
+_QUOTE_OR_ESCAPE = re.compile(r"[\"\\]")
 _BARE_JSON = re.compile(r"\{[ \t]{0,8}\"")
 _IN_DOUBLE = re.compile(r"\\(\n|[$`\"\\])")
 
@@ -55,6 +56,12 @@ def shell_words(text: str, start: int, most: int = MAX_COMMAND) -> Words:
         if match is None:
             break
         kind = match.lastgroup
+        if kind == "open" and (end := _closing(text, match, limit)) >= 0:
+            plain = _IN_DOUBLE.sub(_unescape, text[match.end() : end])
+            kept = kept or (not parts and plain.startswith("{"))
+            parts.append(plain)
+            position = end + 1
+            continue
         if kind == "open":
             mark = _unfinished(match.group())
             return Words(_done(words, parts), limit, mark, bare, kept)
@@ -65,7 +72,7 @@ def shell_words(text: str, start: int, most: int = MAX_COMMAND) -> Words:
             words = _done(words, parts)
             parts = []
         elif kind != "joint":
-            plain = _plain(kind, match)
+            plain = match.group(kind or 0)
             if not parts:
                 bare = bare or _BARE_JSON.match(text, match.start(), limit) is not None
                 kept = kept or (kind != "raw" and plain.startswith("{"))
@@ -76,9 +83,17 @@ def shell_words(text: str, start: int, most: int = MAX_COMMAND) -> Words:
     return Words(_done(words, parts), position, problem, bare, kept)
 
 
-def _plain(kind: str | None, match: re.Match[str]) -> str:
-    text = match.group(kind or 0)
-    return _IN_DOUBLE.sub(_unescape, text) if kind == "double" else text
+def _closing(text: str, opening: re.Match[str], limit: int) -> int:
+    """Where the text in double quotes that has escapes in it ends; negative: nowhere."""
+    position = opening.end()
+    while opening.group() == '"':
+        found = _QUOTE_OR_ESCAPE.search(text, position, limit)
+        if found is None:
+            break
+        if found.group() == '"':
+            return found.start()
+        position = found.end() + 1
+    return -1
 
 
 def _unescape(match: re.Match[str]) -> str:

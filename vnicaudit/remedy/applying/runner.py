@@ -12,6 +12,7 @@ from vnicaudit.errors import ActionError, GoneError, RefusedError, SilentError
 from vnicaudit.model.decoding import converted
 from vnicaudit.model.runs import RunRecord
 from vnicaudit.remedy.applying.apart import Apart
+from vnicaudit.remedy.applying.cautious import Cautious
 from vnicaudit.remedy.applying.clouds.left import task_of
 from vnicaudit.remedy.applying.clouds.means import CloudMeans
 from vnicaudit.remedy.applying.clouds.task import CloudTask
@@ -248,7 +249,8 @@ class Runner:
         if self._trials is None or not task.active or task.mode == "next-boot":
             return None
         macs = tuple(one.mac for one in task.wanted)
-        return self._trials(self._found.folder, unit.key, host, task.uuid or "", macs)
+        trial = self._trials(self._found.folder, unit.key, host, task.uuid or "", macs)
+        return Cautious(trial, lambda text: self._tell(unit.name, text))
 
 
 def _best_effort(tell: Tell) -> Tell:

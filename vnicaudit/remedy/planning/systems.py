@@ -41,7 +41,7 @@ _ROLLING = frozenset({"rolling", "testing", "unstable", "rawhide", "eln", "tumbl
 _OLD_WINDOWS = frozenset({"2k", "2k3", "2k3r2", "2k8", "2k8r2", "7", "vista", "xp", "6.1", "2008"})
 
 SYSTEMD_NAME = re.compile(
-    r"en(?:[osd]\d+|P\d+[ps]\d+|p\d+s\d+|c(?:cw)?[0-9a-f.]+)[0-9a-z]*", re.ASCII
+    r"en(?:(?:[osd]|P\d+[ps]|p\d+s)\d[0-9a-z]*|c(?:cw)?[0-9a-f.]+(?:[g-z][0-9a-z]*)?)", re.ASCII
 )
 """``eno1``, ``ens3``, ``enp1s0``, ``enc1``: made of an address."""
 

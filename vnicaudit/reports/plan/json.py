@@ -19,7 +19,7 @@ MAX_BYTES = 256 * 1024 * 1024
 _BOM = b"\xef\xbb\xbf"
 _VERSIONED = re.compile(r"vnicaudit\.plan/\w+")
 _AT_BYTE = re.compile(r"JSON is malformed: (?P<what>.*) \(byte (?P<byte>\d+)\)")
-_AT_PATH = re.compile(r"(?P<what>.*) - at `\$\.?(?P<path>.*)`", re.DOTALL)
+_AT_PATH = re.compile(r"(?=.*`\Z)(?P<what>.*) - at `\$\.?(?P<path>.*)`", re.DOTALL)
 
 _Keys = dict[str, msgspec.Raw]
 
@@ -61,6 +61,9 @@ def _plan(data: bytes, name: str) -> Plan:
     if schema != PLAN_SCHEMA:
         raise UsageError(f"{name}: {_other(schema)}")
     plan = json_as(data, Plan)
+    number = next((n for n, step in enumerate(plan.steps) if "\0" in (step.file or "")), None)
+    if number is not None:
+        raise UsageError(f"{name}: not a plan: steps[{number}].file: a file name with a zero byte")
     unknown = next(_unknown(json_as(data, _Inner)), None)
     if unknown:
         raise UsageError(f"{name}: not a plan: {unknown}")

@@ -8,6 +8,7 @@ from __future__ import annotations
 from math import ceil
 from typing import NamedTuple
 
+from vnicaudit.bench.engines._addresses import is_literal
 from vnicaudit.bench.engines._iperf3.flows import Way
 from vnicaudit.bench.engines._iperf3.places import Place, Version
 from vnicaudit.errors import EndpointError
@@ -85,13 +86,24 @@ def split(connections: int, generators: int) -> tuple[int, ...]:
     return tuple(connections // clients + (n < connections % clients) for n in range(clients))
 
 
+def listens_at(plan: Plan, address: str) -> tuple[str, ...]:
+    """What a server is bound to, the best first; empty: all addresses there are. iperf3 serves
+    whoever comes first, so it listens where it is reached and nowhere else. Only where the target
+    has not got that address (it is translated on the way) is it all, unless ``bind`` says no; and
+    a zone means something at the peer only, a name perhaps another address there."""
+    if plan.workload.options.get("bind") == "yes":
+        return (address,)
+    return (address, "") if is_literal(address) else ("",)
+
+
 def server(plan: Plan, port: int, address: str) -> tuple[str, ...]:
-    """A server that ends after its one client. Its socket for UDP is one for all addresses, and
-    answers from the one that the routes prefer (iperf_udp_accept), unless it is bound."""
+    """A server that ends after its one client. ``address``: what it is bound to; empty: nothing,
+    and then its socket for UDP is one for all addresses, and answers from the one that the routes
+    prefer (iperf_udp_accept)."""
     argv = ["iperf3", "-s", "-p", str(port), "--one-off", "-J", "-i", "1"]
     if plan.target.version >= _IDLE_SINCE:
         argv += ["--idle-timeout", str(_IDLE)]
-    if plan.workload.options.get("bind") == "yes":
+    if address:
         argv += ["-B", address]
     if device := plan.workload.options.get("bind_dev"):
         argv += ["--bind-dev", device]

@@ -46,7 +46,7 @@ def run(plan: Plan, ends: Ends) -> tuple[Said, ...]:
     for first in _ports(plan, ends.seed):
         ports = range(first, first + len(plan.streams))
         if (places.listening(ends.target) or frozenset()).isdisjoint(ports):
-            said = _attempt(plan, ends, ports)
+            said = _first_that_listens(plan, ends, ports)
             if all(report.began(pair.client.stdout) for pair in said):
                 return said
     if not said:
@@ -63,12 +63,21 @@ def _ports(plan: Plan, seed: int) -> list[int]:
     return [chance.randint(_LOWEST_PORT, highest) for _ in range(_ATTEMPTS)]
 
 
-def _attempt(plan: Plan, ends: Ends, ports: Sequence[int]) -> tuple[Said, ...]:
+def _first_that_listens(plan: Plan, ends: Ends, ports: Sequence[int]) -> tuple[Said, ...]:
+    said: tuple[Said, ...] = ()
+    for address in command.listens_at(plan, ends.address):
+        said = _attempt(plan, ends, ports, address)
+        if any(pair.client.command for pair in said):  # a client was run: servers listened
+            break
+    return said
+
+
+def _attempt(plan: Plan, ends: Ends, ports: Sequence[int], address: str) -> tuple[Said, ...]:
     bound = plan.duration + _MARGIN
     with ExitStack() as started:
         servers = []
         for port in ports:
-            argv = command.server(plan, port, ends.address)
+            argv = command.server(plan, port, address)
             servers.append(ends.target.start(argv, seconds=bound + _LISTEN + _LAST_WORDS))
             started.callback(servers[-1].stop)
         if not _await_servers(servers, ports, ends):

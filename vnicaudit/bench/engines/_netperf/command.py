@@ -6,9 +6,9 @@ THROUGHPUT of request tests into bits as well, so their rate is TRANSACTION_RATE
 
 from __future__ import annotations
 
-from ipaddress import ip_address
 from typing import NamedTuple
 
+from vnicaudit.bench.engines._addresses import is_literal
 from vnicaudit.model.measurement import Direction, Workload
 
 
@@ -48,7 +48,7 @@ def servers(address: str, token: str, port: int) -> tuple[tuple[str, ...], ...]:
     """netserver in the foreground: at the address if it has it, else at all. It serves who knows
     the token; ``-N``: no file of debugging output in /tmp."""
     argv = ("netserver", "-D", "-N", "-p", str(port), "-Z", token)
-    return ((*argv, "-L", address), argv) if _literal(address) else (argv,)
+    return ((*argv, "-L", address), argv) if is_literal(address) else (argv,)
 
 
 def client(
@@ -84,11 +84,3 @@ def _options(workload: Workload) -> list[str]:
     if data_port := workload.options.get("data_port"):
         argv += ["-P", f",{data_port}"]
     return argv
-
-
-def _literal(address: str) -> bool:
-    try:
-        ip_address(address)
-    except ValueError:
-        return False
-    return True

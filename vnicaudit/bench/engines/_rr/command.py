@@ -10,6 +10,7 @@ from vnicaudit.bench.contract import Ends
 from vnicaudit.bench.engines._patterns import Pattern
 from vnicaudit.bench.engines._rr.checks import messages
 from vnicaudit.bench.engines._rr.places import Place, place
+from vnicaudit.bench.generator.program.seal import sealed
 from vnicaudit.model.measurement import Ran, Workload
 
 _SLACK = 40.0
@@ -31,7 +32,7 @@ def run_pair(workload: Workload, pattern: Pattern, ends: Ends) -> Runs:
     """A server at the target and a client at the peer, to their end; no server is left."""
     target, peer = place(ends.target), place(ends.peer)
     token = secrets.token_hex(16)
-    port_file = f"{target.path}.{token[:8]}"
+    port_file = f"{target.path}.{secrets.token_hex(4)}"
     life = workload.warmup + workload.seconds + _SLACK
     server = ends.target.start(
         _server(workload, target, ends.address, token, port_file, life), seconds=life + _SLACK
@@ -51,7 +52,7 @@ def run_pair(workload: Workload, pattern: Pattern, ends: Ends) -> Runs:
 def _server(
     workload: Workload, here: Place, address: str, token: str, port_file: str, life: float
 ) -> tuple[str, ...]:
-    words = ["--token", token, "--deadline", f"{life:g}", "--port-file", port_file]
+    words = [*_shown(here, token), "--deadline", f"{life:g}", "--port-file", port_file]
     words += ["--listen", address, "--port", workload.options.get("port", "0")]
     return here.argv("server", *words)
 
@@ -66,12 +67,17 @@ def _client(
     life: float,
 ) -> tuple[str, ...]:
     """Numbers are written so that nothing of them is lost."""
-    words = ["--token", token, "--deadline", f"{life:g}"]
+    words = [*_shown(here, token), "--deadline", f"{life:g}"]
     words += ["--connect", address, "--port", str(port)]
     words += ["--mode", pattern.mode, "--size", str(pattern.size), "--answer", str(pattern.answer)]
     words += ["--connections", str(workload.connections), "--workers", str(_workers(workload))]
     words += ["--seconds", repr(float(workload.seconds)), "--warmup", repr(float(workload.warmup))]
     return here.argv("client", *words, "--rate", repr(messages(workload, pattern)))
+
+
+def _shown(here: Place, token: str) -> tuple[str, ...]:
+    """The token, as whoever sees command lines may see it."""
+    return "--key", here.key_file, "--sealed", sealed(here.key, token)
 
 
 def _workers(workload: Workload) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -20,14 +21,21 @@ _PROBE = "import sys; print(sys.version_info >= (3, 6))"
 
 
 class Place(NamedTuple):
-    """``python``: the program; ``path``: of the generator."""
+    """``python``: the program; ``path``: of the generator; ``key``: of that end, which is in a file
+    there that only its user can read, and on no command line."""
 
     python: str
     path: str
+    key: bytes
+
+    @property
+    def key_file(self) -> str:
+        """Where the generator finds the key."""
+        return _key_file(self.path)
 
     def argv(self, role: str, *words: str) -> tuple[str, ...]:
         """The command line of a role. Isolated: no environment or folder changes what is run."""
-        return (self.python, "-I", self.path, role, *words)
+        return _argv(self.python, self.path, role, *words)
 
 
 _known: WeakKeyDictionary[Endpoint, Place] = WeakKeyDictionary()
@@ -38,8 +46,24 @@ def place(endpoint: Endpoint) -> Place:
     that is new enough."""
     found = _known.get(endpoint)
     if found is None:
-        found = _known[endpoint] = Place(_python(endpoint), endpoint.put(NAME, packed()))
+        python, path = _python(endpoint), endpoint.put(NAME, packed())
+        found = _known[endpoint] = Place(python, path, _key(endpoint, python, path))
     return found
+
+
+def _key_file(path: str) -> str:
+    return f"{path}.key"
+
+
+def _key(endpoint: Endpoint, python: str, path: str) -> bytes:
+    ran = endpoint.run(_argv(python, path, "key", _key_file(path)))
+    if ran.code != 0 or re.fullmatch(r"[0-9a-f]{64}\n", ran.stdout) is None:
+        raise EndpointError(f"{endpoint.url}: the generator has no key there")
+    return bytes.fromhex(ran.stdout.strip())
+
+
+def _argv(python: str, path: str, role: str, *words: str) -> tuple[str, ...]:
+    return (python, "-I", path, role, *words)
 
 
 def _python(endpoint: Endpoint) -> str:

@@ -1,12 +1,14 @@
 """The command line.
 
-    server --token T --deadline S --port-file F [--listen A] [--port P]
+    key F
+    server --key F --sealed T --deadline S --port-file F [--listen A] [--port P]
     port F
-    client --token T --deadline S --connect A --port P --mode rr --size 200 --answer 1000
-           --connections 50 --seconds 10 [--warmup 2] [--rate R] [--workers W]
+    client --key F --sealed T --deadline S --connect A --port P --mode rr --size 200
+           --answer 1000 --connections 50 --seconds 10 [--warmup 2] [--rate R] [--workers W]
 
-``port`` waits for the server's file and prints the port in it. The others print their result when
-all is over: one line of JSON, with what went wrong in its ``error``.
+``key`` makes the file of a key and prints it; ``--sealed`` is the token as only who has the key
+reads it. ``port`` waits for the server's file and prints the port in it. The others print their
+result when all is over: one line of JSON, with what went wrong in its ``error``.
 """
 
 import argparse
@@ -18,24 +20,25 @@ import time
 from typing import Any
 
 from .client import measure
+from .seal import make_key, token_in
 from .server import serve
-from .task import PATIENCE, SIGNALS, TOKEN, Failure, clock
+from .task import PATIENCE, SIGNALS, Failure, clock
 
 
 def options_of(argv: "list[str]") -> argparse.Namespace:
     """The command line, read."""
     parser = argparse.ArgumentParser(prog="vnicaudit-rr")
-    parser.add_argument("role", choices=("server", "port", "client"))
+    parser.add_argument("role", choices=("key", "server", "port", "client"))
     parser.add_argument("file", nargs="?", default="")
-    for name in ("token", "listen", "connect", "port-file", "mode"):
+    for name in ("key", "sealed", "listen", "connect", "port-file", "mode"):
         parser.add_argument("--" + name, default="")
     for name in ("port", "size", "answer", "connections", "workers"):
         parser.add_argument("--" + name, type=int, default=0)
     for name in ("deadline", "warmup", "seconds", "rate"):
         parser.add_argument("--" + name, type=float, default=0.0)
     options = parser.parse_args(argv)
-    if options.role != "port" and (len(options.token) != TOKEN or options.deadline <= 0):
-        parser.error(f"a token of {TOKEN} characters and a deadline are needed")
+    if options.role in ("server", "client") and not (options.key and options.deadline > 0):
+        parser.error("a key, what is sealed by it, and a deadline are needed")
     return options
 
 
@@ -60,6 +63,7 @@ def give_up(number: int, frame: Any) -> None:  # noqa: ARG001
 def result_of(options: argparse.Namespace) -> "dict[str, Any]":
     """What a role found, or the error."""
     try:
+        options.token = token_in(options.key, options.sealed)
         found = serve(options) if options.role == "server" else measure(options)
         return dict(found, error="")
     except Failure as failure:
@@ -71,9 +75,10 @@ def result_of(options: argparse.Namespace) -> "dict[str, Any]":
 def main(argv: "list[str]") -> int:
     """Run one role. 0: it was done; 1: it was not, and the line printed says why."""
     options = options_of(argv)
-    if options.role == "port":
+    if options.role in ("key", "port"):
+        tell = port_of if options.role == "port" else make_key
         try:
-            sys.stdout.write(port_of(options.file))
+            sys.stdout.write(tell(options.file))
         except Failure as failure:
             sys.stderr.write(f"{failure}\n")
             return 1

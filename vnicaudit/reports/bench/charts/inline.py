@@ -12,7 +12,7 @@ from vnicaudit.reports.safe import safe
 
 _SVG = "{http://www.w3.org/2000/svg}"
 _HREF = "{http://www.w3.org/1999/xlink}href"
-_URL = re.compile(r"url\(#([^)]+)\)")
+_URL = re.compile(r"url\(#([^()]+)\)")
 
 
 def inline(chart: Chart, number: int) -> str:

@@ -13,7 +13,7 @@ WHAT = "not a measurement"
 
 _VERSIONED = re.compile(r"vnicaudit\.bench/\w+")
 _AT_BYTE = re.compile(r"JSON is malformed: (?P<what>.*) \(byte (?P<byte>\d+)\)")
-_AT_PATH = re.compile(r"(?P<what>.*) - at `\$(?P<path>.*)`", re.DOTALL)
+_AT_PATH = re.compile(r"(?=.*`\Z)(?P<what>.*) - at `\$(?P<path>.*)`", re.DOTALL)
 
 
 def other_schema(schema: str) -> str:

@@ -24,6 +24,7 @@ from vnicaudit.reports.bench.document.faults import (
     other_schema,
     strangers,
 )
+from vnicaudit.text.regular import open_regular
 
 MAX_BYTES = 1 << 30
 
@@ -37,7 +38,7 @@ T = TypeVar("T")
 def from_file(path: Path, *, raw: bool = False) -> BenchResult:
     """The measurement in a file. Raises UsageError where it cannot be read or is none."""
     try:
-        with path.open("rb") as stream:
+        with open_regular(path) as stream:
             return from_json(_content(stream), str(path), raw=raw)
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}") from None
@@ -48,7 +49,7 @@ def samples_in(path: Path) -> Iterator[Sample]:
     time, for together they may be more than memory holds. Raises UsageError."""
     name = str(path)
     try:
-        with path.open("rb") as stream:
+        with open_regular(path) as stream:
             data = _content(stream)
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}") from None

@@ -1,0 +1,51 @@
+"""How what something costs grows with its input: in CPU time, which other work does not add to, the
+least of several rounds, and measured anew until it is clear."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+T = TypeVar("T")
+
+_ROUNDS = 3
+_LEAST = 0.1
+"""Seconds: ten ticks of the coarsest clock."""
+
+
+def cost(call: Callable[[], object], rounds: int = _ROUNDS) -> float:
+    """CPU seconds of the fastest of some calls."""
+    return min(_once(call) for _round in range(rounds))
+
+
+def ratio(call: Callable[[T], object], small: T, large: T, most: float, tries: int = 5) -> float:
+    """What ``large`` costs over what ``small`` costs; measured up to ``tries`` times until it is
+    not more than ``most``: what disturbs a measurement is gone in one of them, a square never."""
+    least = float("inf")
+    for _try in range(tries):
+        under = exact(lambda: call(small))
+        least = min(least, exact(lambda: call(large)) / max(under, 1e-6))
+        if least <= most:
+            break
+    return least
+
+
+def _once(call: Callable[[], object]) -> float:
+    start = time.process_time()
+    call()
+    return time.process_time() - start
+
+
+def exact(call: Callable[[], object], rounds: int = _ROUNDS) -> float:
+    """As :func:`cost`, each round so many calls that a coarse clock can tell."""
+    return min(_many(call) for _round in range(rounds))
+
+
+def _many(call: Callable[[], object]) -> float:
+    start, calls, took = time.process_time(), 0, 0.0
+    while took < _LEAST:
+        call()
+        calls += 1
+        took = time.process_time() - start
+    return took / calls

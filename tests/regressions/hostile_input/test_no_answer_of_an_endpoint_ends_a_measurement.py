@@ -1,0 +1,230 @@
+"""A guest or a tool that printed a number of 5,000 digits, ``1.1.1`` or ``²`` ended a measurement
+with an internal error: nine parsers took any digits there were."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.bench.engines.here import Here
+from tests.cli.command import vnicaudit
+from tests.not_run import not_run
+from vnicaudit.bench.contract import Ends, Measured
+from vnicaudit.bench.endpoints.interfaces import held
+from vnicaudit.bench.endpoints.keeper import understood
+from vnicaudit.bench.engines._dnsperf_run import busiest, generators
+from vnicaudit.bench.engines._dnsperf_text import statistics
+from vnicaudit.bench.engines._iperf3.places import ports_of, version_of
+from vnicaudit.bench.engines._iperf3.report import parse as iperf3_report
+from vnicaudit.bench.engines._netperf.command import SELECTORS
+from vnicaudit.bench.engines._netperf.output import Output
+from vnicaudit.bench.engines._patterns import pattern_of
+from vnicaudit.bench.engines._rr.report import report_of
+from vnicaudit.bench.engines._uperf.output import window
+from vnicaudit.bench.facts.cpu import clock, throttled_seconds, ticks
+from vnicaudit.bench.facts.ethtool import sizes
+from vnicaudit.bench.facts.nic import parse as nic_of
+from vnicaudit.bench.facts.processes import process
+from vnicaudit.bench.facts.sections import Section, split
+from vnicaudit.bench.guards._interfaces import interfaces
+from vnicaudit.bench.guards.counters import counters
+from vnicaudit.bench.guards.path_mtu import path_mtu
+from vnicaudit.bench.guards.ping import pinged
+from vnicaudit.bench.running.sampling import run_once
+from vnicaudit.errors import MeasureError
+from vnicaudit.model.measurement import Ran, Workload
+
+BENCH = Path(__file__).parents[2] / "bench"
+GUARDS, FACTS, ENGINES = (BENCH / part / "data" for part in ("guards", "facts", "engines"))
+
+NUMBERS = (
+    "9" * 5000, "9" * 400, "1.1.1", "...", "²", "٣", "NaN", "-nan", "inf", "-1", "1e999", "0x10",
+    "1_0", "", " ", "\0", "\x1b[2J", "\u2028", "0" * 20_000, "18446744073709551615",
+)  # fmt: skip
+"""In the place of a number."""
+WHOLE = ("", "\0", "\n" * 1000, "9" * 5000, "x" * 200_000, "\x1b]0;x\x07", "²", "[" * 5000)
+"""In the place of all that was printed."""
+
+
+def _dnsperf(text: str) -> object:
+    return statistics(text, connected="Connection Statistics" in text)
+
+
+def _together(text: str) -> object:
+    return generators(Ran((), 0, text, "", 1.0, "e"), ("dnsperf",), 1)
+
+
+def _clock(text: str) -> object:
+    return clock((Section("uptime", text), Section("ticks", text), Section("boot", text)))
+
+
+def _uperf(text: str) -> object:
+    return window(text, warmup=1.0, seconds=2.0, duration=5.0)
+
+
+def _netperf(text: str) -> object:
+    output = Output(text)
+    return [output.measured(name) for name in output.texts]
+
+
+def _rr(text: str) -> object:
+    pattern = pattern_of("rr1c-1x1")
+    assert pattern is not None
+    return report_of(text, pattern)
+
+
+def _data(folder: Path, pattern: str) -> str:
+    return sorted(folder.glob(pattern))[0].read_text("utf-8")
+
+
+_IP = _data(GUARDS, "ip/addr.json")
+_STAT = _data(FACTS, "proc/kthreadd.stat")
+_RUN = "a\n== threads\n1 (x) S" + " 7" * 30 + "\n\n== ended 0\nx\n== stderr\ny\n== end\n"
+_SIDE = '{"bytes": 2, "transactions": 1, "cpu": 0.5, "wait": 0.1, "lost": 0, "late": 0, "sum": 5}'
+
+PARSERS: dict[str, tuple[Callable[[str], object], str]] = {
+    "counters": (counters, _data(GUARDS, "net-dev/two.txt")),
+    "ping": (pinged, _data(GUARDS, "ping/iputils*-ok.txt")),
+    "ping-busybox": (pinged, _data(GUARDS, "ping/busybox*-ok.txt")),
+    "tracepath": (path_mtu, _data(GUARDS, "tracepath/*-mtu1400.txt")),
+    "interfaces": (interfaces, _IP),
+    "nic": (lambda text: nic_of(text, "192.0.2.1"), _IP),
+    "held": (held, _IP),
+    "dnsperf": (_dnsperf, _data(ENGINES, "dnsperf/2.14.0/histogram.txt")),
+    "dnsperf-tcp": (_dnsperf, _data(ENGINES, "dnsperf/2.14.0/histogram-tcp.txt")),
+    "dnsperf-together": (_together, _RUN),
+    "dnsperf-threads": (lambda text: busiest(text, 1), "1 (x) S" + " 7" * 30 + "\n"),
+    "sections": (lambda text: split(text, "s"), "s a\nb\ns code 0\ns end\n"),
+    "clock": (_clock, "12.34 56.78\n"),
+    "ticks": (ticks, "cpu  1 2 3 4 5 6 7 8 9 10\n"),
+    "throttled": (throttled_seconds, "usage_usec 1\nthrottled_usec 7\n"),
+    "process": (process, _STAT),
+    "ethtool": (sizes, _data(FACTS, "ethtool/5.9/e1000.g.txt")),
+    "keeper": (lambda text: understood(text.encode()), "\nvnicaudit-keeper ended 0 1 2\nabc"),
+    "iperf3-ports": (ports_of, " sl local_address\n 0: 0100007F:1F90 00000000:0000 0A \n"),
+    "iperf3-version": (version_of, "iperf 3.12 (cJSON 1.7.15)\n"),
+    "netperf": (_netperf, "".join(f"{name}=1.5\n" for name in SELECTORS)),
+    "uperf": (_uperf, _data(ENGINES, "uperf/rr1c*.txt")),
+    "rr": (_rr, f'{{"error": "", "counts": [[1, 1]], "client": [{_SIDE}], "server": [{_SIDE}]}}\n'),
+}  # fmt: skip
+
+
+SAY_NOTHING = {
+    "nic", "held", "keeper", "throttled", "dnsperf-threads", "ethtool", "iperf3-ports",
+    "iperf3-version",
+}  # fmt: skip
+"""Parsers that find nothing where there is nothing."""
+
+
+def _answers(text: str) -> Iterator[str]:
+    yield from WHOLE
+    places = [found.span() for found in re.finditer(r"\d+(?:\.\d+)*", text)][:60]
+    for start, end in places:
+        for number in NUMBERS:
+            yield text[:start] + number + text[end:]
+    for number in NUMBERS:
+        yield re.sub(r"\d+", lambda _found, put=number: put, text)  # type: ignore[misc]
+    for part in range(1, 24):
+        yield text[: len(text) * part // 24]
+        yield text[: len(text) * part // 24] + "\0\x07" + text[len(text) * part // 24 :]
+    yield text * 50
+    yield text.replace("\n", "")
+
+
+@pytest.mark.parametrize("name", PARSERS)
+def test_no_parser_raises_anything_but_that_it_cannot_read(name: str) -> None:
+    parse, text = PARSERS[name]
+    parse(text)
+    refused = 0
+    for answer in _answers(text):
+        try:
+            parse(answer)
+        except MeasureError:
+            refused += 1
+    assert refused or name in SAY_NOTHING
+
+
+def test_iperf3_reports_either_are_read_or_are_not() -> None:
+    text = (ENGINES / "iperf3" / "3.12" / "tcp.client.json").read_text("utf-8")
+    iperf3_report(text)
+    odd = [re.sub(r"\d+", number, text) for number in ("9" * 400, "1.1.1", "NaN", "-1")]
+    for answer in (*WHOLE, *odd):
+        with pytest.raises(MeasureError):
+            iperf3_report(answer)
+
+
+@pytest.mark.parametrize("digits", ["9" * 5000, "9" * 400])
+def test_a_number_that_no_kernel_counts_is_not_taken(digits: str) -> None:
+    text = PARSERS["counters"][1]
+    with pytest.raises(MeasureError, match="line that is none"):
+        counters(_second(text, digits))
+
+
+def _second(text: str, digits: str) -> str:
+    lines = text.splitlines(keepends=True)
+    lines[3] = re.sub(r"(?<= )\d+", digits, lines[3], count=1)
+    return "".join(lines)
+
+
+class _Odd:
+    """An engine whose parser meets what nobody thought of."""
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+
+    def measure(self, _workload: Workload, _ends: Ends) -> Measured:
+        raise self.error
+
+
+@pytest.mark.parametrize(
+    "error", [ValueError("digits"), OverflowError("inf"), KeyError("x"), RecursionError("deep")]
+)
+def test_what_an_engine_stumbles_over_is_not_measured(
+    error: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("vnicaudit.bench.running.sampling.load", lambda _name: _Odd(error))
+    with Here("target") as here:
+        workload = Workload(id="w", engine="rr", pattern="rr1c-1x1")
+        found = run_once(workload, Ends(here, here, "127.0.0.1"))
+    assert found.values == {}
+    assert found.error.startswith(f"what rr printed cannot be read ({type(error).__name__}: ")
+
+
+FAKE = """\
+#!/bin/sh
+# what a hostile guest has in the place of cat
+case "$*" in
+*/proc/net/dev*)
+    printf 'Inter-|   Receive  |  Transmit\\n face |bytes    packets |bytes\\n'
+    printf '  eth0: {digits} 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1\\n1.00 1.00\\n' ;;
+*) exec {cat} "$@" ;;
+esac
+"""
+
+
+def test_a_whole_measurement_of_a_hostile_end_is_one_without_that_rail(tmp_path: Path) -> None:
+    if shutil.which("ping") is None or shutil.which("iperf3") is None:
+        not_run("tests/regressions/hostile_input", "ping or iperf3 is not installed")
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    fake = programs / "cat"
+    fake.write_text(FAKE.format(digits="9" * 5000, cat=shutil.which("cat")))
+    fake.chmod(0o755)
+    done = vnicaudit(
+        "bench", "run", "local?address=127.0.0.1,local", "--profile", "smoke", "--seconds", "1",
+        "--repeats", "1", "--max-steal", "100", "--state", tmp_path / "state", "-o",
+        tmp_path / "x.json", env={"PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"},
+    )  # fmt: skip
+    assert done.returncode in (0, 1, 4), done.stderr
+    assert "internal error" not in done.stderr
+    found: dict[str, Any] = json.loads((tmp_path / "x.json").read_text())
+    rails = {one["name"]: one for one in found["guard_rails"]}
+    assert rails["counters"]["verdict"] == "unknown"
+    assert "/proc/net/dev has a line that is none" in rails["counters"]["detail"]

@@ -1,0 +1,176 @@
+"""One file of 70 bytes ended an audit with exit code 3 and no report: a library raised what nobody
+had thought of. Whatever is raised on a file is that file's reading error, in this process and in
+workers; so is a file that takes too long, or kills the process that reads it."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from vnicaudit.audit import files
+from vnicaudit.audit.edge import guarded_file
+from vnicaudit.audit.pool import SERIAL_BELOW
+from vnicaudit.audit.readers import Content, Item, Reader
+from vnicaudit.cli.main import run
+from vnicaudit.model.report import ReadError
+
+Capture = pytest.CaptureFixture[str]
+
+GUEST = """<domain type='kvm'><name>good</name><vcpu>1</vcpu>
+<os><type arch='x86_64' machine='pc'>hvm</type></os>
+<devices><interface type='bridge'><source bridge='b'/><model type='rtl8139'/></interface></devices>
+</domain>"""
+MANIFEST = "apiVersion: kubevirt.io/v1\nkind: VirtualMachine\n"
+BEYOND = {
+    "an escape beyond Unicode": f'{MANIFEST}x: "\\U00110000"\n',
+    "the largest escape": f'{MANIFEST}x: "\\UFFFFFFFF"\n',
+    "a version of many digits": f"%YAML 1.{'1' * 5000}\n---\n{MANIFEST}",
+    "a major version of many digits": f"%YAML {'1' * 5000}.1\n---\n{MANIFEST}",
+    "an image that Ansible makes": '- openstack.cloud.image:\n    name: "\\UFFFFFFFF"\n',
+}
+
+
+@pytest.fixture(params=[1, SERIAL_BELOW + 1], ids=["here", "in workers"])
+def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """A folder with a guest that has a finding, or with so many that workers read them."""
+    for number in range(request.param):
+        (tmp_path / f"b{number}.xml").write_text(GUEST)
+    return tmp_path
+
+
+def report(folder: Path, capsys: Capture) -> dict[str, list[dict[str, str]]]:
+    """What an audit of the folder by two workers says; it is a report, whatever was met."""
+    assert run(["audit", str(folder), "--format", "json", "--jobs", "2", "--exit-zero"]) == 4
+    found: dict[str, list[dict[str, str]]] = json.loads(capsys.readouterr().out)
+    return found
+
+
+def errors(report: dict[str, list[dict[str, str]]]) -> list[tuple[str, str]]:
+    found = [error for target in report["targets"] for error in target["errors"]]
+    return [(Path(error["file"]).name, error["message"]) for error in found]  # type: ignore[index]
+
+
+@pytest.mark.parametrize("text", BEYOND.values(), ids=BEYOND)
+def test_a_number_beyond_all_bounds_costs_its_file(
+    text: str, folder: Path, capsys: Capture
+) -> None:
+    (folder / "a.yaml").write_text(text)
+    said = report(folder, capsys)
+    assert {finding["rule"] for finding in said["findings"]} >= {"VNIC001"}
+    ((name, message),) = errors(said)
+    assert name == "a.yaml"
+    assert message.startswith("not YAML: ")
+
+
+def _as(read: object) -> Reader:
+    return Reader("odd", "", lambda head: head == b"odd", read)  # type: ignore[arg-type]
+
+
+def odd(monkeypatch: pytest.MonkeyPatch, folder: Path, read: object, seconds: float = 30) -> None:
+    """A file that is read by ``read``, in ``seconds`` of CPU time."""
+    (folder / "a.odd").write_text("odd")
+    monkeypatch.setattr("vnicaudit.audit.readers.READERS", (*files_readers(), _as(read)))
+    monkeypatch.setattr(files, "guarded_file", functools.partial(guarded_file, seconds=seconds))
+
+
+def files_readers() -> tuple[Reader, ...]:
+    from vnicaudit.audit.readers import READERS
+
+    return READERS
+
+
+@pytest.mark.parametrize("kind", [ZeroDivisionError, KeyError, AssertionError, UnicodeError])
+def test_what_a_library_raises_costs_its_file(
+    kind: type[Exception], folder: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def read(_content: Content) -> Iterator[Item]:
+        yield from ()
+        raise kind("password = hunter2")
+
+    odd(monkeypatch, folder, read)
+    said = report(folder, capsys)
+    assert said["findings"]
+    # the error's own words may quote the file: they are left out
+    assert errors(said) == [("a.odd", f"could not be read ({kind.__name__}); please report this")]
+
+
+def test_a_file_that_takes_too_long_costs_itself(
+    folder: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def read(_content: Content) -> Iterator[Item]:
+        while True:
+            try:
+                yield from ()
+                sum(range(1000))
+            except Exception:  # what a library may do
+                continue
+
+    odd(monkeypatch, folder, read, seconds=0.3)
+    said = report(folder, capsys)
+    assert said["findings"]
+    assert errors(said) == [("a.odd", "took more than 0 s of CPU time to read: given up")]
+
+
+def test_a_file_on_which_c_code_hangs_costs_itself_in_workers(
+    tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def read(_content: Content) -> Iterator[Item]:
+        yield from ()
+        re.search(rb"\s+x", b" " * 500_000)  # a minute, in which no signal is looked at
+
+    for number in range(SERIAL_BELOW + 1):
+        (tmp_path / f"b{number}.xml").write_text(GUEST)
+    odd(monkeypatch, tmp_path, read, seconds=0.2)
+    said = report(tmp_path, capsys)
+    assert len([one for one in said["findings"] if one["rule"] == "VNIC001"]) == SERIAL_BELOW + 1
+    ((name, message),) = errors(said)
+    assert name == "a.odd"
+    assert "killed a worker process" in message or "CPU time to read: given up" in message
+
+
+def test_a_worker_that_dies_costs_its_file(
+    tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def read(_content: Content) -> Iterator[Item]:
+        yield from ()
+        os._exit(9)
+
+    for number in range(SERIAL_BELOW + 1):
+        (tmp_path / f"b{number}.xml").write_text(GUEST)
+    odd(monkeypatch, tmp_path, read)
+    said = report(tmp_path, capsys)
+    assert len([one for one in said["findings"] if one["rule"] == "VNIC001"]) == SERIAL_BELOW + 1
+    assert [name for name, _message in errors(said)] == ["a.odd"]
+
+
+def test_the_deadline_counts_reading_alone() -> None:
+    """What is done with an item, writing a report say, is never ended in its middle."""
+
+    def items() -> Iterator[int]:
+        yield 1
+        yield 2
+
+    got = []
+    for item in guarded_file("f", items(), seconds=0.2):
+        got.append(item)
+        for _times in range(400):
+            sum(range(20_000))
+    assert got == [1, 2]
+
+
+def test_items_before_the_deadline_are_kept() -> None:
+    def items() -> Iterator[int]:
+        yield 1
+        while True:
+            sum(range(1000))
+
+    first, error = guarded_file("f", items(), seconds=0.2)
+    assert first == 1
+    assert isinstance(error, ReadError)
+    assert (error.file, "given up" in error.message) == ("f", True)

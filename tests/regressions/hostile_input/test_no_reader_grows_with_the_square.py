@@ -1,0 +1,94 @@
+"""Twelve inputs took their reader four times as long for twice their size: an hour of that fits
+into one MiB. Each reader is given pieces that open something and never close it, blanks, digits,
+marks and whole documents, more and more of them."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from io import BytesIO
+
+import pytest
+
+from tests.regressions.hostile_input.growth import cost, ratio
+from vnicaudit.audit.files import read_stream
+
+DOUBLED = 2.3
+"""What an input of twice the size may cost."""
+SIZE = 2 * 1024
+TIMES = 8
+MOST = DOUBLED**3
+CLEAR = 0.02
+"""Seconds for the largest below which nothing has grown: the square of the smallest is above."""
+
+XML = ("<domain type='kvm'><name>a</name><devices><interface type='bridge'><model type='{}'/>"
+       "</interface></devices></domain>\n")  # fmt: skip
+NOVA = ("[DEFAULT]\ncompute_driver = libvirt.LibvirtDriver\n[libvirt]\nvirt_type = kvm\n"
+        "num_pcie_ports = {}\n")  # fmt: skip
+KUBEVIRT = ("apiVersion: kubevirt.io/v1\nkind: VirtualMachine\nmetadata: {{name: a}}\nspec:\n"
+            "  template:\n    spec:\n      domain:\n        devices:\n          interfaces:\n"
+            "          - name: n\n            model: {}\n")  # fmt: skip
+QEMU = "qemu-system-x86_64 -nodefaults -m 1 -netdev {} -device rtl8139,netdev=n\n"
+SHELL = "#!/bin/sh\nopenstack image set --property hw_vif_model={} image\n"
+HCL = 'resource "openstack_images_image_v2" "a" {{\n  name = "a"\n  x = {}\n}}\n'
+
+READERS = {
+    "XML": XML, "nova.conf": NOVA, "manifest": KUBEVIRT, "command line": QEMU, "shell": SHELL,
+    "HCL": HCL,
+}  # fmt: skip
+PIECES = {
+    "braces": "{{", "statements": "{%", "unclosed roots": "<domain>\n", "marks": "<", "tags": "<%",
+    "declarations": "<?xml ", "comments": "<!--", "blanks": " ", "tabs": "\t", "lines": "\n",
+    "zeros": "0", "quotes": '"', "escapes": "\\", "escaped quotes": '\\"', "apostrophes": "'",
+    "dollars": "$", "variables": "${", "substitutions": "$(", "backticks": "`", "commas": ",",
+    "doubled commas": ",,", "descriptors": "fd ", "lists": "[", "items": "- ", "flow": "[a, ",
+    "keys": "a: ", "pairs": "a=b,", "dots": "a.", "hashes": "#", "here": "<<E\n", "ends": "}",
+    "percents": "%(", "ats": "@a", "underscores": "_", "parentheses": "(", "pipes": "|",
+}  # fmt: skip
+STARTS = ("", '"', "%(a)")
+"""What a piece stands behind, in a value."""
+
+
+def forms(template: str, piece: str) -> Iterator[Callable[[int], bytes]]:
+    """Functions that make a text of about a size: the piece in a value, at the end, before."""
+    whole = template.format("x")
+    for before, after in (
+        *(tuple(template.format(f"{start}\0!").split("\0")) for start in STARTS),
+        (whole, ""),
+        (whole[:-9], ""),
+    ):
+        yield functools.partial(_filled, before, piece, after)
+
+
+def _filled(before: str, piece: str, after: str, size: int) -> bytes:
+    return (before + piece * (size // len(piece)) + after).encode()
+
+
+def read(data: bytes) -> None:
+    for _item in read_stream(BytesIO(data), "f"):
+        pass
+
+
+def grown(form: Callable[[int], bytes]) -> float:
+    """What eight times the size costs over what it costs once, measured until it is clear."""
+    large = form(SIZE * TIMES)
+    if cost(lambda: read(large), 1) < CLEAR:
+        return 0.0
+    least = ratio(read, form(SIZE), large, MOST, tries=2)
+    if least > MOST:
+        least = ratio(read, form(4 * SIZE), form(4 * SIZE * TIMES), MOST, tries=3)
+    return least
+
+
+@pytest.mark.parametrize("piece", PIECES.values(), ids=PIECES)
+@pytest.mark.parametrize("template", READERS.values(), ids=READERS)
+def test_no_piece_costs_more_than_its_length(template: str, piece: str) -> None:
+    for number, form in enumerate(forms(template, piece)):
+        assert grown(form) <= MOST, f"form {number}: {form(40)!r}"
+
+
+@pytest.mark.parametrize("template", READERS.values(), ids=READERS)
+def test_no_number_of_documents_costs_more_than_their_length(template: str) -> None:
+    whole = template.format("x").encode()
+    assert grown(lambda size: whole * (size // len(whole))) <= MOST
+    assert grown(lambda size: (whole + b"---\n") * (size // len(whole))) <= MOST

@@ -1,0 +1,54 @@
+"""Tokens on a command line, which everybody on the machine can read.
+
+Each end has a key of its own, in a file that only its user can read; who makes the command lines
+was told it. What stands there is a number used once, and the token hidden by what the key makes of
+that number (HMAC-SHA-256): without the key it says nothing.
+"""
+
+import hashlib
+import hmac
+import os
+
+from .task import TOKEN, Failure
+
+SALT = 16
+"""Bytes of the number used once."""
+KEY = 32
+"""Bytes of a key."""
+
+
+def make_key(path: str) -> str:
+    """Keep a new key at a path where nothing is yet; the line that tells it."""
+    key = os.urandom(KEY)
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(key)
+    except OSError as error:
+        raise Failure(f"a key cannot be kept: {error}") from error
+    return key.hex() + "\n"
+
+
+def token_in(path: str, text: str) -> str:
+    """The token that is sealed in a text, by the key at a path."""
+    try:
+        data = bytes.fromhex(text)
+        with open(path, "rb") as file:
+            key = file.read(KEY)
+    except (OSError, ValueError) as error:
+        raise Failure("there is no key, or nothing that is sealed") from error
+    if len(data) != SALT + TOKEN // 2 or len(key) != KEY:
+        raise Failure("there is no key, or nothing that is sealed")
+    return hidden(key, data[:SALT], data[SALT:]).hex()
+
+
+def sealed(key: bytes, token: str) -> str:
+    """A token as it may stand on a command line; each time another text."""
+    salt = os.urandom(SALT)
+    return (salt + hidden(key, salt, bytes.fromhex(token))).hex()
+
+
+def hidden(key: bytes, salt: bytes, data: bytes) -> bytes:
+    """A token's bytes, hidden or shown again."""
+    pad = hmac.new(key, salt, hashlib.sha256).digest()
+    return bytes(one ^ pad[at] for at, one in enumerate(data))
