@@ -144,7 +144,9 @@ def refusals(kind: str, parts: tuple[Part, ...]) -> tuple[DefinitionRefusal, ...
     template is going to fill in are passed over."""
     if kind not in TYPES:
         return (
-            () if _unfilled("", "type", kind) else (DefinitionRefusal("@type", f"type={_shown(kind)} is none"),)
+            ()
+            if _unfilled("", "type", kind)
+            else (DefinitionRefusal("@type", f"type={_shown(kind)} is none"),)
         )
     given = {path: dict(attributes) for path, attributes in reversed(parts)}
     model = given.get("model", {}).get("type", "")
