@@ -2,9 +2,9 @@
 puts where they cannot be.
 
 Sources: ``qemu-system-x86_64 -device help`` of QEMU 7.2 and 10.0; ``qemu-system-s390x`` measured
-with 7.2.22 (virtio only), 10.0.2 and 10.0.13 (e1000e, igb and usb-net too). Buses: every model on pc, q35, s390x,
-the ``virt`` machines of ARM, RISC-V and LoongArch and pseries, with each type of address, defined
-with libvirt 9.0 and started with QEMU 7.2.
+with 7.2.22 (virtio only), 10.0.2 and 10.0.13 (e1000e, igb and usb-net too). Buses: every model on
+pc, q35, s390x, the ``virt`` machines of ARM, RISC-V and LoongArch and pseries, with each type of
+address, defined with libvirt 9.0 and started with QEMU 7.2.
 """
 
 from __future__ import annotations

@@ -4,9 +4,9 @@
 
 Guests on IBM Z use virtio over the channel subsystem (`virtio-net-ccw`). QEMU's s390x binary has
 no rtl8139, e1000, vmxnet3, ne2k_pci or pcnet at all: libvirt accepts them in a definition and the
-start fails. QEMU 10 does have e1000e and igb there, emulated, on zPCI, and usb-net, on USB. And virtio on a PCI address
-is virtio-net-pci on zPCI: it works, but is not the transport of the platform. On a ccw address
-libvirt refuses `<rom>` and `<acpi>`, which only PCI devices have.
+start fails. QEMU 10 does have e1000e and igb there, emulated, on zPCI, and usb-net, on USB. And
+virtio on a PCI address is virtio-net-pci on zPCI: it works, but is not the transport of the
+platform. On a ccw address libvirt refuses `<rom>` and `<acpi>`, which only PCI devices have.
 
 ## Why it matters
 

@@ -43,7 +43,8 @@ _WITH_PATHS = ("vhostuser", "vdpa")
 
 class Holes(msgspec.Struct):
     """Of one ``<domain>``. ``nics``: 1-based number of an interface -> fields that are unknown.
-    ``filled``: the same for places that no field holds. ``first``: the placeholder or tag that a message names."""
+    ``filled``: the same for places that no field holds. ``first``: the placeholder or tag that a
+    message names."""
 
     first: str = ""
     unseen: set[str] = msgspec.field(default_factory=set)
