@@ -143,11 +143,8 @@ def refusals(kind: str, parts: tuple[Part, ...]) -> tuple[DefinitionRefusal, ...
     """Every refusal of an interface of type ``kind``, in the order of its children. Values that a
     template is going to fill in are passed over."""
     if kind not in TYPES:
-        return (
-            ()
-            if _unfilled("", "type", kind)
-            else (DefinitionRefusal("@type", f"type={_shown(kind)} is none"),)
-        )
+        none = DefinitionRefusal("@type", f"type={_shown(kind)} is none")
+        return () if _unfilled("", "type", kind) else (none,)
     given = {path: dict(attributes) for path, attributes in reversed(parts)}
     model = given.get("model", {}).get("type", "")
     found = [refusal for part in parts for refusal in _of_part(kind, model, part)]
