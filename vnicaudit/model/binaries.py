@@ -2,42 +2,41 @@
 puts where they cannot be.
 
 Sources: ``qemu-system-x86_64 -device help`` of QEMU 7.2 and 10.0; ``qemu-system-s390x`` measured
-with 7.2.22 (virtio only) and 10.0.13 (e1000e and igb too). Buses: every model on pc, q35, s390x,
-the ``virt`` machines of ARM, RISC-V and LoongArch and pseries, with each type of address, defined
-with libvirt 9.0 and started with QEMU 7.2.
+with 7.2.22 (virtio only), 10.0.2 and 10.0.13 (e1000e, igb and usb-net too). Buses: every model on
+pc, q35, s390x, the ``virt`` machines of ARM, RISC-V and LoongArch and pseries, with each type of
+address, defined with libvirt 9.0 and started with QEMU 7.2.
 """
 
 from __future__ import annotations
 
+from vnicaudit.model.buses import CCW, ISA, USB, VIRTIO_BUS, VIRTIO_PCI, bus_of
 from vnicaudit.model.domain import DomainConfig
 from vnicaudit.model.host import HostConfig
 from vnicaudit.model.machines import ARM, PPC64, RISCV, S390, X86
-from vnicaudit.model.models import E1000E, VIRTIO, model_of_driver
+from vnicaudit.model.models import VIRTIO, model_of_driver
 from vnicaudit.model.nic import NicConfig
 from vnicaudit.model.version import Version
 
 IGB = Version(8, 0)
 """The QEMU that brought igb."""
 
-_WITHOUT_E1000E = Version(7, 2, 9999)
-"""Up to the 7.2 series the s390x binary has virtio only; 10.0 has e1000e and igb. In between
-nothing is claimed."""
+_S390_LATER = frozenset({"e1000e", "igb", "usb-net"})
+_S390_SINCE = Version(7, 3)
+"""Up to the 7.2 series the s390x binary has virtio only; 10.0 has these, too. In between nothing is
+claimed."""
 
 USB_NET = Version(10, 3)
 """The libvirt that knows usb-net; before, it looks for a PCI slot for it, and finds none."""
 
 _ON_PCI_ONLY = frozenset({"virtio-transitional", "virtio-non-transitional"})
-_NEVER_ON_PCI = frozenset({"virtio-net-ccw", "virtio-net-device", "ne2k_isa"})
-"""QEMU's devices of other buses: what is no model to libvirt it puts on PCI."""
+_OTHER_BUSES = frozenset({CCW, VIRTIO_BUS, ISA})
+"""Of QEMU's devices there: what is no model to libvirt it puts on PCI."""
 _NO_NETDEV = frozenset({"rocker", "vfio-pci"})
 """Devices that are connected to no ``-netdev``."""
 _WITHOUT_MMIO = X86 | S390 | PPC64
-_NOT_ON_CCW = frozenset({
-    "virtio-net-pci", "virtio-net-pci-transitional", "virtio-net-pci-non-transitional",
-    "virtio-net-device",
-})  # fmt: skip
-_ALONE = {"isa": "ne2k_isa", "usb": "usb-net"}
-"""Type of an address -> the only NIC that can have one."""
+_NOT_ON_CCW = VIRTIO_PCI | {"virtio-net-device"}
+_ALONE = {"isa": ISA, "usb": USB}
+"""Type of an address -> the bus of the only NICs that can have one."""
 _NOT_VIRTIO_S = frozenset({"drive", "virtio-serial", "ccid", "spapr-vio", "dimm"})
 """``Unexpected address type for 'virtio-net'``."""
 _ADDRESSES = {"ccw": "the channel subsystem", "virtio-mmio": "virtio-mmio"}
@@ -54,14 +53,16 @@ _ABSENT = {
 
 def absent_on(model: str, arch: str | None) -> bool:
     """Whether no QEMU of this architecture has this model, as far as is known."""
+    if arch in S390:
+        return model_of_driver(model) not in VIRTIO and model not in _S390_LATER
     return model in _ABSENT.get(arch or "", ())
 
 
-def absent_on_s390(model: str, qemu: Version | None) -> bool:
-    """Whether the s390x binary of this version (None: not known) has no such model."""
-    if model_of_driver(model) in VIRTIO:
-        return False
-    return model not in E1000E or (qemu is not None and qemu <= _WITHOUT_E1000E)
+def first_with(model: str, arch: str | None) -> Version | None:
+    """The QEMU before which this architecture is known to have no such model; None: none is."""
+    if arch in S390:
+        return _S390_SINCE if model in _S390_LATER else None
+    return IGB if model == "igb" else None
 
 
 def misplaced(nic: NicConfig, domain: DomainConfig, host: HostConfig) -> str | None:
@@ -84,7 +85,7 @@ def misplaced(nic: NicConfig, domain: DomainConfig, host: HostConfig) -> str | N
     if domain.machine == "isapc":
         return None
     elsewhere = (model == "virtio-net" and arch in S390) or (model in _ON_BOARD and arch in ARM)
-    if model in _NEVER_ON_PCI or elsewhere:
+    if bus_of(model) in _OTHER_BUSES or elsewhere:
         return f"{model} cannot be on PCI, where libvirt puts it"
     if model == "usb-net" and address == "pci":
         return "usb-net cannot be on PCI"
@@ -102,7 +103,7 @@ def _misplaced_by_address(model: str, address: str, arch: str | None) -> str | N
         return f"{arch} has no virtio-mmio" if needs and arch in _WITHOUT_MMIO else None
     alone = _ALONE.get(address)
     if (
-        (alone is not None and model != alone)
+        (alone is not None and bus_of(model) != alone)
         or (address == "ccw" and model in _NOT_ON_CCW)
         or (address in _NOT_VIRTIO_S and model in VIRTIO)
     ):
@@ -113,6 +114,6 @@ def _misplaced_by_address(model: str, address: str, arch: str | None) -> str | N
 def lacks(model: str, arch: str | None, qemu: Version | None) -> bool:
     """Whether the QEMU of this architecture and version is known to have no such model; None is
     not known."""
-    if arch in S390:
-        return absent_on_s390(model, qemu)
-    return absent_on(model, arch) or (model == "igb" and qemu is not None and qemu < IGB)
+    since = first_with(model, arch)
+    too_old = since is not None and qemu is not None and qemu < since
+    return too_old or absent_on(model, arch)

@@ -23,6 +23,11 @@ MULTICAST = DefinitionRefusal("mac/@address", "its MAC address is a multicast on
 MODEL = "model/@type"
 
 
+def place_of(path: str, name: str) -> str:
+    """The place of an attribute of a child, or of ``<interface>`` itself (path ``""``)."""
+    return f"{path}/@{name}" if path else f"@{name}"
+
+
 def on_ccw(address_type: str | None, arch: str | None) -> DefinitionRefusal | None:
     """A channel address on a machine without channels: ``cannot use CCW address type``."""
     if address_type != "ccw" or arch is None or arch in S390:

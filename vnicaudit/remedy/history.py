@@ -38,7 +38,8 @@ class Past(NamedTuple):
     damage: tuple[str, ...] = ()
     """What of the run's folder is damaged: a sentence each, with the file's name."""
     without_lines: frozenset[str] = frozenset()
-    """Units of which the journal has lost the lines, and something is kept: see :func:`lost`."""
+    """Units of which the journal has lost the lines, and something is kept
+    (``recalled.py``)."""
 
     @property
     def taken_back(self) -> bool:

@@ -6,7 +6,14 @@ from collections.abc import Iterator
 
 import msgspec
 
-from vnicaudit.model.finding import SEVERITIES, Finding, NicRef, Severity
+from vnicaudit.model.finding import (
+    CONFIDENCES,
+    SEVERITIES,
+    Confidence,
+    Finding,
+    NicRef,
+    Severity,
+)
 from vnicaudit.model.report import Audited, RunEnd, TargetResult
 from vnicaudit.reports.tally import SCOPE_WORD, Tally
 
@@ -18,10 +25,15 @@ ALL_BUT_THE_MODEL = "*-model"
 _BESIDE_DOMAINS = tuple(item for item in SCOPE_WORD.items() if item[0] != "domain")
 
 
-def level_of(finding: Finding) -> Severity:
-    """The severity by which a finding is shown elsewhere: a hint (low confidence) is ``low`` at
-    most, so that it neither blocks a merge nor stands beside what is certain."""
-    if finding.confidence == "low" and finding.severity != "info":
+def is_hint(finding: Finding, fails: Confidence) -> bool:
+    """Whether a finding has less confidence than ``fails``, which is what fails the run."""
+    return CONFIDENCES.index(finding.confidence) < CONFIDENCES.index(fails)
+
+
+def level_of(finding: Finding, fails: Confidence) -> Severity:
+    """The severity by which a finding is shown elsewhere: a hint is ``low`` at most, so that it
+    neither blocks a merge nor stands beside what does."""
+    if is_hint(finding, fails) and finding.severity != "info":
         return "low"
     return finding.severity
 

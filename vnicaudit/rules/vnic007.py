@@ -97,7 +97,7 @@ from vnicaudit.model.binaries import IGB, absent_on, misplaced
 from vnicaudit.model.definition_refusal import is_misspelt
 from vnicaudit.model.effective import NONE
 from vnicaudit.model.finding import Change, Severity
-from vnicaudit.model.machines import is_board
+from vnicaudit.model.machines import S390, is_board
 from vnicaudit.model.models import LIBVIRT_MODELS, QEMU_MODELS, VIRTIO, model_of_driver, shown_model
 from vnicaudit.model.nova_releases import lacks_vif_model
 from vnicaudit.model.openstack import FOREIGN_VIF_MODELS
@@ -138,7 +138,7 @@ def check(subject: Subject) -> Iterator[Problem]:
     elif model not in QEMU_MODELS:
         what = f"{shown_model(model)} is no NIC model of QEMU"
         yield _refused(subject, what, proven=False)
-    elif absent_on(model, subject.arch):
+    elif subject.arch not in S390 and absent_on(model, subject.arch):  # VNIC008 says it there
         yield _refused(subject, f"{model} does not exist on {subject.arch}")
     elif (reason := misplaced(subject.nic, subject.domain, subject.host)) is not None:
         yield _misplaced(subject, model, reason)

@@ -4,9 +4,9 @@
 
 Guests on IBM Z use virtio over the channel subsystem (`virtio-net-ccw`). QEMU's s390x binary has
 no rtl8139, e1000, vmxnet3, ne2k_pci or pcnet at all: libvirt accepts them in a definition and the
-start fails. QEMU 10 does have e1000e and igb there, emulated, on zPCI. And virtio on a PCI address
-is virtio-net-pci on zPCI: it works, but is not the transport of the platform. On a ccw address
-libvirt refuses `<rom>` and `<acpi>`, which only PCI devices have.
+start fails. QEMU 10 does have e1000e and igb there, emulated, on zPCI, and usb-net, on USB. And
+virtio on a PCI address is virtio-net-pci on zPCI: it works, but is not the transport of the
+platform. On a ccw address libvirt refuses `<rom>` and `<acpi>`, which only PCI devices have.
 
 ## Why it matters
 
@@ -67,10 +67,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.model.binaries import absent_on_s390
+from vnicaudit.model.binaries import first_with, lacks
+from vnicaudit.model.buses import USB, bus_of
 from vnicaudit.model.finding import Change, Severity
 from vnicaudit.model.machines import S390
-from vnicaudit.model.models import E1000E, QEMU_MODELS, VIRTIO, model_of_driver
+from vnicaudit.model.models import QEMU_MODELS, VIRTIO, model_of_driver
 from vnicaudit.model.rule import Problem, Scope, Subject
 from vnicaudit.model.to_virtio import how_sure
 
@@ -101,8 +102,9 @@ def check(subject: Subject) -> Iterator[Problem]:
     model = subject.model
     if model_of_driver(model) in VIRTIO:
         yield from _virtio(subject)
-    elif subject.proven or not absent_on_s390(model, subject.host.qemu_version):
-        what = f"{model} on s390x is emulated on zPCI: guests there use virtio-net-ccw"
+    elif subject.proven or not lacks(model, subject.arch, subject.host.qemu_version):
+        bus = "USB" if bus_of(model) == USB else "zPCI"
+        what = f"{model} on s390x is emulated on {bus}: guests there use virtio-net-ccw"
         yield _to_ccw(subject, what, "medium")
     else:
         yield _to_ccw(subject, _missing(subject), "error")
@@ -148,7 +150,7 @@ def _left_over(subject: Subject) -> str:
 
 def _missing(subject: Subject) -> str:
     ending = "the domain is defined but does not start"
-    if subject.model not in E1000E:
+    if first_with(subject.model, subject.arch) is None:
         return f"{subject.model} does not exist on s390x: {ending}"
     assumed = " (assumed)" if subject.host.assumed else ""
     return f"QEMU {subject.host.qemu_version}{assumed} has no {subject.model} on s390x: {ending}"

@@ -61,7 +61,9 @@ meant is not known.
 * On queues and ring sizes: VNIC031, VNIC035. On virtio options of other models: VNIC011. On models
   of `type='vdpa'` and `type='vhostuser'`: VNIC007. On `<rom>` and `<acpi>` on s390x: VNIC008.
 * On values that only a later libvirt than 9.0 takes: passt.
-* On placeholders, also those in capitals (`MACADDR`): a template fills them in.
+* On placeholders: a template fills them in. Words in capitals are such where they say so themselves
+  (`MACADDR`, `VLAN_ID`, `CHANGEME`) or others in the domain do (`<name>GUESTNAME</name>`);
+  `iommu='MAYBE'` alone is a wrong value.
 * With medium confidence where a libvirt after 11.3 is known or assumed: it may take more.
 """
 

@@ -1,6 +1,7 @@
 """What libvirt 9.0 refuses to define was called clean: ``<driver name='foo'/>``, ``iommu='maybe'``,
 a multicast MAC, ``<mtu>`` on ``type='user'``. Of ``' virtio '`` it was said that it is defined and
 does not start: it is not defined either.
+Then any value in capitals was taken for a placeholder: ``iommu='MAYBE'`` was clean.
 """
 
 from pathlib import Path
@@ -25,6 +26,11 @@ VIRTIO = "<model type='virtio'/>"
         ("<port isolated='yes'/>", "ethernet", "type='ethernet' takes no <port isolated>"),
         ("<boot order='0'/>", "bridge", "<boot> order='0' is not from 1 to 4294967295"),
         ("<rom bar='yes'/>", "bridge", "<rom> bar='yes' is not on or off"),
+        ("<driver iommu='MAYBE'/>", "bridge", "<driver> iommu='MAYBE' is not on or off"),
+        ("<driver name='FOOBAR'/>", "bridge", "<driver> name='FOOBAR' is not qemu or vhost"),
+        ("<link state='DISABLED'/>", "bridge", "<link> state='DISABLED' is not up or down"),
+        ("<mtu size='JUMBO'/>", "bridge", "<mtu> size='JUMBO' is no number"),
+        ("<port isolated='TRUE'/>", "bridge", "<port> isolated='TRUE' is not yes or no"),
     ],
 )
 def test_a_value_that_libvirt_refuses_is_an_error(
@@ -59,11 +65,44 @@ def test_blanks_around_a_model_are_not_said_to_be_defined(tmp_path: Path) -> Non
         "<model type='e1000'/><driver name='foo' txmode='x'/>",  # libvirt does not read it
         f"{VIRTIO}<backend type='passt'/>",  # later versions do
         f"{VIRTIO}<driver name='DRIVERNAME'/>",
+        f"{VIRTIO}<vlan><tag id='VLAN_ID'/></vlan><mtu size='MTU'/><link state='LINKSTATE'/>",
+        f"{VIRTIO}<driver iommu='CHANGEME'/><boot order='XXX'/>",
+        "<model type='VIRTIO'/><driver name='vhost'/>",
+        "<model type='VirtIO-Transitional'/>",
     ],
 )
 def test_what_libvirt_takes_is_not_refused(tmp_path: Path, inside: str) -> None:
     found = audited(definition(tmp_path, inside))
     assert "VNIC015" not in {one["rule"] for one in found}
+
+
+@pytest.mark.parametrize(
+    "inside",
+    [
+        "<driver iommu='MAYBE'/>",
+        "<link state='DISABLED'/>",
+        "<port isolated='OWNPORT'/>",
+        "<coalesce><rx><frames max='MANY'/></rx></coalesce>",
+        "<vlan><tag id='TENANT'/></vlan>",
+    ],
+)
+@pytest.mark.parametrize("evidence", ["<name>GUESTNAME", "<memory>MEMORY</memory><name>guest"])
+def test_beside_other_placeholders_a_word_in_capitals_is_one(
+    tmp_path: Path, evidence: str, inside: str
+) -> None:
+    file = definition(tmp_path, f"{VIRTIO}{inside}")
+    file.write_text(file.read_text().replace("<name>guest", evidence))
+    assert audited(file) == []
+
+
+def test_beside_placeholders_a_wrong_value_is_still_one(tmp_path: Path) -> None:
+    inside = f"{VIRTIO}<port isolated='OWNPORT'/><vlan trunk='maybe'><tag id='5'/></vlan>"
+    file = definition(tmp_path, inside)
+    file.write_text(file.read_text().replace("<name>guest", "<name>GUESTNAME"))
+    (found,) = audited(file)
+    assert found["message"] == (
+        "libvirt refuses the definition: <vlan> trunk='maybe' is not yes or no"
+    )
 
 
 def test_what_is_not_read_on_e1000_is_not_made_virtio_s(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """A guest as virt-install makes it, with four vCPUs and nothing wrong with it, failed a pipeline by
-a finding of low confidence. A hint is reported, and fails nothing unless that is asked for."""
+a finding of low confidence. A hint is reported, and fails nothing unless that is asked for. What
+was asked for reached JUnit alone: in the other formats only low confidence was a hint."""
 
 from __future__ import annotations
 
@@ -101,3 +102,32 @@ def test_no_format_makes_a_failure_of_a_hint(stock: Path) -> None:
     assert (result["level"], result["properties"]["severity"]) == ("note", "medium")
     lines = inside("audit", stock, "--format", "github").stdout.splitlines()
     assert lines[0].startswith("::notice file=")
+
+
+@pytest.mark.parametrize(
+    ("finding", "fails", "levels"),
+    [
+        ("low", "low", ("warning", "warning", "major")),
+        ("low", "medium", ("notice", "note", "minor")),
+        ("medium", "medium", ("error", "error", "blocker")),
+        ("medium", "high", ("notice", "note", "minor")),
+        ("high", "high", ("error", "error", "blocker")),
+    ],
+)
+def test_no_format_fails_for_what_does_not_fail_the_run(
+    stock: Path, finding: str, fails: str, levels: tuple[str, str, str]
+) -> None:
+    """A wrong value, which a libvirt after those that were compared may take."""
+    if finding != "low":
+        stock.write_text(STOCK.replace('"virtio"/>', '"virtio"/><driver name="x" queues="4"/>'))
+    version = "13.0" if finding == "medium" else "9.0"
+    given = (stock, "--fail-confidence", fails, "--assume-libvirt", version)
+    line = inside("audit", *given, "--format", "github").stdout.partition(" ")[0]
+    sarif = json.loads(inside("audit", *given, "--format", "sarif").stdout)
+    (result,) = sarif["runs"][0]["results"]
+    (entry,) = json.loads(inside("audit", *given, "--format", "gitlab").stdout)
+    assert (line.strip(":"), result["level"], entry["severity"]) == levels
+    assert result["properties"]["confidence"] == finding
+    junit = etree.fromstring(inside("audit", *given, "--format", "junit").stdout.encode())
+    code = inside("audit", *given).returncode
+    assert junit[0].get("failures") == str(code) == ("1" if levels[0] != "notice" else "0")

@@ -14,6 +14,7 @@ import msgspec
 from lxml import etree
 from msgspec.structs import replace
 
+from vnicaudit.model.definition_refusal import place_of
 from vnicaudit.model.domain import Domain, DomainConfig
 from vnicaudit.model.hypervisors import KVM_OR_QEMU
 from vnicaudit.model.machines import ARM, RISCV
@@ -42,11 +43,13 @@ _WITH_PATHS = ("vhostuser", "vdpa")
 
 class Holes(msgspec.Struct):
     """Of one ``<domain>``. ``nics``: 1-based number of an interface -> fields that are unknown.
-    ``first``: the placeholder or tag that a message names."""
+    ``filled``: the same for places that no field holds. ``first``: the placeholder or tag that a
+    message names."""
 
     first: str = ""
     unseen: set[str] = msgspec.field(default_factory=set)
     nics: dict[int, set[str]] = msgspec.field(default_factory=dict)
+    filled: dict[int, set[str]] = msgspec.field(default_factory=dict)
     nameless: set[str] = msgspec.field(default_factory=set)
     unfit: bool = False
     """Nothing of it can be told."""
@@ -80,6 +83,7 @@ class Holes(msgspec.Struct):
 
     def _nic(self, nic: Nic) -> Nic:
         number = _number(nic.location.xpath or "")
+        nic = self._taken(nic, self.filled.get(number, set()))
         unseen = self.nics.get(number, set())
         if not unseen:
             return nic
@@ -88,6 +92,14 @@ class Holes(msgspec.Struct):
             mac=None if "mac" in unseen else nic.mac,
             declared=replace(nic.declared, unseen=tuple(sorted(unseen - {"mac"}))),
         )
+
+    @staticmethod
+    def _taken(nic: Nic, filled: set[str]) -> Nic:
+        """Without the refusals of values that are to be filled in."""
+        left = tuple(one for one in nic.declared.refused if one.place not in filled)
+        if left == nic.declared.refused:
+            return nic
+        return replace(nic, declared=replace(nic.declared, refused=left))
 
     def _config(self, config: DomainConfig) -> DomainConfig:
         unseen = self.unseen
@@ -169,6 +181,19 @@ def _values_of_nic(interface: etree._Element, number: int, found: Holes) -> None
         unseen.add(ALL)
     if unseen:
         found.nics[number] = unseen
+    if found.bare and (filled := set(_filled(interface, found))):
+        found.filled[number] = filled
+
+
+def _filled(interface: etree._Element, found: Holes) -> Iterator[str]:
+    """The places of words in capitals that were left as they are: what is no field."""
+    for part in interface.iterdescendants("*"):
+        outer = [str(step.tag) for step in part.iterancestors()]
+        steps = [*reversed(outer[: outer.index("interface")]), str(part.tag)]
+        for name, value in _attributes(part):
+            if is_bare(value):
+                found.met(value)
+                yield place_of("/".join(steps), name)
 
 
 def _values_of_child(

@@ -51,14 +51,16 @@ def unlike(wanted: bytes, got: bytes) -> tuple[str, ...]:
 
 
 def rearranged(wanted: bytes, got: bytes) -> str:
-    """What libvirt made otherwise of controllers, as the end of a sentence that begins with
-    "libvirt"; empty where it made nothing otherwise."""
+    """PCI controllers that libvirt added, and whether it put controllers in another order, as the
+    end of a sentence that begins with "libvirt"; empty: neither. A controller of another kind that
+    came or went is for :func:`unlike` to say."""
     old, new = _parts(wanted), _parts(got)
     words = []
-    if added := sum((Counter(new.controllers) - Counter(old.controllers)).values()):
+    more = Counter(new.controllers) - Counter(old.controllers)
+    if added := sum(map(_is_pci_controller, more.elements())):
         words.append(f"added {added} PCI controller{'s' * (added > 1)}")
     kept = [one for one in new.controllers if one in old.controllers]
-    if kept != list(old.controllers):
+    if kept != [one for one in old.controllers if one in new.controllers]:
         words.append("lists the controllers in another order")
     return " and ".join(words)
 

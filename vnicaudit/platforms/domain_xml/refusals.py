@@ -11,8 +11,9 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from vnicaudit.model.definition_refusal import MODEL, MULTICAST, DefinitionRefusal
+from vnicaudit.model.definition_refusal import MODEL, MULTICAST, DefinitionRefusal, place_of
 from vnicaudit.model.models import VIRTIO, normal_model
+from vnicaudit.platforms.domain_xml.bare import names_itself
 from vnicaudit.platforms.domain_xml.values import count, long_count, number
 from vnicaudit.text.placeholders import opened, whole
 
@@ -135,7 +136,6 @@ _MODEL = re.compile(r"[a-zA-Z0-9_-]*")
 _MANY = 6
 """More values than this are not listed in a message."""
 
-_CAPITALS = re.compile(r"[A-Z][A-Z0-9_]{3,}")
 _MAC = re.compile(r"(?:[0-9a-fA-F]{1,2}:){5}[0-9a-fA-F]{1,2}\s*", re.ASCII)
 
 
@@ -143,15 +143,14 @@ def refusals(kind: str, parts: tuple[Part, ...]) -> tuple[DefinitionRefusal, ...
     """Every refusal of an interface of type ``kind``, in the order of its children. Values that a
     template is going to fill in are passed over."""
     if kind not in TYPES:
-        return (
-            () if _unfilled(kind) else (DefinitionRefusal("@type", f"type={_shown(kind)} is none"),)
-        )
+        none = DefinitionRefusal("@type", f"type={_shown(kind)} is none")
+        return () if _unfilled("", "type", kind) else (none,)
     given = {path: dict(attributes) for path, attributes in reversed(parts)}
     model = given.get("model", {}).get("type", "")
     found = [refusal for part in parts for refusal in _of_part(kind, model, part)]
     found += _incomplete(kind, given)
     found += _elsewhere(kind, given)
-    if _MODEL.fullmatch(model) is None and not _unfilled(model):
+    if _MODEL.fullmatch(model) is None and not _unfilled("model", "type", model):
         found.append(DefinitionRefusal(MODEL, f"the model {_shown(model)} has invalid characters"))
     return tuple(dict.fromkeys(found))
 
@@ -160,7 +159,7 @@ def wrong_mac(address: str) -> str | None:
     """What is wrong with a MAC address to libvirt (``virMacAddrParse``, and that it is of one
     station): ``malformed``, ``multicast``; None: nothing."""
     if _MAC.fullmatch(address) is None:
-        return None if _unfilled(address) else "malformed"
+        return None if _unfilled("mac", "address", address) else "malformed"
     return "multicast" if int(address.partition(":")[0], 16) & 1 else None
 
 
@@ -186,18 +185,18 @@ def _word(row: _Word, path: str, name: str, text: str) -> Iterator[DefinitionRef
     known = text.lower() in row.values
     if text in row.values or (row.empty and not text) or (known and row.folded):
         return
-    if not known and _unfilled(text):
+    if not known and _unfilled(path, name, text):
         return
     yield DefinitionRefusal(
-        _place(path, name), f"{_shown_at(path, name, text)} is not {_listed(row.values)}"
+        place_of(path, name), f"{_shown_at(path, name, text)} is not {_listed(row.values)}"
     )
 
 
 def _number(row: _Number, path: str, name: str, text: str) -> Iterator[DefinitionRefusal]:
-    if (row.empty and not text) or _unfilled(text):
+    if (row.empty and not text) or _unfilled(path, name, text):
         return
     value = _read(row, text)
-    shown, place = _shown_at(path, name, text), _place(path, name)
+    shown, place = _shown_at(path, name, text), place_of(path, name)
     if value is None:
         yield DefinitionRefusal(place, f"{shown} is no number")
     elif not row.least <= value <= row.most:
@@ -271,12 +270,8 @@ def _elsewhere(kind: str, given: dict[str, dict[str, str]]) -> Iterator[Definiti
         yield DefinitionRefusal("source", "<reconnect> is for mode='client'")
 
 
-def _unfilled(text: str) -> bool:
-    return bool(whole(text) or opened(text)) or _CAPITALS.fullmatch(text) is not None
-
-
-def _place(path: str, name: str) -> str:
-    return f"{path}/@{name}" if path else f"@{name}"
+def _unfilled(path: str, name: str, text: str) -> bool:
+    return whole(text) or opened(text) or names_itself(path, name, text)
 
 
 def _shown_at(path: str, name: str, text: str) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from vnicaudit.model.binaries import absent_on, first_with
 from vnicaudit.model.buses import (
     CCW,
     ISA,
@@ -22,7 +23,6 @@ from vnicaudit.model.buses import (
 from vnicaudit.model.machines import S390, X86
 from vnicaudit.model.models import QEMU_MODELS, VIRTIO, shown_model
 from vnicaudit.model.start_refusal import NEVER, NIC_REWORK, StartRefusal
-from vnicaudit.model.version import Version
 from vnicaudit.platforms.qemu.arguments import MAX_WORDS, Arguments
 from vnicaudit.platforms.qemu.options import Options, lenient, truth
 from vnicaudit.platforms.qemu.properties import (
@@ -34,15 +34,6 @@ from vnicaudit.platforms.qemu.properties import (
 from vnicaudit.platforms.qemu.variables import unfilled
 
 _USB_CONTROLLERS = ("uhci", "ohci", "ehci", "xhci")
-_SINCE = {"igb": Version(8, 0)}
-_S390_SINCE = Version(7, 3)
-"""The s390x binary of 7.2 has virtio alone, that of 10.0 these too; the first one is not known."""
-_S390_LATER = frozenset({"e1000e", "igb", "usb-net"})
-_S390_ALWAYS = frozenset({
-    "virtio-net-ccw", "virtio-net-device", "virtio-net-pci", "virtio-net-pci-transitional",
-    "virtio-net-pci-non-transitional",
-})  # fmt: skip
-_NOT_ON_X86 = frozenset({"virtio-net-ccw", "sungem", "sunhme"})
 _NOT_BY_NIC = frozenset({"rocker", "usb-net", "virtio-net-device"})
 
 
@@ -115,26 +106,22 @@ def _no_such_device(driver: str, device: str, place: Board) -> StartRefusal | No
         return StartRefusal(f"{shown} is libvirt's word for a model: QEMU has no such device")
     if device not in QEMU_MODELS:
         return StartRefusal(f"{shown} is no NIC of QEMU", certain=False)
-    if place.arch in S390:
-        if device in _S390_LATER:
-            return StartRefusal(f"{shown} does not exist on {place.arch}", _S390_SINCE, made=True)
-        return None if device in _S390_ALWAYS else _absent(shown, place)
-    if place.arch not in X86:
+    if place.arch not in S390 | X86:
         return None
-    if device in _NOT_ON_X86 or bus_of(device) is None:
-        return _absent(shown, place)
-    return _too_new(device)
+    if absent_on(device, place.arch) or bus_of(device) is None:
+        return StartRefusal(f"{shown} does not exist on {place.arch}")
+    return _too_new(device, place)
 
 
-def _too_new(device: str) -> StartRefusal | None:
-    since = _SINCE.get(device)
+def _too_new(device: str, place: Board) -> StartRefusal | None:
+    since = first_with(device, place.arch)
     if since is None:
         return None
-    return StartRefusal(f"{device} came with QEMU {since.major}.{since.minor}", since, made=True)
-
-
-def _absent(shown: str, place: Board) -> StartRefusal:
-    return StartRefusal(f"{shown} does not exist on {place.arch}")
+    if place.arch in S390:  # which version brought it is not known
+        why = f"{device} does not exist on {place.arch}"
+    else:
+        why = f"{device} came with QEMU {since.major}.{since.minor}"
+    return StartRefusal(why, since, made=True)
 
 
 def _no_bus(device: str, given: Options, place: Board, turn: int) -> StartRefusal | None:
@@ -205,14 +192,14 @@ def _not_created(
             NIC_REWORK,
             certain=known and model in QEMU_MODELS,
         )
-    elif (new := _too_new(model)) is not None:
+    elif (new := _too_new(model, place)) is not None:
         yield new
 
 
 def _by_nic(model: str, place: Board) -> bool:
     """Whether an x86 machine creates this model for ``-nic``; aliases of devices it does not."""
     buses = place.buses or frozenset()
-    if model in _NOT_BY_NIC | _NOT_ON_X86 or model == "e1000-82540em":
+    if model in _NOT_BY_NIC or absent_on(model, place.arch) or model == "e1000-82540em":
         return False
     if model == "virtio":
         return PCI in buses

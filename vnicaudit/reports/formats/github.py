@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.model.finding import Crashed, Finding
+from vnicaudit.model.finding import Confidence, Crashed, Finding
 from vnicaudit.model.report import Audited, RunEnd, RunInfo
 from vnicaudit.reports.safe import annotation, annotation_property
 from vnicaudit.reports.tally import Tally
@@ -24,13 +24,13 @@ _LEVELS = {
 
 
 def writer(options: Options) -> Writer:
-    """A writer of annotations, one per line; no option changes what it writes."""
-    del options
-    return _Github()
+    """A writer of annotations, one per line; ``options`` says which confidence fails."""
+    return _Github(options.fail_confidence)
 
 
 class _Github:
-    def __init__(self) -> None:
+    def __init__(self, fails: Confidence) -> None:
+        self._fails = fails
         self._tally = Tally()
 
     def start(self, run: RunInfo) -> str:
@@ -39,7 +39,7 @@ class _Github:
 
     def add(self, audited: Audited) -> str:
         self._tally.add(audited)
-        lines = [_finding(finding, audited.subject) for finding in audited.findings]
+        lines = [_finding(finding, audited.subject, self._fails) for finding in audited.findings]
         lines.extend(_crash(crashed, audited.subject) for crashed in audited.crashed)
         return "".join(lines)
 
@@ -51,13 +51,13 @@ class _Github:
         yield _command("notice", {"title": "vnicaudit"}, closing(self._tally, end))
 
 
-def _finding(finding: Finding, subject: str) -> str:
+def _finding(finding: Finding, subject: str, fails: Confidence) -> str:
     place = finding.location
     where = _where(f"{finding.rule} {finding.name}", place.file, place.line, place.column)
     lines = [f"{_who(subject, nic_label(finding.nic))}: {message_of(finding)}"]
     if finding.fix:
         lines.append(f"{fix_label(finding)}: {finding.fix}")
-    return _command(_LEVELS[level_of(finding)], where, *lines)
+    return _command(_LEVELS[level_of(finding, fails)], where, *lines)
 
 
 def _crash(crashed: Crashed, subject: str) -> str:

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from hashlib import blake2b
 from typing import Any
 
-from vnicaudit.model.finding import Crashed, Finding
+from vnicaudit.model.finding import Confidence, Crashed, Finding
 from vnicaudit.model.report import Audited, RunEnd, RunInfo
 from vnicaudit.reports.array import Separator
 from vnicaudit.reports.encode import encode_items
@@ -33,13 +33,13 @@ _SEVERITIES = {
 
 
 def writer(options: Options) -> Writer:
-    """A Code Quality writer; no option changes what it writes."""
-    del options
-    return _Gitlab()
+    """A Code Quality writer; ``options`` says which confidence fails."""
+    return _Gitlab(options.fail_confidence)
 
 
 class _Gitlab:
-    def __init__(self) -> None:
+    def __init__(self, fails: Confidence) -> None:
+        self._fails = fails
         self._separator = Separator()
 
     def start(self, run: RunInfo) -> str:
@@ -47,7 +47,7 @@ class _Gitlab:
         return "["
 
     def add(self, audited: Audited) -> str:
-        entries = [_finding(finding, audited.subject) for finding in audited.findings]
+        entries = [_finding(finding, audited.subject, self._fails) for finding in audited.findings]
         entries.extend(_crash(crashed, audited) for crashed in audited.crashed)
         return self._written(entries)
 
@@ -60,14 +60,14 @@ class _Gitlab:
         return self._separator.before() + encode_items(entries) if entries else ""
 
 
-def _finding(finding: Finding, subject: str) -> dict[str, Any]:
+def _finding(finding: Finding, subject: str, fails: Confidence) -> dict[str, Any]:
     place = finding.location
     text = f"{_who(subject, nic_label(finding.nic))}: {message_of(finding)}"
     if finding.fix:
         text += f". {fix_label(finding)}: {finding.fix}"
     return _entry(
         finding.rule,
-        _SEVERITIES[level_of(finding)],
+        _SEVERITIES[level_of(finding, fails)],
         text,
         finding.fingerprint,
         (place.file or place.target, place.line),

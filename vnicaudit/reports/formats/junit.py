@@ -13,10 +13,10 @@ from typing import NamedTuple
 
 from lxml import etree
 
-from vnicaudit.model.finding import CONFIDENCES, Confidence, Finding
+from vnicaudit.model.finding import Confidence, Finding
 from vnicaudit.model.report import Audited, RunEnd, RunInfo, TargetResult
 from vnicaudit.reports.safe import safe
-from vnicaudit.reports.wording import fix_label, message_of, nic_label, unread
+from vnicaudit.reports.wording import fix_label, is_hint, message_of, nic_label, unread
 from vnicaudit.reports.writer import Options, Writer
 
 FORMAT = "junit"
@@ -40,7 +40,7 @@ class _Case(NamedTuple):
 
 class _Junit:
     def __init__(self, fails: Confidence) -> None:
-        self._fails = CONFIDENCES.index(fails)
+        self._fails = fails
 
     def start(self, run: RunInfo) -> str:
         del run
@@ -59,13 +59,13 @@ class _Junit:
         yield "</testsuites>\n"
 
 
-def _cases(audited: Audited, fails: int) -> Iterator[_Case]:
+def _cases(audited: Audited, fails: Confidence) -> Iterator[_Case]:
     for finding in audited.findings:
         name = _name(finding.rule, finding.name, nic_label(finding.nic))
-        if CONFIDENCES.index(finding.confidence) >= fails:
-            yield _Case(name, "failure", message_of(finding), finding.severity, _details(finding))
-        else:
+        if is_hint(finding, fails):
             yield _Case(name, "skipped", f"a hint, {finding.severity}: {message_of(finding)}")
+        else:
+            yield _Case(name, "failure", message_of(finding), finding.severity, _details(finding))
     for crashed in audited.crashed:
         name = _name(crashed.rule, nic_label(crashed.nic))
         yield _Case(name, "error", crashed.error, "crash")

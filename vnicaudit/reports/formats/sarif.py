@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from vnicaudit.model.finding import Crashed, Finding
+from vnicaudit.model.finding import Confidence, Crashed, Finding
 from vnicaudit.model.report import Audited, RuleInfo, RunEnd, RunInfo, Suppressed
 from vnicaudit.reports.array import Separator, SpooledArray
 from vnicaudit.reports.encode import encode, encode_items
@@ -30,13 +30,13 @@ _FINGERPRINT = "vnicaudit/v1"
 
 
 def writer(options: Options) -> Writer:
-    """A SARIF writer; no option changes what it writes."""
-    del options
-    return _Sarif()
+    """A SARIF writer; ``options`` says which confidence fails."""
+    return _Sarif(options.fail_confidence)
 
 
 class _Sarif:
-    def __init__(self) -> None:
+    def __init__(self, fails: Confidence) -> None:
+        self._fails = fails
         self._separator = Separator()
         self._notifications = SpooledArray()
         self._rules: dict[str, int] = {}
@@ -88,7 +88,7 @@ class _Sarif:
             text += f"\n{fix_label(finding)}: {finding.fix}"
         result: dict[str, Any] = {
             "ruleId": finding.rule,
-            "level": _LEVELS[level_of(finding)],
+            "level": _LEVELS[level_of(finding, self._fails)],
             "message": _message(text),
             "locations": [location_of(finding)],
             "partialFingerprints": {_FINGERPRINT: finding.fingerprint},
