@@ -155,7 +155,7 @@ def test_a_file(tmp_path: Path) -> None:
     assert from_file(path, raw=True) == one_arm()
     with pytest.raises(UsageError, match=r"missing\.json: No such file or directory"):
         from_file(tmp_path / "missing.json")
-    with pytest.raises(UsageError, match="Is a directory"):
+    with pytest.raises(UsageError, match="not a regular file"):
         from_file(tmp_path)
 
 
