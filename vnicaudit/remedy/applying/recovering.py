@@ -70,11 +70,10 @@ def _finished(
     found: Past, keys: list[str], hosts: Hosts, order: Order, tell: Tell
 ) -> VnicauditError | None:
     runner = Runner(found, hosts, _nothing, tell, None, order.tell_left)
+    measured = any(found.folder.glob("*.bench"))
     try:
-        if any(found.folder.glob("*.bench")):
-            ended = runner.take_back(keys)  # whether it helps cannot be measured any more
-        else:
-            ended = runner.finish()
+        # whether it helps cannot be measured any more
+        ended = runner.take_back(keys) if measured else runner.finish()
     except VnicauditError as error:
         return error
     return SilentError(ended.stopped) if ended.silent else None
