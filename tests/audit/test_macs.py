@@ -152,3 +152,24 @@ def test_a_nic_of_a_fleet_costs_little() -> None:
     tracemalloc.stop()
     assert size < 700 * number
     assert list(table.shared()) == []
+
+
+def test_nics_that_share_an_address_are_bounded_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The bound is one of NICs, not of addresses."""
+    monkeypatch.setattr(macs, "MAX_NICS", 5)
+    table = MacTable()
+    for address in range(4):
+        for guest in range(3):
+            table.take(seen(domain(10 * address + guest, f"52:54:00:00:00:0{address}"), "t"))
+    kept = [subject.nic.domain for subject in table.shared()]
+    assert kept == ["guest0", "guest1", "guest2", "guest10", "guest11"]
+    assert table.left_out == 7
+
+
+def test_a_guest_read_again_takes_no_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(macs, "MAX_NICS", 2)
+    table = MacTable()
+    for guest in (1, 2, 1, 2, 1):
+        table.take(seen(domain(guest), "t"))
+    assert [subject.nic.domain for subject in table.shared()] == ["guest1", "guest2"]
+    assert table.left_out == 0

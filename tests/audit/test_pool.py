@@ -79,7 +79,7 @@ def test_a_dead_worker_costs_one_file_and_not_the_run(folder: Path) -> None:
     deadly = Deadly(("VNIC001",), Assumptions(), suppressor, {})
     batches = gathered(folder, 2, deadly)
     errors = {error.file: error.message for batch in batches for error in batch.errors}
-    assert errors[str(folder / "00042.xml")] == "reading it killed a worker process"
+    assert errors[str(folder / "00042.xml")].startswith("reading it killed a worker process (")
     assert set(errors) == {str(folder / "00010.xml"), str(folder / "00042.xml")}
     names = [audited.subject for batch in batches for audited in batch.audited]
     assert names == [f"vm{n}" for n in range(MANY) if n not in (10, 42)]

@@ -321,6 +321,26 @@ def test_unused_in_metadata_is_known_at_once() -> None:
     assert (after.findings[0].nic.index, after.findings[0].nic.target_dev) == (0, "vnet0")
 
 
+@pytest.mark.parametrize("rule", ["VNIC0", "VNIC016"])
+@pytest.mark.parametrize(("models", "mac"), [((), ""), (("virtio",), " mac='52:54:00:00:00:09'")])
+def test_unused_is_said_where_no_later_judgement_can_use_it(
+    rule: str, models: tuple[str, ...], mac: str
+) -> None:
+    """VNIC016 compares NICs when all has been read: of these there is none to compare."""
+    rules = ("VNIC001", "VNIC016")
+    what = domain(f"rule='{rule}' reason='r'{mac}", models=models)
+    after = suppressor(rules=rules).apply(judged(what, rules), what)
+    assert [(found.rule, found.nic.index) for found in after.findings] == [("SUPP002", None)]
+
+
+@pytest.mark.parametrize("rule", ["VNIC0", "VNIC016"])
+@pytest.mark.parametrize("mac", ["", " mac='52:54:00:00:00:00'"])
+def test_unused_is_not_said_where_a_later_judgement_may_use_it(rule: str, mac: str) -> None:
+    rules = ("VNIC001", "VNIC016")
+    what = domain(f"rule='{rule}' reason='r'{mac}", models=("virtio",))
+    assert suppressor(rules=rules).apply(judged(what, rules), what).findings == ()
+
+
 INVALID = {
     "no rule": ("reason='r'", "no rule"),
     "an empty rule": ("rule=' ' reason='r'", "no rule"),

@@ -23,7 +23,8 @@ from vnicaudit.model.report import Audited
 from vnicaudit.model.rule import MacSubject
 
 MAX_NICS = 500_000
-"""NICs that are compared with one another, at most: about 400 bytes each."""
+"""NICs that are compared with one another, at most: those that share nothing have about 400 bytes
+each."""
 _MAX_ALIKE = 64
 """NICs with one MAC that are told apart."""
 
@@ -51,6 +52,7 @@ class MacTable:
     def __init__(self) -> None:
         self._first: dict[str, bytes] = {}
         self._alike: dict[str, list[NicSeen]] = {}
+        self._kept = 0
         self.left_out = 0
         """NICs that were not compared, for want of room."""
 
@@ -60,10 +62,8 @@ class MacTable:
             known = self._first.get(nic.mac)
             if known is not None:
                 self._add(nic, known)
-            elif len(self._first) < MAX_NICS:
+            elif self._has_room():
                 self._first[nic.mac] = _ENCODER.encode(nic)
-            else:
-                self.left_out += 1
 
     def shared(self) -> Iterator[MacSubject]:
         """Each NIC that has its MAC in common with others, in the order in which they were read."""
@@ -77,10 +77,18 @@ class MacTable:
         alike = self._alike.get(nic.mac) or [_DECODER.decode(known)]
         if any(_again(nic, other) for other in alike):
             return
-        if len(alike) < _MAX_ALIKE:
-            self._alike[nic.mac] = [*alike, nic]
-        else:
+        if len(alike) >= _MAX_ALIKE:
             self.left_out += 1
+        elif self._has_room():
+            self._alike[nic.mac] = [*alike, nic]
+
+    def _has_room(self) -> bool:
+        """Whether one more NIC can be kept, which is counted: as kept, or as left out."""
+        if self._kept >= MAX_NICS:
+            self.left_out += 1
+            return False
+        self._kept += 1
+        return True
 
 
 class MacJudge:

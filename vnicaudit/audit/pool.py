@@ -101,6 +101,7 @@ def run_chunk(paths: Iterable[str], job: Job, *, explicit: bool) -> Batch:
                 if job.cloud and is_guest(item):
                     batch.guests.append(item)
                 else:
+                    batch.seen += work.compared(item, target)
                     products.append(work.domain(item, _NO_HOST, target))
             elif isinstance(item, ReadError):
                 batch.errors.append(item)
@@ -112,7 +113,6 @@ def run_chunk(paths: Iterable[str], job: Job, *, explicit: bool) -> Batch:
                 if (node := work.node(item, joins=job.cloud)) is not None:
                     batch.nodes.append(node)
     batch.usage = work.usage()
-    batch.seen = work.taken()
     return batch
 
 

@@ -112,11 +112,14 @@ class Run:
                 self._on_progress(target.name, self._tallies[target.name].domains)
 
     def _counted(self, product: Product) -> Product:
-        self._macs.take(self._work.taken())
         self._totals.add(product)
         if isinstance(product, Audited):
             self.baselined.update(f.fingerprint for f in product.baselined)
         return product
+
+    def _domain(self, domain: Domain, host: HostConfig, target: str) -> Product:
+        self._macs.take(self._work.compared(domain, target))
+        return self._work.domain(domain, host, target)
 
     @property
     def results(self) -> tuple[TargetResult, ...]:
@@ -216,7 +219,7 @@ class Run:
                 if self._cloud and not met and is_guest(item):
                     self._guests.append((item, name))
                 else:
-                    yield self._work.domain(self._servers.joined(item), _NO_HOST, name)
+                    yield self._domain(self._servers.joined(item), _NO_HOST, name)
             else:
                 tally.configs += 1
                 if (product := self._work.description(item, name)) is not None:
@@ -248,7 +251,7 @@ class Run:
             if self._chosen.is_left_out(guest.uuid):
                 self._tallies[name].forget(guest)
                 continue
-            product = self._work.domain(self._servers.joined(guest), _NO_HOST, name)
+            product = self._domain(self._servers.joined(guest), _NO_HOST, name)
             yield self._counted(product)
 
     def _one_cloud(self, target: Target, sightings: Sightings | None) -> Iterator[Product]:
@@ -260,7 +263,7 @@ class Run:
             elif isinstance(item, Domain):
                 tally.domain(item)
                 if (server := self._servers.take(item, target.name)) is not None:
-                    yield self._work.domain(server, _NO_HOST, target.name)
+                    yield self._domain(server, _NO_HOST, target.name)
             else:
                 tally.configs += 1
                 if sightings is not None:
@@ -273,7 +276,7 @@ class Run:
     def _left(self) -> Iterator[Product]:
         """Servers whose domain was not met: judged by what their cloud says alone."""
         for name, server in self._servers.left():
-            yield self._work.domain(server, _NO_HOST, name)
+            yield self._domain(server, _NO_HOST, name)
 
     def _live(self, uri: str, tally: Tally) -> Iterator[Product]:
         from vnicaudit.audit.live import read_live
@@ -288,7 +291,7 @@ class Run:
             elif not self._chosen.is_left_out(item.domain.uuid):
                 tally.domain(item.domain)
                 uses |= uses_of(item.domain, item.host)
-                yield self._work.domain(self._servers.joined(item.domain), item.host, uri)
+                yield self._domain(self._servers.joined(item.domain), item.host, uri)
         if host is not None:
             product = self._work.host(host, frozenset(uses), uri)
             if product is not None:

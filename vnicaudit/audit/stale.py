@@ -26,7 +26,9 @@ _MANUAL = {
     "SUPP002": "A suppression matched no finding, although its rule was judged. It is *low* where "
     "the very domain or NIC it names was audited, and *info* where that was not among the "
     "targets, or where it names none (a run over a part of the fleet proves nothing). It is not "
-    "reported when its rule was not selected, or was skipped for what it is about.",
+    "reported when its rule was not selected, or was skipped for what it is about; nor of a "
+    "domain's own metadata where a rule that compares NICs when all has been read (VNIC016) may "
+    "yet need it.",
     "SUPP003": "A `<vnicaudit:suppress>` in a domain's metadata that cannot be used: no reason, no "
     "such rule, a date that is none. It suppresses nothing. (A mistake in the settings is a usage "
     "error instead.)",

@@ -14,7 +14,7 @@ from itertools import chain
 
 import msgspec
 
-from vnicaudit.audit import stale
+from vnicaudit.audit import macs, stale
 from vnicaudit.audit.catalogue import judges, load
 from vnicaudit.audit.judgement import BUT_THE_MODEL, FOREIGN
 from vnicaudit.audit.suppression import Suppression, Whom, from_metadata
@@ -137,7 +137,7 @@ class Suppressor:
         )
         ref = NicRef(domain.name, domain.uuid)
         for index, entry in enumerate(entries):
-            if index in used or not self._selected(entry) or self._comes_later(entry):
+            if index in used or not self._selected(entry) or self._may_come_later(entry, domain):
                 continue
             if not self._is_undecided(entry, audited, domain):
                 extra.append(stale.unused(entry, _nic_of(entry, domain, ref), judged=True))
@@ -171,9 +171,12 @@ class Suppressor:
                 if self._is_undecided(entry, audited, domain):
                     self._undecided.add(index)
 
-    def _comes_later(self, entry: Suppression) -> bool:
-        """Whether it is about a rule that judges when everything has been read."""
-        return any(entry.covers(rule) and "mac" in judges(rule) for rule in self._rules)
+    def _may_come_later(self, entry: Suppression, domain: Domain) -> bool:
+        """Whether a rule that judges when everything has been read may yet find what it accepts."""
+        if not any(entry.covers(rule) and "mac" in judges(rule) for rule in self._rules):
+            return False
+        compared = macs.seen(domain, domain.location.target)
+        return any(entry.mac in (None, nic.mac) for nic in compared)
 
     def _is_undecided(self, entry: Suppression, audited: Audited, domain: Domain | None) -> bool:
         """A rule it is about could not be judged here: skipped, crashed, or silent because it

@@ -99,8 +99,8 @@ class Work(Protocol):
     def site(self, nodes: Iterable[Node]) -> Iterator[Product]:
         """Compare what was kept, when all has been read."""
 
-    def taken(self) -> list[NicSeen]:
-        """The NICs of the domains since the last call, to be compared with those of the others."""
+    def compared(self, domain: Domain, target: str) -> tuple[NicSeen, ...]:
+        """What of a domain's NICs is to be compared with those of all others."""
 
     def shared(self, table: MacTable) -> Iterator[Product]:
         """Judge those that share a MAC address, when all has been read."""
@@ -127,7 +127,6 @@ class AuditWork:
         self.suppressor = suppressor
         self._baseline = baseline
         self._macs = MacJudge(self._rule_ids)
-        self._taken: list[NicSeen] = []
 
     @cached_property
     def _engine(self) -> Engine:
@@ -137,8 +136,6 @@ class AuditWork:
 
     def domain(self, domain: Domain, host: HostConfig, target: str) -> Audited:
         """Findings of one domain."""
-        if self._macs.has_rules:
-            self._taken += nics_seen(domain, target)
         seen = self._assumptions.seen(domain, host)
         return self._filtered(self._engine.audit_domain(domain, seen, target), domain)
 
@@ -177,10 +174,9 @@ class AuditWork:
         for node, differences in compared(nodes):
             yield self._filtered(self._site.audit(node, differences), None)
 
-    def taken(self) -> list[NicSeen]:
-        """The NICs of the domains that were judged since the last call."""
-        found, self._taken = self._taken, []
-        return found
+    def compared(self, domain: Domain, target: str) -> tuple[NicSeen, ...]:
+        """What tells NICs with one MAC address, where there is a rule for them."""
+        return nics_seen(domain, target) if self._macs.has_rules else ()
 
     def shared(self, table: MacTable) -> Iterator[Audited]:
         """Findings on NICs that share a MAC address."""
@@ -245,9 +241,10 @@ class NicsWork:
         del nodes
         return iter(())
 
-    def taken(self) -> list[NicSeen]:
+    def compared(self, domain: Domain, target: str) -> tuple[NicSeen, ...]:
         """Nothing is compared."""
-        return []
+        del domain, target
+        return ()
 
     def shared(self, table: MacTable) -> Iterator[Domain]:
         """Nothing is compared."""

@@ -58,9 +58,10 @@ def fix_files(
     """Fix each file, as :func:`files_with_changes` names them for ``targets``. ``write`` False: say
     what would become of it. A file that a link leads to, and that is in no target, is left out."""
     preferences = frozenset(os.path.abspath(path) for path, of_one in paths.items() if of_one)
+    tops = frozenset(map(os.path.realpath, targets))
+    named = frozenset(targets)
     for path in paths:
-        if targets and not _within(path, targets):
-            real = os.path.realpath(path)
+        if targets and path not in named and not _is_within(real := os.path.realpath(path), tops):
             yield FileFixed(
                 path, error=f"a link leads out of the target, to {real}: name that file"
             )
@@ -75,14 +76,14 @@ def fix_files(
         yield _replaced(path, outcome) if write else shown(path, outcome)
 
 
-def _within(path: str, targets: Sequence[str]) -> bool:
-    """Whether a file is one that the user named, or is, behind all links, in a folder he named."""
-    real = os.path.realpath(path)
-    for target in targets:
-        top = os.path.realpath(target)
-        if path == target or real == top or real.startswith(os.path.join(top, "")):
-            return True
-    return False
+def _is_within(real: str, tops: frozenset[str]) -> bool:
+    """Whether a file, behind all links, is one that the user named, or in a folder he named."""
+    while real not in tops:
+        parent = os.path.dirname(real)
+        if parent == real:
+            return False
+        real = parent
+    return True
 
 
 def fix_text(data: bytes, name: str, work: AuditWork, *, include_unsafe: bool) -> FileFixed:

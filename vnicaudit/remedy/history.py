@@ -16,7 +16,7 @@ from vnicaudit.remedy.applying.clouds.sets import doubtful
 from vnicaudit.remedy.applying.journal import Journal, Text, read_journal
 from vnicaudit.remedy.applying.lines import Entry
 from vnicaudit.remedy.applying.recalled import Recalled, sheet_of
-from vnicaudit.remedy.applying.sheet import RunSheet, UnitSheet, write_sheet
+from vnicaudit.remedy.applying.sheet import SCHEMA, RunSheet, UnitSheet, write_sheet
 from vnicaudit.remedy.applying.state import StateFolder
 
 TAKEN_BACK = "taken back"
@@ -109,12 +109,16 @@ def _past(folder: Path, sheet: RunSheet, text: Text, damage: tuple[str, ...] = (
         by_unit.setdefault(entry.unit, []).append(entry)
     ended = any(entry.event == "end" for entry in by_unit.get("", ()))
     lost, more = set(), []
+    begun = any(entry.event == "run" for entry in by_unit.get("", ()))
     for unit in sheet.units:
-        known = Recalled.of(folder, unit, by_unit.get(unit.key, ()), sheet)
+        said = by_unit.get(unit.key, ())
+        known = Recalled.of(folder, unit, said, sheet, has_beginning=begun)
         by_unit[unit.key] = list(known.entries)
         if known.lost:
             lost.add(unit.key)
         more += [f"{folder / 'definitions'}: {known.damage}"] if known.damage else []
+    if lost and not begun and sheet.schema == SCHEMA:
+        more.append(f"{folder / 'journal.jsonl'}: it has lost its beginning")
     return Past(
         folder, sheet, text.entries, ended, {key: tuple(of) for key, of in by_unit.items()},
         (*damage, *text.damage, *more), frozenset(lost),

@@ -12,7 +12,7 @@ _KINDS = 1000
 SCOPE_WORD = {
     "domain": "domain", "host": "host", "config": "file", "image": "image", "flavor": "flavor",
     "preference": "preference", "site": "compute node",
-    "mac": "NIC with a shared MAC address",
+    "mac": "duplicate-MAC NIC",
 }  # fmt: skip
 
 

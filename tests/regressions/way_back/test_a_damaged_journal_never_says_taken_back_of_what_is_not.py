@@ -74,9 +74,13 @@ class Applied:
         """Whether all that was changed is back."""
         return [machine.persistent for machine in self.world.machines] == self.world.before
 
-    def check(self, journal: bytes, what: str) -> None:
-        """Whatever was done to the journal: every command is honest, and there is a way back."""
+    def check(self, journal: bytes, what: str, *, tasks: bool = True) -> None:
+        """Whatever was done to the journal: every command is honest, and there is a way back.
+        Without ``tasks``, those that were kept beside the originals are gone as well."""
         self.copy_with(journal)
+        for path in self.world.folder.glob("runs/*/definitions/*.task.json"):
+            if not tasks:
+                path.unlink()
         folder = str(self.world.folder)
         for run in runs(folder):
             assert "\x00" not in "".join(run.damage), what
@@ -151,6 +155,14 @@ JUNK: list[Callable[[bytes], bytes]] = [
     lambda text: text.replace(b'"index"', b'"inde\x80"'),
     lambda _text: b"[" * 100_000 + b"\n",
 ]
+
+
+def test_what_is_lost_with_the_tasks_is_not_called_taken_back(applied: Applied) -> None:
+    lines = applied.journal.splitlines(keepends=True)
+    for number in range(len(lines)):
+        what = f"the first {number} lines and no task"
+        applied.check(b"".join(lines[:number]), what, tasks=False)
+        applied.check(b"".join(lines[number + 1 :]), f"the last of {number + 1}", tasks=False)
 
 
 @pytest.mark.parametrize("junk", JUNK, ids=range(len(JUNK)))

@@ -61,7 +61,7 @@ def test_a_format_that_is_named_wins(guest: Path, tmp_path: Path) -> None:
     assert json.loads(place.read_text())["version"] == "2.1.0"
     both = ("--format", "sarif", "-o", place, "-o", tmp_path / "b.csv")
     inside("audit", guest, *both)
-    assert (tmp_path / "b.csv").read_text().startswith("rule,")
+    assert (tmp_path / "b.csv").read_text().startswith('"rule","name",')
 
 
 @pytest.mark.parametrize("name", ["report.html", "report.yaml"])

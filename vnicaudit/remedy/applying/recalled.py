@@ -37,8 +37,17 @@ class Recalled(NamedTuple):
     damage: str = ""
 
     @classmethod
-    def of(cls, folder: Path, unit: UnitSheet, said: Iterable[Entry], sheet: RunSheet) -> Recalled:
-        """A unit of a run."""
+    def of(
+        cls,
+        folder: Path,
+        unit: UnitSheet,
+        said: Iterable[Entry],
+        sheet: RunSheet,
+        *,
+        has_beginning: bool,
+    ) -> Recalled:
+        """A unit of a run. ``has_beginning``: the journal's first line is there, which is written
+        before anything is kept."""
         key = unit.key
         kept = Definitions(folder, key)
         lines = [entry for entry in said if _is_about(entry, unit)]
@@ -47,7 +56,8 @@ class Recalled(NamedTuple):
             damage = f"{key}{_TASK} is damaged: {line.wrong}"
         if not any(entry.event == "begin" for entry in lines):
             if line is None or line.entry is None or not _is_about(line.entry, unit):
-                return cls(tuple(lines), _is_lost(kept, sheet, lines, damage), damage)
+                whole = has_beginning and sheet.schema == SCHEMA
+                return cls(tuple(lines), _is_lost(kept, lines, damage, whole=whole), damage)
             lines.insert(0, line.entry)
         if not any(entry.event == "defined" for entry in lines) and kept.has("settled"):
             with suppress(KeptError):
@@ -68,15 +78,16 @@ def _is_about(entry: Entry, unit: UnitSheet) -> bool:
     )
 
 
-def _is_lost(kept: Definitions, sheet: RunSheet, lines: Sequence[Entry], damage: str) -> bool:
+def _is_lost(kept: Definitions, lines: Sequence[Entry], damage: str, *, whole: bool) -> bool:
     """Whether something may have been done. Before version 2 no task was kept: an original alone
-    may be that of a run that was ended before it did anything, or of one whose journal is gone."""
+    may be that of a run that was ended before it did anything, or of one whose journal is gone, as
+    it may where the journal has lost its beginning (not ``whole``)."""
     outcomes = [entry.data["outcome"] for entry in lines if entry.event == "done"]
     if outcomes:
         return outcomes[-1] in _MAY_BE_CHANGED and (bool(damage) or kept.has("before"))
     if damage or kept.has("settled"):
         return True
-    return kept.has("before") and (sheet.schema != SCHEMA or bool(lines))
+    return kept.has("before") and (not whole or bool(lines))
 
 
 def _settled(kept: Definitions, begin: Entry) -> Entry:

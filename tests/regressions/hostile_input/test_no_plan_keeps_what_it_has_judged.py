@@ -1,0 +1,81 @@
+"""A plan and ``--fix`` kept a record of every NIC of every judgement until the end, several for
+each NIC, to compare their MAC addresses, which neither of them does."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterable
+from pathlib import Path
+from types import FunctionType, ModuleType
+
+from tests.remedy.planning.planned import definition, interface, live
+from tests.remedy.works import work
+from vnicaudit.audit.files import read_file
+from vnicaudit.model.domain import Domain
+from vnicaudit.model.finding import Change
+from vnicaudit.model.host import HostConfig
+from vnicaudit.model.macs import NicSeen
+from vnicaudit.remedy.files import fix_files
+from vnicaudit.remedy.planning.cloud.judged import JudgedServer
+from vnicaudit.remedy.planning.judged import Judged
+
+_CODE = (type, ModuleType, FunctionType)
+
+
+def _kept(top: object) -> int:
+    """The records of NICs that can be reached from an object."""
+    found, known, waiting = 0, {id(top)}, [top]
+    while waiting:
+        one = waiting.pop()
+        found += isinstance(one, NicSeen)
+        for other in _behind(one):
+            if id(other) not in known:
+                known.add(id(other))
+                waiting.append(other)
+    return found
+
+
+def _behind(one: object) -> Iterable[object]:
+    return () if isinstance(one, _CODE) else gc.get_referents(one)
+
+
+def _file(folder: Path) -> Path:
+    path = folder / "guest.xml"
+    path.write_text(definition(interface("rtl8139")))
+    return path
+
+
+def test_no_plan_of_a_domain_keeps_its_nics() -> None:
+    everything = work()
+    found = Judged(live(definition(interface("e1000"))), everything, everything)
+    (nic,) = found.source.domain.nics
+    changes = [Change("model", "e1000", "virtio", safe=True)]
+    _text, after = found.changed(nic, changes)
+    assert found.proposed(nic, []) != []
+    found.worse(nic, after)
+    assert _kept(everything) == 0
+
+
+def test_no_plan_of_a_server_keeps_its_nics(tmp_path: Path) -> None:
+    everything = work()
+    (domain,) = read_file(str(_file(tmp_path)), "t", explicit=True)
+    assert isinstance(domain, Domain)
+    found = JudgedServer(domain, "openstack:c", everything, everything)
+    assert found.findings
+    assert _kept(everything) == 0
+
+
+def test_no_fix_in_place_keeps_the_nics_of_its_file(tmp_path: Path) -> None:
+    everything, path = work(), _file(tmp_path)
+    (one,) = fix_files({str(path): False}, everything, include_unsafe=True, write=True)
+    assert one.made
+    assert _kept(everything) == 0
+
+
+def test_no_judgement_keeps_what_was_judged(tmp_path: Path) -> None:
+    everything = work()
+    (domain,) = read_file(str(_file(tmp_path)), "t", explicit=True)
+    assert isinstance(domain, Domain)
+    everything.domain(domain, HostConfig(), "t")
+    assert [nic.mac for nic in everything.compared(domain, "t")] == [domain.nics[0].mac]
+    assert _kept(everything) == 0
