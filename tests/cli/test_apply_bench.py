@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+import signal
+import sys
 from pathlib import Path
 
 import pytest
@@ -52,6 +55,7 @@ class Host:
         self.machine.boot()
         self.levels = {"e1000": 1e9, "virtio": 1e9}
         self.error: BaseException | None = None
+        self.hangs_up = False
         self.opening = Any7()
         for module in (single_flip, flips):
             monkeypatch.setattr(module, "Places", self.opening)
@@ -64,6 +68,8 @@ class Host:
     def outcome(self, _workload: Workload, _ends: Ends, number: int) -> float:
         if self.error is not None and self.model == "virtio":
             raise self.error
+        if self.hangs_up and self.model == "virtio":
+            os.kill(os.getpid(), signal.SIGHUP)
         return self.levels[self.model] * steady(1.0)[number % 10]
 
     @property
@@ -164,6 +170,21 @@ def test_it_is_interrupted_between_flips(host: Host, capsys: Capture) -> None:
     assert host.result().run.finished is None
     told = f"what was measured so far is kept: vnicaudit bench show {host.result().run.id}\n"
     assert told in capsys.readouterr().err
+
+
+def test_a_terminal_that_hangs_up_ends_the_flips(host: Host) -> None:
+    """Hours of them are no reason to go on where nobody looks any more; it ends as it began."""
+    host.hangs_up = True
+    before = signal.getsignal(signal.SIGHUP)
+    signal.signal(signal.SIGHUP, lambda *_given: sys.exit(129))
+    try:
+        with pytest.raises(SystemExit, match="129"):
+            host.apply("--bench-design", "flips")
+    finally:
+        signal.signal(signal.SIGHUP, before)
+    assert host.model == "e1000"
+    assert host.machine.persistent == host.world.before[0]
+    assert host.result().run.finished is None
 
 
 def test_a_single_flip_that_was_interrupted_goes_on(host: Host, capsys: Capture) -> None:

@@ -19,6 +19,7 @@ from vnicaudit.audit.settings_keys import PolicyTable, Settings, SuppressTable
 from vnicaudit.cli.main import cli
 
 _LINK = re.compile(r"(?<!!)\[[^\]]*\]\((?!https?:|#)([^)#\s]+)(?:#([^)\s]+))?\)")
+_DELIMITER = re.compile(r"\|(?: *:?-+:? *\|)+$")
 _HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 _CODE = re.compile(r"^(`{3,}).*?^\1$|`[^`\n]*`", re.MULTILINE | re.DOTALL)
 _COMMAND = re.compile(r"(?:^\$|[|;]) vnicaudit ((?:bench )?[\w-]+)([^\n|;]*)", re.MULTILINE)
@@ -41,6 +42,18 @@ def test_commands_print_what_the_page_shows(page: Path) -> None:
                 _save(folder / block.mark.removeprefix("file: "), block.text)
             elif block.mark.startswith("run"):
                 _run(block, folder, f"{page.relative_to(ROOT)}:{block.line}")
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_no_row_stands_outside_of_its_table(page: Path) -> None:
+    """Behind an empty line it would be shown as text."""
+    lines = ["", *_CODE.sub("", page.read_text("utf-8")).splitlines(), ""]
+    heads = [
+        number
+        for number, line in enumerate(lines)
+        if line.startswith("|") and not lines[number - 1].strip()
+    ]
+    assert [lines[number] for number in heads if not _DELIMITER.match(lines[number + 1])] == []
 
 
 def _save(file: Path, text: str) -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from vnicaudit.audit.edge import guarded
 from vnicaudit.audit.options import LiveOptions
-from vnicaudit.audit.targets import CLOUD
+from vnicaudit.audit.targets import CLOUD, Target
 from vnicaudit.errors import TargetError
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.openstack import Flavor, Image
@@ -19,17 +19,27 @@ ALL_REGIONS = "/*"
 """Behind the name of a cloud: every region of its catalogue."""
 
 
-def every_region(target: str) -> list[str]:
-    """``openstack:CLOUD/*`` as one target for each region, ``openstack:CLOUD/REGION``. A cloud that
-    cannot be asked stays as it is: reading it says why."""
+def each_region(targets: Iterable[Target], live: LiveOptions) -> list[Target]:
+    """The targets, each once, with one for each region (``openstack:CLOUD/REGION``) in the place of
+    ``openstack:CLOUD/*``. A cloud that cannot be asked is one target: reading it says why. Raises
+    UsageError where what is configured of a cloud is wrong."""
+    found: dict[Target, None] = {}
+    for target in targets:
+        everywhere = target.kind == "openstack" and target.name.endswith(ALL_REGIONS)
+        found.update(dict.fromkeys(_regions(target, live) if everywhere else [target]))
+    return list(found)
+
+
+def _regions(target: Target, live: LiveOptions) -> list[Target]:
     from vnicaudit.platforms.openstack.read import regions_of
 
-    name = target.removeprefix(CLOUD).removesuffix(ALL_REGIONS)
+    name = target.name.removeprefix(CLOUD).removesuffix(ALL_REGIONS)
     try:
-        regions = regions_of(name)
+        regions = regions_of(name, deadline=live.deadline, limits=live.cloud)
     except TargetError:
         regions = ()
-    return [f"{CLOUD}{name}/{region}" for region in regions] or [f"{CLOUD}{name}"]
+    names = [f"{name}/{region}" for region in regions] or [name]
+    return [Target(f"{CLOUD}{each}", "openstack") for each in names]
 
 
 class CloudTarget:

@@ -10,7 +10,7 @@ from itertools import chain
 from typing import BinaryIO
 
 from vnicaudit.audit.chosen import Chosen
-from vnicaudit.audit.cloud import ALL_REGIONS, CloudTarget, every_region
+from vnicaudit.audit.cloud import CloudTarget, each_region
 from vnicaudit.audit.files import Item, read_stream
 from vnicaudit.audit.fingerprint import bare_uuid
 from vnicaudit.audit.macs import MacTable
@@ -81,7 +81,7 @@ class Run:
         live connection or cloud starts threads, and nova.conf of a host is known when its servers
         come. Then clouds, then what their servers are joined with. Raises UsageError for targets
         that make no sense."""
-        targets = prepared(names)
+        targets = each_region(prepared(names), self._options.live)
         if self._options.nova_config:
             targets.append(Target(" ".join(self._options.nova_config), "nova"))
         self._tallies = {target.name: Tally() for target in targets}
@@ -306,22 +306,8 @@ def prepared(names: Iterable[str]) -> list[Target]:
     """The targets, each once. Raises UsageError for one that makes no sense, and
     MissingExtraError where one needs a package that is not there: both before anything is read
     or written."""
-    targets = [target_of(name) for name in dict.fromkeys(names)]
+    targets = list(dict.fromkeys(target_of(name) for name in names))
     for kind, module in _NEEDED.items():
         if any(target.kind == kind for target in targets):
             import_module(module)
-    if not any(_is_all_regions(target) for target in targets):
-        return targets
-    return [
-        each
-        for target in targets
-        for each in (_regions(target) if _is_all_regions(target) else [target])
-    ]
-
-
-def _is_all_regions(target: Target) -> bool:
-    return target.kind == "openstack" and target.name.endswith(ALL_REGIONS)
-
-
-def _regions(target: Target) -> list[Target]:
-    return [Target(name, "openstack") for name in every_region(target.name)]
+    return targets

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from vnicaudit.audit.catalogue import select
+from vnicaudit.audit.cloud import each_region
 from vnicaudit.audit.targets import Target
 from vnicaudit.cli.cloud_filters import check_filters
 from vnicaudit.cli.fixing import Fixing, asked, beside_diff
@@ -66,7 +67,7 @@ def orders_of(given: dict[str, Any], targets: list[Target]) -> Orders:
     )
     _check_changed(orders)
     _check_chosen(orders)
-    return orders
+    return msgspec.structs.replace(orders, targets=each_region(targets, read.options.live))
 
 
 def _known(baseline: str | None) -> Baseline:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
@@ -14,6 +13,7 @@ from vnicaudit.cli.reading import screen
 from vnicaudit.cli.stdout import discard, emit, flush
 from vnicaudit.cli.telling import tell
 from vnicaudit.errors import ReaderGoneError, RefusedError, UsageError, VnicauditError
+from vnicaudit.text.shell import path_word
 
 if TYPE_CHECKING:
     from vnicaudit.model.runs import RunRecord, UnitRun
@@ -104,7 +104,7 @@ def _tell_next(run: RunRecord, given: dict[str, Any]) -> None:
     """Who still waits for a power cycle, and how the run is taken back."""
     from vnicaudit.reports.safe import safe
 
-    where = f" --state {shlex.quote(given['state'])}" if given.get("state") else ""
+    where = f" --state {path_word(given['state'])}" if given.get("state") else ""
     waiting = [unit.name for unit in run.steps if unit.waiting]
     if waiting:
         more = f" and {len(waiting) - _NAMED:,} more" if len(waiting) > _NAMED else ""

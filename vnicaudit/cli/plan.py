@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from vnicaudit.audit.catalogue import rule_ids
+from vnicaudit.audit.cloud import each_region
 from vnicaudit.audit.run import prepared
 from vnicaudit.audit.suppressions import Suppressor
 from vnicaudit.audit.work import AuditWork
@@ -149,7 +150,7 @@ def command(targets: tuple[str, ...], **given: Any) -> int:
     """
     options, read = asked_for(given, targets), reading(given)
     check_filters(read.options.live.servers, targets)
-    found = prepared(targets)
+    found = each_region(prepared(targets), read.options.live)
     from vnicaudit.remedy.planning.run import make_plan
 
     progress = Progress(enabled=not given["quiet"])

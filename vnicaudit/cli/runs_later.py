@@ -14,13 +14,14 @@ from vnicaudit.cli.nova_manage import reach_of
 from vnicaudit.cli.reading import screen
 from vnicaudit.cli.remedy_options import state_folder
 from vnicaudit.cli.telling import tell, telling
-from vnicaudit.errors import RefusedError, TargetError, UsageError
+from vnicaudit.errors import RefusedError, SilentError, TargetError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from vnicaudit.remedy.applying.engine import Order
     from vnicaudit.remedy.applying.in_effect import Later
+    from vnicaudit.remedy.applying.recovering import Recovered
 
 _WAITING = 1
 """Exit code: all is as planned, and not yet in effect everywhere."""
@@ -43,10 +44,17 @@ def recover(given: dict[str, Any]) -> int:
                 tell(safe(f"run {one.run}: {unit.name}: {unit.outcome}{message}"))
             if one.error is not None:
                 tell(safe(f"run {one.run}: {one.error}"))
-            unreachable = isinstance(one.error, TargetError)
-            if not one.is_well:
-                codes.append(TargetError.exit_code if unreachable else RefusedError.exit_code)
+            codes.append(_code_of(one))
     return max(codes)
+
+
+def _code_of(one: Recovered) -> int:
+    """Exit code of a run that was brought back, or not."""
+    if one.is_well:
+        return 0
+    failed = any(unit.outcome == "failed" for unit in one.units)
+    unreachable = isinstance(one.error, (TargetError, SilentError)) and not failed
+    return TargetError.exit_code if unreachable else RefusedError.exit_code
 
 
 def verify(run: str, given: dict[str, Any]) -> int:

@@ -6,16 +6,19 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
 from tests.platforms.openstack.cloud import Asked, FakeCloud, Reply, recorded_error, reply
 from tests.platforms.openstack.conftest import cloud, nowhere
+from vnicaudit.cli.main import run
 from vnicaudit.errors import TargetError
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.host import CloudLimits
 from vnicaudit.model.report import ReadError
+from vnicaudit.platforms.openstack import read as reading
 from vnicaudit.platforms.openstack import session
 from vnicaudit.platforms.openstack.connect import connect
 from vnicaudit.platforms.openstack.read import read
@@ -69,20 +72,60 @@ def test_a_service_that_wants_a_long_pause_is_not_waited_for_beyond_the_deadline
     ]
 
 
-def test_no_list_is_read_for_ever(cloud: FakeCloud) -> None:
-    number = 0
+PAGES = 5
 
-    def intercept(asked: Asked) -> Reply | None:
-        nonlocal number
-        if asked.path != SERVERS:
+
+@pytest.fixture
+def endless(cloud: FakeCloud, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """A list of servers with a next page behind each, and a clock that stands still until so many
+    pages were asked for, and goes on by three seconds then: the pages."""
+    asked: list[str] = []
+
+    def intercept(came: Asked) -> Reply | None:
+        if came.path != SERVERS:
             return None
-        number += 1
-        link = {"rel": "next", "href": f"http://x/?marker={number}"}
-        return reply(200, {"servers": [], "servers_links": [link]})
+        asked.append(came.path)
+        link = {"rel": "next", "href": f"http://x/?marker={len(asked)}"}
+        more = [link] if len(asked) < 2 * PAGES else []  # a test that fails ends, too
+        return reply(200, {"servers": [], "servers_links": more})
+
+    def clock() -> float:
+        return 53.0 if len(asked) >= PAGES else 50.0
 
     cloud.intercept = intercept
+    monkeypatch.setattr(reading, "connect", partial(connect, clock=clock))
+    return asked
+
+
+TIME_UP = "not read to its end within {} s; --cloud-deadline gives it more"
+
+
+def test_no_list_is_read_for_ever(endless: list[str]) -> None:
     _servers, errors = everything("admin", CloudLimits(total=2.0))
-    assert errors == ["not read to its end within 2 s; --cloud-deadline gives it more"]
+    assert set(errors) == {TIME_UP.format(2)}  # more than one: of lists that were late as well
+    assert len(endless) == PAGES
+
+
+def test_a_list_is_read_to_its_end_where_there_is_time(endless: list[str]) -> None:
+    _servers, errors = everything("admin", CloudLimits(total=4.0))
+    assert errors == []
+    assert len(endless) == 2 * PAGES
+
+
+@pytest.mark.parametrize("by", ["option", "variable"])
+@pytest.mark.parametrize("words", [("audit", "--exit-zero"), ("plan",), ("nics",)])
+def test_the_time_that_a_cloud_is_given_is_all_that_it_takes(
+    endless: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch,
+    words: tuple[str, ...], by: str,
+) -> None:  # fmt: skip
+    monkeypatch.setenv("COLUMNS", "200")
+    if by == "variable":
+        monkeypatch.setenv("VNICAUDIT_CLOUD_DEADLINE", "2.5")
+    given = ["--cloud-deadline", "2.5"] if by == "option" else []
+    assert run([*words, *given, "openstack:admin"]) == 4
+    said = capsys.readouterr()
+    assert TIME_UP.format(2.5) in said.out + said.err
+    assert len(endless) == PAGES
 
 
 def test_a_token_that_another_thread_renewed_fails_nobody(cloud: FakeCloud) -> None:

@@ -11,6 +11,8 @@ import pytest
 
 from tests.platforms.openstack.cloud import PASSWORD, FakeCloud
 from tests.platforms.openstack.conftest import CLOUD, cloud, nowhere
+from vnicaudit.audit.cloud import each_region
+from vnicaudit.audit.options import LiveOptions
 from vnicaudit.audit.run import prepared
 from vnicaudit.audit.targets import target_of
 from vnicaudit.errors import TargetError
@@ -72,9 +74,10 @@ def test_the_cloud_of_the_environment_is_read(monkeypatch: pytest.MonkeyPatch) -
     assert target_of("openstack:").name == "openstack:multi"
 
 
-def test_all_regions_are_one_target(cloud: FakeCloud) -> None:
+def test_all_regions_are_a_target_each(cloud: FakeCloud) -> None:
     more_regions(cloud, "RegionTwo", "RegionThree")
-    assert [target.name for target in prepared(["openstack:admin/*", "-"])] == [
+    targets = each_region(prepared(["openstack:admin/*", "-"]), LiveOptions())
+    assert [target.name for target in targets] == [
         "openstack:admin/RegionOne",
         "openstack:admin/RegionThree",
         "openstack:admin/RegionTwo",

@@ -7,9 +7,14 @@ import re
 import shlex
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from tests.cli.definitions import E1000
 from tests.cli.inside import inside
+from vnicaudit.cli.main import run
+from vnicaudit.remedy.applying.task import Task, by_hand
+from vnicaudit.remedy.history import runs
 from vnicaudit.text.shell import kubernetes_word, path_word, uuid_word, word
 
 _NOVA = """\
@@ -40,6 +45,9 @@ _KUBEVIRT = """\
 </domain>
 """
 EVIL = ("$(touch pwned)", "x; touch pwned", "`touch pwned`", "--all", "a\nb", "'; touch pwned; '")
+
+
+UUID = "6f1f9a90-6f0c-4f2a-9bb4-2b4bd9b9c001"
 
 
 def commands(text: str) -> list[str]:
@@ -99,3 +107,33 @@ def test_the_command_that_follows_a_plan_can_be_copied(tmp_path: Path) -> None:
     options = ("--include-unsafe", "-o", "$(touch pwned).json")
     result = inside("plan", "a.xml", *options, cwd=tmp_path)
     assert "next: vnicaudit apply '$(touch pwned).json'" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("place", "says"),
+    [
+        ({"name": "--all"}, "virsh -c qemu:///system edit UUID ("),
+        ({"name": "a b"}, "virsh -c qemu:///system edit 'a b' ("),
+        ({"name": "--all", "uuid": UUID}, f"virsh -c qemu:///system edit {UUID} ("),
+        ({"name": "a", "file": "-rf $(x).xml"}, "'./-rf $(x).xml' ("),
+    ],
+)
+def test_what_to_edit_by_hand_is_no_option(place: dict[str, str], says: str) -> None:
+    task = msgspec.convert(
+        {"key": "a", "target": "qemu:///system", "steps": [], "wanted": [], "mode": "restart",
+         "before": "", "goal": "", **place},
+        Task,
+    )  # fmt: skip
+    assert by_hand(task).startswith(says)
+
+
+def test_a_state_folder_in_the_way_back_is_no_option(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.xml").write_text(E1000)
+    assert run(["plan", "a.xml", "-o", "plan.json", "--quiet"]) == 0
+    assert run(["apply", "plan.json", "--yes", "--state=-x y"]) == 0
+    (found,) = runs("-x y")
+    told = capsys.readouterr().err
+    assert f"Take it back: vnicaudit rollback {found.id} --state './-x y'\n" in told

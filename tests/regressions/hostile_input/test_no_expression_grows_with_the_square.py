@@ -3,7 +3,9 @@ zeros cost half a minute. Every expression of the package is given what it finds
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import pytest
@@ -28,6 +30,9 @@ BOUNDED = {
 """Expressions that are given a short text only: whoever calls them looks at, or cuts to, so many
 characters."""
 
+_LETTER = re.compile("[ab]")
+_OTHERS = "c" * 1_000_000
+
 ALL = expressions()
 
 
@@ -42,7 +47,7 @@ def test_expressions_are_found() -> None:
 def test_no_text_takes_four_times_as_long_for_twice_its_size(one: Expression) -> None:
     if one.places[0] in BOUNDED:
         for text in inputs(one.pattern, BOUNDED[one.places[0]]):
-            assert cost(lambda: one.pattern.search(text)) < 5 * SUSPICIOUS  # noqa: B023
+            assert _costs_little(lambda: one.pattern.search(text))  # noqa: B023
         return
     for method in sorted(one.methods):
         call = _call(one, method)
@@ -55,6 +60,20 @@ def test_no_text_takes_four_times_as_long_for_twice_its_size(one: Expression) ->
                 continue
             grown = ratio(call, small, large, MOST, tries=3)
             assert grown <= MOST, f"{method}: {small[:60]!r}… {small[-10:]!r} grows by {grown:.0f}"
+
+
+def _costs_little(call: Callable[[], object]) -> bool:
+    """Whether it takes this machine less than to look for one letter among a million others: as
+    that was measured once, or, where something disturbs, beside it."""
+    if cost(call) < _look_for_a_letter():
+        return True
+    _look_for_a_letter.cache_clear()
+    return any(cost(call) < _look_for_a_letter.__wrapped__() for _try in range(5))
+
+
+@cache
+def _look_for_a_letter() -> float:
+    return cost(lambda: _LETTER.search(_OTHERS))
 
 
 def _call(one: Expression, method: str) -> Callable[[Any], object]:

@@ -57,6 +57,13 @@ def test_who_waits_is_told_until_it_was_powered_off_and_on(world: World, capsys:
     assert (code, lines) == (0, [["in-effect", f"guest-{number}"] for number in (1, 2, 3)])
 
 
+def test_what_a_waiting_guest_waits_for_is_said(world: World, capsys: Capture) -> None:
+    (run_id,) = [one.id for one in runs(str(world.folder))]
+    assert run(["runs", "--verify", run_id, "--state", str(world.folder)]) == 1
+    said = " ".join(capsys.readouterr().out.split())
+    assert "the NIC that it had: power it off and on (a reboot inside is not enough)" in said
+
+
 def test_a_guest_without_a_driver_is_not_well(world: World, capsys: Capture) -> None:
     for machine in world.machines:
         machine.running = None

@@ -11,7 +11,7 @@ import pytest
 
 from tests.remedy.applying.fakes import TARGET, Killed, World, installed
 from vnicaudit.cli.main import run
-from vnicaudit.errors import TargetError
+from vnicaudit.errors import SilentError, TargetError
 from vnicaudit.model.plan import Mode
 from vnicaudit.remedy.applying import hosts
 from vnicaudit.remedy.applying.back import Chosen, rollback
@@ -143,6 +143,28 @@ def test_a_host_that_cannot_be_reached_is_code_4(
     monkeypatch.setattr(hosts, "connect", connect)
     assert run(["runs", "--recover", "--state", str(tmp_path)]) == 4
     assert f"{TARGET}: cannot connect" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("measured", [False, True])
+def test_a_host_that_falls_silent_is_code_4_and_says_why(
+    measured: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    world = left_off(tmp_path, monkeypatch)
+    run_id = runs(str(tmp_path))[0].id
+    if measured:  # it is taken back then
+        (tmp_path / "runs" / run_id / "guest-1.bench").write_text("")
+    passing = world.passing
+
+    def silent_from(place: str) -> None:
+        passing(place)
+        if place == "before start":
+            raise SilentError("libvirt did not answer within 30 s when asked to start guest-1")
+
+    monkeypatch.setattr(world, "passing", silent_from)
+    assert run(["runs", "--recover", "--state", str(tmp_path)]) == 4
+    said = capsys.readouterr().err
+    assert f"run {run_id}: guest-1: unfinished" in said
+    assert f"run {run_id}: libvirt did not answer within 30 s when asked to start guest-1\n" in said
 
 
 def test_a_guest_that_does_not_come_back_is_code_5(

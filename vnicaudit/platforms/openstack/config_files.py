@@ -13,6 +13,7 @@ import stat
 from collections.abc import Iterator
 
 from vnicaudit.errors import UsageError
+from vnicaudit.model.cloud_names import cloud_and_region
 from vnicaudit.platforms.openstack.binding import loader, yaml
 from vnicaudit.platforms.openstack.failures import plain
 
@@ -27,16 +28,16 @@ _MAIN = "OS_CLIENT_CONFIG_FILE"
 _SECURE = "OS_CLIENT_SECURE_FILE"
 
 
-def check(cloud: str) -> list[str]:
-    """Which files are left out because this user may not read them. Raises UsageError for one that
-    would be read and cannot be used."""
+def check(name: str) -> list[str]:
+    """For a cloud or a region of it: which files are left out because this user may not read them.
+    Raises UsageError for one that would be read and cannot be used."""
     left_out: list[str] = []
     said: set[object] = set()
     for variable, paths in ((_MAIN, loader.CONFIG_FILES), (_SECURE, loader.SECURE_FILES)):
         path, found = _first(os.environ.get(variable), paths, left_out)
         # of the other one openstacksdk takes an empty one for none
         if path and (found is not None or variable == _MAIN):
-            said |= _check_form(path, found, cloud)
+            said |= _check_form(path, found, name)
     if said & _PROFILES:  # otherwise it is not read
         path, found = _first(None, loader.VENDOR_FILES, left_out)
         if path and found is not None:
@@ -131,10 +132,11 @@ def _parts(node: yaml.Node) -> Iterator[yaml.Node]:
         yield from node.value
 
 
-def _check_form(path: str, found: object, cloud: str) -> set[object]:
+def _check_form(path: str, found: object, name: str) -> set[object]:
     """Of what something is said of a cloud. Raises UsageError where that is not in a mapping."""
     entries = _mapping(path, "it", found).get(_CLOUDS, {})
     of_all = _mapping(path, f"{_CLOUDS}:", entries)
+    cloud, _region = cloud_and_region(name, of_all)
     if cloud not in of_all:
         return set()
     entry = _mapping(path, f"{_CLOUDS}: {cloud}:", of_all[cloud])

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 from vnicaudit import __version__
 from vnicaudit.errors import TargetError, UsageError
+from vnicaudit.model.cloud_names import ENVIRONMENT, cloud_and_region
 from vnicaudit.platforms.openstack.binding import (
     CloudRegion,
     OpenStackConfig,
@@ -26,8 +27,6 @@ from vnicaudit.platforms.openstack.config_files import check
 from vnicaudit.platforms.openstack.failures import configured, plain, transport
 from vnicaudit.platforms.openstack.session import CountingSession
 
-ENVIRONMENT = "envvars"
-"""The cloud that the ``OS_*`` variables are (openstacksdk, ``OS_CLOUD_NAME``)."""
 _CLOUD = "OS_CLOUD"
 _REGION = "OS_REGION_NAME"
 _NOTHING = "defaults"
@@ -45,9 +44,9 @@ _FORM_ERRORS = (AttributeError, KeyError, TypeError, ValueError, RecursionError)
 def region_of(name: str) -> CloudRegion:
     """The configuration of one cloud, ``CLOUD`` or ``CLOUD/REGION``; of the latter, or of
     OS_REGION_NAME, that region, as ``openstack --os-cloud CLOUD --os-region-name REGION`` has it.
-    ``""`` is the cloud that OS_CLOUD names. Raises TargetError where there is no such cloud or its
-    vendor's profile cannot be fetched, UsageError where what is said of it, or a file, is wrong."""
-    left_out = check(name.partition("/")[0])
+    Raises TargetError where there is no such cloud or its vendor's profile cannot be fetched,
+    UsageError where what is said of it, or a file, is wrong."""
+    left_out = check(name)
     try:
         with warnings.catch_warnings():
             # of openstacksdk, about what is not used here; what fails is raised as well
@@ -93,10 +92,8 @@ def _chosen(name: str, left_out: list[str]) -> CloudRegion:
 
 def _split(name: str, names: list[str]) -> tuple[str, str]:
     """The cloud and its region; ``""``: the configuration's first."""
-    if name in names:
-        return name, os.environ.get(_REGION, "")
-    cloud, slash, region = name.rpartition("/")
-    return (cloud, region) if slash else (name, "")
+    cloud, region = cloud_and_region(name, names)
+    return cloud, os.environ.get(_REGION, "") if cloud == name else region
 
 
 def _lacking(region: CloudRegion) -> str:

@@ -57,12 +57,13 @@ class Cloud(NamedTuple):
     regions: tuple[str, ...] = ()
     limits: CloudLimits = CloudLimits(total=None)
     since: float = 0.0
-    """When it was entered (``time.monotonic``)."""
+    """When it was entered, by ``clock``."""
+    clock: Callable[[], float] = time.monotonic
 
     def is_over(self) -> bool:
         """Whether all the time that there is for this cloud is used up."""
         total = self.limits.total
-        return total is not None and time.monotonic() > self.since + total
+        return total is not None and self.clock() > self.since + total
 
     @property
     def target(self) -> str:
@@ -97,7 +98,13 @@ class Cloud(NamedTuple):
         raise TargetError(f"the {service} service cannot be reached: {reason}", file=self.target)
 
 
-def connect(name: str, *, deadline: float, limits: CloudLimits | None = None) -> Cloud:
+def connect(
+    name: str,
+    *,
+    deadline: float,
+    limits: CloudLimits | None = None,
+    clock: Callable[[], float] = time.monotonic,
+) -> Cloud:
     """The cloud of that name (``CLOUD`` or ``CLOUD/REGION``), logged in. ``limits`` None: there is
     no end to what is asked of it. Raises TargetError with what failed and what to do,
     UsageError where the configuration is wrong."""
@@ -113,7 +120,7 @@ def connect(name: str, *, deadline: float, limits: CloudLimits | None = None) ->
         session.timeout = 2 * deadline
         limits = limits or CloudLimits(total=None)
         session.pace = Pace(limits.rate)
-        cloud = Cloud(name, region, session, deadline, limits=limits, since=time.monotonic())
+        cloud = Cloud(name, region, session, deadline, limits=limits, since=clock(), clock=clock)
         return cloud.within("identity", lambda: _logged_in(cloud))
     except TimeUpError:
         reason = f"no answer within {deadline:g} s"

@@ -111,10 +111,12 @@ def _scope(cloud: Cloud) -> str:
     return scope_of(cloud.name, region, cloud.regions, system_scoped=cloud.system_scoped)
 
 
-def regions_of(cloud: str, *, deadline: float = DEADLINE) -> tuple[str, ...]:
+def regions_of(
+    cloud: str, *, deadline: float = DEADLINE, limits: CloudLimits | None = None
+) -> tuple[str, ...]:
     """The regions of a cloud in which there is a Nova, by its catalogue, sorted. Raises as
     :func:`read`."""
-    return connect(cloud, deadline=deadline).regions
+    return connect(cloud, deadline=deadline, limits=limits).regions
 
 
 def read(

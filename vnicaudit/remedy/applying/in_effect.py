@@ -30,7 +30,9 @@ State = Literal["in-effect", "waiting", "differs", "gone", "unknown"]
 not what was planned, or the guest is not well with it."""
 
 _MOST = 64 << 20
-_WAITS = "it still runs with the NIC that it had: power it off and on, which a reboot inside is not"
+_WAITS = (
+    "it still runs with the NIC that it had: power it off and on (a reboot inside is not enough)"
+)
 
 
 class Later(NamedTuple):

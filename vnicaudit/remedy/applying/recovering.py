@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import NamedTuple
 
-from vnicaudit.errors import RefusedError, TargetError, VnicauditError
+from vnicaudit.errors import RefusedError, SilentError, TargetError, VnicauditError
 from vnicaudit.model.runs import UnitRun
 from vnicaudit.remedy.applying.engine import Order
 from vnicaudit.remedy.applying.hosts import Hosts
@@ -70,14 +70,13 @@ def _finished(
     found: Past, keys: list[str], hosts: Hosts, order: Order, tell: Tell
 ) -> VnicauditError | None:
     runner = Runner(found, hosts, _nothing, tell, None, order.tell_left)
+    measured = any(found.folder.glob("*.bench"))
     try:
-        if any(found.folder.glob("*.bench")):
-            runner.take_back(keys)  # whether it helps cannot be measured any more
-        else:
-            runner.finish()
+        # whether it helps cannot be measured any more
+        ended = runner.take_back(keys) if measured else runner.finish()
     except VnicauditError as error:
         return error
-    return None
+    return SilentError(ended.stopped) if ended.silent else None
 
 
 def _nothing(unit: UnitSheet, hosts: Hosts) -> Prepared:

@@ -45,11 +45,13 @@ _NOTHING = "nothing is left to do"
 
 class Ended(msgspec.Struct, frozen=True):
     """How a run went. ``stopped``: why it did not go on to its end; empty: it did.
-    ``taken_back``: it had been left in the middle, and what was begun of it was to be undone."""
+    ``taken_back``: it had been left in the middle, and what was begun of it was to be undone.
+    ``silent``: it stopped since a host did not answer any more."""
 
     run: RunRecord
     stopped: str = ""
     taken_back: bool = False
+    silent: bool = False
 
 
 class Runner:
@@ -84,7 +86,7 @@ class Runner:
     def go(self, schedule: Schedule) -> Ended:
         """Do what is left to do, batch by batch; first what an earlier life left in the middle,
         whatever the schedule says: a guest may be off for it."""
-        stopped = ""
+        stopped, silent = "", False
         units = self._found.sheet.units
         try:
             side_by_side([self._work(unit) for unit in units if self._found.is_open(unit.key)])
@@ -98,36 +100,36 @@ class Runner:
                 side_by_side([self._work(unit) for unit in first or schedule.next(left, guests)])
             self._journal.write("end", stopped=stopped)
         except SilentError as error:
-            stopped = str(error)
+            stopped, silent = str(error), True
         except (KeyboardInterrupt, SystemExit):
             self._say_what_is_left()
             raise
         finally:
             self._journal.close()
-        return Ended(record(again(self._found)), stopped)
+        return Ended(record(again(self._found)), stopped, silent=silent)
 
     def finish(self) -> Ended:
         """Bring to its end what was left in the middle; nothing else is begun. The run is ended
         where nothing is left of it."""
-        stopped = ""
+        stopped, silent = "", False
         units = self._found.sheet.units
         try:
             side_by_side([self._work(unit) for unit in units if self._found.is_open(unit.key)])
             if all(unit.key in self._results for unit in units) and not self._found.ended:
                 self._journal.write("end", stopped="")
         except SilentError as error:
-            stopped = str(error)
+            stopped, silent = str(error), True
         except (KeyboardInterrupt, SystemExit):
             self._say_what_is_left()
             raise
         finally:
             self._journal.close()
-        return Ended(record(again(self._found)), stopped)
+        return Ended(record(again(self._found)), stopped, silent=silent)
 
     def take_back(self, keys: Collection[str]) -> Ended:
         """Undo what of these units was begun and not finished. The run is ended there, unless
         something else of it is in the middle."""
-        reason = TAKEN_BACK
+        reason, silent = TAKEN_BACK, False
         units = self._found.sheet.units
         try:
             for unit in reversed(units):
@@ -144,13 +146,13 @@ class Runner:
             else:
                 self._journal.write("end", stopped=reason)
         except SilentError as error:
-            reason = str(error)
+            reason, silent = str(error), True
         except (KeyboardInterrupt, SystemExit):
             self._say_what_is_left()
             raise
         finally:
             self._journal.close()
-        return Ended(record(again(self._found)), reason, taken_back=True)
+        return Ended(record(again(self._found)), reason, taken_back=True, silent=silent)
 
     def _say_what_is_left(self) -> None:
         """To whoever interrupts a run (Ctrl-C, SIGTERM): a guest may be off for it."""

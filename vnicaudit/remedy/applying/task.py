@@ -3,8 +3,6 @@ of it before it begins."""
 
 from __future__ import annotations
 
-import shlex
-
 import msgspec
 from msgspec.structs import replace
 
@@ -12,6 +10,7 @@ from vnicaudit.model.domain import Domain
 from vnicaudit.model.finding import Change
 from vnicaudit.model.nic import Nic
 from vnicaudit.model.plan import Mode
+from vnicaudit.text.shell import path_word, uuid_word, word
 
 _ON_NETWORK = ("network", "bridge", "direct", "ethernet")
 """What a running definition may say of a NIC on a network: what it became."""
@@ -77,8 +76,13 @@ def by_hand(task: Task) -> str:
         f"{change.field} of {one.mac}: {change.old or 'not set'}"
         for one in task.wanted for change in one.changes
     ]  # fmt: skip
-    where = shlex.join(["virsh", "-c", task.target, "edit", task.uuid or task.name])
-    return f"{where if task.file is None else shlex.quote(task.file)} ({'; '.join(changes)})"
+    if task.file is not None:
+        where = path_word(task.file)
+    else:
+        named = task.uuid is None and not task.name.startswith("-")
+        which = word(task.name) if named else uuid_word(task.uuid)
+        where = f"virsh -c {word(task.target)} edit {which}"
+    return f"{where} ({'; '.join(changes)})"
 
 
 def unmet(domain: Domain, wanted: tuple[Wanted, ...]) -> tuple[str, ...]:
