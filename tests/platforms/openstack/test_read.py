@@ -132,6 +132,7 @@ def test_a_server_is_a_domain() -> None:
         project_name="admin",
         aggregates=(Aggregate("agg-one", "nova", (("ssd", "true"),)),),
         target="openstack:admin",
+        image="aa5afa4b-8a54-4124-a6c2-f7baff8edcaf",
     )
 
 
