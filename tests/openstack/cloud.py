@@ -11,8 +11,6 @@ from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 
-from openstack.exceptions import HttpException
-
 from tests.cli.command import SCRIPT
 from tests.openstack.api import Api
 from tests.openstack.daemons import start_nova_api
@@ -114,6 +112,9 @@ class Cloud:
 
 def wait_for_service(cloud: Cloud, host: str) -> None:
     """Wait until Nova can place servers on a compute host."""
+    # imported here: the plugin is loaded by suites that have no openstacksdk
+    from openstack.exceptions import HttpException
+
     compute = cloud.api.compute
 
     def hypervisor() -> bool:
