@@ -322,7 +322,7 @@ def test_mistakes_are_told_with_their_line(load: Load, text: str, message: str) 
         ("web", "no profile 'web'; there are "),
         ("./quick", "no profile './quick'; did you mean 'quick'?"),
         ("missing.toml", "missing.toml: No such file or directory"),
-        ("folder.toml", "folder.toml: Is a directory"),
+        ("folder.toml", "folder.toml: not a regular file"),
         ("bytes.toml", "bytes.toml:2: not UTF-8"),
     ],
 )
