@@ -8,7 +8,7 @@ from vnicaudit.text.secret_names import is_harmless, is_secret_name
 
 _ATTRIBUTE = re.compile(r"(?<![\w:.-])(?P<name>[A-Za-z_][\w:.-]*)(?P<sep>\s{0,99}=\s{0,99})"
                         r"(?:\"(?P<double>[^\"<]*)\"|'(?P<single>[^'<]*)')")  # fmt: skip
-_OPENING = re.compile(r"<(?P<name>[A-Za-z_][\w:.-]*)(?P<attributes>[^<>]*)(?<!/)>")
+_OPENING = re.compile(r"<(?P<name>[A-Za-z_][\w:.-]*)(?![\w:.-])(?P<attributes>[^<>]*)(?<!/)>")
 _TAG = re.compile(r"<[A-Za-z_][^<>]*>")
 _NAMED = re.compile(r"\bname\s{0,9}=\s{0,9}(?:\"([^\"<>]*)\"|'([^'<>]*)')")
 _VALUE = re.compile(r"(\bvalue\s{0,9}=\s{0,9})(?:\"[^\"<>]*\"|'[^'<>]*')")

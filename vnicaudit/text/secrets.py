@@ -38,7 +38,7 @@ _OPTION = re.compile(
 _DANGLING = re.compile(r"(?<![\w-])--?(?P<key>[A-Za-z][\w-]*)[\"']?[ \t]*(?:\\|,|/>)?[ \t]*$")
 """An option whose value is in the next line: of a shell, of a list, of ``<qemu:arg>``."""
 _FIRST = re.compile(
-    r"(?P<before>[ \t]*(?:[-#][ \t]+)?(?:<[\w:]+[ \t]+value=)?)"
+    r"(?P<before>(?<![ \t])[ \t]*(?:[-#][ \t]+)?(?:<[\w:]+[ \t]+value=)?)"
     r"(?P<value>\"[^\"]*\"?|'[^']*'?|[^\s,\\\]]+)"
 )
 _LISTED = re.compile(

@@ -26,6 +26,7 @@ BOUNDED = {
     "vnicaudit.platforms.domain_xml.bare._NAMES": 60,
     "vnicaudit.platforms.domain_xml.recognise._IN_YAML": 256,
     "vnicaudit.platforms.domain_xml.template_tags._ENDS_IN_DO": 256,
+    "vnicaudit.text.secrets._DANGLING": 200,
 }
 """Expressions that are given a short text only: whoever calls them looks at, or cuts to, so many
 characters."""
