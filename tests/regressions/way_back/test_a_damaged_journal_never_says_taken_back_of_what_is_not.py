@@ -120,7 +120,8 @@ def drawn(all_of_them: Sequence[int], number: int) -> Iterator[int]:
     if os.environ.get("VNICAUDIT_DAMAGES") == "all":
         yield from all_of_them
         return
-    seed = random.randrange(1_000_000)
+    # as hypothesis is set here: in CI the same examples each time
+    seed = 12 if os.environ.get("CI") == "true" else random.randrange(1_000_000)
     print(f"seed {seed}")
     yield from random.Random(seed).sample(all_of_them, min(number, len(all_of_them)))
 
