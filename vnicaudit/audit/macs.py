@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from vnicaudit.audit.catalogue import RuleSet
-from vnicaudit.audit.fingerprint import bare_uuid, digest, domain_mark
+from vnicaudit.audit.fingerprint import bare_uuid, digest, whose
 from vnicaudit.audit.judgement import Tray, ask, finding_of
 from vnicaudit.model.decoding import msgpack_decoder
 from vnicaudit.model.domain import Domain
@@ -27,9 +27,6 @@ MAX_NICS = 500_000
 each."""
 _MAX_ALIKE = 64
 """NICs with one MAC that are told apart."""
-
-RULE = "VNIC016"
-"""The rule by whose id the fingerprints are made when the NICs are read."""
 
 _FORMS = frozenset({"raw", "dump", "live", "qemu", "terraform"})
 """Neutron keeps the MACs of a network's ports apart; KubeVirt's pods have networks of their own."""
@@ -117,7 +114,7 @@ class MacJudge:
                         ref,
                         nic.location,
                         nic.owner,
-                        nic.mark,
+                        digest(verdict.rule.id, *nic.whose),
                         problem.fix_for(nic.owner),
                     )
                 )
@@ -147,7 +144,7 @@ def _seen(domain: Domain, nic: Nic, mac: str, target: str) -> NicSeen:
         host=_host(domain, target),
         active=_active(domain, nic),
         teaming=nic.declared.teaming is not None,
-        mark=domain_mark(RULE, domain, nic),
+        whose=whose(domain, nic),
         suppressions=domain.suppressions,
     )
 
