@@ -18,7 +18,7 @@ from vnicaudit.model.decoding import msgpack_decoder
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.finding import NicRef
 from vnicaudit.model.macs import NicSeen
-from vnicaudit.model.nic import DESCRIPTORS, Nic
+from vnicaudit.model.nic import DESCRIPTORS, Nic, is_multicast
 from vnicaudit.model.report import Audited
 from vnicaudit.model.rule import MacSubject
 
@@ -156,7 +156,7 @@ def _normal(mac: str) -> str | None:
         numbers = [int(part, 16) for part in parts if 0 < len(part) <= 2]
     except ValueError:
         return None
-    if len(numbers) != 6 or len(parts) != 6 or numbers[0] & 1 or not any(numbers):
+    if len(numbers) != 6 or len(parts) != 6 or is_multicast(mac) or not any(numbers):
         return None
     return ":".join(f"{number:02x}" for number in numbers)
 
