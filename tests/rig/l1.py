@@ -73,7 +73,7 @@ class L1:
         self.guest = guest
         self._inbox = inbox
 
-    def run(self, argv: Sequence[str], *, timeout: float = 120) -> Ran:
+    def run(self, argv: Sequence[str], *, timeout: float = 600) -> Ran:
         """Run a program in L1, as root."""
         return self.guest.run(argv, timeout=timeout)
 
