@@ -17,12 +17,17 @@ CloudItem = Domain | Image | Flavor | ReadError
 
 ALL_REGIONS = "/*"
 """Behind the name of a cloud: every region of its catalogue."""
+_NOT_TOLD = (
+    "which regions it has could not be asked when this began, and can by now ({regions}): none was "
+    "read; try again"
+)
 
 
 def each_region(targets: Iterable[Target], live: LiveOptions) -> list[Target]:
     """The targets, each once, with one for each region (``openstack:CLOUD/REGION``) in the place of
-    ``openstack:CLOUD/*``. A cloud that cannot be asked is one target: reading it says why. Raises
-    UsageError where what is configured of a cloud is wrong."""
+    ``openstack:CLOUD/*``. A cloud that cannot be asked stays as it is: reading it says why, and
+    reads no one region in the place of all. Raises UsageError where what is configured of a cloud
+    is wrong."""
     found: dict[Target, None] = {}
     for target in targets:
         everywhere = target.kind == "openstack" and target.name.endswith(ALL_REGIONS)
@@ -37,7 +42,7 @@ def _regions(target: Target, live: LiveOptions) -> list[Target]:
     try:
         regions = regions_of(name, deadline=live.deadline, limits=live.cloud)
     except TargetError:
-        regions = ()
+        return [target]
     names = [f"{name}/{region}" for region in regions] or [name]
     return [Target(f"{CLOUD}{each}", "openstack") for each in names]
 
@@ -58,10 +63,14 @@ class CloudTarget:
 
     def _items(self) -> Iterator[CloudItem]:
         # imported here: a run without clouds loads nothing of it
-        from vnicaudit.platforms.openstack.read import read
+        from vnicaudit.platforms.openstack.read import read, regions_of
 
         live = self._live
         name = self._target.removeprefix(CLOUD)
+        if name.endswith(ALL_REGIONS):
+            cloud = name.removesuffix(ALL_REGIONS)
+            regions = regions_of(cloud, deadline=live.deadline, limits=live.cloud)
+            raise TargetError(_NOT_TOLD.format(regions=", ".join(regions)), file=self._target)
         reading = read(name, deadline=live.deadline, limits=live.cloud)
         try:
             yield from reading.items
