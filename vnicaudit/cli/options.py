@@ -143,7 +143,7 @@ reading_options = together(
     click.option(
         "--max-rps",
         envvar="VNICAUDIT_MAX_RPS",
-        type=click.FloatRange(min=0.01, max=10_000),
+        type=Number(min=0.01, max=10_000),
         metavar="N",
         help="Send a cloud at most N requests per second.  [default: no limit]",
     ),

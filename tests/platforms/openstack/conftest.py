@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.platforms.openstack.cloud import PASSWORD, FakeCloud, serve
-from vnicaudit.platforms.openstack import calls
+from vnicaudit.platforms.openstack import calls, session
 
 CLOUD = """\
   {name}:
@@ -48,5 +48,6 @@ def cloud(nowhere: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeCloud]
         file = nowhere / "clouds.yaml"
         file.write_text("clouds:\n" + "".join(entries), "utf-8")
         monkeypatch.setenv("OS_CLIENT_CONFIG_FILE", str(file))
-        monkeypatch.setattr(calls, "_PAUSES", (0.0, 0.0, 0.0))
+        for module in (calls, session):
+            monkeypatch.setattr(module, "_PAUSES", (0.0, 0.0, 0.0))
         yield running

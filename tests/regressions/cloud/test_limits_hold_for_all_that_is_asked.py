@@ -94,3 +94,8 @@ def _given(option: str, value: str, by: str, monkeypatch: pytest.MonkeyPatch) ->
         return (option, value)
     monkeypatch.setenv("VNICAUDIT_" + option[2:].upper().replace("-", "_"), value)
     return ()
+
+
+def test_no_limit_is_not_a_number(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["audit", "openstack:admin", "--max-rps", "nan"]) == 2
+    assert "'nan' is not a number" in capsys.readouterr().err

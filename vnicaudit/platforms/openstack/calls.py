@@ -15,7 +15,7 @@ from vnicaudit.errors import TargetError
 from vnicaudit.platforms.openstack.binding import keystone_errors, requests, transport_errors
 from vnicaudit.platforms.openstack.connect import Cloud, Endpoint
 from vnicaudit.platforms.openstack.failures import place, plain, refusal, transport
-from vnicaudit.platforms.openstack.session import RedirectError
+from vnicaudit.platforms.openstack.session import AWAY, RedirectError, retry_after
 from vnicaudit.platforms.openstack.waiting import TimeUpError
 
 _MOST_BYTES = 128 << 20
@@ -30,8 +30,6 @@ TRANSPORT_ERRORS = (
     OSError,
 )
 _REQUEST_IDS = ("x-openstack-request-id", "x-compute-request-id")
-AWAY = (429, 500, 502, 503, 504)
-"""Answers of a service (or its proxy) that is overloaded or being restarted."""
 _PAUSES = (0.5, 2.0, 5.0)
 """Before it is asked again, where the service does not say how long."""
 _LATE = 2
@@ -146,7 +144,7 @@ class Calls:
             request = next(
                 (answer.headers[key] for key in _REQUEST_IDS if key in answer.headers), None
             )
-            return _Answer(answer.status_code, body, request, _pause(answer))
+            return _Answer(answer.status_code, body, request, retry_after(answer))
 
 
 def _may_pass(error: Exception) -> bool:
@@ -157,12 +155,6 @@ def _may_pass(error: Exception) -> bool:
 
 def _longer(pause: float | None, wanted: float | None) -> float | None:
     return pause if pause is None or wanted is None else max(pause, wanted)
-
-
-def _pause(answer: requests.Response) -> float | None:
-    """What Retry-After says, in seconds; None where it says a date, or nothing."""
-    said = answer.headers.get("retry-after", "")
-    return float(said) if said.isascii() and said.isdigit() and len(said) < 6 else None
 
 
 class TooLargeError(OSError):

@@ -161,6 +161,7 @@ def _endpoint(cloud: Cloud, service: str) -> Endpoint:
     asked for its version 2 unless the configuration says which; for Neutron
     openstacksdk appends ``v2.0`` without asking, as every client does."""
     region = cloud.region
+    cloud.session.asking.away = ""
     if service == "identity":
         url = cloud.session.get_endpoint(interface=AUTH_INTERFACE, version=_KEYSTONE)
         return Endpoint(_known(url), None)
@@ -169,11 +170,22 @@ def _endpoint(cloud: Cloud, service: str) -> Endpoint:
     else:
         client = region.get_session_client(service)
     if service != "compute":
-        return Endpoint(_known(client.get_endpoint()), None)
+        url = client.get_endpoint()
+        _check_away(cloud)
+        return Endpoint(_known(url), None)
     found = client.get_endpoint_data()
     microversion = None if found is None else found.max_microversion
+    if microversion is None:
+        _check_away(cloud)
     pair = None if microversion is None else (int(microversion[0]), int(microversion[1]))
     return Endpoint(_known(None if found is None else found.url), pair)
+
+
+def _check_away(cloud: Cloud) -> None:
+    """Raises ConnectFailure where a service did not answer when it was asked which versions it has:
+    keystoneauth goes on as if it had none."""
+    if cloud.session.asking.away:
+        raise keystone_errors.ConnectFailure(cloud.session.asking.away)
 
 
 def _known(url: str | None) -> str:

@@ -13,9 +13,10 @@ from typing import Any
 import msgspec
 
 from vnicaudit.errors import ActionError, SilentError, TargetError
-from vnicaudit.platforms.openstack.calls import AWAY, TRANSPORT_ERRORS, CallError, Calls
+from vnicaudit.platforms.openstack.calls import TRANSPORT_ERRORS, CallError, Calls
 from vnicaudit.platforms.openstack.connect import Cloud, Endpoint
 from vnicaudit.platforms.openstack.failures import place, refusal, transport
+from vnicaudit.platforms.openstack.session import AWAY
 from vnicaudit.platforms.openstack.waiting import TimeUpError
 
 _MOST_BYTES = 1 << 20

@@ -1,7 +1,9 @@
 """A session of keystoneauth that counts what it asks, and does not trust who answers.
 
 keystoneauth (5.18) follows a redirect to any host, with the token or the password in it, and takes
-answers of a login and of discovery in whole, however large they are.
+answers of a login and of discovery in whole, however large they are. It asks for those once, and
+goes on without what it was not told: where a service is away for a moment, Nova would seem to have
+no microversions. So they are asked for again, and what did not come in the end is noted.
 """
 
 from __future__ import annotations
@@ -10,11 +12,12 @@ import threading
 import time
 from collections import Counter, deque
 from collections.abc import Callable
+from itertools import takewhile
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
 from vnicaudit.platforms.openstack.binding import Session, keystone_errors, requests
-from vnicaudit.platforms.openstack.failures import place, plain
+from vnicaudit.platforms.openstack.failures import place, plain, transport
 
 _MOST_BYTES = 8 << 20
 """Of an answer that is taken in whole: a login brings the catalogue, some dozen KiB."""
@@ -24,11 +27,22 @@ _REDIRECTS = (301, 302, 303, 305, 307, 308)
 _TOKENS = 8
 """Tokens of this session that are remembered: it gets a new one once in an hour or so."""
 _TOKEN = "X-Auth-Token"  # noqa: S105 - the name of a header
+_LEAST_OF_TOKEN = 16
+"""Characters: a shorter beginning of a token, at the end of a text that was cut, tells nothing."""
+AWAY = (429, 500, 502, 503, 504)
+"""Answers of a service (or its proxy) that is overloaded or being restarted."""
+_PAUSES = (0.5, 2.0, 5.0)
+"""Before a login or a discovery is asked for again, where the service does not say how long."""
+_LONGEST_PAUSE = 30.0
 _PORTS = {"http": 80, "https": 443}
 
 
 class RedirectError(keystone_errors.ConnectFailure):
     """An answer that leads elsewhere, and is not followed."""
+
+
+class TooLargeError(keystone_errors.ConnectFailure):
+    """An answer that is larger than any can be."""
 
 
 class Pace:
@@ -70,9 +84,10 @@ class CountingSession(Session):
         self._tokens: deque[str] = deque(maxlen=_TOKENS)
 
     def masked(self, text: str) -> str:
-        """The text without the tokens of this session: a service may say them in an error."""
+        """The text without the tokens of this session: a service may say them in an error, and what
+        it says may be cut in the middle of one."""
         for token in tuple(self._tokens):
-            text = text.replace(token, "***")
+            text = _without(text, token)
         return text
 
     def get_auth_headers(self, *args: Any, **kwargs: Any) -> dict[str, str] | None:
@@ -94,14 +109,50 @@ class CountingSession(Session):
         if whole:
             kwargs["log"] = False  # it would read the answer
         kwargs.update(raise_exc=False, redirect=False, stream=True)
+        asked = self._patiently if whole else self._renewed
+        answer = asked(url, method, args, kwargs)
+        if raising and answer.status_code >= 400:
+            raise keystone_errors.from_response(answer, method, url)
+        return answer
+
+    def _patiently(
+        self, url: str, method: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> requests.Response:
+        """A login or a discovery, read whole: either may be asked for again. What is given up is
+        noted in ``asking.away``."""
+        for pause in (*_PAUSES, None):
+            try:
+                answer = self._renewed(url, method, args, kwargs)
+                _take_in(answer)
+            except keystone_errors.ConnectionError as error:
+                may_pass = isinstance(error, keystone_errors.RetriableConnectionFailure)
+                if (
+                    pause is None
+                    or not may_pass
+                    or isinstance(error, RedirectError | TooLargeError)
+                ):
+                    self.asking.away = transport(error)
+                    raise
+            else:
+                if answer.status_code not in AWAY:
+                    if answer.status_code < 400:
+                        self.asking.away = ""
+                    return answer
+                wanted = retry_after(answer)
+                if pause is None or (wanted or 0.0) > _LONGEST_PAUSE:
+                    self.asking.away = f"{place(url)} answers {answer.status_code}"
+                    return answer
+                pause = max(pause, wanted or 0.0)
+            time.sleep(pause)
+        raise AssertionError("the last pause is None")
+
+    def _renewed(
+        self, url: str, method: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> requests.Response:
         answer = self._followed(url, method, args, kwargs)
         if answer.status_code == 401 and self._was_renewed(kwargs):
             answer.close()
             answer = self._followed(url, method, args, kwargs)
-        if whole:
-            _take_in(answer)
-        if raising and answer.status_code >= 400:
-            raise keystone_errors.from_response(answer, method, url)
         return answer
 
     def _followed(
@@ -139,6 +190,25 @@ class CountingSession(Session):
         return (headers or {}).get(_TOKEN) != used
 
 
+def _without(text: str, token: str) -> str:
+    """The text with ``***`` for the token, and for what is left of one that was cut."""
+    text = text.replace(token, "***")
+    begin = token[:_LEAST_OF_TOKEN]
+    at = text.find(begin) if len(token) > _LEAST_OF_TOKEN else -1
+    while at >= 0:
+        same = (one == other for one, other in zip(text[at:], token, strict=False))
+        end = at + sum(1 for _ in takewhile(bool, same))
+        text = f"{text[:at]}***{text[end:]}"
+        at = text.find(begin)
+    return text
+
+
+def retry_after(answer: requests.Response) -> float | None:
+    """What Retry-After says, in seconds; None where it says a date, or nothing."""
+    said = answer.headers.get("retry-after", "")
+    return float(said) if said.isascii() and said.isdigit() and len(said) < 6 else None
+
+
 def _is_same_place(asked: str, to: str) -> bool:
     """Whether an address is at the same host and port as the one that was asked, and as safe; or
     the same host's by TLS."""
@@ -163,7 +233,7 @@ def _take_in(answer: requests.Response) -> None:
             if len(taken) > _MOST_BYTES:
                 limit = f"{_MOST_BYTES >> 20} MiB"
                 where = place(answer.url)
-                raise keystone_errors.ConnectFailure(f"{where}: its answer is larger than {limit}")
+                raise TooLargeError(f"{where}: its answer is larger than {limit}")
     except requests.RequestException as error:
         raise keystone_errors.ConnectFailure(plain(str(error))) from None
     finally:
