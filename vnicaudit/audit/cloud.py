@@ -63,11 +63,13 @@ class CloudTarget:
 
     def _items(self) -> Iterator[CloudItem]:
         # imported here: a run without clouds loads nothing of it
-        from vnicaudit.platforms.openstack.read import read, regions_of
+        from vnicaudit.platforms.openstack.read import read
 
         live = self._live
         name = self._target.removeprefix(CLOUD)
         if name.endswith(ALL_REGIONS):
+            from vnicaudit.platforms.openstack.read import regions_of
+
             cloud = name.removesuffix(ALL_REGIONS)
             regions = regions_of(cloud, deadline=live.deadline, limits=live.cloud)
             raise TargetError(_NOT_TOLD.format(regions=", ".join(regions)), file=self._target)

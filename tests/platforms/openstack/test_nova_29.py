@@ -36,4 +36,4 @@ def test_what_is_known_of_its_servers(cloud: FakeCloud) -> None:
 def test_they_are_asked_for_with_a_microversion_that_it_has(cloud: FakeCloud) -> None:
     configs(cloud)
     asked = {one.microversion for one in cloud.asked if one.path.endswith("/servers/detail")}
-    assert asked == {"2.47"}
+    assert asked == {"2.69"}

@@ -401,7 +401,7 @@ def test_a_nova_that_does_not_say_what_it_keeps(cloud: FakeCloud) -> None:
     found = everything("admin")
     assert found.config("old").nova == NovaVersions("2.87", 21, 22)
     microversions = {asked.path: asked.microversion for asked in cloud.asked}
-    assert microversions[SERVERS] == "2.47"
+    assert microversions[SERVERS] == "2.69"
     known = {name: found.config(name).kept_by for name in ("old", "b", "rd-none")}
     # the image legacy was changed after old was made; plain too, but before rd-none was
     assert known == {"old": "unseen", "b": "unseen", "rd-none": "image"}

@@ -39,6 +39,11 @@ from vnicaudit.platforms.openstack.waiting import Feed, Task
 
 Item = Domain | Image | Flavor | ReadError
 
+_CELL_DOWN = (
+    "servers: of {count:,} Nova tells little more than the id: their cell is down, and they could "
+    "not be read"
+)
+
 
 class CloudReading:
     """What is read of a cloud. ``items`` can be walked once: servers, then images (those of most
@@ -178,8 +183,9 @@ def _gathered(
 def _servers(
     feed: Feed[Page[RawServer]], around: Around, uses: Uses
 ) -> Iterator[Domain | ReadError]:
-    """Every server; where its list ends early, what is missing is an error."""
-    unread = False
+    """Every server; where its list ends early, what is missing is an error, and so are those of a
+    cell that does not answer: of them Nova tells little more than the id."""
+    unread, down = False, 0
     try:
         for page in feed:
             yield from page.errors
@@ -188,6 +194,7 @@ def _servers(
                 found = domain_of(raw, around)
                 # of a cell that is down no image and no flavor is told
                 unread = unread or isinstance(found, ReadError) or raw.status == "UNKNOWN"
+                down += raw.name is None and raw.status == "UNKNOWN"
                 if isinstance(found, Domain):
                     uses.count(found, around.flavors.of(raw.flavor))
                 if found is not None:
@@ -195,3 +202,5 @@ def _servers(
         uses.complete = not unread
     except TargetError as error:
         yield read_error(error)
+    if down:
+        yield ReadError(_CELL_DOWN.format(count=down), around.target)

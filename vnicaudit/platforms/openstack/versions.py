@@ -25,6 +25,9 @@ _KEPT = (2, 98)
 """``image.properties`` of a server: what Nova keeps for it."""
 _FLAVOR = (2, 47)
 """``flavor`` of a server with its extra specs, as Nova keeps it, and no longer its id."""
+_DOWN_CELLS = (2, 69)
+"""A list of servers has those of a cell that is down too, with little of each; before, Nova leaves
+them out without a word (its API guide, "Handling Down Cells")."""
 _SPECS = (2, 61)
 """``extra_specs`` of a flavor in the list of flavors."""
 _PAGES_OF_NODES = (2, 33)
@@ -66,7 +69,7 @@ def microversions(highest: Microversion | None) -> Microversions:
     """The lowest microversions that have all that is read, as far as a Nova goes."""
     most = highest or _LEAST
     return Microversions(
-        servers=_KEPT if most >= _KEPT else min(most, _FLAVOR),
+        servers=next((each for each in (_KEPT, _DOWN_CELLS) if most >= each), min(most, _FLAVOR)),
         flavors=min(most, _SPECS),
         nodes=min(most, _CPU),
     )
