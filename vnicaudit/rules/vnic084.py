@@ -56,7 +56,7 @@ unset again.
 * Where nova.conf of the server's compute node was not read in the same run (skipped), or does not
   say for certain what the option is.
 * On vhost-user, vDPA, macvtap and assigned devices, and while a server is built, resized, migrated,
-  rescued, suspended or paused.
+  rescued, shelved, suspended or paused: look again before the option is turned on.
 
 Severity is by the guest: *high* where it is known to have no driver of its own (Windows), *low*
 where it is known to have one, else *medium*. It is *info* where the option is off and the server is
@@ -89,6 +89,7 @@ _STOPPED = "SHUTOFF"
 _WHEN = {
     "ACTIVE": "the next hard reboot, stop and start, or cold migration",
     _STOPPED: "its next start",
+    "ERROR": "the hard reboot that brings it back",
 }
 _GUESTS: dict[str, tuple[Severity, str]] = {
     "ready": ("low", ""),
