@@ -83,12 +83,16 @@ def refused(nic: NicConfig, running: RunningNic | None, qemu: Version | None) ->
     outcome = None if refusal is None else refusal.outcome(qemu)
     if refusal is None or outcome is None:
         return None
-    reason = f"{WORDS[outcome]}: {refusal.reason}"
+    return without(nic, f"{WORDS[outcome]}: {refusal.reason}", starts=outcome == "missing")
+
+
+def without(nic: NicConfig, reason: str, *, starts: bool = False) -> Effective:
+    """A NIC that there will not be, and why."""
     return Effective(
         model=Resolved(nic.model, None, reason, NONE),
         vhost=Resolved(None, None, reason, NONE),
         queues=Resolved(nic.queues, None, reason, NONE),
         rx_queue_size=Resolved(nic.rx_queue_size, None, reason, NONE),
         tx_queue_size=Resolved(nic.tx_queue_size, None, reason, NONE),
-        starts=outcome == "missing",
+        starts=starts,
     )
