@@ -97,7 +97,9 @@ def _refused_model(given: Given, model: str | None) -> str | None:
 
 def _runs_all_the_same(given: Given, model: str) -> bool:
     """Whether an x86 QEMU runs what none has: somebody built it otherwise."""
-    return given.running is not None and given.arch in X86 and lacks(model, given.arch, None)
+    if given.running is None or given.nic.origin == "interface" or given.arch not in X86:
+        return False
+    return lacks(model, given.arch, None)
 
 
 def _declared(model: str) -> Resolved[str]:

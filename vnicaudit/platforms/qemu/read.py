@@ -14,7 +14,7 @@ from vnicaudit.model.nic import LOG
 from vnicaudit.model.running import RunningQemu
 from vnicaudit.platforms.qemu.arguments import Arguments, parse
 from vnicaudit.platforms.qemu.build import Built, build
-from vnicaudit.platforms.qemu.commands import Command, commands
+from vnicaudit.platforms.qemu.commands import Command, Missed, commands, missed
 from vnicaudit.platforms.qemu.log import is_log, last_start
 from vnicaudit.platforms.qemu.places import nic_lines
 
@@ -71,13 +71,16 @@ def read_text(
     Raises TargetError, with file and line, after the ones that could be read: at the first
     command line that is not complete (what is missing may be a NIC), saying how many are.
     """
+    unread: list[Missed] = []
     if _NUL_PROGRAM.match(data):
         built = [_from_nul(data, Location(target, file, 1))]
     else:
         text = data.decode("utf-8", "replace").replace("\0", " ")
-        built = (
-            _from_log(text, target, file, before) if is_log(text) else _pasted(text, target, file)
-        )
+        if is_log(text):
+            built = _from_log(text, target, file, before)
+        else:
+            found = list(islice(commands(text), _MAX_COMMANDS))
+            built, unread = _pasted(text, found, target, file), missed(text, found)
     broken = []
     for item in built:
         if item.problem is None:
@@ -90,6 +93,13 @@ def read_text(
             f"QEMU command line not understood: {broken[0].problem}{more}",
             file=file or target,
             line=broken[0].qemu.location.line,
+        )
+    if unread:
+        more = f" (and {len(unread) - 1} more)" if len(unread) > 1 else ""
+        raise TargetError(
+            f"{unread[0].program} in a text or a list may be a QEMU command: not judged{more}",
+            file=file or target,
+            line=unread[0].line,
         )
 
 
@@ -135,8 +145,7 @@ def _from_log(text: str, target: str, file: str | None, before: int | None) -> l
     return [Built(qemu, problem)]
 
 
-def _pasted(text: str, target: str, file: str | None) -> list[Built]:
-    found = list(islice(commands(text), _MAX_COMMANDS))
+def _pasted(text: str, found: list[Command], target: str, file: str | None) -> list[Built]:
     cut = _cut_lines(text, found)
     lines = text.split("\n")
     ends = [*(command.line - 1 for command in found[1:]), len(lines)]
