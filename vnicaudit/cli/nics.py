@@ -68,7 +68,8 @@ def _noting(items: Iterable[object], unknown: list[str]) -> Iterator[Domain]:
             continue
         open_ended = item.unjudged or "inserted" in item.declared.unseen
         if item.template and open_ended and len(unknown) < _MAX_NOTES:
-            unknown.append(f"{item.location}: a template decides which NICs {item.name} has")
+            who = "the shell" if item.declared.form == "qemu" else "a template"
+            unknown.append(f"{item.location}: {who} decides which NICs {item.name} has")
         yield item
 
 

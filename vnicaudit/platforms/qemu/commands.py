@@ -29,6 +29,7 @@ _HEADER = re.compile(r"^[ \t]*(?:[A-Z%+][A-Z%+-]*[ \t]+)*(?:COMMAND|CMD|ARGS)[ \
 _LISTING_END = re.compile(r"\n[ \t]*(?:\n|```)")
 _QUOTE = re.compile(r"['\"]")
 _EXPANDS = re.compile(r"\$[@*{(\w]|`|<|\.\.\.|…")
+_LIST = re.compile(r"\$[@*]|\$\{[@*]|\$\{\w{1,80}\[[@*]")
 _LOST = (
     "JSON stands outside of quotes, while others of its quotes or lines were kept: a shell would "
     "spoil it, and what QEMU was given cannot be told"
@@ -152,7 +153,7 @@ def _from_shell(
     arguments of something else: not looked at again. Without patience (a file made to take long)
     quotation marks are not followed beyond them either."""
     logical = _logical_line(text, match.end())
-    words, end, problem, bare, kept = shell_words(
+    words, end, problem, bare, kept, sealed = shell_words(
         text,
         match.end(),
         MAX_COMMAND if patient else min(logical - match.end(), MAX_COMMAND),
@@ -168,7 +169,7 @@ def _from_shell(
     whole = not any(_EXPANDS.match(word) for word in words) and not arguments.has("readconfig")
     problem = problem or (_LOST if bare else None) or arguments.problem or left_open(arguments)
     arguments = arguments._replace(problem=problem)
-    opened = None if whole else _opened(words, arguments)
+    opened = None if whole else _opened(words, arguments, sealed)
     return _Read(Command(match["program"], arguments, line, None, whole, opened), end)
 
 
@@ -184,14 +185,16 @@ def _of_variable(
     return _Read(Command(program, arguments, line, None, whole=False), end)
 
 
-def _opened(words: list[str], arguments: Arguments) -> str | None:
-    """A word that is neither an option nor the value of one, and that a shell fills in."""
+def _opened(words: list[str], arguments: Arguments, sealed: frozenset[int]) -> str | None:
+    """A word that is neither an option nor the value of one, and that a shell fills in: the value
+    of an option is taken to be one word, and what stands in quotes is one, but for a list."""
     taken = set(arguments.places)
     taken |= {
         place - 1
         for place, (_name, value) in zip(arguments.places, arguments.pairs, strict=True)
         if value is not None
     }
+    taken |= {place for place in sealed if not _LIST.match(words[place])}
     free = (word for place, word in enumerate(words) if place not in taken)
     return next((word for word in free if _EXPANDS.match(word) and word[0] != "<"), None)
 

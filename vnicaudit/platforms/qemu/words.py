@@ -34,13 +34,15 @@ class Words(NamedTuple):
     be incomplete, None when it is not.
 
     ``bare``: a word is JSON without quotes around it (``{"driver": …``), which a shell would
-    spoil: the quotes were lost. ``kept``: a word is JSON with quotes around it: they were not."""
+    spoil: the quotes were lost. ``kept``: a word is JSON with quotes around it: they were not.
+    ``sealed`` are the places of words in double quotes, which the shell makes no more of."""
 
     words: list[str]
     end: int
     problem: str | None = None
     bare: bool = False
     kept: bool = False
+    sealed: frozenset[int] = frozenset()
 
 
 def shell_words(text: str, start: int, most: int = MAX_COMMAND, *, enclosed: bool = False) -> Words:
@@ -63,14 +65,14 @@ def shell_words(text: str, start: int, most: int = MAX_COMMAND, *, enclosed: boo
         if kind == "open" and (end := _closing(text, match, limit)) >= 0:
             plain = _IN_DOUBLE.sub(_unescape, text[match.end() : end])
             kept = kept or (not found.parts and plain.startswith("{"))
-            found.parts.append(plain)
+            found.take(plain, sealed=True)
             position = end + 1
             continue
         if kind == "open":
             mark = _unfinished(match.group())
-            return Words(found.all(), limit, mark, bare, kept)
+            return Words(found.all(), limit, mark, bare, kept, found.seals())
         if kind == "end":
-            return Words(found.all(), match.start(), None, bare, kept)
+            return Words(found.all(), match.start(), None, bare, kept, found.seals())
         position = match.end()
         if kind in ("space", "redirection"):
             found.ended(redirection=kind == "redirection")
@@ -79,8 +81,9 @@ def shell_words(text: str, start: int, most: int = MAX_COMMAND, *, enclosed: boo
             if not found.parts:
                 bare = bare or _BARE_JSON.match(text, match.start(), limit) is not None
                 kept = kept or (kind != "raw" and plain.startswith("{"))
-            found.parts.append(plain)
-    return Words(found.all(), position, _unended(text, limit), bare, kept)
+            found.take(plain, sealed=kind in ("double", "single"))
+    problem = _unended(text, limit)
+    return Words(found.all(), position, problem, bare, kept, found.seals())
 
 
 class _Found:
@@ -90,14 +93,29 @@ class _Found:
     def __init__(self) -> None:
         self.words: list[str] = []
         self.parts: list[str] = []
+        self._sealed: set[int] = set()
+        self._open = False
+        """A part of the word is not in quotes."""
         self._redirected = False
         """What is being read, or comes next, is where a redirection goes."""
+
+    def take(self, part: str, *, sealed: bool) -> None:
+        """A part of the word."""
+        self.parts.append(part)
+        self._open = self._open or not sealed
+
+    def seals(self) -> frozenset[int]:
+        """The places of words in quotes."""
+        return frozenset(self._sealed)
 
     def ended(self, *, redirection: bool) -> None:
         """A blank ends a word, and a redirection: but for the number of a descriptor (``2>``)."""
         word = bool(self.parts)
         if word and not self._redirected and not (redirection and self._is_number()):
+            if not self._open:
+                self._sealed.add(len(self.words))
             self.words.append("".join(self.parts))  # an empty word ('') has one empty part
+        self._open = False
         self._redirected = redirection or (self._redirected and not word)
         self.parts = []
 
