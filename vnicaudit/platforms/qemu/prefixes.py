@@ -20,7 +20,7 @@ _SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "su", "watch", "paralle
 """What runs a text in quotes; beside the wrappers."""
 _KEYWORDS = frozenset({"if", "then", "elif", "else", "while", "until", "do", "!", "{", "coproc"})
 _TOKEN = re.compile(
-    r"""'[^']*' | "(?:[^"\\]|\\.)*" | \\. | \$\{[^}]*\}
+    r"""'[^']*' | "(?:[^"\\]|\\.)*" | \\.
       | (?P<remark>(?<!\S)\#)
       | (?P<quote>['"])
       | (?P<opening>\$?\()
