@@ -37,8 +37,8 @@ class NicSeen(msgspec.Struct, frozen=True):
     teaming: bool = False
     alone: bool = False
     """It is compared with other NICs of its guest, and with none of another."""
-    mark: str = ""
-    """The fingerprint of a finding on it."""
+    whose: tuple[str, str] = ("", "")
+    """What the fingerprint of a finding on it is made of, beside the rule."""
     suppressions: tuple[str, ...] = ()
 
     @property
