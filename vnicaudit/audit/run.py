@@ -29,7 +29,14 @@ from vnicaudit.audit.work import Product, Work
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.finding import Confidence, Severity
 from vnicaudit.model.host import Host, HostConfig
-from vnicaudit.model.report import Audited, PutAside, ReadError, Summary, TargetResult
+from vnicaudit.model.report import (
+    Audited,
+    NotJudged,
+    PutAside,
+    ReadError,
+    Summary,
+    TargetResult,
+)
 from vnicaudit.model.site import Node
 
 MAX_NODES = 20_000
@@ -202,6 +209,8 @@ class Run:
             tally.error(error)
         for copy in batch.aside:
             tally.put_aside(copy)
+        for part in batch.not_judged:
+            tally.unjudged(part)
 
     def _here(
         self, items: Iterable[Item], name: str, tally: Tally, *, met: bool = False
@@ -212,6 +221,8 @@ class Run:
                 tally.error(item)
             elif isinstance(item, PutAside):
                 tally.put_aside(item)
+            elif isinstance(item, NotJudged):
+                tally.unjudged(item)
             elif isinstance(item, Domain):
                 if self._chosen.is_left_out(item.uuid):
                     continue
