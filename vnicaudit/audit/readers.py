@@ -63,12 +63,12 @@ def why_not(data: bytes) -> str:
     head = data[:HEAD]
     if not data.strip():
         return "empty: nothing to read"
-    root = root_name(head) if head.lstrip().startswith(b"<") else None
-    if root == "interface":
+    if b"<interface" in head:
         from vnicaudit.audit.unjudged import BARE, is_bare_interface
 
         if is_bare_interface(data):
             return BARE
+    root = root_name(head) if head.lstrip().startswith(b"<") else None
     if root in OTHER_ROOTS:
         return f"a libvirt <{root}> document: it describes no NIC"
     if root is not None:

@@ -86,8 +86,9 @@ def alone(data: bytes, path: str) -> Iterator[NotJudged]:
 
 
 def is_bare_interface(data: bytes) -> bool:
-    """Whether a file is an ``<interface>`` of a guest, and not one of a host or of a domain."""
-    if b"<interface" not in data or not data.lstrip().startswith(b"<"):
+    """Whether a file is an ``<interface>`` of a guest, and not one of a host or of a domain; or the
+    piece of a template that puts it into one."""
+    if b"<interface" not in data or not data.lstrip().startswith((b"<", b"{%", b"{#", b"{{")):
         return False
     if root_name(data) != "interface":
         return False
