@@ -7,12 +7,14 @@ import stat
 from collections.abc import Iterator
 from typing import BinaryIO
 
+from msgspec.structs import replace
+
 from vnicaudit.audit.contents import not_judged, read_all, readings
 from vnicaudit.audit.edge import guarded_file
 from vnicaudit.audit.readers import HEAD, Content, Item, Reader, nothing_in, reader_of, why_not
 from vnicaudit.errors import TargetError
 from vnicaudit.model.domain import Domain
-from vnicaudit.model.report import ReadError
+from vnicaudit.model.report import PutAside, ReadError
 
 MAX_BYTES = 64 * 1024 * 1024
 """Larger files are not read (QEMU logs are read from their end)."""
@@ -118,7 +120,7 @@ def _read_with(reader: Reader, content: Content, *, explicit: bool) -> Iterator[
             lines.add(item.location.line or 0)
         elif isinstance(item, ReadError):
             lines.add(item.line or 0)
-        yield item
+        yield replace(item, named=explicit) if isinstance(item, PutAside) else item
     for part in not_judged(parts, content, lines):
         empty = False
         yield part

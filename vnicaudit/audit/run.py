@@ -80,6 +80,7 @@ class Run:
         self._guests: list[tuple[Domain, str]] = []
         self._servers = Servers(NodesByHost(()))
         self._macs = MacTable()
+        self._given = frozenset(map(os.path.realpath, options.nova_config))
         self.usage = Usage()
         self.baselined: set[str] = set()
 
@@ -195,7 +196,7 @@ class Run:
         whole = self._once.passed == passed and selection.changed is None
         if tally.is_empty and whole and not named:
             kinds = ", ".join(reader.name for reader in READERS)
-            tally.notes.append(f"{top}: nothing in it is recognised; looked for: {kinds}")
+            tally.notes.append(f"nothing in it is recognised; looked for: {kinds}")
 
     def _account(self, batch: Batch, top: str, tally: Tally) -> None:
         tally.domains += batch.domains
@@ -208,9 +209,14 @@ class Run:
         for error in batch.errors:
             tally.error(error)
         for copy in batch.aside:
-            tally.put_aside(copy)
+            self._aside(copy, tally)
         for part in batch.not_judged:
             tally.unjudged(part)
+
+    def _aside(self, copy: PutAside, tally: Tally) -> None:
+        """A copy is not judged, unless it is given to Nova in this very run."""
+        if os.path.realpath(copy.file) not in self._given:
+            tally.put_aside(copy)
 
     def _here(
         self, items: Iterable[Item], name: str, tally: Tally, *, met: bool = False
@@ -220,7 +226,7 @@ class Run:
             if isinstance(item, ReadError):
                 tally.error(item)
             elif isinstance(item, PutAside):
-                tally.put_aside(item)
+                self._aside(item, tally)
             elif isinstance(item, NotJudged):
                 tally.unjudged(item)
             elif isinstance(item, Domain):

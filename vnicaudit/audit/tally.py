@@ -24,6 +24,9 @@ MAX_ERRORS = 1000
 _NAMED_ASIDE = 3
 """Copies that are named; more are counted."""
 
+_COPY = "a copy of a configuration, which Nova does not read"
+_GIVE = "give it as --nova-config to judge it"
+
 _Status = Literal["ok", "partial", "failed"]
 
 
@@ -68,7 +71,11 @@ class Tally:
         return not (met or self.unread)
 
     def put_aside(self, copy: PutAside) -> None:
-        """Count a copy that is not judged; keep the names of some."""
+        """Count a copy that is not judged; keep the names of some. One that the user named is
+        what was asked for, and cannot be had so."""
+        if copy.named:
+            self.error(ReadError(f"{_COPY} by this name: not judged ({_GIVE})", copy.file))
+            return
         self.aside_count += 1
         if len(self.aside) < _NAMED_ASIDE:
             self.aside.append(copy.file)
@@ -104,9 +111,8 @@ class Tally:
         names = ", ".join(self.aside) + (f" and {more} more" if more else "")
         one = self.aside_count == 1
         return [
-            f"{'a copy' if one else f'{self.aside_count} copies'} of a configuration, which Nova "
-            f"does not read by {'this name' if one else 'these names'}, not judged: {names} (give "
-            "it as --nova-config to judge it)"
+            f"{_COPY if one else _COPY.replace('a copy', f'{self.aside_count} copies')} by "
+            f"{'this name' if one else 'these names'}, not judged: {names} ({_GIVE})"
         ]
 
     def _end(self, name: str) -> tuple[_Status, str | None]:

@@ -35,9 +35,11 @@ class ReadError(msgspec.Struct, frozen=True):
 
 
 class PutAside(msgspec.Struct, frozen=True):
-    """A copy of a configuration (``nova.conf.rpmsave``), which nothing reads: it is not judged."""
+    """A copy of a configuration (``nova.conf.rpmsave``), which nothing reads: it is not judged.
+    ``named``: the user named this very file."""
 
     file: str
+    named: bool = False
 
 
 class NotJudged(msgspec.Struct, frozen=True):
