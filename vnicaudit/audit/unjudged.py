@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator
+from itertools import chain, islice
 
 from vnicaudit.model.report import NotJudged
 from vnicaudit.platforms.domain_xml.recognise import OPENING, is_foreign, root_name
@@ -29,6 +30,10 @@ _MADE = {
     b"virsh": "also holds a NIC that virsh attach-interface adds: not judged, give the definition "
     "of its domain (virsh dumpxml)",
 }
+
+_MOST = 1_000
+"""Parts of one kind in one file that are named."""
+_MORE = "may also hold more than is listed: not judged, save each part as a file of its own"
 
 _SECTION = re.compile(rb"(?i)^[ \t]*\[(?:default|libvirt|pci)\][ \t]*\r?$", re.MULTILINE)
 _QUOTED_SECTION = re.compile(rb"(?i)\[(?:default|libvirt|pci)\](?:\\r)?\\n")
@@ -64,14 +69,17 @@ def beside(
     lines, whose reader says what it does not understand."""
     if b"\0" in data or is_foreign(data):
         return
-    found = [*_configurations(data), *_quoted_domains(data), *_interfaces(data), *_by_others(data)]
     line_of = _Lines(data)
+    kinds = [_configurations(data), _quoted_domains(data), _interfaces(data), _by_others(data)]
     if not listing:
-        found += ((at, _COMMAND) for at in _commands(data) if line_of(at) not in read)
+        kinds.append((at, _COMMAND) for at in _commands(data) if line_of(at) not in read)
     if not manifest:
-        found += _manifests(data)
-    for at, message in sorted(found):
+        kinds.append(_manifests(data))
+    found = sorted(chain.from_iterable(islice(kind, _MOST) for kind in kinds))
+    for at, message in found:
         yield NotJudged(message, path, line_of(at))
+    if len(found) >= _MOST:
+        yield NotJudged(_MORE, path, line_of(found[-1][0]))
 
 
 def alone(data: bytes, path: str) -> Iterator[NotJudged]:
@@ -190,11 +198,13 @@ def _interfaces(data: bytes) -> Iterator[tuple[int, str]]:
     if b"<interface" not in data:
         return
     text = _without_remarks(_without_domains(data))
+    end = 0
     for match in _INTERFACE.finditer(text):
         if _OF_A_GUEST.search(match[1]) is None or _OF_A_HOST.search(match[1]) is not None:
             continue
-        end = match.end() + _LONGEST_INTERFACE
-        if match[1].endswith(b"/") or text.find(b"</interface>", match.end(), end) >= 0:
+        if 0 <= end < match.end():
+            end = text.find(b"</interface>", match.end())
+        if match[1].endswith(b"/") or match.end() <= end <= match.end() + _LONGEST_INTERFACE:
             yield match.start(), _ATTACHED
 
 
