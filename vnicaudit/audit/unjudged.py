@@ -20,6 +20,10 @@ _ATTACHED = (
     "also holds an <interface> outside of a domain (virsh attach-device): not judged, give the "
     "definition of the domain that it is attached to (virsh dumpxml)"
 )
+_IMAGE = (
+    "also holds a command that makes or changes an image or a flavor: not judged, save it as a "
+    "script of its own"
+)
 BARE = (
     "an <interface> as virsh attach-device takes it, one NIC without its domain: not judged, give "
     "the definition of the domain that it is attached to (virsh dumpxml)"
@@ -52,6 +56,10 @@ _BY_OTHERS = re.compile(
     rb"(?:(virt-install)[ \t]|(virsh)[ \t][^\n]{0,200}?\battach-interface[ \t])",
     re.MULTILINE,
 )
+_OF_IMAGES = re.compile(
+    rb"(?<![\w-])(?:openstack[ \t]+(?:image|flavor)[ \t]+(?:create|set)"
+    rb"|glance[ \t]+image-(?:create|update))[ \t]"
+)
 _INTERFACE = re.compile(rb"<interface(?=\s)([^<>]{0,400})>")
 _OF_A_GUEST = re.compile(
     rb"\btype\s*=\s*[\"'](?:network|bridge|direct|user|ethernet|vhostuser|vdpa|hostdev|internal"
@@ -71,6 +79,7 @@ def beside(
         return
     line_of = _Lines(data)
     kinds = [_configurations(data), _quoted_domains(data), _interfaces(data), _by_others(data)]
+    kinds.append(_commands_in_hcl(data))
     if not listing:
         kinds.append((at, _COMMAND) for at in _commands(data) if line_of(at) not in read)
     if not manifest:
@@ -184,6 +193,15 @@ def _by_others(data: bytes) -> Iterator[tuple[int, str]]:
         for match in _BY_OTHERS.finditer(data):
             program = match[1] or match[2]
             yield match.start(1 if match[1] else 2), _MADE[program]
+
+
+def _commands_in_hcl(data: bytes) -> Iterator[tuple[int, str]]:
+    """Commands of OpenStack's clients in provisioners; in scripts and tasks they are read."""
+    from vnicaudit.platforms.infra_code.beginning import like_hcl
+
+    if (b"openstack" in data or b"glance" in data) and like_hcl(data):
+        for match in _OF_IMAGES.finditer(_REMARKS.sub(_blank, data)):
+            yield match.start(), _IMAGE
 
 
 def _manifests(data: bytes) -> Iterator[tuple[int, str]]:

@@ -50,6 +50,10 @@ ATTACHED = (
 MANIFEST_INSIDE = (
     "also holds a KubeVirt manifest inside a text: not judged, save it as a file of its own"
 )
+OF_IMAGES = (
+    "also holds a command that makes or changes an image or a flavor: not judged, save it as a "
+    "script of its own"
+)
 MADE = (
     "also holds a guest that virt-install makes: not judged, give its definition (virt-install "
     "--print-xml)"
@@ -104,6 +108,11 @@ BESIDE = {
         RESOURCE + 'resource "null_resource" "z" {\n  provisioner "local-exec" {\n'
         f'    command = "{QEMU}"\n  }}\n}}\n',
         [(7, COMMAND_INSIDE)],
+    ),
+    "a command for an image in a provisioner": (
+        RESOURCE + 'resource "null_resource" "z" {\n  provisioner "local-exec" {\n'
+        '    command = "openstack image set --property hw_vif_model=e1000 y"\n  }\n}\n',
+        [(7, OF_IMAGES)],
     ),
     "an interface that is attached": (
         f"{SCRIPT}virsh attach-device x /dev/stdin <<EOT\n{INTERFACE}EOT\n",
