@@ -39,8 +39,10 @@ _MOST = 1_000
 """Parts of one kind in one file that are named."""
 _MORE = "may also hold more than is listed: not judged, save each part as a file of its own"
 
-_SECTION = re.compile(rb"(?i)^[ \t]*\[(?:default|libvirt|pci)\][ \t]*\r?$", re.MULTILINE)
-_QUOTED_SECTION = re.compile(rb"(?i)\[(?:default|libvirt|pci)\](?:\\r)?\\n")
+_WORDS = (b"[DEFAULT]", b"[libvirt]", b"[pci]", b"kubevirt.io/")
+"""A quick look: most files of a folder have none of them."""
+_SECTION = re.compile(rb"^[ \t]*\[(?:DEFAULT|libvirt|pci)\][ \t]*\r?$", re.MULTILINE)
+_QUOTED_SECTION = re.compile(rb"\[(?:DEFAULT|libvirt|pci)\](?:\\r)?\\n")
 _OPTIONS = re.compile(rb"[ \t]*(?:[#;\[]|\{[%{#]|[\w.-]{1,100}[ \t]*[=:]|\r?(?=\n|\Z))")
 """A line of a configuration: an option, a section, a remark, a template's, none."""
 _LONGEST_QUOTED = 20_000
@@ -96,7 +98,7 @@ def alone(data: bytes, path: str) -> Iterator[NotJudged]:
     YAML or a script with a nova.conf in it. A page that shows one is not."""
     if is_bare_interface(data):
         yield NotJudged(BARE, path, 1)
-    elif b"\0" not in data and any(word in data for word in (b"[", b"kubevirt.io/")):
+    elif b"\0" not in data and any(word in data for word in _WORDS):
         line_of = _Lines(data)
         for at, message in _meant(data):
             yield NotJudged(message.removeprefix("also "), path, line_of(at))
@@ -142,6 +144,8 @@ class _Lines:
 
 def _configurations(data: bytes) -> Iterator[tuple[int, str]]:
     """Texts with an option that only Nova has, in its section."""
+    if not any(word in data for word in _WORDS):
+        return
     from vnicaudit.platforms.nova_conf.recognise import is_own
 
     done = 0
