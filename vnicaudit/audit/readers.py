@@ -63,11 +63,10 @@ def why_not(data: bytes) -> str:
     head = data[:HEAD]
     if not data.strip():
         return "empty: nothing to read"
-    if b"<interface" in head:
-        from vnicaudit.audit.unjudged import BARE, is_bare_interface
+    from vnicaudit.audit.unjudged import alone
 
-        if is_bare_interface(data):
-            return BARE
+    if (part := next(alone(head, ""), None)) is not None:
+        return part.message
     root = root_name(head) if head.lstrip().startswith(b"<") else None
     if root in OTHER_ROOTS:
         return f"a libvirt <{root}> document: it describes no NIC"

@@ -246,6 +246,24 @@ def test_of_a_file_that_is_nothing_else_it_is_said_too(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("kind: ConfigMap\ndata:\n  nova.conf: |\n" + indented(NOVA, 4), NOVA_INSIDE),
+        (f"#!/bin/sh\nkubectl apply -f - <<EOT\n{MACHINE}EOT\n", MANIFEST_INSIDE),
+    ],
+    ids=["map", "script"],
+)
+def test_a_named_file_that_is_nothing_else_says_what_it_holds(
+    tmp_path: Path, text: str, message: str
+) -> None:
+    path = tmp_path / "all.txt"
+    path.write_text(text)
+    code, report = audited(path)
+    (error,) = report["targets"][0]["errors"]
+    assert (code, error["message"]) == (4, message.removeprefix("also "))
+
+
 def test_a_bare_interface_is_told_what_it_is(tmp_path: Path) -> None:
     path = tmp_path / "nic.xml"
     path.write_text(INTERFACE)
