@@ -127,10 +127,16 @@ def _is_all_command(head: bytes) -> bool:
 
 def _read_qemu(content: Content) -> Iterator[Item]:
     from vnicaudit.platforms.qemu.domain import domain_of
-    from vnicaudit.platforms.qemu.read import read_text
+    from vnicaudit.platforms.qemu.read import read_parts
 
-    found = read_text(content.data, target=content.target, file=content.path, before=content.before)
-    for number, qemu in enumerate(found, 1):
+    place = {"target": content.target, "file": content.path}
+    number = 0
+    data, before = content.data, content.before
+    for qemu in read_parts(data, target=content.target, file=content.path, before=before):
+        if isinstance(qemu, NotJudged):
+            yield qemu
+            continue
+        number += 1
         mark = f"#{number}" if qemu.name is None else qemu.name
         domain = replace(domain_of(qemu, content.target), mark=mark)
         yield domain
