@@ -174,3 +174,23 @@ def test_a_guest_that_does_not_come_back_is_code_5(
     world.machines[0].refuses = {"start": "no free memory"}
     assert run(["runs", "--recover", "--state", str(tmp_path)]) == 5
     assert "no free memory" in capsys.readouterr().err
+
+
+def test_a_nic_that_was_taken_out_meanwhile_ends_it_in_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It stood before the one that was changed, whose place it took: an internal error."""
+    world = installed(World(tmp_path, 1, nics=2), monkeypatch)
+    (machine,) = world.machines
+    world.kill_when = ("behind define", 1)
+    with pytest.raises(Killed):
+        apply(world.steps[1:], b"plan", world.order(), silent)
+    world.kill_when = ("", 1)
+    start = machine.persistent.index(b"    <interface")
+    end = machine.persistent.index(b"</interface>\n") + len(b"</interface>\n")
+    edited = machine.persistent[:start] + machine.persistent[end:]
+    machine.persistent = edited
+    (one,) = recovered(world)
+    assert [unit.outcome for unit in one.units] == ["failed"]
+    assert "somebody else changed the definition meanwhile" in one.units[0].message
+    assert machine.persistent == edited

@@ -14,10 +14,11 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from vnicaudit.errors import KeptError, UsageError
+from vnicaudit.errors import KeptError, RefusedError, UsageError
 from vnicaudit.model.decoding import converted
 from vnicaudit.model.plan import Mode
 from vnicaudit.remedy.applying.clouds.task import CloudTask
+from vnicaudit.remedy.applying.files import read
 from vnicaudit.remedy.applying.lines import Entry
 from vnicaudit.remedy.applying.means import Definitions
 from vnicaudit.remedy.applying.sheet import SCHEMA, RunSheet, UnitSheet, read_sheet
@@ -57,7 +58,9 @@ class Recalled(NamedTuple):
         if not any(entry.event == "begin" for entry in lines):
             if line is None or line.entry is None or not _is_about(line.entry, unit):
                 whole = has_beginning and sheet.schema == SCHEMA
-                return cls(tuple(lines), _is_lost(kept, lines, damage, whole=whole), damage)
+                lost = _is_lost(kept, lines, damage, whole=whole)
+                lost = lost or (not lines and _is_replaced(kept, unit))
+                return cls(tuple(lines), lost, damage)
             lines.insert(0, line.entry)
         if not any(entry.event == "defined" for entry in lines) and kept.has("settled"):
             with suppress(KeptError):
@@ -88,6 +91,17 @@ def _is_lost(kept: Definitions, lines: Sequence[Entry], damage: str, *, whole: b
     if damage or kept.has("settled"):
         return True
     return kept.has("before") and (not whole or bool(lines))
+
+
+def _is_replaced(kept: Definitions, unit: UnitSheet) -> bool:
+    """Whether a file is what it was to become. Of a domain, what libvirt made of it is kept."""
+    if unit.file is None:
+        return False
+    try:
+        before, goal = kept.get("before", None), kept.get("goal", None)
+        return before != goal == read(unit.file, len(goal) + 1)
+    except RefusedError:  # KeptError, too
+        return False
 
 
 def _settled(kept: Definitions, begin: Entry) -> Entry:
