@@ -145,7 +145,8 @@ def test_a_run_that_there_is_none_of(here: Path, capsys: Capture, name: str) -> 
     capsys.readouterr()
     assert rollback(name) == 2
     assert capsys.readouterr().err == (
-        f"Error: there is no run {name!r} in {here}/state; `vnicaudit runs` lists them\n"
+        f"Error: there is no run {name!r} in {here}/state; `vnicaudit runs --state {here}/state` "
+        "lists them\n"
     )
 
 
@@ -161,7 +162,8 @@ def test_a_domain_that_is_not_in_it(here: Path, capsys: Capture) -> None:
     capsys.readouterr()
     assert rollback(run_id, "--domain", "b") == 2
     assert capsys.readouterr().err == (
-        f"Error: run {run_id} has no such domain or NIC; vnicaudit runs {run_id}\n"
+        f"Error: run {run_id} has no such domain or NIC; vnicaudit runs {run_id} --state "
+        f"{here}/state\n"
     )
     assert (here / "a.xml").read_text() == VIRTIO
 

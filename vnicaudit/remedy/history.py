@@ -18,12 +18,10 @@ from vnicaudit.remedy.applying.lines import Entry
 from vnicaudit.remedy.applying.recalled import Recalled, sheet_of
 from vnicaudit.remedy.applying.sheet import SCHEMA, RunSheet, UnitSheet, write_sheet
 from vnicaudit.remedy.applying.state import StateFolder
+from vnicaudit.text.own_commands import command
 
 TAKEN_BACK = "taken back"
-LOST = (
-    "the journal has lost what was done to it; its original is kept, and put back by: vnicaudit "
-    "rollback {} --restore"
-)
+_LOST = "the journal has lost what was done to it; its original is kept, and put back by: "
 _BAD = ("failed", "refused", "not-reached")
 
 
@@ -69,6 +67,16 @@ class Past(NamedTuple):
     def is_lost(self, key: str) -> bool:
         """Whether the unit may be changed, and nothing but the kept original is known of it."""
         return key in self.without_lines
+
+    def way_back(self, options: str = "") -> str:
+        """The command that takes it back."""
+        words = f"rollback {self.sheet.id} {options}".rstrip()
+        return command(words, self.folder.parent.parent)
+
+    @property
+    def told_lost(self) -> str:
+        """What to do about a unit that is lost."""
+        return _LOST + self.way_back("--restore")
 
     @property
     def is_unfinished(self) -> bool:
@@ -230,7 +238,7 @@ def _unit(found: Past, unit: UnitSheet, undone: Undone) -> UnitRun:
         kind=unit.kind,
     )  # fmt: skip
     if found.is_lost(unit.key):
-        return _with(shown, outcome="unfinished", message=LOST.format(found.sheet.id))
+        return _with(shown, outcome="unfinished", message=found.told_lost)
     if done is None:
         outcome: Literal["unfinished", "not-reached"] = (
             "unfinished" if found.begun(unit.key) else "not-reached"

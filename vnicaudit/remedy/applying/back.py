@@ -69,7 +69,8 @@ def rollback(run_id: str, chosen: Chosen, order: Order, tell: Tell) -> tuple[End
         raise UsageError(f"run {run_id} was ended before it did anything")
     units = [unit for unit in found.sheet.units if chosen.takes(unit)]
     if not units:
-        raise UsageError(f"run {run_id} has no such domain or NIC; vnicaudit runs {run_id}")
+        shown = order.state.command(f"runs {run_id}")
+        raise UsageError(f"run {run_id} has no such domain or NIC; {shown}")
     with ExitStack() as stack:
         hosts = Hosts(order.state, order.deadline, stack, order.reach)
         hosts.open(units)
@@ -86,7 +87,7 @@ def rollback(run_id: str, chosen: Chosen, order: Order, tell: Tell) -> tuple[End
         if not units and chosen.restore:
             raise UsageError(f"no original is kept in {found.folder / 'definitions'}")
         if not units:
-            return ended or _nothing_left(found)
+            return ended or _nothing_left(found, order)
         sheet = RunSheet("", "rollback", now(), run_id, order.mode, tuple(units), order.limits)
         mine = _unfinished(order, sheet) or begin_run(order.state, sheet)
         back = _preparing(found, chosen, order)
@@ -113,11 +114,12 @@ def _middle(
     )
 
 
-def _nothing_left(found: Past) -> tuple[Ended, ...]:
+def _nothing_left(found: Past, order: Order) -> tuple[Ended, ...]:
     """Of a run that was taken back already. Raises UsageError for another."""
     run = record(found)
     if not found.taken_back or run.outcome == "failed":
-        raise UsageError(f"there is nothing to take back of it: vnicaudit runs {run.id}")
+        shown = order.state.command(f"runs {run.id}")
+        raise UsageError(f"there is nothing to take back of it: {shown}")
     return (Ended(run, TAKEN_BACK, taken_back=True),)
 
 
@@ -129,7 +131,8 @@ def look(run_id: str, chosen: Chosen, order: Order) -> list[tuple[str, str]]:
         raise UsageError(f"run {run_id} was ended before it did anything")
     units = [unit for unit in reversed(found.sheet.units) if chosen.takes(unit)]
     if not units:
-        raise UsageError(f"run {run_id} has no such domain or NIC; vnicaudit runs {run_id}")
+        shown = order.state.command(f"runs {run_id}")
+        raise UsageError(f"run {run_id} has no such domain or NIC; {shown}")
     halves = [(unit.name, "") for unit in units if found.is_open(unit.key)]
     whole = [unit for unit in units if (restorable if chosen.restore else _undoable)(found, unit)]
     with ExitStack() as stack:

@@ -26,6 +26,7 @@ from vnicaudit.remedy.digests import digest
 from vnicaudit.remedy.history import Past, all_past, begin_run, in_doubt, left_off, unfinished
 from vnicaudit.remedy.hypervisor import vdpa_devices
 from vnicaudit.remedy.trial import Trials
+from vnicaudit.text.own_commands import command
 
 PLAN = "plan.json"
 
@@ -65,7 +66,7 @@ def apply(
         if trials is None and any(found.folder.glob("*.bench")):
             raise UsageError(
                 f"run {found.sheet.id} of this plan is unfinished, and measured: finish it with "
-                f"--bench, or take it back (vnicaudit rollback {found.sheet.id})"
+                f"--bench, or take it back ({found.way_back()})"
             )
         if not (found.folder / PLAN).exists():
             write_private(found.folder / PLAN, text)
@@ -165,13 +166,13 @@ def _unfinished(order: Order, sheet: RunSheet) -> Past | None:
             if run.mode != sheet.mode:
                 raise UsageError(
                     f"run {run.id} of this plan is unfinished, with --mode {run.mode}: finish it "
-                    f"with that, or take it back (vnicaudit rollback {run.id})"
+                    f"with that, or take it back ({found.way_back()})"
                 )
             if run.units != sheet.units:
                 raise UsageError(
                     f"run {run.id} of this plan is unfinished, with other steps of it "
-                    "(--include-unsafe): finish it with those, or take it back (vnicaudit "
-                    f"rollback {run.id})"
+                    "(--include-unsafe): finish it with those, or take it back "
+                    f"({found.way_back()})"
                 )
             return found._replace(sheet=msgspec.structs.replace(run, limits=order.limits))
         refuse_beside(found, sheet.units)
@@ -184,8 +185,9 @@ def refuse_beside(found: Past, units: Iterable[UnitSheet]) -> None:
     for unit in units:
         if (unit.uuid, unit.file) in begun:
             run = found.sheet
-            again = f"vnicaudit rollback {run.plan}" if run.kind == "rollback" else "its plan again"
+            undoing = command(f"rollback {run.plan}", found.folder.parent.parent)
+            again = undoing if run.kind == "rollback" else "its plan again"
             raise RefusedError(
                 f"run {run.id} is unfinished on {unit.name}: finish it ({again}), or take it back "
-                f"(vnicaudit rollback {run.id})"
+                f"({found.way_back()})"
             )

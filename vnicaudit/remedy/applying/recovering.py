@@ -18,7 +18,7 @@ from vnicaudit.remedy.applying.prepare import Prepared
 from vnicaudit.remedy.applying.runner import Runner, Tell
 from vnicaudit.remedy.applying.sheet import UnitSheet
 from vnicaudit.remedy.applying.state import HeldError
-from vnicaudit.remedy.history import LOST, Past, again, record, unfinished
+from vnicaudit.remedy.history import Past, again, record, unfinished
 
 
 class Recovered(NamedTuple):
@@ -44,7 +44,7 @@ def recover(order: Order, tell: Tell) -> Iterator[Recovered]:
         units = [unit for unit in found.sheet.units if found.is_open(unit.key)]
         for unit in found.sheet.units:
             if found.is_lost(unit.key):
-                tell(unit.name, LOST.format(found.sheet.id))
+                tell(unit.name, found.told_lost)
         if units:
             yield _recovered(found, units, order, tell)
 

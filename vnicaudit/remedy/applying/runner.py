@@ -28,7 +28,7 @@ from vnicaudit.remedy.applying.schedule import Schedule, side_by_side
 from vnicaudit.remedy.applying.sheet import UnitSheet
 from vnicaudit.remedy.applying.task import Task
 from vnicaudit.remedy.applying.unit import carry_out, give_up
-from vnicaudit.remedy.history import LOST, TAKEN_BACK, Past, again, record
+from vnicaudit.remedy.history import TAKEN_BACK, Past, again, record
 from vnicaudit.remedy.hypervisor import Hypervisor
 from vnicaudit.remedy.trial import Trial, Trials
 
@@ -46,12 +46,14 @@ _NOTHING = "nothing is left to do"
 class Ended(msgspec.Struct, frozen=True):
     """How a run went. ``stopped``: why it did not go on to its end; empty: it did.
     ``taken_back``: it had been left in the middle, and what was begun of it was to be undone.
-    ``silent``: it stopped since a host did not answer any more."""
+    ``silent``: it stopped since a host did not answer any more. ``lost``: of something of it
+    nothing but the original is known any more: only that can be put back."""
 
     run: RunRecord
     stopped: str = ""
     taken_back: bool = False
     silent: bool = False
+    lost: bool = False
 
 
 class Runner:
@@ -131,13 +133,13 @@ class Runner:
         something else of it is in the middle."""
         reason, silent = TAKEN_BACK, False
         units = self._found.sheet.units
+        lost = [one for one in units if self._found.is_lost(one.key) and one.key in keys]
         try:
             for unit in reversed(units):
                 if unit.key in keys and self._found.is_open(unit.key):
                     self._one(unit, undo=reason)
-            lost = [one for one in units if self._found.is_lost(one.key) and one.key in keys]
             for one in lost:
-                self._tell(one.name, LOST.format(self._found.sheet.id))
+                self._tell(one.name, self._found.told_lost)
             left = [one for one in units if self._found.is_open(one.key) and one.key not in keys]
             if lost:
                 reason = f"what was done to {lost[0].name} is not known any more"
@@ -152,7 +154,8 @@ class Runner:
             raise
         finally:
             self._journal.close()
-        return Ended(record(again(self._found)), reason, taken_back=True, silent=silent)
+        run = record(again(self._found))
+        return Ended(run, reason, taken_back=True, silent=silent, lost=bool(lost))
 
     def _say_what_is_left(self) -> None:
         """To whoever interrupts a run (Ctrl-C, SIGTERM): a guest may be off for it."""
@@ -163,7 +166,7 @@ class Runner:
                     unit.name, f"unfinished: {unit.message}" if unit.message else "unfinished"
                 )
         after = "the same command goes on with it"
-        self._tell_left(f"run {run.id}", f"{after}, vnicaudit rollback {run.id} takes it back")
+        self._tell_left(f"run {run.id}", f"{after}, {self._found.way_back()} takes it back")
 
     def _work(self, unit: UnitSheet) -> Callable[[], None]:
         def work() -> None:
