@@ -30,8 +30,8 @@ Examples:
   vnicaudit runs --recover                        after a crash, from a service unit
 
 \b
-Exit codes: 0 (with --verify: all is in effect; with --recover: nobody is left in the
-middle), 1 a guest still waits for its power cycle, 2 usage, 4 a host could not be
+Exit codes: 0 (with --verify: all is in effect, or was taken back; with --recover: nobody is
+left in the middle), 1 a guest still waits for its power cycle, 2 usage, 4 a host could not be
 reached, 5 something is not as planned, could not be told, or not be brought back."""
 
 

@@ -13,7 +13,7 @@ from vnicaudit.errors import UsageError
 from vnicaudit.model.runs import Check, RunRecord, UnitRun
 from vnicaudit.remedy.applying.clouds.left import may_be_off
 from vnicaudit.remedy.applying.clouds.sets import doubtful
-from vnicaudit.remedy.applying.journal import Journal, Text, read_journal
+from vnicaudit.remedy.applying.journal import NAME, Journal, Text, read_journal
 from vnicaudit.remedy.applying.lines import Entry
 from vnicaudit.remedy.applying.recalled import Recalled, sheet_of
 from vnicaudit.remedy.applying.sheet import SCHEMA, RunSheet, UnitSheet, write_sheet
@@ -126,8 +126,8 @@ def _past(folder: Path, sheet: RunSheet, text: Text, damage: tuple[str, ...] = (
         if known.lost:
             lost.add(unit.key)
         more += [f"{folder / 'definitions'}: {known.damage}"] if known.damage else []
-    if lost and not begun and sheet.schema == SCHEMA:
-        more.append(f"{folder / 'journal.jsonl'}: it has lost its beginning")
+    if (lost or any(by_unit.values())) and not begun and sheet.schema == SCHEMA:
+        more.append(f"{folder / NAME}: {text.gone or 'it has lost its beginning'}")
     return Past(
         folder, sheet, text.entries, ended, {key: tuple(of) for key, of in by_unit.items()},
         (*damage, *text.damage, *more), frozenset(lost),

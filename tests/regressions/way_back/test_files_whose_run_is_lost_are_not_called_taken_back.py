@@ -43,7 +43,7 @@ def test_they_are_told_as_lost_and_come_back_by_restore(
     assert "Stopped: taken back" not in told.out + told.err
     assert "its original is kept" in told.out + told.err
     assert file.read_text() == changed
-    assert f"{folder.name}/journal.jsonl: it has lost its beginning" in runs("state")[0].damage[0]
+    assert f"{folder.name}/journal.jsonl: it is empty" in runs("state")[0].damage[0]
     assert run(["rollback", folder.name, "--restore", "--yes", "--state", "state"]) == 0
     assert file.read_text() == E1000
 

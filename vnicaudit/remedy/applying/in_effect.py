@@ -22,12 +22,12 @@ from vnicaudit.remedy.applying.verify import Watched, failed, looked_at
 from vnicaudit.remedy.definitions import reading
 from vnicaudit.remedy.digests import digest
 from vnicaudit.remedy.guest.agent import GuestAgent
-from vnicaudit.remedy.history import Past
+from vnicaudit.remedy.history import Past, all_past, undone_by
 from vnicaudit.remedy.hypervisor import Hypervisor
 
-State = Literal["in-effect", "waiting", "differs", "gone", "unknown"]
+State = Literal["in-effect", "waiting", "differs", "gone", "unknown", "taken-back"]
 """``waiting``: defined, and not in effect until the guest is powered off and on. ``differs``: it is
-not what was planned, or the guest is not well with it."""
+not what was planned, or the guest is not well with it. ``taken-back``: by a later run."""
 
 _MOST = 64 << 20
 _WAITS = (
@@ -47,13 +47,29 @@ class Later(NamedTuple):
 
 
 def in_effect(found: Past, order: Order) -> Iterator[Later]:
-    """Every unit that the run applied. Nothing is changed."""
+    """Every unit that the run applied, or may have. Nothing is changed."""
+    undone = undone_by(all_past(order.state))
     with ExitStack() as stack:
         hosts = Hosts(order.state, order.deadline, stack, order.reach, hold=False)
         for unit in found.sheet.units:
-            done = found.done(unit.key)
-            if done is not None and done["outcome"] == "applied" and found.begun(unit.key):
+            done = found.done(unit.key) or {}
+            if back := undone.get((found.sheet.id, unit.key)):
+                yield Later(unit.name, "taken-back", f"by run {back}")
+            elif found.is_lost(unit.key):
+                yield Later(unit.name, "unknown", found.told_lost)
+            elif found.is_open(unit.key):
+                yield _unfinished(found, _unit(found, unit, hosts))
+            elif done.get("outcome") == "applied" and found.begun(unit.key):
                 yield _unit(found, unit, hosts)
+
+
+def _unfinished(found: Past, seen: Later) -> Later:
+    """One of which the journal does not say how it ended: it may not have been looked at then."""
+    words = f"the run is unfinished on it: {found.way_back()} takes it back"
+    if seen.state not in ("in-effect", "waiting"):
+        return seen._replace(detail=f"{seen.detail}; {words}")
+    now = f"{seen.state}: {seen.detail}" if seen.detail else seen.state
+    return seen._replace(state="unknown", detail=f"{words}; what was found now is {now}")
 
 
 def _unit(found: Past, unit: UnitSheet, hosts: Hosts) -> Later:
