@@ -93,7 +93,6 @@ def test_a_copy_of_a_flavor_that_was_deleted_differs(
 def test_a_server_that_was_deleted_is_gone(
     applied: str, world: CloudWorld, capsys: Capture
 ) -> None:
-    world.servers.clear()
     world.servers[0].deleted = True
     code, found, _said = states(applied, capsys)
     assert (code, found["server-1"]) == (5, "gone")
