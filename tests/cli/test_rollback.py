@@ -120,7 +120,10 @@ def test_a_later_edit_is_nobodys_to_undo(here: Path, capsys: Capture) -> None:
     (here / "a.xml").write_text(edited)
     assert rollback(run_id, "--dry-run") == 5
     assert rollback(run_id) == 5
-    assert "somebody changed the file since: put it right by hand" in capsys.readouterr().out
+    assert (
+        "somebody changed the file since: look at it, and put it right by hand"
+        in capsys.readouterr().out
+    )
     assert (here / "a.xml").read_text() == edited
 
 

@@ -54,13 +54,22 @@ def dry_run(looked_at: list[tuple[str, str]], words: str) -> int:
     return RefusedError.exit_code if refused else 0
 
 
+def show_change(name: str, diff: str) -> None:
+    """Print how the text of one domain, or file, would change."""
+    from vnicaudit.reports.safe import safe
+
+    emit(f"{safe(name)}:\n")
+    for line in diff.splitlines():
+        emit(f"  {safe(line)}\n")
+
+
 def tell_damage(damage: Iterable[str]) -> None:
     """Name what of a run's folder is damaged."""
     from vnicaudit.reports.safe import safe
 
     with suppress(UsageError):  # that the folder cannot be read is told by who needs it
         for text in damage:
-            tell(safe(f"Warning: {text}; the rest of it, and what else was kept, is gone by"))
+            tell(safe(f"Warning: {text}; what else is known of the run is used all the same"))
 
 
 def print_result(pieces: Callable[[], Iterable[str]]) -> None:

@@ -6,12 +6,12 @@ its own, with the same journal: it can be carried on, and taken back.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 
 import msgspec
 
-from vnicaudit.errors import UsageError
+from vnicaudit.errors import UsageError, VnicauditError
 from vnicaudit.remedy.applying.engine import Order, look_at, refuse_beside
 from vnicaudit.remedy.applying.hosts import Hosts
 from vnicaudit.remedy.applying.journal import now
@@ -30,6 +30,7 @@ from vnicaudit.remedy.history import (
     record,
     unfinished,
 )
+from vnicaudit.remedy.planning.diffs import unified_diff
 
 _CHANGED = ("applied",)
 
@@ -123,9 +124,12 @@ def _nothing_left(found: Past, order: Order) -> tuple[Ended, ...]:
     return (Ended(run, TAKEN_BACK, taken_back=True),)
 
 
-def look(run_id: str, chosen: Chosen, order: Order) -> list[tuple[str, str]]:
+def look(
+    run_id: str, chosen: Chosen, order: Order, show: Tell | None = None
+) -> list[tuple[str, str]]:
     """What :func:`rollback` would do: each domain (or file), and why it would not be begun; empty
-    where it would. Nothing is changed."""
+    where it would. ``show`` is told each that is put back as a whole, and how its text would
+    change. Nothing is changed."""
     found = past(order.state.run(run_id))
     if found is None:
         raise UsageError(f"run {run_id} was ended before it did anything")
@@ -138,7 +142,21 @@ def look(run_id: str, chosen: Chosen, order: Order) -> list[tuple[str, str]]:
     with ExitStack() as stack:
         hosts = Hosts(order.state, order.deadline, stack, order.reach, hold=False)
         hosts.open(whole)
-        return halves + look_at(whole, hosts, _preparing(found, chosen, order))
+        seen = _showing(show) if chosen.restore and show is not None else None
+        return halves + look_at(whole, hosts, _preparing(found, chosen, order), seen)
+
+
+def _showing(show: Tell) -> Callable[[UnitSheet, Prepared], None]:
+    def seen(unit: UnitSheet, prepared: Prepared) -> None:
+        if prepared.before == prepared.goal:  # of a cloud, or what runs alone is to change
+            return
+        try:
+            text = unified_diff(prepared.before, prepared.goal, unit.name)
+        except (VnicauditError, ValueError):
+            text = "what is there now cannot be shown as text\n"
+        show(unit.name, text)
+
+    return seen
 
 
 def _preparing(found: Past, chosen: Chosen, order: Order) -> Preparing:

@@ -86,13 +86,22 @@ def look(steps: Sequence[Step], text: bytes, order: Order) -> list[tuple[str, st
 
 
 def look_at(
-    units: Sequence[UnitSheet], hosts: Hosts, preparing: Preparing
+    units: Sequence[UnitSheet],
+    hosts: Hosts,
+    preparing: Preparing,
+    seen: Callable[[UnitSheet, Prepared], None] | None = None,
 ) -> list[tuple[str, str]]:
-    """Each unit, and why it would not be begun; empty where it would."""
-    return [(unit.name, _would(unit, hosts, preparing)) for unit in units]
+    """Each unit, and why it would not be begun; empty where it would. ``seen``: is told what would
+    be done."""
+    return [(unit.name, _would(unit, hosts, preparing, seen)) for unit in units]
 
 
-def _would(unit: UnitSheet, hosts: Hosts, preparing: Preparing) -> str:
+def _would(
+    unit: UnitSheet,
+    hosts: Hosts,
+    preparing: Preparing,
+    seen: Callable[[UnitSheet, Prepared], None] | None,
+) -> str:
     try:
         prepared = preparing(unit, hosts)
     except GoneError as error:
@@ -101,7 +110,11 @@ def _would(unit: UnitSheet, hosts: Hosts, preparing: Preparing) -> str:
         )
     except (RefusedError, ActionError) as error:
         return str(error)
-    return "" if prepared.task is not None else ALREADY
+    if prepared.task is None:
+        return ALREADY
+    if seen is not None:
+        seen(unit, prepared)
+    return ""
 
 
 class _Preparing:

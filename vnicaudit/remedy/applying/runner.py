@@ -39,7 +39,7 @@ Preparing = Callable[[UnitSheet, Hosts], Prepared]
 """What is to be done to one unit that was not begun. Raises RefusedError, ActionError."""
 
 
-_SO = "it is as planned already"
+_SO = {"apply": "it is as planned already", "rollback": "it is as before already"}
 _NOTHING = "nothing is left to do"
 
 
@@ -210,7 +210,7 @@ class Runner:
         host = self._hosts.of(unit)
         task = _begun(notes) or _begin(self._preparing(unit, self._hosts), notes, definitions)
         if task is None:
-            return _noted(notes, Result("already", _SO))
+            return _noted(notes, Result("already", _SO[self._found.sheet.kind]))
         if host is None:
             file_means = FileMeans(task, notes, definitions)
             if undo:
@@ -227,7 +227,7 @@ class Runner:
         place = self._hosts.place_of(unit)
         task = task_of(notes.entries()) or self._begin_in_cloud(unit, notes)
         if task is None:
-            return _noted(notes, Result("already", _SO))
+            return _noted(notes, Result("already", _SO[self._found.sheet.kind]))
         means = CloudMeans(
             place.cloud, place.manage, place.nodes, task, notes, self._found.sheet.limits,
             lambda text: self._tell(unit.name, text),

@@ -26,6 +26,7 @@ from vnicaudit.remedy.definitions import elements, likeness
 from vnicaudit.remedy.digests import digest
 from vnicaudit.remedy.history import Past, all_past, in_doubt, left_off
 from vnicaudit.remedy.hypervisor import Machine
+from vnicaudit.text.shell import word
 
 
 class Wish(Protocol):
@@ -86,7 +87,11 @@ class WayBack:
         if current == goal:
             return Prepared(None)
         if current != before:
-            raise RefusedError("somebody changed the file since: put it right by hand")
+            which = f"--restore --domain {word(task.file or '')}"
+            raise RefusedError(
+                "somebody changed the file since: look at it, and put it right by hand; or have "
+                f"its original put back as a whole: {self._found.way_back(which)}"
+            )
         if len(self._chosen.wanted(task.wanted)) < len(task.wanted):
             raise RefusedError(
                 "the file as a whole was changed by the run, and is only put back as a whole: "
