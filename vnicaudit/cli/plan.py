@@ -25,6 +25,7 @@ from vnicaudit.cli.telling import tell
 from vnicaudit.errors import TargetError, UsageError
 from vnicaudit.model.plan import GOALS
 from vnicaudit.reports.plan.grouped import PLAN_GROUP_BY
+from vnicaudit.text.regular import open_regular
 
 if TYPE_CHECKING:
     from vnicaudit.model.plan import Plan
@@ -250,6 +251,6 @@ def _write_file(path: str, text: bytes) -> None:
 
 def _is_plan(path: str) -> bool:
     """Whether a file begins as a plan does, of whatever version; an empty one is as good."""
-    with open(path, "rb") as stream:
+    with open_regular(path) as stream:
         head = stream.read(_HEAD)
     return not head or b'"schema": "vnicaudit.plan/' in head

@@ -13,11 +13,13 @@ from vnicaudit.errors import UsageError
 from vnicaudit.model.runs import Check, RunRecord, UnitRun
 from vnicaudit.remedy.applying.clouds.left import may_be_off
 from vnicaudit.remedy.applying.clouds.sets import doubtful
+from vnicaudit.remedy.applying.clouds.task import CloudTask
 from vnicaudit.remedy.applying.journal import NAME, Journal, Text, read_journal
-from vnicaudit.remedy.applying.lines import Entry
+from vnicaudit.remedy.applying.lines import Entry, task_of
 from vnicaudit.remedy.applying.recalled import Recalled, sheet_of
 from vnicaudit.remedy.applying.sheet import SCHEMA, RunSheet, UnitSheet, write_sheet
 from vnicaudit.remedy.applying.state import StateFolder
+from vnicaudit.remedy.applying.task import Task
 from vnicaudit.text.own_commands import command
 
 TAKEN_BACK = "taken back"
@@ -50,6 +52,10 @@ class Past(NamedTuple):
     def of(self, key: str) -> tuple[Entry, ...]:
         """The lines about one unit."""
         return self.by_unit.get(key, ())
+
+    def task(self, key: str) -> Task | CloudTask | None:
+        """What was to be done to a unit; None: it was not begun."""
+        return task_of(self.of(key))
 
     def done(self, key: str) -> dict[str, Any] | None:
         """How a unit ended; None where it has not."""
@@ -260,8 +266,8 @@ def _waits(found: Past, unit: UnitSheet, undone: Undone) -> bool:
     """Whether the guest ran when it was changed, and was left alone."""
     if not unit.guest or (found.sheet.id, unit.key) in undone:
         return False
-    tasks = [entry.data["task"] for entry in found.of(unit.key) if entry.event == "begin"]
-    return bool(tasks) and tasks[0].get("active", False) and tasks[0]["mode"] == "next-boot"
+    task = found.task(unit.key)
+    return task is not None and task.active and task.mode == "next-boot"
 
 
 def _with(unit: UnitRun, **changed: Any) -> UnitRun:

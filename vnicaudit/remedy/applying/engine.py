@@ -157,13 +157,19 @@ class _Preparing:
     def _in_doubt(self) -> frozenset[str]:
         return in_doubt(self._order.state)
 
+    @cached_property
+    def _of_this_plan(self) -> tuple[Past, ...]:
+        """Its runs, newest first; what this one does to a unit is not asked of it."""
+        mine = ("apply", self._plan)
+        past = all_past(self._order.state)
+        return tuple(found for found in past if (found.sheet.kind, found.sheet.plan) == mine)
+
     def _earlier(self, key: str) -> Callable[[bytes], bytes | None]:
         """What a definition was before a run of this plan made it what it is."""
 
         def before(current: bytes) -> bytes | None:
-            for found in all_past(self._order.state):
-                mine = found.sheet.kind == "apply" and found.sheet.plan == self._plan
-                if mine and made_by(found, key, current):
+            for found in self._of_this_plan:
+                if made_by(found, key, current):
                     return original_of(found, task_of(found, key))
             return None
 

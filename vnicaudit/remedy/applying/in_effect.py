@@ -15,7 +15,6 @@ from vnicaudit.remedy.applying.clouds.task import CloudTask
 from vnicaudit.remedy.applying.engine import Order
 from vnicaudit.remedy.applying.files import read
 from vnicaudit.remedy.applying.hosts import Hosts
-from vnicaudit.remedy.applying.recalled import task_in
 from vnicaudit.remedy.applying.sheet import UnitSheet
 from vnicaudit.remedy.applying.task import Baseline, Task, unmet
 from vnicaudit.remedy.applying.verify import Watched, failed, looked_at
@@ -73,7 +72,9 @@ def _unfinished(found: Past, seen: Later) -> Later:
 
 
 def _unit(found: Past, unit: UnitSheet, hosts: Hosts) -> Later:
-    task = next(task_in(entry) for entry in found.of(unit.key) if entry.event == "begin")
+    task = found.task(unit.key)
+    if task is None:
+        return Later(unit.name, "unknown", "nothing says what was to be done to it")
     try:
         hosts.open([unit])
         if isinstance(task, CloudTask):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -120,6 +120,20 @@ def decoded(line: bytes) -> Line:
     return Line(entry, number)
 
 
+def task_in(entry: Entry) -> Task | CloudTask:
+    """The task of a line that begins a unit."""
+    data: dict[str, Any] = entry.data["task"]
+    if "object" in data:
+        return converted(data, CloudTask)
+    return converted(data, Task)
+
+
+def task_of(entries: Iterable[Entry]) -> Task | CloudTask | None:
+    """The task that a unit was begun with; None: it was not begun."""
+    begin = next((entry for entry in entries if entry.event == "begin"), None)
+    return None if begin is None else task_in(begin)
+
+
 def _check(entry: Entry, *, old: bool) -> None:
     """Raises ValueError for what the rest could not go by."""
     if datetime.fromisoformat(entry.at.replace("Z", "+00:00")).tzinfo is None:
@@ -132,8 +146,7 @@ def _check(entry: Entry, *, old: bool) -> None:
     elif entry.event in _DATA:
         converted(entry.data, _DATA[entry.event])
     if entry.event == "begin":
-        task = entry.data["task"]
-        converted(task, CloudTask if "object" in task else Task)
+        task_in(entry)
 
 
 def _checks(rows: list[list[str]]) -> Iterator[dict[str, str]]:

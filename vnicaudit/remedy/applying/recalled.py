@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
@@ -19,7 +19,7 @@ from vnicaudit.model.decoding import converted
 from vnicaudit.model.plan import Mode
 from vnicaudit.remedy.applying.clouds.task import CloudTask
 from vnicaudit.remedy.applying.files import read
-from vnicaudit.remedy.applying.lines import Entry
+from vnicaudit.remedy.applying.lines import Entry, task_in
 from vnicaudit.remedy.applying.means import Definitions
 from vnicaudit.remedy.applying.sheet import SCHEMA, RunSheet, UnitSheet, read_sheet
 from vnicaudit.remedy.applying.task import Task
@@ -74,11 +74,11 @@ def _is_about(entry: Entry, unit: UnitSheet) -> bool:
         return True
     task = task_in(entry)
     if isinstance(task, CloudTask):
-        return (task.key, task.id, task.target) == (unit.key, unit.uuid, unit.target)
+        this = (task.key, task.object, task.id, task.target)
+        return this == (unit.key, unit.object, unit.uuid, unit.target)
     uuid = task.uuid if task.file is None else None
-    return (task.key, uuid, task.target) == (unit.key, unit.uuid, unit.target) and (
-        task.file == unit.file
-    )
+    named = (task.key, uuid, task.target, task.file)
+    return unit.object is None and named == (unit.key, unit.uuid, unit.target, unit.file)
 
 
 def _is_lost(kept: Definitions, lines: Sequence[Entry], damage: str, *, whole: bool) -> bool:
@@ -158,14 +158,6 @@ def _units(folder: Path) -> list[tuple[UnitSheet, Mode]]:
             task = task_in(line.entry)
             found.append((_unit(task), task.mode))
     return found
-
-
-def task_in(entry: Entry) -> Task | CloudTask:
-    """The task of a line that begins a unit."""
-    data: dict[str, Any] = entry.data["task"]
-    if "object" in data:
-        return converted(data, CloudTask)
-    return converted(data, Task)
 
 
 def _unit(task: Task | CloudTask) -> UnitSheet:

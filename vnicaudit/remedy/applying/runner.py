@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from datetime import datetime
 
 import msgspec
 
 from vnicaudit.errors import ActionError, GoneError, RefusedError, SilentError
-from vnicaudit.model.decoding import converted
 from vnicaudit.model.runs import RunRecord
 from vnicaudit.remedy.applying.apart import Apart
 from vnicaudit.remedy.applying.cautious import Cautious
-from vnicaudit.remedy.applying.clouds.left import task_of
 from vnicaudit.remedy.applying.clouds.means import CloudMeans
 from vnicaudit.remedy.applying.clouds.task import CloudTask
 from vnicaudit.remedy.applying.clouds.unit import carry_out as carry_out_in_cloud
@@ -22,6 +20,7 @@ from vnicaudit.remedy.applying.files import FileMeans, carry_out_file
 from vnicaudit.remedy.applying.gone import what_became
 from vnicaudit.remedy.applying.hosts import Hosts
 from vnicaudit.remedy.applying.journal import Journal
+from vnicaudit.remedy.applying.lines import task_of
 from vnicaudit.remedy.applying.means import Definitions, Means, Notes, Result
 from vnicaudit.remedy.applying.prepare import Prepared
 from vnicaudit.remedy.applying.schedule import Schedule, side_by_side
@@ -88,74 +87,76 @@ class Runner:
     def go(self, schedule: Schedule) -> Ended:
         """Do what is left to do, batch by batch; first what an earlier life left in the middle,
         whatever the schedule says: a guest may be off for it."""
-        stopped, silent = "", False
-        units = self._found.sheet.units
-        try:
-            side_by_side([self._work(unit) for unit in units if self._found.is_open(unit.key)])
-            while left := [unit for unit in units if unit.key not in self._results]:
-                done = [unit for unit in units if unit.key in self._results]
-                guests = [self._results[unit.key] for unit in done if unit.guest]
-                sources = [self._results[unit.key] for unit in done if not unit.guest]
-                if stopped := self._halted() or schedule.stop(guests, datetime.now(), sources):
-                    break
-                first = [unit for unit in left if not unit.guest][:1]
-                side_by_side([self._work(unit) for unit in first or schedule.next(left, guests)])
-            self._journal.write("end", stopped=stopped)
-        except SilentError as error:
-            stopped, silent = str(error), True
-        except (KeyboardInterrupt, SystemExit):
-            self._say_what_is_left()
-            raise
-        finally:
-            self._journal.close()
+        stopped, silent = self._to_its_end(lambda: self._go(schedule))
         return Ended(record(again(self._found)), stopped, silent=silent)
+
+    def _go(self, schedule: Schedule) -> str:
+        stopped, units = "", self._found.sheet.units
+        self._finish_open()
+        while left := [unit for unit in units if unit.key not in self._results]:
+            done = [unit for unit in units if unit.key in self._results]
+            guests = [self._results[unit.key] for unit in done if unit.guest]
+            sources = [self._results[unit.key] for unit in done if not unit.guest]
+            if stopped := self._halted() or schedule.stop(guests, datetime.now(), sources):
+                break
+            first = [unit for unit in left if not unit.guest][:1]
+            side_by_side([self._work(unit) for unit in first or schedule.next(left, guests)])
+        self._journal.write("end", stopped=stopped)
+        return stopped
 
     def finish(self) -> Ended:
         """Bring to its end what was left in the middle; nothing else is begun. The run is ended
         where nothing is left of it."""
-        stopped, silent = "", False
-        units = self._found.sheet.units
-        try:
-            side_by_side([self._work(unit) for unit in units if self._found.is_open(unit.key)])
-            if all(unit.key in self._results for unit in units) and not self._found.ended:
-                self._journal.write("end", stopped="")
-        except SilentError as error:
-            stopped, silent = str(error), True
-        except (KeyboardInterrupt, SystemExit):
-            self._say_what_is_left()
-            raise
-        finally:
-            self._journal.close()
+        stopped, silent = self._to_its_end(self._finish)
         return Ended(record(again(self._found)), stopped, silent=silent)
+
+    def _finish(self) -> str:
+        self._finish_open()
+        all_done = all(unit.key in self._results for unit in self._found.sheet.units)
+        if all_done and not self._found.ended:
+            self._journal.write("end", stopped="")
+        return ""
+
+    def _finish_open(self) -> None:
+        units = self._found.sheet.units
+        side_by_side([self._work(unit) for unit in units if self._found.is_open(unit.key)])
 
     def take_back(self, keys: Collection[str]) -> Ended:
         """Undo what of these units was begun and not finished. The run is ended there, unless
         something else of it is in the middle."""
-        reason, silent = TAKEN_BACK, False
         units = self._found.sheet.units
         lost = [one for one in units if self._found.is_lost(one.key) and one.key in keys]
+        reason, silent = self._to_its_end(lambda: self._take_back(keys, lost))
+        run = record(again(self._found))
+        return Ended(run, reason, taken_back=True, silent=silent, lost=bool(lost))
+
+    def _take_back(self, keys: Collection[str], lost: Sequence[UnitSheet]) -> str:
+        units = self._found.sheet.units
+        for unit in reversed(units):
+            if unit.key in keys and self._found.is_open(unit.key):
+                self._one(unit, undo=TAKEN_BACK)
+        for one in lost:
+            self._tell(one.name, self._found.told_lost)
+        if lost:
+            return f"what was done to {lost[0].name} is not known any more"
+        left = [one for one in units if self._found.is_open(one.key) and one.key not in keys]
+        if left:
+            return f"{left[0].name} is still in the middle"
+        self._journal.write("end", stopped=TAKEN_BACK)
+        return TAKEN_BACK
+
+    def _to_its_end(self, work: Callable[[], str]) -> tuple[str, bool]:
+        """Do it, and let the journal go: why it stopped, and whether since a host did not answer
+        any more."""
         try:
-            for unit in reversed(units):
-                if unit.key in keys and self._found.is_open(unit.key):
-                    self._one(unit, undo=reason)
-            for one in lost:
-                self._tell(one.name, self._found.told_lost)
-            left = [one for one in units if self._found.is_open(one.key) and one.key not in keys]
-            if lost:
-                reason = f"what was done to {lost[0].name} is not known any more"
-            elif left:
-                reason = f"{left[0].name} is still in the middle"
-            else:
-                self._journal.write("end", stopped=reason)
+            return work(), False
         except SilentError as error:
-            reason, silent = str(error), True
+            return str(error), True
         except (KeyboardInterrupt, SystemExit):
             self._say_what_is_left()
             raise
         finally:
             self._journal.close()
-        run = record(again(self._found))
-        return Ended(run, reason, taken_back=True, silent=silent, lost=bool(lost))
 
     def _say_what_is_left(self) -> None:
         """To whoever interrupts a run (Ctrl-C, SIGTERM): a guest may be off for it."""
@@ -208,7 +209,11 @@ class Runner:
             return self._in_cloud(unit, notes, undo)
         definitions = Definitions(self._found.folder, unit.key)
         host = self._hosts.of(unit)
-        task = _begun(notes) or _begin(self._preparing(unit, self._hosts), notes, definitions)
+        begun = task_of(notes.entries())
+        if isinstance(begun, Task):
+            task: Task | None = begun
+        else:
+            task = _begin(self._preparing(unit, self._hosts), notes, definitions)
         if task is None:
             return _noted(notes, Result("already", _SO[self._found.sheet.kind]))
         if host is None:
@@ -225,7 +230,8 @@ class Runner:
 
     def _in_cloud(self, unit: UnitSheet, notes: Notes, undo: str) -> Result:
         place = self._hosts.place_of(unit)
-        task = task_of(notes.entries()) or self._begin_in_cloud(unit, notes)
+        begun = task_of(notes.entries())
+        task = begun if isinstance(begun, CloudTask) else self._begin_in_cloud(unit, notes)
         if task is None:
             return _noted(notes, Result("already", _SO[self._found.sheet.kind]))
         means = CloudMeans(
@@ -275,11 +281,6 @@ def _results(found: Past) -> Iterator[tuple[str, Result]]:
         done = found.done(unit.key)
         if done is not None:
             yield unit.key, Result(done["outcome"], done.get("message", ""))
-
-
-def _begun(notes: Notes) -> Task | None:
-    data = notes.last("begin")
-    return None if data is None else converted(data["task"], Task)
 
 
 def _begin(prepared: Prepared, notes: Notes, definitions: Definitions) -> Task | None:
