@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import stat
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +21,6 @@ from vnicaudit.cli.remedy_options import doing_options, mode_option, order_of, s
 from vnicaudit.cli.stdout import emit, flush
 from vnicaudit.cli.telling import tell, telling
 from vnicaudit.errors import RefusedError, UsageError
-from vnicaudit.text.regular import open_regular
 
 if TYPE_CHECKING:
     from vnicaudit.model.plan import Mode, Plan, Step
@@ -118,7 +119,10 @@ def _content(path: str) -> bytes:
     from vnicaudit.reports.plan.json import MAX_BYTES
 
     try:
-        with open_regular(path) as stream:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        with open(descriptor, "rb") as stream:
+            if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
+                raise UsageError(f"{path}: not a regular file")  # nor /dev/null: it is no plan
             return stream.read(MAX_BYTES + 1)
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}") from None
