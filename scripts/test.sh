@@ -40,7 +40,8 @@ export NOT_RUN
 trap 'rm -f "$NOT_RUN"' EXIT
 bin="$ROOT/.venv-test/bin"
 packages demo
-environment "$ROOT/.venv-test" "tox>=4"
+environment "$ROOT/.venv-test" "tox>=4" "tox-uv>=1.25"
+as_pip_does
 
 suites=$*
 [ -n "$suites" ] || suites=$("$bin/tox" list -d --no-desc -q)

@@ -24,7 +24,8 @@ class Ran:
     def output(self) -> str:
         """Standard output of a program that must have succeeded."""
         if self.exit_code:
-            raise RigError(f"{' '.join(self.argv)}: exit code {self.exit_code}: {self.stderr}")
+            said = self.stderr + self.stdout[-2000:]
+            raise RigError(f"{' '.join(self.argv)}: exit code {self.exit_code}: {said}")
         return self.stdout
 
 

@@ -75,11 +75,11 @@ class Guest(Inside):
         except self._libvirt.libvirtError as error:
             raise RigError(f"{self.name} does not start: {error}") from error
 
-    def boot(self) -> None:
+    def boot(self, *, seconds: float = BOOT_SECONDS) -> None:
         """Start and wait until the guest is up; a guest that fails is removed."""
         try:
             self.start()
-            self.wait_until_up()
+            self.wait_until_up(seconds=seconds)
         except RigError as error:
             console = self._console()[-2000:]
             self.remove()

@@ -23,6 +23,8 @@ BRIDGE = "br0"
 RUN = "/run/l2"
 RIG = "/srv/rig"
 INBOX_BYTES = 256 * 2**20
+# A whole Debian, emulated, beside other guests.
+BOOT_SECONDS = 480
 _UNWANTED = {".git", ".mypy_cache", ".pytest_cache", ".ruff_cache", "__pycache__"}
 _FACTS = (Path(__file__).parent / "files/vhost_facts.py").read_text()
 
@@ -71,7 +73,7 @@ class L1:
         self.guest = guest
         self._inbox = inbox
 
-    def run(self, argv: Sequence[str], *, timeout: float = 120) -> Ran:
+    def run(self, argv: Sequence[str], *, timeout: float = 600) -> Ran:
         """Run a program in L1, as root."""
         return self.guest.run(argv, timeout=timeout)
 
@@ -133,7 +135,7 @@ def _bring_up(hypervisor: Hypervisor, image: GuestImage, name: str) -> L1:
         console=hypervisor.folder / f"{name}.log",
     )
     guest = Guest(hypervisor, definition)
-    guest.boot()
+    guest.boot(seconds=BOOT_SECONDS)
     l1 = L1(guest, inbox)
     try:
         _start_l2(l1)
@@ -144,7 +146,7 @@ def _bring_up(hypervisor: Hypervisor, image: GuestImage, name: str) -> L1:
 
 
 def _start_l2(l1: L1) -> None:
-    wait_for(lambda: l1.virsh("list").exit_code == 0, "libvirt of L1 answers", seconds=120)
+    wait_for(lambda: l1.virsh("list").exit_code == 0, "libvirt of L1 answers", seconds=300)
     l1.run(["mkdir", RUN]).output()
     l1.put(Path(__file__).parent, f"{RIG}/tests/rig")
     for guest in L2_GUESTS:

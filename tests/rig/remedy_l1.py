@@ -30,6 +30,8 @@ done
 _IMAGE = GuestImage(Path("/srv/guest/image"), Path("/srv/guest/initrd"))
 _FIRST_ADDRESS = 100  # those of l2.py begin at 2
 _PATIENCE = 900
+_DEADLINE = ("--deadline", "300")
+"""For one answer of a libvirt whose machine is emulated, by one that is busy."""
 
 
 class RemedyInL1:
@@ -47,17 +49,18 @@ class RemedyInL1:
     def plan(self, name: str, *options: str) -> "PlanInL1":
         """A plan for all of L1, in a file of that name."""
         path = f"{self._folder}/{name}.json"
-        said = self._do("plan", SYSTEM, "-o", path, *options).output()
+        said = self._do("plan", SYSTEM, "-o", path, *_DEADLINE, *options).output()
         text = self.l1.run(["cat", path]).output()
         return PlanInL1(path, text, said)
 
     def apply(self, plan: "PlanInL1", *options: str) -> Ran:
         """How ``apply PLAN --yes`` ended."""
-        return self._do("apply", plan.path, "--yes", "--state", self.state, *options)
+        words = ("--yes", "--state", self.state, *_DEADLINE)
+        return self._do("apply", plan.path, *words, *options)
 
     def rollback(self, run: str) -> Ran:
         """How ``rollback RUN --yes`` ended."""
-        return self._do("rollback", run, "--yes", "--state", self.state)
+        return self._do("rollback", run, "--yes", "--state", self.state, *_DEADLINE)
 
     def last(self) -> dict[str, Any]:
         """The newest run's only domain, and the run's id in it as ``run``."""

@@ -17,7 +17,7 @@ from tests.rig.domain_xml import Nic
 from tests.rig.guests import Guest, GuestFactory
 from tests.rig.remedy import MAC, Remedy, definition, remedy
 
-pytestmark = pytest.mark.rig
+pytestmark = [pytest.mark.rig, pytest.mark.alone]
 
 __all__ = ["remedy"]
 
@@ -58,7 +58,7 @@ def test_rtl8139_becomes_virtio_and_that_is_an_improvement(
 
     Towards the guest, where the two are furthest apart: from the guest a machine that is busy with
     other work hides the difference (seen: 961 and 1,030 Mb/s)."""
-    margins = "[margins]\nquery_rate = 25\n"
+    margins = "[margins]\nquery_rate = 60\n"  # a busy machine moves it by a third
     with x86_guest(Nic("rtl8139", mac=MAC)) as guest:
         guest.wait_for_dns()
         before = listening(guest)
@@ -135,6 +135,7 @@ def test_a_nic_that_is_harmed_is_taken_back(x86_guest: GuestFactory, remedy: Rem
         guest.wait_for_dns()
 
 
+@pytest.mark.long
 def test_queues_of_two_vcpus_are_switched_live(x86_guest: GuestFactory, tmp_path: Path) -> None:
     with x86_guest(Nic("virtio", mac=MAC, extra="<driver queues='2'/>"), vcpus=2) as guest:
         guest.wait_for_dns()
@@ -151,6 +152,7 @@ def test_queues_of_two_vcpus_are_switched_live(x86_guest: GuestFactory, tmp_path
         assert channels[-1].split() == ["Combined:", "1"], "left as the first arm says"
 
 
+@pytest.mark.long
 def test_the_same_nic_against_itself_is_no_change(x86_guest: GuestFactory, tmp_path: Path) -> None:
     with x86_guest(Nic("virtio", mac=MAC)) as guest:
         guest.wait_for_dns()
@@ -160,6 +162,7 @@ def test_the_same_nic_against_itself_is_no_change(x86_guest: GuestFactory, tmp_p
         assert not set(bench.verdicts(result).values()) & {"improved", "regressed"}, result
 
 
+@pytest.mark.long
 def test_numbers_agree_with_the_bare_tools(x86_guest: GuestFactory, tmp_path: Path) -> None:
     """Runs of both, in turns, on each model: by the end their medians are the same."""
     with x86_guest(Nic("rtl8139", mac=MAC)) as guest:
@@ -173,6 +176,7 @@ def test_numbers_agree_with_the_bare_tools(x86_guest: GuestFactory, tmp_path: Pa
             assert not differing, f"{model}, engine and tool: {json.dumps(differing)}"
 
 
+@pytest.mark.long
 def test_many_flips_end_as_the_verdict_says(x86_guest: GuestFactory, remedy: Remedy) -> None:
     """Exchanged and taken back, in random order; each flip is a run that can be looked up."""
     with x86_guest(Nic("rtl8139", mac=MAC)) as guest:

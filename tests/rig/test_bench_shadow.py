@@ -17,7 +17,7 @@ from tests.rig.process import wait_for
 from tests.rig.remedy import MAC, Remedy, definition, remedy
 from tests.rig.test_bench import shown
 
-pytestmark = pytest.mark.rig
+pytestmark = [pytest.mark.rig, pytest.mark.alone]
 
 __all__ = ["remedy"]
 

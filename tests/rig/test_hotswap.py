@@ -8,7 +8,7 @@ from tests.rig.domain_xml import Nic
 from tests.rig.guests import Guest, GuestFactory
 from tests.rig.remedy import MAC, Remedy, checks, definition, remedy
 
-pytestmark = pytest.mark.rig
+pytestmark = [pytest.mark.rig, pytest.mark.alone]
 
 __all__ = ["remedy"]
 

@@ -1,0 +1,23 @@
+"""Parameters of which a share is tried each time, and all with ``--long``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypeVar
+
+import pytest
+from _pytest.mark import ParameterSet
+
+T = TypeVar("T")
+
+
+def table(rows: Mapping[str, T], columns: Mapping[str, T], one_in: int) -> list[ParameterSet]:
+    """Every pair, row by row; each row and each column has one in so many that is not long."""
+    return [
+        pytest.param(
+            row, column, id=f"{row_name}-{name}",
+            marks=() if (number - place) % one_in == 0 else (pytest.mark.long,),
+        )
+        for place, (row_name, row) in enumerate(rows.items())
+        for number, (name, column) in enumerate(columns.items())
+    ]  # fmt: skip
