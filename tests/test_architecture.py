@@ -7,6 +7,7 @@ a library or a module of the standard library that nobody thought of is caught a
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -93,6 +94,19 @@ def _reached(node: ast.AST) -> Iterator[str]:
         yield from (base + alias.name for alias in node.names)
     elif isinstance(node, ast.Name) and node.id in IMPURE:
         yield node.id
+
+
+def test_only_rules_know_the_id_of_a_rule() -> None:
+    """What goes by one rule's id holds for no rule that is to come, and nobody is told."""
+    examples = PACKAGE / "audit" / "settings_keys.py"
+    found = [
+        (path.name, node.lineno)
+        for path in sorted(PACKAGE.rglob("*.py"))
+        if path.parent != PACKAGE / "rules" and path != examples
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Constant) and re.fullmatch(r"VNIC\d{3}", str(node.value))
+    ]
+    assert found == []
 
 
 def test_the_contract_on_libvirt_lists_every_other_package() -> None:

@@ -10,6 +10,8 @@ import pytest
 from msgspec.structs import replace
 
 from vnicaudit.audit import macs
+from vnicaudit.audit.catalogue import LoadedRule, RuleSet
+from vnicaudit.audit.fingerprint import domain_mark
 from vnicaudit.audit.macs import MacTable, seen
 from vnicaudit.audit.options import RunOptions
 from vnicaudit.audit.run import Run
@@ -173,3 +175,22 @@ def test_a_guest_read_again_takes_no_room(monkeypatch: pytest.MonkeyPatch) -> No
         table.take(seen(domain(guest), "t"))
     assert [subject.nic.domain for subject in table.shared()] == ["guest1", "guest2"]
     assert table.left_out == 0
+
+
+@pytest.mark.parametrize("rule", ["VNIC016", "VNIC999"])
+def test_each_rule_has_fingerprints_of_its_own(monkeypatch: pytest.MonkeyPatch, rule: str) -> None:
+    """Those of one rule were made for any that would compare NICs."""
+
+    class Rules(RuleSet):
+        def of(self, scope: str, form: str = "") -> list[LoadedRule]:
+            return [replace(one, id=rule) for one in super().of(scope, form)]
+
+    monkeypatch.setattr(macs, "RuleSet", Rules)
+    table, domains = MacTable(), [domain(number) for number in (1, 2)]
+    for one in domains:
+        table.take(seen(one, "t"))
+    judge = macs.MacJudge(["VNIC016"])
+    found = [finding for nic in table.shared() for finding in judge.audit(nic).findings]
+    assert [one.fingerprint for one in found] == [
+        domain_mark(rule, one, one.nics[0]) for one in domains
+    ]

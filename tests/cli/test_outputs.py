@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.cli.command import vnicaudit
+from vnicaudit.cli.outputs import format_of
+from vnicaudit.errors import UsageError
 
 DOMAIN = """<domain type='kvm'><name>{name}</name><vcpu>1</vcpu>
 <os><type arch='x86_64' machine='q35'>hvm</type></os>
@@ -143,3 +145,19 @@ def test_a_run_that_could_not_read_all_forgets_nothing_of_the_baseline(folder: P
     assert result.returncode == 4
     assert "kept: not all was read" in result.stderr
     assert json.loads(known.read_text())["fingerprints"] == before
+
+
+@pytest.mark.parametrize(
+    ("place", "format_"),
+    [
+        ("a.html", "html"), ("a.JSON", "json"), ("/x.y/a.xml", "junit"), ("a.md", "markdown"),
+        ("a.dat", ""), ("json", ""), ("x.json/a", ""),
+    ],
+)  # fmt: skip
+def test_a_suffix_tells_one_format_to_every_command(place: str, format_: str) -> None:
+    assert format_of(place, ("html", "json", "junit", "markdown")) == format_
+
+
+def test_a_suffix_of_a_format_that_there_is_elsewhere_is_no_text() -> None:
+    with pytest.raises(UsageError, match=r"a\.html: which format\? Give --format \(json, text\)"):
+        format_of("a.html", ("json", "text"))

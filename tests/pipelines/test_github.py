@@ -80,7 +80,10 @@ def run(workspace: Path, temp: Path, **given: str) -> Ran:
         name: _INPUT.sub(lambda match: inputs[match[1]], value)
         for name, value in step["env"].items()
     }
-    runner = {"GITHUB_OUTPUT": str(output), "RUNNER_TEMP": str(temp), "GITHUB_ACTIONS": "true"}
+    runner = {
+        "GITHUB_OUTPUT": str(output), "RUNNER_TEMP": str(temp), "GITHUB_ACTIONS": "true",
+        "CI": "true", "GITHUB_WORKSPACE": str(workspace),
+    }  # fmt: skip
     result = bash(step["run"], workspace, {**environment, **runner}, ("-eo", "pipefail"))
     written = dict(line.split("=", 1) for line in output.read_text().splitlines())
     outputs = {}
@@ -105,6 +108,16 @@ def test_findings_are_annotations_and_sarif(workspace: Path, installed: Path) ->
         for result in log["runs"][0]["results"]
     }
     assert places == {"guests/slow.xml"}
+
+
+def test_settings_of_a_checkout_that_another_user_made_hold(
+    workspace: Path, installed: Path
+) -> None:
+    """As in a container job."""
+    settings = workspace / "vnicaudit.toml"
+    settings.write_text('exclude = ["guests/slow.xml"]\n')
+    settings.chmod(0o666)
+    assert run(workspace, installed).code == 0
 
 
 def test_a_clean_repository(workspace: Path, installed: Path) -> None:

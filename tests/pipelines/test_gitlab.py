@@ -42,7 +42,9 @@ def project(tmp_path: Path) -> Path:
 
 def run(project: Path, script: str, **variables: str) -> tuple[int, str]:
     """Exit code and log; variables of the template are set as in a job."""
-    result = bash(script, project, {**TEMPLATE["variables"], **variables}, ("-eo", "pipefail"))
+    runner = {"CI": "true", "CI_PROJECT_DIR": str(project)}
+    given = {**TEMPLATE["variables"], **runner, **variables}
+    result = bash(script, project, given, ("-eo", "pipefail"))
     return result.returncode, result.stdout + result.stderr
 
 
@@ -85,6 +87,14 @@ def test_the_reports_are_those_the_job_hands_over(project: Path) -> None:
     ]
     suites = etree.parse(str(project / reports["junit"])).getroot()
     assert [suite.get("failures") for suite in suites] == ["0", "1"]
+
+
+def test_settings_of_a_checkout_that_all_may_write_hold(project: Path) -> None:
+    """As the runner makes it for a container."""
+    settings = project / "vnicaudit.toml"
+    settings.write_text('exclude = ["guests/slow.xml"]\n')
+    settings.chmod(0o666)
+    assert audit(project)[0] == 0
 
 
 def test_targets_and_options_are_words(project: Path) -> None:

@@ -43,6 +43,8 @@ class LoadedRule(msgspec.Struct, frozen=True):
     needs: tuple[str, ...]
     applies: Any
     check: Any
+    unasked: bool = False
+    """``UNASKED = True``: what it finds comes about by itself, so a plan tells what it leaves."""
 
 
 @cache
@@ -70,6 +72,7 @@ def load(rule_id: str) -> LoadedRule:
         needs=module.NEEDS,
         applies=module.applies,
         check=module.check,
+        unasked=getattr(module, "UNASKED", False),
     )
 
 

@@ -15,12 +15,12 @@ from vnicaudit.audit.effective import QEMU_DOMAINS, resolve
 from vnicaudit.audit.fingerprint import digest, domain_mark
 from vnicaudit.audit.fixes import commandline_text, fix_text, manifest_text
 from vnicaudit.audit.fixes_nova import naming_server, server_text
-from vnicaudit.audit.judgement import FOREIGN, Judgement, Tray, ask, finding_of
+from vnicaudit.audit.judgement import Judgement, Tray, ask, finding_of
 from vnicaudit.audit.of_templates import not_filled_in, of_the_model
 from vnicaudit.audit.staged import at_the_next_start, without_edits_made
 from vnicaudit.model.domain import REWRITTEN_BY, Domain
 from vnicaudit.model.effective import Effective
-from vnicaudit.model.finding import Finding, NicRef, Skipped
+from vnicaudit.model.finding import EVERY_RULE, Finding, NicRef, Skipped
 from vnicaudit.model.host import Host, HostConfig
 from vnicaudit.model.location import Location
 from vnicaudit.model.nic import Nic
@@ -44,12 +44,12 @@ class Engine:
         """Judge every NIC of a domain, then the domain."""
         tray = Tray()
         if domain.unjudged:
-            tray.skipped.append(Skipped(FOREIGN, _domain_ref(domain), domain.unjudged))
+            tray.skipped.append(Skipped(EVERY_RULE, _domain_ref(domain), domain.unjudged))
         elif domain.declared.type in QEMU_DOMAINS:
             self._judge_all(domain, host, tray)
         elif domain.nics:
             reason = f"a QEMU or KVM domain (this one is type='{domain.declared.type}')"
-            tray.skipped.append(Skipped(FOREIGN, _domain_ref(domain), reason))
+            tray.skipped.append(Skipped(EVERY_RULE, _domain_ref(domain), reason))
         return Audited(
             target,
             domain.name,

@@ -44,16 +44,21 @@ def file_key(path: str) -> str:
 
 
 def domain_mark(rule: str, domain: Domain, nic: Nic | None) -> str:
-    """The digest for a domain or one of its NICs: by UUID and MAC; by file and place in it where
-    there are none."""
+    """The digest for a domain or one of its NICs."""
+    return digest(rule, *whose(domain, nic))
+
+
+def whose(domain: Domain, nic: Nic | None) -> tuple[str, str]:
+    """What a digest is made of beside a rule, for a domain or one of its NICs: UUID and MAC; file
+    and place in it where there are none."""
     if domain.uuid is not None and (nic is None or nic.mac is not None):
-        return digest(rule, domain.uuid, "" if nic is None else _mac(domain, nic))
+        return domain.uuid, "" if nic is None else _mac(domain, nic)
     place = domain.location if nic is None else nic.location
     owner = f"{place.target}#{domain.name}" if place.file is None else file_key(place.file)
     if place.xpath is not None:
-        return digest(rule, owner, place.xpath)
+        return owner, place.xpath
     part = "" if nic is None else nic.mac or nic.alias or f"#{nic.index}"
-    return digest(rule, owner, f"{domain.mark}/{part}")
+    return owner, f"{domain.mark}/{part}"
 
 
 def _mac(domain: Domain, nic: Nic) -> str:

@@ -14,11 +14,6 @@ from vnicaudit.model.location import Location
 from vnicaudit.model.report import Audited, AuditedScope
 from vnicaudit.model.rule import AnySubject, Problem
 
-FOREIGN = "*"
-"""The ``rule`` of the one Skipped entry of a domain that is not QEMU's: all rules."""
-BUT_THE_MODEL = "*-model"
-"""The same of a NIC of which a template decides something: all rules but those on its model."""
-
 
 class Judgement(msgspec.Struct, frozen=True):
     """What one rule said of one subject: problems, or what it needs, or how it crashed."""

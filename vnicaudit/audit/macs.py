@@ -12,13 +12,13 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from vnicaudit.audit.catalogue import RuleSet
-from vnicaudit.audit.fingerprint import bare_uuid, digest, domain_mark
+from vnicaudit.audit.fingerprint import bare_uuid, digest, whose
 from vnicaudit.audit.judgement import Tray, ask, finding_of
 from vnicaudit.model.decoding import msgpack_decoder
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.finding import NicRef
 from vnicaudit.model.macs import NicSeen
-from vnicaudit.model.nic import DESCRIPTORS, Nic
+from vnicaudit.model.nic import DESCRIPTORS, Nic, is_multicast
 from vnicaudit.model.report import Audited
 from vnicaudit.model.rule import MacSubject
 
@@ -27,9 +27,6 @@ MAX_NICS = 500_000
 each."""
 _MAX_ALIKE = 64
 """NICs with one MAC that are told apart."""
-
-RULE = "VNIC016"
-"""The rule by whose id the fingerprints are made when the NICs are read."""
 
 _FORMS = frozenset({"raw", "dump", "live", "qemu", "terraform"})
 """Neutron keeps the MACs of a network's ports apart; KubeVirt's pods have networks of their own."""
@@ -117,7 +114,7 @@ class MacJudge:
                         ref,
                         nic.location,
                         nic.owner,
-                        nic.mark,
+                        digest(verdict.rule.id, *nic.whose),
                         problem.fix_for(nic.owner),
                     )
                 )
@@ -147,7 +144,7 @@ def _seen(domain: Domain, nic: Nic, mac: str, target: str) -> NicSeen:
         host=_host(domain, target),
         active=_active(domain, nic),
         teaming=nic.declared.teaming is not None,
-        mark=domain_mark(RULE, domain, nic),
+        whose=whose(domain, nic),
         suppressions=domain.suppressions,
     )
 
@@ -159,7 +156,7 @@ def _normal(mac: str) -> str | None:
         numbers = [int(part, 16) for part in parts if 0 < len(part) <= 2]
     except ValueError:
         return None
-    if len(numbers) != 6 or len(parts) != 6 or numbers[0] & 1 or not any(numbers):
+    if len(numbers) != 6 or len(parts) != 6 or is_multicast(mac) or not any(numbers):
         return None
     return ":".join(f"{number:02x}" for number in numbers)
 

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator
 
 from msgspec.structs import replace
 
-from vnicaudit.audit.judgement import BUT_THE_MODEL, FOREIGN, Judgement
+from vnicaudit.audit.judgement import Judgement
 from vnicaudit.model.domain import Domain
-from vnicaudit.model.finding import NicRef, Skipped
+from vnicaudit.model.finding import ALL_BUT_THE_MODEL, EVERY_RULE, NicRef, Skipped
 from vnicaudit.model.nic import Nic
 
 _MODEL_HANGS_ON = frozenset({
@@ -38,10 +38,10 @@ def not_filled_in(domain: Domain) -> Iterator[Skipped]:
             names = dict.fromkeys(_SHOWN.get(name, name) for name in nic.declared.unseen)
             ref = NicRef(domain.name, domain.uuid, nic.mac, nic.index, nic.target_dev)
             none = _MODEL_HANGS_ON & frozenset(nic.declared.unseen)
-            yield Skipped(FOREIGN if none else BUT_THE_MODEL, ref, _needs(", ".join(names)))
+            yield Skipped(EVERY_RULE if none else ALL_BUT_THE_MODEL, ref, _needs(", ".join(names)))
     if "inserted" in domain.declared.unseen:
         ref = NicRef(domain.name, domain.uuid)
-        yield Skipped(FOREIGN, ref, _needs("which NICs there are besides"))
+        yield Skipped(EVERY_RULE, ref, _needs("which NICs there are besides"))
 
 
 def _needs(what: str) -> str:

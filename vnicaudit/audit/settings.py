@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
@@ -61,12 +61,17 @@ class Loaded(msgspec.Struct, frozen=True):
         return Exclusion(self.settings.exclude, os.path.dirname(self.file) or ".")
 
 
-def load_settings(explicit: str | None, start: str | os.PathLike[str] = ".") -> Loaded:
+def load_settings(
+    explicit: str | None,
+    start: str | os.PathLike[str] = ".",
+    trusted: Iterable[str] = (),
+) -> Loaded:
     """The settings of ``--config`` (``explicit``) or of the nearest file from ``start`` upwards.
+    ``trusted``: folders whose settings hold, whoever may write them.
 
     Raises UsageError with file and line for whatever is wrong in it.
     """
-    source = read(explicit, explicit=True) if explicit else find(start)
+    source = read(explicit, explicit=True) if explicit else find(start, trusted)
     if source is None:
         return Loaded()
     for problem in _unknown_keys(source):

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
 
-from vnicaudit.audit.ownership import why_not_own
 from vnicaudit.errors import UsageError
+from vnicaudit.text.ownership import why_not_own
 from vnicaudit.text.regular import open_regular
 
 OWN = "vnicaudit.toml"
@@ -83,12 +83,13 @@ def assigns_table(line: str, key: str) -> bool:
     return bool(key) and name in (key, f"tool.vnicaudit.{key}")
 
 
-def find(start: str | os.PathLike[str]) -> Source | None:
+def find(start: str | os.PathLike[str], trusted: Iterable[str] = ()) -> Source | None:
     """The nearest settings from ``start`` upwards, as far as the top of the Git repository or the
     home folder where one is met; None when there are none. In one folder vnicaudit.toml wins; a
     pyproject.toml without the table is passed over.
 
-    Raises UsageError for a file that cannot be read, or that somebody else may write.
+    Raises UsageError for a file that cannot be read, or that somebody else may write, unless it is
+    in one of the ``trusted`` folders or below it.
     """
     for folder in _upwards(os.path.realpath(start)):
         for name in (OWN, SHARED):
@@ -96,7 +97,8 @@ def find(start: str | os.PathLike[str]) -> Source | None:
             if os.path.isfile(path):
                 source = read(path, explicit=False)
                 if source is not None:
-                    _check_own(path)
+                    if not _is_within(folder, trusted):
+                        _check_own(path)
                     return source
     return None
 
@@ -112,18 +114,22 @@ def _upwards(folder: str) -> Iterator[str]:
         folder = above
 
 
+def _is_within(folder: str, trusted: Iterable[str]) -> bool:
+    """Whether a folder is one of these, or below one, wherever links lead."""
+    roots = (os.path.realpath(root) for root in trusted if root)
+    return any(os.path.commonpath((folder, root)) == root for root in roots)
+
+
 def _check_own(path: str) -> None:
     """Raises UsageError for settings that somebody else decides on: they can suppress what is found
-    here, and change what is planned. On a build server (``CI`` is set) whoever fetched a checkout
-    owns it, and its settings are those of what is audited."""
-    if os.environ.get("CI"):
-        return
+    here, and change what is planned."""
     for place in (path, os.path.dirname(path)):
         reason = why_not_own(os.stat(place))
         if reason is not None:
             raise UsageError(
                 f"{path}: not used, for {'it' if place == path else 'its folder'} {reason}; name "
-                "it with --config if it is to hold, or correct owner and mode"
+                "it with --config, or its folder with --trust-settings, if it is to hold, or "
+                "correct owner and mode"
             )
 
 

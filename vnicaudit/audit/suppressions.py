@@ -16,10 +16,9 @@ import msgspec
 
 from vnicaudit.audit import macs, stale
 from vnicaudit.audit.catalogue import judges, load
-from vnicaudit.audit.judgement import BUT_THE_MODEL, FOREIGN
 from vnicaudit.audit.suppression import Suppression, Whom, from_metadata
 from vnicaudit.model.domain import Domain, DomainConfig
-from vnicaudit.model.finding import Finding, NicRef
+from vnicaudit.model.finding import ALL_BUT_THE_MODEL, EVERY_RULE, Finding, NicRef
 from vnicaudit.model.report import Audited, Suppressed
 from vnicaudit.model.server import ServerRef
 
@@ -187,7 +186,7 @@ class Suppressor:
         unjudged = ((item.rule, item.nic.mac) for item in audited.skipped)
         crashed = ((item.rule, item.nic.mac) for item in audited.crashed)
         return any(
-            (entry.covers(rule) or rule in (FOREIGN, BUT_THE_MODEL))
+            (entry.covers(rule) or rule in (EVERY_RULE, ALL_BUT_THE_MODEL))
             and (not entry.mac or mac in (None, entry.mac))
             for rule, mac in chain(unjudged, crashed)
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from datetime import date, datetime, timezone
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -27,11 +28,16 @@ from vnicaudit.model.report import Audited, RuleInfo, RunEnd, RunInfo, Summary, 
 from vnicaudit.reports.registry import writer
 from vnicaudit.reports.writer import Options, Writer
 
+if TYPE_CHECKING:
+    from vnicaudit.reports.baseline import BaselineWriter
+
 
 def audit(orders: Orders) -> int:
     """Fix what is to be fixed, audit, report; the exit code."""
     with ExitStack() as stack:
-        outputs = [(each, stack.enter_context(output)) for each, output in _outputs(orders)]
+        baseline = _baseline(orders)
+        opened = _outputs(orders, baseline)
+        outputs = [(each, stack.enter_context(output)) for each, output in opened]
         done = fix(orders.targets, orders.fixing, _work(orders), orders.reading.options)
         work = _work(orders)
         progress = Progress(enabled=not orders.quiet)
@@ -48,20 +54,26 @@ def audit(orders: Orders) -> int:
         end = RunEnd(_now(), run.results, _summary(run, orders, done))
         for one, output in outputs:
             output.finish(one.finish(end))
-        if orders.write_baseline and _broken(run):
-            tell(_partial_baseline(orders.write_baseline, outputs[-1][0]))
+        if baseline is not None and end.is_partial:
+            tell(_partial_baseline(baseline.place, baseline.kept))
     if orders.fixing.diff:
         _complain(run)
-    if done.refused and not _broken(run):
+    if done.refused and not end.is_partial:
         return RefusedError.exit_code
-    return 0 if orders.write_baseline and not _broken(run) else _exit_code(run, orders)
+    return 0 if baseline is not None and not end.is_partial else _exit_code(run, orders)
 
 
-def _partial_baseline(place: str, written: Writer) -> str:
-    """What became of a baseline where not everything was read."""
+def _baseline(orders: Orders) -> BaselineWriter | None:
+    """What writes the baseline, where one is asked for."""
+    if not orders.write_baseline:
+        return None
     from vnicaudit.reports.baseline import BaselineWriter
 
-    kept = written.kept if isinstance(written, BaselineWriter) else 0
+    return BaselineWriter(orders.write_baseline)
+
+
+def _partial_baseline(place: str, kept: int) -> str:
+    """What became of a baseline where not everything was read. ``kept``: findings that it had."""
     if not kept:
         return f"{place}: written without what could not be read; write it again when all can be"
     findings = f"{kept:,} finding{'s' * (kept != 1)}"
@@ -126,7 +138,7 @@ def _audited(
         yield closing
 
 
-def _outputs(orders: Orders) -> Iterator[tuple[Writer, Output]]:
+def _outputs(orders: Orders, baseline: BaselineWriter | None) -> Iterator[tuple[Writer, Output]]:
     for name, place in orders.outputs:
         screen = place == STDOUT
         options = Options(
@@ -138,18 +150,12 @@ def _outputs(orders: Orders) -> Iterator[tuple[Writer, Output]]:
             group_by=orders.group_by,
         )
         yield writer(name, options), Output(place)
-    if orders.write_baseline:
-        from vnicaudit.reports.baseline import BaselineWriter
-
-        yield BaselineWriter(orders.write_baseline), Output(orders.write_baseline)
+    if baseline is not None:
+        yield baseline, Output(baseline.place)
 
 
 def _catalogue(orders: Orders) -> tuple[RuleInfo, ...]:
     return (*map(info, orders.rules), *ABOUT_SUPPRESSIONS)
-
-
-def _broken(run: Run) -> bool:
-    return bool(run.summary.crashed) or any(r.status != "ok" for r in run.results)
 
 
 def _exit_code(run: Run, orders: Orders) -> int:

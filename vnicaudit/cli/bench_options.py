@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from vnicaudit.cli.options import Number, pairs, terminal_width, together, use_color
-from vnicaudit.cli.outputs import different
+from vnicaudit.cli.outputs import different, format_of, which_format
 from vnicaudit.cli.stdout import stream
 from vnicaudit.errors import UsageError
 from vnicaudit.reports.bench import formats
@@ -101,10 +101,14 @@ def line_of(given: dict[str, Any]) -> Line:
 
 def report_places(given: dict[str, Any]) -> list[tuple[str, str]]:
     """Format and place of each report. Raises UsageError where that does not go together."""
-    formats, outputs = given["formats_"], given["outputs"]
-    if not formats and len(outputs) == 1 and outputs[0] != "-":
-        formats, outputs = (_by_name(outputs[0]), "text"), (outputs[0], "-")
-    chosen = pairs(formats, outputs)
+    chosen_formats, outputs = given["formats_"], given["outputs"]
+    if not chosen_formats and len(outputs) == 1 and outputs[0] != "-":
+        (place,) = outputs
+        told = format_of(place, formats())
+        if not told:
+            raise which_format(place, formats())
+        chosen_formats, outputs = (told, "text"), (place, "-")
+    chosen = pairs(chosen_formats, outputs)
     different([place for _name, place in chosen])
     return chosen
 
@@ -151,16 +155,6 @@ def readable(text: str, option: str) -> str:
     except UnicodeEncodeError:
         raise UsageError(f"{option} {text!r}: not UTF-8") from None
     return text
-
-
-def _by_name(place: str) -> str:
-    """The format of a file, by its suffix."""
-    suffix = {"xml": "junit", "md": "markdown", "txt": "text"}
-    name = place.rpartition(".")[2].lower()
-    name = suffix.get(name, name)
-    if name not in formats():
-        raise UsageError(f"{place}: which format? Give --format ({', '.join(formats())})")
-    return name
 
 
 def color_of(given: dict[str, Any], place: str) -> bool:

@@ -100,6 +100,16 @@ reading_options = together(
         "from here.",
     ),
     click.option(
+        "--trust-settings",
+        "trusted_settings",
+        envvar="VNICAUDIT_TRUST_SETTINGS",
+        multiple=True,
+        metavar="FOLDER",
+        type=click.Path(),
+        help="Settings that are found in this folder, or below it, hold although somebody else "
+        "may write them; repeatable.",
+    ),
+    click.option(
         "--exclude",
         "excluded",
         envvar="VNICAUDIT_EXCLUDE",

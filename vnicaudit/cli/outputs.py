@@ -96,19 +96,27 @@ def formats_of(
 
     Raises UsageError for a suffix of a format that there is not.
     """
-    further = [_by_name(place, known) for place in outputs[len(formats) :]]
+    further = [format_of(place, known) for place in outputs[len(formats) :]]
     if not formats and further == [""]:
         return ("text",)
     return formats if "" in further else (*formats, *further)
 
 
-def _by_name(place: str, known: tuple[str, ...]) -> str:
-    """The format that a suffix stands for; empty: it stands for none."""
+def format_of(place: str, known: tuple[str, ...]) -> str:
+    """The format that a suffix stands for; empty: it stands for none. Raises UsageError for a
+    suffix of a format that there is not."""
     _name, dot, suffix = os.path.basename(place).lower().rpartition(".")
     suffix = _BY_SUFFIX.get(suffix, suffix) if dot else ""
+    if suffix in known:
+        return suffix
     if suffix in _OF_OTHERS:
-        raise UsageError(f"{place}: which format? Give --format ({', '.join(known)})")
-    return suffix if suffix in known else ""
+        raise which_format(place, known)
+    return ""
+
+
+def which_format(place: str, known: tuple[str, ...]) -> UsageError:
+    """It has to be given: the name of the file does not tell."""
+    return UsageError(f"{place}: which format? Give --format ({', '.join(known)})")
 
 
 def different(places: list[str]) -> None:

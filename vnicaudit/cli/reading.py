@@ -35,7 +35,7 @@ def reading(given: dict[str, Any], *, jobs: int | None = None) -> Reading:
 
     Raises UsageError for whatever is wrong in the settings.
     """
-    loaded = load_settings(given["config"])
+    loaded = load_settings(given["config"], trusted=given["trusted_settings"])
     if loaded.file is not None and given.get("verbose"):
         tell(f"Settings: {safe(loaded.file)}")
     settings = loaded.settings

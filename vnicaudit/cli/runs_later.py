@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from vnicaudit.cli.apply_shadow import take_shadows_out
-from vnicaudit.cli.doing import print_result
+from vnicaudit.cli.doing import print_result, tell_damage
 from vnicaudit.cli.hangup import hang_up_noted
 from vnicaudit.cli.nova_manage import reach_of
 from vnicaudit.cli.reading import screen
@@ -36,6 +36,7 @@ def recover(given: dict[str, Any]) -> int:
     codes = [0]
     with hang_up_noted():
         for one in recovered(_order(given), telling(quiet=given["quiet"])):
+            tell_damage(one.damage)
             if one.at_work:
                 tell(safe(f"run {one.run}: {one.at_work}"))
                 continue

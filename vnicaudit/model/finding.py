@@ -65,6 +65,12 @@ class Finding(msgspec.Struct, frozen=True):
     """Other places that have to do with it: what overrides it, what it contradicts."""
 
 
+EVERY_RULE = "*"
+"""The ``rule`` of a Skipped entry that stands for all rules (a domain that is not QEMU's)."""
+ALL_BUT_THE_MODEL = "*-model"
+"""The same for all rules but those on a NIC's model (a template decides the rest)."""
+
+
 class Skipped(msgspec.Struct, frozen=True):
     """A rule that could not be judged. ``needs`` says what was missing and what would tell."""
 

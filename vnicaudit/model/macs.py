@@ -35,8 +35,8 @@ class NicSeen(msgspec.Struct, frozen=True):
     definitions; empty: not known."""
     active: bool | None = None
     teaming: bool = False
-    mark: str = ""
-    """The fingerprint of a finding on it."""
+    whose: tuple[str, str] = ("", "")
+    """What the fingerprint of a finding on it is made of, beside the rule."""
     suppressions: tuple[str, ...] = ()
 
     @property

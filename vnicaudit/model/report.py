@@ -155,6 +155,11 @@ class RunEnd(msgspec.Struct, frozen=True):
     targets: tuple[TargetResult, ...]
     summary: Summary
 
+    @property
+    def is_partial(self) -> bool:
+        """Whether something could not be read, or a rule crashed."""
+        return bool(self.summary.crashed) or any(one.status != "ok" for one in self.targets)
+
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):
     """``vnicaudit.report/1``: one audit, whole."""

@@ -70,7 +70,8 @@ class ConfigRule(Rule, Protocol):
     ``CONFIG_NEEDS``, ``applies_config`` and ``check_config``, each as the name without the word.
     A rule of NICs or domains judges those of KubeVirt manifests where its module says
     ``MANIFESTS = True``, and those of OpenStack servers where it says ``SERVERS = True``: most look
-    at what only libvirt and QEMU know.
+    at what only libvirt and QEMU know. Where what a rule finds on a server comes about by itself,
+    and no change is proposed, its module says ``UNASKED = True``: a plan tells what it leaves.
     """
 
     def applies(self, subject: ConfigSubject) -> bool:

@@ -39,7 +39,7 @@ _ENCRYPTED = (
     "as well, unless libvirt and QEMU set it themselves"
 )
 _STAGED = "Power the guest off and on; a reboot inside the guest keeps the old device."
-OWN_ROM = (
+_OWN_ROM = (
     "its boot ROM is for the device it is now: without it, which `vnicaudit plan` removes with the "
     "model, QEMU gives virtio its own; with it the guest no more boots from the network"
 )
@@ -106,7 +106,7 @@ def _without_old_parts(subject: Subject, found: Conversion) -> Conversion:
         return found._replace(change=None, note=note, fix=_FIRST_BEHIND.format(names))
     if nic.rom_file is None or nic.rom == "no" or not change.safe:
         return found
-    reason = OWN_ROM if has_qemus_rom(nic.rom_file) else _OTHER_ROM
+    reason = _OWN_ROM if has_qemus_rom(nic.rom_file) else _OTHER_ROM
     return found._replace(change=replace(change, safe=False, reason=reason))
 
 

@@ -12,6 +12,8 @@ _COMMANDS = {
     "PAUSED": "openstack server unpause {id}",
     "SUSPENDED": "openstack server resume {id}",
     "RESCUE": "openstack server unrescue {id}",
+    "SHELVED": "openstack server unshelve {id}",
+    "SHELVED_OFFLOADED": "openstack server unshelve {id}",
     "VERIFY_RESIZE": "openstack server resize confirm {id} (or revert)",
     "ERROR": (
         "openstack server show -c fault {id} says why; put that right, then openstack server "

@@ -22,7 +22,7 @@ class BaselineWriter:
     is forgotten because it was not looked at. ``kept`` counts these."""
 
     def __init__(self, place: str) -> None:
-        self._place = place
+        self.place = place
         self._written: set[str] = set()
         self.kept = 0
 
@@ -43,8 +43,8 @@ class BaselineWriter:
     def finish(self, end: RunEnd) -> Iterator[str]:
         """The end of the document. Raises UsageError where the file that is there is no baseline,
         and something of it may have to be kept."""
-        if is_partial(end) and os.path.isfile(self._place) and os.path.getsize(self._place):
-            for mark, entry in load_entries(self._place).items():
+        if end.is_partial and os.path.isfile(self.place) and os.path.getsize(self.place):
+            for mark, entry in load_entries(self.place).items():
                 line = self._line(mark, entry)
                 self.kept += bool(line)
                 yield line
@@ -56,8 +56,3 @@ class BaselineWriter:
         comma = "," if self._written else ""
         self._written.add(mark)
         return f"{comma}\n    {encode(mark)}: {encode(entry)}"
-
-
-def is_partial(end: RunEnd) -> bool:
-    """Whether something could not be read, or a rule crashed."""
-    return bool(end.summary.crashed) or any(target.status != "ok" for target in end.targets)

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from vnicaudit.model.finding import Crashed, Finding, Severity, Skipped
+from vnicaudit.model.finding import (
+    ALL_BUT_THE_MODEL,
+    EVERY_RULE,
+    Crashed,
+    Finding,
+    Severity,
+    Skipped,
+)
 from vnicaudit.model.report import Suppressed
 from vnicaudit.reports.grouped import Same, named
 from vnicaudit.reports.paint import Paint
 from vnicaudit.reports.safe import safe
-from vnicaudit.reports.wording import (
-    ALL_BUT_THE_MODEL,
-    EVERY_RULE,
-    fix_label,
-    message_of,
-    nic_label,
-)
+from vnicaudit.reports.wording import fix_label, message_of, nic_label
 from vnicaudit.reports.wrap import Piece, fold, wrap
 
 _HEAD = "  "

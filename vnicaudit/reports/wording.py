@@ -7,7 +7,9 @@ from collections.abc import Iterator
 import msgspec
 
 from vnicaudit.model.finding import (
+    ALL_BUT_THE_MODEL,
     CONFIDENCES,
+    EVERY_RULE,
     SEVERITIES,
     Confidence,
     Finding,
@@ -18,10 +20,6 @@ from vnicaudit.model.report import Audited, RunEnd, TargetResult
 from vnicaudit.reports.tally import SCOPE_WORD, Tally
 
 WORST_FIRST = tuple(reversed(SEVERITIES))
-EVERY_RULE = "*"
-"""The ``rule`` of a Skipped entry that stands for all rules (a domain that is not QEMU's)."""
-ALL_BUT_THE_MODEL = "*-model"
-"""The same for all rules but those on a NIC's model (a template decides the rest)."""
 _BESIDE_DOMAINS = tuple(item for item in SCOPE_WORD.items() if item[0] != "domain")
 
 

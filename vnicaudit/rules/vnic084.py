@@ -81,6 +81,7 @@ SEVERITY: Severity = "medium"
 SCOPE: Scope = "nic"
 NEEDS: tuple[str, ...] = ("server.node",)
 SERVERS = True
+UNASKED = True
 
 _OPTION = "use_virtio_for_bridges"
 _TYPES = ("kvm", "qemu")

@@ -1,6 +1,7 @@
 """``plan -o`` went through a dangling link and kept the owner and mode 0666 of a file that was
 there; a lock that was a link made root overwrite what it led to; ``--fix`` left its folder through
-links; the settings of another user in a parent folder silenced root's audit."""
+links; the settings of another user in a parent folder silenced root's audit, with ``CI`` in its
+environment also when that was no more so."""
 
 from __future__ import annotations
 
@@ -28,7 +29,6 @@ _XML = """\
   </devices>
 </domain>
 """
-_NO_CI = {"CI": ""}
 
 
 @pytest.fixture
@@ -207,37 +207,74 @@ class TestSettings:
 
     def test_those_that_others_may_write_are_refused(self, guest: Path, settings: Path) -> None:
         settings.chmod(0o666)
-        result = inside("audit", "a.xml", cwd=guest.parent, env=_NO_CI)
+        result = inside("audit", "a.xml", cwd=guest.parent)
         assert result.returncode == 2
         assert f"{settings}: not used, for it may be written by everybody" in result.stderr
         settings.chmod(0o644)
-        assert inside("audit", "a.xml", cwd=guest.parent, env=_NO_CI).returncode == 0
+        assert inside("audit", "a.xml", cwd=guest.parent).returncode == 0
 
     @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")
     def test_those_of_another_user_are_refused(self, guest: Path, settings: Path) -> None:
         give_away(settings)
-        result = inside("audit", "a.xml", cwd=guest.parent, env=_NO_CI)
+        result = inside("audit", "a.xml", cwd=guest.parent)
         assert result.returncode == 2
-        assert "it belongs to user nobody; name it with --config" in result.stderr
-        named = inside("audit", "a.xml", "--config", settings, cwd=guest.parent, env=_NO_CI)
+        assert "it belongs to user nobody; name it with --config," in result.stderr
+        named = inside("audit", "a.xml", "--config", settings, cwd=guest.parent)
         assert named.returncode == 0
 
-    def test_on_a_build_server_the_checkout_is_what_it_is(
-        self, guest: Path, settings: Path
+    def test_a_variable_of_build_servers_trusts_nobody(self, guest: Path, settings: Path) -> None:
+        """It is exported by whoever tries a pipeline at home, too."""
+        settings.chmod(0o666)
+        result = inside("audit", "a.xml", cwd=guest.parent, env={"CI": "true"})
+        assert result.returncode == 2
+        assert "or its folder with --trust-settings" in result.stderr
+
+    @pytest.mark.parametrize("place", ["", "guests/..", "link"])
+    @pytest.mark.parametrize("by", ["option", "variable"])
+    def test_those_of_a_folder_that_is_named_hold(
+        self, guest: Path, settings: Path, tmp_path: Path, by: str, place: str
+    ) -> None:
+        (tmp_path / "link").symlink_to(tmp_path)
+        settings.chmod(0o666)
+        given = str(tmp_path / place)
+        option = ("--trust-settings", given) if by == "option" else ()
+        env = {} if by == "option" else {"VNICAUDIT_TRUST_SETTINGS": f"/nowhere:{given}"}
+        result = inside("audit", "a.xml", "-v", *option, cwd=guest.parent, env=env)
+        assert (result.returncode, f"Settings: {settings}" in result.stderr) == (0, True)
+
+    @pytest.mark.parametrize("command", ["audit", "nics", "explain", "plan"])
+    def test_no_command_that_reads_takes_them_unasked(
+        self, guest: Path, settings: Path, tmp_path: Path, command: str
     ) -> None:
         settings.chmod(0o666)
-        assert inside("audit", "a.xml", cwd=guest.parent, env={"CI": "true"}).returncode == 0
+        words = (command, "a.xml", *(("--nic", "0") if command == "explain" else ()))
+        refused = inside(*words, cwd=guest.parent)
+        assert (refused.returncode, "not used" in refused.stderr) == (2, True)
+        env = {"VNICAUDIT_TRUST_SETTINGS": str(tmp_path)}
+        assert inside(*words, cwd=guest.parent, env=env).returncode == 0
+
+    @pytest.mark.parametrize("named", ["guests", "elsewhere", "", ":"])
+    def test_those_of_other_folders_are_refused_all_the_same(
+        self, guest: Path, settings: Path, tmp_path: Path, named: str
+    ) -> None:
+        """Beside it, or below it, or none."""
+        settings.chmod(0o666)
+        given = str(tmp_path / named) if named.strip(":") else named
+        env = {"VNICAUDIT_TRUST_SETTINGS": given}
+        assert inside("audit", "a.xml", cwd=guest.parent, env=env).returncode == 2
+        here = {"VNICAUDIT_TRUST_SETTINGS": f":{guest.parent}:"}
+        assert inside("audit", "guests/a.xml", cwd=tmp_path, env=here).returncode == 2
 
     def test_a_repository_ends_the_search(self, guest: Path, settings: Path) -> None:
         (guest.parent / ".git").mkdir()
         assert settings.exists()
-        assert inside("audit", "a.xml", cwd=guest.parent, env=_NO_CI).returncode == 1
+        assert inside("audit", "a.xml", cwd=guest.parent).returncode == 1
 
     def test_the_home_folder_ends_the_search(self, guest: Path, settings: Path) -> None:
         assert settings.exists()
-        home = {**_NO_CI, "HOME": str(guest.parent)}
+        home = {"HOME": str(guest.parent)}
         assert inside("audit", "a.xml", cwd=guest.parent, env=home).returncode == 1
 
     def test_verbose_says_which_file_holds(self, guest: Path, settings: Path) -> None:
-        result = inside("audit", "a.xml", "-v", cwd=guest.parent, env=_NO_CI)
+        result = inside("audit", "a.xml", "-v", cwd=guest.parent)
         assert f"Settings: {settings}" in result.stderr

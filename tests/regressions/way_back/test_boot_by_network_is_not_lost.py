@@ -20,6 +20,7 @@ from tests.remedy.planning.planned import (
     step,
 )
 from tests.remedy.works import work
+from vnicaudit.model import to_virtio
 from vnicaudit.model.host import HostConfig
 from vnicaudit.model.plan import Left, Step
 from vnicaudit.remedy.planning.options import PlanOptions
@@ -65,6 +66,20 @@ def test_qemus_rom_for_the_old_device_goes_with_it(rom: str, machine: tuple[str,
     assert "the boot ROM is for the old device: without it QEMU gives the NIC its own" in (
         found.reason
     )
+
+
+def test_no_word_of_a_rule_decides_whether_a_step_is_safe(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A reason was compared with a sentence: said otherwise, the step was called unsafe."""
+    monkeypatch.setattr(to_virtio, "_OWN_ROM", "said otherwise")
+    assert step(live(definition(interface(children=f"<rom file='{OWN}'/>")))).safe
+
+
+def test_qemus_rom_makes_no_other_step_safe() -> None:
+    text = definition(interface(children=f"<rom file='{OWN}'/>"), os=None)
+    assert left(live(text)).reason.startswith("unsafe: whether the guest has a virtio driver")
+    asked = step(live(text), PlanOptions(unsafe=True))
+    assert not asked.safe
+    assert "whether the guest has a virtio driver is not known" in asked.reason
 
 
 def test_what_else_is_said_of_a_rom_stays() -> None:

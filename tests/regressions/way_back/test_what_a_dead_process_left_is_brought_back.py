@@ -194,3 +194,48 @@ def test_a_nic_that_was_taken_out_meanwhile_ends_it_in_a_sentence(
     assert [unit.outcome for unit in one.units] == ["failed"]
     assert "somebody else changed the definition meanwhile" in one.units[0].message
     assert machine.persistent == edited
+
+
+@pytest.mark.parametrize("quiet", [False, True])
+def test_a_run_of_which_nothing_can_be_told_is_no_success(
+    quiet: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    """Its guest is off. The unit that looked for it every five minutes was green."""
+    left_off(tmp_path, monkeypatch)
+    (folder,) = (tmp_path / "runs").iterdir()
+    for path in folder.rglob("*.json*"):
+        path.write_bytes(b"\xff" * 100 + b"\n")
+    words = ["--quiet"] if quiet else []
+    assert run(["runs", "--recover", "--state", str(tmp_path), *words]) == 5
+    assert str(folder) in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("quiet", [False, True])
+def test_a_guest_of_which_only_the_original_is_left_is_no_success(
+    quiet: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    left_off(tmp_path, monkeypatch)
+    (folder,) = (tmp_path / "runs").iterdir()
+    (folder / "journal.jsonl").write_bytes(b"")
+    for path in (folder / "definitions").glob("*.task.json"):
+        path.unlink()
+    words = ["--quiet"] if quiet else []
+    assert run(["runs", "--recover", "--state", str(tmp_path), *words]) == 5
+    said = capsys.readouterr().err
+    assert "the journal has lost what was done to it" in said
+    assert f"rollback {folder.name} --restore" in said
+    restored = ["rollback", folder.name, "--restore", "--mode", "restart", "--yes"]
+    assert run([*restored, "--state", str(tmp_path)]) == 0
+    assert run(["runs", "--recover", "--state", str(tmp_path)]) == 0
+
+
+def test_a_damaged_line_is_named_by_who_brings_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    world = left_off(tmp_path, monkeypatch)
+    (journal,) = (tmp_path / "runs").glob("*/journal.jsonl")
+    lines = journal.read_bytes().split(b"\n")
+    journal.write_bytes(b"\n".join([b"x" + lines[0], *lines[1:]]))
+    assert run(["runs", "--recover", "--state", str(tmp_path)]) == 0
+    assert f"Warning: {journal}:1: damaged" in capsys.readouterr().err
+    assert world.machines[0].active

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from msgspec.structs import replace
+
 from vnicaudit.model.domain import DomainConfig
 from vnicaudit.model.effective import NONE, UNKNOWN, Effective, Resolved
 from vnicaudit.model.nic import NicConfig, RunningNic
@@ -68,13 +70,7 @@ def unfilled(found: Effective, nic: NicConfig) -> Effective:
 def foreign(nic: NicConfig, domain: DomainConfig) -> Effective:
     """Another hypervisor's NIC: shown as declared, judged by nobody."""
     reason = f"not a QEMU domain (type='{domain.type}'): not judged"
-    return Effective(
-        model=Resolved(nic.model, None, reason, UNKNOWN),
-        vhost=Resolved(None, None, reason, UNKNOWN),
-        queues=Resolved(nic.queues, None, reason, UNKNOWN),
-        rx_queue_size=Resolved(nic.rx_queue_size, None, reason, UNKNOWN),
-        tx_queue_size=Resolved(nic.tx_queue_size, None, reason, UNKNOWN),
-    )
+    return _as_declared(nic, reason, UNKNOWN)
 
 
 def refused(nic: NicConfig, running: RunningNic | None, qemu: Version | None) -> Effective | None:
@@ -84,11 +80,15 @@ def refused(nic: NicConfig, running: RunningNic | None, qemu: Version | None) ->
     if refusal is None or outcome is None:
         return None
     reason = f"{WORDS[outcome]}: {refusal.reason}"
+    return replace(_as_declared(nic, reason, NONE), starts=outcome == "missing")
+
+
+def _as_declared(nic: NicConfig, reason: str, state: str) -> Effective:
+    """What is declared, and for one reason nothing of what comes of it."""
     return Effective(
-        model=Resolved(nic.model, None, reason, NONE),
-        vhost=Resolved(None, None, reason, NONE),
-        queues=Resolved(nic.queues, None, reason, NONE),
-        rx_queue_size=Resolved(nic.rx_queue_size, None, reason, NONE),
-        tx_queue_size=Resolved(nic.tx_queue_size, None, reason, NONE),
-        starts=outcome == "missing",
+        model=Resolved(nic.model, None, reason, state),
+        vhost=Resolved(None, None, reason, state),
+        queues=Resolved(nic.queues, None, reason, state),
+        rx_queue_size=Resolved(nic.rx_queue_size, None, reason, state),
+        tx_queue_size=Resolved(nic.tx_queue_size, None, reason, state),
     )

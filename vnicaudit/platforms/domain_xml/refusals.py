@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from vnicaudit.model.definition_refusal import MODEL, MULTICAST, DefinitionRefusal, place_of
 from vnicaudit.model.models import VIRTIO, normal_model
+from vnicaudit.model.nic import is_multicast
 from vnicaudit.platforms.domain_xml.bare import names_itself
 from vnicaudit.platforms.domain_xml.values import count, long_count, number
 from vnicaudit.text.placeholders import opened, whole
@@ -160,7 +161,7 @@ def wrong_mac(address: str) -> str | None:
     station): ``malformed``, ``multicast``; None: nothing."""
     if _MAC.fullmatch(address) is None:
         return None if _unfilled("mac", "address", address) else "malformed"
-    return "multicast" if int(address.partition(":")[0], 16) & 1 else None
+    return "multicast" if is_multicast(address) else None
 
 
 def _of_part(kind: str, model: str, part: Part) -> Iterator[DefinitionRefusal]:

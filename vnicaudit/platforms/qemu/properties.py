@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 
 from vnicaudit.model.buses import VIRTIO_PCI, bus_of
+from vnicaudit.model.nic import is_multicast
 from vnicaudit.platforms.qemu.options import Options, number, truth
 from vnicaudit.platforms.qemu.variables import unfilled
 
@@ -90,7 +91,7 @@ def nic_faults(option: str, given: Options) -> Iterator[str]:
     if found:
         yield f"{found[0]}= is a property of -device, which -{option} does not take"
     mac = given.get(right, "")
-    if _ADDRESS.fullmatch(mac) and int(mac[:2], 16) & 1:
+    if _ADDRESS.fullmatch(mac) and is_multicast(mac.replace("-", ":")):
         yield f"{right}={mac} is a multicast address"
     elif mac and unfilled(mac) is None and not _LOOSE_ADDRESS.fullmatch(mac):
         yield f"{right}={_shown(mac)} is no MAC address"

@@ -47,15 +47,18 @@ class Result(NamedTuple):
 
 
 class Notes:
-    """The journal of one unit: what was written in an earlier life too."""
+    """The journal of one unit: what was written in an earlier life too. ``journal`` None: of who
+    only looks, and does nothing that would have to be noted."""
 
-    def __init__(self, journal: Journal, key: str, past: Iterable[Entry] = ()) -> None:
+    def __init__(self, journal: Journal | None, key: str, past: Iterable[Entry] = ()) -> None:
         self._journal = journal
         self._key = key
         self._past = list(past)
 
     def write(self, event: str, **data: Any) -> None:
         """Say what is about to be done, or what was seen to be done; on disk when it returns."""
+        if self._journal is None:
+            raise AssertionError(event, data)
         self._past.append(self._journal.write(event, self._key, **data))
 
     def last(self, event: str) -> dict[str, Any] | None:

@@ -10,25 +10,27 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import NamedTuple
 
-from vnicaudit.errors import RefusedError, SilentError, TargetError, VnicauditError
+from vnicaudit.errors import RefusedError, SilentError, TargetError, UsageError, VnicauditError
 from vnicaudit.model.runs import UnitRun
 from vnicaudit.remedy.applying.engine import Order
 from vnicaudit.remedy.applying.hosts import Hosts
 from vnicaudit.remedy.applying.prepare import Prepared
 from vnicaudit.remedy.applying.runner import Runner, Tell
 from vnicaudit.remedy.applying.sheet import UnitSheet
-from vnicaudit.remedy.applying.state import HeldError
-from vnicaudit.remedy.history import Past, again, record, unfinished
+from vnicaudit.remedy.applying.state import HeldError, StateFolder
+from vnicaudit.remedy.history import Past, again, all_past, past, record, undone_by, unfinished
 
 
 class Recovered(NamedTuple):
     """What became of a run. ``units``: those that were in the middle, as they are now; ``at_work``:
-    a living process is at work on it; ``error``: why it could not be brought back, or not all."""
+    a living process is at work on it; ``error``: why it could not be brought back, or not all;
+    ``damage``: what of its folder is damaged."""
 
     run: str
     units: tuple[UnitRun, ...] = ()
     at_work: str = ""
     error: VnicauditError | None = None
+    damage: tuple[str, ...] = ()
 
     @property
     def is_well(self) -> bool:
@@ -39,14 +41,37 @@ class Recovered(NamedTuple):
 
 def recover(order: Order, tell: Tell) -> Iterator[Recovered]:
     """Every run with something in the middle, the oldest first. ``order``: of its limits, those
-    that each run was begun with hold."""
+    that each run was begun with hold. And those of which nobody can tell whether they have."""
+    yield from _untold(order.state)
     for found in reversed(list(unfinished(order.state))):
+        if lost := _lost(found, order.state):
+            yield Recovered(found.sheet.id, lost)
         units = [unit for unit in found.sheet.units if found.is_open(unit.key)]
-        for unit in found.sheet.units:
-            if found.is_lost(unit.key):
-                tell(unit.name, found.told_lost)
         if units:
-            yield _recovered(found, units, order, tell)
+            yield _recovered(found, units, order, tell)._replace(damage=found.damage)
+
+
+def _untold(state: StateFolder) -> Iterator[Recovered]:
+    """Runs that are too damaged to be read: who was left in the middle by them is not known."""
+    for run_id in state.ids():
+        try:
+            past(state.run(run_id))
+        except UsageError as error:
+            yield Recovered(run_id, error=error)
+
+
+def _lost(found: Past, state: StateFolder) -> tuple[UnitRun, ...]:
+    """Those that the run may have changed, and of which nothing but the original is left, until
+    that is put back."""
+    lost = [unit.key for unit in found.sheet.units if found.is_lost(unit.key)]
+    if not lost:
+        return ()
+    undone = undone_by(all_past(state))
+    shown = zip(found.sheet.units, record(found).steps, strict=True)
+    return tuple(
+        one for unit, one in shown
+        if unit.key in lost and (found.sheet.id, unit.key) not in undone
+    )  # fmt: skip
 
 
 def _recovered(found: Past, units: list[UnitSheet], order: Order, tell: Tell) -> Recovered:

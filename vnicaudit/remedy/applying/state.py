@@ -17,9 +17,9 @@ from contextlib import contextmanager, suppress
 from datetime import datetime, timezone
 from pathlib import Path
 
-from vnicaudit.audit.ownership import why_not_own
 from vnicaudit.errors import JournalError, RefusedError, UsageError
 from vnicaudit.text.own_commands import command
+from vnicaudit.text.ownership import why_not_own
 
 _SAFE = re.compile(r"[^A-Za-z0-9.-]")
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EIO)

@@ -18,7 +18,6 @@ from vnicaudit.model.models import VIRTIO
 from vnicaudit.model.nic import Nic
 from vnicaudit.model.of_old_device import has_qemus_rom
 from vnicaudit.model.plan import Loss
-from vnicaudit.model.to_virtio import OWN_ROM
 from vnicaudit.remedy.definitions import reading
 from vnicaudit.remedy.planning.backends import to_backend
 from vnicaudit.remedy.planning.judged import Judged
@@ -190,7 +189,7 @@ def _settled(change: Change, judged: Judged, nic: Nic) -> Change:
     """A change that is only unsafe alone, and goes with another here: a boot ROM is removed with
     the model. On s390x a guest never started with a NIC that does not exist there: there is
     nothing in it to be renamed."""
-    if change.reason == OWN_ROM:
+    if change.field == "model" and not change.safe and _is_safe_without_rom(change, judged, nic):
         return replace(change, safe=True, reason=_ROM)
     if change.field not in _ON_CCW or judged.source.domain.declared.arch not in S390:
         return change
@@ -199,3 +198,14 @@ def _settled(change: Change, judged: Judged, nic: Nic) -> Change:
         for one in judged.of(nic)
     )
     return replace(change, safe=True, reason=_NEVER_RAN) if impossible else change
+
+
+def _is_safe_without_rom(change: Change, judged: Judged, nic: Nic) -> bool:
+    """Whether a boot ROM for the old device is all that speaks against another model, and QEMU has
+    one for that in its place."""
+    path = nic.declared.rom_file
+    if path is None or not has_qemus_rom(path):
+        return False
+    without = judged.proposed(nic, (Change("rom_file", path, None, safe=True),))
+    models = (one.change for one in without if one.change and one.change.field == change.field)
+    return any(one.new == change.new and one.safe for one in models)

@@ -62,8 +62,8 @@ def test_one_that_is_off_is_not_stopped() -> None:
         ("SHELVED_OFFLOADED", f"openstack server unshelve {ID}"),
         ("VERIFY_RESIZE", "Its resize or migration waits for a word: openstack server resize "
          f"confirm {ID} (or revert)"),
-        ("ERROR", f"It is in error: openstack server show -c fault {ID} says why; put that right "
-         f"first, then openstack server reboot --hard {ID}"),
+        ("ERROR", f"It is in error: openstack server show -c fault {ID} says why; put that "
+         f"right, then openstack server reboot --hard {ID}"),
         ("SOFT_DELETED", f"It is deleted: openstack server restore {ID} brings it back"),
         ("BUILD", "It is BUILD, in which Nova neither stops nor rebuilds it: wait until it is "
          "ACTIVE"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 from vnicaudit.model.runs import Check
 from vnicaudit.remedy.applying.clouds.means import CloudMeans, look, phase
@@ -12,17 +12,6 @@ from vnicaudit.remedy.applying.clouds.verify import looked_at as checks_of
 from vnicaudit.remedy.applying.means import Limits, Notes
 
 Found = tuple[Literal["in-effect", "waiting", "differs"], str, tuple[Check, ...]]
-
-
-class _NoNotes(Notes):
-    """Nothing is noted by who only looks."""
-
-    def __init__(self) -> None:
-        self._past = []
-
-    def write(self, event: str, **data: Any) -> None:
-        """Raises AssertionError: nothing is done here that would have to be noted."""
-        raise AssertionError(event, data)
 
 
 def looked_at(place: Place, task: CloudTask) -> Found:
@@ -35,8 +24,8 @@ def looked_at(place: Place, task: CloudTask) -> Found:
             return "in-effect", "", ()
         return "differs", f"the flavor {task.copy_name} is {'there' if there else 'gone'}", ()
     means = CloudMeans(
-        place.cloud, place.manage, place.nodes, task, _NoNotes(), Limits(guest_deadline=0.0),
-        lambda _text: None,
+        place.cloud, place.manage, place.nodes, task, Notes(None, ""),
+        Limits(guest_deadline=0.0), lambda _text: None,
     )  # fmt: skip
     checks = checks_of(means)
     bad = "; ".join(check.detail for check in checks if check.verdict == "failed")

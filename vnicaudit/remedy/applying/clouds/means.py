@@ -13,6 +13,7 @@ from vnicaudit.remedy.applying.clouds.nova_manage import Manage
 from vnicaudit.remedy.applying.clouds.task import CloudTask
 from vnicaudit.remedy.applying.means import Limits, Notes
 from vnicaudit.remedy.cloud import Cloud
+from vnicaudit.remedy.server_states import way_on
 
 POLL = 1.0
 STILL = 5.0
@@ -55,8 +56,8 @@ def there(state: ServerState) -> ServerState:
     (``reclaim_instance_interval``)."""
     if state.status in _DELETED:
         raise GoneError(
-            f"it is deleted ({state.status}; while it is not removed, openstack server restore "
-            f"{state.id} brings it back)"
+            f"it is deleted ({state.status}; while it is not removed, "
+            f"{way_on('SOFT_DELETED', state.id)} brings it back)"
         )
     return state
 

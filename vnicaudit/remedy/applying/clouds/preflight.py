@@ -67,7 +67,7 @@ def check_power(state: ServerState, *, ran: bool | None, so: bool) -> None:
     then is no reason: what is kept went there with it."""
     now = phase(state)
     if ran and now in ("off", "shelved"):
-        raise RefusedError(_STOPPED.format(status=state.status, id=state.id))
+        raise RefusedError(_STOPPED.format(status=state.status, id=word(state.id)))
     if ran is False and now == "on" and not so:
         raise RefusedError(_STARTED)
 
@@ -94,7 +94,7 @@ def _against(state: ServerState, mode: Mode, *, left_off: bool) -> Iterator[str]
     if now == "shelved" and state.has_image is not False:
         yield (
             "it is shelved, and unshelving makes it anew of its snapshot, with the properties of "
-            f"that: openstack server unshelve {word(state.id)} first"
+            f"that: {way_on(state.status, state.id)} first"
         )
     if state.host_status not in _NODE_WORKS:
         yield (

@@ -44,7 +44,7 @@ _STATES = {
 _OTHER = "it is {status}: plan again when it is ACTIVE or SHUTOFF"
 _SNAPSHOT = (
     "it is shelved, and unshelving it makes it anew of its snapshot, with the properties which "
-    "that image has: openstack server unshelve {id}, then plan again"
+    "that image has: {way}, then plan again"
 )
 
 _RUNS = (
@@ -126,7 +126,7 @@ def _state(server: ServerConfig, id: str) -> str:
     if status in ("SHELVED", "SHELVED_OFFLOADED"):  # Nova offloads the one when it comes to it
         # without an image it comes back with what Nova keeps for it
         known = server.image_state == "volume"
-        return "" if known else _SNAPSHOT.format(id=word(id))
+        return "" if known else _SNAPSHOT.format(way=way_on(status, id))
     words = _STATES.get(status, _OTHER)
     return words.format(way=way_on(status, id), status=status or "in an unknown state")
 

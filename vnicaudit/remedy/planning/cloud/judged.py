@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cached_property
 
-from vnicaudit.audit.catalogue import load
+from vnicaudit.audit.catalogue import load, rule_ids
 from vnicaudit.audit.facts import FACTS
-from vnicaudit.audit.judgement import FOREIGN
 from vnicaudit.audit.work import AuditWork
 from vnicaudit.errors import RefusedError
 from vnicaudit.model.domain import Domain
-from vnicaudit.model.finding import Finding
+from vnicaudit.model.finding import EVERY_RULE, Finding
 from vnicaudit.model.host import HostConfig
 from vnicaudit.model.report import Audited
 from vnicaudit.remedy.planning.cloud.properties import with_properties
@@ -71,7 +70,12 @@ class JudgedServer:
 def needs_model(rule: str) -> bool:
     """Whether a rule that was skipped on a server was so for want of a NIC's model: what else such
     a rule needs is known of every server."""
-    return rule != FOREIGN and MODEL_FACT in load(rule).needs
+    return rule != EVERY_RULE and MODEL_FACT in load(rule).needs
+
+
+def comes_unasked(rule: str) -> bool:
+    """Whether what a rule finds comes about by itself, whatever is planned."""
+    return rule in rule_ids() and load(rule).unasked
 
 
 def found_in(audited: Audited) -> tuple[Finding, ...]:

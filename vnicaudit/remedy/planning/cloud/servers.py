@@ -13,14 +13,13 @@ from vnicaudit.model.domain import Domain
 from vnicaudit.model.finding import SEVERITIES, Change, Finding, NicRef
 from vnicaudit.model.models import VIRTIO
 from vnicaudit.model.plan import GuestView, Left, Step
-from vnicaudit.model.server import MODEL
 from vnicaudit.remedy.digests import kept_digest
 from vnicaudit.remedy.planning import gates as guests
 from vnicaudit.remedy.planning.cloud import gates
 from vnicaudit.remedy.planning.cloud.changed import Changed, changed_nics, server_part
 from vnicaudit.remedy.planning.cloud.gates import config_of, ref_of
 from vnicaudit.remedy.planning.cloud.guest import guest_view, risk
-from vnicaudit.remedy.planning.cloud.judged import NO_MODEL, JudgedServer
+from vnicaudit.remedy.planning.cloud.judged import NO_MODEL, JudgedServer, comes_unasked
 from vnicaudit.remedy.planning.cloud.properties import (
     clashes,
     diff,
@@ -40,8 +39,6 @@ _ROUNDS = 5
 _NO_MODEL = f"its NIC model is not known: that takes {NO_MODEL}"
 _STARTABLE = "its flavor says so; as it is Nova cannot start it (FlavorImageConflict)"
 _KEEPS = "the guest is known to drive virtio; MAC addresses stay"
-_FOLLOWS = "VNIC084"
-"""Finds servers that change at their next hard reboot, whatever is planned."""
 
 
 class _Wish(NamedTuple):
@@ -122,7 +119,7 @@ class ServerPlanner:
             if finding.change is not None:
                 reason = self._not_planned(finding, finding.change, server)
             else:
-                reason = _why_left(finding, wish, server)
+                reason = _why_left(finding, wish, judged)
             if reason:
                 reasons.setdefault(reason, []).append(finding.rule)
         for reason, rules in reasons.items():
@@ -200,10 +197,12 @@ def _blocked(judged: JudgedServer, after: Domain) -> Iterator[str]:
         yield TENANT
 
 
-def _why_left(finding: Finding, wish: _Wish, server: Domain) -> str:
+def _why_left(finding: Finding, wish: _Wish, judged: JudgedServer) -> str:
     """What of a server no change is proposed for is left; empty where it is in its step."""
-    if finding.rule == _FOLLOWS:
-        return "" if MODEL in wish.properties else f"{finding.message}. {finding.fix}"
+    server = judged.server
+    if comes_unasked(finding.rule):
+        in_step = finding.rule in judged.gone(wish.properties)
+        return "" if in_step else f"{finding.message}. {finding.fix}"
     left = finding.fix and not wish.properties and _is_emulated(finding, server)
     return guests.no_change(server) if left else ""
 

@@ -16,6 +16,7 @@ from vnicaudit.model.domain import Domain
 from vnicaudit.model.server import ServerConfig, ServerRef
 from vnicaudit.remedy.planning.cloud.gates import config_of, ref_of
 from vnicaudit.remedy.planning.cloud.properties import options
+from vnicaudit.remedy.server_states import way_on
 from vnicaudit.text.shell import word
 
 TENANT = (
@@ -44,21 +45,12 @@ _OVERWRITTEN = (
     "A rebuild (--reimage-boot-volume, microversion 2.93) would overwrite the volume: all data on "
     "it would be lost."
 )
-_BACK = {
-    "PAUSED": "unpause", "SUSPENDED": "resume", "RESCUE": "unrescue", "SHELVED": "unshelve",
-    "SHELVED_OFFLOADED": "unshelve",
-}  # fmt: skip
-"""Status -> what makes it ACTIVE again."""
 _FIRST = {
-    "VERIFY_RESIZE": (
-        "Its resize or migration waits for a word: openstack server resize confirm {id} (or revert)"
-    ),
-    "ERROR": (
-        "It is in error: openstack server show -c fault {id} says why; put that right first, then "
-        "openstack server reboot --hard {id}"
-    ),
-    "SOFT_DELETED": "It is deleted: openstack server restore {id} brings it back",
+    "VERIFY_RESIZE": "Its resize or migration waits for a word: {way}",
+    "ERROR": "It is in error: {way}",
+    "SOFT_DELETED": "It is deleted: {way} brings it back",
 }
+"""Status -> the sentence around the way on, where that is no command alone."""
 _LATER = "It is {status}, in which Nova neither stops nor rebuilds it: wait until it is ACTIVE"
 _OFF = "SHUTOFF"
 
@@ -68,7 +60,7 @@ def tenant_route(server: Domain, properties: Mapping[str, str]) -> Iterator[str]
     config, ref = config_of(server), ref_of(server)
     id, wanted = word(ref.id), options(properties)
     stop = [] if _is_off(config) else [f"openstack server stop {id}"]
-    yield from _first(config, id)
+    yield from _first(config, ref.id)
     yield from stop
     yield (
         "Ask the operator of the cloud to run this on a controller, while the server is off: "
@@ -95,10 +87,10 @@ def _first(config: ServerConfig, id: str) -> Iterator[str]:
     status = config.status
     if status == "ACTIVE" or _is_off(config):
         return
-    if status in _BACK:
-        yield f"openstack server {_BACK[status]} {id}"
+    if way := way_on(status, id):
+        yield _FIRST.get(status, "{way}").format(way=way)
     else:
-        yield _FIRST.get(status, _LATER).format(id=id, status=status or "in an unknown state")
+        yield _LATER.format(status=status or "in an unknown state")
 
 
 def _snapshot(ref: ServerRef, wanted: str, stop: Iterable[str]) -> Iterator[str]:
