@@ -18,7 +18,7 @@ from vnicaudit.errors import TargetError
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.report import TargetResult
 from vnicaudit.reports.safe import safe
-from vnicaudit.reports.wording import calls_sentence, notes_of
+from vnicaudit.reports.wording import calls_sentence, not_judged_of, notes_of
 from vnicaudit.reports.writer import Options
 
 _MAX_NOTES = 100
@@ -78,7 +78,8 @@ def note(results: tuple[TargetResult, ...], options: Options) -> None:
         return
     for result in results:
         calls = calls_sentence(result) if options.verbose else ""
-        for text in filter(None, (*notes_of(result), calls)):
+        parts = (f"{part.place}: {part.message}" for part in not_judged_of(result))
+        for text in filter(None, (*notes_of(result), *parts, calls)):
             tell(f"Note: {safe(text)}")
 
 
