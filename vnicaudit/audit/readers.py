@@ -129,7 +129,6 @@ def _read_qemu(content: Content) -> Iterator[Item]:
     from vnicaudit.platforms.qemu.domain import domain_of
     from vnicaudit.platforms.qemu.read import read_parts
 
-    place = {"target": content.target, "file": content.path}
     number = 0
     data, before = content.data, content.before
     for qemu in read_parts(data, target=content.target, file=content.path, before=before):
