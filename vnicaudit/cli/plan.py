@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from vnicaudit.remedy.planning.options import PlanOptions
 
 _HEAD = 100
-_LEFT = "is left as it was: not all targets could be read, and this plan would be empty"
 """Bytes in which a plan says what it is."""
+_LEFT = "is left as it was: not all targets could be read, and this plan would be empty"
 
 _EPILOG = """\b
 Examples:
