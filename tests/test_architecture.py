@@ -134,4 +134,6 @@ def test_tests_of_the_rig_are_where_tox_looks_for_them() -> None:
     assert [path for path in marked if not any(path.is_relative_to(one) for one in looked_at)] == []
     command = (PACKAGE.parent / "tox.ini").read_text("utf-8")
     named = " ".join(f"tests/{each}" for each in folders)
-    assert f"pytest -m rig --durations 25 {{posargs:{named}}}" in command
+    assert f"\n[rig]\ntests = {named}\n" in command
+    for which in ("alone", "not alone"):
+        assert re.search(rf'pytest -m "rig and {which}" .*{{posargs:{{\[rig\]tests}}}}\n', command)

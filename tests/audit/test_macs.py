@@ -49,6 +49,18 @@ def run(folder: Path, *names: str, jobs: int = 1) -> tuple[list[Finding], Run]:
     return [finding for item in items for finding in item.findings], made
 
 
+def test_of_a_server_only_its_own_nics_are_compared() -> None:
+    """Neutron keeps addresses apart, but only on one network."""
+    table = MacTable()
+    for number in (1, 2):
+        one = domain(number)
+        nics = (one.nics[0], replace(one.nics[0], index=1)) if number == 1 else one.nics
+        declared = replace(one.declared, form="server", owner="nova")
+        table.take(seen(replace(one, nics=nics, declared=declared), "openstack:a"))
+    found = [(one.nic.domain, one.nic.index, len(one.others)) for one in table.shared()]
+    assert found == [("guest1", 0, 1), ("guest1", 1, 1)]
+
+
 def live(nic: NicSeen, **changes: object) -> NicSeen:
     return replace(nic, **{"host": "qemu:///system", "active": True, **changes})
 

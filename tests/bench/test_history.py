@@ -65,7 +65,7 @@ def test_there_are_none(tmp_path: Path) -> None:
         history.kept(tmp_path, "20261121-101500-3f2a")
     assert str(error.value) == (
         f"there is no measurement '20261121-101500-3f2a' in {tmp_path}/bench; "
-        "`vnicaudit bench show` lists them"
+        f"`vnicaudit bench show --state {tmp_path}` lists them"
     )
 
 

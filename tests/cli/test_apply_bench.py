@@ -116,7 +116,7 @@ def test_what_is_measured_decides(
     assert (result.decision.verdict, result.decision.done) == (verdict, done)
     assert result.run.design == ("boots" if design == "flips" else design)
     shown = capsys.readouterr()
-    assert f"Kept as {result.run.id}: vnicaudit bench show {result.run.id}\n" in shown.out
+    assert f"Kept as {result.run.id}: vnicaudit bench show {result.run.id} --state " in shown.out
     assert re.search(rf"^{verdict}\b", shown.out, re.MULTILINE)
     target = f"agent://{host.machine.uuid}?connect=qemu:///system"
     assert set(host.opening.opened) == {(target, "ssh://root@gen1", host.machine.macs[0])}
@@ -168,7 +168,7 @@ def test_it_is_interrupted_between_flips(host: Host, capsys: Capture) -> None:
     assert host.model == "e1000"
     assert host.machine.persistent == host.world.before[0]
     assert host.result().run.finished is None
-    told = f"what was measured so far is kept: vnicaudit bench show {host.result().run.id}\n"
+    told = f"what was measured so far is kept: vnicaudit bench show {host.result().run.id} --state "
     assert told in capsys.readouterr().err
 
 

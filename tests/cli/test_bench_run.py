@@ -26,7 +26,7 @@ from vnicaudit.cli.bench_output import code_of
 from vnicaudit.model.measurement import BenchResult
 
 SCHEMA = Path(__file__).parents[2] / "docs" / "schemas" / "vnicaudit.bench-1.json"
-KEPT = re.compile(r"Kept: vnicaudit bench show (\d{8}-\d{6}-[0-9a-f]{4})\n")
+KEPT = re.compile(r"Kept: vnicaudit bench show (\d{8}-\d{6}-[0-9a-f]{4}) --state \S+\n")
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +51,9 @@ def test_one_path(ends: TwoEnds, tmp_path: Path) -> None:
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     name = KEPT.findall(done.stderr)[0]
-    assert done.stderr == f"all 1 runs of each arm are made\nKept: vnicaudit bench show {name}\n"
+    assert done.stderr == (
+        f"all 1 runs of each arm are made\nKept: vnicaudit bench show {name} --state {state}\n"
+    )
     assert done.stdout.startswith(f"{name}  profile smoke\n")
     assert "4 guard rails: 4 ok" in done.stdout
     found = document(file)

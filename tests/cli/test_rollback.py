@@ -120,7 +120,10 @@ def test_a_later_edit_is_nobodys_to_undo(here: Path, capsys: Capture) -> None:
     (here / "a.xml").write_text(edited)
     assert rollback(run_id, "--dry-run") == 5
     assert rollback(run_id) == 5
-    assert "somebody changed the file since: put it right by hand" in capsys.readouterr().out
+    assert (
+        "somebody changed the file since: look at it, and put it right by hand"
+        in capsys.readouterr().out
+    )
     assert (here / "a.xml").read_text() == edited
 
 
@@ -145,7 +148,8 @@ def test_a_run_that_there_is_none_of(here: Path, capsys: Capture, name: str) -> 
     capsys.readouterr()
     assert rollback(name) == 2
     assert capsys.readouterr().err == (
-        f"Error: there is no run {name!r} in {here}/state; `vnicaudit runs` lists them\n"
+        f"Error: there is no run {name!r} in {here}/state; `vnicaudit runs --state {here}/state` "
+        "lists them\n"
     )
 
 
@@ -161,7 +165,8 @@ def test_a_domain_that_is_not_in_it(here: Path, capsys: Capture) -> None:
     capsys.readouterr()
     assert rollback(run_id, "--domain", "b") == 2
     assert capsys.readouterr().err == (
-        f"Error: run {run_id} has no such domain or NIC; vnicaudit runs {run_id}\n"
+        f"Error: run {run_id} has no such domain or NIC; vnicaudit runs {run_id} --state "
+        f"{here}/state\n"
     )
     assert (here / "a.xml").read_text() == VIRTIO
 

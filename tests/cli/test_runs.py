@@ -58,7 +58,7 @@ def test_json(chosen: list[str], ids: list[str], capsys: pytest.CaptureFixture[s
 def test_an_unknown_run(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["runs", "2026", "--state", "here"]) == 2
     assert capsys.readouterr() == (
-        "", "Error: there is no run '2026' in here; `vnicaudit runs` lists them\n",
+        "", "Error: there is no run '2026' in here; `vnicaudit runs --state here` lists them\n",
     )  # fmt: skip
 
 

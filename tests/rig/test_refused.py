@@ -162,7 +162,8 @@ def test_another_plan_waits_until_the_first_is_finished(off: Guest, remedy: Reme
     assert ended.code == 5
     assert (
         f"Error: run {unfinished['id']} is unfinished on {off.name}: finish it (its plan again), "
-        f"or take it back (vnicaudit rollback {unfinished['id']})" in ended.said
+        f"or take it back (vnicaudit rollback {unfinished['id']} --state {remedy.state})"
+        in ended.said
     )
     assert do(remedy, "apply", plan).code == 0
     assert do(remedy, "apply", other).code == 0
@@ -178,8 +179,8 @@ def test_ctrl_c_and_the_same_command_again(on: Guest, remedy: Remedy) -> None:
     (run,) = remedy.runs()
     assert (ended.code, ended.said.strip().splitlines()) == (130, [
         f"{on.name}: unfinished",
-        f"run {run['id']}: the same command goes on with it, vnicaudit rollback {run['id']} takes "
-        "it back",
+        f"run {run['id']}: the same command goes on with it, vnicaudit rollback {run['id']} "
+        f"--state {remedy.state} takes it back",
         "",
         "Interrupted.",
     ])  # fmt: skip

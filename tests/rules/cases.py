@@ -138,7 +138,7 @@ def judge(rule_id: str, case: Case, owner: str | None = None) -> Audited:
         return _engine(rule_id).audit_host(Host("host", host), frozenset(case.uses), "host")
     if "mac" in judges(rule_id):
         return _judge_macs(rule_id, case, owner)
-    text, before = _document(case)
+    text, before = document(case)
     domain = _with_facts(_domain(text, case), case)
     if owner is not None:
         declared = msgspec.structs.replace(domain.declared, owner=owner)
@@ -214,7 +214,7 @@ def _judge_manifest(rule_id: str, text: str) -> Audited:
 
 def _judge_macs(rule_id: str, case: Case, owner: str | None) -> Audited:
     """What is said of all NICs of the case that share a MAC address."""
-    text, before = _document(case)
+    text, before = document(case)
     table = MacTable()
     for domain in read_bytes(text.encode(), target=FILE, file=FILE):
         whole = _with_facts(domain, case)
@@ -250,7 +250,7 @@ def _domain(text: str, case: Case) -> Domain:
     return domain_of(qemu, FILE)
 
 
-def _document(case: Case) -> tuple[str, int]:
+def document(case: Case) -> tuple[str, int]:
     """The text to read, and how many lines stand before the case's own."""
     if case.command is not None:
         return case.command, 0

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.text.parsers import parser as parser
 from vnicaudit.text.yaml_nodes import Document, Place, documents
-from vnicaudit.text.yaml_template import HOLE, Block, Mask, is_template, masked
+from vnicaudit.text.yaml_template import HOLE, Block, Mask, is_template, without_tags
 
 
 def top(text: str) -> Place:
@@ -26,7 +26,7 @@ def said(text: str, *keys: str) -> str | None:
 
 def test_expressions_become_holes_and_statements_blanks() -> None:
     text = "{{- if .x }}\na: {{ .y }}\n{# c #}\n{{- end }}\n"
-    assert masked(text).text == f"            \na: {HOLE * 8}\n       \n          \n"
+    assert without_tags(text).text == f"            \na: {HOLE * 8}\n       \n          \n"
 
 
 def test_what_no_expression_touches_is_certain() -> None:
@@ -87,7 +87,7 @@ def test_what_cannot_be_made_yaml_is_named() -> None:
 
 @given(st.text(alphabet="{}%#-ab: \n\r", max_size=80))
 def test_every_position_stays(text: str) -> None:
-    mask = masked(text)
+    mask = without_tags(text)
     assert len(mask.text) == len(text)
     breaks = [(i, c) for i, c in enumerate(text) if c in "\r\n"]
     assert [(i, c) for i, c in enumerate(mask.text) if c in "\r\n"] == breaks
@@ -104,7 +104,7 @@ PIECES = st.sampled_from(
 def test_a_condition_is_over_what_is_in_a_block_and_not_in_the_same(
     text: str, draw: st.DataObject
 ) -> None:
-    mask = masked(text)
+    mask = without_tags(text)
     outer, inner = (draw.draw(st.integers(0, len(text))) for _ in range(2))
     blocks = [block for block in mask.innermost if block is not None]
     expected = any(block.has(inner) and not block.has(outer) for block in blocks)
@@ -113,7 +113,7 @@ def test_a_condition_is_over_what_is_in_a_block_and_not_in_the_same(
 
 def test_blocks_end_where_they_are_closed_or_never() -> None:
     text = "{% if a %}b{% else %}c{% endif %}d{% if e %}f"
-    found = dict.fromkeys(map(_bounds, masked(text).innermost))
+    found = dict.fromkeys(map(_bounds, without_tags(text).innermost))
     assert list(found) == [(10, 21), (21, 33), None, (44, len(text) + 1)]
 
 
@@ -135,7 +135,7 @@ def test_of_many_blocks_few_are_looked_at() -> None:
     text = "".join(
         f"{{{{ if .v{number} }}}}\nk{number}: 1\n{{{{ end }}}}\n" for number in range(4000)
     )
-    mask = masked(text)
+    mask = without_tags(text)
     edges = CountedTuple(mask.edges)
     counted = Mask(mask.text, edges, mask.innermost)
     assert counted.conditional(0, text.index("k3999"))
@@ -170,5 +170,5 @@ def test_many_tags_in_one_line_are_looked_through_once() -> None:
     for tag in ("{{x}}", "{{x}} ", "{% if a %}", "{{ if a }}b", " {# c #}"):
         text = CountedText(tag * 2_000)
         text.seen = 0
-        masked(text)
+        without_tags(text)
         assert text.seen <= 8 * len(text)

@@ -5,7 +5,7 @@ judged is said."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from msgspec.structs import replace
 
@@ -13,7 +13,6 @@ from vnicaudit.audit import readers
 from vnicaudit.audit.readers import (
     COMMANDS,
     DOMAIN_XML,
-    INFRA_CODE,
     KUBEVIRT,
     NOVA_CONF,
     QEMU_LOG,
@@ -22,24 +21,16 @@ from vnicaudit.audit.readers import (
     Reader,
 )
 from vnicaudit.errors import TargetError
-from vnicaudit.model.report import ReadError
-from vnicaudit.platforms.domain_xml.recognise import holds_document, is_foreign
+from vnicaudit.model.report import NotJudged, ReadError
+from vnicaudit.platforms.domain_xml.recognise import (
+    OPENING,
+    SAVE_MAGIC,
+    holds_document,
+    is_foreign,
+)
 
 _MAY_HOLD_COMMANDS = (b"qemu-system-", b"-device", b"-netdev", b"-nic")
 _REMARKS = re.compile(rb"^[ \t]*(?:#|//)[^\n]*", re.MULTILINE)
-
-_KEYS = {
-    "a nova.conf inside a text": re.compile(
-        rb"^[ \t]*[\"']?[\w.-]{0,64}nova[\w.-]{0,64}\.conf[\"']?:[ \t]*[|>][^\n]*\n"
-        rb"(?=(?:[ \t]*(?:\r?\n|[#;][^\n]*\n))*[ \t]+\[)",
-        re.MULTILINE,
-    ),
-    "domain XML inside a quoted text": re.compile(
-        rb"[\"'](?:<\?xml[^<>\n]{0,200}>(?:\\[rn]|\s)*)?<domain(?=[\s>])"
-    ),
-}
-"""What is not judged where it stands so, and how it is found. (A quoted text is one line to YAML
-and JSON: no document begins in it.)"""
 
 
 def readings(first: Reader, content: Content) -> list[tuple[Reader, Content]]:
@@ -83,17 +74,32 @@ def read_all(parts: list[tuple[Reader, Content]]) -> Iterator[Item]:
                 yield failed
 
 
-def not_judged(first: Reader, content: Content) -> Iterator[ReadError]:
-    """What a file of manifests or of infrastructure code holds in texts that are not read."""
-    if first not in (KUBEVIRT, INFRA_CODE):
+def not_judged(
+    parts: list[tuple[Reader, Content]], content: Content, read: Collection[int]
+) -> Iterator[NotJudged]:
+    """What a file holds beside what its readers read (at the lines ``read``)."""
+    readers_of = [reader for reader, _part in parts]
+    if QEMU_LOG in readers_of or NOVA_CONF in readers_of or _is_one_domain(content.data, parts):
         return
-    for what, key in _KEYS.items():
-        line, counted = 1, 0
-        for match in key.finditer(content.data):
-            line, counted = line + content.data.count(b"\n", counted, match.end()), match.end()
-            yield ReadError(
-                f"also holds {what}: not judged, save it as a file of its own", content.path, line
-            )
+    from vnicaudit.audit.unjudged import beside
+
+    manifest, listing = KUBEVIRT in readers_of, readers_of == [COMMANDS]
+    yield from beside(content.data, content.path, read, manifest=manifest, listing=listing)
+
+
+def _is_one_domain(data: bytes, parts: list[tuple[Reader, Content]]) -> bool:
+    """A quick look: one definition, and nothing but tags and remarks before and behind it."""
+    if len(parts) > 1 or parts[0][0] is not DOMAIN_XML:
+        return False
+    if is_foreign(data) or data.startswith(SAVE_MAGIC):
+        return True
+    first, last = OPENING.search(data), data.rfind(b"</domain>")
+    if first is None or data.count(b"</domain>") > 1:
+        return False
+    before, behind = data[: first.start()].strip(), data[last + len(b"</domain>") :].strip()
+    if b"<interface" in before or b"<interface" in behind:
+        return False
+    return all(text[:1] in (b"", b"<") and text[-1:] in (b"", b">") for text in (before, behind))
 
 
 def _is_new(error: ReadError, said: set[tuple[str, int | None]]) -> bool:

@@ -7,11 +7,14 @@ import stat
 from collections.abc import Iterator
 from typing import BinaryIO
 
+from msgspec.structs import replace
+
 from vnicaudit.audit.contents import not_judged, read_all, readings
 from vnicaudit.audit.edge import guarded_file
 from vnicaudit.audit.readers import HEAD, Content, Item, Reader, nothing_in, reader_of, why_not
 from vnicaudit.errors import TargetError
-from vnicaudit.model.report import ReadError
+from vnicaudit.model.domain import Domain
+from vnicaudit.model.report import PutAside, ReadError
 
 MAX_BYTES = 64 * 1024 * 1024
 """Larger files are not read (QEMU logs are read from their end)."""
@@ -96,6 +99,10 @@ def _items(data: bytes, path: str, target: str, *, explicit: bool) -> Iterator[I
         yield from _read_with(reader, Content(data, path, target), explicit=explicit)
     elif explicit:
         yield ReadError(why_not(data), path)
+    else:
+        from vnicaudit.audit.unjudged import alone
+
+        yield from alone(data, path)
 
 
 def _read_with(reader: Reader, content: Content, *, explicit: bool) -> Iterator[Item]:
@@ -106,10 +113,17 @@ def _read_with(reader: Reader, content: Content, *, explicit: bool) -> Iterator[
         return
     parts = readings(reader, content)
     empty = True
+    lines: set[int] = set()
     for item in read_all(parts):
         empty = False
-        yield item
-    yield from not_judged(reader, content)
+        if isinstance(item, Domain):
+            lines.add(item.location.line or 0)
+        elif isinstance(item, ReadError):
+            lines.add(item.line or 0)
+        yield replace(item, named=explicit) if isinstance(item, PutAside) else item
+    for part in not_judged(parts, content, lines):
+        empty = False
+        yield part
     if empty and explicit and all(reader.looks_for for reader, _part in parts):
         yield ReadError(nothing_in(reader), content.path)
 

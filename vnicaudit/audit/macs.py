@@ -28,8 +28,9 @@ each."""
 _MAX_ALIKE = 64
 """NICs with one MAC that are told apart."""
 
-_FORMS = frozenset({"raw", "dump", "live", "qemu", "terraform"})
-"""Neutron keeps the MACs of a network's ports apart; KubeVirt's pods have networks of their own."""
+_ALONE = frozenset({"manifest", "server"})
+"""Forms whose NICs are compared with those of their own guest alone: KubeVirt's pods have networks
+of their own, and Neutron keeps the MACs of a network's ports apart."""
 _PRIVATE = frozenset({"user", "null"})
 """Types whose network has one guest in it."""
 _ASSIGNED = "hostdev"
@@ -37,8 +38,6 @@ _ASSIGNED = "hostdev"
 
 def seen(domain: Domain, target: str) -> tuple[NicSeen, ...]:
     """What is compared of a domain's NICs."""
-    if domain.declared.form not in _FORMS:
-        return ()
     found = ((nic, _normal(nic.mac)) for nic in domain.nics if nic.mac)
     return tuple(_seen(domain, nic, mac, target) for nic, mac in found if mac is not None)
 
@@ -144,6 +143,7 @@ def _seen(domain: Domain, nic: Nic, mac: str, target: str) -> NicSeen:
         host=_host(domain, target),
         active=_active(domain, nic),
         teaming=nic.declared.teaming is not None,
+        alone=domain.declared.form in _ALONE,
         whose=whose(domain, nic),
         suppressions=domain.suppressions,
     )
@@ -196,6 +196,8 @@ def _meet(one: NicSeen, other: NicSeen) -> bool:
     if one.reading == other.reading:
         # a virtio NIC and the device it stands in for must have one MAC
         return not (one.teaming or other.teaming or _ASSIGNED in (one.kind, other.kind))
+    if one.alone or other.alone:
+        return False
     if one.kind in _PRIVATE or other.kind in _PRIVATE:
         return False
     return not one.owner == other.owner == "nova"

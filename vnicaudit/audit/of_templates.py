@@ -41,7 +41,12 @@ def not_filled_in(domain: Domain) -> Iterator[Skipped]:
             yield Skipped(EVERY_RULE if none else ALL_BUT_THE_MODEL, ref, _needs(", ".join(names)))
     if "inserted" in domain.declared.unseen:
         ref = NicRef(domain.name, domain.uuid)
-        yield Skipped(EVERY_RULE, ref, _needs("which NICs there are besides"))
+        besides = "which NICs there are besides"
+        if domain.declared.form == "qemu":
+            needs = f"what the shell makes of {domain.template!r}: {besides}"
+        else:
+            needs = _needs(besides)
+        yield Skipped(EVERY_RULE, ref, needs)
 
 
 def _needs(what: str) -> str:

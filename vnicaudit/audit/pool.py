@@ -24,7 +24,7 @@ from vnicaudit.model.decoding import msgpack_decoder
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.host import HostConfig
 from vnicaudit.model.macs import NicSeen
-from vnicaudit.model.report import Audited, PutAside, ReadError
+from vnicaudit.model.report import Audited, NotJudged, PutAside, ReadError
 from vnicaudit.model.site import Node
 
 if TYPE_CHECKING:
@@ -62,6 +62,7 @@ class Batch(msgspec.Struct):
     resolved: list[Domain] = []
     errors: list[ReadError] = []
     aside: list[PutAside] = []
+    not_judged: list[NotJudged] = []
     domains: int = 0
     nics: int = 0
     usage: Usage = Usage()
@@ -107,6 +108,8 @@ def run_chunk(paths: Iterable[str], job: Job, *, explicit: bool) -> Batch:
                 batch.errors.append(item)
             elif isinstance(item, PutAside):
                 batch.aside.append(item)
+            elif isinstance(item, NotJudged):
+                batch.not_judged.append(item)
             else:
                 if (product := work.description(item, target)) is not None:
                     products.append(product)

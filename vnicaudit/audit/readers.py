@@ -13,13 +13,13 @@ from msgspec.structs import replace
 
 from vnicaudit.model.description import Description
 from vnicaudit.model.domain import Domain
-from vnicaudit.model.report import PutAside, ReadError
+from vnicaudit.model.report import NotJudged, PutAside, ReadError
 from vnicaudit.platforms.domain_xml.recognise import OTHER_ROOTS, looks_like_xml, root_name
 
 HEAD = 64 * 1024
 """Bytes that a kind is told by; most files are smaller."""
 
-Item = Domain | Description | ReadError | PutAside
+Item = Domain | Description | ReadError | PutAside | NotJudged
 """What reading gives."""
 
 
@@ -63,6 +63,10 @@ def why_not(data: bytes) -> str:
     head = data[:HEAD]
     if not data.strip():
         return "empty: nothing to read"
+    from vnicaudit.audit.unjudged import alone
+
+    if (part := next(alone(head, ""), None)) is not None:
+        return part.message
     root = root_name(head) if head.lstrip().startswith(b"<") else None
     if root in OTHER_ROOTS:
         return f"a libvirt <{root}> document: it describes no NIC"
@@ -123,10 +127,15 @@ def _is_all_command(head: bytes) -> bool:
 
 def _read_qemu(content: Content) -> Iterator[Item]:
     from vnicaudit.platforms.qemu.domain import domain_of
-    from vnicaudit.platforms.qemu.read import read_text
+    from vnicaudit.platforms.qemu.read import read_parts
 
-    found = read_text(content.data, target=content.target, file=content.path, before=content.before)
-    for number, qemu in enumerate(found, 1):
+    number = 0
+    data, before = content.data, content.before
+    for qemu in read_parts(data, target=content.target, file=content.path, before=before):
+        if isinstance(qemu, NotJudged):
+            yield qemu
+            continue
+        number += 1
         mark = f"#{number}" if qemu.name is None else qemu.name
         domain = replace(domain_of(qemu, content.target), mark=mark)
         yield domain
@@ -136,7 +145,15 @@ def _read_qemu(content: Content) -> Iterator[Item]:
 def _looks_like_kubevirt(head: bytes) -> bool:
     from vnicaudit.platforms.kubevirt.recognise import looks_like
 
-    return looks_like(head)
+    return looks_like(head) and not _is_code(head)
+
+
+def _is_code(head: bytes) -> bool:
+    """A script, or HCL: a manifest in it is a text."""
+    from vnicaudit.platforms.infra_code.beginning import like_hcl
+    from vnicaudit.platforms.infra_code.shell import is_script
+
+    return is_script(head) or like_hcl(head)
 
 
 def _is_kubevirt(data: bytes) -> bool:

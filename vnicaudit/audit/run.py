@@ -29,7 +29,14 @@ from vnicaudit.audit.work import Product, Work
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.finding import Confidence, Severity
 from vnicaudit.model.host import Host, HostConfig
-from vnicaudit.model.report import Audited, PutAside, ReadError, Summary, TargetResult
+from vnicaudit.model.report import (
+    Audited,
+    NotJudged,
+    PutAside,
+    ReadError,
+    Summary,
+    TargetResult,
+)
 from vnicaudit.model.site import Node
 
 MAX_NODES = 20_000
@@ -73,6 +80,7 @@ class Run:
         self._guests: list[tuple[Domain, str]] = []
         self._servers = Servers(NodesByHost(()))
         self._macs = MacTable()
+        self._given = frozenset(map(os.path.realpath, options.nova_config))
         self.usage = Usage()
         self.baselined: set[str] = set()
 
@@ -188,7 +196,7 @@ class Run:
         whole = self._once.passed == passed and selection.changed is None
         if tally.is_empty and whole and not named:
             kinds = ", ".join(reader.name for reader in READERS)
-            tally.notes.append(f"{top}: nothing in it is recognised; looked for: {kinds}")
+            tally.notes.append(f"nothing in it is recognised; looked for: {kinds}")
 
     def _account(self, batch: Batch, top: str, tally: Tally) -> None:
         tally.domains += batch.domains
@@ -201,6 +209,13 @@ class Run:
         for error in batch.errors:
             tally.error(error)
         for copy in batch.aside:
+            self._aside(copy, tally)
+        for part in batch.not_judged:
+            tally.unjudged(part)
+
+    def _aside(self, copy: PutAside, tally: Tally) -> None:
+        """A copy is not judged, unless it is given to Nova in this very run."""
+        if os.path.realpath(copy.file) not in self._given:
             tally.put_aside(copy)
 
     def _here(
@@ -211,7 +226,9 @@ class Run:
             if isinstance(item, ReadError):
                 tally.error(item)
             elif isinstance(item, PutAside):
-                tally.put_aside(item)
+                self._aside(item, tally)
+            elif isinstance(item, NotJudged):
+                tally.unjudged(item)
             elif isinstance(item, Domain):
                 if self._chosen.is_left_out(item.uuid):
                     continue

@@ -8,11 +8,10 @@ from fnmatch import fnmatchcase
 
 import msgspec
 
+from vnicaudit.text.new_file import BEING_WRITTEN
+
 ALWAYS_EXCLUDED = (".git", ".hg", ".svn")
 """Where version control keeps its own files."""
-
-BEING_WRITTEN = ".vnicaudit-"
-"""How the names of files begin that this program is about to move to their place."""
 
 
 class Exclusion(msgspec.Struct, frozen=True):

@@ -8,7 +8,14 @@ from typing import Literal
 from vnicaudit.audit.work import Product
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.finding import Confidence, Severity
-from vnicaudit.model.report import Audited, PutAside, ReadError, Summary, TargetResult
+from vnicaudit.model.report import (
+    Audited,
+    NotJudged,
+    PutAside,
+    ReadError,
+    Summary,
+    TargetResult,
+)
 from vnicaudit.text.secrets import masked_message
 
 MAX_ERRORS = 1000
@@ -16,6 +23,9 @@ MAX_ERRORS = 1000
 
 _NAMED_ASIDE = 3
 """Copies that are named; more are counted."""
+
+_COPY = "a copy of a configuration, which Nova does not read"
+_GIVE = "give it as --nova-config to judge it"
 
 _Status = Literal["ok", "partial", "failed"]
 
@@ -30,6 +40,8 @@ class Tally:
         self.calls: dict[str, int] = {}
         self.aside: list[str] = []
         self.aside_count = 0
+        self.not_judged: list[NotJudged] = []
+        self.not_judged_count = 0
 
     def domain(self, domain: Domain) -> None:
         """Count a domain and its NICs."""
@@ -55,13 +67,24 @@ class Tally:
     @property
     def is_empty(self) -> bool:
         """Whether nothing was met, nor failed to be read."""
-        return not (self.domains or self.configs or self.unread or self.aside_count)
+        met = self.domains or self.configs or self.aside_count or self.not_judged_count
+        return not (met or self.unread)
 
     def put_aside(self, copy: PutAside) -> None:
-        """Count a copy that is not judged; keep the names of some."""
+        """Count a copy that is not judged; keep the names of some. One that the user named is
+        what was asked for, and cannot be had so."""
+        if copy.named:
+            self.error(ReadError(f"{_COPY} by this name: not judged ({_GIVE})", copy.file))
+            return
         self.aside_count += 1
         if len(self.aside) < _NAMED_ASIDE:
             self.aside.append(copy.file)
+
+    def unjudged(self, part: NotJudged) -> None:
+        """Count a part of a file that is not judged; keep it, if there is room."""
+        self.not_judged_count += 1
+        if len(self.not_judged) < MAX_ERRORS:
+            self.not_judged.append(part)
 
     def result(self, name: str) -> TargetResult:
         """How reading the target went."""
@@ -77,6 +100,8 @@ class Tally:
             self.unread,
             (*self.notes, *self._aside()),
             self.calls,
+            tuple(self.not_judged),
+            self.not_judged_count,
         )
 
     def _aside(self) -> list[str]:
@@ -86,9 +111,8 @@ class Tally:
         names = ", ".join(self.aside) + (f" and {more} more" if more else "")
         one = self.aside_count == 1
         return [
-            f"{'a copy' if one else f'{self.aside_count} copies'} of a configuration, which Nova "
-            f"does not read by {'this name' if one else 'these names'}, not judged: {names} (give "
-            "it as --nova-config to judge it)"
+            f"{_COPY if one else _COPY.replace('a copy', f'{self.aside_count} copies')} by "
+            f"{'this name' if one else 'these names'}, not judged: {names} ({_GIVE})"
         ]
 
     def _end(self, name: str) -> tuple[_Status, str | None]:

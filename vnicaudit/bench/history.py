@@ -28,6 +28,7 @@ from vnicaudit.remedy.applying.state import (
     write_private,
     writing,
 )
+from vnicaudit.text.own_commands import command
 
 _HEAD = "head.json"
 _SAMPLES = "samples.jsonl"
@@ -51,6 +52,11 @@ class Kept:
     def id(self) -> str:
         """Its name in the history."""
         return self.folder.name
+
+    @property
+    def shown_by(self) -> str:
+        """The command that shows it."""
+        return command(f"bench show {self.id}", self.folder.parent.parent)
 
     def write_head(self, result: BenchResult) -> None:
         """Keep everything but the samples."""
@@ -169,8 +175,8 @@ def kept(state: Path, run_id: str) -> Kept:
     """One of them. Raises UsageError where there is none of that name."""
     if run_id not in ids(state):
         raise UsageError(
-            f"there is no measurement {run_id[:60]!r} in {state / 'bench'}; `vnicaudit bench show` "
-            "lists them"
+            f"there is no measurement {run_id[:60]!r} in {state / 'bench'}; "
+            f"`{command('bench show', state)}` lists them"
         )
     return Kept(state / "bench" / run_id)
 

@@ -122,7 +122,7 @@ def _content(path: str) -> bytes:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         with open(descriptor, "rb") as stream:
             if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
-                raise UsageError(f"{path}: not a regular file")
+                raise UsageError(f"{path}: not a regular file")  # nor /dev/null: it is no plan
             return stream.read(MAX_BYTES + 1)
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}") from None

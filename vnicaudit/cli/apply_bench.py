@@ -15,6 +15,7 @@ from vnicaudit.cli.reading import screen
 from vnicaudit.cli.remedy_options import state_folder
 from vnicaudit.cli.telling import telling
 from vnicaudit.errors import UsageError
+from vnicaudit.text.own_commands import command
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -168,6 +169,7 @@ def show_result(result: BenchResult, given: dict[str, Any]) -> None:
 
     def pieces() -> Iterator[str]:
         yield from render(result, screen(given))
-        yield f"Kept as {safe(result.run.id)}: vnicaudit bench show {safe(result.run.id)}\n\n"
+        shown = command(f"bench show {result.run.id}", state_folder(given))
+        yield f"Kept as {safe(result.run.id)}: {safe(shown)}\n\n"
 
     print_result(pieces)

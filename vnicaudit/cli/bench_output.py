@@ -48,7 +48,7 @@ def write_kept(result: BenchResult, kept: Kept, given: dict[str, Any]) -> None:
         write_reports(result, kept.samples, given)
     finally:
         if not given["quiet"]:
-            tell(f"Kept: vnicaudit bench show {kept.id}")
+            tell(f"Kept: {kept.shown_by}")
 
 
 def write_reports(

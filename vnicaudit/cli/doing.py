@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from vnicaudit.cli.reading import screen
+from vnicaudit.cli.remedy_options import state_folder
 from vnicaudit.cli.stdout import discard, emit, flush
 from vnicaudit.cli.telling import tell
 from vnicaudit.errors import ReaderGoneError, RefusedError, UsageError, VnicauditError
-from vnicaudit.text.shell import path_word
+from vnicaudit.text.own_commands import command
+from vnicaudit.text.shell import word
 
 if TYPE_CHECKING:
     from vnicaudit.model.runs import RunRecord, UnitRun
@@ -52,13 +54,22 @@ def dry_run(looked_at: list[tuple[str, str]], words: str) -> int:
     return RefusedError.exit_code if refused else 0
 
 
+def show_change(name: str, diff: str) -> None:
+    """Print how the text of one domain, or file, would change."""
+    from vnicaudit.reports.safe import safe
+
+    emit(f"{safe(name)}:\n")
+    for line in diff.splitlines():
+        emit(f"  {safe(line)}\n")
+
+
 def tell_damage(damage: Iterable[str]) -> None:
     """Name what of a run's folder is damaged."""
     from vnicaudit.reports.safe import safe
 
     with suppress(UsageError):  # that the folder cannot be read is told by who needs it
         for text in damage:
-            tell(safe(f"Warning: {text}; the rest of it, and what else was kept, is gone by"))
+            tell(safe(f"Warning: {text}; what else is known of the run is used all the same"))
 
 
 def print_result(pieces: Callable[[], Iterable[str]]) -> None:
@@ -92,10 +103,11 @@ def ended(done: Ended, given: dict[str, Any], *, refused: bool = False) -> int:
         _tell_next(done.run, given)
     if done.stopped:
         tell(safe(f"Stopped: {done.stopped}"))
-    if done.run.outcome == "unfinished":
+    if done.run.outcome == "unfinished" and not done.lost:
+        back = f", {_again(f'rollback {done.run.id}', done.run, given)} takes it back"
         tell(
-            f"Run {done.run.id} is unfinished: the same command goes on with it, vnicaudit "
-            f"rollback {done.run.id} takes it back"
+            f"Run {done.run.id} is unfinished: the same command goes on with it"
+            + ("" if done.taken_back else back)
         )
     return code_of_undone(done.run) if done.taken_back else code_of(done.run, refused=refused)
 
@@ -104,16 +116,26 @@ def _tell_next(run: RunRecord, given: dict[str, Any]) -> None:
     """Who still waits for a power cycle, and how the run is taken back."""
     from vnicaudit.reports.safe import safe
 
-    where = f" --state {path_word(given['state'])}" if given.get("state") else ""
     waiting = [unit.name for unit in run.steps if unit.waiting]
     if waiting:
         more = f" and {len(waiting) - _NAMED:,} more" if len(waiting) > _NAMED else ""
         names = f"{', '.join(waiting[:_NAMED])}{more}"
         tell(safe(f"Waiting to be powered off and on: {names}"))
-        tell(f"Look later: vnicaudit runs --verify {run.id}{where}")
+        tell(f"Look later: {_again(f'runs --verify {run.id}', run, given)}")
     if any(unit.outcome == "applied" for unit in run.steps):
         again = "Undo that" if run.kind == "rollback" else "Take it back"
-        tell(f"{again}: vnicaudit rollback {run.id}{where}")
+        tell(f"{again}: {_again(f'rollback {run.id}', run, given)}")
+
+
+def _again(words: str, run: RunRecord, given: dict[str, Any]) -> str:
+    """A command on a run, as it works after this one: with what is known from options alone."""
+    from vnicaudit.cli.nova_manage import given_for
+
+    words = command(words, state_folder(given))
+    for uri in given.get("trusted_uris") or ():
+        words += f" --trust-uri {word(uri)}"
+    on_servers = any(unit.kind == "server" for unit in run.steps)
+    return words + (given_for(given) if on_servers else "")
 
 
 def code_of_undone(run: RunRecord) -> int:

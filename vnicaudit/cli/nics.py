@@ -18,7 +18,7 @@ from vnicaudit.errors import TargetError
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.report import TargetResult
 from vnicaudit.reports.safe import safe
-from vnicaudit.reports.wording import calls_sentence, notes_of
+from vnicaudit.reports.wording import calls_sentence, not_judged_of, notes_of
 from vnicaudit.reports.writer import Options
 
 _MAX_NOTES = 100
@@ -68,7 +68,8 @@ def _noting(items: Iterable[object], unknown: list[str]) -> Iterator[Domain]:
             continue
         open_ended = item.unjudged or "inserted" in item.declared.unseen
         if item.template and open_ended and len(unknown) < _MAX_NOTES:
-            unknown.append(f"{item.location}: a template decides which NICs {item.name} has")
+            who = "the shell" if item.declared.form == "qemu" else "a template"
+            unknown.append(f"{item.location}: {who} decides which NICs {item.name} has")
         yield item
 
 
@@ -78,7 +79,8 @@ def note(results: tuple[TargetResult, ...], options: Options) -> None:
         return
     for result in results:
         calls = calls_sentence(result) if options.verbose else ""
-        for text in filter(None, (*notes_of(result), calls)):
+        parts = (f"{part.place}: {part.message}" for part in not_judged_of(result))
+        for text in filter(None, (*notes_of(result), *parts, calls)):
             tell(f"Note: {safe(text)}")
 
 

@@ -12,6 +12,7 @@ import click
 from vnicaudit.cli.options import Number, together
 from vnicaudit.errors import ActionError, EndpointError, UsageError
 from vnicaudit.remedy.cloud import MANAGE_JOBS
+from vnicaudit.text.shell import word
 
 if TYPE_CHECKING:
     from vnicaudit.bench.endpoints.session import Session
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 _TEXT_MAX = 4096
 """Characters of what it says: the last ones, for the logs come first."""
 _SECONDS = 60.0
+_COMMAND = "nova-manage"
 
 cloud_options = together(
     click.option(
@@ -34,7 +36,7 @@ cloud_options = together(
         "--nova-manage-command",
         envvar="VNICAUDIT_NOVA_MANAGE_COMMAND",
         metavar="COMMAND",
-        default="nova-manage",
+        default=_COMMAND,
         show_default=True,
         help="What nova-manage is called there: 'sudo docker exec nova_api nova-manage'. It is run "
         "without a shell.",
@@ -82,6 +84,16 @@ def reach_of(given: dict[str, Any]) -> Reach:
     controller = Controller(given["nova_manage"], command, given["nova_manage_timeout"])
     click.get_current_context().call_on_close(controller.close)
     return Reach(controller, template, jobs=given["nova_manage_jobs"])
+
+
+def given_for(given: dict[str, Any]) -> str:
+    """Those of these options that were given, as a later command on the same servers needs them."""
+    names = ("nova_manage", "nova_manage_command", "libvirt_of_host")
+    said = [(name, given.get(name)) for name in names]
+    return "".join(
+        f" --{name.replace('_', '-')} {word(value)}"
+        for name, value in said if value not in (None, _COMMAND)
+    )  # fmt: skip
 
 
 def check_reach(reach: Reach, servers: Iterable[str]) -> None:

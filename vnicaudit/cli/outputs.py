@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import os
-import stat
 from collections.abc import Iterator
 from types import TracebackType
 from typing import TextIO
 
-from vnicaudit.audit.selection import BEING_WRITTEN
 from vnicaudit.cli.stdout import failed, stream
 from vnicaudit.errors import UsageError
+from vnicaudit.text.new_file import begun
 
 STDOUT = "-"
 
@@ -78,15 +77,7 @@ class Output:
         if self._place == STDOUT:
             return stream()
         try:
-            if os.path.exists(self._place) and not os.path.isfile(self._place):
-                _check_link(self._place)
-                return open(self._place, "w", encoding="utf-8", newline="")
-            import tempfile  # not for a report on standard output
-
-            descriptor, self._part = tempfile.mkstemp(
-                prefix=BEING_WRITTEN, dir=os.path.dirname(self._place) or "."
-            )
-            os.fchmod(descriptor, 0o600 if self._private else _mode(self._place))
+            descriptor, self._part = begun(self._place, private=self._private)
             return open(descriptor, "w", encoding="utf-8", newline="")
         except OSError as error:
             raise UsageError(f"{self._place}: {error.strerror}") from None
@@ -137,24 +128,3 @@ def different(places: list[str]) -> None:
             name = "standard output" if place == STDOUT else place
             raise UsageError(f"two reports would be written to {name}: give each its own file")
         seen[key] = place
-
-
-def _check_link(place: str) -> None:
-    """Raises UsageError for a link to a device or pipe that somebody else put there."""
-    status = os.lstat(place)
-    if stat.S_ISLNK(status.st_mode) and status.st_uid not in (0, os.geteuid()):
-        raise UsageError(f"{place}: a link of another user: remove it, or give another name")
-
-
-def _mode(place: str) -> int:
-    """Permissions of the file that is replaced, without those to write that the umask takes from
-    others; of a new one, what the umask leaves."""
-    mask = os.umask(0o077)
-    os.umask(mask)
-    try:
-        status = os.lstat(place)
-    except FileNotFoundError:
-        return 0o666 & ~mask
-    if not stat.S_ISREG(status.st_mode):
-        return 0o666 & ~mask
-    return status.st_mode & 0o777 & ~(mask & 0o022)

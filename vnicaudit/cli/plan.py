@@ -25,6 +25,7 @@ from vnicaudit.cli.telling import tell
 from vnicaudit.errors import TargetError, UsageError
 from vnicaudit.model.plan import GOALS
 from vnicaudit.reports.plan.grouped import PLAN_GROUP_BY
+from vnicaudit.text.regular import open_regular
 
 if TYPE_CHECKING:
     from vnicaudit.model.plan import Plan
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
 _HEAD = 100
 """Bytes in which a plan says what it is."""
+_LEFT = "is left as it was: not all targets could be read, and this plan would be empty"
 
 _EPILOG = """\b
 Examples:
@@ -159,7 +161,10 @@ def command(targets: tuple[str, ...], **given: Any) -> int:
     progress.clear()
     _write(plan, given)
     if given["projects"]:
-        _write_projects(plan, given)
+        if plan.errors and not (plan.steps or plan.left) and os.path.isdir(given["projects"]):
+            tell(f"{given['projects']} {_LEFT}")
+        else:
+            _write_projects(plan, given)
     return TargetError.exit_code if plan.errors else 0
 
 
@@ -186,18 +191,30 @@ def _write(plan: Plan, given: dict[str, Any]) -> None:
     from vnicaudit.reports.paint import Paint
     from vnicaudit.reports.plan.json import to_json
     from vnicaudit.reports.plan.text import render
+    from vnicaudit.reports.safe import safe
 
     if given["output"] == "-":
         emit(to_json(plan).decode())
         return
-    if given["output"]:
+    left = plan.errors and not plan.steps and _is_there(given["output"])
+    if given["output"] and not left:
         _write_file(given["output"], to_json(plan))
     options = screen(given)
     for text in render(plan, options, Paint(color=options.color)):
         emit(text)
     flush()
-    if given["output"] and not given["quiet"]:
+    if left:
+        tell(f"{safe(given['output'])} {_LEFT}")
+    elif given["output"] and not given["quiet"]:
         tell(_next(plan, given["output"]))
+
+
+def _is_there(path: str | None) -> bool:
+    """Whether there is a plan that would be lost."""
+    try:
+        return path is not None and os.path.getsize(path) > 0 and _is_plan(path)
+    except OSError:
+        return False
 
 
 def _next(plan: Plan, path: str) -> str:
@@ -234,6 +251,6 @@ def _write_file(path: str, text: bytes) -> None:
 
 def _is_plan(path: str) -> bool:
     """Whether a file begins as a plan does, of whatever version; an empty one is as good."""
-    with open(path, "rb") as stream:
+    with open_regular(path) as stream:
         head = stream.read(_HEAD)
     return not head or b'"schema": "vnicaudit.plan/' in head

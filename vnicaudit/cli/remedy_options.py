@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -15,23 +13,17 @@ from vnicaudit.cli.options import F, Number, together
 from vnicaudit.cli.telling import telling
 from vnicaudit.model.host import DEADLINE
 from vnicaudit.model.plan import MODES, Mode
+from vnicaudit.text.own_commands import SYSTEM, default_state
 
 if TYPE_CHECKING:
     from vnicaudit.remedy.applying.engine import Order
 
-_SYSTEM = "/var/lib/vnicaudit"
 _GUEST_DEADLINE = 300.0
 
 
 def state_folder(given: dict[str, Any]) -> str:
-    """Where runs are remembered: ``--state``; root's is the system's, else the user's own
-    (XDG_STATE_HOME)."""
-    if given.get("state"):
-        return str(given["state"])
-    if os.geteuid() == 0:
-        return _SYSTEM
-    home = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local/state"
-    return str(Path(home) / "vnicaudit")
+    """Where runs are remembered: ``--state``, else the folder of this user."""
+    return str(given.get("state") or default_state())
 
 
 state_option = click.option(
@@ -39,8 +31,7 @@ state_option = click.option(
     envvar="VNICAUDIT_STATE",
     metavar="DIR",
     type=click.Path(file_okay=False),
-    help=f"Where runs are remembered.  [default: {_SYSTEM} for root, else "
-    "~/.local/state/vnicaudit]",
+    help=f"Where runs are remembered.  [default: {SYSTEM} for root, else ~/.local/state/vnicaudit]",
 )
 
 

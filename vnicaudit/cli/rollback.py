@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from vnicaudit.cli.apply_shadow import take_shadows_out
-from vnicaudit.cli.doing import asked, dry_run, ended, tell_damage
+from vnicaudit.cli.doing import asked, dry_run, ended, show_change, tell_damage
 from vnicaudit.cli.hangup import hang_up_noted
 from vnicaudit.cli.nova_manage import check_reach, cloud_options
 from vnicaudit.cli.options import output_options
@@ -19,6 +19,7 @@ from vnicaudit.cli.remedy_options import (
     state_option,
 )
 from vnicaudit.cli.runs import run_ids
+from vnicaudit.cli.stdout import flush
 from vnicaudit.cli.telling import telling
 from vnicaudit.errors import RefusedError, UsageError
 
@@ -86,10 +87,14 @@ def command(run: str, **given: Any) -> int:
     if found is not None:
         units = [unit for unit in found.sheet.units if chosen.takes(unit)]
         check_reach(order.reach, [unit.target for unit in units if unit.object == "server"])
+    show = None if given["quiet"] else show_change
     if given["dry_run"]:
-        return dry_run(look(run, chosen, order), "would be taken back")
+        return dry_run(look(run, chosen, order, show), "would be taken back")
     tell_damage(() if found is None else found.damage)
     what = f"Put the originals of run {run} back" if restore else f"Take run {run} back"
+    if restore and show is not None:
+        look(run, chosen, order, show)
+        flush()
     asked(f"{what}, --mode {mode}?", yes=given["yes"])
     take_shadows_out(given)
     with hang_up_noted() as halted:

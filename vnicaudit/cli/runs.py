@@ -13,6 +13,7 @@ from vnicaudit.cli.reading import screen
 from vnicaudit.cli.remedy_options import deadline_option, state_folder, state_option, trust_option
 from vnicaudit.cli.stdout import emit
 from vnicaudit.errors import UsageError, VnicauditError
+from vnicaudit.text.own_commands import command as own_command
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,8 +30,8 @@ Examples:
   vnicaudit runs --recover                        after a crash, from a service unit
 
 \b
-Exit codes: 0 (with --verify: all is in effect; with --recover: nobody is left in the
-middle), 1 a guest still waits for its power cycle, 2 usage, 4 a host could not be
+Exit codes: 0 (with --verify: all is in effect, or was taken back; with --recover: nobody is
+left in the middle), 1 a guest still waits for its power cycle, 2 usage, 4 a host could not be
 reached, 5 something is not as planned, could not be told, or not be brought back."""
 
 
@@ -72,7 +73,7 @@ def command(run: str | None, **given: Any) -> int:
     runs = _runs(given)
     tell_damage(_damaged(given))
     if run is not None:
-        runs = [_chosen(runs, run, state_folder(given))]
+        runs = [_chosen(runs, run, given)]
     if given["format_"] == "json":
         from vnicaudit.reports.runs.json import to_json
 
@@ -92,7 +93,7 @@ def _later(run: str | None, given: dict[str, Any]) -> int:
             raise UsageError("--recover is for all runs: give it alone")
         return recover(given)
     if run is None:
-        raise UsageError("--verify needs a RUN; `vnicaudit runs` lists them")
+        raise UsageError(f"--verify needs a RUN; `{_listing(given)}` lists them")
     return verify(run, given)
 
 
@@ -109,11 +110,17 @@ def _damaged(given: dict[str, Any]) -> Iterator[str]:
     return damaged(StateFolder(state_folder(given)))
 
 
-def _chosen(runs: list[RunRecord], name: str, folder: str) -> RunRecord:
+def _listing(given: dict[str, Any]) -> str:
+    return own_command("runs", state_folder(given))
+
+
+def _chosen(runs: list[RunRecord], name: str, given: dict[str, Any]) -> RunRecord:
     for run in runs:
         if run.id == name:
             return run
-    raise UsageError(f"there is no run {name!r} in {folder}; `vnicaudit runs` lists them")
+    raise UsageError(
+        f"there is no run {name!r} in {state_folder(given)}; `{_listing(given)}` lists them"
+    )
 
 
 def _print(runs: list[RunRecord], options: Options, *, whole: bool) -> None:

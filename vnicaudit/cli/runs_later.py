@@ -67,7 +67,8 @@ def verify(run: str, given: dict[str, Any]) -> int:
     found = past(order.state.run(run))
     units = [] if found is None else list(in_effect(found, order))
     if not units:
-        raise UsageError(f"run {run} applied nothing that could be looked at: vnicaudit runs {run}")
+        shown = order.state.command(f"runs {run}")
+        raise UsageError(f"run {run} applied nothing that could be looked at: {shown}")
     print_result(lambda: _shown(units, given))
     if any(unit.state in ("differs", "gone") for unit in units):
         return RefusedError.exit_code

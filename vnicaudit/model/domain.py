@@ -113,7 +113,8 @@ class Domain(msgspec.Struct, frozen=True):
     unjudged: str = ""
     """What would be needed to judge it at all; empty: it can be."""
     template: str = ""
-    """Of domain XML that is to be filled in: the first placeholder; empty: it is as it will be."""
+    """Of domain XML that is to be filled in, or a command line that a shell makes more of: the
+    first placeholder; empty: it is as it will be."""
     state: DomainState | None = None
     staged: tuple[StagedNic, ...] = ()
     coming: tuple[str, ...] = ()

@@ -35,6 +35,8 @@ class NicSeen(msgspec.Struct, frozen=True):
     definitions; empty: not known."""
     active: bool | None = None
     teaming: bool = False
+    alone: bool = False
+    """It is compared with other NICs of its guest, and with none of another."""
     whose: tuple[str, str] = ("", "")
     """What the fingerprint of a finding on it is made of, beside the rule."""
     suppressions: tuple[str, ...] = ()

@@ -24,13 +24,26 @@ LOG = "log"
 """Values of :attr:`RunningNic.evidence`: a process that runs, and a start that may have failed."""
 
 MAYBE = "?"
-"""In :attr:`NicConfig.overridden`: the alias that the NIC will have cannot be told."""
+"""In :attr:`NicConfig.behind`: the alias that the NIC will have cannot be told."""
+
+OVERRIDE, SET, GLOBAL = "<qemu:override>", "-set", "-global"
+"""What sets a property of a device behind libvirt's settings; the latter two in
+``<qemu:commandline>``."""
 
 
 def is_multicast(mac: str | None) -> bool:
     """Whether an address is of a group of stations: the lowest bit of its first byte is set. False
     for what is no address."""
     return mac is not None and _GROUP.match(mac) is not None
+
+
+class Behind(msgspec.Struct, frozen=True):
+    """A property in QEMU's words that is set behind libvirt's settings, and ``by`` what. ``text``
+    is ``""`` where it is removed, :data:`MAYBE` where it may be another NIC's."""
+
+    name: str
+    text: str
+    by: str = OVERRIDE
 
 
 class NicConfig(msgspec.Struct, frozen=True, cache_hash=True):
@@ -95,12 +108,15 @@ class NicConfig(msgspec.Struct, frozen=True, cache_hash=True):
     """What libvirt refuses the definition for, whatever the domain and its host are."""
     multicast: bool = False
     """Its MAC address is one of a group; not of ``<interface>``, where libvirt refuses it."""
-    overridden: tuple[tuple[str, str], ...] = ()
-    """``(property, text)`` of ``<qemu:override>``, in QEMU's words, that decide effective facts:
-    ``""`` where the property is removed, :data:`MAYBE` where it may be another NIC's."""
-    behind: tuple[tuple[str, str], ...] = ()
-    """``(property, text)`` of all that ``<qemu:override>``, or a ``-set`` in
-    ``<qemu:commandline>``, sets on the device; texts as in ``overridden``."""
+    behind: tuple[Behind, ...] = ()
+    """All that ``<qemu:override>``, or a ``-set`` in ``<qemu:commandline>``, sets on the device,
+    sorted; it goes before what libvirt sets."""
+    defaults: tuple[Behind, ...] = ()
+    """What ``-global`` gives it where libvirt sets nothing, if it is virtio or becomes it."""
+    behind_faults: tuple[str, ...] = ()
+    """What QEMU refuses of all these on the device it is declared as, but the sizes of rings."""
+    virtio_faults: tuple[str, ...] = ()
+    """What it would refuse of ``defaults``, were it virtio: of a NIC that is another device."""
     unseen: tuple[str, ...] = ()
     """Fields that a template decides: what they become is not known."""
     shared: tuple[str, ...] = ()

@@ -45,9 +45,9 @@ def has_qemus_rom(path: str) -> bool:
 def not_of_virtio(nic: NicConfig) -> tuple[str, ...]:
     """Properties that are set behind libvirt's settings and that no virtio NIC has, or that are
     about the ROM of another device: QEMU would not start, or would not boot from the network."""
-    return tuple(name for name, text in nic.behind if text and name not in OF_VIRTIO)
+    return tuple(one.name for one in nic.behind if one.text and one.name not in OF_VIRTIO)
 
 
 def may_be_of_another(nic: NicConfig) -> bool:
     """Whether it cannot be told if they are this NIC's."""
-    return any(text == MAYBE for _name, text in nic.behind)
+    return any(one.text == MAYBE for one in nic.behind)

@@ -35,16 +35,28 @@ class ReadError(msgspec.Struct, frozen=True):
 
 
 class PutAside(msgspec.Struct, frozen=True):
-    """A copy of a configuration (``nova.conf.rpmsave``), which nothing reads: it is not judged."""
+    """A copy of a configuration (``nova.conf.rpmsave``), which nothing reads: it is not judged.
+    ``named``: the user named this very file."""
 
     file: str
+    named: bool = False
+
+
+class NotJudged(msgspec.Struct, frozen=True):
+    """A part of a file that is seen and not judged (a nova.conf in a text of a manifest): what it
+    is and what would tell, where it begins."""
+
+    message: str
+    file: str
+    line: int
 
 
 class TargetResult(msgspec.Struct, frozen=True):
     """How reading one target went. ``error`` is the first of ``errors``, as text;
     ``unread`` counts all of them (``errors`` keeps the first thousand). ``notes`` say what else
     bears on it: what this user may not see, what could not be joined. ``calls`` counts the calls
-    to each API of a cloud."""
+    to each API of a cloud. ``not_judged``: parts of files (the first thousand of
+    ``not_judged_count``)."""
 
     target: str
     status: Literal["ok", "partial", "failed"]
@@ -55,6 +67,8 @@ class TargetResult(msgspec.Struct, frozen=True):
     unread: int = 0
     notes: tuple[str, ...] = ()
     calls: dict[str, int] = {}
+    not_judged: tuple[NotJudged, ...] = ()
+    not_judged_count: int = 0
 
 
 class Suppressed(msgspec.Struct, frozen=True):

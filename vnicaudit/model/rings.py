@@ -7,6 +7,7 @@ Source: QEMU's ``virtio_net_max_tx_queue_size`` and ``virtio_net_device_realize`
 from __future__ import annotations
 
 from vnicaudit.model.backends import OWN_PATH
+from vnicaudit.model.nic import Behind, NicConfig
 from vnicaudit.model.version import Version
 
 DEFAULT_RING = 256
@@ -21,6 +22,30 @@ STRICT_TX_QEMU = Version(8, 1)
 """From this QEMU on a TX ring above the backend's maximum is an error at start; before it was cut
 down silently. Measured: 7.2.22 cuts, 10.0.13 refuses; changed by "virtio-net: correctly report
 maximum tx_queue_size value" (June 2023)."""
+
+
+_DIGITS = 10
+"""Of a number that is read; none as long is a ring."""
+
+
+def as_ring(text: str) -> int:
+    """The number in a text; 0, which is no ring, where it is none."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) < _DIGITS else 0
+
+
+def ring_behind(nic: NicConfig, field: str, *, declared: bool) -> Behind | None:
+    """What gives a virtio NIC's ring behind libvirt's settings; None where nothing does.
+    ``declared``: libvirt sets a size itself, which goes before a default."""
+    set_on_it = _named(nic.behind, field)
+    if set_on_it is not None and set_on_it.text:
+        return set_on_it
+    if set_on_it is None and declared:
+        return None
+    return _named(nic.defaults, field) or set_on_it
+
+
+def _named(found: tuple[Behind, ...], name: str) -> Behind | None:
+    return next((one for one in found if one.name == name), None)
 
 
 def tx_limit(actual_type: str | None) -> int:

@@ -42,5 +42,7 @@ class RunningQemu(msgspec.Struct, frozen=True):
     owner: str = "qemu"
     """Who keeps the definition, by marks in the arguments: nova, kubevirt, ovirt, libvirt; or
     ``qemu``: a script, a service unit, a person."""
+    opened: str = ""
+    """A word, beside the NICs that are here, that a shell may make more of."""
     gaps: tuple[str, ...] = ()
     """Why it may have NICs that are not here: a file of options, a board that is not known."""

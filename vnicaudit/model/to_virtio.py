@@ -53,6 +53,10 @@ _FIRST_BEHIND = (
     "edit): with virtio the guest would not start, or not boot from the network. Then make it "
     "virtio."
 )
+_FIRST_GLOBAL = (
+    "Correct or remove that -global in <qemu:commandline> first (virsh edit); then make the NIC "
+    "virtio."
+)
 _LEAVE = "Leave it, or move the service to a guest that supports virtio."
 
 
@@ -104,6 +108,9 @@ def _without_old_parts(subject: Subject, found: Conversion) -> Conversion:
         how = "may be" if may_be_of_another(nic) else "is"
         note = found.note + _BEHIND.format(f"{names} {how}")
         return found._replace(change=None, note=note, fix=_FIRST_BEHIND.format(names))
+    if nic.virtio_faults:
+        why = f"; as virtio it would not start: {nic.virtio_faults[0]}"
+        return found._replace(change=None, note=found.note + why, fix=_FIRST_GLOBAL)
     if nic.rom_file is None or nic.rom == "no" or not change.safe:
         return found
     reason = _OWN_ROM if has_qemus_rom(nic.rom_file) else _OTHER_ROM

@@ -35,12 +35,10 @@ class Reading(Protocol):
     def memory_kib(self, data: bytes) -> int | None:
         """The guest's memory at most, in KiB."""
 
-    def other_changes(
-        self, before: bytes, after: bytes, numbers: Collection[int]
-    ) -> tuple[str, ...]:
-        """What differs beside the NICs of these numbers."""
+    def other_changes(self, before: bytes, after: bytes, macs: Collection[str]) -> tuple[str, ...]:
+        """What differs beside the NICs with these MACs."""
 
-    def not_taken(self, wanted: bytes, got: bytes, number: int) -> tuple[str, ...]:
+    def not_taken(self, wanted: bytes, got: bytes, mac: str) -> tuple[str, ...]:
         """What of a NIC's wanted text is not in the text that came of it."""
 
 

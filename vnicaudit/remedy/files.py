@@ -15,6 +15,7 @@ from vnicaudit.model.report import Audited
 from vnicaudit.remedy.contract import Remembering, writer_of
 from vnicaudit.remedy.in_place import Outcome, Refused, fixed
 from vnicaudit.remedy.replacing import replace_file
+from vnicaudit.text.regular import open_regular
 
 
 class FileFixed(NamedTuple):
@@ -120,6 +121,5 @@ def _note_replaced(outcome: Outcome) -> None:
 
 def _content(path: str) -> bytes:
     """The file, as far as anything is read that could be changed: a save image is larger."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    with open(descriptor, "rb") as stream:
+    with open_regular(path) as stream:
         return stream.read(MAX_BYTES)

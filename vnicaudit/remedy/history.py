@@ -13,17 +13,17 @@ from vnicaudit.errors import UsageError
 from vnicaudit.model.runs import Check, RunRecord, UnitRun
 from vnicaudit.remedy.applying.clouds.left import may_be_off
 from vnicaudit.remedy.applying.clouds.sets import doubtful
-from vnicaudit.remedy.applying.journal import Journal, Text, read_journal
-from vnicaudit.remedy.applying.lines import Entry
+from vnicaudit.remedy.applying.clouds.task import CloudTask
+from vnicaudit.remedy.applying.journal import NAME, Journal, Text, read_journal
+from vnicaudit.remedy.applying.lines import Entry, task_of
 from vnicaudit.remedy.applying.recalled import Recalled, sheet_of
 from vnicaudit.remedy.applying.sheet import SCHEMA, RunSheet, UnitSheet, write_sheet
 from vnicaudit.remedy.applying.state import StateFolder
+from vnicaudit.remedy.applying.task import Task
+from vnicaudit.text.own_commands import command
 
 TAKEN_BACK = "taken back"
-LOST = (
-    "the journal has lost what was done to it; its original is kept, and put back by: vnicaudit "
-    "rollback {} --restore"
-)
+_LOST = "the journal has lost what was done to it; its original is kept, and put back by: "
 _BAD = ("failed", "refused", "not-reached")
 
 
@@ -53,6 +53,10 @@ class Past(NamedTuple):
         """The lines about one unit."""
         return self.by_unit.get(key, ())
 
+    def task(self, key: str) -> Task | CloudTask | None:
+        """What was to be done to a unit; None: it was not begun."""
+        return task_of(self.of(key))
+
     def done(self, key: str) -> dict[str, Any] | None:
         """How a unit ended; None where it has not."""
         found = [entry.data for entry in self.of(key) if entry.event == "done"]
@@ -69,6 +73,16 @@ class Past(NamedTuple):
     def is_lost(self, key: str) -> bool:
         """Whether the unit may be changed, and nothing but the kept original is known of it."""
         return key in self.without_lines
+
+    def way_back(self, options: str = "") -> str:
+        """The command that takes it back."""
+        words = f"rollback {self.sheet.id} {options}".rstrip()
+        return command(words, self.folder.parent.parent)
+
+    @property
+    def told_lost(self) -> str:
+        """What to do about a unit that is lost."""
+        return _LOST + self.way_back("--restore")
 
     @property
     def is_unfinished(self) -> bool:
@@ -118,8 +132,8 @@ def _past(folder: Path, sheet: RunSheet, text: Text, damage: tuple[str, ...] = (
         if known.lost:
             lost.add(unit.key)
         more += [f"{folder / 'definitions'}: {known.damage}"] if known.damage else []
-    if lost and not begun and sheet.schema == SCHEMA:
-        more.append(f"{folder / 'journal.jsonl'}: it has lost its beginning")
+    if (lost or any(by_unit.values())) and not begun and sheet.schema == SCHEMA:
+        more.append(f"{folder / NAME}: {text.gone or 'it has lost its beginning'}")
     return Past(
         folder, sheet, text.entries, ended, {key: tuple(of) for key, of in by_unit.items()},
         (*damage, *text.damage, *more), frozenset(lost),
@@ -230,7 +244,7 @@ def _unit(found: Past, unit: UnitSheet, undone: Undone) -> UnitRun:
         kind=unit.kind,
     )  # fmt: skip
     if found.is_lost(unit.key):
-        return _with(shown, outcome="unfinished", message=LOST.format(found.sheet.id))
+        return _with(shown, outcome="unfinished", message=found.told_lost)
     if done is None:
         outcome: Literal["unfinished", "not-reached"] = (
             "unfinished" if found.begun(unit.key) else "not-reached"
@@ -252,8 +266,8 @@ def _waits(found: Past, unit: UnitSheet, undone: Undone) -> bool:
     """Whether the guest ran when it was changed, and was left alone."""
     if not unit.guest or (found.sheet.id, unit.key) in undone:
         return False
-    tasks = [entry.data["task"] for entry in found.of(unit.key) if entry.event == "begin"]
-    return bool(tasks) and tasks[0].get("active", False) and tasks[0]["mode"] == "next-boot"
+    task = found.task(unit.key)
+    return task is not None and task.active and task.mode == "next-boot"
 
 
 def _with(unit: UnitRun, **changed: Any) -> UnitRun:

@@ -12,7 +12,7 @@ from vnicaudit.audit.work import AuditWork
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.finding import SEVERITIES, Finding
 from vnicaudit.model.host import HostConfig
-from vnicaudit.model.report import Audited, PutAside, ReadError
+from vnicaudit.model.report import Audited, NotJudged, PutAside, ReadError
 
 Key = tuple[int, str, str, int | None, str | None]
 """What makes a finding the same one after an edit: place of its subject in the file, rule,
@@ -65,7 +65,7 @@ class Reader(NamedTuple):
             elif isinstance(item, Domain):
                 domain = self._beside(item)
                 judged.append(Judged(domain, self.work.domain(domain, HostConfig(), self.path)))
-            elif not isinstance(item, PutAside):
+            elif not isinstance(item, PutAside | NotJudged):
                 judged.append(Judged(item, self.work.description(item, self.path)))
         return Reading(tuple(judged), tuple(errors))
 

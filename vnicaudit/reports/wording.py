@@ -98,6 +98,14 @@ def notes_of(target: TargetResult) -> Iterator[str]:
         yield f"{target.target}: {note}"
 
 
+def not_judged_of(target: TargetResult) -> Iterator[Unread]:
+    """Every part of a target's files that was seen and not judged, as far as it was kept."""
+    for part in target.not_judged:
+        yield Unread(f"{part.file}:{part.line}", part.message, part.file, part.line)
+    if (more := target.not_judged_count - len(target.not_judged)) > 0:
+        yield Unread(target.target, f"{more:,} more parts were not judged")
+
+
 def calls_sentence(target: TargetResult) -> str:
     """``openstack:prod: 14 API calls (compute 5, network 4)``, the most frequent first; empty
     where none were counted."""
@@ -163,6 +171,14 @@ def closing(tally: Tally, end: RunEnd) -> str:
     """The last line: ``Found 3 problems (1 high, 2 low) in 2 of 12 domains, 24 NICs``. It never
     says that all is well when something could not be read or judged."""
     broken = "; ".join(_broken(tally, end))
+    left = sum(target.not_judged_count for target in end.targets)
+    if left:
+        said = f"{count(left, 'part')} {'was' if left == 1 else 'were'} not judged"
+        return f"{_closing(tally, end, broken)}; {said}"
+    return _closing(tally, end, broken)
+
+
+def _closing(tally: Tally, end: RunEnd, broken: str) -> str:
     if not end.summary.findings:
         looked = _looked_at(tally, end)
         if looked:

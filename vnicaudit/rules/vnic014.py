@@ -9,6 +9,11 @@ where it is spelt `rx_queue_size`, `mq` on an e1000), a value that it does not t
 (`iommu_platform=on` on a transitional device, `"mq": "on"` in JSON, which wants `true`), a netdev
 or an id that another device has already.
 
+The same of what is set behind libvirt's settings on one of its NICs: by `<qemu:override>`, or by
+`-set` or `-global` in `<qemu:commandline>`. `-set` finds devices in QEMU's plain syntax alone, and
+libvirt hands them over as JSON to a QEMU from 6.2 on: `there is no device "net0" defined` (measured
+with libvirt 9.0 and QEMU 7.2).
+
 `-nic` and `-net nic` take other names than `-device`: `model=virtio` is right, `model=virtio-net`
 is not. What they name and the machine cannot create ended the start before QEMU 9.0; since, QEMU
 warns `requested NIC … was not created` and starts the guest without it. `microvm` and `none` never
@@ -41,7 +46,7 @@ qemu-system-x86_64 -M microvm -netdev tap,id=n0 -device virtio-net-device,netdev
 
 ## Fix
 
-Correct the argument; the message names it.
+Correct the argument; the message names it. What `-set` should reach, `<qemu:override>` does.
 
 ## Fix safety
 
@@ -50,7 +55,10 @@ As it is there is no such NIC, so there is nothing to lose.
 ## When it does not fire
 
 * On processes that run, in `/proc` and in `ps` output: QEMU took their arguments.
-* On arguments in `<qemu:commandline>`: the machine around them is libvirt's.
+* On NICs that `<qemu:commandline>` adds: the machine around them is libvirt's.
+* On rings that are set behind libvirt's settings: VNIC035.
+* On `-set` with a QEMU before 6.2, known or assumed. Where one of the versions of libvirt and QEMU
+  is not known, it is *high* of medium confidence.
 * On properties that are not known here: a later QEMU may have them. A device in no list of QEMU's
   is reported with medium confidence.
 * On architectures other than x86 and s390x the bus of a device is not judged.
@@ -63,6 +71,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from vnicaudit.model.behind import may_be_refused, refused_behind
 from vnicaudit.model.finding import Severity
 from vnicaudit.model.rule import Problem, Scope, Subject
 from vnicaudit.model.start_refusal import WORDS
@@ -73,16 +82,26 @@ SCOPE: Scope = "nic"
 NEEDS: tuple[str, ...] = ()
 
 _FIX = "Correct the argument on QEMU's command line, then start it anew."
+_FIX_BEHIND = (
+    "Correct or remove it in <qemu:override> or <qemu:commandline> of the definition (virsh edit), "
+    "then power the guest off and on."
+)
 
 
 def applies(subject: Subject) -> bool:
-    """A NIC of a command line that nobody has seen run."""
-    return subject.running is not None and subject.running.refusal is not None
+    """A NIC of a command line that nobody has seen run, or one of libvirt's of which something is
+    set behind its settings."""
+    if subject.running is not None:
+        return subject.running.refusal is not None
+    return bool(subject.nic.behind or subject.nic.behind_faults) and not _runs(subject)
 
 
 def check(subject: Subject) -> Iterator[Problem]:
     """One problem where this QEMU, or each that it may be, refuses the NIC or leaves it out."""
-    refusal = None if subject.running is None else subject.running.refusal
+    if subject.running is None:
+        yield from _behind(subject)
+        return
+    refusal = subject.running.refusal
     outcome = None if refusal is None else refusal.outcome(subject.host.qemu_version)
     if refusal is not None and outcome is not None:
         yield Problem(
@@ -91,3 +110,22 @@ def check(subject: Subject) -> Iterator[Problem]:
             confidence="high" if refusal.certain else "medium",
             fix=_FIX,
         )
+
+
+def _behind(subject: Subject) -> Iterator[Problem]:
+    known = refused_behind(subject.nic, subject.host)
+    maybe = may_be_refused(subject.nic, subject.host)
+    if known is not None:
+        yield Problem(f"QEMU does not start: {known}", field="model", fix=_FIX_BEHIND)
+    elif maybe is not None:
+        yield Problem(
+            f"QEMU from 6.2 on does not start: {maybe}",
+            field="model",
+            severity="high",
+            confidence="medium",
+            fix=_FIX_BEHIND,
+        )
+
+
+def _runs(subject: Subject) -> bool:
+    return subject.state is not None and subject.state.active is True

@@ -61,7 +61,8 @@ No change is proposed: which of the two is the copy is not known.
   they must have one MAC.
 * On `type='user'` in different guests: each is alone on its network.
 * On servers of OpenStack and domains of Nova among one another: Neutron keeps the addresses of a
-  network apart. On KubeVirt manifests.
+  network apart. On different KubeVirt manifests: their pods have networks of their own. NICs of one
+  server, or of one manifest, are compared.
 * How sure it is depends on what is known: *high* where both run on one host and are connected to
   the same, or are in one guest; *medium* where both are connected to what is called the same;
   *low*, with low confidence, where nothing tells that they can meet.

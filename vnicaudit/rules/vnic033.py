@@ -89,7 +89,7 @@ def check(subject: Subject) -> Iterator[Problem]:
     """One problem where the effective ring is the smallest there is."""
     if subject.effective.rx_queue_size.effective != 256 or not subject.tuned:
         return
-    if "rx_queue_size" in dict(subject.nic.overridden):
+    if any(one.name == "rx_queue_size" for one in subject.nic.behind):
         return  # by <qemu:override>, which <driver> does not undo
     old = subject.nic.rx_queue_size
     safe = subject.backend == "vhostuser"

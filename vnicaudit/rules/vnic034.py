@@ -56,7 +56,9 @@ from collections.abc import Iterator
 
 from vnicaudit.model.backends import OWN_PATH
 from vnicaudit.model.finding import Change, Confidence, Severity
-from vnicaudit.model.rings import DEFAULT_RING, RING_SIZES, STRICT_TX_QEMU
+from vnicaudit.model.models import VIRTIO
+from vnicaudit.model.nic import Behind
+from vnicaudit.model.rings import DEFAULT_RING, RING_SIZES, STRICT_TX_QEMU, as_ring, ring_behind
 from vnicaudit.model.rule import Problem, Scope, Subject
 from vnicaudit.model.version import Version
 
@@ -65,20 +67,23 @@ SEVERITY: Severity = "high"
 SCOPE: Scope = "nic"
 NEEDS: tuple[str, ...] = ()
 
+_REMOVE = "Remove tx_queue_size from {} of the definition (virsh edit)."
 _MEASURED = Version(10, 0)
 
 
 def applies(subject: Subject) -> bool:
     """A large transmit ring that libvirt hands to QEMU, on another backend than those with one."""
-    if not subject.tuned or subject.backend in OWN_PATH:
+    if subject.backend in OWN_PATH:
         return False
-    size = subject.nic.tx_queue_size
+    if not subject.tuned and _behind(subject) is None:
+        return False
+    size = _size(subject)
     return size in RING_SIZES and size != DEFAULT_RING
 
 
 def check(subject: Subject) -> Iterator[Problem]:
     """One problem; which depends on the QEMU version, where one is known or assumed."""
-    size = subject.nic.tx_queue_size
+    size, behind = _size(subject), _behind(subject)
     version = subject.host.qemu_version
     confidence: Confidence = "high" if subject.backend else "medium"
     severity: Severity = SEVERITY
@@ -90,20 +95,34 @@ def check(subject: Subject) -> Iterator[Problem]:
         effect = f"with QEMU {_named(subject)} this domain does not start"
         severity = "error"
         confidence = confidence if version >= _MEASURED else "medium"
+    by = "" if behind is None else f" by {behind.by}"
     yield Problem(
-        f"tx_queue_size={size} on type='{subject.backend or subject.nic.type}', which has 256 at "
-        f"most: {effect}",
+        f"tx_queue_size={size}{by} on type='{subject.backend or subject.nic.type}', which has 256 "
+        f"at most: {effect}",
         field="tx_queue_size",
         severity=severity,
         confidence=confidence,
-        change=Change(
-            "tx_queue_size",
-            str(size),
-            None,
-            safe=True,
-            reason="the ring has 256 descriptors wherever the domain starts",
-        ),
+        change=None if behind else _without(size),
+        fix="" if behind is None else _REMOVE.format(behind.by),
     )
+
+
+def _without(size: int | None) -> Change:
+    reason = "the ring has 256 descriptors wherever the domain starts"
+    return Change("tx_queue_size", str(size), None, safe=True, reason=reason)
+
+
+def _behind(subject: Subject) -> Behind | None:
+    """What gives the ring behind libvirt's settings."""
+    nic = subject.nic
+    if nic.origin != "interface" or subject.model not in VIRTIO:
+        return None
+    return ring_behind(nic, "tx_queue_size", declared=subject.tuned and bool(nic.tx_queue_size))
+
+
+def _size(subject: Subject) -> int | None:
+    behind = _behind(subject)
+    return subject.nic.tx_queue_size if behind is None else as_ring(behind.text)
 
 
 def _named(subject: Subject) -> str:

@@ -3,7 +3,8 @@
 ## What is wrong
 
 `rx_queue_size` or `tx_queue_size` is not a power of two between 256 and 1024, or not a number: in
-a definition, on QEMU's command line, or in `[libvirt]` of nova.conf.
+a definition, behind libvirt's settings (`<qemu:override>`, or `-set` and `-global` in
+`<qemu:commandline>`), on QEMU's command line, or in `[libvirt]` of nova.conf.
 
 ## Why it matters
 
@@ -72,10 +73,11 @@ from collections.abc import Iterator
 
 from vnicaudit.model.backends import OWN_PATH
 from vnicaudit.model.finding import Change, Severity
-from vnicaudit.model.nic import DESCRIPTORS, LOG
+from vnicaudit.model.models import VIRTIO
+from vnicaudit.model.nic import DESCRIPTORS, LOG, MAYBE, Behind
 from vnicaudit.model.nova import NovaConfig, NovaOption
 from vnicaudit.model.nova_options import as_number
-from vnicaudit.model.rings import RING_SIZES
+from vnicaudit.model.rings import RING_SIZES, as_ring, ring_behind
 from vnicaudit.model.rule import ConfigSubject, Problem, Scope, Subject
 
 NAME = "ring-size-invalid"
@@ -88,17 +90,32 @@ _RINGS = ("rx_queue_size", "tx_queue_size")
 _DIGITS = 10
 _REFUSED = "libvirt refuses the definition"
 _NO_START = "QEMU takes 256 to 1024 and does not start"
+_CORRECT = (
+    "Remove {} from {} of the definition (virsh edit), or give it 256, 512 or 1024, then power the "
+    "guest off and on."
+)
 _QEMU_REFUSES = "QEMU takes 256, 512 or 1024 and does not start"
 
 
 def applies(subject: Subject) -> bool:
     """A ring that libvirt or QEMU reads and refuses."""
-    return subject.tuned and not _runs(subject) and bool(_wrong(subject))
+    if _runs(subject):
+        return False
+    return bool(_behind(subject)) or (subject.tuned and bool(_wrong(subject)))
 
 
 def check(subject: Subject) -> Iterator[Problem]:
-    """One problem, naming both rings where both are wrong."""
-    wrong = _wrong(subject)
+    """One problem, naming both rings where both are wrong; one more where they are set behind
+    libvirt's settings, which no change of the definition's own fields undoes."""
+    if behind := _behind(subject):
+        yield Problem(
+            "; ".join(f"{one.name}={one.text[:20]!r} by {one.by}: {_NO_START}" for one in behind),
+            field=behind[0].name,
+            fix=" ".join(_CORRECT.format(one.name, one.by) for one in behind),
+        )
+    wrong = _wrong(subject) if subject.tuned else ()
+    if not wrong:
+        return
     field, text, _why = wrong[0]
     others = ", ".join(name for name, _text, _reason in wrong[1:])
     yield Problem(
@@ -179,6 +196,24 @@ def _wrong(subject: Subject) -> tuple[tuple[str, str, str], ...]:
         elif size and size not in RING_SIZES:
             found.append((field, str(size), _NO_START))
     return tuple(found)
+
+
+def _behind(subject: Subject) -> tuple[Behind, ...]:
+    """Rings that are set on a virtio NIC of libvirt's behind its settings, and that no QEMU
+    takes."""
+    if subject.nic.origin != "interface" or subject.model not in VIRTIO:
+        return ()
+    found = (
+        ring_behind(
+            subject.nic, field, declared=subject.tuned and bool(getattr(subject.nic, field))
+        )
+        for field in _RINGS
+    )
+    return tuple(
+        one
+        for one in found
+        if one is not None and one.text not in ("", MAYBE) and as_ring(one.text) not in RING_SIZES
+    )
 
 
 def _nearest(subject: Subject, field: str, text: str) -> str | None:

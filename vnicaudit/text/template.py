@@ -10,14 +10,11 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-_OPEN = re.compile(r"\{%|\{\{|\{#|<%")
-_CLOSE = {"{%": "%}", "{{": "}}", "{#": "#}", "<%": "%>"}
+from vnicaudit.text.tags import BEGIN, BETWEEN, is_opened, tags
+
 _HOLE = "\ufffc"
 """Stands for an expression's unknown text."""
 
-_BLOCKS = frozenset({
-    "if", "for", "macro", "call", "filter", "block", "raw", "with", "autoescape", "trans",
-})  # fmt: skip
 _HARMLESS = frozenset({"import", "from", "do"})
 
 
@@ -42,24 +39,18 @@ class Plain(NamedTuple):
 
 def is_template(text: str) -> bool:
     """Whether there is any template syntax in it."""
-    return _OPEN.search(text) is not None
+    return is_opened(text, erb=True)
 
 
 def plain(text: str) -> Plain:
     """The lines of a template that are configuration, the others empty. Linear in its size."""
     walk = _Walk()
     position = 0
-    while (match := _OPEN.search(text, position)) is not None:
-        walk.text(text[position : match.start()])
-        end = text.find(_CLOSE[match.group()], match.end())
-        if end < 0:
-            walk.open_ended = True
-            walk.text(text[match.start() :])
-            position = len(text)
-            break
-        walk.tag(match.group(), text[match.end() : end])
-        position = end + 2
-    walk.text(text[position:])
+    for tag in tags(text, erb=True):
+        walk.between(text[position : tag.start])
+        position = tag.end
+        walk.tag(tag.opener, text[tag.start + 2 : position - 2])
+    walk.between(text[position:])
     walk.end_line()
     return Plain(_assignments(walk.lines), walk.open_ended)
 
@@ -80,8 +71,9 @@ class _Walk:
     def _opens(self) -> None:
         self.open_ended = self._adrift = True
 
-    def text(self, text: str) -> None:
-        """Text outside of tags."""
+    def between(self, text: str) -> None:
+        """Text outside of tags. One that begins in it and is never closed may be anything."""
+        self.open_ended = self.open_ended or is_opened(text, erb=True)
         for number, part in enumerate(text.split("\n")):
             if number:
                 self.end_line()
@@ -123,9 +115,9 @@ class _Walk:
         if word.startswith("end"):
             self._depth = max(0, self._depth - 1)
             self._leave()
-        elif word in ("else", "elif"):
+        elif word in BETWEEN:
             self._leave()
-        elif word in _BLOCKS or (word == "set" and "=" not in body):
+        elif word in BEGIN or (word == "set" and "=" not in body):
             self._depth += 1
         elif word != "set" and word not in _HARMLESS:
             self._opens()

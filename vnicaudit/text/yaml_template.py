@@ -14,21 +14,14 @@ from typing import NamedTuple
 
 import msgspec
 
+from vnicaudit.text.tags import BEGIN, BETWEEN, is_statement, tags, word
+
 HOLE = "\ufffc"
 """Stands for each character of an expression: what it becomes is not known."""
 
-_OPEN = re.compile(r"\{\{|\{%|\{#")
 _GAP = re.compile(r"\s*(?:\Z|(?=\{\{|\{%|\{#))")
 """Blanks up to the end, or to the next tag."""
-_CLOSE = {"{{": "}}", "{%": "%}", "{#": "#}"}
-_WORD = re.compile(r"[-+~\s]*(/\*|[A-Za-z_]\w*)?")
 _INDENT = re.compile(r"\bn?indent\s+(\d{1,3})|\bindent\((\d{1,3})")
-_BEGIN = frozenset({
-    "if", "range", "with", "define", "block",  # Go
-    "for", "macro", "call", "filter", "raw", "autoescape", "trans",  # Jinja
-})  # fmt: skip
-_BETWEEN = frozenset({"else", "elif", "elsif"})
-_SILENT = frozenset({"set", "do", "import", "from", "extends", "break", "continue", "/*"})
 
 
 class Insertion(NamedTuple):
@@ -78,24 +71,14 @@ def is_template(text: str) -> bool:
     return "{{" in text or "{%" in text or "{#" in text
 
 
-def masked(text: str) -> Mask:
+def without_tags(text: str) -> Mask:
     """The template as YAML of the same length. Linear in its size."""
     walk = _Walk(text)
     position = 0
-    while (match := _OPEN.search(text, position)) is not None:
-        end = text.find(_CLOSE[match.group()], match.end())
-        if end < 0:
-            break
-        position = _end(text, match.end(), end)
-        walk.tag(match.group(), match.start(), position)
+    for tag in tags(text):
+        position = tag.end
+        walk.tag(tag.opener, tag.start, position)
     return walk.mask(position)
-
-
-def _end(text: str, start: int, close: int) -> int:
-    """Behind a tag whose first close is at ``close``: braces that it opens itself are its own
-    (``{{ {a: {}}}}``), and others are not (``{name: {{ .x }}}``)."""
-    own = text.count("{", start, close) - text.count("}", start, close)
-    return close + 2 + (own if own > 0 and text.startswith("}" * own, close + 2) else 0)
 
 
 class _Walk:
@@ -128,13 +111,13 @@ class _Walk:
         if kind == "{#":
             self._parts.append(_blank(body, " "))
             return
-        word = _word(body)
-        self._block(word, end)
+        first = word(body)
+        self._block(first, end)
         if not alone:
             self._parts.append(_blank(body, HOLE))
             return
         self._parts.append(_blank(body, " "))
-        if (kind == "{{" and not _is_statement(word)) or word == "include":
+        if (kind == "{{" and not is_statement(first)) or first == "include":
             indent = _INDENT.search(body)
             said = next((int(group) for group in indent.groups() if group), 0) if indent else column
             self._insertions.append(Insertion(start, said))
@@ -163,9 +146,9 @@ class _Walk:
         gap = _GAP.match(text, end, self._line_end)
         return gap is not None and (self._ends_in_tag or gap.end() == self._line_end)
 
-    def _block(self, word: str, end: int) -> None:
-        begins, between = word in _BEGIN, word in _BETWEEN
-        if not begins and not (self._open and (between or word.startswith("end"))):
+    def _block(self, first: str, end: int) -> None:
+        begins, between = first in BEGIN, first in BETWEEN
+        if not begins and not (self._open and (between or first.startswith("end"))):
             return
         if not begins:
             self._open.pop().end = end
@@ -173,16 +156,6 @@ class _Walk:
             self._open.append(Block(end, len(self._source) + 1))
         self._edges.append(end)
         self._innermost.append(self._open[-1] if self._open else None)
-
-
-def _word(body: str) -> str:
-    """The first word of a tag; a call or an attribute has none that is a statement's."""
-    match = _WORD.match(body, 2)
-    return (match.group(1) or "") if match else ""
-
-
-def _is_statement(word: str) -> bool:
-    return word in _BEGIN or word in _BETWEEN or word in _SILENT or word.startswith("end")
 
 
 def _blank(body: str, mark: str) -> str:

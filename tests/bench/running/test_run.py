@@ -91,7 +91,9 @@ def test_it_is_told_what_is_kept(tmp_path: Path, error: type[BaseException]) -> 
     kept, listener = history.new(tmp_path), Told()
     with pytest.raises(error), told(kept, listener):
         raise error
-    assert listener.said == [f"what was measured so far is kept: vnicaudit bench show {kept.id}"]
+    assert listener.said == [
+        f"what was measured so far is kept: vnicaudit bench show {kept.id} --state {tmp_path}"
+    ]
 
 
 def test_nothing_is_told_of_one_that_ends(tmp_path: Path) -> None:

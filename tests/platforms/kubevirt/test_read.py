@@ -16,7 +16,7 @@ from vnicaudit.model.domain import Domain
 from vnicaudit.model.effective import Effective
 from vnicaudit.model.host import HostConfig
 from vnicaudit.model.kubevirt import Preference
-from vnicaudit.model.report import ReadError
+from vnicaudit.model.report import NotJudged, ReadError
 from vnicaudit.platforms.kubevirt.read import read_bytes
 from vnicaudit.platforms.kubevirt.recognise import looks_like
 from vnicaudit.platforms.kubevirt.references import network_type
@@ -38,7 +38,7 @@ spec: {{config: '{config}'}}
 """
 
 
-def read(text: str, file: str = "vm.yaml") -> list[Domain | Preference | ReadError]:
+def read(text: str, file: str = "vm.yaml") -> list[Domain | Preference | ReadError | NotJudged]:
     return list(read_bytes(text.encode(), target="t", file=file))
 
 

@@ -46,6 +46,9 @@ PIECES = {
     "doubled commas": ",,", "descriptors": "fd ", "lists": "[", "items": "- ", "flow": "[a, ",
     "keys": "a: ", "pairs": "a=b,", "dots": "a.", "hashes": "#", "here": "<<E\n", "ends": "}",
     "percents": "%(", "ats": "@a", "underscores": "_", "parentheses": "(", "pipes": "|",
+    "sections": "[libvirt]\n", "options": "[libvirt]\ncpu_mode=x\ny\n", "quoted": "[pci]\\n",
+    "interfaces": "<interface type='user'>\n", "programs": "qemu-system-x86_64 ",
+    "programs with NICs": "qemu-kvm -nic x, ", "makers": "virt-install \n",
 }  # fmt: skip
 STARTS = ("", '"', "%(a)")
 """What a piece stands behind, in a value."""

@@ -239,9 +239,9 @@ def test_what_stands_in_a_text_and_is_not_judged_is_said(tmp_path: Path, name: s
     path = tmp_path / "all.yaml"
     path.write_text(text)
     result = inside("audit", "--format", "json", path)
-    (error,) = json.loads(result.stdout)["targets"][0]["errors"]
-    assert (error["line"], error["message"]) == (line, message)
-    assert result.returncode == 4
+    (part,) = json.loads(result.stdout)["targets"][0]["not_judged"]
+    assert (part["line"], part["message"]) == (line, message)
+    assert result.returncode in (0, 1)
 
 
 def test_a_fix_in_one_kind_leaves_the_other_as_it_is(tmp_path: Path) -> None:

@@ -42,3 +42,57 @@ def test_a_multicast_address_on_a_command_line_is_found(tmp_path: Path) -> None:
     assert [one["message"] for one in found] == [
         "its MAC address is a multicast one: a bridge drops every frame that it sends"
     ]
+
+
+def _machine(folder: Path, *networks: str, kind: str = "bridge") -> Path:
+    file = folder / "vm.yaml"
+    interfaces = "".join(
+        f"          - {{name: n{number}, {kind}: {{}}, model: virtio, "
+        'macAddress: "02:54:00:00:00:01"}\n'
+        for number, _network in enumerate(networks)
+    )
+    named = ", ".join(
+        f"{{name: n{number}, multus: {{networkName: {network}}}}}"
+        for number, network in enumerate(networks)
+    )
+    file.write_text(
+        "apiVersion: kubevirt.io/v1\nkind: VirtualMachine\nmetadata: {name: vm}\nspec:\n"
+        "  template:\n    spec:\n      domain:\n        devices:\n          interfaces:\n"
+        f"{interfaces}      networks: [{named}]\n"
+    )
+    return file
+
+
+def test_two_interfaces_of_one_manifest_are_found(tmp_path: Path) -> None:
+    """KubeVirt compares no addresses; what sits on one secondary network meets there."""
+    found = audited(_machine(tmp_path, "blue", "blue"))
+    assert [(one["rule"], one["severity"], one["nic"]["index"]) for one in found] == [
+        ("VNIC016", "high", 0),
+        ("VNIC016", "high", 1),
+    ]
+    assert found[0]["message"] == (
+        "02:54:00:00:00:01 is the MAC address of NIC 1 too: both are on one network"
+    )
+    assert [one["location"]["line"] for one in found] == [10, 11]
+    assert "macAddress" in found[0]["fix"]
+
+
+def test_two_interfaces_on_two_networks_are_found_with_less_severity(tmp_path: Path) -> None:
+    found = audited(_machine(tmp_path, "blue", "green"))
+    assert {(one["rule"], one["severity"]) for one in found} == {("VNIC016", "medium")}
+
+
+def test_an_assigned_device_of_a_manifest_may_have_the_same(tmp_path: Path) -> None:
+    file = _machine(tmp_path, "blue", "green")
+    file.write_text(
+        file.read_text().replace("bridge: {}", "sriov: {}", 1).replace("model: virtio, ", "", 1)
+    )
+    assert "VNIC016" not in {one["rule"] for one in audited(file)}
+
+
+def test_two_manifests_are_not_compared(tmp_path: Path) -> None:
+    """They may be of two clusters, and of two namespaces."""
+    first = _machine(tmp_path, "blue")
+    other = tmp_path / "other.yaml"
+    other.write_text(first.read_text().replace("{name: vm}", "{name: other}"))
+    assert audited(first, other) == []

@@ -162,3 +162,43 @@ def test_a_document_type_of_another_name_does_not_hide_a_domain(tmp_path: Path) 
     result = inside("audit", tmp_path)
     assert result.returncode == 4
     assert "has a document type declaration" in " ".join(result.stdout.split())
+
+
+ALTERNATIVES = "{{% if a %}}{one}{{% else %}}{other}{{% endif %}}".format(
+    one="<domain type='kvm'>", other="<domain type='qemu'>"
+)
+BEHIND_A_TAG = {
+    "alternatives": GUEST.replace("<domain type='kvm'>", ALTERNATIVES),
+    "raw": f"<?xml version='1.0'?>\n{{% raw %}}{GUEST}{{% endraw %}}\n",
+    "go": "{{ if .a }}<domain type='kvm'>{{ else }}<domain type='qemu'>{{ end }}"
+    + GUEST.partition("\n")[2],
+    "comment": "{# of the site #}" + ALTERNATIVES + GUEST.partition("\n")[2],
+}
+
+
+@pytest.mark.parametrize("named", [True, False], ids=["named", "in a folder"])
+@pytest.mark.parametrize("name", BEHIND_A_TAG)
+def test_a_root_behind_a_tag_is_a_domain_that_is_not_judged(
+    tmp_path: Path, name: str, *, named: bool
+) -> None:
+    path = tmp_path / "guest.xml.j2"
+    path.write_text(BEHIND_A_TAG[name])
+    result = inside("audit", path if named else tmp_path)
+    words = " ".join(result.stdout.split())
+    assert "No rule was judged for 1 domain: needs the rendered definition" in words
+    assert result.returncode == 0
+
+
+NAMES = {
+    '{{ a | default("<x>") }}': '{{ a | default("<x>") }}',
+    "{{ a & 'b' }}-1": "{{ a & 'b' }}-1",
+    '<%= a["b"] %>': '<%= a["b"] %>',
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_domain_is_called_as_the_template_calls_it(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "guest.xml.j2"
+    path.write_text(GUEST.replace("{{ name }}", name))
+    report = json.loads(inside("audit", "--format", "json", path).stdout)
+    assert {f["nic"]["domain"] for f in report["findings"]} == {NAMES[name]}

@@ -18,6 +18,9 @@ COPIES = (
     "nova.conf~", "nova.conf.bak1", "nova.conf.20260101", "nova.conf-20260101.bak",
     "nova.conf.4711.2026-11-22@10:00:00~", ".nova.conf.swp", ".nova.conf",
     "nova.conf.d/x.conf.bak", "nova.conf.d/.hidden.conf", "nova.conf.d/x.cfg",
+    "nova.conf.new", "nova.conf.dist", "nova.conf.default", "nova.conf.sample", "nova.conf.example",
+    "Copy of nova.conf", "nova.conf (copy)", "nova (copy).conf", "nova (another copy).conf",
+    "nova.conf (1)", "nova (2).conf", "nova copy.conf", "nova - Copy.conf", "nova - Copy (2).conf",
 )  # fmt: skip
 
 
@@ -49,9 +52,13 @@ def test_copies_in_a_folder_get_no_errors_and_are_told_once(tmp_path: Path) -> N
 def test_a_copy_that_is_named_gets_no_errors_and_is_told(tmp_path: Path, name: str) -> None:
     copy = etc(tmp_path, name) / name
     done = vnicaudit("audit", copy)
-    assert done.returncode == 0
-    assert "a copy of a configuration, which Nova does not read by this name" in flat(done.stdout)
+    assert done.returncode == 4
+    said = "a copy of a configuration, which Nova does not read by this name: not judged (give it "
+    assert f"{said}as --nova-config to judge it)" in flat(done.stdout)
     assert "VNIC" not in done.stdout
+    passed = vnicaudit("audit", "--skip-unrecognised", copy)
+    assert passed.returncode == 0
+    assert "a copy of a configuration, which Nova does not read" in flat(passed.stdout)
 
 
 def test_a_copy_is_judged_where_it_is_given_to_nova(tmp_path: Path) -> None:
@@ -60,7 +67,32 @@ def test_a_copy_is_judged_where_it_is_given_to_nova(tmp_path: Path) -> None:
     assert [f["rule"] for f in json.loads(done.stdout)["findings"]] == ["VNIC073"]
 
 
-@pytest.mark.parametrize("name", ["nova.conf", "nova.conf.d/x.conf", "nova.conf.j2", "my.cfg"])
+def test_a_copy_that_is_given_to_nova_is_not_called_unjudged(tmp_path: Path) -> None:
+    folder = etc(tmp_path, "nova.conf.bak", "nova.conf.orig")
+    given = ("--nova-config", folder / "nova.conf.bak", "--format", "json")
+    report = json.loads(vnicaudit("audit", folder, *given).stdout)
+    assert [f["rule"] for f in report["findings"]] == ["VNIC073"]
+    (note,) = (note for target in report["targets"] for note in target["notes"])
+    assert note.startswith("a copy of a configuration, which Nova does not read by this name")
+    assert "nova.conf.orig" in note
+    done = vnicaudit("audit", folder / "nova.conf.bak", *given)
+    assert done.returncode == 1
+    assert all(not target["errors"] for target in json.loads(done.stdout)["targets"])
+
+
+def test_a_fix_leaves_a_copy_as_it_is(tmp_path: Path) -> None:
+    copy = etc(tmp_path, "nova.conf.bak") / "nova.conf.bak"
+    assert vnicaudit("audit", "--fix", "--include-unsafe", tmp_path).returncode == 0
+    assert copy.read_text() == BAD
+
+
+NO_COPIES = (
+    "nova.conf", "nova.conf.d/x.conf", "nova.conf.j2", "my.cfg", "nova.conf-prod", "nova-cpu.conf",
+    "nova.conf.d/nova (copy).conf", "nova.conf.d/Copy of nova.conf", "nova.conf.sample.j2",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NO_COPIES)
 def test_what_is_no_copy_is_judged(tmp_path: Path, name: str) -> None:
     file = etc(tmp_path) / name
     file.write_text(BAD)

@@ -1,17 +1,20 @@
 """A flipped bit in a journal ended in an internal error, and a journal that lost its end in a
-rollback that said "taken back", exit code 0, with domains still changed.
+rollback that said "taken back", exit code 0, with domains still changed. A bit of a NIC's number
+among those of its domain ended in an internal error, too.
 
 ``VNICAUDIT_DAMAGES=all`` tries every bit and every length; a test draws some, and prints the seed.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import re
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -127,10 +130,73 @@ def drawn(all_of_them: Sequence[int], number: int) -> Iterator[int]:
 
 
 def test_whatever_bit_is_flipped(applied: Applied) -> None:
-    for place in drawn(range(len(applied.journal) * 8), 250):
+    for place in drawn(range(len(applied.journal) * 8), 100):
         journal = bytearray(applied.journal)
         journal[place // 8] ^= 1 << place % 8
         applied.check(bytes(journal), f"bit {place}")
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Where in a line something stands."""
+    items = value.items() if isinstance(value, dict) else enumerate(value)
+    for key, inner in items:
+        yield (*path, key)
+        if isinstance(inner, (dict, list)):
+            yield from places(inner, (*path, key))
+
+
+def put(line: bytes, path: Sequence[Any], value: Any) -> bytes:
+    """A line with another value there."""
+    whole = inner = json.loads(line)
+    for key in path[:-1]:
+        inner = inner[key]
+    inner[path[-1]] = value
+    return json.dumps(whole, separators=(",", ":")).encode() + b"\n"
+
+
+VALUES: list[Any] = [None, -1, 0, 7, 10**30, 1.5, "", "2026-11-22T10:00:00", [], {}, [[]], [1]]
+
+
+def test_whatever_a_line_without_a_checksum_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    applied = Applied(tmp_path, monkeypatch, old=True)
+    lines = applied.journal.splitlines(keepends=True)
+    said = [
+        (number, path, value)
+        for number, line in enumerate(lines) for path in places(json.loads(line))
+        for value in VALUES
+    ]  # fmt: skip
+    for which in drawn(range(len(said)), 250):
+        number, path, value = said[which]
+        other = [*lines[:number], put(lines[number], path, value), *lines[number + 1 :]]
+        applied.check(b"".join(other), f"{path} of line {number + 1} is {value!r}")
+
+
+@pytest.mark.parametrize("number", [-1, 0, 3, 5, 9, 10**30])
+def test_a_wrong_place_of_a_nic_stops_no_way_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    """The NIC is the one with that MAC address, wherever it stands."""
+    applied = Applied(tmp_path, monkeypatch, old=True)
+    there = b'"number":1,'
+    assert there in applied.journal
+    applied.copy_with(applied.journal.replace(there, b'"number":%d,' % number))
+    assert applied.taken_back() == 0
+    assert applied.is_as_before()
+
+
+@pytest.mark.parametrize("checks", ["null", "7", "[7]", "[[]]", '{"a":1}'])
+def test_checks_that_are_none_make_a_damaged_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, checks: str
+) -> None:
+    applied = Applied(tmp_path, monkeypatch, old=True)
+    journal = applied.journal.replace(b'"checks":[]', b'"checks":' + checks.encode(), 1)
+    assert journal != applied.journal
+    applied.check(journal, checks)
+    applied.copy_with(journal)
+    (run,) = runs(str(applied.world.folder))
+    assert [text.endswith("damaged: not a line of a journal") for text in run.damage] == [True]
 
 
 def test_wherever_it_is_cut_off(applied: Applied) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.definitions import E1000
 from tests.remedy.applying.fakes import World, installed
 from vnicaudit.cli.main import run
 from vnicaudit.errors import TargetError
@@ -130,3 +131,76 @@ def test_an_original_that_was_edited_is_not_put_back(world: World, capsys: Captu
     assert run(["rollback", first, *words]) == 5
     assert world.machines[0].persistent == goal
     assert str(kept) in capsys.readouterr().err.replace("\n", "")
+
+
+@pytest.fixture
+def applied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of a run that has changed two files."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "1000")
+    for name in "ab":
+        (tmp_path / f"{name}.xml").write_text(E1000.replace("<name>a<", f"<name>{name}<"))
+    assert run(["plan", "a.xml", "b.xml", "-o", "plan.json", "--quiet"]) == 0
+    assert run(["apply", "plan.json", "--yes", "--state", "state", "--quiet"]) == 0
+    return tmp_path / "state/runs" / runs("state")[0].id
+
+
+def looked_at(folder: Path, capsys: Capture) -> tuple[int, str]:
+    """What ``runs --verify`` ends with, and says."""
+    capsys.readouterr()
+    return run(["runs", "--verify", folder.name, "--state", "state"]), capsys.readouterr().out
+
+
+def test_a_run_that_was_taken_back_does_not_differ(applied: Path, capsys: Capture) -> None:
+    assert looked_at(applied, capsys)[0] == 0
+    words = ["rollback", applied.name, "--yes", "--state", "state"]
+    assert run([*words, "--domain", "a"]) == 0
+    code, said = looked_at(applied, capsys)
+    first = runs("state")[0].id
+    assert (code, said.splitlines()[:4]) == (0, [
+        "  taken-back  a", f"    by run {first}", "  in-effect   b", "    the file is as planned",
+    ])  # fmt: skip
+    assert run(words) == 0  # one is back already
+    code, said = looked_at(applied, capsys)
+    assert (code, said.splitlines()[-1]) == (0, "2 units: 2 taken-back")
+
+
+def test_a_run_that_was_put_back_as_a_whole_does_not_differ(applied: Path, capsys: Capture) -> None:
+    assert run(["rollback", applied.name, "--restore", "--yes", "--state", "state"]) == 0
+    code, said = looked_at(applied, capsys)
+    assert (code, said.splitlines()[-1]) == (0, "2 units: 2 taken-back")
+
+
+@pytest.mark.parametrize("journal", ["missing", "empty"])
+def test_a_run_without_its_journal_is_looked_at(
+    applied: Path, capsys: Capture, journal: str
+) -> None:
+    path = applied / "journal.jsonl"
+    path.unlink() if journal == "missing" else path.write_bytes(b"")
+    code, said = looked_at(applied, capsys)
+    assert (code, said.splitlines()[:2]) == (5, [
+        "  unknown     a",
+        f"    the run is unfinished on it: vnicaudit rollback {applied.name} --state state takes "
+        "it back; what was found now is in-effect: the file is as planned",
+    ])  # fmt: skip
+    assert said.splitlines()[-1] == "2 units: 2 unknown"
+    assert run(["runs", "--state", "state"]) == 0
+    assert f"{path.relative_to(Path.cwd())}: it is {journal}" in capsys.readouterr().err
+
+
+def test_a_run_that_was_ended_before_it_began_lacks_nothing(applied: Path, capsys: Capture) -> None:
+    (applied / "journal.jsonl").unlink()
+    for path in (applied / "definitions").iterdir():
+        path.unlink()
+    assert run(["runs", "--state", "state"]) == 0
+    assert capsys.readouterr().err == ""
+
+
+def test_a_run_that_lost_all_but_its_originals_is_told(applied: Path, capsys: Capture) -> None:
+    (applied / "journal.jsonl").unlink()
+    for path in (applied / "definitions").glob("*.task.json"):
+        path.unlink()
+    code, said = looked_at(applied, capsys)
+    assert code == 5
+    assert said.count(f"vnicaudit rollback {applied.name} --restore --state state\n") == 2
+    assert said.splitlines()[-1] == "2 units: 2 unknown"

@@ -176,6 +176,26 @@ def test_a_guest_that_does_not_come_back_is_code_5(
     assert "no free memory" in capsys.readouterr().err
 
 
+def test_a_nic_that_was_taken_out_meanwhile_ends_it_in_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It stood before the one that was changed, whose place it took: an internal error."""
+    world = installed(World(tmp_path, 1, nics=2), monkeypatch)
+    (machine,) = world.machines
+    world.kill_when = ("behind define", 1)
+    with pytest.raises(Killed):
+        apply(world.steps[1:], b"plan", world.order(), silent)
+    world.kill_when = ("", 1)
+    start = machine.persistent.index(b"    <interface")
+    end = machine.persistent.index(b"</interface>\n") + len(b"</interface>\n")
+    edited = machine.persistent[:start] + machine.persistent[end:]
+    machine.persistent = edited
+    (one,) = recovered(world)
+    assert [unit.outcome for unit in one.units] == ["failed"]
+    assert "somebody else changed the definition meanwhile" in one.units[0].message
+    assert machine.persistent == edited
+
+
 @pytest.mark.parametrize("quiet", [False, True])
 def test_a_run_of_which_nothing_can_be_told_is_no_success(
     quiet: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture

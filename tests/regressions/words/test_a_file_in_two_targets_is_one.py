@@ -69,6 +69,7 @@ def test_an_empty_folder_says_what_was_looked_for(tmp_path: Path) -> None:
     assert f"{empty}: nothing in it is recognised; looked for: libvirt domain XML, nova.conf" in (
         words
     )
+    assert words.count(str(empty)) == 1
     assert "There was nothing to judge" in words
 
 

@@ -4,6 +4,7 @@ for ever, and the rollback had "applied" too; a plan of nothing was to be applie
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 import pytest
@@ -100,4 +101,87 @@ def test_the_help_of_apply_breaks_a_long_command_by_a_backslash(capsys: Capture)
     assert lines[place].endswith("--nova-manage ssh://ops@controller \\")
     assert (
         lines[place + 1].strip() == "--nova-manage-command 'sudo docker exec nova_api nova-manage'"
+    )
+
+
+def test_a_plan_of_what_is_not_there_does_not_replace_a_good_one(
+    here: Path, capsys: Capture
+) -> None:
+    """It was overwritten by an empty one."""
+    assert run(["plan", "a.xml", "-o", "p.json", "--quiet"]) == 0
+    good = (here / "p.json").read_bytes()
+    capsys.readouterr()
+    assert run(["plan", "nosuch.xml", "-o", "p.json"]) == 4
+    told = capsys.readouterr().err
+    assert "p.json is left as it was: not all targets could be read, and this plan would" in told
+    assert (here / "p.json").read_bytes() == good
+    (here / "p.json").write_bytes(b"something else")
+    assert run(["plan", "nosuch.xml", "-o", "p.json"]) == 2
+    assert (here / "p.json").read_bytes() == b"something else"
+
+
+def test_what_is_back_already_is_not_called_as_planned(here: Path, capsys: Capture) -> None:
+    first, _told = applied(capsys)
+    (here / "a.xml").write_text(E1000)
+    assert run(["rollback", first, "--yes", "--state", "my state"]) == 0
+    said = capsys.readouterr()
+    assert "a: already: it is as before already\n" in said.err
+    assert "as planned" not in said.out + said.err
+
+
+def test_the_way_over_an_edit_of_a_file_is_told_and_goes(here: Path, capsys: Capture) -> None:
+    """``--over-edits`` does nothing for a file, and the command that does was not named."""
+    first, _told = applied(capsys)
+    (here / "a.xml").write_text(E1000.replace("bridge0", "br1").replace("br0", "br1"))
+    assert run(["rollback", first, "--over-edits", "--yes", "--state", "my state"]) == 5
+    told = capsys.readouterr().err
+    path = here / "a.xml"
+    words = f"rollback {first} --restore --domain {path} --state 'my state'"
+    assert f"put back as a whole: vnicaudit {words}\n" in told
+    assert run([*shlex.split(words), "--yes"]) == 0
+    assert path.read_text() == E1000
+
+
+@pytest.mark.parametrize("look", ["--dry-run", "--yes"])
+def test_what_is_put_back_as_a_whole_is_shown(capsys: Capture, look: str) -> None:
+    first, _told = applied(capsys)
+    assert run(["rollback", first, "--restore", look, "--state", "my state"]) == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith("a:\n  --- a\n  +++ a\n")
+    assert "\n  -      <model type='virtio'/>\n  +      <model type='e1000'/>\n" in shown
+    assert ("a: would be taken back\n" in shown) is (look == "--dry-run")
+    quiet = ["rollback", first, "--restore", look, "--state", "my state", "--quiet"]
+    assert run(quiet) == 0
+    assert "---" not in capsys.readouterr().out
+
+
+def test_junk_that_is_put_back_as_a_whole_is_shown_as_what_it_is(
+    here: Path, capsys: Capture
+) -> None:
+    first, _told = applied(capsys)
+    (here / "a.xml").write_bytes(b"\x00\xff<\x1b[31m" * 5)
+    assert run(["rollback", first, "--restore", "--yes", "--state", "my state"]) == 0
+    assert (here / "a.xml").read_text() == E1000
+    assert "\x1b" not in capsys.readouterr().out
+
+
+def test_a_password_that_is_put_back_is_not_shown(here: Path, capsys: Capture) -> None:
+    graphics = "<graphics type='vnc' passwd='s3cret'/>"
+    secret = E1000.replace("</devices>", f"{graphics}</devices>")
+    (here / "a.xml").write_text(secret)
+    first, _told = applied(capsys)
+    (here / "a.xml").write_text(E1000)
+    assert run(["rollback", first, "--restore", "--dry-run", "--state", "my state"]) == 0
+    shown = capsys.readouterr().out
+    assert "graphics" in shown
+    assert "s3cret" not in shown
+
+
+def test_a_damaged_journal_is_told_in_english(here: Path, capsys: Capture) -> None:
+    first, _told = applied(capsys)
+    journal = here / "my state/runs" / first / "journal.jsonl"
+    journal.write_bytes(journal.read_bytes().replace(b'"event":"end"', b'"event":"ene"'))
+    assert run(["runs", "--state", "my state"]) == 0
+    assert capsys.readouterr().err.endswith(
+        "damaged: its checksum is another one; what else is known of the run is used all the same\n"
     )

@@ -85,8 +85,9 @@ def test_a_nic_that_was_not_meant_is_not_taken_back_by_going_on(make_world: Make
     with pytest.raises(RefusedError) as raised:
         world.rollback(world.order())
     assert str(raised.value) == (
-        f"run {first.id} is unfinished on guest-1: finish it (vnicaudit rollback {run_id.id}), or "
-        f"take it back (vnicaudit rollback {first.id})"
+        f"run {first.id} is unfinished on guest-1: finish it (vnicaudit rollback {run_id.id} "
+        f"--state {world.folder}), or take it back (vnicaudit rollback {first.id} --state "
+        f"{world.folder})"
     )
     assert taken_back(world, Chosen(macs=(mac_of(1, 2),))).outcome == "applied"
     assert machine.persistent.count(VIRTIO) == 1

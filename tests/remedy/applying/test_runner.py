@@ -167,7 +167,7 @@ def test_another_plan_is_refused_while_one_is_in_the_middle_of_a_domain(
         world.apply(world.steps, world.order(), b"another plan")
     assert str(raised.value) == (
         f"run {run.id} is unfinished on guest-1: finish it (its plan again), or take it back "
-        f"(vnicaudit rollback {run.id})"
+        f"(vnicaudit rollback {run.id} --state {world.folder})"
     )
     other = world.apply(world.steps[1:], world.order(), b"another plan")
     assert outcomes(other.run) == ["applied"]

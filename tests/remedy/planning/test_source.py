@@ -17,7 +17,7 @@ from vnicaudit.audit.selection import Exclusion, Selection
 from vnicaudit.audit.targets import Target, target_of
 from vnicaudit.errors import TargetError, UsageError
 from vnicaudit.model.host import Host, Network
-from vnicaudit.model.report import ReadError
+from vnicaudit.model.report import NotJudged, ReadError
 from vnicaudit.remedy.planning import source as module
 from vnicaudit.remedy.planning.source import Source, sources, with_actual_types
 
@@ -25,7 +25,10 @@ TEXT = definition(interface("e1000"))
 NOVA_CONF = "[libvirt]\nuse_virtio_for_bridges = False\n"
 
 
-def read(path: Path, options: RunOptions = RunOptions()) -> list[Source | ReadError]:  # noqa: B008
+def read(
+    path: Path,
+    options: RunOptions = RunOptions(),  # noqa: B008
+) -> list[Source | ReadError | NotJudged]:
     return list(sources(Target(str(path), "path"), options))
 
 

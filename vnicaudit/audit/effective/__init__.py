@@ -15,9 +15,17 @@ from vnicaudit.audit.effective.queues import resolve_queues
 from vnicaudit.audit.effective.refused import is_refused, is_refused_assigned
 from vnicaudit.audit.effective.rings import resolve_rx, resolve_tx
 from vnicaudit.audit.effective.server import resolve_server
-from vnicaudit.audit.effective.unjudged import assigned, foreign, is_assigned, refused, unfilled
+from vnicaudit.audit.effective.unjudged import (
+    assigned,
+    foreign,
+    is_assigned,
+    refused,
+    unfilled,
+    without,
+)
 from vnicaudit.audit.effective.vhost import opens_vhost_net, resolve_vhost
 from vnicaudit.model.backends import TAP_TYPES
+from vnicaudit.model.behind import refused_behind
 from vnicaudit.model.domain import DomainConfig
 from vnicaudit.model.effective import Effective
 from vnicaudit.model.host import HostConfig
@@ -40,6 +48,8 @@ def resolve(
     if (never := refused(nic, running, host.qemu_version)) is not None:
         return never
     given = Given(nic, domain, host, running)
+    if not given.proven and (why := refused_behind(nic, host)) is not None:
+        return without(nic, f"does not start: {why}")
     model = resolve_model(given)
     name = model.value.effective
     vhost, queues = resolve_vhost(given, name), resolve_queues(given, name)

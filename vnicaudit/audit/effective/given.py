@@ -10,14 +10,12 @@ from vnicaudit.model.domain import DomainConfig
 from vnicaudit.model.effective import Resolved
 from vnicaudit.model.host import HostConfig
 from vnicaudit.model.models import tuning_read
-from vnicaudit.model.nic import DESCRIPTORS, LOG, NicConfig, RunningNic
+from vnicaudit.model.nic import DESCRIPTORS, LOG, Behind, NicConfig, RunningNic
 
 T = TypeVar("T")
 
 NOT_READ = "libvirt reads <driver> only when <model type='virtio'/> is written"
-WHOSE_OVERRIDE = (
-    "<qemu:override> changes it on this NIC or on another: the running guest's aliases would tell"
-)
+WHOSE = "{} changes it on this NIC or on another: the running guest's aliases would tell"
 NO_MODEL = "depends on the model, which is not known"
 
 
@@ -54,9 +52,9 @@ class Given(NamedTuple):
         """libvirt reads ``<driver>`` of this NIC."""
         return tuning_read(self.nic.model)
 
-    def override(self, name: str) -> str | None:
-        """The text of this property in ``<qemu:override>``; None where it is not changed."""
-        return dict(self.nic.overridden).get(name)
+    def override(self, name: str) -> Behind | None:
+        """What ``<qemu:override>`` or ``-set`` gives this property; None: nothing."""
+        return next((one for one in self.nic.behind if one.name == name), None)
 
     def unreadable(self, field: str) -> bool:
         """The field is text that libvirt refuses, where it reads it."""

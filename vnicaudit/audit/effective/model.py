@@ -5,14 +5,14 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from vnicaudit.audit.default_model import default_model
-from vnicaudit.audit.effective.given import WHOSE_OVERRIDE, Given, Outcome
+from vnicaudit.audit.effective.given import WHOSE, Given, Outcome
 from vnicaudit.model.backends import OWN_PATH
 from vnicaudit.model.binaries import lacks, misplaced
 from vnicaudit.model.definition_refusal import is_misspelt
 from vnicaudit.model.effective import NONE, UNKNOWN, Resolved
-from vnicaudit.model.machines import is_board
+from vnicaudit.model.machines import X86, is_board
 from vnicaudit.model.models import QEMU_MODELS, VIRTIO, model_of_driver, shown_model
-from vnicaudit.model.nic import MAYBE
+from vnicaudit.model.nic import MAYBE, Behind
 from vnicaudit.model.version import Version
 
 VHOSTUSER_DEFAULT = Version(11, 1)
@@ -40,10 +40,10 @@ def resolve_model(given: Given) -> Outcome[str]:
     return Outcome(value)
 
 
-def _overridden(driver: str) -> str:
-    if driver == MAYBE:
-        return WHOSE_OVERRIDE
-    return "<qemu:override> gives QEMU another driver: its command line would tell"
+def _overridden(driver: Behind) -> str:
+    if driver.text == MAYBE:
+        return WHOSE.format(driver.by)
+    return f"{driver.by} gives QEMU another driver: its command line would tell"
 
 
 def _refused_type(given: Given) -> str | None:
@@ -83,6 +83,8 @@ def _refused_model(given: Given, model: str | None) -> str | None:
     if written is not None and written not in QEMU_MODELS:
         return f"{shown_model(written)} is no NIC model of QEMU: does not start"
     for name in (written, model):
+        if name is not None and _runs_all_the_same(given, name):
+            continue
         if name is not None and lacks(name, given.arch, given.host.qemu_version):
             version = given.host.qemu_version
             where = "" if given.arch is None else f" on {given.arch}"
@@ -91,6 +93,13 @@ def _refused_model(given: Given, model: str | None) -> str | None:
         reason = misplaced(given.nic, given.domain, given.host)
         return None if reason is None else f"{reason}: does not start"
     return None
+
+
+def _runs_all_the_same(given: Given, model: str) -> bool:
+    """Whether an x86 QEMU runs what none has: somebody built it otherwise."""
+    if given.running is None or given.nic.origin == "interface" or given.arch not in X86:
+        return False
+    return lacks(model, given.arch, None)
 
 
 def _declared(model: str) -> Resolved[str]:

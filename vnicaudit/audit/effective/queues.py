@@ -5,7 +5,7 @@ from __future__ import annotations
 from vnicaudit.audit.effective.given import (
     NO_MODEL,
     NOT_READ,
-    WHOSE_OVERRIDE,
+    WHOSE,
     Given,
     Outcome,
 )
@@ -60,10 +60,11 @@ def _inferred(given: Given, model: str | None, refusal: str | None) -> Resolved[
         return Resolved(declared, 1, NOT_READ)
     if declared <= 1:
         return Resolved(declared, 1, "one queue pair")
-    if (mq := given.override("mq")) == MAYBE:
-        return Resolved(declared, None, WHOSE_OVERRIDE, UNKNOWN)
-    if mq in ("", "false", "off"):
-        return Resolved(declared, 1, "<qemu:override> takes multiqueue (mq) from the device")
+    mq = given.override("mq")
+    if mq is not None and mq.text == MAYBE:
+        return Resolved(declared, None, WHOSE.format(mq.by), UNKNOWN)
+    if mq is not None and mq.text in ("", "false", "off"):
+        return Resolved(declared, 1, f"{mq.by} takes multiqueue (mq) from the device")
     if given.nic.actual_type == "vdpa":
         reason = "as declared; QEMU 10 takes the device's own number of queue pairs"
         return Resolved(declared, declared, reason)

@@ -7,17 +7,22 @@ from typing import Literal
 from vnicaudit.audit.effective.given import (
     NO_MODEL,
     NOT_READ,
-    WHOSE_OVERRIDE,
+    WHOSE,
     Given,
     Outcome,
 )
 from vnicaudit.model.effective import NONE, UNKNOWN, Resolved
 from vnicaudit.model.models import VIRTIO
-from vnicaudit.model.nic import MAYBE
-from vnicaudit.model.rings import DEFAULT_RING, MAX_RING, RING_SIZES, STRICT_TX_QEMU, tx_limit
-
-_DIGITS = 10
-"""Of a number that is read; none as long is a ring."""
+from vnicaudit.model.nic import MAYBE, Behind
+from vnicaudit.model.rings import (
+    DEFAULT_RING,
+    MAX_RING,
+    RING_SIZES,
+    STRICT_TX_QEMU,
+    as_ring,
+    ring_behind,
+    tx_limit,
+)
 
 _Field = Literal["rx_queue_size", "tx_queue_size"]
 
@@ -40,9 +45,9 @@ def _resolve(given: Given, model: str | None, field: _Field, limit: int) -> Outc
         refusal = None  # what no QEMU takes does not run: it is not what is declared
     if given.proven and size is not None and (given.runs or refusal is None):
         return Outcome(_seen(declared, size, limit), refusal is not None)
-    text = given.override(field)
-    if text is not None and model in VIRTIO:
-        return _overridden(given, text, limit)
+    behind = ring_behind(given.nic, field, declared=bool(declared) and given.tuned)
+    if behind is not None and model in VIRTIO and refusal is None:
+        return _overridden(given, behind, limit)
     return Outcome(_inferred(given, model, field, limit, refusal), refusal is not None)
 
 
@@ -66,18 +71,19 @@ def _refused_by_qemu(given: Given, size: int, limit: int) -> str | None:
     return None
 
 
-def _overridden(given: Given, text: str, limit: int) -> Outcome[int]:
-    """The ring as ``<qemu:override>`` has it; ``<driver>`` then says nothing."""
+def _overridden(given: Given, behind: Behind, limit: int) -> Outcome[int]:
+    """The ring as it is set behind libvirt's settings; ``<driver>`` then says nothing."""
+    text, by = behind.text, behind.by
     if text == MAYBE:
-        return Outcome(Resolved(None, None, WHOSE_OVERRIDE, UNKNOWN))
+        return Outcome(Resolved(None, None, WHOSE.format(by), UNKNOWN))
     if not text:
-        return Outcome(Resolved(None, DEFAULT_RING, "<qemu:override> leaves QEMU's default"))
-    size = int(text) if text.isascii() and text.isdigit() and len(text) < _DIGITS else 0
+        return Outcome(Resolved(None, DEFAULT_RING, f"{by} leaves QEMU's default"))
+    size = as_ring(text)
     if (refusal := _refused_by_qemu(given, size, limit)) is not None:
-        return Outcome(Resolved(None, None, f"<qemu:override>: {refusal}", NONE), refused=True)
+        return Outcome(Resolved(None, None, f"{by}: {refusal}", NONE), refused=True)
     if size > limit:
-        return Outcome(Resolved(None, limit, f"<qemu:override>: {_cut(given, limit)}"))
-    return Outcome(Resolved(None, size, "set by <qemu:override>"))
+        return Outcome(Resolved(None, limit, f"{by}: {_cut(given, limit)}"))
+    return Outcome(Resolved(None, size, f"set by {by}"))
 
 
 def _seen(declared: int | None, size: int, limit: int) -> Resolved[int]:

@@ -80,7 +80,12 @@ def refused(nic: NicConfig, running: RunningNic | None, qemu: Version | None) ->
     if refusal is None or outcome is None:
         return None
     reason = f"{WORDS[outcome]}: {refusal.reason}"
-    return replace(_as_declared(nic, reason, NONE), starts=outcome == "missing")
+    return without(nic, reason, starts=outcome == "missing")
+
+
+def without(nic: NicConfig, reason: str, *, starts: bool = False) -> Effective:
+    """A NIC that there will not be, and why."""
+    return replace(_as_declared(nic, reason, NONE), starts=starts)
 
 
 def _as_declared(nic: NicConfig, reason: str, state: str) -> Effective:

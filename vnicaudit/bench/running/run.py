@@ -93,7 +93,7 @@ def told(kept: Kept, listener: Listener) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        listener.says(f"what was measured so far is kept: vnicaudit bench show {kept.id}")
+        listener.says(f"what was measured so far is kept: {kept.shown_by}")
         raise
 
 

@@ -7,7 +7,7 @@ elements there are, and passes them to QEMU as they are, behind its own argument
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice, pairwise
 from typing import NamedTuple, Protocol
 
@@ -84,6 +84,27 @@ def set_behind(elements: Sequence[etree._Element]) -> dict[str, dict[str, str]]:
         if option in ("-set", "--set") and equals and len(parts) == 3 and parts[0] == "device":
             found.setdefault(parts[1], {})[parts[2]] = value
     return found
+
+
+def defaults_behind(elements: Sequence[etree._Element], device: str) -> dict[str, str]:
+    """What ``-global`` among the arguments gives a device of this name, where libvirt sets nothing
+    itself: it reaches devices that are handed over as JSON, too (measured with QEMU 7.2)."""
+    from vnicaudit.platforms.qemu.arguments import parse
+    from vnicaudit.platforms.qemu.overrides import device_defaults, global_properties
+
+    found: dict[str, str] = {}
+    for one in elements:
+        words = [arg.get("value", "") for arg in islice(one.iter(_ARG), _MAX_ARGS)]
+        found.update(device_defaults(device, global_properties(parse(words))))
+    return found
+
+
+def property_faults(device: str, given: Mapping[str, str]) -> list[str]:
+    """What QEMU refuses of the properties of a NIC's device; nothing of a device that is not known
+    here. Where it sits is libvirt's to say, so that nothing is concluded from it."""
+    from vnicaudit.platforms.qemu.properties import device_faults, is_device
+
+    return list(device_faults(device, {"bus": "", **given})) if is_device(device) else []
 
 
 def _args(elements: Sequence[etree._Element], place: Location, base: int) -> Iterator[_Arg]:

@@ -101,13 +101,13 @@ def memory_kib(data: bytes) -> int | None:
     return int(element.text or "") * _UNITS.get(element.get("unit", "KiB"), 1024) // 1024
 
 
-def other_changes(before: bytes, after: bytes, numbers: Collection[int]) -> tuple[str, ...]:
-    """What differs beside the ``<interface>`` elements of these numbers (from 1), one clause each.
+def other_changes(before: bytes, after: bytes, macs: Collection[str]) -> tuple[str, ...]:
+    """What differs beside the ``<interface>`` elements with these MAC addresses, one clause each.
 
     A PCI controller more is no difference: libvirt adds one where a device gets another address
     (qemuDomainAssignPCIAddresses in qemu_domain_address.c).
     """
-    old, new = Counter(_pieces(before, numbers)), Counter(_pieces(after, numbers))
+    old, new = Counter(_pieces(before, macs)), Counter(_pieces(after, macs))
     gone = [f"{shown(piece)} is gone" for piece in (old - new)]
     more = [
         f"{shown(piece)} has come up" for piece in (new - old)
@@ -116,10 +116,12 @@ def other_changes(before: bytes, after: bytes, numbers: Collection[int]) -> tupl
     return tuple(gone + more)
 
 
-def not_taken(wanted: bytes, got: bytes, number: int) -> tuple[str, ...]:
-    """What stands in an ``<interface>`` of the wanted definition and not in the one libvirt made
-    of it, as ``driver/@queues='4'``. What libvirt added does not count."""
-    old, new = (_interfaces(data)[number - 1] for data in (wanted, got))
+def not_taken(wanted: bytes, got: bytes, mac: str) -> tuple[str, ...]:
+    """What stands in the ``<interface>`` with that MAC address of the wanted definition and not in
+    the one libvirt made of it, as ``driver/@queues='4'``. What libvirt added does not count."""
+    old, new = (_with_mac(_root(data, ""), mac) for data in (wanted, got))
+    if old is None or new is None:
+        return (f"there is not one NIC {mac}",)
     return tuple(_missing(old, new, ""))
 
 
@@ -147,10 +149,10 @@ def _children(element: etree._Element) -> Iterator[tuple[str, int, etree._Elemen
         seen[tag] += 1
 
 
-def _pieces(data: bytes, numbers: Collection[int]) -> Iterator[str]:
+def _pieces(data: bytes, macs: Collection[str]) -> Iterator[str]:
     """The parts of a definition in canonical form: each device, and whatever else there is."""
     root = _root(data, "")
-    left_out = [_interfaces_of(root)[number - 1] for number in numbers]
+    left_out = [_with_mac(root, mac) for mac in macs]
     for child in root.iterchildren():
         if child.tag == "devices":
             for device in child.iterchildren():
@@ -178,6 +180,16 @@ def shown(piece: str) -> str:
 
 def _interfaces(data: bytes) -> list[etree._Element]:
     return _interfaces_of(_root(data, ""))
+
+
+def _with_mac(root: etree._Element, mac: str) -> etree._Element | None:
+    """The one NIC with that MAC address: numbers are other ones where somebody took a NIC out."""
+    found = [
+        interface for interface in _interfaces_of(root)
+        for element in interface.findall("mac")[:1]
+        if element.get("address", "").strip().lower() == mac.strip().lower()
+    ]  # fmt: skip
+    return found[0] if len(found) == 1 else None
 
 
 def _interfaces_of(root: etree._Element) -> list[etree._Element]:

@@ -18,9 +18,10 @@ from vnicaudit.platforms.domain_xml.complaints import complaint
 from vnicaudit.platforms.domain_xml.encodings import as_utf8
 from vnicaudit.platforms.domain_xml.recognise import ROOTS, SAVE_MAGIC, is_foreign
 from vnicaudit.platforms.domain_xml.spans import DOCTYPE, Span, spans
-from vnicaudit.platforms.domain_xml.template_tags import masked, tags
+from vnicaudit.platforms.domain_xml.template_tags import harmless
 from vnicaudit.platforms.domain_xml.templates import may_be_template
 from vnicaudit.text.placeholders import shown
+from vnicaudit.text.tags import BEGIN, BETWEEN, tags, word
 
 MAX_DOCUMENT = 8 * 1024 * 1024
 """Bytes of one document; 10,000 NICs are about 4 MB."""
@@ -33,8 +34,9 @@ _MOST_DOCTYPES = 64
 _FOREIGN = re.compile(rb"\s+([A-Za-z_][\w.-]{0,100})(?=[\s>\[])")
 _ELEMENT = re.compile(rb"<([A-Za-z_][\w.-]{0,100})(?=[\s>/])")
 _NOT_BREAKS = re.compile(rb"[^\r\n]")
-_GO = re.compile(rb"\{\{-?\s*(?:if|range|with|else|end|define|block|template|include)\b")
 _NAME = re.compile(rb"<name>([^<>&\x00-\x1f]{1,200})</name>")
+_HIDDEN_NAME = re.compile(rb"<name>([^<]{1,200})</name>")
+_CONTROLS = re.compile(r"[\x00-\x1f\ufffe\uffff]")
 
 _SAVE_HEADER = 16 + 5 * 4 + 14 * 4
 """struct _virQEMUSaveHeader, libvirt 11.3 src/qemu/qemu_saveimage.h."""
@@ -144,7 +146,7 @@ def _split(data: bytes, file: str) -> Iterator[Document]:
     costs itself."""
     data = _without_foreign(data)
     template = may_be_template(data)
-    hidden = masked(data) if template else data
+    hidden = harmless(data) if template else data
     found = list(spans(hidden)) or ([Span(0, len(data), 0)] if data.strip() else [])
     first: TargetError | None = None
     unreadable = 0
@@ -195,7 +197,7 @@ def _well_formed(data: bytes, hidden: bytes, file: str, lines: int) -> tuple[etr
     except etree.XMLSyntaxError as error:
         if hidden != data or b"{%" in data or b"{{" in data:
             if (root := _try_parse(hidden)) is not None:
-                return root, ""
+                return _named(root, data, hidden), ""
             if (tag := _condition(data, hidden)) is not None:
                 return _empty(hidden), shown(tag)
         line, _column = error.position
@@ -207,13 +209,32 @@ def _well_formed(data: bytes, hidden: bytes, file: str, lines: int) -> tuple[etr
         raise TargetError(f"not readable as XML: {error}", file=file) from None
 
 
+def _named(root: etree._Element, data: bytes, hidden: bytes) -> etree._Element:
+    """A domain called as its template calls it: not by what was made harmless for the parser."""
+    element, said = root.find("name"), _HIDDEN_NAME.search(hidden)
+    if (
+        element is not None
+        and said is not None
+        and element.text == said[1].decode("utf-8", "replace")
+    ):
+        name = data[said.start(1) : said.end(1)].decode("utf-8", "replace")
+        element.text = _CONTROLS.sub(" ", name)
+    return root
+
+
 def _condition(data: bytes, hidden: bytes) -> str | None:
     """A condition or loop of a template, which may be why it is no XML; None where there is none:
     an expression does not undo what is broken around it."""
-    for tag in tags(data):
-        if hidden.startswith(b"{%", tag.start) or _GO.match(data, tag.start):
-            return data[tag.start : tag.end].decode("utf-8", "replace")
+    for tag in tags(data.decode("latin-1"), erb=True):
+        said = data[tag.start : tag.end].decode("utf-8", "replace")
+        if hidden.startswith(b"{%", tag.start) or (tag.opener == "{{" and _decides(word(said))):
+            return said
     return None
+
+
+def _decides(first: str) -> bool:
+    """Whether a statement of Go begins so."""
+    return first in BEGIN | BETWEEN | {"template", "include"} or first.startswith("end")
 
 
 def _empty(data: bytes) -> etree._Element:

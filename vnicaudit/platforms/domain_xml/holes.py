@@ -176,8 +176,8 @@ def _values_of_nic(interface: etree._Element, number: int, found: Holes) -> None
             unseen.add("type" if name == "type" else "trust_guest_rx_filters")
     for child in interface.iterchildren("*"):
         unseen.update(_values_of_child(interface, child, found))
-    if any(has_tag(text) for text in _between(interface)):
-        found.met(next(text for text in _between(interface) if has_tag(text)).strip())
+    if placed := next((text for text in _between(interface) if _is_placed(text, found)), None):
+        found.met(placed.strip())
         unseen.add(ALL)
     if unseen:
         found.nics[number] = unseen
@@ -236,10 +236,12 @@ def _children(parent: etree._Element, depth: int, found: Holes) -> dict[etree._E
     depths: dict[etree._Element, int] = {}
     text = parent.text
     for child in (*parent.iterchildren("*"), None):
+        text = _joined(text, child, parent)
         now = effect(text, depth)
-        if has_tag(text):
+        placed = _is_placed(text, found)
+        if placed:
             found.met((text or "").strip())
-        if now.inserts:
+        if now.inserts or (placed and not has_tag(text)):
             found.unseen |= {"inserted", "guest"}
             if str(parent.tag) == "domain":
                 found.unseen |= {"memory"} | ({"vcpus"} if parent.find("vcpu") is None else set())
@@ -252,6 +254,25 @@ def _children(parent: etree._Element, depth: int, found: Holes) -> dict[etree._E
             found.unfit = found.unfit or str(child.tag).startswith(_FOR_QEMU)
         text = child.tail
     return depths
+
+
+def _joined(text: str | None, until: etree._Element | None, parent: etree._Element) -> str:
+    """The text up to an element (None: to the end) with what stands behind the comments in it."""
+    parts = [text or ""]
+    last = parent[-1] if until is None and len(parent) else None
+    step = last if until is None else until.getprevious()
+    behind = []
+    while step is not None and not isinstance(step.tag, str):
+        behind.append(step.tail or "")
+        step = step.getprevious()
+    return "".join([*parts, *reversed(behind)])
+
+
+def _is_placed(text: str | None, found: Holes) -> bool:
+    """Whether a text between elements, which libvirt passes over, is to become something."""
+    if not text or text.isspace():
+        return False
+    return has_tag(text) or any(found.is_open(line.strip()) for line in text.split("\n") if line)
 
 
 def _conditional(tag: str) -> Iterator[str]:

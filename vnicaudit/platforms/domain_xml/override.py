@@ -1,10 +1,12 @@
-"""``<qemu:override>``: properties of devices that are changed behind libvirt's own settings.
+"""Properties of devices that are changed behind libvirt's own settings: ``<qemu:override>``, and
+``-set`` and ``-global`` in ``<qemu:commandline>``.
 
 libvirt since 8.2 takes every ``./qemu:override/qemu:device`` and writes its properties over those
 of the ``-device`` with that alias (``qemuBuildDeviceCommandlineHandleOverrides`` in
 src/qemu/qemu_command.c, 11.3). Measured with 9.0: the last of several equal ones counts; a NIC
 without an alias of the user's (``ua-…``) gets ``netN``, counted over such NICs alone, whatever
-other alias was written down.
+other alias was written down. ``-global`` is the default of a class: what libvirt sets on the
+device goes before it.
 """
 
 from __future__ import annotations
@@ -14,16 +16,25 @@ from collections.abc import Iterator, Sequence
 from lxml import etree
 from msgspec.structs import replace
 
-from vnicaudit.model.nic import MAYBE, Nic, NicConfig
-from vnicaudit.platforms.domain_xml.commandline import NAMESPACE, set_behind
+from vnicaudit.model.buses import device_of
+from vnicaudit.model.machines import S390
+from vnicaudit.model.models import VIRTIO
+from vnicaudit.model.nic import GLOBAL, MAYBE, OVERRIDE, SET, Behind, Nic, NicConfig
+from vnicaudit.model.rings import RING_SIZES, as_ring
+from vnicaudit.platforms.domain_xml.commandline import (
+    NAMESPACE,
+    defaults_behind,
+    property_faults,
+    set_behind,
+)
 
 TAG = f"{{{NAMESPACE}}}override"
 
 _DEVICE = f"{{{NAMESPACE}}}device"
 _PROPERTIES = f"{{{NAMESPACE}}}frontend/{{{NAMESPACE}}}property"
 
-_RESOLVED = ("driver", "mq", "rx_queue_size", "tx_queue_size")
-"""Properties that decide effective facts."""
+_RINGS = ("rx_queue_size", "tx_queue_size")
+_TRANSITIONAL = ("virtio-transitional", "virtio-non-transitional")
 _FIELDS = {
     "driver": "model",
     "rx_queue_size": "rx_queue_size",
@@ -43,8 +54,8 @@ _FIELDS = {
 ``queues=``: the tap keeps them."""
 _OFFLOADS = ("csum", "gso", "tso4", "tso6", "ecn", "ufo", "mrg_rxbuf")
 
-Properties = dict[str, str]
-"""Of one device; the text ``""`` where a property is removed."""
+Properties = dict[str, Behind]
+"""Of one device, by their names."""
 
 
 def overridden(
@@ -52,23 +63,32 @@ def overridden(
     elements: Sequence[etree._Element],
     commandlines: Sequence[etree._Element],
     *,
+    arch: str | None,
     live: bool,
 ) -> tuple[Nic, ...]:
-    """The NICs with what the ``<qemu:override>`` elements change, and a ``-set`` among the
-    arguments of ``<qemu:commandline>``. ``live``: the aliases are those of the running guest."""
+    """The NICs with what the ``<qemu:override>`` elements change, and ``-set`` and ``-global``
+    among the arguments of ``<qemu:commandline>``. ``live``: the aliases are those of the running
+    guest."""
     wanted = _wanted(elements)
     for alias, properties in set_behind(commandlines).items():
-        wanted.setdefault(alias, {}).update(properties)
-    if live:
-        return tuple(_changed(nic, wanted.get(nic.alias or "", {})) for nic in nics)
-    found = []
+        given = {name: Behind(name, text, SET) for name, text in properties.items()}
+        wanted.setdefault(alias, {}).update(given)
+    changed = _live(nics, wanted) if live else _declared(nics, wanted)
+    return tuple(_with_defaults(nic, commandlines, arch) for nic in changed)
+
+
+def _live(nics: Sequence[Nic], wanted: dict[str, Properties]) -> Iterator[Nic]:
+    return (_changed(nic, wanted.get(nic.alias or "", {})) for nic in nics)
+
+
+def _declared(nics: Sequence[Nic], wanted: dict[str, Properties]) -> Iterator[Nic]:
     for nic, aliases in zip(nics, _aliases(nics), strict=True):
         given = [wanted[alias] for alias in aliases if alias in wanted]
         if len(aliases) == 1 and given:
-            found.append(_changed(nic, given[0]))
+            yield _changed(nic, given[0])
         else:
-            found.append(_changed(nic, {name: MAYBE for names in given for name in names}))
-    return tuple(found)
+            maybe = [replace(one, text=MAYBE) for names in given for one in names.values()]
+            yield _changed(nic, {one.name: one for one in maybe})
 
 
 def _wanted(elements: Sequence[etree._Element]) -> dict[str, Properties]:
@@ -78,8 +98,8 @@ def _wanted(elements: Sequence[etree._Element]) -> dict[str, Properties]:
         for device in element.iterchildren(_DEVICE):
             given = found.setdefault(device.get("alias", ""), {})
             for entry in device.iterfind(_PROPERTIES):
-                removed = entry.get("type") == "remove"
-                given[entry.get("name", "")] = "" if removed else entry.get("value", "")
+                name, removed = entry.get("name", ""), entry.get("type") == "remove"
+                given[name] = Behind(name, "" if removed else entry.get("value", ""), OVERRIDE)
     return found
 
 
@@ -103,8 +123,75 @@ def _changed(nic: Nic, given: Properties) -> Nic:
 
 
 def _config(config: NicConfig, given: Properties) -> NicConfig:
-    cleared: dict[str, object] = {_FIELDS[name]: None for name in given if name in _FIELDS}
+    cleared: dict[str, object] = {
+        _FIELDS[name]: None
+        for name in given
+        if name in _FIELDS and not (name in _RINGS and _refused(getattr(config, name)))
+    }
     if any(name.endswith(_OFFLOADS) for name in given):
         cleared |= {"host_off": (), "guest_off": ()}
-    kept = tuple((name, given[name]) for name in _RESOLVED if name in given)
-    return replace(config, overridden=kept, behind=tuple(sorted(given.items())), **cleared)
+    behind = tuple(given[name] for name in sorted(given))
+    return replace(config, behind=behind, **cleared)
+
+
+def _refused(size: int | None) -> bool:
+    """Whether libvirt refuses the ring in the definition, whatever overrides it."""
+    return bool(size) and as_ring(str(size)) & (as_ring(str(size)) - 1) != 0
+
+
+def _with_defaults(nic: Nic, commandlines: Sequence[etree._Element], arch: str | None) -> Nic:
+    """The NIC with what ``-global`` gives it, and what QEMU refuses of all that is set."""
+    config = nic.declared
+    if config.origin != "interface" or "hostdev" in (config.type, config.actual_type):
+        return nic
+    as_virtio = _virtio_device(config, arch)
+    is_virtio = config.model in VIRTIO or (config.model is None and arch in S390)
+    device = as_virtio if is_virtio else device_of(config.model or "", arch)
+    mine = _defaults(commandlines, device)
+    virtio = mine if device == as_virtio else _defaults(commandlines, as_virtio)
+    changed = replace(
+        config,
+        defaults=virtio,
+        behind_faults=_faults(device, config.behind, mine),
+        virtio_faults=() if device == as_virtio else _virtio_faults(as_virtio, virtio),
+    )
+    return replace(nic, declared=changed) if changed != config else nic
+
+
+def _virtio_device(config: NicConfig, arch: str | None) -> str:
+    """The device that it is, or would be, as virtio."""
+    if config.model in _TRANSITIONAL:
+        return f"virtio-net-pci-{(config.model or '').partition('-')[2]}"
+    if config.address_type == "virtio-mmio":
+        return "virtio-net-device"
+    on_ccw = config.address_type == "ccw" or (config.address_type is None and arch in S390)
+    return "virtio-net-ccw" if on_ccw else "virtio-net-pci"
+
+
+def _defaults(commandlines: Sequence[etree._Element], device: str) -> tuple[Behind, ...]:
+    found = defaults_behind(commandlines, device)
+    return tuple(Behind(name, found[name], GLOBAL) for name in sorted(found))
+
+
+def _faults(device: str, *groups: Sequence[Behind]) -> tuple[str, ...]:
+    """Of a NIC that is another device by them nothing is said."""
+    given = [one for group in groups for one in group if one.text not in ("", MAYBE)]
+    if any(one.name == "driver" for one in given):
+        return ()
+    rings = _RINGS if device.startswith("virtio-net") else ()
+    return tuple(
+        f"{by}: {fault}"
+        for by in (OVERRIDE, SET, GLOBAL)
+        for fault in property_faults(
+            device, {one.name: one.text for one in given if one.by == by and one.name not in rings}
+        )
+    )
+
+
+def _virtio_faults(device: str, given: Sequence[Behind]) -> tuple[str, ...]:
+    rings = tuple(
+        f"{one.by}: {one.name}={one.text[:20]!r} is no ring that QEMU takes"
+        for one in given
+        if one.name in _RINGS and as_ring(one.text) not in RING_SIZES
+    )
+    return rings + _faults(device, given)

@@ -92,7 +92,9 @@ def domain_of(root: etree._Element, place: Location, base: int, *, form: str) ->
     nics = walk.nics(place, base)
     if walk.facts.overrides or walk.facts.commandlines:
         facts = walk.facts
-        nics = overridden(nics, facts.overrides, facts.commandlines, live=form == "live")
+        nics = overridden(
+            nics, facts.overrides, facts.commandlines, arch=facts.arch, live=form == "live"
+        )
     unread: tuple[ReadError, ...] = ()
     if walk.facts.commandlines:
         added = read_commandlines(walk.facts, len(nics), place, base)

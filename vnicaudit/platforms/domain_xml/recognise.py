@@ -21,9 +21,11 @@ SAVE_MAGIC = (b"LibvirtQemudSave", b"LibvirtQemudPart")
 EBCDIC = b"\x4c\x6f\xa7\x94"
 """``<?xm`` in every EBCDIC: its letters are the same in all code pages."""
 
-_BEGINS = re.compile(rb"(?:^|>)[ \t\r]*<(?:%s)(?=[\s>/])" % "|".join(ROOTS).encode(), re.MULTILINE)
-"""A root at the beginning of a line, or behind another tag: in a sentence or a string it is what
-somebody writes about."""
+_BEGINS = re.compile(
+    rb"(?:^|>|[}%%#]\})[ \t\r]*<(?:%s)(?=[\s>/])" % "|".join(ROOTS).encode(), re.MULTILINE
+)
+"""A root at the beginning of a line, or behind another tag or one of a template: in a sentence or a
+string it is what somebody writes about."""
 
 _MARKS = b"\xff\xfe\xef\xbb\xbf"
 """Bytes of byte order marks."""
@@ -47,6 +49,8 @@ def looks_like_xml(head: bytes) -> bool:
     if head.startswith((b"<domain", b"<domstatus", *SAVE_MAGIC)):
         return OPENING.match(head) is not None or head.startswith(SAVE_MAGIC)
     text = _roughly_ascii(head).lstrip(_MARKS)
+    if b"<dom" not in text:  # all roots begin so; most files have none
+        return False
     found = _BEGINS.search(text)
     if found is None:
         return False

@@ -276,7 +276,12 @@ def _unfilled(path: str, name: str, text: str) -> bool:
 
 
 def _shown_at(path: str, name: str, text: str) -> str:
-    return f"{f'<{path}> ' if path else ''}{name}={_shown(text)}"
+    """The attribute as it is written, and the element that it is of."""
+    outer, *inner = path.split("/")
+    if outer == "address":
+        inner = []  # the second step is the value of its type=
+    element = f"<{inner[-1]}> (in <{outer}>) " if inner else f"<{outer}> " if outer else ""
+    return f"{element}{name}={_shown(text)}"
 
 
 def _shown(text: str) -> str:

@@ -7,64 +7,33 @@ kept; ERB's tags become Jinja's.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import NamedTuple
 
-_OPEN = re.compile(rb"<%|\{%|\{\{|\{#")
-_CLOSE = {b"<%": b"%>", b"{%": b"%}", b"{{": b"}}", b"{#": b"#}"}
+from vnicaudit.text.tags import BEGIN, CLOSE, is_statement, tags, word
+
 _UNFIT = re.compile(rb"[<>&\"']")
 
-_WORD = re.compile(r"[-+~\s]*([A-Za-z_]\w*)?")
 _ENDS_IN_DO = re.compile(r"\bdo\s*(?:\|[^|]*\|)?\s*-?\Z")
-_BEGIN = frozenset({
-    "if", "for", "macro", "call", "filter", "block", "raw", "with", "autoescape", "trans",  # Jinja
-    "range", "define", "unless", "case", "while", "each",  # Go, ERB, Handlebars
-})  # fmt: skip
-_BETWEEN = frozenset({"else", "elif", "elsif", "when"})
-_SILENT = frozenset({"set", "do", "import", "from", "extends", "break", "continue"})
 _DO = 200
 """Characters at the end of a tag in which ERB's ``do |x|`` stands."""
 
 
-class Tag(NamedTuple):
-    """One tag: ``[start, end)``, and what it begins with."""
-
-    start: int
-    end: int
-    opener: bytes
-
-
-def tags(data: bytes) -> Iterator[Tag]:
-    """The tags in order. Linear in the size: an opener that nothing closes is looked at once."""
-    never: set[bytes] = set()
-    position = 0
-    while (match := _OPEN.search(data, position)) is not None:
-        opener = match.group()
-        position = match.end()
-        end = -1 if opener in never else data.find(_CLOSE[opener], position)
-        if end < 0:
-            never.add(opener)
-            continue
-        position = end + 2
-        yield Tag(match.start(), position, opener)
-
-
-def masked(data: bytes) -> bytes:
+def harmless(data: bytes) -> bytes:
     """A template as XML that has a chance to be parsed: as long, and with the same line breaks."""
     parts, position = [], 0
-    for tag in tags(data):
-        parts += [data[position : tag.start], _harmless(data[tag.start : tag.end], tag.opener)]
+    for tag in tags(data.decode("latin-1"), erb=True):
+        parts += [data[position : tag.start], _inert(data[tag.start : tag.end], tag.opener)]
         position = tag.end
     return b"".join([*parts, data[position:]]) if parts else data
 
 
-def _harmless(text: bytes, opener: bytes) -> bytes:
-    if opener == b"{#":
+def _inert(text: bytes, opener: str) -> bytes:
+    if opener == "{#":
         return re.sub(rb"[^\r\n]", b" ", text)
     inner = _UNFIT.sub(b"_", text[2:-2])
-    if opener == b"<%":
-        opener = b"{{" if inner.startswith((b"=", b"-=")) else b"{%"
-    return opener + inner + _CLOSE[opener]
+    if opener == "<%":
+        opener = "{{" if inner.startswith((b"=", b"-=")) else "{%"
+    return opener.encode() + inner + CLOSE[opener].encode()
 
 
 class Effect(NamedTuple):
@@ -80,17 +49,15 @@ def effect(text: str | None, depth: int) -> Effect:
     if not text or "{" not in text:
         return Effect(depth)
     inserts = ""
-    data = text.encode("utf-8", "replace")
-    for tag in tags(data):
-        body = data[tag.start + 2 : tag.end - 2].decode("utf-8", "replace")
-        found = _WORD.match(body)
-        word = (found[1] or "") if found else ""
-        if word in _BEGIN or (tag.opener == b"{%" and _ENDS_IN_DO.search(body[-_DO:])):
+    for tag in tags(text, erb=True):
+        said = text[tag.start : tag.end]
+        first = word(said)
+        if first in BEGIN or (tag.opener == "{%" and _ENDS_IN_DO.search(said[2:-2][-_DO:])):
             depth += 1
-        elif word.startswith("end"):
+        elif first.startswith("end"):
             depth = max(0, depth - 1)
-        elif word not in _BETWEEN and word not in _SILENT and tag.opener != b"{#":
-            inserts = inserts or data[tag.start : tag.end].decode("utf-8", "replace")
+        elif not is_statement(first) and tag.opener != "{#":
+            inserts = inserts or said
     return Effect(depth, inserts)
 
 

@@ -33,7 +33,7 @@ from vnicaudit.platforms.domain_xml.pieces import (
 from vnicaudit.platforms.domain_xml.source import Source, source_of
 from vnicaudit.platforms.domain_xml.spans import Span, spans
 from vnicaudit.platforms.domain_xml.tags import Element, attributes
-from vnicaudit.platforms.domain_xml.template_tags import masked
+from vnicaudit.platforms.domain_xml.template_tags import harmless
 from vnicaudit.platforms.domain_xml.templates import may_be_template
 from vnicaudit.text.edits import Edit, applied
 
@@ -99,7 +99,7 @@ def _found(data: bytes, place: Location) -> tuple[Source, Element]:
         raise RefusedError("the NIC is no <interface>: change it by hand, where it is added")
     if where["root"] != "domain":
         raise OwnedError(f"a <{where['root']}> says what was: change the domain's definition")
-    if may_be_template(data) and masked(data) != data:
+    if may_be_template(data) and harmless(data) != data:
         raise RefusedError("a template with tags that are no XML: change it by hand")
     source = source_of(data)
     domain = _domain(source, int(where["ordinal"] or 0))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 
+from vnicaudit.text.tags import tags
+
 HOLE = "\ufffc"
 """Stands for each character of an expression, whose text is not known."""
 
-_OPEN = re.compile(r"\{\{|\{%|(?<!\$)\{#")
-_CLOSE = {"{{": "}}", "{%": "%}", "{#": "#}"}
 _LINES = re.compile(r"[^\n]+")
 
 
@@ -16,20 +16,11 @@ def without_templates(text: str) -> str:
     """Expressions become holes, statements and comments blanks; lines stay lines. What is opened
     and never closed is no template."""
     parts: list[str] = []
-    unclosed: set[str] = set()
-    done = at = 0
-    while match := _OPEN.search(text, at):
-        start, opening = match.start(), match.group()
-        closing = _CLOSE[opening]
-        end = -1 if opening in unclosed else text.find(closing, match.end())
-        if end < 0:
-            unclosed.add(opening)
-            at = start + 1
-            continue
-        at = end + len(closing)
-        filler = HOLE if opening == "{{" else " "
-        parts += (text[done:start], _covered(text[start:at], filler))
-        done = at
+    done = 0
+    for tag in tags(text):
+        filler = HOLE if tag.opener == "{{" else " "
+        parts += (text[done : tag.start], _covered(text[tag.start : tag.end], filler))
+        done = tag.end
     return "".join((*parts, text[done:]))
 
 

@@ -29,6 +29,12 @@ def looks_like(head: bytes) -> bool:
     flavors: it says so in its first line, or its first command is one of a script's."""
     if not says_something(head) or b"\0" in head:
         return False
+    return is_script(head)
+
+
+def is_script(head: bytes) -> bool:
+    """Whether a file says in its first line that it is a shell script, or its first command is one
+    of a script's."""
     return _SHEBANG.match(head) is not None or _begins_like_a_script(head)
 
 

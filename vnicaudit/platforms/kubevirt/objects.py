@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from vnicaudit.errors import TargetError
 from vnicaudit.model.location import Location
-from vnicaudit.platforms.kubevirt.recognise import is_wanted
+from vnicaudit.model.report import NotJudged
+from vnicaudit.platforms.kubevirt.recognise import is_machine, is_wanted
 from vnicaudit.text.yaml_nodes import Place, documents
 from vnicaudit.text.yaml_tree import Mapping, Scalar
 
@@ -21,12 +21,6 @@ _DEEPEST = 40
 MACHINE_GROUPS = ("kubevirt.io", "pool.kubevirt.io")
 _OWN_GROUPS = ("kubevirt.io", "k8s.cni.cncf.io")
 """Groups of KubeVirt end so: their objects hold no others."""
-_MACHINE = re.compile(
-    r"""^[ \t{,]*"?kind"?[ \t]*:[ \t]*["']?"""
-    r"""VirtualMachine(?:Instance|InstanceReplicaSet|Pool)?(?:["',\s]|\Z)""",
-    re.MULTILINE,
-)
-_SPEC = re.compile(r"""["']?spec["']?[ \t]*:""")
 _IN_TEXT = "also holds a KubeVirt manifest inside a text: not judged, save it as a file of its own"
 
 VMI_SPEC: dict[str, tuple[str, ...]] = {
@@ -85,7 +79,7 @@ def _as_written(place: Place) -> str:
     return written[1:-1] if quoted else written
 
 
-def objects_of(data: bytes, file: str) -> Iterator[Object | TargetError]:
+def objects_of(data: bytes, file: str) -> Iterator[Object | TargetError | NotJudged]:
     """The objects in order, and what of the file could not be read. Raises TargetError where that
     is all of it."""
     count = 0
@@ -94,7 +88,7 @@ def objects_of(data: bytes, file: str) -> Iterator[Object | TargetError]:
             yield document
             continue
         for found in _objects(document.top, 0):
-            if isinstance(found, TargetError):
+            if not isinstance(found, Object):
                 yield found
                 continue
             count += 1
@@ -106,7 +100,7 @@ def objects_of(data: bytes, file: str) -> Iterator[Object | TargetError]:
             yield found
 
 
-def _objects(place: Place, depth: int) -> Iterator[Object | TargetError]:
+def _objects(place: Place, depth: int) -> Iterator[Object | TargetError | NotJudged]:
     kind = text_at(place, "kind") or ""
     held = "objects" if kind == "Template" else "items" if kind.endswith("List") else ""
     if held:
@@ -121,7 +115,7 @@ def _objects(place: Place, depth: int) -> Iterator[Object | TargetError]:
         yield from _held(place)
 
 
-def _held(top: Place) -> Iterator[Object | TargetError]:
+def _held(top: Place) -> Iterator[Object | TargetError | NotJudged]:
     """The virtual machines that something else holds: a play's task, a policy, a manifest work.
     One that is written as a text is told, and not read."""
     seen: set[int] = set()
@@ -135,7 +129,7 @@ def _held(top: Place) -> Iterator[Object | TargetError]:
         if isinstance(node, Scalar):
             if _is_machine_in_text(node.text):
                 line, _column = place.document.source.line_column(node.start)
-                yield TargetError(_IN_TEXT, file=place.document.source.file, line=line + 1)
+                yield NotJudged(_IN_TEXT, place.document.source.file, line + 1)
         elif depth and _is_machine(place):
             yield Object(text_at(place, "kind") or "", _group(place), place)
         else:
@@ -157,7 +151,7 @@ def _is_machine(place: Place) -> bool:
 def _is_machine_in_text(text: str) -> bool:
     if "kubevirt.io/" not in text or not is_wanted(text):
         return False
-    return _MACHINE.search(text) is not None and _SPEC.search(text) is not None
+    return is_machine(text)
 
 
 def _group(place: Place) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from vnicaudit.errors import TargetError
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.kubevirt import Preference
-from vnicaudit.model.report import ReadError
+from vnicaudit.model.report import NotJudged, ReadError
 from vnicaudit.platforms.kubevirt import preferences
 from vnicaudit.platforms.kubevirt.duplicates import ambiguous
 from vnicaudit.platforms.kubevirt.machines import domain_of
@@ -18,7 +18,7 @@ from vnicaudit.platforms.kubevirt.references import Referred, in_folder
 
 def read_bytes(
     data: bytes, *, target: str, file: str | None
-) -> Iterator[Domain | Preference | ReadError]:
+) -> Iterator[Domain | Preference | ReadError | NotJudged]:
     """Every virtual machine and every preference of a file, in order, and what of it could not be
     read. Raises TargetError where that is all of it."""
     name = file or target
@@ -27,6 +27,9 @@ def read_bytes(
     for item in objects_of(data, name):
         if isinstance(item, TargetError):
             yield ReadError(item.message, name, item.line)
+            continue
+        if isinstance(item, NotJudged):
+            yield item
             continue
         here.add(item, target)
         found.append(item)

@@ -11,6 +11,13 @@ _GROUPS = r"(?:kubevirt|instancetype\.kubevirt|pool\.kubevirt|k8s\.cni\.cncf)\.i
 _OWN = re.compile(rf"""^[ \t{{,\-]*"?apiVersion"?\s*:\s*["']?{_GROUPS}""", re.MULTILINE)
 _IN_JSON = re.compile(rf'"apiVersion"\s*:\s*"{_GROUPS}')
 _ANY = re.compile(r"""^(?:- )?["']?apiVersion["']?\s*:\s*["']?[\w./-]+["']?\s*$""", re.MULTILINE)
+_OWN_IN_TEXT = re.compile(rb"^[ \t]*[\"']?apiVersion[\"']?\s*:\s*[\"']?kubevirt\.io/", re.MULTILINE)
+_MACHINE = re.compile(
+    r"""^[ \t{,]*"?kind"?[ \t]*:[ \t]*["']?"""
+    r"""VirtualMachine(?:Instance|InstanceReplicaSet|Pool)?(?:["',\s]|\Z)""",
+    re.MULTILINE,
+)
+_SPEC = re.compile(r"""["']?spec["']?[ \t]*:""")
 _HEAD = 64 * 1024
 
 
@@ -32,3 +39,16 @@ def looks_like(head: bytes) -> bool:
 def is_wanted(document: str) -> bool:
     """Whether one document holds such objects. What was UTF-16 and decoded as UTF-8 may."""
     return bool("\0" in document or _OWN.search(document) or _IN_JSON.search(document))
+
+
+def first_machine(data: bytes) -> int | None:
+    """Where the first virtual machine stands in a file of something else; None: there is none."""
+    found = _OWN_IN_TEXT.search(data) if b"kubevirt.io/" in data else None
+    if found is None or not is_machine(data[found.start() :].decode("utf-8", "replace")):
+        return None
+    return found.start()
+
+
+def is_machine(text: str) -> bool:
+    """Whether a text is about a virtual machine, and does not just refer to one."""
+    return _MACHINE.search(text) is not None and _SPEC.search(text) is not None

@@ -18,9 +18,17 @@ FOLDERS = ("nova.conf.d", "nova-compute.conf.d")
 _ASIDE = re.compile(
     r"(?i)(?:~"
     r"|[._-](?:bak|backup|bkp|orig|old|prev|previous|save|saved|sav|copy|disabled|off|swp|tmp)\d{0,14}"
+    r"|\.(?:new|dist|default|sample|example)"
     r"|\.rpm(?:save|new|orig)|\.dpkg-(?:old|dist|new|bak|tmp|backup)|\.ucf-(?:old|dist|new)"
     r"|\.(?:conf|bak|backup|orig|old|save)[._-]\d[\dT:@._-]{0,40})\Z"
 )
+_DUPLICATE = re.compile(
+    r"(?i)Copy(?: \(\d{1,3}\))? of |copy_of_"
+    r"|.*(?:[ _]\((?:(?:another |\d{1,3}(?:st|nd|rd|th) )?copy(?: \d{1,3})?|\d{1,3})\)"
+    r"|[ ]-[ ]copy(?: \(\d{1,3}\))?|[ ]copy(?: \d{1,3})?)(?:\.conf)?\Z"
+)
+"""What desktops call a copy: GNOME ``nova (copy).conf`` and ``nova.conf (copy)``, Windows
+``nova - Copy.conf``, macOS ``nova copy.conf``, browsers ``nova (1).conf``."""
 _TEMPLATE = re.compile(r"(?i)\.(?:j2|jinja2?|erb|epp|tmpl|tpl|template|in|mako)\Z")
 
 
@@ -31,4 +39,6 @@ def is_put_aside(path: str) -> bool:
         return False  # what is rendered from it has another name
     if name.startswith(".") or _ASIDE.search(name) is not None:
         return True
-    return os.path.basename(folder) in FOLDERS and not name.endswith(".conf")
+    if os.path.basename(folder) in FOLDERS:
+        return not name.endswith(".conf")
+    return _DUPLICATE.match(name) is not None

@@ -81,7 +81,7 @@ def _looks_like_ini(lines: list[str]) -> bool:
         elif not section:
             if not _skippable(line):
                 return False
-        elif _is_own(section, line):
+        elif is_own(section, line):
             return True
     return False
 
@@ -92,7 +92,8 @@ def _skippable(line: str) -> bool:
     return not line or line.startswith(("#", ";", "{%", "{#", "{{"))
 
 
-def _is_own(section: str, line: str) -> bool:
+def is_own(section: str, line: str) -> bool:
+    """Whether a line of a section is an option that only Nova has there."""
     match = _KEY.match(line)
     if match is None:
         return False

@@ -53,6 +53,7 @@ def build(
         windows_hint=machine.windows_hint(arguments),
         nics=tuple(replace(nic, refusal=None) for nic in found.nics) if runs else found.nics,
         gaps=tuple(gaps(arguments, arch, kind, whole=whole, opened=opened, nics=len(found.nics))),
+        opened=opened if opened is not None and found.nics else "",
         session=machine.session(arguments),
         owner=machine.owner(arguments),
     )

@@ -9,27 +9,27 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from vnicaudit.platforms.qemu.arguments import EVIDENCE, Arguments, parse, parse_unquoted
+from vnicaudit.platforms.qemu.prefixes import prefix_of
 from vnicaudit.platforms.qemu.variables import left_open
 from vnicaudit.platforms.qemu.words import MAX_COMMAND, shell_words
 
 _PROGRAM = re.compile(
-    r"(?<![^\s])(?P<program>(?:[^\s'\"`=,;|&<>(){}]*/)?\.?"
-    r"(?:qemu-system-[a-z0-9_]+(?:[-.][\w.-]+)?|qemu-kvm|kvm))(?=[ \t]+\S|\\\n)"
+    r"(?<![^\s;|&(])(?P<quote>[\"']?)(?P<program>(?:[^\s'\"`=,;|&<>(){}$]*/)?\.?"
+    r"(?:qemu-system-[a-z0-9_]+(?:[-.][\w.-]+)?|qemu-kvm|kvm)"
+    r"|\$\{?\w{0,40}(?i:qemu|kvm)\w{0,40}\}?)(?P=quote)(?=[ \t]+\S|[ \t]*\\\n)"
 )
-"""A word that is QEMU's program, with something after it."""
+"""A word that is QEMU's program, or a variable that is called so, with something after it."""
 
-_PROMPT = re.compile(r"(?:\[[^\]\n]{0,80}\]|[\w.@:~/+-]{0,80})[$#%>][ \t]+")
-_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=\S*")
-_WRAPPERS = frozenset(
-    {"sudo", "exec", "nohup", "time", "env", "nice", "ionice", "numactl", "taskset", "chrt"}
-    | {"setsid", "timeout", "strace", "prlimit", "cgexec", "systemd-run"}
-)
+_PATH = r"[\w./-]{0,200}(?:qemu-system-[a-z0-9_]{1,40}|qemu-kvm)"
+_KEPT = re.compile(r"(?:qemu-system-[a-z0-9_]+|qemu-kvm)(?=[ \t]+\S)")
+_OF_NICS = ("device", "netdev", "nic", "net", "nodefaults", "machine", "M")
 _TIME = re.compile(r"(?:\d{1,4}-)?\d{1,5}:\d\d(?::\d\d)?(?:\.\d+)?")
 _HEADER_ENDS = frozenset({"COMMAND", "CMD", "ARGS"})
 _HEADER = re.compile(r"^[ \t]*(?:[A-Z%+][A-Z%+-]*[ \t]+)*(?:COMMAND|CMD|ARGS)[ \t]*$", re.MULTILINE)
 _LISTING_END = re.compile(r"\n[ \t]*(?:\n|```)")
 _QUOTE = re.compile(r"['\"]")
 _EXPANDS = re.compile(r"\$[@*{(\w]|`|<|\.\.\.|…")
+_LIST = re.compile(r"\$[@*]|\$\{[@*]|\$\{\w{1,80}\[[@*]")
 _LOST = (
     "JSON stands outside of quotes, while others of its quotes or lines were kept: a shell would "
     "spoil it, and what QEMU was given cannot be told"
@@ -56,6 +56,13 @@ class Command(NamedTuple):
     listed: bool = False
 
 
+class Missed(NamedTuple):
+    """A program in a text or a list that is run somewhere else, and its line."""
+
+    program: str
+    line: int
+
+
 class _Read(NamedTuple):
     """A command, or None where none was found; where to go on in the text; how many characters
     were looked at in vain."""
@@ -78,21 +85,22 @@ def commands(text: str) -> Iterator[Command]:
     """Every QEMU command line in ``text``, in order; the threads ``ps -L`` lists are one."""
     seen: set[tuple[int | None, Arguments]] = set()
     listings = _listings(text)
-    position, line, counted = 0, 1, 0
+    position, line, counted, after = 0, 1, 0, 0
     patience = 4 * len(text) + _PATIENCE
     while (match := _PROGRAM.search(text, position)) is not None:
         position = match.end()
         begin = text.rfind("\n", 0, match.start()) + 1
-        if match.start() - begin > _MAX_PREFIX:
+        if match.start() - max(begin, after) > _MAX_PREFIX:
             continue
         line, counted = line + text.count("\n", counted, begin), begin
         listing = _listing(listings, begin)
         command, position, in_vain = _command(
-            text, match, begin, line, listing, patient=patience > 0
+            text, match, max(begin, after), line, listing, patient=patience > 0
         )
         patience -= in_vain
         if command is None:
             continue
+        after = position
         if (command.pid, command.arguments) not in seen:
             if command.pid is not None:
                 seen.add((command.pid, command.arguments))
@@ -132,39 +140,61 @@ def _command(
         return _from_shell(text, match, line, patient=patient)
     if listing is not None or _is_ps(prefix.split()):
         return _from_ps(text, match, prefix.split(), line, listing)
-    if not _is_shell(prefix):
+    found = prefix_of(prefix)
+    if not found.starts:
         return _Read(None, match.end())
-    return _from_shell(text, match, line, patient=patient)
+    return _from_shell(text, match, line, patient=patient, enclosed=found.enclosed)
 
 
-def _from_shell(text: str, match: re.Match[str], line: int, *, patient: bool) -> _Read:
+def _from_shell(
+    text: str, match: re.Match[str], line: int, *, patient: bool, enclosed: bool = False
+) -> _Read:
     """What stands in a line that is no command line of QEMU's, and in those that continue it, are
     arguments of something else: not looked at again. Without patience (a file made to take long)
     quotation marks are not followed beyond them either."""
     logical = _logical_line(text, match.end())
-    words, end, problem, bare, kept = shell_words(
-        text, match.end(), MAX_COMMAND if patient else min(logical - match.end(), MAX_COMMAND)
+    words, end, problem, bare, kept, sealed = shell_words(
+        text,
+        match.end(),
+        MAX_COMMAND if patient else min(logical - match.end(), MAX_COMMAND),
+        enclosed=enclosed,
     )
     if bare and not kept and "\n" not in text[match.end() : end]:
         return _unquoted(text, match, line, None)  # what somebody pasted who had lost the quotes
     arguments = parse(words)
-    if not arguments.has(*EVIDENCE):
+    if not arguments.has(*EVIDENCE) or _asks_for_help(arguments):
         return _Read(None, min(end, logical), end - match.end())
+    if match["program"].startswith("$"):
+        return _of_variable(text, match, arguments, line, end)
     whole = not any(_EXPANDS.match(word) for word in words) and not arguments.has("readconfig")
     problem = problem or (_LOST if bare else None) or arguments.problem or left_open(arguments)
     arguments = arguments._replace(problem=problem)
-    opened = None if whole else _opened(words, arguments)
+    opened = None if whole else _opened(words, arguments, sealed)
     return _Read(Command(match["program"], arguments, line, None, whole, opened), end)
 
 
-def _opened(words: list[str], arguments: Arguments) -> str | None:
-    """A word that is neither an option nor the value of one, and that a shell fills in."""
+def _of_variable(
+    text: str, match: re.Match[str], arguments: Arguments, line: int, end: int
+) -> _Read:
+    """A variable in the place of the program is taken for one, whose name is looked for."""
+    name = match["program"].strip("${}")
+    named = re.search(rf"^[^\n#]{{0,80}}\b{name}=[\"']?({_PATH})[\"']?[ \t]*$", text, re.MULTILINE)
+    program = match["program"] if named is None else named[1]
+    problem = arguments.problem or left_open(arguments)
+    arguments = arguments._replace(problem=problem)
+    return _Read(Command(program, arguments, line, None, whole=False), end)
+
+
+def _opened(words: list[str], arguments: Arguments, sealed: frozenset[int]) -> str | None:
+    """A word that is neither an option nor the value of one, and that a shell fills in: the value
+    of an option is taken to be one word, and what stands in quotes is one, but for a list."""
     taken = set(arguments.places)
     taken |= {
         place - 1
         for place, (_name, value) in zip(arguments.places, arguments.pairs, strict=True)
         if value is not None
     }
+    taken |= {place for place in sealed if not _LIST.match(words[place])}
     free = (word for place, word in enumerate(words) if place not in taken)
     return next((word for word in free if _EXPANDS.match(word) and word[0] != "<"), None)
 
@@ -228,11 +258,24 @@ def _is_history(text: str, start: int) -> bool:
     return words.kept or (not words.bare and words.problem is None and bool(_QUOTE.search(line)))
 
 
-def _is_shell(prefix: str) -> bool:
-    """Nothing before the program but a prompt, assignments, and programs that start another."""
-    prompt = _PROMPT.match(prefix.lstrip())
-    rest = prefix.lstrip()[prompt.end() :] if prompt else prefix
-    words = rest.split()
-    while words and _ASSIGNMENT.fullmatch(words[0]):
-        del words[0]
-    return not words or words[0].rpartition("/")[2] in _WRAPPERS
+def _asks_for_help(arguments: Arguments) -> bool:
+    """QEMU prints what it has, and ends."""
+    return any(
+        value is not None and (value in ("help", "?") or value.endswith(",help"))
+        for _name, value in arguments.pairs
+    )
+
+
+def missed(text: str, found: list[Command]) -> list[Missed]:
+    """QEMU in texts and lists that are run somewhere else (``bash -c "…"``, ``CMD="…"``), in order
+    of their lines; not in comments, nor in what is only printed."""
+    judged = {command.line for command in found}
+    lines = []
+    for number, line in enumerate(text.split("\n"), 1):
+        match = _KEPT.search(line, 0, _MAX_PREFIX) if number not in judged else None
+        if match is None or not prefix_of(line[: match.start()]).kept:
+            continue
+        rest = line[match.end() : match.end() + MAX_COMMAND].replace('"', " ").replace("'", " ")
+        if parse(rest.split()).has(*_OF_NICS):
+            lines.append(Missed(match.group(), number))
+    return lines

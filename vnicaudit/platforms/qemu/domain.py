@@ -14,6 +14,7 @@ from vnicaudit.model.report import ReadError
 from vnicaudit.model.running import RunningQemu
 from vnicaudit.platforms.domain_xml.readiness import readiness_of
 from vnicaudit.platforms.qemu.virtio import VIRTIO_RING
+from vnicaudit.text.placeholders import shown
 
 _TYPES = {
     "tap": "ethernet",
@@ -45,6 +46,7 @@ def domain_of(qemu: RunningQemu, target: str) -> Domain:
         ),
         qemu_version=qemu.qemu_version,
         libvirt_version=qemu.libvirt_version,
+        template=shown(qemu.opened),
     )
 
 
@@ -128,6 +130,7 @@ def _config(qemu: RunningQemu) -> DomainConfig:
         shared_memory=qemu.shared_memory,
         session=qemu.session,
         nics=len(qemu.nics),
+        unseen=("inserted",) if qemu.opened else (),
     )
 
 

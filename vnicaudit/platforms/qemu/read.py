@@ -11,10 +11,11 @@ import msgspec
 from vnicaudit.errors import TargetError
 from vnicaudit.model.location import Location
 from vnicaudit.model.nic import LOG
+from vnicaudit.model.report import NotJudged
 from vnicaudit.model.running import RunningQemu
 from vnicaudit.platforms.qemu.arguments import Arguments, parse
 from vnicaudit.platforms.qemu.build import Built, build
-from vnicaudit.platforms.qemu.commands import Command, commands
+from vnicaudit.platforms.qemu.commands import Command, Missed, commands, missed
 from vnicaudit.platforms.qemu.log import is_log, last_start
 from vnicaudit.platforms.qemu.places import nic_lines
 
@@ -24,6 +25,10 @@ _PS = re.compile(
 _NUL_PROGRAM = re.compile(rb"(?:[^\0\n]*/)?\.?(?:qemu-system-[\w.-]+|qemu-kvm|kvm)\0-")
 _UNABLE = "Unable to open vhost-net"
 """libvirt's VIR_WARN in qemuInterfaceOpenVhostNet."""
+
+_IN_TEXT = (
+    "{program} in a text or a list may be a QEMU command: not judged, save it as a file of its own"
+)
 
 _MAX_COMMANDS = 100_000
 _WIDEST_TERMINAL = 512
@@ -65,19 +70,34 @@ def begins_with_command(head: bytes) -> bool:
 def read_text(
     data: bytes, *, target: str, file: str | None, before: int | None = 0
 ) -> Iterator[RunningQemu]:
-    """Every QEMU in a log (its last start), in ``ps`` output, or pasted. ``before`` is how many
-    lines of a log stand before ``data``, which is its end; None: they were not counted.
+    """Every QEMU in a log (its last start), in ``ps`` output, or pasted: :func:`read_parts` without
+    what is not judged."""
+    parts = read_parts(data, target=target, file=file, before=before)
+    yield from (part for part in parts if isinstance(part, RunningQemu))
+
+
+def read_parts(
+    data: bytes, *, target: str, file: str | None, before: int | None = 0
+) -> Iterator[RunningQemu | NotJudged]:
+    """Every QEMU in a log (its last start), in ``ps`` output, or pasted, and what may be another in
+    a text or a list of a script. ``before`` is how many lines of a log stand before ``data``, which
+    is its end; None: they were not counted.
 
     Raises TargetError, with file and line, after the ones that could be read: at the first
     command line that is not complete (what is missing may be a NIC), saying how many are.
     """
+    unread: list[Missed] = []
     if _NUL_PROGRAM.match(data):
         built = [_from_nul(data, Location(target, file, 1))]
     else:
         text = data.decode("utf-8", "replace").replace("\0", " ")
-        built = (
-            _from_log(text, target, file, before) if is_log(text) else _pasted(text, target, file)
-        )
+        if is_log(text):
+            built = _from_log(text, target, file, before)
+        else:
+            found = list(islice(commands(text), _MAX_COMMANDS))
+            built, unread = _pasted(text, found, target, file), missed(text, found)
+    for one in unread:
+        yield NotJudged(_IN_TEXT.format(program=one.program), file or target, one.line)
     broken = []
     for item in built:
         if item.problem is None:
@@ -135,8 +155,7 @@ def _from_log(text: str, target: str, file: str | None, before: int | None) -> l
     return [Built(qemu, problem)]
 
 
-def _pasted(text: str, target: str, file: str | None) -> list[Built]:
-    found = list(islice(commands(text), _MAX_COMMANDS))
+def _pasted(text: str, found: list[Command], target: str, file: str | None) -> list[Built]:
     cut = _cut_lines(text, found)
     lines = text.split("\n")
     ends = [*(command.line - 1 for command in found[1:]), len(lines)]

@@ -8,18 +8,22 @@ from typing import NamedTuple
 MAX_COMMAND = 4 << 20
 """Characters of one command line that are looked at; Linux allows arguments of 2 MiB."""
 
-_TOKEN = re.compile(
-    r"""(?P<space>[ \t\r\f\v]+)
+_PATTERN = r"""(?P<space>[ \t\r\f\v]+)
       | (?P<joint>\\\r?\n)
-      | (?P<end>\n|\#(?<![^\s]\#)|[;|&>])
+      | (?P<sample><[A-Za-z_][\w.-]*>)
+      | (?P<redirection>&>>?|>[>|&]?)
+      | (?P<end>\n|\#(?<![^\s]\#)|[;|&]%s)
       | '(?P<single>[^']*)'
       | "(?P<double>[^"\\]*)"
       | \\(?P<escaped>.)
-      | (?P<raw>[^\s'"\\;|&>]+)
+      | (?P<raw>%s|<)
       | (?P<open>['"\\])
-    """,
-    re.VERBOSE | re.DOTALL,
+    """
+_TOKEN = re.compile(_PATTERN % ("", r"[^\s'\"\\;|&<>]+"), re.VERBOSE | re.DOTALL)
+_ENCLOSED = re.compile(
+    _PATTERN % (r"|\)", r"\$\([^()\n]*\)|[^\s'\"\\;|&<>)$]+|\$"), re.VERBOSE | re.DOTALL
 )
+"""The same within parentheses."""
 _QUOTE_OR_ESCAPE = re.compile(r"[\"\\]")
 _BARE_JSON = re.compile(r"\{[ \t]{0,8}\"")
 _IN_DOUBLE = re.compile(r"\\(\n|[$`\"\\])")
@@ -30,57 +34,104 @@ class Words(NamedTuple):
     be incomplete, None when it is not.
 
     ``bare``: a word is JSON without quotes around it (``{"driver": …``), which a shell would
-    spoil: the quotes were lost. ``kept``: a word is JSON with quotes around it: they were not."""
+    spoil: the quotes were lost. ``kept``: a word is JSON with quotes around it: they were not.
+    ``sealed`` are the places of words in double quotes, which the shell makes no more of."""
 
     words: list[str]
     end: int
     problem: str | None = None
     bare: bool = False
     kept: bool = False
+    sealed: frozenset[int] = frozenset()
 
 
-def shell_words(text: str, start: int, most: int = MAX_COMMAND) -> Words:
+def shell_words(text: str, start: int, most: int = MAX_COMMAND, *, enclosed: bool = False) -> Words:
     """Split as a POSIX shell does, from ``start`` to the end of the command (a newline that is
-    not escaped, ``;``, ``|``, ``&``, ``>``, a comment, the end of the text), looking at ``most``
-    characters.
+    not escaped, ``;``, ``|``, ``&``, a comment, the end of the text), looking at ``most``
+    characters. ``enclosed``: it stands within parentheses, which end it too.
 
-    Nothing is expanded: ``$VAR`` stays as it is.
+    Nothing is expanded: ``$VAR`` stays as it is. What a redirection of output names is no word.
     """
-    words: list[str] = []
-    parts: list[str] = []  # of the word being read; joined once: a word may have millions
+    pattern = _ENCLOSED if enclosed else _TOKEN
+    found = _Found()
     bare = kept = False
     position = start
     limit = min(len(text), start + most)
     while position < limit:
-        match = _TOKEN.match(text, position, limit)
+        match = pattern.match(text, position, limit)
         if match is None:
             break
         kind = match.lastgroup
         if kind == "open" and (end := _closing(text, match, limit)) >= 0:
             plain = _IN_DOUBLE.sub(_unescape, text[match.end() : end])
-            kept = kept or (not parts and plain.startswith("{"))
-            parts.append(plain)
+            kept = kept or (not found.parts and plain.startswith("{"))
+            found.take(plain, sealed=True)
             position = end + 1
             continue
         if kind == "open":
             mark = _unfinished(match.group())
-            return Words(_done(words, parts), limit, mark, bare, kept)
+            return Words(found.all(), limit, mark, bare, kept, found.seals())
         if kind == "end":
-            return Words(_done(words, parts), match.start(), None, bare, kept)
+            return Words(found.all(), match.start(), None, bare, kept, found.seals())
         position = match.end()
-        if kind == "space":
-            words = _done(words, parts)
-            parts = []
+        if kind in ("space", "redirection"):
+            found.ended(redirection=kind == "redirection")
         elif kind != "joint":
             plain = match.group(kind or 0)
-            if not parts:
+            if not found.parts:
                 bare = bare or _BARE_JSON.match(text, match.start(), limit) is not None
                 kept = kept or (kind != "raw" and plain.startswith("{"))
-            parts.append(plain)
-    problem = "a command line of more than 4 MiB" if limit < len(text) else None
+            found.take(plain, sealed=kind in ("double", "single"))
+    problem = _unended(text, limit)
+    return Words(found.all(), position, problem, bare, kept, found.seals())
+
+
+class _Found:
+    """The words so far, and the ``parts`` of the one that is being read: joined once, for a word
+    may have millions."""
+
+    def __init__(self) -> None:
+        self.words: list[str] = []
+        self.parts: list[str] = []
+        self._sealed: set[int] = set()
+        self._open = False
+        """A part of the word is not in quotes."""
+        self._redirected = False
+        """What is being read, or comes next, is where a redirection goes."""
+
+    def take(self, part: str, *, sealed: bool) -> None:
+        """A part of the word."""
+        self.parts.append(part)
+        self._open = self._open or not sealed
+
+    def seals(self) -> frozenset[int]:
+        """The places of words in quotes."""
+        return frozenset(self._sealed)
+
+    def ended(self, *, redirection: bool) -> None:
+        """A blank ends a word, and a redirection: but for the number of a descriptor (``2>``)."""
+        word = bool(self.parts)
+        if word and not self._redirected and not (redirection and self._is_number()):
+            if not self._open:
+                self._sealed.add(len(self.words))
+            self.words.append("".join(self.parts))  # an empty word ('') has one empty part
+        self._open = False
+        self._redirected = redirection or (self._redirected and not word)
+        self.parts = []
+
+    def all(self) -> list[str]:
+        """All words, at the end."""
+        self.ended(redirection=False)
+        return self.words
+
+    def _is_number(self) -> bool:
+        return len(self.parts) == 1 and self.parts[0].isdecimal()
+
+
+def _unended(text: str, limit: int) -> str | None:
     if text[:limit].rstrip(" \t").endswith("\\\n"):
-        problem = "ends in a continued line"
-    return Words(_done(words, parts), position, problem, bare, kept)
+        return "ends in a continued line"
+    return "a command line of more than 4 MiB" if limit < len(text) else None
 
 
 def _closing(text: str, opening: re.Match[str], limit: int) -> int:
@@ -98,12 +149,6 @@ def _closing(text: str, opening: re.Match[str], limit: int) -> int:
 
 def _unescape(match: re.Match[str]) -> str:
     return "" if match.group(1) == "\n" else match.group(1)
-
-
-def _done(words: list[str], parts: list[str]) -> list[str]:
-    if parts:  # an empty word ('') has one part, which is empty
-        words.append("".join(parts))
-    return words
 
 
 def _unfinished(mark: str) -> str:

@@ -6,12 +6,12 @@ its own, with the same journal: it can be carried on, and taken back.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 
 import msgspec
 
-from vnicaudit.errors import UsageError
+from vnicaudit.errors import UsageError, VnicauditError
 from vnicaudit.remedy.applying.engine import Order, look_at, refuse_beside
 from vnicaudit.remedy.applying.hosts import Hosts
 from vnicaudit.remedy.applying.journal import now
@@ -30,6 +30,7 @@ from vnicaudit.remedy.history import (
     record,
     unfinished,
 )
+from vnicaudit.remedy.planning.diffs import unified_diff
 
 _CHANGED = ("applied",)
 
@@ -69,7 +70,8 @@ def rollback(run_id: str, chosen: Chosen, order: Order, tell: Tell) -> tuple[End
         raise UsageError(f"run {run_id} was ended before it did anything")
     units = [unit for unit in found.sheet.units if chosen.takes(unit)]
     if not units:
-        raise UsageError(f"run {run_id} has no such domain or NIC; vnicaudit runs {run_id}")
+        shown = order.state.command(f"runs {run_id}")
+        raise UsageError(f"run {run_id} has no such domain or NIC; {shown}")
     with ExitStack() as stack:
         hosts = Hosts(order.state, order.deadline, stack, order.reach)
         hosts.open(units)
@@ -86,7 +88,7 @@ def rollback(run_id: str, chosen: Chosen, order: Order, tell: Tell) -> tuple[End
         if not units and chosen.restore:
             raise UsageError(f"no original is kept in {found.folder / 'definitions'}")
         if not units:
-            return ended or _nothing_left(found)
+            return ended or _nothing_left(found, order)
         sheet = RunSheet("", "rollback", now(), run_id, order.mode, tuple(units), order.limits)
         mine = _unfinished(order, sheet) or begin_run(order.state, sheet)
         back = _preparing(found, chosen, order)
@@ -113,29 +115,48 @@ def _middle(
     )
 
 
-def _nothing_left(found: Past) -> tuple[Ended, ...]:
+def _nothing_left(found: Past, order: Order) -> tuple[Ended, ...]:
     """Of a run that was taken back already. Raises UsageError for another."""
     run = record(found)
     if not found.taken_back or run.outcome == "failed":
-        raise UsageError(f"there is nothing to take back of it: vnicaudit runs {run.id}")
+        shown = order.state.command(f"runs {run.id}")
+        raise UsageError(f"there is nothing to take back of it: {shown}")
     return (Ended(run, TAKEN_BACK, taken_back=True),)
 
 
-def look(run_id: str, chosen: Chosen, order: Order) -> list[tuple[str, str]]:
+def look(
+    run_id: str, chosen: Chosen, order: Order, show: Tell | None = None
+) -> list[tuple[str, str]]:
     """What :func:`rollback` would do: each domain (or file), and why it would not be begun; empty
-    where it would. Nothing is changed."""
+    where it would. ``show`` is told each that is put back as a whole, and how its text would
+    change. Nothing is changed."""
     found = past(order.state.run(run_id))
     if found is None:
         raise UsageError(f"run {run_id} was ended before it did anything")
     units = [unit for unit in reversed(found.sheet.units) if chosen.takes(unit)]
     if not units:
-        raise UsageError(f"run {run_id} has no such domain or NIC; vnicaudit runs {run_id}")
+        shown = order.state.command(f"runs {run_id}")
+        raise UsageError(f"run {run_id} has no such domain or NIC; {shown}")
     halves = [(unit.name, "") for unit in units if found.is_open(unit.key)]
     whole = [unit for unit in units if (restorable if chosen.restore else _undoable)(found, unit)]
     with ExitStack() as stack:
         hosts = Hosts(order.state, order.deadline, stack, order.reach, hold=False)
         hosts.open(whole)
-        return halves + look_at(whole, hosts, _preparing(found, chosen, order))
+        seen = _showing(show) if chosen.restore and show is not None else None
+        return halves + look_at(whole, hosts, _preparing(found, chosen, order), seen)
+
+
+def _showing(show: Tell) -> Callable[[UnitSheet, Prepared], None]:
+    def seen(unit: UnitSheet, prepared: Prepared) -> None:
+        if prepared.before == prepared.goal:  # of a cloud, or what runs alone is to change
+            return
+        try:
+            text = unified_diff(prepared.before, prepared.goal, unit.name)
+        except (VnicauditError, ValueError):
+            text = "what is there now cannot be shown as text\n"
+        show(unit.name, text)
+
+    return seen
 
 
 def _preparing(found: Past, chosen: Chosen, order: Order) -> Preparing:

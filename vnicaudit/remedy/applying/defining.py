@@ -83,10 +83,9 @@ def is_ours(task: Task, before: bytes, goal: bytes, now: bytes, means: Means) ->
         return True
     if settled is not None:
         return False
-    numbers = [one.number for one in task.wanted]
     return not (
         unmet(reading().definition_of(now, task.target), task.wanted)
-        or reading().other_changes(before, now, numbers)
+        or reading().other_changes(before, now, task.macs)
     )
 
 
@@ -111,10 +110,9 @@ def _check(task: Task, before: bytes, goal: bytes, now: bytes) -> None:
             f"the definition did not come out as the one that was saved: {_few(unlike)}"
         )
     missing = unmet(reading().definition_of(now, task.target), task.wanted)
-    numbers = [one.number for one in task.wanted]
-    missing += reading().other_changes(goal, now, numbers)
-    for number in numbers:
-        missing += reading().not_taken(goal, now, number)
+    missing += reading().other_changes(goal, now, task.macs)
+    for mac in task.macs:
+        missing += reading().not_taken(goal, now, mac)
     if missing and now != before:
         raise ActionError(f"accepted but not applied by libvirt: {'; '.join(missing[:5])}")
     if missing:

@@ -26,6 +26,7 @@ from vnicaudit.remedy.digests import digest
 from vnicaudit.remedy.history import Past, all_past, begin_run, in_doubt, left_off, unfinished
 from vnicaudit.remedy.hypervisor import vdpa_devices
 from vnicaudit.remedy.trial import Trials
+from vnicaudit.text.own_commands import command
 
 PLAN = "plan.json"
 
@@ -65,7 +66,7 @@ def apply(
         if trials is None and any(found.folder.glob("*.bench")):
             raise UsageError(
                 f"run {found.sheet.id} of this plan is unfinished, and measured: finish it with "
-                f"--bench, or take it back (vnicaudit rollback {found.sheet.id})"
+                f"--bench, or take it back ({found.way_back()})"
             )
         if not (found.folder / PLAN).exists():
             write_private(found.folder / PLAN, text)
@@ -85,13 +86,22 @@ def look(steps: Sequence[Step], text: bytes, order: Order) -> list[tuple[str, st
 
 
 def look_at(
-    units: Sequence[UnitSheet], hosts: Hosts, preparing: Preparing
+    units: Sequence[UnitSheet],
+    hosts: Hosts,
+    preparing: Preparing,
+    seen: Callable[[UnitSheet, Prepared], None] | None = None,
 ) -> list[tuple[str, str]]:
-    """Each unit, and why it would not be begun; empty where it would."""
-    return [(unit.name, _would(unit, hosts, preparing)) for unit in units]
+    """Each unit, and why it would not be begun; empty where it would. ``seen``: is told what would
+    be done."""
+    return [(unit.name, _would(unit, hosts, preparing, seen)) for unit in units]
 
 
-def _would(unit: UnitSheet, hosts: Hosts, preparing: Preparing) -> str:
+def _would(
+    unit: UnitSheet,
+    hosts: Hosts,
+    preparing: Preparing,
+    seen: Callable[[UnitSheet, Prepared], None] | None,
+) -> str:
     try:
         prepared = preparing(unit, hosts)
     except GoneError as error:
@@ -100,7 +110,11 @@ def _would(unit: UnitSheet, hosts: Hosts, preparing: Preparing) -> str:
         )
     except (RefusedError, ActionError) as error:
         return str(error)
-    return "" if prepared.task is not None else ALREADY
+    if prepared.task is None:
+        return ALREADY
+    if seen is not None:
+        seen(unit, prepared)
+    return ""
 
 
 class _Preparing:
@@ -143,13 +157,19 @@ class _Preparing:
     def _in_doubt(self) -> frozenset[str]:
         return in_doubt(self._order.state)
 
+    @cached_property
+    def _of_this_plan(self) -> tuple[Past, ...]:
+        """Its runs, newest first; what this one does to a unit is not asked of it."""
+        mine = ("apply", self._plan)
+        past = all_past(self._order.state)
+        return tuple(found for found in past if (found.sheet.kind, found.sheet.plan) == mine)
+
     def _earlier(self, key: str) -> Callable[[bytes], bytes | None]:
         """What a definition was before a run of this plan made it what it is."""
 
         def before(current: bytes) -> bytes | None:
-            for found in all_past(self._order.state):
-                mine = found.sheet.kind == "apply" and found.sheet.plan == self._plan
-                if mine and made_by(found, key, current):
+            for found in self._of_this_plan:
+                if made_by(found, key, current):
                     return original_of(found, task_of(found, key))
             return None
 
@@ -165,13 +185,13 @@ def _unfinished(order: Order, sheet: RunSheet) -> Past | None:
             if run.mode != sheet.mode:
                 raise UsageError(
                     f"run {run.id} of this plan is unfinished, with --mode {run.mode}: finish it "
-                    f"with that, or take it back (vnicaudit rollback {run.id})"
+                    f"with that, or take it back ({found.way_back()})"
                 )
             if run.units != sheet.units:
                 raise UsageError(
                     f"run {run.id} of this plan is unfinished, with other steps of it "
-                    "(--include-unsafe): finish it with those, or take it back (vnicaudit "
-                    f"rollback {run.id})"
+                    "(--include-unsafe): finish it with those, or take it back "
+                    f"({found.way_back()})"
                 )
             return found._replace(sheet=msgspec.structs.replace(run, limits=order.limits))
         refuse_beside(found, sheet.units)
@@ -184,8 +204,9 @@ def refuse_beside(found: Past, units: Iterable[UnitSheet]) -> None:
     for unit in units:
         if (unit.uuid, unit.file) in begun:
             run = found.sheet
-            again = f"vnicaudit rollback {run.plan}" if run.kind == "rollback" else "its plan again"
+            undoing = command(f"rollback {run.plan}", found.folder.parent.parent)
+            again = undoing if run.kind == "rollback" else "its plan again"
             raise RefusedError(
                 f"run {run.id} is unfinished on {unit.name}: finish it ({again}), or take it back "
-                f"(vnicaudit rollback {run.id})"
+                f"({found.way_back()})"
             )

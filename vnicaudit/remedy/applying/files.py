@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from typing import NamedTuple
 
 from vnicaudit.errors import RefusedError
 from vnicaudit.remedy.applying.means import Definitions, Notes, Result
 from vnicaudit.remedy.applying.task import Task, by_hand
 from vnicaudit.remedy.replacing import replace_file
+from vnicaudit.text.regular import open_regular
 
 _LATER = "libvirt knows nothing of the file until it is defined (virsh define)"
 
@@ -60,9 +60,7 @@ def _replaced(means: FileMeans, before: bytes, goal: bytes) -> Result:
 def read(path: str, size: int) -> bytes:
     """At most ``size`` bytes of a file. Raises RefusedError where it cannot be read."""
     try:
-        # what is no file by now (a FIFO, say) must not be waited for
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-        with open(descriptor, "rb") as stream:
+        with open_regular(path) as stream:  # a FIFO by now, say, must not be waited for
             return stream.read(size)
     except OSError as error:
         raise RefusedError(f"it cannot be read: {error.strerror}") from None

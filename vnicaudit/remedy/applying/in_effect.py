@@ -15,19 +15,18 @@ from vnicaudit.remedy.applying.clouds.task import CloudTask
 from vnicaudit.remedy.applying.engine import Order
 from vnicaudit.remedy.applying.files import read
 from vnicaudit.remedy.applying.hosts import Hosts
-from vnicaudit.remedy.applying.recalled import task_in
 from vnicaudit.remedy.applying.sheet import UnitSheet
 from vnicaudit.remedy.applying.task import Baseline, Task, unmet
 from vnicaudit.remedy.applying.verify import Watched, failed, looked_at
 from vnicaudit.remedy.definitions import reading
 from vnicaudit.remedy.digests import digest
 from vnicaudit.remedy.guest.agent import GuestAgent
-from vnicaudit.remedy.history import Past
+from vnicaudit.remedy.history import Past, all_past, undone_by
 from vnicaudit.remedy.hypervisor import Hypervisor
 
-State = Literal["in-effect", "waiting", "differs", "gone", "unknown"]
+State = Literal["in-effect", "waiting", "differs", "gone", "unknown", "taken-back"]
 """``waiting``: defined, and not in effect until the guest is powered off and on. ``differs``: it is
-not what was planned, or the guest is not well with it."""
+not what was planned, or the guest is not well with it. ``taken-back``: by a later run."""
 
 _MOST = 64 << 20
 _WAITS = (
@@ -47,17 +46,35 @@ class Later(NamedTuple):
 
 
 def in_effect(found: Past, order: Order) -> Iterator[Later]:
-    """Every unit that the run applied. Nothing is changed."""
+    """Every unit that the run applied, or may have. Nothing is changed."""
+    undone = undone_by(all_past(order.state))
     with ExitStack() as stack:
         hosts = Hosts(order.state, order.deadline, stack, order.reach, hold=False)
         for unit in found.sheet.units:
-            done = found.done(unit.key)
-            if done is not None and done["outcome"] == "applied" and found.begun(unit.key):
+            done = found.done(unit.key) or {}
+            if back := undone.get((found.sheet.id, unit.key)):
+                yield Later(unit.name, "taken-back", f"by run {back}")
+            elif found.is_lost(unit.key):
+                yield Later(unit.name, "unknown", found.told_lost)
+            elif found.is_open(unit.key):
+                yield _unfinished(found, _unit(found, unit, hosts))
+            elif done.get("outcome") == "applied" and found.begun(unit.key):
                 yield _unit(found, unit, hosts)
 
 
+def _unfinished(found: Past, seen: Later) -> Later:
+    """One of which the journal does not say how it ended: it may not have been looked at then."""
+    words = f"the run is unfinished on it: {found.way_back()} takes it back"
+    if seen.state not in ("in-effect", "waiting"):
+        return seen._replace(detail=f"{seen.detail}; {words}")
+    now = f"{seen.state}: {seen.detail}" if seen.detail else seen.state
+    return seen._replace(state="unknown", detail=f"{words}; what was found now is {now}")
+
+
 def _unit(found: Past, unit: UnitSheet, hosts: Hosts) -> Later:
-    task = next(task_in(entry) for entry in found.of(unit.key) if entry.event == "begin")
+    task = found.task(unit.key)
+    if task is None:
+        return Later(unit.name, "unknown", "nothing says what was to be done to it")
     try:
         hosts.open([unit])
         if isinstance(task, CloudTask):

@@ -27,6 +27,8 @@ class Text(NamedTuple):
 
     entries: tuple[Entry, ...]
     damage: tuple[str, ...] = ()
+    gone: str = ""
+    """Why nothing can be read; empty: something was."""
 
 
 class Journal:
@@ -85,9 +87,11 @@ def read_journal(folder: Path) -> Text:
     try:
         data = path.read_bytes()
     except FileNotFoundError:
-        return Text(())
+        return Text((), gone="it is missing")
     except OSError as error:
         return Text((), (f"{path}: {error.strerror}",))
+    if not data:
+        return Text((), gone="it is empty")
     *lines, rest = data.split(b"\n")
     found: list[Entry] = []
     damage: list[str] = []

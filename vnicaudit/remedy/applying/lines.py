@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -18,7 +19,7 @@ import msgspec
 from vnicaudit.model.decoding import converted, json_as
 from vnicaudit.model.guest_network import GuestNetwork
 from vnicaudit.model.runs import Check, Outcome
-from vnicaudit.remedy.applying.clouds.task import CloudTask
+from vnicaudit.remedy.applying.clouds.task import CloudTask, Properties
 from vnicaudit.remedy.applying.task import Task
 
 _LINE = re.compile(
@@ -84,8 +85,13 @@ class _Begin(msgspec.Struct):
     task: dict[str, Any]
 
 
+class _Setting(msgspec.Struct):
+    properties: Properties
+
+
 _DATA: dict[str, Any] = {
     "begin": _Begin, "undoing": _Undoing, "defined": _Defined, "captured": _Captured, "end": _End,
+    "setting": _Setting,
 }  # fmt: skip
 
 
@@ -114,28 +120,39 @@ def decoded(line: bytes) -> Line:
     return Line(entry, number)
 
 
+def task_in(entry: Entry) -> Task | CloudTask:
+    """The task of a line that begins a unit."""
+    data: dict[str, Any] = entry.data["task"]
+    if "object" in data:
+        return converted(data, CloudTask)
+    return converted(data, Task)
+
+
+def task_of(entries: Iterable[Entry]) -> Task | CloudTask | None:
+    """The task that a unit was begun with; None: it was not begun."""
+    begin = next((entry for entry in entries if entry.event == "begin"), None)
+    return None if begin is None else task_in(begin)
+
+
 def _check(entry: Entry, *, old: bool) -> None:
     """Raises ValueError for what the rest could not go by."""
-    datetime.fromisoformat(entry.at.replace("Z", "+00:00"))
+    if datetime.fromisoformat(entry.at.replace("Z", "+00:00")).tzinfo is None:
+        raise ValueError(entry.at)  # nobody knows how long ago that was
     if old and entry.event not in _OLD_EVENTS:
         raise ValueError(entry.event)
     if entry.event == "done":
-        data = {**entry.data, "checks": _checks(entry.data.get("checks", []))}
-        converted(data, _Done)
+        rows = converted(entry.data.get("checks", []), list[list[str]])
+        converted({**entry.data, "checks": list(_checks(rows))}, _Done)
     elif entry.event in _DATA:
         converted(entry.data, _DATA[entry.event])
     if entry.event == "begin":
-        task = entry.data["task"]
-        converted(task, CloudTask if "object" in task else Task)
+        task_in(entry)
 
 
-def _checks(rows: Any) -> list[dict[str, Any]]:
+def _checks(rows: list[list[str]]) -> Iterator[dict[str, str]]:
     """Checks as they are written: three words each."""
-    found = []
-    for row in rows:
-        name, verdict, detail = row
-        found.append({"name": name, "verdict": verdict, "detail": detail})
-    return found
+    for name, verdict, detail in rows:
+        yield {"name": name, "verdict": verdict, "detail": detail}
 
 
 def _sum(body: bytes, number: int) -> str:

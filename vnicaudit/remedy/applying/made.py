@@ -5,21 +5,22 @@ from __future__ import annotations
 from contextlib import suppress
 
 from vnicaudit.errors import KeptError, RefusedError
-from vnicaudit.model.decoding import converted
 from vnicaudit.remedy.applying.means import Definitions
 from vnicaudit.remedy.applying.task import Task, by_hand
 from vnicaudit.remedy.definitions import likeness
 from vnicaudit.remedy.digests import digest
 from vnicaudit.remedy.history import Past
 
+NOT_BEGUN = "it was not begun"
+
 
 def task_of(found: Past, key: str) -> Task:
     """What the run was to do to that domain (or file). Raises RefusedError where it was not
     begun."""
-    entry = next((entry for entry in found.of(key) if entry.event == "begin"), None)
-    if entry is None:
-        raise RefusedError("it was not begun")
-    return converted(entry.data["task"], Task)
+    task = found.task(key)
+    if not isinstance(task, Task):
+        raise RefusedError(NOT_BEGUN)
+    return task
 
 
 def original_of(found: Past, task: Task) -> bytes:

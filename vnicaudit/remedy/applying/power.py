@@ -25,11 +25,17 @@ def stop(means: Means) -> None:
     patience = means.limits.guest_deadline
     end = time.monotonic() + patience
     ways = ("agent", "power button") if means.agent.answers() else ("power button",)
+    refused = []
     for left, way in zip(range(len(ways), 0, -1), ways, strict=True):
         means.notes.write("stopping", by=way)
         means.tell(f"shutting down by its {way}")
-        if _asked(means, agent=way == "agent") and _off(means, (end - time.monotonic()) / left):
+        if refusal := _refusal(means, agent=way == "agent"):
+            refused.append(f"by its {way}: {refusal}")
+        elif _off(means, (end - time.monotonic()) / left):
             return
+    asked = len(refused) < len(ways)
+    if asked and refused and _off(means, end - time.monotonic()):
+        return  # the time of the way that was refused is left
     if means.limits.force_off:
         means.notes.write("stopping", by="force")
         means.tell("powering off")
@@ -38,6 +44,8 @@ def stop(means: Means) -> None:
             return
     means.notes.write("stayed on")
     hint = "" if means.limits.force_off else " (--force-off powers such a guest off)"
+    if not asked:
+        raise GuestError(f"the guest was not asked to shut down: {'; '.join(refused)}{hint}")
     raise GuestError(
         f"the guest did not shut down within {patience:g} s{hint}; if it does so later, it stays "
         "off until it is started"
@@ -76,16 +84,17 @@ def restart(means: Means) -> None:
     start(means)
 
 
-def _asked(means: Means, *, agent: bool) -> bool:
-    """Whether the guest could be asked. One that is already on its way down cannot; its agent may
-    be gone before it has answered."""
+def _refusal(means: Means, *, agent: bool) -> str:
+    """Why the guest could not be asked; empty: it was, or is on its way down already: its agent
+    may be gone before it has answered."""
     try:
         means.machine.shut_down(agent=agent)
     except SilentError:
         raise
-    except ActionError:
-        return not means.machine.state().active or (agent and not means.agent.answers())
-    return True
+    except ActionError as error:
+        on_its_way = not means.machine.state().active or (agent and not means.agent.answers())
+        return "" if on_its_way else str(error)
+    return ""
 
 
 def _off(means: Means, seconds: float) -> bool:

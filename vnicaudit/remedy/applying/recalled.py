@@ -10,15 +10,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
-from vnicaudit.errors import KeptError, UsageError
+from vnicaudit.errors import KeptError, RefusedError, UsageError
 from vnicaudit.model.decoding import converted
 from vnicaudit.model.plan import Mode
 from vnicaudit.remedy.applying.clouds.task import CloudTask
-from vnicaudit.remedy.applying.lines import Entry
+from vnicaudit.remedy.applying.files import read
+from vnicaudit.remedy.applying.lines import Entry, task_in
 from vnicaudit.remedy.applying.means import Definitions
 from vnicaudit.remedy.applying.sheet import SCHEMA, RunSheet, UnitSheet, read_sheet
 from vnicaudit.remedy.applying.task import Task
@@ -57,7 +58,9 @@ class Recalled(NamedTuple):
         if not any(entry.event == "begin" for entry in lines):
             if line is None or line.entry is None or not _is_about(line.entry, unit):
                 whole = has_beginning and sheet.schema == SCHEMA
-                return cls(tuple(lines), _is_lost(kept, lines, damage, whole=whole), damage)
+                lost = _is_lost(kept, lines, damage, whole=whole)
+                lost = lost or (not lines and _is_replaced(kept, unit))
+                return cls(tuple(lines), lost, damage)
             lines.insert(0, line.entry)
         if not any(entry.event == "defined" for entry in lines) and kept.has("settled"):
             with suppress(KeptError):
@@ -71,11 +74,11 @@ def _is_about(entry: Entry, unit: UnitSheet) -> bool:
         return True
     task = task_in(entry)
     if isinstance(task, CloudTask):
-        return (task.key, task.id, task.target) == (unit.key, unit.uuid, unit.target)
+        this = (task.key, task.object, task.id, task.target)
+        return this == (unit.key, unit.object, unit.uuid, unit.target)
     uuid = task.uuid if task.file is None else None
-    return (task.key, uuid, task.target) == (unit.key, unit.uuid, unit.target) and (
-        task.file == unit.file
-    )
+    named = (task.key, uuid, task.target, task.file)
+    return unit.object is None and named == (unit.key, unit.uuid, unit.target, unit.file)
 
 
 def _is_lost(kept: Definitions, lines: Sequence[Entry], damage: str, *, whole: bool) -> bool:
@@ -88,6 +91,17 @@ def _is_lost(kept: Definitions, lines: Sequence[Entry], damage: str, *, whole: b
     if damage or kept.has("settled"):
         return True
     return kept.has("before") and (not whole or bool(lines))
+
+
+def _is_replaced(kept: Definitions, unit: UnitSheet) -> bool:
+    """Whether a file is what it was to become. Of a domain, what libvirt made of it is kept."""
+    if unit.file is None:
+        return False
+    try:
+        before, goal = kept.get("before", None), kept.get("goal", None)
+        return before != goal == read(unit.file, len(goal) + 1)
+    except RefusedError:  # KeptError, too
+        return False
 
 
 def _settled(kept: Definitions, begin: Entry) -> Entry:
@@ -144,14 +158,6 @@ def _units(folder: Path) -> list[tuple[UnitSheet, Mode]]:
             task = task_in(line.entry)
             found.append((_unit(task), task.mode))
     return found
-
-
-def task_in(entry: Entry) -> Task | CloudTask:
-    """The task of a line that begins a unit."""
-    data: dict[str, Any] = entry.data["task"]
-    if "object" in data:
-        return converted(data, CloudTask)
-    return converted(data, Task)
 
 
 def _unit(task: Task | CloudTask) -> UnitSheet:

@@ -13,11 +13,9 @@ from vnicaudit.model.plan import Mode
 from vnicaudit.remedy.applying.files import read
 from vnicaudit.remedy.applying.hosts import Hosts
 from vnicaudit.remedy.applying.journal import Journal
-from vnicaudit.remedy.applying.lines import Entry
 from vnicaudit.remedy.applying.means import Definitions
 from vnicaudit.remedy.applying.preflight import check_owner, check_restart, check_state
 from vnicaudit.remedy.applying.prepare import Prepared, seen_before
-from vnicaudit.remedy.applying.recalled import task_in
 from vnicaudit.remedy.applying.sheet import UnitSheet
 from vnicaudit.remedy.applying.task import Task, by_hand, unmet
 from vnicaudit.remedy.definitions import likeness, reading
@@ -44,7 +42,8 @@ class Restore:
         if unit.object is not None:
             return self._in_cloud(unit, hosts)
         kept = Definitions(self._found.folder, unit.key)
-        task = _task_of(self._found.of(unit.key))
+        begun = self._found.task(unit.key)
+        task = begun if isinstance(begun, Task) else None
         original = kept.get(
             "before", None if task is None else task.before, "" if task is None else by_hand(task)
         )
@@ -110,11 +109,3 @@ def _file(unit: UnitSheet, original: bytes) -> Prepared:
         digest(original), None, unit.file,
     )  # fmt: skip
     return Prepared(task, current, original)
-
-
-def _task_of(entries: tuple[Entry, ...]) -> Task | None:
-    for entry in entries:
-        task = task_in(entry) if entry.event == "begin" else None
-        if isinstance(task, Task):
-            return task
-    return None

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from datetime import datetime
 
 import msgspec
 
 from vnicaudit.errors import ActionError, GoneError, RefusedError, SilentError
-from vnicaudit.model.decoding import converted
 from vnicaudit.model.runs import RunRecord
 from vnicaudit.remedy.applying.apart import Apart
 from vnicaudit.remedy.applying.cautious import Cautious
-from vnicaudit.remedy.applying.clouds.left import task_of
 from vnicaudit.remedy.applying.clouds.means import CloudMeans
 from vnicaudit.remedy.applying.clouds.task import CloudTask
 from vnicaudit.remedy.applying.clouds.unit import carry_out as carry_out_in_cloud
@@ -22,13 +20,14 @@ from vnicaudit.remedy.applying.files import FileMeans, carry_out_file
 from vnicaudit.remedy.applying.gone import what_became
 from vnicaudit.remedy.applying.hosts import Hosts
 from vnicaudit.remedy.applying.journal import Journal
+from vnicaudit.remedy.applying.lines import task_of
 from vnicaudit.remedy.applying.means import Definitions, Means, Notes, Result
 from vnicaudit.remedy.applying.prepare import Prepared
 from vnicaudit.remedy.applying.schedule import Schedule, side_by_side
 from vnicaudit.remedy.applying.sheet import UnitSheet
 from vnicaudit.remedy.applying.task import Task
 from vnicaudit.remedy.applying.unit import carry_out, give_up
-from vnicaudit.remedy.history import LOST, TAKEN_BACK, Past, again, record
+from vnicaudit.remedy.history import TAKEN_BACK, Past, again, record
 from vnicaudit.remedy.hypervisor import Hypervisor
 from vnicaudit.remedy.trial import Trial, Trials
 
@@ -39,19 +38,21 @@ Preparing = Callable[[UnitSheet, Hosts], Prepared]
 """What is to be done to one unit that was not begun. Raises RefusedError, ActionError."""
 
 
-_SO = "it is as planned already"
+_SO = {"apply": "it is as planned already", "rollback": "it is as before already"}
 _NOTHING = "nothing is left to do"
 
 
 class Ended(msgspec.Struct, frozen=True):
     """How a run went. ``stopped``: why it did not go on to its end; empty: it did.
     ``taken_back``: it had been left in the middle, and what was begun of it was to be undone.
-    ``silent``: it stopped since a host did not answer any more."""
+    ``silent``: it stopped since a host did not answer any more. ``lost``: of something of it
+    nothing but the original is known any more: only that can be put back."""
 
     run: RunRecord
     stopped: str = ""
     taken_back: bool = False
     silent: bool = False
+    lost: bool = False
 
 
 class Runner:
@@ -86,73 +87,76 @@ class Runner:
     def go(self, schedule: Schedule) -> Ended:
         """Do what is left to do, batch by batch; first what an earlier life left in the middle,
         whatever the schedule says: a guest may be off for it."""
-        stopped, silent = "", False
-        units = self._found.sheet.units
-        try:
-            side_by_side([self._work(unit) for unit in units if self._found.is_open(unit.key)])
-            while left := [unit for unit in units if unit.key not in self._results]:
-                done = [unit for unit in units if unit.key in self._results]
-                guests = [self._results[unit.key] for unit in done if unit.guest]
-                sources = [self._results[unit.key] for unit in done if not unit.guest]
-                if stopped := self._halted() or schedule.stop(guests, datetime.now(), sources):
-                    break
-                first = [unit for unit in left if not unit.guest][:1]
-                side_by_side([self._work(unit) for unit in first or schedule.next(left, guests)])
-            self._journal.write("end", stopped=stopped)
-        except SilentError as error:
-            stopped, silent = str(error), True
-        except (KeyboardInterrupt, SystemExit):
-            self._say_what_is_left()
-            raise
-        finally:
-            self._journal.close()
+        stopped, silent = self._to_its_end(lambda: self._go(schedule))
         return Ended(record(again(self._found)), stopped, silent=silent)
+
+    def _go(self, schedule: Schedule) -> str:
+        stopped, units = "", self._found.sheet.units
+        self._finish_open()
+        while left := [unit for unit in units if unit.key not in self._results]:
+            done = [unit for unit in units if unit.key in self._results]
+            guests = [self._results[unit.key] for unit in done if unit.guest]
+            sources = [self._results[unit.key] for unit in done if not unit.guest]
+            if stopped := self._halted() or schedule.stop(guests, datetime.now(), sources):
+                break
+            first = [unit for unit in left if not unit.guest][:1]
+            side_by_side([self._work(unit) for unit in first or schedule.next(left, guests)])
+        self._journal.write("end", stopped=stopped)
+        return stopped
 
     def finish(self) -> Ended:
         """Bring to its end what was left in the middle; nothing else is begun. The run is ended
         where nothing is left of it."""
-        stopped, silent = "", False
-        units = self._found.sheet.units
-        try:
-            side_by_side([self._work(unit) for unit in units if self._found.is_open(unit.key)])
-            if all(unit.key in self._results for unit in units) and not self._found.ended:
-                self._journal.write("end", stopped="")
-        except SilentError as error:
-            stopped, silent = str(error), True
-        except (KeyboardInterrupt, SystemExit):
-            self._say_what_is_left()
-            raise
-        finally:
-            self._journal.close()
+        stopped, silent = self._to_its_end(self._finish)
         return Ended(record(again(self._found)), stopped, silent=silent)
+
+    def _finish(self) -> str:
+        self._finish_open()
+        all_done = all(unit.key in self._results for unit in self._found.sheet.units)
+        if all_done and not self._found.ended:
+            self._journal.write("end", stopped="")
+        return ""
+
+    def _finish_open(self) -> None:
+        units = self._found.sheet.units
+        side_by_side([self._work(unit) for unit in units if self._found.is_open(unit.key)])
 
     def take_back(self, keys: Collection[str]) -> Ended:
         """Undo what of these units was begun and not finished. The run is ended there, unless
         something else of it is in the middle."""
-        reason, silent = TAKEN_BACK, False
         units = self._found.sheet.units
+        lost = [one for one in units if self._found.is_lost(one.key) and one.key in keys]
+        reason, silent = self._to_its_end(lambda: self._take_back(keys, lost))
+        run = record(again(self._found))
+        return Ended(run, reason, taken_back=True, silent=silent, lost=bool(lost))
+
+    def _take_back(self, keys: Collection[str], lost: Sequence[UnitSheet]) -> str:
+        units = self._found.sheet.units
+        for unit in reversed(units):
+            if unit.key in keys and self._found.is_open(unit.key):
+                self._one(unit, undo=TAKEN_BACK)
+        for one in lost:
+            self._tell(one.name, self._found.told_lost)
+        if lost:
+            return f"what was done to {lost[0].name} is not known any more"
+        left = [one for one in units if self._found.is_open(one.key) and one.key not in keys]
+        if left:
+            return f"{left[0].name} is still in the middle"
+        self._journal.write("end", stopped=TAKEN_BACK)
+        return TAKEN_BACK
+
+    def _to_its_end(self, work: Callable[[], str]) -> tuple[str, bool]:
+        """Do it, and let the journal go: why it stopped, and whether since a host did not answer
+        any more."""
         try:
-            for unit in reversed(units):
-                if unit.key in keys and self._found.is_open(unit.key):
-                    self._one(unit, undo=reason)
-            lost = [one for one in units if self._found.is_lost(one.key) and one.key in keys]
-            for one in lost:
-                self._tell(one.name, LOST.format(self._found.sheet.id))
-            left = [one for one in units if self._found.is_open(one.key) and one.key not in keys]
-            if lost:
-                reason = f"what was done to {lost[0].name} is not known any more"
-            elif left:
-                reason = f"{left[0].name} is still in the middle"
-            else:
-                self._journal.write("end", stopped=reason)
+            return work(), False
         except SilentError as error:
-            reason, silent = str(error), True
+            return str(error), True
         except (KeyboardInterrupt, SystemExit):
             self._say_what_is_left()
             raise
         finally:
             self._journal.close()
-        return Ended(record(again(self._found)), reason, taken_back=True, silent=silent)
 
     def _say_what_is_left(self) -> None:
         """To whoever interrupts a run (Ctrl-C, SIGTERM): a guest may be off for it."""
@@ -163,7 +167,7 @@ class Runner:
                     unit.name, f"unfinished: {unit.message}" if unit.message else "unfinished"
                 )
         after = "the same command goes on with it"
-        self._tell_left(f"run {run.id}", f"{after}, vnicaudit rollback {run.id} takes it back")
+        self._tell_left(f"run {run.id}", f"{after}, {self._found.way_back()} takes it back")
 
     def _work(self, unit: UnitSheet) -> Callable[[], None]:
         def work() -> None:
@@ -205,9 +209,13 @@ class Runner:
             return self._in_cloud(unit, notes, undo)
         definitions = Definitions(self._found.folder, unit.key)
         host = self._hosts.of(unit)
-        task = _begun(notes) or _begin(self._preparing(unit, self._hosts), notes, definitions)
+        begun = task_of(notes.entries())
+        if isinstance(begun, Task):
+            task: Task | None = begun
+        else:
+            task = _begin(self._preparing(unit, self._hosts), notes, definitions)
         if task is None:
-            return _noted(notes, Result("already", _SO))
+            return _noted(notes, Result("already", _SO[self._found.sheet.kind]))
         if host is None:
             file_means = FileMeans(task, notes, definitions)
             if undo:
@@ -222,9 +230,10 @@ class Runner:
 
     def _in_cloud(self, unit: UnitSheet, notes: Notes, undo: str) -> Result:
         place = self._hosts.place_of(unit)
-        task = task_of(notes.entries()) or self._begin_in_cloud(unit, notes)
+        begun = task_of(notes.entries())
+        task = begun if isinstance(begun, CloudTask) else self._begin_in_cloud(unit, notes)
         if task is None:
-            return _noted(notes, Result("already", _SO))
+            return _noted(notes, Result("already", _SO[self._found.sheet.kind]))
         means = CloudMeans(
             place.cloud, place.manage, place.nodes, task, notes, self._found.sheet.limits,
             lambda text: self._tell(unit.name, text),
@@ -272,11 +281,6 @@ def _results(found: Past) -> Iterator[tuple[str, Result]]:
         done = found.done(unit.key)
         if done is not None:
             yield unit.key, Result(done["outcome"], done.get("message", ""))
-
-
-def _begun(notes: Notes) -> Task | None:
-    data = notes.last("begin")
-    return None if data is None else converted(data["task"], Task)
 
 
 def _begin(prepared: Prepared, notes: Notes, definitions: Definitions) -> Task | None:

@@ -18,6 +18,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from vnicaudit.errors import JournalError, RefusedError, UsageError
+from vnicaudit.text.own_commands import command
 from vnicaudit.text.ownership import why_not_own
 
 _SAFE = re.compile(r"[^A-Za-z0-9.-]")
@@ -39,6 +40,10 @@ class StateFolder:
     def __init__(self, path: str) -> None:
         self.path = Path(path)
 
+    def command(self, words: str) -> str:
+        """A command on what is kept here, to be copied."""
+        return command(words, self.path)
+
     def ids(self) -> list[str]:
         """Ids of runs, oldest first."""
         self._check_own()
@@ -54,7 +59,8 @@ class StateFolder:
         """The folder of a run. Raises UsageError where there is none."""
         if run_id not in self.ids():
             raise UsageError(
-                f"there is no run {run_id[:60]!r} in {self.path}; `vnicaudit runs` lists them"
+                f"there is no run {run_id[:60]!r} in {self.path}; `{self.command('runs')}` lists "
+                "them"
             )
         folder = self.path / "runs" / run_id
         for place in (folder, folder / "definitions"):

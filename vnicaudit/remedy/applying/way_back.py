@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import cached_property
 from typing import Protocol
 
@@ -11,12 +11,11 @@ import msgspec
 from vnicaudit.errors import RefusedError
 from vnicaudit.model.plan import Mode
 from vnicaudit.remedy.applying.clouds.back import prepare_back
-from vnicaudit.remedy.applying.clouds.left import task_of as cloud_task_of
 from vnicaudit.remedy.applying.clouds.task import CloudTask
 from vnicaudit.remedy.applying.engine import Order
 from vnicaudit.remedy.applying.files import read
 from vnicaudit.remedy.applying.hosts import Hosts
-from vnicaudit.remedy.applying.made import made_by, original_of, task_of
+from vnicaudit.remedy.applying.made import NOT_BEGUN, made_by, original_of, task_of
 from vnicaudit.remedy.applying.means import Definitions
 from vnicaudit.remedy.applying.preflight import check_restart, check_state
 from vnicaudit.remedy.applying.prepare import Prepared, seen_before
@@ -26,6 +25,7 @@ from vnicaudit.remedy.definitions import elements, likeness
 from vnicaudit.remedy.digests import digest
 from vnicaudit.remedy.history import Past, all_past, in_doubt, left_off
 from vnicaudit.remedy.hypervisor import Machine
+from vnicaudit.text.shell import word
 
 
 class Wish(Protocol):
@@ -58,9 +58,9 @@ class WayBack:
         return self._live(task, original, host.machine(unit.uuid or ""))
 
     def _in_cloud(self, unit: UnitSheet, hosts: Hosts) -> CloudTask | None:
-        task = cloud_task_of(self._found.of(unit.key))
-        if task is None:
-            raise RefusedError("it was not begun")
+        task = self._found.task(unit.key)
+        if not isinstance(task, CloudTask):
+            raise RefusedError(NOT_BEGUN)
         if set(unit.macs) != set(self._whole(unit.key).macs):
             raise RefusedError("all NICs of a server change at once: take it back without --nic")
         task = msgspec.structs.replace(task, again=unit.uuid in self._in_doubt)
@@ -86,7 +86,11 @@ class WayBack:
         if current == goal:
             return Prepared(None)
         if current != before:
-            raise RefusedError("somebody changed the file since: put it right by hand")
+            which = f"--restore --domain {word(task.file or '')}"
+            raise RefusedError(
+                "somebody changed the file since: look at it, and put it right by hand; or have "
+                f"its original put back as a whole: {self._found.way_back(which)}"
+            )
         if len(self._chosen.wanted(task.wanted)) < len(task.wanted):
             raise RefusedError(
                 "the file as a whole was changed by the run, and is only put back as a whole: "
@@ -127,18 +131,19 @@ class WayBack:
     def _check_edits(self, current: bytes, key: str) -> None:
         if self._chosen.over_edits:
             return
-        if not any(made_by(found, key, current) for found in self._runs()):
+        if not any(made_by(found, key, current) for found in self._runs):
             raise RefusedError(
                 "somebody changed the definition since: look at it (virsh dumpxml --inactive), "
                 "then put only the NIC back with --over-edits"
             )
 
-    def _runs(self) -> Iterator[Past]:
+    @cached_property
+    def _runs(self) -> tuple[Past, ...]:
         """The run, and those that have taken back some of it since."""
-        yield self._found
-        for found in all_past(self._order.state):
-            if (found.sheet.kind, found.sheet.plan) == ("rollback", self._found.sheet.id):
-                yield found
+        mine = ("rollback", self._found.sheet.id)
+        past = all_past(self._order.state)
+        back = (found for found in past if (found.sheet.kind, found.sheet.plan) == mine)
+        return self._found, *back
 
 
 def _nics_put_back(current: bytes, original: bytes, wanted: Iterable[Wanted]) -> bytes:

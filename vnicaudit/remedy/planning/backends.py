@@ -155,6 +155,8 @@ def _wrong_nic(nic: Nic, domain: Domain) -> Iterator[str]:
             f"{', '.join(behind)} set behind libvirt's settings (<qemu:override>, -set): no virtio "
             "NIC has it; remove it first (virsh edit)"
         )
+    if nic.declared.virtio_faults:
+        yield f"as virtio it would not start: {nic.declared.virtio_faults[0]}"
     if nic.declared.teaming is not None:
         yield "it is one of a teamed pair: change the pair by hand"
 

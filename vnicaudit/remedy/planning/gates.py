@@ -35,6 +35,8 @@ def no_change(domain: Domain, nic: Nic | None = None) -> str:
     """Why a NIC that is no virtio stays as it is, where no rule proposes anything."""
     if nic is not None and (behind := not_of_virtio(nic.declared)):
         return _BEHIND.format(", ".join(behind))
+    if nic is not None and nic.declared.virtio_faults:
+        return f"as virtio it would not start: {nic.declared.virtio_faults[0]}"
     if domain.declared.readiness == "not-supported":
         return "the guest is known not to support virtio"
     return "no rule proposes a change of it; `vnicaudit audit` says what to do"

@@ -14,7 +14,7 @@ from vnicaudit.audit.targets import Target
 from vnicaudit.audit.work import AuditWork
 from vnicaudit.errors import UsageError
 from vnicaudit.model.plan import Left, Plan, Step
-from vnicaudit.model.report import ReadError
+from vnicaudit.model.report import NotJudged, ReadError
 from vnicaudit.remedy.hypervisor import vdpa_devices
 from vnicaudit.remedy.planning.build import Planner
 from vnicaudit.remedy.planning.cloud.run import Clouds, PlanContext
@@ -71,6 +71,9 @@ class _Making:
                 if isinstance(source, ReadError):
                     self._errors[target.name].append(error_text(source, target))
                     continue
+                if isinstance(source, NotJudged):
+                    self._notes.append(error_text(source, target))
+                    continue
                 self._context.meant.met(source)
                 self._clouds.definitions.met(source.running)
                 self._found[target.name].extend(planner.plan(source))
@@ -111,7 +114,7 @@ class _Making:
     def _others(self) -> tuple[Target, ...]:
         return tuple(target for target in self._targets if target not in self._clouds.targets)
 
-    def _sources(self) -> Iterator[tuple[Target, Source | ReadError]]:
+    def _sources(self) -> Iterator[tuple[Target, Source | ReadError | NotJudged]]:
         """All domains; what stands in a file that two of the targets name, once."""
         seen: dict[tuple[str, str | None], str] = {}
         for target in self._others():

@@ -18,7 +18,7 @@ from vnicaudit.errors import TargetError, UsageError
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.host import HostConfig
 from vnicaudit.model.nova import NovaConfig
-from vnicaudit.model.report import ReadError
+from vnicaudit.model.report import NotJudged, ReadError
 
 
 class Source(NamedTuple):
@@ -49,7 +49,7 @@ class Source(NamedTuple):
 
 def sources(
     target: Target, options: RunOptions, configs: list[NovaConfig] | None = None
-) -> Iterator[Source | ReadError]:
+) -> Iterator[Source | ReadError | NotJudged]:
     """Every domain of a target. ``configs``: where configurations of Nova go that are met on the
     way; None: nobody wants them. Raises UsageError for a target whose NICs cannot be changed."""
     if target.kind == "libvirt":
@@ -65,14 +65,14 @@ def sources(
         raise UsageError("standard input cannot be changed: give a file, or a libvirt URI")
 
 
-def error_text(error: ReadError, target: Target) -> str:
-    """What could not be read, and where."""
+def error_text(error: ReadError | NotJudged, target: Target) -> str:
+    """What could not be read or was not judged, and where."""
     place = error.file or target.name
     where = place if error.line is None else f"{place}:{error.line}"
     return f"{where}: {error.message}"
 
 
-def _live(uri: str, options: RunOptions) -> Iterator[Source | ReadError]:
+def _live(uri: str, options: RunOptions) -> Iterator[Source | ReadError | NotJudged]:
     try:
         for item in read_live_definitions(uri, options.live):
             if isinstance(item, ReadError):
@@ -88,7 +88,7 @@ def _live(uri: str, options: RunOptions) -> Iterator[Source | ReadError]:
 
 def _files(
     top: str, options: RunOptions, configs: list[NovaConfig] | None
-) -> Iterator[Source | ReadError]:
+) -> Iterator[Source | ReadError | NotJudged]:
     named = not os.path.isdir(top)
     for path in walk(top, options.selection.leaves_out):
         if isinstance(path, ReadError):
@@ -99,7 +99,7 @@ def _files(
 
 def _file(
     path: str, top: str, configs: list[NovaConfig] | None, *, named: bool
-) -> Iterator[Source | ReadError]:
+) -> Iterator[Source | ReadError | NotJudged]:
     try:
         data = _content(path)
     except OSError as error:
@@ -109,6 +109,12 @@ def _file(
         if named:
             yield ReadError("not a regular file", path)
         return
+    yield from _described(data, path, top, configs, named=named)
+
+
+def _described(
+    data: bytes, path: str, top: str, configs: list[NovaConfig] | None, *, named: bool
+) -> Iterator[Source | ReadError | NotJudged]:
     domains = other = False
     errors: list[ReadError] = []
     for item in read_stream(BytesIO(data), path):
@@ -120,6 +126,8 @@ def _file(
             configs.append(item)
         elif isinstance(item, ReadError):
             errors.append(item)
+        elif isinstance(item, NotJudged):
+            yield item
         else:
             other = True  # a configuration, an image: nothing of it is a NIC
     if named or domains or other:

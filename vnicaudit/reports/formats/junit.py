@@ -16,7 +16,14 @@ from lxml import etree
 from vnicaudit.model.finding import Confidence, Finding
 from vnicaudit.model.report import Audited, RunEnd, RunInfo, TargetResult
 from vnicaudit.reports.safe import safe
-from vnicaudit.reports.wording import fix_label, is_hint, message_of, nic_label, unread
+from vnicaudit.reports.wording import (
+    fix_label,
+    is_hint,
+    message_of,
+    nic_label,
+    not_judged_of,
+    unread,
+)
 from vnicaudit.reports.writer import Options, Writer
 
 FORMAT = "junit"
@@ -54,8 +61,9 @@ class _Junit:
 
     def finish(self, end: RunEnd) -> Iterator[str]:
         for target in end.targets:
-            if target.status != "ok":
-                yield _suite(target.target, target.target, _unread(target))
+            if target.status != "ok" or target.not_judged:
+                cases = [*_unread(target), *_not_judged(target)]
+                yield _suite(target.target, target.target, cases)
         yield "</testsuites>\n"
 
 
@@ -81,6 +89,10 @@ def _unread(target: TargetResult) -> list[_Case]:
     return [
         _Case(f"read {error.place}", "error", error.message, "unread") for error in unread(target)
     ]
+
+
+def _not_judged(target: TargetResult) -> list[_Case]:
+    return [_Case(f"read {part.place}", "skipped", part.message) for part in not_judged_of(target)]
 
 
 def _name(*parts: str) -> str:

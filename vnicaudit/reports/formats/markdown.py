@@ -15,6 +15,7 @@ from vnicaudit.reports.wording import (
     closing,
     fix_label,
     message_of,
+    not_judged_of,
     notes_of,
     skip_sentences,
     unread,
@@ -67,8 +68,11 @@ class _Markdown:
                 yield f"* {markdown_code(error.place)}: {markdown(error.message)}\n"
             yield "\n"
         sentences = list(skip_sentences(self._tally))
-        if sentences:
+        parts = [part for target in end.targets for part in not_judged_of(target)]
+        if sentences or parts:
             yield "<details><summary>Not judged</summary>\n\n"
+            for part in parts:
+                yield f"* {markdown_code(part.place)}: {markdown(part.message)}\n"
             yield from (f"* {markdown(sentence)}\n" for sentence in sentences)
             yield "\n</details>\n\n"
         notes = [note for target in end.targets for note in notes_of(target)]

@@ -16,7 +16,15 @@ from vnicaudit.reports.array import Separator, SpooledArray
 from vnicaudit.reports.encode import encode, encode_items
 from vnicaudit.reports.safe import safe
 from vnicaudit.reports.sarif_places import artifact, location_of, locations_in
-from vnicaudit.reports.wording import Unread, fix_label, level_of, message_of, nic_label, unread
+from vnicaudit.reports.wording import (
+    Unread,
+    fix_label,
+    level_of,
+    message_of,
+    nic_label,
+    not_judged_of,
+    unread,
+)
 from vnicaudit.reports.writer import Options, Writer
 
 FORMAT = "sarif"
@@ -67,7 +75,9 @@ class _Sarif:
     def finish(self, end: RunEnd) -> Iterator[str]:
         failed = any(target.status != "ok" for target in end.targets)
         for target in end.targets:
-            self._notifications.extend([_unread(error) for error in unread(target)])
+            self._notifications.extend([_unread(error, "error") for error in unread(target)])
+            parts = [_unread(part, "note") for part in not_judged_of(target)]
+            self._notifications.extend(parts)
         yield (
             f'],\n"invocations":[{{"startTimeUtc":{encode(self._started)},'
             f'"endTimeUtc":{encode(end.finished)},'
@@ -142,9 +152,9 @@ def _properties(finding: Finding) -> dict[str, Any]:
     }
 
 
-def _unread(error: Unread) -> dict[str, Any]:
+def _unread(error: Unread, level: str) -> dict[str, Any]:
     note: dict[str, Any] = {
-        "level": "error",
+        "level": level,
         "message": _message(f"{error.place}: {error.message}"),
     }
     if error.file is not None:

@@ -18,6 +18,7 @@ from vnicaudit.reports.wording import (
     closing,
     fixed_sentence,
     is_clean,
+    not_judged_of,
     notes_of,
     skip_sentences,
     unread,
@@ -73,7 +74,7 @@ class _Text:
         if self._options.quiet:
             return
         yield from self._by_rule()
-        yield from self._not_judged()
+        yield from self._not_judged(end)
         yield from self._notes(end)
         if accepted := accepted_sentence(end):
             yield wrap(accepted, self._width, "", "  ")
@@ -139,8 +140,14 @@ class _Text:
             yield fold(pieces, self._width, "  ", "    ", "  ")
         yield "\n"
 
-    def _not_judged(self) -> Iterator[str]:
-        sentences = [safe(sentence) for sentence in skip_sentences(self._tally)]
+    def _not_judged(self, end: RunEnd) -> Iterator[str]:
+        parts = [
+            f"{part.place}: {part.message}" for each in end.targets for part in not_judged_of(each)
+        ]
+        if len(parts) > _SHOWN_ERRORS and not self._options.verbose:
+            more = len(parts) - _SHOWN_ERRORS
+            parts[_SHOWN_ERRORS:] = [f"… {more:,} more (--verbose shows them)"]
+        sentences = [safe(sentence) for sentence in (*parts, *skip_sentences(self._tally))]
         if not sentences:
             return
         yield self._paint("name", "Not judged") + "\n"

@@ -15,7 +15,7 @@ from vnicaudit.reports.writer import Options
 
 _STYLES = {
     "in-effect": "good", "waiting": "medium", "unknown": "medium", "differs": "bad",
-    "gone": "quiet", "ok": "good", "failed": "bad",
+    "gone": "quiet", "taken-back": "quiet", "ok": "good", "failed": "bad",
 }  # fmt: skip
 
 
@@ -28,7 +28,7 @@ class Seen(Protocol):
 
     @property
     def state(self) -> str:
-        """``in-effect``, ``waiting``, ``differs``, ``gone`` or ``unknown``."""
+        """``in-effect``, ``waiting``, ``differs``, ``gone``, ``unknown`` or ``taken-back``."""
 
     @property
     def detail(self) -> str:
@@ -42,7 +42,7 @@ class Seen(Protocol):
 def render(units: Sequence[Seen], options: Options, paint: Paint) -> Iterator[str]:
     """A line for each, why, its checks, and the totals (not where it is to be quiet)."""
     for unit in units:
-        state = f"{unit.state:9}"
+        state = f"{unit.state:10}"
         yield f"  {paint(_STYLES[unit.state], unit.state)}{state[len(unit.state) :]}  "
         yield f"{safe(unit.name)}\n"
         if unit.detail:

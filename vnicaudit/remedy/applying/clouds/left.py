@@ -4,21 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from vnicaudit.model.decoding import converted
 from vnicaudit.remedy.applying.clouds.task import CloudTask
 from vnicaudit.remedy.applying.journal import seconds_between
-from vnicaudit.remedy.applying.lines import Entry
+from vnicaudit.remedy.applying.lines import Entry, task_of
 
 _POWER = ("stopping", "stopped", "starting", "started")
-
-
-def task_of(entries: Sequence[Entry]) -> CloudTask | None:
-    """The task that a unit of a cloud was begun with; None: it was not begun, or is none of a
-    cloud."""
-    for entry in entries:
-        if entry.event == "begin" and "object" in entry.data.get("task", ()):
-            return converted(entry.data["task"], CloudTask)
-    return None
 
 
 def seconds_away(entries: Sequence[Entry]) -> float:
@@ -42,6 +32,6 @@ def may_be_off(entries: Sequence[Entry]) -> str:
     run since; empty: nothing."""
     task = task_of(entries)
     power = [entry.event for entry in entries if entry.event in _POWER]
-    if task is None or not task.active or not power or power[-1] == "started":
+    if not isinstance(task, CloudTask) or not task.active or not power or power[-1] == "started":
         return ""
     return f"it ran before and may be off now; by hand: {task.command('server start')}"

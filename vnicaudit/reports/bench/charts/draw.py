@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import os
 import re
-import tempfile
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -17,6 +16,7 @@ from vnicaudit.model.measurement import BenchResult
 from vnicaudit.reports.bench.charts import dots, latencies, sweep
 from vnicaudit.reports.bench.charts.chart import WIDTH, Chart
 from vnicaudit.reports.bench.charts.style import settle
+from vnicaudit.text.new_file import begun
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -69,24 +69,16 @@ def _written(folder: Path, name: str, found: Sequence[Chart], kind: Kind) -> Pat
 
 
 def _replace(path: Path, data: bytes) -> None:
-    """A new file in the place of what is there: a link is not followed, and a full disk leaves the
-    old one."""
-    if path.exists() and not path.is_file():
-        path.write_bytes(data)  # a device or a pipe
-        return
-    mask = os.umask(0o077)
-    os.umask(mask)
-    try:
-        descriptor, part = tempfile.mkstemp(prefix=".vnicaudit-", dir=path.parent)
-    except OSError as error:  # the file it is to be, in place of its part
-        raise OSError(error.errno, error.strerror, str(path)) from None
+    """A full disk leaves the old one."""
+    descriptor, part = begun(str(path))
     try:
         with open(descriptor, "wb") as stream:
             stream.write(data)
-            os.fchmod(stream.fileno(), 0o666 & ~mask)
-        os.replace(part, path)
+        if part is not None:
+            os.replace(part, path)
     except BaseException:
-        os.unlink(part)
+        if part is not None:
+            os.unlink(part)
         raise
 
 

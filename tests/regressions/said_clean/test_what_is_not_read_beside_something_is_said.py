@@ -1,0 +1,281 @@
+"""What stood beside an image or a domain in a form that nobody reads was dropped: a play that
+copies a nova.conf, a script with one in a here-document, an interface for ``virsh attach-device``,
+a QEMU command as a task. "No problems in 1 image", and not a word."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.inside import inside
+from tests.regressions.said_clean.test_a_second_kind_in_a_file_is_not_dropped import (
+    DOMAIN,
+    MACHINE,
+    NOVA,
+    indented,
+)
+
+IMAGE = """- hosts: all
+  tasks:
+    - openstack.cloud.image:
+        name: debian
+        properties: {hw_vif_model: virtio}
+"""
+SCRIPT = "openstack image set --property hw_vif_model=virtio debian\n"
+RESOURCE = """resource "openstack_images_image_v2" "x" {
+  name = "x"
+  properties = { hw_vif_model = "virtio" }
+}
+"""
+INTERFACE = """<interface type='network'>
+  <source network='default'/>
+  <model type='rtl8139'/>
+</interface>
+"""
+GOOD = DOMAIN.replace("rtl8139", "virtio")
+QEMU = "qemu-system-x86_64 -nodefaults -device rtl8139,netdev=n0 -netdev user,id=n0"
+
+NOVA_INSIDE = "also holds a nova.conf inside a text: not judged, save it as a file of its own"
+COMMAND_INSIDE = (
+    "also holds a QEMU command line in a form that is not read: not judged, save it as a file of "
+    "its own"
+)
+ATTACHED = (
+    "also holds an <interface> outside of a domain (virsh attach-device): not judged, give the "
+    "definition of the domain that it is attached to (virsh dumpxml)"
+)
+MANIFEST_INSIDE = (
+    "also holds a KubeVirt manifest inside a text: not judged, save it as a file of its own"
+)
+OF_IMAGES = (
+    "also holds a command that makes or changes an image or a flavor: not judged, save it as a "
+    "script of its own"
+)
+MADE = (
+    "also holds a guest that virt-install makes: not judged, give its definition (virt-install "
+    "--print-xml)"
+)
+ADDED = (
+    "also holds a NIC that virsh attach-interface adds: not judged, give the definition of its "
+    "domain (virsh dumpxml)"
+)
+
+BESIDE = {
+    "a play that copies a nova.conf": (
+        IMAGE + "    - ansible.builtin.copy:\n        dest: /etc/nova/nova.conf\n"
+        "        content: |\n" + indented(NOVA, 10),
+        [(9, NOVA_INSIDE)],
+    ),
+    "a play that copies a nova.conf as a quoted text": (
+        IMAGE + "    - copy:\n        dest: /etc/nova/nova.conf\n"
+        '        content: "[DEFAULT]\\ncompute_driver = libvirt.LibvirtDriver\\n"\n',
+        [(8, NOVA_INSIDE)],
+    ),
+    "a script that writes a nova.conf": (
+        f"{SCRIPT}cat >/etc/nova/nova.conf <<EOT\n{NOVA}EOT\n",
+        [(3, NOVA_INSIDE)],
+    ),
+    "a resource that writes a nova.conf": (
+        RESOURCE + f'resource "local_file" "n" {{\n  content = <<EOT\n{NOVA}EOT\n}}\n',
+        [(7, NOVA_INSIDE)],
+    ),
+    "a script that writes a domain and a nova.conf": (
+        f"cat >d.xml <<EOT\n{GOOD}EOT\ncat >/etc/nova/nova.conf <<EOT\n{NOVA}EOT\n",
+        [(14, NOVA_INSIDE)],
+    ),
+    "a command as a task": (
+        IMAGE + f"    - ansible.builtin.shell: {QEMU}\n",
+        [(6, COMMAND_INSIDE)],
+    ),
+    "a command as a task's cmd": (
+        IMAGE + f'    - command:\n        cmd: "sudo {QEMU}"\n',
+        [(7, COMMAND_INSIDE)],
+    ),
+    "the words of a command": (
+        IMAGE + "    - command:\n        argv: [qemu-system-x86_64, -nodefaults, -device, "
+        '"rtl8139,netdev=n0"]\n',
+        [(7, COMMAND_INSIDE)],
+    ),
+    "the words of a command, one a line": (
+        IMAGE + "    - command:\n        argv:\n          - /usr/bin/qemu-system-x86_64\n"
+        "          - -nodefaults\n          - -device\n          - rtl8139,netdev=n0\n",
+        [(8, COMMAND_INSIDE)],
+    ),
+    "a command in a provisioner": (
+        RESOURCE + 'resource "null_resource" "z" {\n  provisioner "local-exec" {\n'
+        f'    command = "{QEMU}"\n  }}\n}}\n',
+        [(7, COMMAND_INSIDE)],
+    ),
+    "a command for an image in a provisioner": (
+        RESOURCE + 'resource "null_resource" "z" {\n  provisioner "local-exec" {\n'
+        '    command = "openstack image set --property hw_vif_model=e1000 y"\n  }\n}\n',
+        [(7, OF_IMAGES)],
+    ),
+    "an interface that is attached": (
+        f"{SCRIPT}virsh attach-device x /dev/stdin <<EOT\n{INTERFACE}EOT\n",
+        [(3, ATTACHED)],
+    ),
+    "an interface in a play": (
+        IMAGE + "    - copy:\n        dest: /nic.xml\n        content: |\n"
+        + indented(INTERFACE, 10),
+        [(9, ATTACHED)],
+    ),
+    "an interface behind a domain": (GOOD + INTERFACE, [(11, ATTACHED)]),
+    "an interface before a domain": (INTERFACE + GOOD, [(1, ATTACHED)]),
+    "an interface between two domains": (GOOD + INTERFACE + GOOD, [(11, ATTACHED)]),
+    "a manifest in a script": (
+        f"{SCRIPT}kubectl apply -f - <<EOT\n{MACHINE}EOT\n",
+        [(3, MANIFEST_INSIDE)],
+    ),
+    "guests and NICs that virsh's kin make": (
+        f"{SCRIPT}sudo virt-install --name x --network network=default,model=rtl8139\n"
+        "virsh -c qemu:///system attach-interface x network default --model rtl8139\n",
+        [(2, MADE), (3, ADDED)],
+    ),
+}  # fmt: skip
+
+
+def audited(path: Path) -> tuple[int, dict[str, Any]]:
+    """The exit code and the report of one target."""
+    result = inside("audit", "--format", "json", path)
+    return result.returncode, json.loads(result.stdout)
+
+
+def said(report: dict[str, Any]) -> list[tuple[int, str]]:
+    """What a report says was not judged, by line."""
+    return [(one["line"], one["message"]) for one in report["targets"][0]["not_judged"]]
+
+
+@pytest.mark.parametrize("named", [True, False], ids=["named", "in a folder"])
+@pytest.mark.parametrize("name", BESIDE)
+def test_what_nobody_reads_is_said_with_its_line(tmp_path: Path, name: str, *, named: bool) -> None:
+    text, expected = BESIDE[name]
+    path = tmp_path / "all.txt"
+    path.write_text(text)
+    code, report = audited(path if named else tmp_path)
+    assert said(report) == expected
+    assert report["targets"][0]["status"] == "ok"
+    assert report["findings"] == []
+    assert code == 0
+
+
+QUIET = {
+    "a section's name in a list": IMAGE + "    - debug:\n        var:\n          [libvirt]\n",
+    "another program's configuration": (
+        f"{SCRIPT}cat >/etc/glance.conf <<EOT\n[DEFAULT]\nworkers = 4\n[database]\nx = y\nEOT\n"
+    ),
+    "a package": f"{SCRIPT}apt-get install -y qemu-system-x86 qemu-kvm\n",
+    "a command in a remark": f"{SCRIPT}# {QEMU}\n",
+    "a command that is read": f"{SCRIPT}{QEMU.replace('rtl8139', 'virtio-net-pci')}\n",
+    "an interface of a domain": GOOD,
+    "an interface in a remark": GOOD + f"<!-- {INTERFACE} -->\n",
+    "an interface of a host": GOOD
+    + "<interface type='bridge' name='br0'>\n<bridge/>\n</interface>\n",
+    "a forward of a network": GOOD
+    + "<network><name>n</name><forward><interface dev='eth0'/></forward></network>\n",
+}
+
+
+@pytest.mark.parametrize("name", QUIET)
+def test_nothing_is_said_of_what_is_none(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "all.txt"
+    path.write_text(QUIET[name])
+    code, report = audited(path)
+    assert said(report) == []
+    assert report["targets"][0]["errors"] == []
+    assert code < 2
+
+
+def test_what_is_judged_is_not_called_unjudged(tmp_path: Path) -> None:
+    path = tmp_path / "all.yml"
+    path.write_text(IMAGE + f"    - shell: |\n        {QEMU}\n    - shell: {QEMU}\n")
+    code, report = audited(path)
+    assert {f["location"]["line"] for f in report["findings"]} == {7}
+    assert said(report) == [(8, COMMAND_INSIDE)]
+    assert code == 1
+
+
+def test_reports_for_people_and_for_build_servers_say_it(tmp_path: Path) -> None:
+    path = tmp_path / "play.yml"
+    path.write_text(BESIDE["a play that copies a nova.conf"][0])
+    text = " ".join(inside("audit", path).stdout.split())
+    assert f"Not judged {path}:9: {NOVA_INSIDE}" in text.replace("judged- ", "judged ")
+    assert text.endswith("No problems in 1 image; 1 part was not judged")
+    junit = inside("audit", "--format", "junit", path).stdout
+    assert f'<skipped message="{NOVA_INSIDE}"' in junit
+    sarif = json.loads(inside("audit", "--format", "sarif", path).stdout)
+    (invocation,) = sarif["runs"][0]["invocations"]
+    (note,) = invocation["toolExecutionNotifications"]
+    assert (note["level"], invocation["executionSuccessful"]) == ("note", True)
+    assert note["message"]["text"] == f"{path}:9: {NOVA_INSIDE}"
+    markdown = inside("audit", "--format", "markdown", path).stdout
+    assert NOVA_INSIDE in markdown
+    nics = inside("nics", path)
+    assert nics.returncode == 0
+    assert f"Note: {path}:9: {NOVA_INSIDE}" in nics.stderr
+
+
+def test_it_leaves_no_baseline_incomplete(tmp_path: Path) -> None:
+    path, baseline = tmp_path / "play.yml", tmp_path / "b.json"
+    path.write_text(BESIDE["a play that copies a nova.conf"][0])
+    written = inside("audit", "--write-baseline", baseline, path)
+    assert written.returncode == 0
+    assert "not all was read" not in written.stderr
+
+
+def test_a_plan_says_it(tmp_path: Path) -> None:
+    path = tmp_path / "all.xml"
+    path.write_text(DOMAIN + INTERFACE)
+    planned = inside("plan", path, "--include-unsafe")
+    assert planned.returncode == 0
+    assert f"{path}:11: {ATTACHED}" in " ".join(planned.stdout.split())
+
+
+def test_of_a_file_that_is_nothing_else_it_is_said_too(tmp_path: Path) -> None:
+    config = "apiVersion: v1\nkind: ConfigMap\ndata:\n  nova.conf: |\n" + indented(NOVA, 4)
+    (tmp_path / "map.yaml").write_text(config)
+    (tmp_path / "nic.xml").write_text(INTERFACE)
+    (tmp_path / "README.md").write_text(f"# How\n\n```ini\n{NOVA}```\n\n```xml\n{INTERFACE}```\n")
+    code, report = audited(tmp_path)
+    assert code == 0
+    assert [(one["file"], one["line"]) for one in report["targets"][0]["not_judged"]] == [
+        (str(tmp_path / "map.yaml"), 5), (str(tmp_path / "nic.xml"), 1),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("kind: ConfigMap\ndata:\n  nova.conf: |\n" + indented(NOVA, 4), NOVA_INSIDE),
+        (f"#!/bin/sh\nkubectl apply -f - <<EOT\n{MACHINE}EOT\n", MANIFEST_INSIDE),
+    ],
+    ids=["map", "script"],
+)
+def test_a_named_file_that_is_nothing_else_says_what_it_holds(
+    tmp_path: Path, text: str, message: str
+) -> None:
+    path = tmp_path / "all.txt"
+    path.write_text(text)
+    code, report = audited(path)
+    (error,) = report["targets"][0]["errors"]
+    assert (code, error["message"]) == (4, message.removeprefix("also "))
+
+
+def test_a_bare_interface_is_told_what_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "nic.xml"
+    path.write_text(INTERFACE)
+    code, report = audited(path)
+    (error,) = report["targets"][0]["errors"]
+    assert code == 4
+    assert error["message"] == (
+        "an <interface> as virsh attach-device takes it, one NIC without its domain: not judged, "
+        "give the definition of the domain that it is attached to (virsh dumpxml)"
+    )
+    path.write_text(f"{{% extends 'base.xml' %}}\n{INTERFACE}")
+    assert audited(path)[1]["targets"][0]["errors"] == [error]
+    path.write_text("<interface type='bridge' name='br0'><bridge/></interface>")
+    (error,) = audited(path)[1]["targets"][0]["errors"]
+    assert error["message"] == "a libvirt <interface> document: it describes no NIC"

@@ -1,0 +1,107 @@
+"""Commands that were told to be copied lacked the state folder that had been given: "there is no
+run"; and those on servers where their nova-manage is."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from tests.cli.definitions import E1000
+from tests.reports.runs.samples import APPLY
+from vnicaudit.cli.doing import ended
+from vnicaudit.cli.main import run
+from vnicaudit.remedy.applying.runner import Ended
+from vnicaudit.remedy.history import runs
+from vnicaudit.text.own_commands import command, default_state
+
+Capture = pytest.CaptureFixture[str]
+STATE = "my state"
+_TOLD = re.compile(r"vnicaudit ((?:rollback|runs)(?: (?:--[-a-z]+|\d{8}-[-0-9a-f]+|'[^']*'))*)")
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of a run that has changed two files."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "1000")
+    for name in "ab":
+        (tmp_path / f"{name}.xml").write_text(E1000.replace("<name>a<", f"<name>{name}<"))
+    assert run(["plan", "a.xml", "b.xml", "-o", "plan.json", "--quiet"]) == 0
+    assert run(["apply", "plan.json", "--yes", "--state", STATE, "--quiet"]) == 0
+    return tmp_path / STATE / "runs" / runs(STATE)[0].id
+
+
+def told(capsys: Capture) -> list[list[str]]:
+    """The words of each command that was told."""
+    said = capsys.readouterr()
+    return [shlex.split(one) for one in _TOLD.findall(said.out + said.err)]
+
+
+def cut(folder: Path, lines: int) -> None:
+    """So many lines of a run's journal are left."""
+    journal = folder / "journal.jsonl"
+    journal.write_bytes(b"".join(journal.read_bytes().splitlines(keepends=True)[:lines]))
+
+
+def test_an_original_of_a_lost_run_comes_back_by_it(folder: Path, capsys: Capture) -> None:
+    cut(folder, 0)
+    for task in folder.glob("definitions/*.task.json"):
+        task.unlink()
+    capsys.readouterr()
+    assert run(["rollback", folder.name, "--yes", "--state", STATE]) == 5
+    back = ["rollback", folder.name, "--restore", "--state", STATE]
+    found = told(capsys)
+    assert found
+    assert all(words == back for words in found)  # no way that does not go
+    assert run([*found[0], "--yes"]) == 0
+    assert Path("a.xml").read_text() == E1000
+
+
+def test_an_unfinished_run_is_taken_back_by_it(folder: Path, capsys: Capture) -> None:
+    cut(folder, 2)
+    Path("other.json").write_text(Path("plan.json").read_text() + "\n")
+    capsys.readouterr()
+    assert run(["apply", "other.json", "--yes", "--state", STATE]) == 5
+    (words,) = told(capsys)
+    assert words == ["rollback", folder.name, "--state", STATE]
+    assert run([*words, "--yes"]) == 0
+    assert Path("a.xml").read_text() == E1000
+
+
+def test_runs_are_listed_by_it(folder: Path, capsys: Capture) -> None:
+    capsys.readouterr()
+    asked = [
+        ["runs", "20261121-101500-3f2a"], ["runs", "--verify"],
+        ["rollback", "20261121-101500-3f2a", "--yes"],
+        ["rollback", folder.name, "--domain", "nobody", "--yes"],
+    ]  # fmt: skip
+    for words in asked:
+        assert run([*words, "--state", STATE]) == 2
+        (listed,) = told(capsys)
+        assert run(listed) == 0
+        assert folder.name in capsys.readouterr().out
+
+
+def test_where_nova_manage_is_and_which_uris_are_trusted_is_told_again(capsys: Capture) -> None:
+    units = (replace(APPLY.steps[0], kind="server", outcome="applied"),)
+    done = Ended(replace(APPLY, steps=units))
+    given = {
+        "quiet": False, "verbose": False, "color": None, "width": None, "state": STATE,
+        "trusted_uris": ("qemu+ext:///system?command=x y",), "nova_manage": "ssh://controller",
+        "nova_manage_command": "sudo docker exec nova_api nova-manage", "libvirt_of_host": None,
+    }  # fmt: skip
+    ended(done, given)
+    assert capsys.readouterr().err.endswith(
+        f"Take it back: vnicaudit rollback {APPLY.id} --state 'my state' --trust-uri "
+        "'qemu+ext:///system?command=x y' --nova-manage ssh://controller --nova-manage-command "
+        "'sudo docker exec nova_api nova-manage'\n"
+    )
+
+
+def test_the_folder_that_is_taken_anyhow_is_not_told() -> None:
+    assert command("runs", default_state()) == "vnicaudit runs"
+    assert command("runs", "-x") == "vnicaudit runs --state ./-x"

@@ -1,0 +1,97 @@
+"""What stands before QEMU's program in its line: whether a shell would start the program there."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from vnicaudit.platforms.qemu.words import shell_words
+
+_PROMPT = re.compile(r"(?:\[[^\]\n]{0,80}\]|[\w.@:~/+-]{0,80})[$#%>][ \t]+")
+_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=.*", re.DOTALL)
+_WRAPPERS = frozenset(
+    {"sudo", "exec", "nohup", "time", "env", "nice", "ionice", "numactl", "taskset", "chrt"}
+    | {"setsid", "timeout", "strace", "prlimit", "cgexec", "systemd-run", "doas", "runuser"}
+    | {"setpriv", "stdbuf", "unshare", "nsenter", "chroot", "ip", "screen", "tmux", "flock"}
+    | {"daemonize", "start-stop-daemon", "xvfb-run", "eval", "command", "ssh", "docker", "podman"}
+    | {"gdb", "valgrind", "perf"}
+)
+_SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "su", "watch", "parallel", "xargs"})
+"""What runs a text in quotes; beside the wrappers."""
+_KEYWORDS = frozenset({"if", "then", "elif", "else", "while", "until", "do", "!", "{", "coproc"})
+_TOKEN = re.compile(
+    r"""'[^']*' | "(?:[^"\\]|\\.)*" | \\.
+      | (?P<remark>(?<!\S)\#)
+      | (?P<quote>['"])
+      | (?P<opening>\$?\()
+      | (?P<closing>\))
+      | (?P<separator>[;&|`\n])
+      | [^'"\\$\#();&|`\n]+ | .
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_HELD = re.compile(r"(?:^|\s)[A-Za-z_]\w*\+?=\(?\Z")
+
+
+class Prefix(NamedTuple):
+    """What the text before a program is. ``starts``: a shell starts the program here;
+    ``enclosed``: within parentheses, which end its command; ``kept``: it stands in a text or a
+    list that is run somewhere else."""
+
+    starts: bool
+    enclosed: bool = False
+    kept: bool = False
+
+
+def prefix_of(text: str) -> Prefix:
+    """Read one line up to a program's name, or what of it stands behind another command."""
+    if _HELD.search(text):
+        return Prefix(starts=False, kept=True)
+    if _is_start(_without_prompt(text)):
+        return Prefix(starts=True)
+    begin, depth, quoted = 0, 0, -1
+    for match in _TOKEN.finditer(text):
+        if match["remark"]:
+            return Prefix(starts=False)
+        if match["quote"]:
+            quoted = match.start()
+            break
+        if match["opening"] or match["closing"] or match["separator"]:
+            depth = max(0, depth + bool(match["opening"]) - bool(match["closing"]))
+            held = match["opening"] and _HELD.search(text, begin, match.end())
+            if held:
+                return Prefix(starts=False, kept=True)
+            begin = match.end()
+    if quoted >= 0:
+        return Prefix(starts=False, kept=_runs_text(text[begin:quoted]))
+    return Prefix(starts=_is_start(text[begin:]), enclosed=depth > 0)
+
+
+def _without_prompt(text: str) -> str:
+    prompt = _PROMPT.match(text.lstrip())
+    return text.lstrip()[prompt.end() :] if prompt else text
+
+
+def _is_start(text: str) -> bool:
+    """Nothing but keywords, assignments, and a program that starts another."""
+    first = _first_word(text)
+    return first is None or first in _WRAPPERS
+
+
+def _runs_text(text: str) -> bool:
+    """Whether what is quoted behind it is run, or kept in a variable."""
+    if _HELD.search(text):
+        return True
+    first = _first_word(text)
+    return first is not None and first in _WRAPPERS | _SHELLS
+
+
+def _first_word(text: str) -> str | None:
+    """The name of the program, None where there is none."""
+    found = shell_words(text, 0)
+    if found.problem is not None or text[found.end :].strip():
+        return ""
+    words = found.words
+    while words and (_ASSIGNMENT.fullmatch(words[0]) or words[0] in _KEYWORDS):
+        del words[0]
+    return words[0].rpartition("/")[2] if words else None
