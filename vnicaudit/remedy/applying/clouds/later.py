@@ -10,6 +10,7 @@ from vnicaudit.remedy.applying.clouds.place import Place
 from vnicaudit.remedy.applying.clouds.task import CloudTask
 from vnicaudit.remedy.applying.clouds.verify import looked_at as checks_of
 from vnicaudit.remedy.applying.means import Limits, Notes
+from vnicaudit.remedy.server_states import way_on
 
 Found = tuple[Literal["in-effect", "waiting", "differs"], str, tuple[Check, ...]]
 
@@ -31,7 +32,11 @@ def looked_at(place: Place, task: CloudTask) -> Found:
     bad = "; ".join(check.detail for check in checks if check.verdict == "failed")
     if bad:
         return "differs", bad, checks
-    if phase(look(means)) != "on":
+    state = look(means)
+    if phase(state) == "error":
+        way = way_on(state.status, state.id)
+        return "differs", f"the server is {state.status}: {way}", checks
+    if phase(state) != "on":
         return "waiting", "the server is not running: in effect at its next start", checks
     return "in-effect", "", checks
 

@@ -1,0 +1,49 @@
+"""``runs --verify`` said of a server that is in ERROR that it waits for its next start."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+
+import pytest
+
+from tests.remedy.applying.clouds.conftest import MakeCloud
+from tests.remedy.applying.clouds.conftest import make_cloud as make_cloud
+from tests.remedy.applying.clouds.fakes import MODEL, TARGET
+from vnicaudit.remedy.applying.clouds.later import looked_at
+from vnicaudit.remedy.applying.clouds.nodes import Nodes
+from vnicaudit.remedy.applying.clouds.nova_manage import Manage
+from vnicaudit.remedy.applying.clouds.place import Place
+from vnicaudit.remedy.applying.clouds.task import CloudTask
+
+VIRTIO: dict[str, str | None] = {MODEL: "virtio"}
+
+
+@pytest.mark.parametrize(
+    ("vm_state", "found"),
+    [
+        ("stopped", ("waiting", "the server is not running: in effect at its next start")),
+        (
+            "error",
+            (
+                "differs",
+                "the server is ERROR: openstack server show -c fault {id} says why; put that "
+                "right, then openstack server reboot --hard {id}",
+            ),
+        ),
+    ],
+)
+def test_what_is_in_error_is_not_well(
+    make_cloud: MakeCloud, vm_state: str, found: tuple[str, str]
+) -> None:
+    world = make_cloud()
+    (server,) = world.servers
+    server.keep({MODEL: "virtio"})
+    server.vm_state = vm_state
+    task = CloudTask(
+        key="1", name=server.name, target=TARGET, steps=(), object="server", id=server.id,
+        mode="restart", before={}, goal=VIRTIO, back={}, active=True, state="ACTIVE",
+    )  # fmt: skip
+    with ExitStack() as stack:
+        place = Place(world, Manage(world.manage), Nodes("", 1.0, stack), thorough=False)
+        state, why, _checks = looked_at(place, task)
+    assert (state, why) == (found[0], found[1].format(id=server.id))
