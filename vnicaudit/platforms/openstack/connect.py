@@ -33,6 +33,8 @@ _CONFIGURATION_ERRORS = (
     keystone_errors.NoMatchingPlugin,
 )
 _KEYSTONE = (3, 0)
+_SECRETS = ("password", "application_credential_secret", "passcode", "token", "client_secret")
+"""What a configuration may have to log in with."""
 
 
 class Endpoint(NamedTuple):
@@ -116,6 +118,8 @@ def connect(
         if not isinstance(session, CountingSession):  # openstacksdk makes what it is told to
             raise TargetError("openstacksdk ignored session_constructor", file=target)
         masked = session.masked
+        said = region.get_auth_args()
+        session.secrets = tuple(str(said[name]) for name in _SECRETS if said.get(name))
         # of a socket; the deadline is for all of a request, and comes first
         session.timeout = 2 * deadline
         limits = limits or CloudLimits(total=None)

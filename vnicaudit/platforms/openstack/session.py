@@ -82,11 +82,13 @@ class CountingSession(Session):
         self.pace = Pace()
         self._count = threading.Lock()
         self._tokens: deque[str] = deque(maxlen=_TOKENS)
+        self.secrets: tuple[str, ...] = ()
+        """What it logs in with."""
 
     def masked(self, text: str) -> str:
-        """The text without the tokens of this session: a service may say them in an error, and what
-        it says may be cut in the middle of one."""
-        for token in tuple(self._tokens):
+        """The text without the tokens of this session, and without what it logs in with: a service
+        may say them in an error, and what it says may be cut in the middle of one."""
+        for token in (*self.secrets, *self._tokens):
             text = _without(text, token)
         return text
 
