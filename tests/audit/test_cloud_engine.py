@@ -107,7 +107,8 @@ def many(number: int) -> Domain:
 
 
 MODEL = Change("model", "rtl8139", "virtio", safe=True)
-FOR_NEW = " For new servers: openstack image set --property hw_vif_model=virtio image-jammy."
+CLIENT = "openstack --os-cloud prod"
+FOR_NEW = f" For new servers: {CLIENT} image set --property hw_vif_model=virtio image-jammy."
 
 
 def fix_of(domain: Domain) -> str:
@@ -120,8 +121,10 @@ class TestFixes:
     def test_commands_name_the_server_its_image_and_its_cloud(self) -> None:
         uuid = UUID.format(1)
         assert fix_of(server(1, port("rtl8139"))).startswith(
-            f"openstack server stop {uuid}; on a controller (Nova 25.0 or later) nova-manage "
-            f"image_property set {uuid} --property hw_vif_model=virtio; openstack server start "
+            f"openstack --os-cloud prod server stop {uuid}; on a controller (Nova 25.0 or "
+            f"later) nova-manage "
+            f"image_property set {uuid} --property hw_vif_model=virtio; openstack --os-cloud "
+            f"prod server start "
             f"{uuid}. Or vnicaudit plan openstack:prod.{FOR_NEW}"
         )
 
@@ -149,7 +152,7 @@ class TestFixes:
         one = server(1, port("rtl8139"))
         assert one.cloud is not None
         hostile = replace(one, cloud=replace(one.cloud, id="x; rm -rf /"))
-        assert "openstack server stop UUID;" in fix_of(hostile)
+        assert "openstack --os-cloud prod server stop UUID;" in fix_of(hostile)
         bad = replace(image(), id="$(reboot)")
         assert naming_image("set IMAGE", bad) == "set IMAGE"
 
@@ -166,7 +169,7 @@ class TestFixes:
     ) -> None:
         one = replace(image("old", **properties), libosinfo_model="e1000", id=UUID.format(9))
         (found,) = audit_work(rule).description(one, TARGET).findings
-        command = f"openstack image set --property hw_vif_model=virtio {UUID.format(9)}"
+        command = f"{CLIENT} image set --property hw_vif_model=virtio {UUID.format(9)}"
         assert found.fix.startswith(command + said)
 
     @pytest.mark.parametrize("identity", [None, "x; rm -rf /", "$(reboot)", "--help", "", "a" * 65])

@@ -45,7 +45,7 @@ class DescriptionJudge:
         ref = ref_of(item)
         tray.take(verdicts, owner, lambda _field: key_of(item), partial(place_of, item), ref)
         if isinstance(item, Image) and item.id is not None:
-            tray.reword(partial(image_text, image=item))
+            tray.reword(partial(image_text, image=item, target=target))
         audited = tray.audited(target, name_of(item), owner, scope)
         return replace(audited, file=place_of(item, None).file, uuid=ref.uuid)
 

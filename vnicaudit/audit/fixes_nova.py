@@ -13,6 +13,8 @@ from vnicaudit.model.finding import Change
 from vnicaudit.model.nova_releases import IMAGE_PROPERTY
 from vnicaudit.model.openstack import Image
 from vnicaudit.model.server import PROPERTY_OF, ServerConfig
+from vnicaudit.text.cloud_names import naming_cloud
+from vnicaudit.text.shell import word
 
 _MODELS = frozenset({
     "virtio", "ne2k_pci", "pcnet", "rtl8139", "e1000", "e1000e", "spapr-vlan", "vmxnet3", "igb",
@@ -123,7 +125,7 @@ def _commands(setting: str, domain: Domain) -> str:
     return (
         f"openstack server stop UUID; on a controller{since} nova-manage "
         f"image_property set UUID --property {setting}; openstack server start UUID. Or vnicaudit "
-        f"plan {_cloud(domain)}.{image}"
+        f"plan {word(_cloud(domain))}.{image}"
     )
 
 
@@ -145,7 +147,7 @@ def _cloud(domain: Domain) -> str:
 def naming_server(text: str, domain: Domain) -> str:
     """Words for a server with its id and that of its image in them, as far as they are known."""
     if domain.cloud is not None:
-        text = _named(text, _UUID, domain.cloud.id)
+        text = naming_cloud(_named(text, _UUID, domain.cloud.id), domain.cloud.target)
     kept = domain.declared.server
     return text if kept is None or kept.image is None else naming_image(text, kept.image)
 
@@ -155,13 +157,13 @@ def naming_image(text: str, image: Image) -> str:
     return _named(text, _IMAGE, image.id)
 
 
-def image_text(text: str, image: Image) -> str:
+def image_text(text: str, image: Image, target: str) -> str:
     """Words of a rule for an image of a cloud: what sets a property, as the command that does it to
     this image; where its id is none that may stand in one, as they are."""
     if image.id is None or not _ID.fullmatch(image.id):
         return text
     command = r"openstack image set --property \1=\2 IMAGE"
-    return naming_image(_SET_ON_IMAGE.sub(command, text), image)
+    return naming_cloud(naming_image(_SET_ON_IMAGE.sub(command, text), image), target)
 
 
 def _named(text: str, placeholder: re.Pattern[str], name: str | None) -> str:

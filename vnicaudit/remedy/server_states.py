@@ -6,20 +6,21 @@ in ERROR as well).
 
 from __future__ import annotations
 
+from vnicaudit.text.cloud_names import client
 from vnicaudit.text.shell import word
 
 _COMMANDS = {
-    "PAUSED": "openstack server unpause {id}",
-    "SUSPENDED": "openstack server resume {id}",
-    "RESCUE": "openstack server unrescue {id}",
-    "SHELVED": "openstack server unshelve {id}",
-    "SHELVED_OFFLOADED": "openstack server unshelve {id}",
-    "VERIFY_RESIZE": "openstack server resize confirm {id} (or revert)",
+    "PAUSED": "{openstack} server unpause {id}",
+    "SUSPENDED": "{openstack} server resume {id}",
+    "RESCUE": "{openstack} server unrescue {id}",
+    "SHELVED": "{openstack} server unshelve {id}",
+    "SHELVED_OFFLOADED": "{openstack} server unshelve {id}",
+    "VERIFY_RESIZE": "{openstack} server resize confirm {id} (or revert)",
     "ERROR": (
-        "openstack server show -c fault {id} says why; put that right, then openstack server "
+        "{openstack} server show -c fault {id} says why; put that right, then {openstack} server "
         "reboot --hard {id}"
     ),
-    "SOFT_DELETED": "openstack server restore {id}",
+    "SOFT_DELETED": "{openstack} server restore {id}",
 }
 _STATES = {
     "PAUSED": "PAUSED",
@@ -30,7 +31,8 @@ _STATES = {
 """What Nova calls the state itself -> the status that users are shown."""
 
 
-def way_on(status: str, server_id: str) -> str:
-    """The command for a server in that status; empty where there is none but to wait."""
+def way_on(status: str, server_id: str, target: str) -> str:
+    """The command for a server of that target, in that status; empty where there is none but to
+    wait."""
     name = _STATES.get(status, status)
-    return _COMMANDS.get(name, "").format(id=word(server_id))
+    return _COMMANDS.get(name, "").format(openstack=client(target), id=word(server_id))

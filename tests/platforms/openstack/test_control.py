@@ -328,8 +328,8 @@ def test_volumes_that_others_have_too(
 @pytest.mark.parametrize(
     ("status", "words"),
     [
-        (404, "^Cinder knows no volume vol, which Nova has attached to it .* openstack server "
-         f"remove volume {SERVER} vol$"),
+        (404, "^Cinder knows no volume vol, which Nova has attached to it .* openstack "
+         f"--os-cloud prod server remove volume {SERVER} vol$"),
         (403, "^its volume vol cannot be looked at, so whether another server has it too is not "
          "known: block-storage: GET .*: 403 "),
     ],

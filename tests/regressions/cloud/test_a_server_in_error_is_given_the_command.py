@@ -16,17 +16,21 @@ from tests.remedy.applying.clouds.fakes import server_step
     [
         (
             "error",
-            "it is ERROR: it neither runs nor is off: openstack server show -c fault {id} says "
-            "why; put that right, then openstack server reboot --hard {id}, then try again",
+            "it is ERROR: it neither runs nor is off: openstack --os-cloud test server show -c "
+            "fault {id} says "
+            "why; put that right, then openstack --os-cloud test server reboot --hard {id}, "
+            "then try again",
         ),
         (
             "paused",
-            "it is PAUSED: it neither runs nor is off: openstack server unpause {id}, then try "
+            "it is PAUSED: it neither runs nor is off: openstack --os-cloud test server "
+            "unpause {id}, then try "
             "again",
         ),
         (
             "rescued",
-            "it is RESCUED: it neither runs nor is off: openstack server unrescue {id}, then try "
+            "it is RESCUED: it neither runs nor is off: openstack --os-cloud test server "
+            "unrescue {id}, then try "
             "again",
         ),
         (

@@ -26,8 +26,9 @@ VIRTIO: dict[str, str | None] = {MODEL: "virtio"}
             "error",
             (
                 "differs",
-                "the server is ERROR: openstack server show -c fault {id} says why; put that "
-                "right, then openstack server reboot --hard {id}",
+                "the server is ERROR: openstack --os-cloud test server show -c fault {id} says "
+                "why; put that "
+                "right, then openstack --os-cloud test server reboot --hard {id}",
             ),
         ),
     ],

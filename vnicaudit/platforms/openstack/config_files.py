@@ -13,9 +13,9 @@ import stat
 from collections.abc import Iterator
 
 from vnicaudit.errors import UsageError
-from vnicaudit.model.cloud_names import cloud_and_region
 from vnicaudit.platforms.openstack.binding import loader, yaml
 from vnicaudit.platforms.openstack.failures import plain
+from vnicaudit.text.cloud_names import cloud_and_region
 
 _MOST_BYTES = 512 << 10
 _MOST_NODES = 100_000

@@ -15,7 +15,6 @@ from urllib.parse import urlsplit
 
 from vnicaudit import __version__
 from vnicaudit.errors import TargetError, UsageError
-from vnicaudit.model.cloud_names import ENVIRONMENT, cloud_and_region
 from vnicaudit.platforms.openstack.binding import (
     CloudRegion,
     OpenStackConfig,
@@ -26,6 +25,7 @@ from vnicaudit.platforms.openstack.binding import (
 from vnicaudit.platforms.openstack.config_files import check
 from vnicaudit.platforms.openstack.failures import configured, plain, transport
 from vnicaudit.platforms.openstack.session import CountingSession
+from vnicaudit.text.cloud_names import ENVIRONMENT, cloud_and_region
 
 _CLOUD = "OS_CLOUD"
 _REGION = "OS_REGION_NAME"

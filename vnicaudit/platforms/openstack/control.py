@@ -23,6 +23,8 @@ from vnicaudit.platforms.openstack import flavor_orders, states
 from vnicaudit.platforms.openstack.failures import place, plain
 from vnicaudit.platforms.openstack.orders import AnswerError, Orders
 from vnicaudit.platforms.openstack.versions import releases, shown
+from vnicaudit.text.cloud_names import client
+from vnicaudit.text.shell import word
 
 _KEPT = (2, 98)
 _COUNTED = (2, 48)
@@ -37,8 +39,8 @@ _UNTOLD = (400, 403, 404, 409, 501)
 this user may not, it is gone, it is off, its driver has none."""
 _NO_VOLUME = (
     "Cinder knows no volume {volume}, which Nova has attached to it (or this user may not see it): "
-    "once stopped, it might not be started again. Look at it with openstack volume show {volume}; "
-    "what is gone is detached by openstack server remove volume {server} {volume}"
+    "once stopped, it might not be started again. Look at it with {openstack} volume show "
+    "{volume}; what is gone is detached by {openstack} server remove volume {server} {volume}"
 )
 _NO_SERVER = (
     "Nova knows no server {server}, not even as one that was deleted (or this user may not see "
@@ -218,7 +220,10 @@ class Control:
         except AnswerError as error:
             name = plain(volume)
             if error.status == _GONE:
-                raise ActionError(_NO_VOLUME.format(volume=name, server=server_id)) from None
+                words = _NO_VOLUME.format(
+                    volume=word(name), server=word(server_id), openstack=client(self._cloud.target)
+                )
+                raise ActionError(words) from None
             raise ActionError(_UNSEEN_VOLUME.format(volume=name, why=error)) from None
 
     def _act(self, server_id: str, body: dict[str, object]) -> None:

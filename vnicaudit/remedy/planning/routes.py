@@ -13,6 +13,7 @@ from vnicaudit.model.finding import Finding
 from vnicaudit.model.nic import Nic
 from vnicaudit.model.plan import Goal
 from vnicaudit.remedy.planning.cloud.properties import property_of
+from vnicaudit.text.cloud_names import client
 from vnicaudit.text.shell import kubernetes_word, path_word, uuid_word, word
 
 _NOVA_FROM = (
@@ -72,14 +73,15 @@ def _nova(domain: Domain, findings: Iterable[Finding]) -> Iterator[str]:
         if finding.change is not None and (pair := property_of(finding.change)) is not None
     )  # fmt: skip
     server = uuid_word(domain.uuid)
+    openstack = client(domain.cloud.target if domain.cloud else "")
     if found:
         options = " ".join(f"--property {word(f'{name}={value}')}" for name, value in found)
-        yield f"openstack server stop {server}"
-        yield f"Wait until `openstack server show -c status {server}` says SHUTOFF."
+        yield f"{openstack} server stop {server}"
+        yield f"Wait until `{openstack} server show -c status {server}` says SHUTOFF."
         yield f"nova-manage image_property set {server} {options}"
-        yield f"openstack server start {server}"
+        yield f"{openstack} server start {server}"
         yield (
-            f"openstack image set {options} IMAGE, for new servers, and for this one once it is "
+            f"{openstack} image set {options} IMAGE, for new servers, and for this one once it is "
             "rebuilt"
         )
         yield _NOVA_FROM

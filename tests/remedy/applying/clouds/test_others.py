@@ -35,7 +35,8 @@ def test_two_operators_with_a_state_folder_each(world: CloudWorld) -> None:
     assert refused.outcome == "refused"
     assert refused.message == (
         "it changed since the plan was made: it ran then, and is SHUTOFF now: somebody stopped it, "
-        "or another run is at work on it. Find out who; then openstack server start "
+        "or another run is at work on it. Find out who; then openstack --os-cloud test server "
+        "start "
         f"{server.id}, and the same command again, or make a new plan, by which it stays off"
     )
     assert (unit.outcome, server.model) == ("applied", "virtio")

@@ -67,13 +67,14 @@ def applied(world: CloudWorld, step: Step, mode: Mode = "restart") -> UnitRun:
 @pytest.mark.parametrize(
     ("facts", "words"),
     [
-        ({"locked": True}, "it is locked: ask who did that, then openstack server unlock 0000"),
+        ({"locked": True}, "it is locked: ask who did that, then openstack --os-cloud test server "
+         "unlock 0000"),
         ({"task_state": "image_snapshot"}, "Nova is at work on it (image_snapshot): try again"),
         ({"vm_state": "paused"}, "it is PAUSED: it neither runs nor is off"),
         ({"vm_state": "error"}, "it is ERROR: it neither runs nor is off"),
         ({"vm_state": "resized"}, "it is RESIZED: it neither runs nor is off"),
         ({"vm_state": "shelved_offloaded"}, "it is shelved, and unshelving makes it anew of its "
-         "snapshot, with the properties of that: openstack server unshelve 0000"),
+         "snapshot, with the properties of that: openstack --os-cloud test server unshelve 0000"),
         ({"vm_state": "shelved"}, "unshelving makes it anew of its snapshot"),
         ({"host_status": "DOWN"}, "nova-compute on cmp1 is DOWN: nobody could start it again"),
         ({"host_status": "UNKNOWN"}, "nova-compute on cmp1 is UNKNOWN"),
@@ -379,7 +380,7 @@ def test_a_server_that_is_gone(
     done = world.apply((step,), world.order("restart"))
     (unit,) = done.run.steps
     assert (unit.outcome, done.run.outcome, done.stopped) == ("gone", "done", "")
-    words = f"it is deleted ({status}; while it is not removed, openstack server restore"
+    words = f"it is deleted ({status}; while it is not removed, openstack --os-cloud test server "
     assert unit.message.startswith(words if status else f"there is no server {server.id} any more")
     assert unit.message.endswith(": nothing is left to do")
     assert "stop" not in world.calls

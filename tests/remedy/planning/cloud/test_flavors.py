@@ -44,8 +44,9 @@ def test_a_new_flavor_without_the_extra_spec() -> None:
     assert (found.safe, found.refused) == (True, ())
     assert found.notes[0] == (
         "Servers keep the flavor they have. One that is to have the new one is resized, which "
-        "takes it down and may move it to another host: openstack server resize --flavor "
-        "m1.small-vnic SERVER, then openstack server resize confirm SERVER"
+        "takes it down and may move it to another host: openstack --os-cloud prod server "
+        "resize --flavor m1.small-vnic SERVER, then openstack --os-cloud prod server resize "
+        "confirm SERVER"
     )
 
 

@@ -117,7 +117,8 @@ def test_a_tenant_changes_the_images_of_the_project() -> None:
     assert images["legacy"].blocked == ()
     assert images["public"].blocked == (
         f"the image belongs to project {'0' * 32}: ask there for it, or make one of your own "
-        "(openstack server image create, openstack image create) and set it there",
+        "(openstack --os-cloud prod server image create, openstack --os-cloud prod image create) "
+        "and set it there",
     )
     admins = [one for one in plan(server(), others) if isinstance(one, Step)]
     assert [one.blocked for one in admins] == [(), ()]

@@ -14,6 +14,7 @@ from vnicaudit.remedy.applying.clouds.server import ENDS_THE_RUN
 from vnicaudit.remedy.applying.clouds.task import CloudTask
 from vnicaudit.remedy.applying.means import Result
 from vnicaudit.remedy.cloud import Cloud
+from vnicaudit.text.cloud_names import client
 
 
 def forward(means: CloudMeans) -> Result:
@@ -30,7 +31,7 @@ def forward(means: CloudMeans) -> Result:
     if task.removes:
         return Result("applied", f"flavor {task.copy_name} is gone")
     detail = f"flavor {task.copy_name} is there, with its extra specs"
-    words = f"servers get it by openstack server resize --flavor {task.copy}"
+    words = f"servers get it by {client(task.target)} server resize --flavor {task.copy} SERVER"
     return Result("applied", words, (Check("flavor", "ok", detail),))
 
 

@@ -34,7 +34,7 @@ def looked_at(place: Place, task: CloudTask) -> Found:
         return "differs", bad, checks
     state = look(means)
     if phase(state) == "error":
-        way = way_on(state.status, state.id)
+        way = way_on(state.status, state.id, task.target)
         return "differs", f"the server is {state.status}: {way}", checks
     if phase(state) != "on":
         return "waiting", "the server is not running: in effect at its next start", checks

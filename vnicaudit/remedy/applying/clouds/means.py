@@ -51,13 +51,13 @@ def phase(state: ServerState) -> Phase:
     return _PHASES.get((state.vm_state or state.status).lower(), "other")
 
 
-def there(state: ServerState) -> ServerState:
+def there(state: ServerState, target: str) -> ServerState:
     """The same. Raises GoneError where it is deleted, and Nova will only remove it later
     (``reclaim_instance_interval``)."""
     if state.status in _DELETED:
         raise GoneError(
             f"it is deleted ({state.status}; while it is not removed, "
-            f"{way_on('SOFT_DELETED', state.id)} brings it back)"
+            f"{way_on('SOFT_DELETED', state.id, target)} brings it back)"
         )
     return state
 
@@ -68,7 +68,7 @@ def look(means: CloudMeans) -> ServerState:
     end = time.monotonic() + means.limits.guest_deadline
     while True:
         try:
-            return there(means.cloud.server(means.task.id))
+            return there(means.cloud.server(means.task.id), means.task.target)
         except SilentError:
             if time.monotonic() > end:
                 raise

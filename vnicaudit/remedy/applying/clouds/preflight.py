@@ -16,13 +16,12 @@ from collections.abc import Iterator
 from vnicaudit.errors import RefusedError
 from vnicaudit.model.cloud_state import ServerState
 from vnicaudit.model.nova_releases import IMAGE_PROPERTY, LASTING
-from vnicaudit.model.plan import Mode
 from vnicaudit.remedy.applying.clouds.means import phase
 from vnicaudit.remedy.applying.clouds.nova_manage import Manage
+from vnicaudit.remedy.applying.clouds.task import CloudTask
 from vnicaudit.remedy.cloud import Cloud
 from vnicaudit.remedy.request_spec import COMES_BACK
 from vnicaudit.remedy.server_states import way_on
-from vnicaudit.text.shell import word
 
 _NODE_WORKS = ("", "UP", "MAINTENANCE")
 _SHUT_DOWN = 4
@@ -30,8 +29,8 @@ _SHUT_DOWN = 4
 
 _STOPPED = (
     "it changed since the plan was made: it ran then, and is {status} now: somebody stopped it, or "
-    "another run is at work on it. Find out who; then openstack server start {id}, and the same "
-    "command again, or make a new plan, by which it stays off"
+    "another run is at work on it. Find out who; then {start}, and the same command again, or make "
+    "a new plan, by which it stays off"
 )
 _STARTED = (
     "it changed since the plan was made: it was off then, and runs now, so it would have to be "
@@ -52,41 +51,41 @@ def check_release(cloud: Cloud, manage: Manage) -> str:
     return f"this is Nova {release}: {COMES_BACK}" if older else ""
 
 
-def check_server(state: ServerState, mode: Mode, *, left_off: bool) -> None:
+def check_server(state: ServerState, task: CloudTask, *, left_off: bool) -> None:
     """Raises RefusedError with everything that speaks against it. ``left_off``: an earlier run left
     it off, maybe in ERROR, and it is to be started."""
-    reasons = tuple(_against(state, mode, left_off=left_off))
+    reasons = tuple(_against(state, task, left_off=left_off))
     if reasons:
         raise RefusedError("; ".join(reasons))
 
 
-def check_power(state: ServerState, *, ran: bool | None, so: bool) -> None:
+def check_power(state: ServerState, task: CloudTask, *, ran: bool | None, so: bool) -> None:
     """Raises RefusedError where a server that ran when the plan was made is off now, or the other
     way round: a restart is what was reviewed, or none. ``ran`` None: that is of no concern; ``so``:
     what is kept is as planned, so that one that runs needs nothing. That it is on another host by
     then is no reason: what is kept went there with it."""
     now = phase(state)
     if ran and now in ("off", "shelved"):
-        raise RefusedError(_STOPPED.format(status=state.status, id=word(state.id)))
+        raise RefusedError(_STOPPED.format(status=state.status, start=task.command("server start")))
     if ran is False and now == "on" and not so:
         raise RefusedError(_STARTED)
 
 
-def _against(state: ServerState, mode: Mode, *, left_off: bool) -> Iterator[str]:
+def _against(state: ServerState, task: CloudTask, *, left_off: bool) -> Iterator[str]:
     now = phase(state)
     if state.locked:
         reason = f" ({state.locked_reason[:100]})" if state.locked_reason else ""
-        unlock = f"openstack server unlock {word(state.id)}"
+        unlock = task.command("server unlock")
         yield f"it is locked{reason}: ask who did that, then {unlock}"
     if now == "busy":
         yield f"Nova is at work on it ({state.task_state}): try again when that is done"
     elif now not in ("on", "off", "shelved") and not (left_off and now == "error"):
-        way = way_on(state.status, state.id)
+        way = way_on(state.status, state.id, task.target)
         then = f": {way}, then try again" if way else ": try again when it is ACTIVE or SHUTOFF"
         yield f"it is {state.status}: it neither runs nor is off{then}"
     if now == "on" and state.power_state == _SHUT_DOWN:
         yield "its guest shut itself down, which Nova has not noticed yet: try again in ten minutes"
-    if (now == "on" or left_off) and mode != "restart":
+    if (now == "on" or left_off) and task.mode != "restart":
         yield (
             "Nova sets a property only of a server that is stopped, and this one runs: give --mode "
             "restart"
@@ -94,7 +93,7 @@ def _against(state: ServerState, mode: Mode, *, left_off: bool) -> Iterator[str]
     if now == "shelved" and state.has_image is not False:
         yield (
             "it is shelved, and unshelving makes it anew of its snapshot, with the properties of "
-            f"that: {way_on(state.status, state.id)} first"
+            f"that: {way_on(state.status, state.id, task.target)} first"
         )
     if state.host_status not in _NODE_WORKS:
         yield (

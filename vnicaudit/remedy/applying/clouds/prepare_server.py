@@ -47,13 +47,13 @@ def prepare_server(request: ServerRequest, place: Place) -> CloudTask | None:
     task = request.task
     check_words(task.id, task.goal)
     check_words(task.id, task.back)
-    state = there(place.cloud.server(task.id))
-    check_server(state, task.mode, left_off=request.left_off)
+    state = there(place.cloud.server(task.id), task.target)
+    check_server(state, task, left_off=request.left_off)
     caution = check_release(place.cloud, place.manage)
     now = _now(state, place, task)
     so = not kept.differing(now, task.goal)
     if not request.left_off:
-        check_power(state, ran=request.ran, so=so)
+        check_power(state, task, ran=request.ran, so=so)
     active = phase(state) == "on" or request.left_off
     if so:
         if (phase(state) == "on" or not active) and not task.again:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import msgspec
 from msgspec.structs import replace
 
-from vnicaudit.model.cloud_names import ENVIRONMENT, cloud_and_region
 from vnicaudit.model.plan import Mode
 from vnicaudit.model.runs import CloudObject
 from vnicaudit.remedy.applying.task import Baseline, Wanted
+from vnicaudit.text.cloud_names import client
 from vnicaudit.text.shell import word
 
 Properties = dict[str, str | None]
@@ -72,7 +72,4 @@ class CloudTask(msgspec.Struct, frozen=True):
 
     def command(self, words: str) -> str:
         """What to type to do something to it by hand."""
-        cloud, region = cloud_and_region(self.target.partition(":")[2])
-        which = "" if cloud == ENVIRONMENT else f"--os-cloud {word(cloud)} "
-        where = f"--os-region-name {word(region)} " if region else ""
-        return f"openstack {which}{where}{words} {word(self.id)}"
+        return f"{client(self.target)} {words} {word(self.id)}"

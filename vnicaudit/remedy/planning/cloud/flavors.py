@@ -19,14 +19,15 @@ from vnicaudit.remedy.planning.cloud.images import ANY_MODE
 from vnicaudit.remedy.planning.cloud.judged import found_in
 from vnicaudit.remedy.planning.cloud.properties import diff
 from vnicaudit.remedy.planning.options import PlanOptions
+from vnicaudit.text.cloud_names import client
 from vnicaudit.text.shell import word
 
 _WHY = "without the extra spec the image decides, and nothing contradicts it; the old flavor stays"
 _ADMIN = "flavors are made by an operator of the cloud: ask for one like this"
 _RESIZE = (
     "Servers keep the flavor they have. One that is to have the new one is resized, which takes it "
-    "down and may move it to another host: openstack server resize --flavor {name} SERVER, then "
-    "openstack server resize confirm SERVER"
+    "down and may move it to another host: {openstack} server resize --flavor {name} SERVER, "
+    "then {openstack} server resize confirm SERVER"
 )
 _NEW = "New servers are given it by name: say so to those who make them."
 
@@ -105,7 +106,7 @@ def _step(
         digest=kept_digest("flavor", flavor.id, old),
         diff=diff(flavor.name or flavor.id or "", old, new),
         blocked=() if operator else (_ADMIN,),
-        notes=(_RESIZE.format(name=word(new_name)), _NEW),
+        notes=(_RESIZE.format(openstack=client(target), name=word(new_name)), _NEW),
         cloud=CloudPart("flavor", new, old, new_name=new_name),
     )
 

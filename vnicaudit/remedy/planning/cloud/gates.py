@@ -18,6 +18,7 @@ from vnicaudit.model.plan import ModeOption
 from vnicaudit.model.server import NovaVersions, ServerConfig, ServerRef
 from vnicaudit.remedy.request_spec import COMES_BACK
 from vnicaudit.remedy.server_states import way_on
+from vnicaudit.text.cloud_names import client
 from vnicaudit.text.shell import word
 
 _LONGEST = 100
@@ -29,7 +30,7 @@ _OLD = (
     "image that is corrected, which empties its root disk"
 )
 _MAYBE_OLD = "it takes Nova 25.0 (Yoga) or later; which one this is was not told"
-_LOCKED = "it is locked{reason}: ask who did that, then openstack server unlock {id}"
+_LOCKED = "it is locked{reason}: ask who did that, then {openstack} server unlock {id}"
 _BUSY = "Nova is at work on it ({task}): plan again when that is done"
 _STATES = {
     "PAUSED": "it is paused: {way}, then plan again",
@@ -81,7 +82,7 @@ _DEFINED = (
 )
 _VOLUME = (
     "it boots from a volume: what is made of that volume later has the properties of the volume "
-    "(openstack volume set {options} VOLUME)"
+    "({openstack} volume set {options} VOLUME)"
 )
 _VOLUMES = (
     "it has {count} attached: whether one of them is attached to other servers too is looked at "
@@ -98,10 +99,10 @@ def blocks(domain: Domain) -> Iterator[str]:
         yield _OLD.format(newest=server.nova.newest)
     if ref.locked:
         reason = f" ({ref.locked_reason[:_LONGEST]})" if ref.locked_reason else ""
-        yield _LOCKED.format(reason=reason, id=word(ref.id))
+        yield _LOCKED.format(reason=reason, openstack=client(ref.target), id=word(ref.id))
     if ref.task_state is not None:
         yield _BUSY.format(task=ref.task_state)
-    elif against := _state(server, ref.id):
+    elif against := _state(server, ref):
         yield against
 
 
@@ -119,16 +120,17 @@ def is_on(domain: Domain) -> bool:
     return config_of(domain).status in _ON
 
 
-def _state(server: ServerConfig, id: str) -> str:
+def _state(server: ServerConfig, ref: ServerRef) -> str:
     status = server.status
+    way = way_on(status, ref.id, ref.target)
     if status in ("ACTIVE", "SHUTOFF"):
         return ""
     if status in ("SHELVED", "SHELVED_OFFLOADED"):  # Nova offloads the one when it comes to it
         # without an image it comes back with what Nova keeps for it
         known = server.image_state == "volume"
-        return "" if known else _SNAPSHOT.format(way=way_on(status, id))
+        return "" if known else _SNAPSHOT.format(way=way)
     words = _STATES.get(status, _OTHER)
-    return words.format(way=way_on(status, id), status=status or "in an unknown state")
+    return words.format(way=way, status=status or "in an unknown state")
 
 
 def modes(domain: Domain) -> tuple[ModeOption, ...]:
@@ -169,7 +171,8 @@ def notes(domain: Domain, options: str) -> Iterator[str]:
     if server.flavor is None or not server.flavor.complete:
         yield _FLAVOR
     if server.image_state == "volume":
-        yield _VOLUME.format(options=options.replace("--property", "--image-property"))
+        of_image = options.replace("--property", "--image-property")
+        yield _VOLUME.format(openstack=client(ref.target), options=of_image)
     if ref.volumes:
         yield _VOLUMES.format(count=f"{ref.volumes} volume{'s' * (ref.volumes > 1)}")
     if ref.groups:

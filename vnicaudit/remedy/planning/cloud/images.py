@@ -18,14 +18,15 @@ from vnicaudit.remedy.planning.cloud.judged import found_in
 from vnicaudit.remedy.planning.cloud.properties import diff
 from vnicaudit.remedy.planning.options import PlanOptions
 from vnicaudit.remedy.planning.wishes import UNSAFE
+from vnicaudit.text.cloud_names import client
 
 ANY_MODE = tuple(
     ModeOption(mode, possible=True, reason="it is for new servers at once, whatever the mode")
     for mode in ("next-boot", "restart", "hotswap")
 )
 _OTHERS = (
-    "the image belongs to project {owner}: ask there for it, or make one of your own (openstack "
-    "server image create, openstack image create) and set it there"
+    "the image belongs to project {owner}: ask there for it, or make one of your own "
+    "({openstack} server image create, {openstack} image create) and set it there"
 )
 _NEW = "It is for servers made of it from now on."
 _MADE = (
@@ -94,7 +95,7 @@ def _step(
         modes=ANY_MODE,
         digest=kept_digest("image", image.id, part.old),
         diff=diff(image.name or image.id or "", part.old, part.properties),
-        blocked=tuple(_foreign(image, projects)),
+        blocked=tuple(_foreign(image, target, projects)),
         notes=tuple(_notes(image)),
         cloud=part,
     )
@@ -118,9 +119,9 @@ def _part(image: Image, changes: Iterable[Change]) -> CloudPart:
     return CloudPart("image", new, old, project=image.owner)
 
 
-def _foreign(image: Image, projects: frozenset[str] | None) -> Iterator[str]:
+def _foreign(image: Image, target: str, projects: frozenset[str] | None) -> Iterator[str]:
     if projects is not None and image.owner not in projects:
-        yield _OTHERS.format(owner=image.owner or "unknown")
+        yield _OTHERS.format(owner=image.owner or "unknown", openstack=client(target))
 
 
 def _notes(image: Image) -> Iterator[str]:

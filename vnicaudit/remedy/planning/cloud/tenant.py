@@ -17,6 +17,7 @@ from vnicaudit.model.server import ServerConfig, ServerRef
 from vnicaudit.remedy.planning.cloud.gates import config_of, ref_of
 from vnicaudit.remedy.planning.cloud.properties import options
 from vnicaudit.remedy.server_states import way_on
+from vnicaudit.text.cloud_names import client
 from vnicaudit.text.shell import word
 
 TENANT = (
@@ -34,7 +35,7 @@ _ROOT_LOST = (
 )
 _VOLUME = (
     "Or without the operator: a server made anew of the volume takes that volume's properties: "
-    "openstack volume set {image_options} VOLUME"
+    "{openstack} volume set {image_options} VOLUME"
 )
 _ANEW = (
     "Then delete the server, and create it with --volume VOLUME and --port for each of its ports. "
@@ -59,16 +60,18 @@ def tenant_route(server: Domain, properties: Mapping[str, str]) -> Iterator[str]
     """What to ask for, and what can be done without an operator: commands and sentences."""
     config, ref = config_of(server), ref_of(server)
     id, wanted = word(ref.id), options(properties)
-    stop = [] if _is_off(config) else [f"openstack server stop {id}"]
-    yield from _first(config, ref.id)
+    openstack = client(ref.target)
+    stop = [] if _is_off(config) else [f"{openstack} server stop {id}"]
+    yield from _first(config, ref)
     yield from stop
     yield (
         "Ask the operator of the cloud to run this on a controller, while the server is off: "
         f"nova-manage image_property set {id} {wanted}"
     )
-    yield f"openstack server start {id}"
+    yield f"{openstack} server start {id}"
     if config.image_state == "volume":
-        yield _VOLUME.format(image_options=wanted.replace("--property", "--image-property"))
+        of_image = wanted.replace("--property", "--image-property")
+        yield _VOLUME.format(openstack=openstack, image_options=of_image)
         yield _ANEW
         yield _OVERWRITTEN
     else:
@@ -82,12 +85,12 @@ def _is_off(config: ServerConfig) -> bool:
     return config.status == _OFF or shelved
 
 
-def _first(config: ServerConfig, id: str) -> Iterator[str]:
+def _first(config: ServerConfig, ref: ServerRef) -> Iterator[str]:
     """What brings it into a state in which Nova stops it."""
     status = config.status
     if status == "ACTIVE" or _is_off(config):
         return
-    if way := way_on(status, id):
+    if way := way_on(status, ref.id, ref.target):
         yield _FIRST.get(status, "{way}").format(way=way)
     else:
         yield _LATER.format(status=status or "in an unknown state")
@@ -95,12 +98,13 @@ def _first(config: ServerConfig, id: str) -> Iterator[str]:
 
 def _snapshot(ref: ServerRef, wanted: str, stop: Iterable[str]) -> Iterator[str]:
     id, image = word(ref.id), word(f"{ref.name.lstrip('-')}-vnic")
+    openstack = client(ref.target)
     yield _WITHOUT
     yield from stop
-    yield f"openstack server image create --wait --name {image} {id}"
-    yield f"openstack image set {wanted} {image}"
-    yield f"openstack server rebuild --wait --image {image} {id}"
-    yield f"openstack server start {id}"
+    yield f"{openstack} server image create --wait --name {image} {id}"
+    yield f"{openstack} image set {wanted} {image}"
+    yield f"{openstack} server rebuild --wait --image {image} {id}"
+    yield f"{openstack} server start {id}"
     yield _ROOT_LOST
 
 
@@ -110,7 +114,7 @@ def _new_servers(config: ServerConfig, ref: ServerRef, wanted: str) -> Iterator[
     if image is None or image.id is None:
         return
     if image.owner == ref.project:
-        yield f"For new servers: openstack image set {wanted} {word(image.id)}"
+        yield f"For new servers: {client(ref.target)} image set {wanted} {word(image.id)}"
     else:
         yield (
             f"For new servers: ask the owner of the image {image.id} to set {wanted}, or make an "

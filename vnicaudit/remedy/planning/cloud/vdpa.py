@@ -24,6 +24,7 @@ from vnicaudit.model.server import NovaVersions, PortBinding, ServerConfig
 from vnicaudit.remedy.planning.cloud.gates import config_of, ref_of
 from vnicaudit.remedy.planning.cloud.prerequisite import Prerequisite
 from vnicaudit.remedy.planning.cloud.vdpa_node import binding_of, node_prerequisites
+from vnicaudit.text.cloud_names import client
 from vnicaudit.text.shell import word
 
 _PORTS = 23
@@ -39,18 +40,18 @@ _BANDWIDTH = "quota:vif_"
 def prerequisites(server: Domain, nic: Nic) -> Iterator[Prerequisite]:
     """Everything that has to be so, in the order in which to look."""
     binding = binding_of(server, nic)
-    yield _port(binding, word(nic.source or "PORT"))
+    yield _port(binding, word(nic.source or "PORT"), client(ref_of(server).target))
     yield _switch(binding)
     yield _nova(config_of(server).nova)
     yield from node_prerequisites(server, nic)
     yield _guest(server, nic)
 
 
-def _port(binding: PortBinding, port: str) -> Prerequisite:
+def _port(binding: PortBinding, port: str, openstack: str) -> Prerequisite:
     if binding.vnic_type == "normal":
         return Prerequisite("ok", "the port is an ordinary one (vnic_type normal)")
     if not binding.vnic_type:
-        tell = f"of which kind the port is: openstack port show -c binding_vnic_type {port}"
+        tell = f"of which kind the port is: {openstack} port show -c binding_vnic_type {port}"
         return Prerequisite("unknown", tell)
     return Prerequisite(
         "missing", f"the port is of vnic_type {binding.vnic_type}: this way is for ordinary ones"
@@ -163,20 +164,21 @@ def vdpa_route(server: Domain, nic: Nic) -> Iterator[str]:
     """Make another port with the address of this one and put it in its place; one at a time."""
     ref = ref_of(server)
     id, port = word(ref.id), word(nic.source or "PORT")
+    openstack = client(ref.target)
     new = word(f"{ref.name.lstrip('-')}-vdpa-{nic.index}")  # no option
     mac = f" --mac-address {word(nic.mac)}" if nic.mac else ""
     kept = ("network_id", "fixed_ips", "security_group_ids", "qos_policy_id", "tags")
     columns = " ".join(f"-c {name}" for name in kept)
-    yield f"Keep what this says: openstack port show {columns} {port}"
-    yield f"openstack server stop {id}"
-    yield f"openstack server remove port {id} {port}"
-    yield f"openstack port delete {port}"
+    yield f"Keep what this says: {openstack} port show {columns} {port}"
+    yield f"{openstack} server stop {id}"
+    yield f"{openstack} server remove port {id} {port}"
+    yield f"{openstack} port delete {port}"
     yield (
-        f"openstack port create --vnic-type vdpa --network NETWORK --fixed-ip "
+        f"{openstack} port create --vnic-type vdpa --network NETWORK --fixed-ip "
         f"subnet=SUBNET,ip-address=ADDRESS --security-group GROUP{mac} {new}"
     )
-    yield f"openstack server add port {id} {new}"
-    yield f"openstack server start {id}"
+    yield f"{openstack} server add port {id} {new}"
+    yield f"{openstack} server start {id}"
     guest = word(ref.instance_name or ref.id)
     yield (
         f"On {ref.host or 'its compute node'} virsh dumpxml {guest} has "

@@ -46,8 +46,10 @@ def listed(config: ServerConfig, network: ProviderNetwork | None, host: str) -> 
     return _judged(config, node, network, host)
 
 
-def free(network: ProviderNetwork | None, port: str | None, host: str) -> Prerequisite:
-    """Whether one is left, which only the node tells."""
+def free(
+    network: ProviderNetwork | None, port: str | None, host: str, openstack: str
+) -> Prerequisite:
+    """Whether one is left, which only the node tells. ``openstack``: the client, for its cloud."""
     there = f"whether a vDPA device is free on {host}, made on a virtual function of a card"
     if network is not None:
         on = (
@@ -58,8 +60,8 @@ def free(network: ProviderNetwork | None, port: str | None, host: str) -> Prereq
         return Prerequisite("unknown", f"{there} {on} (Nova makes none): vdpa dev show there")
     return Prerequisite(
         "unknown",
-        f"{there} on this network (Nova makes none): vdpa dev show there, and openstack port show "
-        f"-c network_id {word(port or 'PORT')}, then openstack network show -c "
+        f"{there} on this network (Nova makes none): vdpa dev show there, and {openstack} port "
+        f"show -c network_id {word(port or 'PORT')}, then {openstack} network show -c "
         "provider:network_type -c provider:physical_network",
     )
 

@@ -18,6 +18,7 @@ from vnicaudit.model.version import Version
 from vnicaudit.remedy.planning.cloud.gates import config_of, ref_of
 from vnicaudit.remedy.planning.cloud.prerequisite import Prerequisite
 from vnicaudit.remedy.planning.cloud.vdpa_devices import free, listed
+from vnicaudit.text.cloud_names import client
 
 _LIBVIRT, _QEMU = Version(6, 9), Version(5, 1)
 _LOCKS, _LOCKS_EACH = Version(7, 2), Version(8, 7)
@@ -51,7 +52,7 @@ def node_prerequisites(server: Domain, nic: Nic) -> Iterator[Prerequisite]:
     yield _accelerator(config.node, host)
     network = binding_of(server, nic).network
     yield listed(config, network, host)
-    yield free(network, nic.source, host)
+    yield free(network, nic.source, host, client(ref_of(server).target))
     yield _memory(server, host)
 
 

@@ -1,0 +1,134 @@
+"""Commands in plans, refusals and fixes named neither cloud nor region: where somebody has several
+they found no server, or did it to another one's."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from tests.audit.clouds import audit_work
+from tests.remedy.applying.clouds.conftest import MakeCloud
+from tests.remedy.applying.clouds.conftest import make_cloud as make_cloud
+from tests.remedy.applying.clouds.fakes import server_step
+from tests.remedy.planning.cloud.clouds import MAC, flavor, image, port, server, step, tenants
+from tests.remedy.works import work as audited
+from vnicaudit.audit.engine import Engine
+from vnicaudit.model.domain import Domain
+from vnicaudit.model.host import HostConfig
+from vnicaudit.model.plan import Left, Step
+from vnicaudit.model.server import PortBinding
+from vnicaudit.remedy.planning.cloud.items import CloudPlanner
+from vnicaudit.remedy.planning.options import PlanOptions
+from vnicaudit.text.cloud_names import client
+
+TARGET = "openstack:prod/RegionTwo"
+CLIENT = "openstack --os-cloud prod --os-region-name RegionTwo"
+_ANY = re.compile(r"\bopenstack (?!--os-)[a-z]+ [a-z]+")
+STATES = ("PAUSED", "SUSPENDED", "RESCUE", "SHELVED", "VERIFY_RESIZE", "ERROR", "SOFT_DELETED")
+
+
+def texts(found: Step | Left) -> Iterator[str]:
+    """All that a plan says of one object."""
+    if isinstance(found, Left):
+        yield found.reason
+        return
+    yield from (*found.blocked, *found.route, *found.notes)
+
+
+def there(domain: Domain) -> Domain:
+    """The server in the region that is asked for."""
+    assert domain.cloud is not None
+    return replace(domain, cloud=replace(domain.cloud, target=TARGET))
+
+
+def check(said: str, *, least: int = 1) -> None:
+    assert not _ANY.search(said), said
+    assert said.count(f"{CLIENT} ") >= least, said
+
+
+@pytest.mark.parametrize("status", STATES)
+def test_a_plan_for_a_server_in_some_state(status: str) -> None:
+    for domain in (server(status=status), tenants(server(status=status))):
+        check("\n".join(texts(step(there(domain)))))
+
+
+@pytest.mark.parametrize(
+    ("config", "ref"),
+    [
+        ({}, {"locked": True, "locked_reason": "moved"}),
+        ({"image_state": "volume"}, {}),
+        ({"image_state": "volume"}, {"host": None, "instance_name": None}),
+        ({}, {"host": None, "instance_name": None}),
+    ],
+)
+def test_a_plan_for_a_server(config: dict[str, Any], ref: dict[str, Any]) -> None:
+    check("\n".join(texts(step(there(server(config=config, ref=ref))))))
+
+
+def test_a_plan_for_a_port_on_vdpa() -> None:
+    domain = there(server(port("virtio"), config={"bindings": (PortBinding(),)}))
+    options = PlanOptions(to="vdpa", macs=(MAC,))
+    check("\n".join(texts(step(domain, options=options))), least=9)
+
+
+def test_a_plan_for_an_image_of_others_and_for_a_flavor() -> None:
+    options = PlanOptions()
+    planner = CloudPlanner(audited(), audited(), options, TARGET)
+    wrong = image({"hw_vif_multiqueue_enabled": "true"})
+    for item in (
+        there(tenants(server())),
+        image(owner="somebody"),
+        replace(flavor({"hw:vif_multiqueue_enabled": "false"}), images=(wrong,)),
+    ):
+        planner.add(item)
+    said = "\n".join(text for one in planner.plan() for text in texts(one))
+    assert "the image belongs to project somebody" in said
+    assert "Servers keep the flavor they have" in said
+    check(said, least=4)
+
+
+@pytest.mark.parametrize("status", ["ACTIVE", "ERROR"])
+def test_the_fix_of_a_finding_on_a_server(status: str) -> None:
+    domain = there(server(status=status))
+    (found,) = Engine(["VNIC001"]).audit_domain(domain, HostConfig(), TARGET).findings
+    check(found.fix, least=2)
+
+
+def test_the_fix_of_a_finding_on_an_image() -> None:
+    (found,) = audit_work("VNIC062").description(image({"hw_vif_model": "e1000"}), TARGET).findings
+    check(found.fix)
+
+
+@pytest.mark.parametrize("state", ["error", "paused", "shelved", "locked"])
+def test_what_a_run_refuses(make_cloud: MakeCloud, state: str) -> None:
+    world = make_cloud()
+    (found,) = world.servers
+    order = replace(server_step(found), target=TARGET)
+    if state == "locked":
+        found.locked = True
+    else:
+        found.vm_state = state
+    (unit,) = world.apply((order,), world.order("restart")).run.steps
+    assert unit.outcome == "refused"
+    check(unit.message)
+
+
+def test_what_a_run_refuses_where_somebody_stopped_a_server(make_cloud: MakeCloud) -> None:
+    world = make_cloud()
+    (found,) = world.servers
+    found.boot()
+    order = replace(server_step(found), target=TARGET)
+    found.vm_state = "stopped"
+    (unit,) = world.apply((order,), world.order("restart")).run.steps
+    assert f"then {CLIENT} server start {found.id}, and the same" in unit.message
+    check(unit.message)
+
+
+def test_nothing_is_named_where_the_environment_says_the_cloud() -> None:
+    assert client("openstack:envvars") == "openstack"
+    assert client("") == "openstack"
+    assert client("openstack:my cloud") == "openstack --os-cloud 'my cloud'"
