@@ -46,8 +46,9 @@ def notes(name: str) -> str:
     return "\n".join(reading.notes)
 
 
-def test_a_region_that_is_named_is_read(cloud: FakeCloud) -> None:
+def test_a_region_that_is_named_is_read(cloud: FakeCloud, nowhere: Path) -> None:
     more_regions(cloud, "RegionTwo")
+    configured(nowhere, cloud, "    regions: [RegionOne, RegionTwo]\n")
     assert connect("admin/RegionTwo", deadline=30).region.region_name == "RegionTwo"
     assert connect("admin", deadline=30).region.region_name == "RegionOne"
 
@@ -62,8 +63,8 @@ def test_the_region_of_the_environment_is_read(
     assert connect("admin/RegionOne", deadline=30).region.region_name == "RegionOne"
 
 
-@pytest.mark.usefixtures("cloud")
-def test_a_region_that_is_not_there_is_told() -> None:
+def test_a_region_that_is_not_there_is_told(cloud: FakeCloud, nowhere: Path) -> None:
+    configured(nowhere, cloud, "")
     found = connect("admin/Nowhere", deadline=30)
     with pytest.raises(TargetError, match="Nowhere"):
         found.endpoint("compute")

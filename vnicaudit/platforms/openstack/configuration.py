@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import warnings
 from urllib.parse import urlsplit
 
@@ -35,6 +36,8 @@ _CONFIG_LOGGER = "openstack.config"
 _SHOWN = 20
 """Names of clouds in a message."""
 
+_OTHER_REGIONS = re.compile(r"is not a valid region name for .*Valid choices are (.*?)\. Please")
+"""How openstacksdk 4.22 refuses a region (``_get_region`` in its ``config/loader.py``)."""
 _BY_PASSWORD = ("password", "v3password")
 _WRONG = (keystone_errors.ClientException, SDKException)
 _FORM_ERRORS = (AttributeError, KeyError, TypeError, ValueError, RecursionError)
@@ -43,9 +46,9 @@ _FORM_ERRORS = (AttributeError, KeyError, TypeError, ValueError, RecursionError)
 
 def region_of(name: str) -> CloudRegion:
     """The configuration of one cloud, ``CLOUD`` or ``CLOUD/REGION``; of the latter, or of
-    OS_REGION_NAME, that region, as ``openstack --os-cloud CLOUD --os-region-name REGION`` has it.
-    Raises TargetError where there is no such cloud or its vendor's profile cannot be fetched,
-    UsageError where what is said of it, or a file, is wrong."""
+    OS_REGION_NAME, that region, where ``openstack --os-cloud CLOUD --os-region-name REGION`` takes
+    it: where regions are configured, only those are. Raises TargetError where there is no such
+    cloud or region, or its vendor's profile cannot be fetched, UsageError where what is said of it, or a file, is wrong."""
     left_out = check(name)
     try:
         with warnings.catch_warnings():
@@ -83,11 +86,30 @@ def _chosen(name: str, left_out: list[str]) -> CloudRegion:
     if cloud not in names:
         reason = _no_such(cloud, names, config.config_filename)
         raise TargetError("; ".join([reason, *left_out]), file=f"openstack:{name}")
-    if name != cloud:  # a region that is named wins over the one that is configured, if only one is
-        entry = config.cloud_config["clouds"][cloud]
-        if "region_name" in entry:
-            entry["region_name"] = region
-    return config.get_one(cloud=cloud, region_name=region)
+    try:
+        return config.get_one(cloud=cloud, region_name=region)
+    except SDKException as error:
+        if others := _OTHER_REGIONS.search(str(error)):
+            reason = _no_region(cloud, region, others[1], config.config_filename)
+            raise TargetError(reason, file=f"openstack:{name}") from None
+        raise
+
+
+def _no_region(cloud: str, region: str, others: str, file: str | None) -> str:
+    """What to say of a region that is none of those that are configured for its cloud: ``openstack
+    --os-region-name`` refuses it, and with it every command that would be shown."""
+    there, wanted = plain(others), plain(region)
+    if cloud == ENVIRONMENT:
+        return (
+            f"OS_REGION_NAME is {there}, and openstack itself takes no other region then: set it "
+            f"to {wanted}, or unset it"
+        )
+    return (
+        f"{file or 'what is configured'} gives the cloud {plain(cloud)!r} no region {wanted}, and "
+        f"openstack itself refuses it then; there is: {there}. Where the cloud has them all, list "
+        f"them in its entry, regions: [{there.replace(',', ', ')}, {wanted}], in the place of "
+        "region_name"
+    )
 
 
 def _split(name: str, names: list[str]) -> tuple[str, str]:
