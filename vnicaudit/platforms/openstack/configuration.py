@@ -48,7 +48,8 @@ def region_of(name: str) -> CloudRegion:
     """The configuration of one cloud, ``CLOUD`` or ``CLOUD/REGION``; of the latter, or of
     OS_REGION_NAME, that region, where ``openstack --os-cloud CLOUD --os-region-name REGION`` takes
     it: where regions are configured, only those are. Raises TargetError where there is no such
-    cloud or region, or its vendor's profile cannot be fetched, UsageError where what is said of it, or a file, is wrong."""
+    cloud or region, or its vendor's profile cannot be fetched, UsageError where what is said of
+    it, or a file, is wrong."""
     left_out = check(name)
     try:
         with warnings.catch_warnings():

@@ -19,7 +19,7 @@ from vnicaudit.platforms.openstack.binding import (
 from vnicaudit.platforms.openstack.configuration import region_of
 from vnicaudit.platforms.openstack.failures import configured, login, place
 from vnicaudit.platforms.openstack.session import CountingSession, Pace
-from vnicaudit.platforms.openstack.waiting import TimeUpError, within
+from vnicaudit.platforms.openstack.waiting import TimeUpError, Turns, within
 
 T = TypeVar("T")
 
@@ -80,13 +80,15 @@ class Cloud(NamedTuple):
 
     def within(self, service: str, function: Callable[[], T]) -> T:
         """What ``function`` returns, its requests counted for ``service``. Raises TimeUpError
-        where it takes longer than the deadline."""
+        where it takes longer than the deadline, beside what it waits for its turns."""
+        turns = Turns()
 
         def work() -> T:
             self.session.asking.service = service
+            self.session.asking.turns = turns
             return function()
 
-        return within(self.deadline, service, work)
+        return within(self.deadline, service, work, turns)
 
     def endpoint(self, service: str) -> Endpoint:
         """Where ``compute``, ``image``, ``network`` or ``identity`` is. Raises TargetError where it

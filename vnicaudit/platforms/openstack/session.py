@@ -18,6 +18,7 @@ from urllib.parse import urljoin, urlsplit
 
 from vnicaudit.platforms.openstack.binding import Session, keystone_errors, requests
 from vnicaudit.platforms.openstack.failures import place, plain, transport
+from vnicaudit.platforms.openstack.waiting import Turns
 
 _MOST_BYTES = 8 << 20
 """Of an answer that is taken in whole: a login brings the catalogue, some dozen KiB."""
@@ -45,6 +46,10 @@ class TooLargeError(keystone_errors.ConnectFailure):
     """An answer that is larger than any can be."""
 
 
+class GivenUpError(keystone_errors.ConnectFailure):
+    """A request for which nobody waits any more."""
+
+
 class Pace:
     """At most so many requests in a second, over all threads; None: as many as there are."""
 
@@ -60,15 +65,16 @@ class Pace:
         self._lock = threading.Lock()
         self._next = 0.0
 
-    def wait(self) -> None:
-        """Until it is this request's turn."""
+    def wait(self, tell: Callable[[float], None]) -> None:
+        """Until it is this request's turn; ``tell`` is told before how long that is."""
         if not self._between:
             return
         with self._lock:
             now = self._clock()
             turn = max(now, self._next)
             self._next = turn + self._between
-        self._sleep(max(0.0, turn - now))
+        tell(turn - now)
+        self._sleep(turn - now)
 
 
 class CountingSession(Session):
@@ -131,7 +137,7 @@ class CountingSession(Session):
                 if (
                     pause is None
                     or not may_pass
-                    or isinstance(error, RedirectError | TooLargeError)
+                    or isinstance(error, RedirectError | TooLargeError | GivenUpError)
                 ):
                     self.asking.away = transport(error)
                     raise
@@ -178,9 +184,12 @@ class CountingSession(Session):
     def _counted(self, url: str) -> None:
         login = url.endswith("/auth/tokens")
         service = "identity" if login else getattr(self.asking, "service", "identity")
+        turns = getattr(self.asking, "turns", None) or Turns()
+        if turns.over:
+            raise GivenUpError("given up")
         with self._count:
             self.calls[service] += 1
-        self.pace.wait()
+        self.pace.wait(turns.add)
 
     def _was_renewed(self, kwargs: dict[str, Any]) -> bool:
         """Whether there is another token now than the one that was refused. keystoneauth gives up

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import queue
 import threading
+import time
 from collections.abc import Callable, Iterator
 from typing import Generic, TypeVar
 
@@ -23,11 +24,31 @@ class TimeUpError(Exception):
     """Nothing came back before the deadline."""
 
 
-def within(seconds: float, name: str, function: Callable[[], T]) -> T:
-    """What ``function`` returns, or raises. Raises TimeUpError where it does neither in time; it
-    may still be at it then."""
-    task = Task(name, function)
-    return task.result(seconds)
+class Turns:
+    """How long somebody's work has to wait for its turn (``--max-rps``): that is time of ours, and
+    not of the service. ``over``: nobody waits for that work any more."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self.over = False
+
+    def add(self, seconds: float) -> None:
+        """So long it waits now."""
+        self.seconds += seconds
+
+
+def within(seconds: float, name: str, function: Callable[[], T], turns: Turns | None = None) -> T:
+    """What ``function`` returns, or raises. Raises TimeUpError where it does neither in time,
+    beside its ``turns``; it may still be at it then."""
+    task, turns, begun = Task(name, function), turns or Turns(), time.monotonic()
+    left = seconds
+    while left > 0:
+        try:
+            return task.result(left)
+        except TimeUpError:
+            left = begun + seconds + turns.seconds - time.monotonic()
+    turns.over = True
+    raise TimeUpError
 
 
 class Task(Generic[T]):
@@ -39,7 +60,8 @@ class Task(Generic[T]):
         threading.Thread(target=self._work, name=f"openstack: {name}", daemon=True).start()
 
     def result(self, seconds: float | None = None) -> T:
-        """What it returned, or raises what it raised; to be asked once."""
+        """What it returned, or raises what it raised; to be asked until it did. Raises TimeUpError
+        where it did neither by then."""
         try:
             values, error = self._answer.get(timeout=seconds)
         except queue.Empty:

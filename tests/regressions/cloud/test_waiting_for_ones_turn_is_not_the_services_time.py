@@ -1,0 +1,54 @@
+"""``--max-rps 0.2 --deadline 5`` read nothing: ``cannot log in: no answer within 5 s``, of a Keystone
+that answered at once. Requests that had been given up went on to take turns."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import pytest
+
+from tests.platforms.openstack.cloud import FakeCloud
+from tests.platforms.openstack.conftest import cloud, nowhere
+from vnicaudit.model.host import CloudLimits
+from vnicaudit.platforms.openstack import connect as connecting
+from vnicaudit.platforms.openstack.connect import connect
+from vnicaudit.platforms.openstack.session import GivenUpError, Pace
+from vnicaudit.platforms.openstack.waiting import TimeUpError, Turns, within
+
+__all__ = ["cloud", "nowhere"]
+
+DEADLINE = 3.0
+
+
+def test_a_login_waits_for_its_turn(cloud: FakeCloud, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Longer than an answer may take."""
+
+    def sleep(seconds: float) -> None:
+        time.sleep(1.2 * DEADLINE if seconds else 0.0)
+
+    monkeypatch.setattr(connecting, "Pace", lambda rate: Pace(rate, lambda: 0.0, sleep))
+    found = connect("admin", deadline=DEADLINE, limits=CloudLimits(0.001, None))
+    assert found.roles
+    assert len(cloud.asked) > 1
+
+
+def test_only_the_turn_is_waited_for() -> None:
+    turns, over = Turns(), threading.Event()
+    with pytest.raises(TimeUpError):
+        within(0.05, "t", lambda: over.wait(60), turns)
+    over.set()
+    assert turns.over
+
+
+def test_what_was_given_up_takes_no_turn(cloud: FakeCloud) -> None:
+    found = connect("admin", deadline=30, limits=CloudLimits(1000.0, None))
+    cloud.asked.clear()
+
+    def ask() -> None:
+        found.session.asking.turns.over = True
+        found.session.get(f"{cloud.url}/identity/v3", authenticated=False)
+
+    with pytest.raises(GivenUpError):
+        found.within("identity", ask)
+    assert cloud.asked == []
