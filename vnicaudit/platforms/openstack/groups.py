@@ -29,9 +29,11 @@ class RawGroup(msgspec.Struct):
 
 
 class Groups:
-    """Ids of server groups by the id of a member."""
+    """Ids of server groups by the id of a member. ``seen`` False: this user may not see them; None:
+    they could not be read, and ``errors`` say why."""
 
     def __init__(self) -> None:
+        self.seen: bool | None = None
         self.errors: list[ReadError] = []
         self._of: defaultdict[str, list[str]] = defaultdict(list)
 
@@ -53,5 +55,5 @@ def read_groups(calls: Calls, microversions: Microversions) -> Groups:
         "compute", "/os-server-groups", "server_groups", _PAGE, query, shown(microversions.flavors)
     )
     listed = offset_pages(calls, listing, json_decoder(RawGroup))
-    take_all(listed, found.add, found.errors, _FORBIDDEN)
+    found.seen = take_all(listed, found.add, found.errors, _FORBIDDEN)
     return found

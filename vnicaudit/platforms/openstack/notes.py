@@ -37,6 +37,7 @@ class Seen(NamedTuple):
     """What told about ``os_distro``; None: no image has one."""
     scope: str = ""
     """Of what the login is; empty: of a project, in the only region there is."""
+    groups: bool | None = None
 
 
 def notes_of(seen: Seen) -> tuple[str, ...]:
@@ -116,5 +117,10 @@ def _hidden(seen: Seen) -> Iterator[str]:
         yield "hypervisors (type, QEMU's version, architecture)"
     if seen.aggregates is False:
         yield "host aggregates"
+    if seen.groups is False:
+        yield (
+            "server groups (so that apply and rollback may have several members of one off at a "
+            "time)"
+        )
     if seen.bindings is False:
         yield "how ports are bound (binding:vif_type)"

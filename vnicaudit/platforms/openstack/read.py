@@ -93,6 +93,7 @@ class CloudReading:
                 around.projects.reason,
                 systems.asked,
                 _scope(self._calls.cloud),
+                around.groups.seen,
             )
         )
 
