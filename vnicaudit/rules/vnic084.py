@@ -55,8 +55,9 @@ unset again.
   hw_vif_model` ends with 3 where there is none.
 * Where nova.conf of the server's compute node was not read in the same run (skipped), or does not
   say for certain what the option is.
-* On vhost-user, vDPA, macvtap and assigned devices, and while a server is built, resized, migrated,
-  rescued, shelved, suspended or paused: look again before the option is turned on.
+* On vhost-user, vDPA, macvtap and assigned devices.
+* While a server is built, resized, migrated or deleted, and where it is shelved and offloaded (it is
+  on no node then): look again before the option is turned on.
 
 Severity is by the guest: *high* where it is known to have no driver of its own (Windows), *low*
 where it is known to have one, else *medium*. It is *info* where the option is off and the server is
@@ -85,12 +86,20 @@ UNASKED = True
 
 _OPTION = "use_virtio_for_bridges"
 _TYPES = ("kvm", "qemu")
-_STOPPED = "SHUTOFF"
+_STOPPED, _RESCUE = "SHUTOFF", "RESCUE"
 _WHEN = {
     "ACTIVE": "the next hard reboot, stop and start, or cold migration",
     _STOPPED: "its next start",
     "ERROR": "the hard reboot that brings it back",
+    "PAUSED": "its next hard reboot, or stop and start once it is unpaused,",
+    "SUSPENDED": "its next hard reboot, or stop and start once it is resumed,",
+    "SHELVED": "unshelving it",
+    _RESCUE: "the first hard reboot, stop and start, or cold migration after its rescue",
 }
+"""Nova 34.0.0: ``ALLOW_HARD_REBOOT`` in compute/vm_states.py; in virt/libvirt/driver.py
+``unpause``, ``resume`` and ``unrescue`` take the definition that there was, ``power_on`` writes a new one, which
+is how what is shelved and not offloaded is unshelved (``unshelve_instance`` in
+conductor/manager.py)."""
 _GUESTS: dict[str, tuple[Severity, str]] = {
     "ready": ("low", ""),
     "needs-driver": ("high", "; this guest has no virtio driver of its own"),
@@ -128,7 +137,8 @@ def check(subject: Subject) -> Iterator[Problem]:
     on = {"true": True, "false": False}.get(node.value(_OPTION) or "")
     if on is None:
         return
-    if subject.domain.form == "server":
+    # what libvirt has during a rescue is the domain of the rescue
+    if subject.domain.form == "server" or server.status == _RESCUE:
         found = _in_the_cloud(subject, server, node.file, on=on)
     else:
         found = _in_libvirt(subject, server, node.file, on=on)

@@ -1,4 +1,5 @@
-"""``runs --verify`` said of a server that is in ERROR that it waits for its next start."""
+"""``runs --verify`` said of a server that is in ERROR that it waits for its next start, and the
+same of one that ran before the run and is off now."""
 
 from __future__ import annotations
 
@@ -19,10 +20,34 @@ VIRTIO: dict[str, str | None] = {MODEL: "virtio"}
 
 
 @pytest.mark.parametrize(
-    ("vm_state", "found"),
+    ("ran", "vm_state", "found"),
     [
-        ("stopped", ("waiting", "the server is not running: in effect at its next start")),
+        (False, "stopped", ("waiting", "the server is not running: in effect at its next start")),
         (
+            True,
+            "stopped",
+            (
+                "differs",
+                "the server ran before, and is SHUTOFF: openstack --os-cloud test server start "
+                "{id}",
+            ),
+        ),
+        (
+            True,
+            "paused",
+            (
+                "differs",
+                "the server ran before, and is PAUSED: openstack --os-cloud test server unpause "
+                "{id}",
+            ),
+        ),
+        (
+            False,
+            "building",
+            ("waiting", "the server is not running: in effect at its next start"),
+        ),
+        (
+            True,
             "error",
             (
                 "differs",
@@ -34,7 +59,7 @@ VIRTIO: dict[str, str | None] = {MODEL: "virtio"}
     ],
 )
 def test_what_is_in_error_is_not_well(
-    make_cloud: MakeCloud, vm_state: str, found: tuple[str, str]
+    make_cloud: MakeCloud, ran: bool, vm_state: str, found: tuple[str, str]
 ) -> None:
     world = make_cloud()
     (server,) = world.servers
@@ -42,7 +67,7 @@ def test_what_is_in_error_is_not_well(
     server.vm_state = vm_state
     task = CloudTask(
         key="1", name=server.name, target=TARGET, steps=(), object="server", id=server.id,
-        mode="restart", before={}, goal=VIRTIO, back={}, active=True, state="ACTIVE",
+        mode="restart", before={}, goal=VIRTIO, back={}, active=ran, state="ACTIVE",
     )  # fmt: skip
     with ExitStack() as stack:
         place = Place(world, Manage(world.manage), Nodes("", 1.0, stack), thorough=False)

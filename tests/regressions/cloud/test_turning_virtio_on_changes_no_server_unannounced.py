@@ -78,6 +78,16 @@ def test_who_will_be_concerned_is_listed_before_the_option_is_turned_on() -> Non
     assert f"once use_virtio_for_bridges is turned on in {FILE}" in finding.message
 
 
+@pytest.mark.parametrize("status", ["SHUTOFF", "ERROR", "PAUSED", "SUSPENDED", "SHELVED", "RESCUE"])
+def test_none_is_left_off_that_list_for_its_state(status: str) -> None:
+    domain = in_libvirt("false")
+    kept = domain.declared.server
+    assert kept is not None
+    declared = replace(domain.declared, server=replace(kept, status=status))
+    (finding,) = found(replace(domain, declared=declared))
+    assert finding.severity == "info"
+
+
 def test_one_that_was_started_since_is_not_listed() -> None:
     assert found(in_libvirt("true", model="virtio")) == []
 

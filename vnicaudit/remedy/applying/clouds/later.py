@@ -36,6 +36,11 @@ def looked_at(place: Place, task: CloudTask) -> Found:
     if phase(state) == "error":
         way = way_on(state.status, state.id, task.target)
         return "differs", f"the server is {state.status}: {way}", checks
+    if phase(state) == "busy":
+        return "waiting", f"Nova is at work on it ({state.task_state}): look again", checks
+    if task.active and phase(state) != "on":
+        way = way_on(state.status, state.id, task.target) or task.command("server start")
+        return "differs", f"the server ran before, and is {state.status}: {way}", checks
     if phase(state) != "on":
         return "waiting", "the server is not running: in effect at its next start", checks
     return "in-effect", "", checks
