@@ -64,10 +64,17 @@ def target_of(name: str) -> Target:
 
 
 def _cloud(name: str) -> Target:
-    if name.removeprefix(CLOUD).strip():
+    cloud, slash, region = name.removeprefix(CLOUD).strip().partition("/")
+    if slash and not name.rpartition("/")[2].strip():
+        alone = name.rstrip("/ ")
+        raise UsageError(
+            f"{name}: no region is named behind the slash; write {alone} for the region that is "
+            f"configured, or {alone}/* for all of them"
+        )
+    if cloud:
         return Target(name, "openstack")
     if chosen := os.environ.get("OS_CLOUD", "").strip():
-        return Target(f"{CLOUD}{chosen}", "openstack")
+        return Target(f"{CLOUD}{chosen}{slash}{region}", "openstack")
     raise UsageError(
         f"{name}: no cloud is named; write openstack:NAME with a name from clouds.yaml (or set "
         "OS_CLOUD), or openstack:envvars for what the OS_* variables say"

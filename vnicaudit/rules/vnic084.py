@@ -56,8 +56,8 @@ unset again.
 * Where nova.conf of the server's compute node was not read in the same run (skipped), or does not
   say for certain what the option is.
 * On vhost-user, vDPA, macvtap and assigned devices.
-* While a server is built, resized, migrated or deleted, and where it is shelved and offloaded (it is
-  on no node then): look again before the option is turned on.
+* While a server is built, resized, migrated or deleted, and where it is shelved and offloaded (then
+  it is on no node): look again before the option is turned on.
 
 Severity is by the guest: *high* where it is known to have no driver of its own (Windows), *low*
 where it is known to have one, else *medium*. It is *info* where the option is off and the server is
@@ -97,8 +97,8 @@ _WHEN = {
     _RESCUE: "the first hard reboot, stop and start, or cold migration after its rescue",
 }
 """Nova 34.0.0: ``ALLOW_HARD_REBOOT`` in compute/vm_states.py; in virt/libvirt/driver.py
-``unpause``, ``resume`` and ``unrescue`` take the definition that there was, ``power_on`` writes a new one, which
-is how what is shelved and not offloaded is unshelved (``unshelve_instance`` in
+``unpause``, ``resume`` and ``unrescue`` take the definition that there was, ``power_on`` writes a
+new one, which is how what is shelved and not offloaded is unshelved (``unshelve_instance`` in
 conductor/manager.py)."""
 _GUESTS: dict[str, tuple[Severity, str]] = {
     "ready": ("low", ""),

@@ -12,6 +12,8 @@ import threading
 import time
 from collections import Counter, deque
 from collections.abc import Callable
+from datetime import timezone
+from email.utils import parsedate_to_datetime
 from itertools import takewhile
 from typing import Any
 from urllib.parse import urljoin, urlsplit
@@ -215,9 +217,17 @@ def _without(text: str, token: str) -> str:
 
 
 def retry_after(answer: requests.Response) -> float | None:
-    """What Retry-After says, in seconds; None where it says a date, or nothing."""
-    said = answer.headers.get("retry-after", "")
-    return float(said) if said.isascii() and said.isdigit() and len(said) < 6 else None
+    """What Retry-After says, in seconds, or as a date (RFC 9110, 10.2.3; in GMT, 5.6.7); None where
+    it says neither, or a moment that is over."""
+    said = answer.headers.get("retry-after", "").strip()
+    if said.isascii() and said.isdigit() and len(said) < 6:
+        return float(said)
+    try:
+        moment = parsedate_to_datetime(said).replace(tzinfo=timezone.utc)
+        seconds = moment.timestamp() - time.time()
+    except (ValueError, OverflowError, TypeError):
+        return None
+    return seconds if seconds > 0 else None
 
 
 def _is_same_place(asked: str, to: str) -> bool:
