@@ -48,7 +48,7 @@ _LISTED = re.compile(
 _BEARER = re.compile(r"(?i)\b(bearer|basic)[ \t]+[\w+/=.~-]{8,}")
 _OBJECT_DATA = re.compile(r"(?i)\bsecret|tls-creds")
 _PEM = re.compile(  # in one line, as JSON has it
-    r"(-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY-----)(?!-----END).+?(?=-----END |[\"']|$)"
+    r"(-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY-----)(?:(?!-----END )[^\"'\n])+"
 )
 _PEM_BEGIN = re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY-----")
 _PEM_END = "-----END "
