@@ -47,13 +47,22 @@ _LISTED = re.compile(
 )
 _BEARER = re.compile(r"(?i)\b(bearer|basic)[ \t]+[\w+/=.~-]{8,}")
 _OBJECT_DATA = re.compile(r"(?i)\bsecret|tls-creds")
+_PEM = re.compile(  # in one line, as JSON has it
+    r"(-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY-----)(?:(?!-----END )[^\"'\n])+"
+)
+_PEM_BEGIN = re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY-----")
+_PEM_END = "-----END "
+_SECRET_KIND = re.compile(r"^[ \t]*(?:-[ \t]+)?[\"']?kind[\"']?[ \t]*:[ \t]*[\"']?Secret\b", re.M)
+_SECRET_DATA = frozenset({"data", "stringData"})
 _FW_CFG = re.compile(r"(?i)fw_?cfg|opt/")
 
 
 def masked(text: str) -> str:
     """The text of a file of any kind, with as many lines, and stars in place of what may be a
     secret."""
-    return "\n".join(_masked_lines(masked_xml(text, STARS).split("\n")))
+    of_kubernetes = _SECRET_DATA if _SECRET_KIND.search(text) else frozenset[str]()
+    lines = _masked_lines(masked_xml(text, STARS).split("\n"), of_kubernetes)
+    return "\n".join(_without_keys(lines, text.split("\n")))
 
 
 def masked_message(text: str) -> str:
@@ -62,7 +71,20 @@ def masked_message(text: str) -> str:
     return "\n".join(map(_masked_inline, text.split("\n")))
 
 
-def _masked_lines(lines: list[str]) -> Iterator[str]:
+def _without_keys(lines: Iterator[str], written: list[str]) -> Iterator[str]:
+    """The lines of private keys (PEM) as stars, whatever they belong to; ``written``: as they stand
+    in the file."""
+    inside = False
+    for line, before in zip(lines, written, strict=True):
+        if inside and _PEM_END not in before:
+            yield re.sub(r"[^\s].*\S|\S", STARS, line, count=1)
+            continue
+        inside = _PEM_BEGIN.search(before, before.rfind(_PEM_END) + 1) is not None
+        yield _PEM.sub(rf"\1{STARS}", line)
+
+
+def _masked_lines(lines: list[str], more: frozenset[str]) -> Iterator[str]:
+    """``more``: keys that hold secrets in this file alone."""
     block: Block | None = None
     named = False  # ``- name: X_PASSWORD``: the value is on a line of its own
     dangling = False
@@ -85,7 +107,7 @@ def _masked_lines(lines: list[str]) -> Iterator[str]:
             yield _masked_inline(body) + stop
             continue
         key, value = found["key"], found["value"]
-        secret = may_be_secret_name(key) or (named and key == "value")
+        secret = may_be_secret_name(key) or key in more or (named and key == "value")
         named = _names_a_secret(key, value) or (named and key != "value")
         if secret:
             block = block_of(found.start("key"), value, found["sep"])

@@ -115,3 +115,20 @@ def test_what_more_than_names_a_host_is_refused(uri: str, parts: tuple[str, ...]
 )  # fmt: skip
 def test_what_names_a_host_is_dialled(uri: str) -> None:
     assert unsafe_parts(uri) == ()
+
+
+def test_no_plan_has_a_line_of_a_file_shown(tmp_path: Path) -> None:
+    (tmp_path / "shadow").write_text("root:S3cr3tW0rd:20228:0\n")
+    plan = tampered(tmp_path, f"test://{tmp_path}/shadow")
+    shown = inside("apply", plan, "--dry-run", "--state", tmp_path / "state")
+    assert shown.returncode == 4
+    assert "Start tag expected" in shown.stderr
+    assert "S3cr3tW0rd" not in shown.stdout + shown.stderr
+
+
+@pytest.mark.parametrize("uri", ["vbox:///session", "agent://x", "qemu+ssh://[x/system"])
+def test_what_is_no_uri_of_libvirt_is_no_internal_error(uri: str, tmp_path: Path) -> None:
+    plan = tampered(tmp_path, uri)
+    shown = inside("apply", plan, "--dry-run", "--state", tmp_path / "state")
+    assert shown.returncode == 4
+    assert f"Error: {uri}: cannot connect: " in shown.stderr

@@ -127,7 +127,6 @@ def test_a_property_of_the_old_device_alone_is_no_safe_step(
 @pytest.mark.parametrize(
     "behind",
     [
-        override("host_mtu", "1400"),
         override("rombar", "0"),
         override("mitigation", "off", alias="net1"),
         override("romfile", ""),

@@ -55,7 +55,10 @@ def open_read_only(uri: Uri) -> libvirt.virConnect:
 
 def explain(error: libvirt.libvirtError) -> str:
     """libvirt's message on one line, printable, with advice where there is some."""
-    text = masked_message(plain(error.get_error_message() or str(error)))
+    said = error.get_error_message() or str(error)
+    if error.get_error_code() == libvirt.VIR_ERR_XML_DETAIL:
+        said = said.partition("\n")[0]  # below stands the line of the file: test:///etc/shadow
+    text = masked_message(plain(said))
     for needle, advice in (_TLS, *_ADVICE):
         if needle in text:
             return f"{text} ({advice})"

@@ -40,7 +40,10 @@ _UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 def connect(uri: str, *, deadline: float) -> Hypervisor:
     """A connection with which domains can be changed. Raises TargetError where there is none, or
     where nobody answers."""
-    where = parse(uri)
+    try:
+        where = parse(uri)
+    except ValueError as error:  # a plan may say anything
+        raise TargetError(f"cannot connect: {error}", file=uri) from None
     refuse(where)
     be_silent()
     if where.remote:

@@ -33,17 +33,44 @@ def check(name: str) -> list[str]:
     Raises UsageError for one that would be read and cannot be used."""
     left_out: list[str] = []
     said: set[object] = set()
+    used = {}
     for variable, paths in ((_MAIN, loader.CONFIG_FILES), (_SECURE, loader.SECURE_FILES)):
-        path, found = _first(os.environ.get(variable), paths, left_out)
+        named = os.environ.get(variable)
+        path, found = _first(named, paths, left_out)
+        if named and os.path.exists(named):  # also a pipe, which only openstacksdk reads
+            used[named] = variable
         # of the other one openstacksdk takes an empty one for none
         if path and (found is not None or variable == _MAIN):
-            said |= _check_form(path, found, name)
+            entry = _check_form(path, found, name)
+            said |= entry
+            if entry:
+                used.setdefault(path, "" if path != named else variable)
     if said & _PROFILES:  # otherwise it is not read
         path, found = _first(None, loader.VENDOR_FILES, left_out)
         if path and found is not None:
             of_all = _mapping(path, "it", found).get(_VENDORS, {})
             _mapping(path, f"{_VENDORS}:", of_all)
+            used.setdefault(path, "")
+    _check_places(used)
     return left_out
+
+
+def _check_places(used: dict[str, str]) -> None:
+    """For the files that say something of a cloud, each with the variable that names it. Raises
+    UsageError where one only lies in the current folder, and another elsewhere: a checkout, or
+    whoever may write to the folder, would say where the password of the other is sent to."""
+    here = os.path.realpath(os.getcwd())
+    places = {path: os.path.realpath(os.path.dirname(path)) for path in used}
+    if set(places.values()) <= {here}:
+        return
+    for path, variable in used.items():
+        if places[path] == here and not variable:
+            other = next(each for each in used if places[each] != here)
+            raise UsageError(
+                f"{plain(path)} is not used together with {plain(other)}: it lies in the current "
+                "folder, and could send the password elsewhere; start in another folder, or name "
+                f"both files ({_MAIN}, {_SECURE})"
+            )
 
 
 def _first(said: str | None, paths: list[str], left_out: list[str]) -> tuple[str, object]:
@@ -61,7 +88,7 @@ def _text(path: str, left_out: list[str], *, wanted: bool) -> bytes | None:
     (a pipe). ``wanted``: somebody named it."""
     try:
         mode = os.stat(path).st_mode
-        if stat.S_ISFIFO(mode):
+        if stat.S_ISFIFO(mode) and wanted:
             return None
         if not stat.S_ISREG(mode):
             raise UsageError(f"{plain(path)} is no file")

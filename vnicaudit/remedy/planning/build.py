@@ -31,6 +31,9 @@ _TRANSIENT = "it is transient: there is no persistent definition to change"
 _TEMPLATE = (
     "the file is a template ({}): plan what is rendered; audit --fix changes what is literal in it"
 )
+MOST_NICS = 256
+"""Of one domain that is planned: each step is judged, and shown, with the whole definition."""
+_TOO_MANY = f"the domain has more than {MOST_NICS} NICs: it is not planned"
 _LIVE_ONLY = "only the running guest has it: it was plugged in, and no definition says so"
 
 Names = Callable[[Source], Mapping[str, str]]
@@ -65,6 +68,10 @@ class Planner:
         if domain.template:
             for nic in filter(self._takes, domain.nics):
                 yield Left(_ref(domain, nic), source.target, (), _TEMPLATE.format(domain.template))
+            return
+        if len(domain.nics) > MOST_NICS:
+            for nic in filter(self._takes, domain.nics):
+                yield Left(_ref(domain, nic), source.target, (), _TOO_MANY)
             return
         try:
             judged = Judged(source, self._work, self._by_all)

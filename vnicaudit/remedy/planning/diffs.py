@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
+from functools import lru_cache
 
 from vnicaudit.remedy.contract import DOMAIN_XML, writer_of
 from vnicaudit.text.secrets import masked
@@ -12,11 +13,17 @@ from vnicaudit.text.secrets import masked
 def unified_diff(before: bytes, after: bytes, name: str) -> str:
     """A unified diff of two definitions as text, whatever their encoding; undecodable bytes as
     escapes, secrets as stars. Empty where they are the same."""
-    old, new = (_lines(data) for data in (before, after))
+    old, new = _old_lines(before), _lines(after)
     return "".join(
         line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
         for line in difflib.unified_diff(old, new, name, name)
     )
+
+
+@lru_cache(maxsize=1)
+def _old_lines(before: bytes) -> tuple[str, ...]:
+    """Of the steps of one domain each begins with the same text."""
+    return tuple(_lines(before))
 
 
 def _lines(data: bytes) -> list[str]:
