@@ -20,14 +20,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--none-is-fine", action="store_true", help="succeed where no test is left")
 
 
-@pytest.hookimpl(tryfirst=True)
+@pytest.hookimpl(tryfirst=True)  # before -m is looked at
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Without ``--long``, tests marked long are deselected, and counted so. Side by side, those
-    with guests go to two processes: L1 is brought up once, and each process has a bridge."""
+    """Without ``--long``, tests marked long are deselected, and counted so. Those that need L1 are
+    marked so: tests/rig/side_by_side.py has them run beside the others."""
     for item in items:
-        if item.get_closest_marker("rig"):
-            uses = getattr(item, "fixturenames", ())
-            item.add_marker(pytest.mark.xdist_group("l1" if "l1" in uses else "here"))
+        if "l1" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.l1)
     if config.getoption("--long"):
         return
     left = [item for item in items if item.get_closest_marker("long")]

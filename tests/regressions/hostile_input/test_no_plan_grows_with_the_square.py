@@ -11,6 +11,7 @@ from tests.cli.inside import inside
 from tests.remedy.planning.planned import definition, interface
 from vnicaudit.remedy.planning import diffs
 from vnicaudit.remedy.planning.build import MOST_NICS
+from vnicaudit.text.secrets import masked
 
 
 def _file(folder: Path, nics: int) -> None:
@@ -33,13 +34,12 @@ def test_what_all_steps_have_in_common_is_masked_once(
 ) -> None:
     _file(tmp_path, 20)
     texts: list[str] = []
-    masked = diffs.masked
 
     def counted(text: str) -> str:
         texts.append(text)
         return masked(text)
 
-    monkeypatch.setattr(diffs, "masked", counted)
+    monkeypatch.setattr("vnicaudit.remedy.planning.diffs.masked", counted)
     diffs._old_lines.cache_clear()
     result = inside("plan", "guest.xml", "--include-unsafe", cwd=tmp_path)
     assert "20 steps" in result.stdout
