@@ -75,8 +75,8 @@ class Oracle:
     def close(self) -> None:
         """End it."""
         assert self._process.stdin is not None
-        self._process.stdin.close()
-        self._process.wait()
+        with self._process:  # which closes both ends, and waits
+            self._process.stdin.close()
 
 
 def disagreements(home: Path, nova: Answer, seen: Counter[str]) -> Iterator[str]:

@@ -52,9 +52,10 @@ def running_hypervisor() -> Iterator[Hypervisor]:
     require("ip", "libvirtd", "unshare", "virtlogd")
     connection = _connect()
     own = str(os.getpid())
-    for process in _leftovers(connection, own):
-        log(f"removing what test process {process} left behind")
-        _remove(connection, process)
+    with cache.locked("leftovers"):  # another process that begins now sees the same ones
+        for process in _leftovers(connection, own):
+            log(f"removing what test process {process} left behind")
+            _remove(connection, process)
     folder = _session_folder(own)
     folder.mkdir()
     bridge = f"vnab{own}"
