@@ -1,6 +1,7 @@
 """Guests of L1, whose vhost-net and vDPA are real: e1000 -> virtio -> vDPA, and all the way back.
 
-One guest goes the whole way; what was seen at each station is asked about afterwards.
+One guest goes the whole way; what was seen at each station is asked about afterwards. Behind the
+first station that takes a quarter of an hour: it is left for ``--long``.
 """
 
 from collections.abc import Iterator
@@ -160,6 +161,7 @@ def test_what_apply_says_of_vhost(as_virtio: Station) -> None:
     ]
 
 
+@pytest.mark.long
 def test_vdpa_carries_the_packets(on_vdpa: Station) -> None:
     seen = on_vdpa.seen
     assert seen.vhost.netdev["type"] == "vhost-vdpa"
@@ -170,6 +172,7 @@ def test_vdpa_carries_the_packets(on_vdpa: Station) -> None:
     assert f"<source dev='{DEVICE}'/>" in interface(seen.definition, FIRST)
 
 
+@pytest.mark.long
 def test_what_apply_says_of_vdpa(on_vdpa: Station) -> None:
     assert on_vdpa.unit["outcome"] == "applied"
     assert _details(on_vdpa, "qemu") == [f"QEMU runs virtio-net-pci on vhost-vdpa for {FIRST}"]
@@ -179,6 +182,7 @@ def test_what_apply_says_of_vdpa(on_vdpa: Station) -> None:
     assert set(verdicts.values()) == {"ok"}
 
 
+@pytest.mark.long
 def test_the_other_nic_is_as_it_was(on_vdpa: Station, as_virtio: Station) -> None:
     assert interface(on_vdpa.seen.definition, SECOND) == interface(
         as_virtio.seen.definition, SECOND
@@ -187,6 +191,7 @@ def test_the_other_nic_is_as_it_was(on_vdpa: Station, as_virtio: Station) -> Non
     assert on_vdpa.seen.vhost.vhost_files == 1
 
 
+@pytest.mark.long
 def test_from_vdpa_back_to_virtio(as_virtio_again: Station, as_virtio: Station) -> None:
     assert as_virtio_again.unit["outcome"] == "applied"
     seen, before = as_virtio_again.seen, as_virtio.seen
@@ -196,6 +201,7 @@ def test_from_vdpa_back_to_virtio(as_virtio_again: Station, as_virtio: Station) 
     assert (seen.dns, seen.pinged) == (True, True)
 
 
+@pytest.mark.long
 def test_from_virtio_back_to_e1000(as_e1000_again: Station, as_e1000: Station) -> None:
     assert as_e1000_again.unit["outcome"] == "applied"
     seen, before = as_e1000_again.seen, as_e1000.seen
@@ -205,16 +211,19 @@ def test_from_virtio_back_to_e1000(as_e1000_again: Station, as_e1000: Station) -
     assert seen.dns
 
 
+@pytest.mark.long
 def test_no_tap_has_a_stuck_header(as_e1000_again: Station) -> None:
     assert as_e1000_again.seen.headers == {FIRST: False, SECOND: False}
     assert as_e1000_again.seen.pinged
 
 
+@pytest.mark.long
 def test_the_password_is_kept(as_virtio: Station, on_vdpa: Station) -> None:
     for station in (as_virtio, on_vdpa):
         assert f"passwd='{SECRET}'" in station.seen.definition
 
 
+@pytest.mark.long
 def test_the_password_is_in_the_kept_definitions_alone(
     remedy: RemedyInL1, as_e1000_again: Station
 ) -> None:
@@ -225,6 +234,7 @@ def test_the_password_is_in_the_kept_definitions_alone(
     assert set(remedy.with_word(SECRET)) == kept
 
 
+@pytest.mark.long
 def test_nobody_else_can_look_into_the_state_folder(
     remedy: RemedyInL1, as_e1000_again: Station
 ) -> None:

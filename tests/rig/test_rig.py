@@ -164,6 +164,7 @@ def test_l1_has_what_the_product_imports(l1: L1) -> None:
     assert json.loads(l1.run(["python3", "-c", program]).output()) >= [3, 10]
 
 
+@pytest.mark.long
 def test_l2_with_vhost_is_moved_to_vdpa(l1: L1, l2_guest: L2Factory) -> None:
     with vdpa_device(l1) as device, l2_guest(Nic(mac=MAC), shared_memory=True) as guest:
         assert guest.driver(MAC) == "virtio_net"
