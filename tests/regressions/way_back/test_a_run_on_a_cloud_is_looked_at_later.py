@@ -54,12 +54,14 @@ def test_all_is_in_effect(applied: str, capsys: Capture) -> None:
     assert said.endswith("\n3 units: 3 in-effect\n")
 
 
-def test_a_server_that_is_off_waits(applied: str, world: CloudWorld, capsys: Capture) -> None:
+def test_a_server_that_ran_and_is_off_differs(
+    applied: str, world: CloudWorld, capsys: Capture
+) -> None:
     world.servers[0].stop()
     world.clock.sleep(1000)
     code, found, said = states(applied, capsys)
-    assert (code, found["server-1"]) == (1, "waiting")
-    assert "the server is not running: in effect at its next start" in said
+    assert (code, found["server-1"]) == (5, "differs")
+    assert "the server ran before, and is SHUTOFF: openstack " in said
 
 
 def test_a_server_that_was_set_back_differs(
