@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import logging
 import os
-import re
 import warnings
 from urllib.parse import urlsplit
 
@@ -36,8 +35,9 @@ _CONFIG_LOGGER = "openstack.config"
 _SHOWN = 20
 """Names of clouds in a message."""
 
-_OTHER_REGIONS = re.compile(r"is not a valid region name for .*Valid choices are (.*?)\. Please")
-"""How openstacksdk 4.22 refuses a region (``_get_region`` in its ``config/loader.py``)."""
+_NO_REGION = "is not a valid region name for "
+"""How openstacksdk 4.22 refuses a region (``_get_region`` in its ``config/loader.py``); it goes on:
+Valid choices are R1,R2. Please …"""
 _BY_PASSWORD = ("password", "v3password")
 _WRONG = (keystone_errors.ClientException, SDKException)
 _FORM_ERRORS = (AttributeError, KeyError, TypeError, ValueError, RecursionError)
@@ -90,8 +90,10 @@ def _chosen(name: str, left_out: list[str]) -> CloudRegion:
     try:
         return config.get_one(cloud=cloud, region_name=region)
     except SDKException as error:
-        if others := _OTHER_REGIONS.search(str(error)):
-            reason = _no_region(cloud, region, others[1], config.config_filename)
+        _start, refused, rest = str(error).partition(_NO_REGION)
+        others = rest.partition("Valid choices are ")[2].rpartition(". Please")[0]
+        if refused and others:
+            reason = _no_region(cloud, region, others, config.config_filename)
             raise TargetError(reason, file=f"openstack:{name}") from None
         raise
 
