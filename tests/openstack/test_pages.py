@@ -13,8 +13,12 @@ from tests.docs.pages import ROOT, squeezed
 
 PAGE = (ROOT / "docs/how-to/openstack.md").read_text("utf-8")
 TABLE = PAGE.partition("## What is refused")[2].partition("\n## ")[0]
-# what is left out, and what stands for any: a state, a number, a host, a command of nova-manage
-_ANY = re.compile(r" ?\(…\)|…|\b\w*[A-Z0-9]{2,}\w*\b|\b\w*[0-9]\w*\b|\w+_\w+ set\b")
+# what is left out, and what stands for any: a state, a number, a host, a command of nova-manage or
+# of openstack, with the cloud's name
+_ANY = re.compile(
+    r"\bopenstack --os-cloud \w+| ?\(…\)|…"
+    r"|\b\w*[A-Z0-9]{2,}\w*\b|\b\w*[0-9]\w*\b|\w+_\w+ set\b"
+)
 _FILLED = "\N{REPLACEMENT CHARACTER}"
 
 

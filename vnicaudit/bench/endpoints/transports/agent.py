@@ -25,6 +25,7 @@ from vnicaudit.errors import (
 )
 from vnicaudit.model.host import DEADLINE
 from vnicaudit.model.machine import GuestInterface
+from vnicaudit.platforms.libvirt.uri import is_uri
 from vnicaudit.remedy.guest.agent import GuestAgent
 from vnicaudit.remedy.hypervisor import Hypervisor, Machine
 from vnicaudit.remedy.hypervisor import connect as connect_to
@@ -50,12 +51,12 @@ def connect(where: Where) -> Transport:
     if not where.name:
         raise UsageError(f"{where.url}: no domain is named; it is {FORM}")
     uri = where.options.get("connect", _URI)
+    if not is_uri(uri):
+        raise UsageError(f"{where.url}: connect= is a libvirt URI, as {_URI}")
     try:
         host = connect_to(uri, deadline=DEADLINE)
     except MissingExtraError:
         raise MissingExtraError("agent://", "libvirt") from None
-    except ValueError:
-        raise UsageError(f"{where.url}: connect= is a libvirt URI, as {_URI}") from None
     except (TargetError, ActionError) as error:
         raise EndpointError(f"{where.url}: {error}") from None
     try:
