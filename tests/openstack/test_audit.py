@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -220,7 +221,9 @@ def explained(
     words = ("--domain", server.id, "--nic", "0", "--format", "json")
     ran = cloud.vnicaudit("explain", target, *words, env=env)
     assert ran.returncode == 0, ran.stderr
-    said: dict[str, Any] = json.loads(ran.stdout.replace(target, "openstack:"))
+    # the commands that are told name the cloud as the user did
+    named = re.sub(r"openstack --os-cloud \S+ ", "openstack ", ran.stdout)
+    said: dict[str, Any] = json.loads(named.replace(target, "openstack:"))
     del said["server"]["project_name"]
     return said
 
