@@ -125,6 +125,6 @@ def wait_for_service(cloud: Cloud, host: str) -> None:
         return any(one.service_details["host"] == host for one in found)
 
     try:
-        wait_for(hypervisor, f"{host} is a hypervisor", seconds=120)
+        wait_for(hypervisor, f"{host} is a hypervisor")
     except RigError as error:
         raise RigError(f"{error}; see {cloud.machine.state}/log") from error

@@ -58,7 +58,7 @@ def wait_for_host(machine: Machine) -> None:
     """Wait until a server can be made: Nova has a host for it, Neutron an agent there."""
     api = Api(machine.namespaces, CREDENTIALS)
     wait_for(lambda: list(api.compute.hypervisors()), "Nova has a hypervisor", seconds=180)
-    wait_for(lambda: list(api.network.agents(host="cmp1")), "Neutron has an agent", seconds=60)
+    wait_for(lambda: list(api.network.agents(host="cmp1")), "Neutron has an agent")
 
 
 def _start_foundations(machine: Machine) -> None:

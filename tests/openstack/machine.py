@@ -65,7 +65,7 @@ class Machine:
         process = self.process(name)
         self.output("kill", "-KILL", process)
         proc = self.namespaces.root / "proc" / process
-        wait_for(lambda: not proc.exists(), f"{name} has ended", seconds=60)
+        wait_for(lambda: not proc.exists(), f"{name} has ended")
 
     def serve(self, name: str, port: int, application: str) -> None:
         """Start a daemon that serves one of the APIs."""
@@ -79,7 +79,7 @@ class Machine:
 
     def wait_for_port(self, port: int) -> None:
         """Wait until something listens there."""
-        wait_for(lambda: self._listens(port), f"port {port} is listened to", seconds=120)
+        wait_for(lambda: self._listens(port), f"port {port} is listened to")
 
     def wait_for_sql(self) -> None:
         """Wait until the database answers."""
@@ -87,7 +87,7 @@ class Machine:
         def answers() -> bool:
             return self.namespaces.run(*_SQL, env=self.env, stdin="select 1").returncode == 0
 
-        wait_for(answers, "MariaDB answers", seconds=120)
+        wait_for(answers, "MariaDB answers")
 
     def sql(self, statement: str) -> list[list[str]]:
         """The rows that the database answers."""

@@ -91,7 +91,7 @@ class Namespaces:
         with suppress(ProcessLookupError):
             os.kill(self.pid, signal.SIGKILL)
         # the first process is gone when all others are (pid_namespaces(7))
-        wait_for(lambda: not _lives(self.pid), "the testbed has ended", seconds=60)
+        wait_for(lambda: not _lives(self.pid), "the testbed has ended")
         if self._maker is not None:
             with self._maker:
                 pass
@@ -112,7 +112,7 @@ def make(*, keep: bool) -> Namespaces:
         )
         process = maker.pid
     children = Path(f"/proc/{process}/task/{process}/children")
-    first = wait_for(lambda: children.read_text().split(), "namespaces are there", seconds=30)
+    first = wait_for(lambda: children.read_text().split(), "namespaces are there")
     return Namespaces(int(first[0]), maker)
 
 

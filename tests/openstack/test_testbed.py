@@ -109,7 +109,7 @@ def test_namespaces_end_with_all_that_runs_in_them() -> None:
     made = namespaces.make(keep=False)
     try:
         made.output("bash", namespaces.DAEMON, "/dev/null", "sleep", "613")
-        wait_for(lambda: "613" in sleepers(), "it sleeps", seconds=30)
+        wait_for(lambda: "613" in sleepers(), "it sleeps")
     finally:
         made.end()
     assert "613" not in sleepers()
@@ -130,9 +130,9 @@ input()
     with session:
         assert session.stdout is not None
         assert session.stdout.readline().strip().isdigit()
-        wait_for(lambda: "614" in sleepers(), "it sleeps", seconds=30)
+        wait_for(lambda: "614" in sleepers(), "it sleeps")
         os.kill(session.pid, signal.SIGKILL)
-    wait_for(lambda: "614" not in sleepers(), "the namespaces have ended", seconds=60)
+    wait_for(lambda: "614" not in sleepers(), "the namespaces have ended")
 
 
 def sleepers() -> set[str]:

@@ -98,7 +98,7 @@ def tcp_by_hand(guest: Guest, *, seconds: int, from_guest: bool) -> float:
     client = ["iperf3", "--json", "--client", guest.address, "--time", str(seconds), "-l", "64K"]
     if from_guest:
         client.append("--reverse")
-    report = wait_for(lambda: _report(client, seconds), "iperf3 listens", seconds=30)
+    report = wait_for(lambda: _report(client, seconds), "iperf3 listens")
     return float(report["end"]["sum_received"]["bits_per_second"])
 
 

@@ -62,15 +62,15 @@ class DnsProbe:
         lasting = 0.0 if self._stop.is_set() else time.monotonic() - self._last
         return max(self._gap, lasting)
 
-    def wait_for_answer(self, *, seconds: float) -> None:
+    def wait_for_answer(self) -> None:
         """Wait for an answer that comes after this call."""
         seen = self.answers
-        wait_for(lambda: self.answers > seen, f"{self._address} answers DNS", seconds=seconds)
+        wait_for(lambda: self.answers > seen, f"{self._address} answers DNS")
 
     def __enter__(self) -> "DnsProbe":
         self._thread.start()
         try:
-            self.wait_for_answer(seconds=10)
+            self.wait_for_answer()
         except BaseException:
             self._end()
             raise

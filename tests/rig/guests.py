@@ -16,7 +16,7 @@ from tests.rig.images import guest_image
 from tests.rig.inside import Inside
 from tests.rig.process import wait_for
 
-BOOT_SECONDS = 180
+BOOT_SECONDS = 300
 AS_USUAL = Manners()
 NOTHING_MORE = Pieces()
 
@@ -43,9 +43,9 @@ class Guest(Inside):
         """Whether the guest answers a question of DNS now."""
         return dns.answers(self.address)
 
-    def wait_for_dns(self, *, seconds: float = BOOT_SECONDS) -> None:
+    def wait_for_dns(self) -> None:
         """Wait until it does."""
-        wait_for(self.answers_dns, f"{self.name} answers DNS", seconds=seconds)
+        wait_for(self.answers_dns, f"{self.name} answers DNS")
 
     def dns_probe(self) -> dns.DnsProbe:
         """Asks all the time: `with guest.dns_probe() as probe: ...; probe.longest_gap`."""
@@ -93,9 +93,9 @@ class Guest(Inside):
             up = "rig guest is up"
             wait_for(lambda: up in self._console(), f"{self.name} is up", seconds=seconds)
 
-    def wait_until_off(self, *, seconds: float = 60) -> None:
+    def wait_until_off(self) -> None:
         """Wait for the end of QEMU."""
-        wait_for(lambda: not self.domain.isActive(), f"{self.name} is off", seconds=seconds)
+        wait_for(lambda: not self.domain.isActive(), f"{self.name} is off")
 
     def run(self, argv: Sequence[str], *, timeout: float = 60) -> Ran:
         """Run a program in the guest."""

@@ -119,7 +119,7 @@ def _start(daemon: str, path: str) -> None:
     place = "mount --bind " + shlex.join([str(QEMU_CONF), "/etc/libvirt/qemu.conf"])
     script = f"{place} && exec {daemon} --daemon --timeout {_IDLE_SECONDS}"
     run("unshare", "--mount", "--propagation", "slave", "sh", "-c", script)
-    wait_for(lambda: _listens(path), f"{daemon} listens", seconds=60)
+    wait_for(lambda: _listens(path), f"{daemon} listens")
 
 
 def _listens(path: str) -> bool:

@@ -84,10 +84,10 @@ class Inside(ABC):
         assert not others
         self.detach(ElementTree.tostring(old, encoding="unicode"))
         name = self.definition.name
-        wait_for(lambda: not self._interfaces(), f"{name} has lost its NIC", seconds=60)
+        wait_for(lambda: not self._interfaces(), f"{name} has lost its NIC")
         self.attach(new.xml(self.definition.bridge))
         mac = new.mac
-        wait_for(lambda: self.device(mac), f"{name} has its new NIC", seconds=60)
+        wait_for(lambda: self.device(mac), f"{name} has its new NIC")
 
     def put_address_back(self, mac: str) -> None:
         """Give the guest's address to the NIC that has this MAC now."""

@@ -12,6 +12,10 @@ from tests.rig.errors import Missing, RigError
 
 T = TypeVar("T")
 
+# How long a fact may take to come. Emulation on cores that are busy with other guests is slow, and
+# a limit that is long costs nothing where the fact comes.
+PATIENCE = 300
+
 
 def log(text: str) -> None:
     """Progress on stderr: builds and boots take minutes."""
@@ -45,7 +49,7 @@ def run(
     return ended.stdout
 
 
-def wait_for(fact: Callable[[], T | None], what: str, *, seconds: float) -> T:
+def wait_for(fact: Callable[[], T | None], what: str, *, seconds: float = PATIENCE) -> T:
     """The first true answer of `fact`, asked again and again until the time is up."""
     end = time.monotonic() + seconds
     while not (answer := fact()):

@@ -80,7 +80,7 @@ def test_much_is_read_and_written(session: Session) -> None:
 
 def test_a_server_listens_until_it_is_stopped(guest: Guest, session: Session) -> None:
     server = session.start(["iperf3", "-s", "-p", str(PORT)], seconds=120)
-    wait_for(lambda: listens(guest, PORT), "the server listens", seconds=20)
+    wait_for(lambda: listens(guest, PORT), "the server listens")
     client = ["iperf3", "-c", str(guest.address), "-p", str(PORT), "-n", "1M"]
     subprocess.run(client, check=True, capture_output=True, timeout=60)
     assert server.running(), server.stop()
@@ -94,7 +94,7 @@ def test_closing_ends_what_runs(guest: Guest) -> None:
     with closing(open_endpoint(f"agent://{guest.name}")) as session:
         session.start(["iperf3", "-s", "-p", str(PORT)], seconds=120)
         session.start(["sh", "-c", "trap '' TERM; while :; do sleep 1; done"], seconds=120)
-        wait_for(lambda: listens(guest, PORT), "the server listens", seconds=20)
+        wait_for(lambda: listens(guest, PORT), "the server listens")
     assert gone(guest, session.folder)
     assert not listens(guest, PORT)
 
@@ -108,11 +108,11 @@ def test_a_killed_process_leaves_nothing(guest: Guest) -> None:
         try:
             assert holder.stdout is not None
             folder = holder.stdout.readline().strip()
-            wait_for(lambda: listens(guest, PORT), "the server listens", seconds=20)
+            wait_for(lambda: listens(guest, PORT), "the server listens")
             assert not gone(guest, folder)
         finally:
             holder.kill()
-    wait_for(lambda: gone(guest, folder), "nothing is left", seconds=30)
+    wait_for(lambda: gone(guest, folder), "nothing is left")
     assert not listens(guest, PORT)
 
 

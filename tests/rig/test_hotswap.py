@@ -31,7 +31,7 @@ def test_hotswap_and_back(
 
         with guest.dns_probe() as probe:
             remedy.apply(plan, "--mode", "hotswap")
-            probe.wait_for_answer(seconds=30)
+            probe.wait_for_answer()
         unit = remedy.last()
         assert unit["outcome"] == "applied", unit
         assert checks(unit)["device"] == checks(unit)["address"] == "ok"

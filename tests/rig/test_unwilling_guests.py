@@ -29,7 +29,7 @@ def test_a_guest_that_does_not_come_back_from_a_restart_is_rolled_back(
         assert unit["message"].endswith("; it was put back")
         assert definition(guest) == before
         assert guest.pid != pid
-        guest.wait_for_dns(seconds=30)
+        guest.wait_for_dns()
         assert guest.driver(MAC) == "e1000"
 
 
@@ -48,7 +48,7 @@ def test_a_guest_that_does_not_take_the_new_device_gets_the_old_one(
             f"the guest has no interface with {MAC} after 5 s: has it a driver?; it was put back"
         )
         assert (definition(guest), guest.pid) == (before, pid)
-        guest.wait_for_dns(seconds=30)
+        guest.wait_for_dns()
         assert guest.driver(MAC) == "e1000"
         assert guest.addresses(MAC) == addresses
 
@@ -79,5 +79,5 @@ def test_a_guest_that_does_not_shut_down(x86_guest: GuestFactory, remedy: Remedy
         assert unit["outcome"] == "applied"
         assert checks(unit)["device"] == checks(unit)["qemu"] == "ok"
         assert VIRTIO in definition(guest)
-        guest.wait_for_dns(seconds=30)
+        guest.wait_for_dns()
         assert guest.driver(MAC) == "virtio_net"

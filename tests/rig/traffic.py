@@ -16,15 +16,13 @@ def mbit_per_second(guest: Guest, *, seconds: int = 1, from_guest: bool = False)
     client = ["iperf3", "--json", "--client", guest.address, "--time", str(seconds)]
     if from_guest:
         client.append("--reverse")
-    report = wait_for(
-        lambda: _report(client, seconds), f"iperf3 in {guest.name} listens", seconds=20
-    )
+    report = wait_for(lambda: _report(client, seconds), f"iperf3 in {guest.name} listens")
     return float(report["end"]["sum_received"]["bits_per_second"]) / 1e6
 
 
 def _report(client: list[str], seconds: int) -> dict[str, Any] | None:
     """None when nobody listens yet. iperf3 itself never gives up on a path that dies."""
-    ran = subprocess.run(client, timeout=seconds + 20, capture_output=True, text=True, check=False)
+    ran = subprocess.run(client, timeout=seconds + 120, capture_output=True, text=True, check=False)
     report: dict[str, Any] = json.loads(ran.stdout)
     error = report.get("error", "")
     if "Connection refused" in error:
