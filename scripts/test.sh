@@ -51,7 +51,7 @@ for suite in $suites; do
     else ran="$ran $suite"
     fi
 done
-case "$ran " in *" tests "*) packages tests ;; esac
+case "$ran " in *" tests "* | *" rig "* | *" openstack "*) packages tests ;; esac
 case "$ran " in *" rig "* | *" openstack "*) packages rig ;; esac
 case "$ran " in *" openstack "*) packages openstack ;; esac
 

@@ -42,8 +42,12 @@ SECURE_INACTIVE_UPDATE_CPU = 1 | 2 | 4
 
 
 def argv(guest: Guest) -> str:
-    """The arguments that libvirt would give QEMU for the persistent definition."""
-    return str(guest.domain.connect().domainXMLToNative("qemu-argv", definition(guest), 0))
+    """The arguments that libvirt would give QEMU for the persistent definition.
+
+    Without the numbers of descriptors, which are of what libvirtd has open at that moment.
+    """
+    said = guest.domain.connect().domainXMLToNative("qemu-argv", definition(guest), 0)
+    return re.sub(r'"fd":"\d+"', '"fd":"N"', str(said))
 
 
 def orders() -> list[tuple[str, ...]]:
