@@ -18,7 +18,7 @@ from vnicaudit.platforms.openstack.binding import (
 )
 from vnicaudit.platforms.openstack.configuration import region_of
 from vnicaudit.platforms.openstack.failures import configured, login, place
-from vnicaudit.platforms.openstack.session import CountingSession, Pace
+from vnicaudit.platforms.openstack.session import CountingSession, Pace, understood
 from vnicaudit.platforms.openstack.waiting import TimeUpError, Turns, within
 
 T = TypeVar("T")
@@ -80,13 +80,15 @@ class Cloud(NamedTuple):
 
     def within(self, service: str, function: Callable[[], T]) -> T:
         """What ``function`` returns, its requests counted for ``service``. Raises TimeUpError
-        where it takes longer than the deadline, beside what it waits for its turns."""
+        where it takes longer than the deadline, beside what it waits for its turns, and
+        ConnectFailure over an answer that nobody understands."""
         turns = Turns()
 
         def work() -> T:
             self.session.asking.service = service
             self.session.asking.turns = turns
-            return function()
+            with understood(service):
+                return function()
 
         return within(self.deadline, service, work, turns)
 
