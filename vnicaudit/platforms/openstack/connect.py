@@ -33,8 +33,12 @@ _CONFIGURATION_ERRORS = (
     keystone_errors.NoMatchingPlugin,
 )
 _KEYSTONE = (3, 0)
-_SECRETS = ("password", "application_credential_secret", "passcode", "token", "client_secret")
-"""What a configuration may have to log in with."""
+SECRETS = (
+    "password", "application_credential_secret", "passcode", "token", "client_secret",
+    "access_token", "oauth2_client_secret", "code", "consumer_secret", "access_secret",
+)  # fmt: skip
+"""What a configuration may have to log in with: every option that keystoneauth 5.18 calls secret,
+and those of OAuth 1.0a, which it has as an extra."""
 
 
 class Endpoint(NamedTuple):
@@ -123,7 +127,7 @@ def connect(
             raise TargetError("openstacksdk ignored session_constructor", file=target)
         masked = session.masked
         said = region.get_auth_args()
-        session.secrets = tuple(str(said[name]) for name in _SECRETS if said.get(name))
+        session.secrets = tuple(str(said[name]) for name in SECRETS if said.get(name))
         # of a socket; the deadline is for all of a request, and comes first
         session.timeout = 2 * deadline
         limits = limits or CloudLimits(total=None)
