@@ -14,7 +14,7 @@ from tests.platforms.openstack.conftest import cloud, nowhere
 from vnicaudit.audit.cloud import each_region
 from vnicaudit.audit.options import LiveOptions
 from vnicaudit.audit.targets import Target
-from vnicaudit.errors import RefusedError, SilentError, TargetError
+from vnicaudit.errors import ActionError, RefusedError, SilentError, TargetError
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.report import ReadError
 from vnicaudit.platforms.openstack import control
@@ -100,3 +100,22 @@ def test_a_token_that_cannot_be_renewed_is_silence(cloud: FakeCloud, body: bytes
     cloud.intercept = lambda _asked: None
     with pytest.raises(RefusedError, match="knows no server"):
         orders.server("a1e3ffd2-0000-4000-8000-000000000001")
+
+
+def test_an_image_that_is_no_text_is_an_answer_that_fails(cloud: FakeCloud) -> None:
+    orders = control.connect("admin", deadline=5)
+    with (
+        answering(cloud, "GET", "/image/v2/images/i1", Reply(200, b'{"hw_vif_model": "\xff"}')),
+        pytest.raises(ActionError, match="what Glance answered is no image"),
+    ):
+        orders.set_image_properties("i1", {"hw_vif_model": "virtio"})
+
+
+def test_a_flavor_with_an_odd_swap_is_an_answer_that_fails(cloud: FakeCloud) -> None:
+    orders = control.connect("admin", deadline=5)
+    odd = b'{"flavor": {"id": "m1", "name": "m1", "ram": 1, "vcpus": 1, "disk": 1, "swap": "x"}}'
+    with (
+        answering(cloud, "GET", "/compute/v2.1/flavors/m1", Reply(200, odd)),
+        pytest.raises(ActionError, match="of flavor m1 is none: swap"),
+    ):
+        orders.copy_flavor("m1", "m2", "new", {})
