@@ -29,6 +29,11 @@ _CELL_DOWN = "UNKNOWN"
 _HINTS = 20_000
 """Names that are kept to say what was meant."""
 
+_IDS = 5
+"""Ids in a message."""
+_VOLUME = "volume"
+"""``image_state`` of a server whose image nobody tells."""
+
 _WHAT = {
     "project": "is of a project of that name or id",
     "host": "is on a host of that name",
@@ -69,6 +74,8 @@ class Chosen:
         self._met: set[tuple[str, str]] = set()
         self._known: dict[str, set[str]] = {kind: set() for kind in self._wanted}
         self._out: set[str] = set()
+        self._projects: dict[tuple[str, str], set[str]] = {}
+        """Cloud and name that was given -> ids of the projects of that name."""
         self._any = False
         self._refused = False
 
@@ -84,6 +91,7 @@ class Chosen:
                     self._refused = True
                     yield ReadError(hidden, target)
                     return
+                self._note_project(item.cloud, target)
                 if here.counted(item, self._takes(item)):
                     yield item
                 elif self._remember:
@@ -111,6 +119,21 @@ class Chosen:
         if not found and not self._any:
             found.append(f"{self._words}: no server is all of that: nothing was chosen")
         return found
+
+    def ambiguous(self) -> list[str]:
+        """Names that are of several projects of one cloud, a sentence each: Keystone lets each
+        domain have one of that name, and they may be of different customers."""
+        return [
+            f"--project {name}: {target} has {len(ids)} projects of that name, of which servers "
+            f"are shown ({_listed(ids)}): name those that are meant by their ids"
+            for (target, name), ids in self._projects.items()
+            if len(ids) > 1
+        ]
+
+    def _note_project(self, ref: ServerRef, target: str) -> None:
+        names = self._wanted.get("project", ())
+        if ref.project_name in names and ref.project not in names:
+            self._projects.setdefault((target, ref.project_name), set()).add(ref.project)
 
     def _takes(self, server: Domain) -> bool:
         chosen, facts = True, _facts(server)
@@ -160,6 +183,8 @@ class _Here:
 
     def __init__(self, wanted: dict[str, tuple[str, ...]]) -> None:
         self._named = wanted["image"] if list(wanted) == ["image"] else ()
+        self._by_image = "image" in wanted
+        self._volumes = 0
         self._seen: Counter[str] = Counter()
         self._taken: Counter[str] = Counter()
         self._down = 0
@@ -170,10 +195,11 @@ class _Here:
     def counted(self, server: Domain, chosen: bool) -> bool:
         """Whether it is chosen; its image and flavor are then."""
         self._seen["server"] += 1
+        kept, ref = server.declared.server, server.cloud
         if not chosen:
+            self._volumes += kept is not None and kept.image_state == _VOLUME
             return False
         self._taken["server"] += 1
-        kept, ref = server.declared.server, server.cloud
         self._down += kept is not None and kept.status == _CELL_DOWN
         if ref is not None and ref.image:
             self._images.add(ref.image)
@@ -208,7 +234,17 @@ class _Here:
         down = ""
         if self._down:
             down = f"; {self._down:,} of them cannot be told: their cell is down"
+        if self._by_image and self._volumes:
+            down += (
+                f"; {self._volumes:,} that were left out boot from a volume, of which Nova names "
+                "no image"
+            )
         return f"{words}: {', '.join(parts)}; the others were left out and not judged{down}"
+
+
+def _listed(ids: set[str]) -> str:
+    more = ", …" if len(ids) > _IDS else ""
+    return ", ".join(sorted(ids)[:_IDS]) + more
 
 
 def _facts(server: Domain) -> dict[str, frozenset[str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 
 from vnicaudit.audit.edge import guarded
@@ -25,14 +26,28 @@ _NOT_TOLD = (
 
 def each_region(targets: Iterable[Target], live: LiveOptions) -> list[Target]:
     """The targets, each once, with one for each region (``openstack:CLOUD/REGION``) in the place of
-    ``openstack:CLOUD/*``. A cloud that cannot be asked stays as it is: reading it says why, and
-    reads no one region in the place of all. Raises UsageError where what is configured of a cloud
-    is wrong."""
+    ``openstack:CLOUD/*``, and the region that the environment gives to a cloud. A cloud that cannot
+    be asked stays as it is: reading it says why, and reads no one region in the place of all.
+    Raises UsageError where what is configured of a cloud is wrong."""
     found: dict[Target, None] = {}
     for target in targets:
-        everywhere = target.kind == "openstack" and target.name.endswith(ALL_REGIONS)
-        found.update(dict.fromkeys(_regions(target, live) if everywhere else [target]))
+        if target.kind != "openstack":
+            found[target] = None
+        elif target.name.endswith(ALL_REGIONS):
+            found.update(dict.fromkeys(_regions(target, live)))
+        else:
+            found[_with_region(target)] = None
     return list(found)
+
+
+def _with_region(target: Target) -> Target:
+    if not os.environ.get("OS_REGION_NAME"):
+        return target  # without openstacksdk, which is slow to load
+    from vnicaudit.platforms.openstack.configuration import with_region
+
+    name = target.name.removeprefix(CLOUD)
+    found = with_region(name)
+    return target if found == name else Target(f"{CLOUD}{found}", "openstack")
 
 
 def _regions(target: Target, live: LiveOptions) -> list[Target]:

@@ -254,7 +254,7 @@ class Run:
         for target in clouds:
             yield from self._worked(target, self._one_cloud(target, sightings))
         for target in clouds:
-            for missing in self._chosen.missing():
+            for missing in (*self._chosen.missing(), *self._chosen.ambiguous()):
                 self._tallies[target.name].error(ReadError(missing, target.name))
         for name, item in () if sightings is None else sightings.left():
             if (found := self._work.description(item, name)) is not None:

@@ -229,3 +229,44 @@ def test_a_plan_of_nothing_is_refused() -> None:
     assert result.returncode == 2
     assert "did you mean mail?" in result.stderr
     assert not Path("plan.json").exists()
+
+
+def test_a_name_that_two_projects_have_is_said(cloud: FakeCloud) -> None:
+    """Two customers, each with a project "web" in a domain of his own."""
+    cloud.clouds["prod"] = [*cloud.clouds["prod"], placed(4, project="p9", project_name="web")]
+    result = audit("--project", "web")
+    assert result.returncode == 4
+    words = "--project web: openstack:prod has 2 projects of that name, of which servers are shown"
+    assert f"{words} (p2, p9): name those that are meant by their ids" in words_of(result)
+    assert audit("--project", "p2").returncode == 1
+    assert audit("--project", "p2", "--project", "mail").returncode == 1
+
+
+@pytest.mark.parametrize("errors", [[], [ReadError("servers: 503", TARGET)]])
+def test_nothing_is_planned_for_two_projects_of_one_name(
+    cloud: FakeCloud, errors: list[ReadError]
+) -> None:
+    more = placed(4, project="p9", project_name="web")
+    cloud.clouds["prod"] = [*cloud.clouds["prod"], more, *errors]
+    result = inside("plan", TARGET, "--project", "web", "-o", "plan.json")
+    assert result.returncode == 2
+    assert "has 2 projects of that name" in result.stderr
+    assert not Path("plan.json").exists()
+
+
+def test_projects_of_one_name_in_two_clouds_are_no_doubt(cloud: FakeCloud) -> None:
+    cloud.clouds["test"] = [placed(7, project="p7", project_name="mail")]
+    result = inside("audit", TARGET, "openstack:test", "--project", "mail", "--select", "VNIC001")
+    assert (result.returncode, found(result)) == (1, ["web-1", "web-7"])
+
+
+def test_servers_on_volumes_that_a_choice_by_image_leaves_out_are_counted(
+    cloud: FakeCloud,
+) -> None:
+    one = placed(5, image="")
+    on_volume = replace(config(), image=None, image_state="volume")
+    one = replace(one, declared=replace(one.declared, server=on_volume))
+    cloud.clouds["prod"] = [one, *cloud.clouds["prod"]]
+    words = "1 that were left out boot from a volume, of which Nova names no image"
+    assert words in words_of(audit("--image", "image-old"))
+    assert words not in words_of(audit("--project", "mail"))

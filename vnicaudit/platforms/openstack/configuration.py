@@ -72,16 +72,41 @@ def region_of(name: str) -> CloudRegion:
     raise UsageError(f"openstack:{name}: {reason}")
 
 
-def _chosen(name: str, left_out: list[str]) -> CloudRegion:
+def with_region(name: str) -> str:
+    """A cloud with the region that OS_REGION_NAME gives it, where what is configured gives it
+    another one or none: a plan, a run and the commands of a report are used later, where that is
+    not set. What all of the variables say stays the environment's. As it is where it cannot be
+    told: reading it says why."""
+    region = os.environ.get(_REGION, "").strip()
+    if not region or "/" in region or name == ENVIRONMENT:
+        return name
+    try:
+        check(name)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            config = _configuration()
+            if cloud_and_region(name, config.get_cloud_names()) != (name, ""):
+                return name
+            own = config.get_one(cloud=name, region_name="").region_name
+    except (*_WRONG, *_FORM_ERRORS, requests.RequestException, UsageError):
+        return name
+    return name if own == region else f"{name}/{region}"
+
+
+def _configuration() -> OpenStackConfig:
     logger = logging.getLogger(_CONFIG_LOGGER)
     # what it logs may quote the file, and passwords with it
     disabled, logger.disabled = logger.disabled, True
     try:
-        config = OpenStackConfig(
+        return OpenStackConfig(
             session_constructor=CountingSession, app_name="vnicaudit", app_version=__version__
         )
     finally:
         logger.disabled = disabled
+
+
+def _chosen(name: str, left_out: list[str]) -> CloudRegion:
+    config = _configuration()
     names = [each for each in config.get_cloud_names() if each != _NOTHING]
     cloud, region = _split(name, names)
     if cloud not in names:

@@ -18,7 +18,7 @@ from vnicaudit.platforms.openstack.binding import (
 )
 from vnicaudit.platforms.openstack.configuration import region_of
 from vnicaudit.platforms.openstack.failures import configured, login, place
-from vnicaudit.platforms.openstack.session import CountingSession, Pace
+from vnicaudit.platforms.openstack.session import CountingSession, Pace, understood
 from vnicaudit.platforms.openstack.waiting import TimeUpError, Turns, within
 
 T = TypeVar("T")
@@ -33,8 +33,12 @@ _CONFIGURATION_ERRORS = (
     keystone_errors.NoMatchingPlugin,
 )
 _KEYSTONE = (3, 0)
-_SECRETS = ("password", "application_credential_secret", "passcode", "token", "client_secret")
-"""What a configuration may have to log in with."""
+SECRETS = (
+    "password", "application_credential_secret", "passcode", "token", "client_secret",
+    "access_token", "oauth2_client_secret", "code", "consumer_secret", "access_secret",
+)  # fmt: skip
+"""What a configuration may have to log in with: every option that keystoneauth 5.18 calls secret,
+and those of OAuth 1.0a, which it has as an extra."""
 
 
 class Endpoint(NamedTuple):
@@ -80,13 +84,15 @@ class Cloud(NamedTuple):
 
     def within(self, service: str, function: Callable[[], T]) -> T:
         """What ``function`` returns, its requests counted for ``service``. Raises TimeUpError
-        where it takes longer than the deadline, beside what it waits for its turns."""
+        where it takes longer than the deadline, beside what it waits for its turns, and
+        ConnectFailure over an answer that nobody understands."""
         turns = Turns()
 
         def work() -> T:
             self.session.asking.service = service
             self.session.asking.turns = turns
-            return function()
+            with understood(service):
+                return function()
 
         return within(self.deadline, service, work, turns)
 
@@ -121,7 +127,7 @@ def connect(
             raise TargetError("openstacksdk ignored session_constructor", file=target)
         masked = session.masked
         said = region.get_auth_args()
-        session.secrets = tuple(str(said[name]) for name in _SECRETS if said.get(name))
+        session.secrets = tuple(str(said[name]) for name in SECRETS if said.get(name))
         # of a socket; the deadline is for all of a request, and comes first
         session.timeout = 2 * deadline
         limits = limits or CloudLimits(total=None)

@@ -148,7 +148,7 @@ class Control:
         body = self._orders.get("image", f"/images/{_id(image_id)}")
         try:
             raw = json_as(body, dict[str, object])
-        except (msgspec.MsgspecError, RecursionError) as error:
+        except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
             raise ActionError(f"what Glance answered is no image: {plain(str(error))}") from None
         return {name: value for name, value in raw.items() if isinstance(value, str)}
 

@@ -115,11 +115,18 @@ def _asked(source: RawFlavor, copy_id: str, name: str) -> dict[str, object]:
         "vcpus": source.vcpus,
         "disk": source.disk,
         "OS-FLV-EXT-DATA:ephemeral": source.ephemeral,
-        "swap": int(source.swap or 0),
+        "swap": _swap(source),
         "rxtx_factor": source.rxtx_factor,
         "os-flavor-access:is_public": source.public,
         "description": source.description,
     }
+
+
+def _swap(source: RawFlavor) -> int:
+    try:
+        return int(source.swap or 0)
+    except ValueError:
+        raise ActionError(f"what Nova answered of flavor {source.id[:60]} is none: swap") from None
 
 
 def _share(orders: Orders, flavor_id: str, copy_id: str) -> None:

@@ -11,7 +11,8 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import timezone
 from email.utils import parsedate_to_datetime
 from itertools import takewhile
@@ -38,6 +39,7 @@ _PAUSES = (0.5, 2.0, 5.0)
 """Before a login or a discovery is asked for again, where the service does not say how long."""
 _LONGEST_PAUSE = 30.0
 _PORTS = {"http": 80, "https": 443}
+_NOT_OF_ITS_FORM = (AttributeError, LookupError, RecursionError, TypeError, ValueError)
 
 
 class RedirectError(keystone_errors.ConnectFailure):
@@ -50,6 +52,25 @@ class TooLargeError(keystone_errors.ConnectFailure):
 
 class GivenUpError(keystone_errors.ConnectFailure):
     """A request for which nobody waits any more."""
+
+
+class OddError(keystone_errors.ConnectFailure):
+    """An answer over which openstacksdk, keystoneauth or requests stumbles."""
+
+
+@contextmanager
+def understood(service: str) -> Iterator[None]:
+    """Raises OddError for what Python raises over a login or a list of versions that is JSON and
+    not of its form (keystoneauth 5.18 takes that for granted), and over a redirect to what is no
+    address: a token is renewed, and a service looked for, while a server is off as well."""
+    try:
+        yield
+        return
+    except (requests.RequestException, OSError):  # some of them are ValueErrors too
+        raise
+    except _NOT_OF_ITS_FORM as error:  # not its text: it may quote the answer
+        kind = type(error).__name__
+    raise OddError(f"{service}: an answer is not of its form ({kind})")
 
 
 class Pace:
@@ -101,8 +122,13 @@ class CountingSession(Session):
         return text
 
     def get_auth_headers(self, *args: Any, **kwargs: Any) -> dict[str, str] | None:
-        """As keystoneauth has it; the token is remembered."""
-        headers: dict[str, str] | None = super().get_auth_headers(*args, **kwargs)
+        """As keystoneauth has it; the token is remembered. A login that is not of its form is
+        forgotten: keystoneauth would stumble over it for ever."""
+        try:
+            headers: dict[str, str] | None = super().get_auth_headers(*args, **kwargs)
+        except _NOT_OF_ITS_FORM:
+            self.invalidate()
+            raise
         token = (headers or {}).get(_TOKEN)
         self.asking.token = token
         if token and token not in self._tokens:

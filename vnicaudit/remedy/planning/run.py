@@ -90,7 +90,10 @@ class _Making:
         self._notes += self._clouds.notes()
 
     def plan(self) -> Plan:
-        """All of it, in the order of the targets."""
+        """All of it, in the order of the targets. Raises UsageError where it cannot be what was
+        meant."""
+        if ambiguous := self._clouds.ambiguous():
+            raise UsageError("; ".join(ambiguous))
         clouds = {target.name for target in self._clouds.targets}
         found = [
             one for name, of_target in self._found.items() for one in of_target

@@ -89,6 +89,10 @@ class Clouds:
         """What is to be said of nova.conf that could not be joined."""
         return [note for _target, note in self._nodes.shared()]
 
+    def ambiguous(self) -> list[str]:
+        """Which servers were asked for by a name that is not of one thing."""
+        return self._chosen.ambiguous()
+
     def missing(self) -> list[str]:
         """Which servers were asked for and are not there."""
         return self._chosen.missing()
