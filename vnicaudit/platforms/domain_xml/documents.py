@@ -211,7 +211,7 @@ def _well_formed(data: bytes, hidden: bytes, file: str, lines: int) -> tuple[etr
     try:
         return etree.fromstring(data, _PARSER), ""
     except etree.XMLSyntaxError as error:
-        if hidden != data or b"{%" in data or b"{{" in data:
+        if hidden != data or b"{%" in data or b"{{" in data or b"%{" in data:
             if (root := _try_parse(hidden)) is not None:
                 return _named(root, data, hidden), ""
             if (tag := _condition(data, hidden)) is not None:
@@ -243,7 +243,9 @@ def _condition(data: bytes, hidden: bytes) -> str | None:
     an expression does not undo what is broken around it."""
     for tag in tags(data.decode("latin-1"), erb=True):
         said = data[tag.start : tag.end].decode("utf-8", "replace")
-        if hidden.startswith(b"{%", tag.start) or (tag.opener == "{{" and _decides(word(said))):
+        if hidden.startswith((b"{%", b"%{"), tag.start) or (
+            tag.opener == "{{" and _decides(word(said))
+        ):
             return said
     return None
 
