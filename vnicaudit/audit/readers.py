@@ -78,7 +78,7 @@ def why_not(data: bytes) -> str:
         return "empty: nothing to read"
     from vnicaudit.audit.unjudged import alone
 
-    if (part := next(alone(head, ""), None)) is not None:
+    if (part := next(alone(data[:WHOLE], ""), None)) is not None:
         return part.message
     root = root_name(head) if head.lstrip().startswith(b"<") else None
     if root in OTHER_ROOTS:
