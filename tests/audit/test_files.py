@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from vnicaudit.audit.files import MAX_BYTES, Item, read_file, read_stream
-from vnicaudit.audit.readers import HEAD, Content, Reader
+from vnicaudit.audit.readers import HEAD, WHOLE, Content, Reader
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.report import ReadError
 
@@ -240,7 +240,7 @@ def test_a_machine_behind_64_kib_of_other_objects(tmp_path: Path) -> None:
     assert names(list(read_stream(io.BytesIO(data), "-"))) == ["vmi"]
 
 
-@pytest.mark.parametrize("prefix", [b"", b"\n" * HEAD])
+@pytest.mark.parametrize("prefix", [b"", b"\n" * HEAD, b"\n" * WHOLE])
 def test_a_file_and_standard_input_are_told_by_the_same_bytes(
     tmp_path: Path, prefix: bytes
 ) -> None:
@@ -249,7 +249,7 @@ def test_a_file_and_standard_input_are_told_by_the_same_bytes(
     from_stream = [
         item for item in read_stream(io.BytesIO(data), "-") if not isinstance(item, ReadError)
     ]
-    assert len(from_file) == len(from_stream) == (0 if prefix else 1)
+    assert len(from_file) == len(from_stream) == (0 if len(prefix) == WHOLE else 1)
 
 
 def _without_end(content: Content) -> Iterator[Item]:

@@ -11,7 +11,16 @@ from msgspec.structs import replace
 
 from vnicaudit.audit.contents import not_judged, read_all, readings
 from vnicaudit.audit.edge import guarded_file
-from vnicaudit.audit.readers import HEAD, Content, Item, Reader, nothing_in, reader_of, why_not
+from vnicaudit.audit.readers import (
+    HEAD,
+    Content,
+    Item,
+    Reader,
+    is_told_by_all,
+    nothing_in,
+    reader_of,
+    why_not,
+)
 from vnicaudit.errors import TargetError
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.report import PutAside, ReadError
@@ -74,6 +83,10 @@ def read_stream(stream: BinaryIO, target: str) -> Iterator[Item]:
 def _large(
     descriptor: int, head: bytes, size: int, path: str, target: str, *, explicit: bool
 ) -> Iterator[Item]:
+    if is_told_by_all(head, size):
+        head += _read_up_to(descriptor, size - len(head))
+        yield from _items(head, path, target, explicit=explicit)
+        return
     reader = reader_of(head, named=explicit)
     if reader is None:
         if explicit:

@@ -18,6 +18,9 @@ from vnicaudit.platforms.domain_xml.recognise import OTHER_ROOTS, looks_like_xml
 
 HEAD = 64 * 1024
 """Bytes that a kind is told by; most files are smaller."""
+WHOLE = 1024 * 1024
+"""A text that is not larger is told by all of it: a licence may be long, the images of a play may
+come last."""
 
 Item = Domain | Description | ReadError | PutAside | NotJudged
 """What reading gives."""
@@ -53,9 +56,19 @@ class Reader(msgspec.Struct, frozen=True):
 def reader_of(data: bytes, *, named: bool) -> Reader | None:
     """The first kind that a file which begins so is of; it may hold others as well. ``named``: the
     user named this file; one of a folder may be about something else."""
-    head = data[:HEAD]
-    found = (reader for reader in READERS if reader.looks_like(head))
+    whole = is_told_by_all(data, len(data))
+    head = data if whole else data[:HEAD]
+    found = (
+        reader
+        for reader in READERS
+        if reader.looks_like(head) and not (whole and not reader.is_one(head))
+    )
     return next((reader for reader in found if named or reader.among_others(head)), None)
+
+
+def is_told_by_all(head: bytes, size: int) -> bool:
+    """Whether more than the head of a file of that size is to be looked at."""
+    return size <= WHOLE and b"\0" not in head
 
 
 def why_not(data: bytes) -> str:
@@ -65,7 +78,7 @@ def why_not(data: bytes) -> str:
         return "empty: nothing to read"
     from vnicaudit.audit.unjudged import alone
 
-    if (part := next(alone(head, ""), None)) is not None:
+    if (part := next(alone(data[:WHOLE], ""), None)) is not None:
         return part.message
     root = root_name(head) if head.lstrip().startswith(b"<") else None
     if root in OTHER_ROOTS:

@@ -4,6 +4,7 @@ with what would tell; nothing of it is judged."""
 
 from __future__ import annotations
 
+import base64
 import re
 from collections.abc import Collection, Iterator
 from itertools import chain, islice
@@ -14,6 +15,7 @@ from vnicaudit.platforms.domain_xml.recognise import OPENING, is_foreign, root_n
 _FILE = "save it as a file of its own"
 _NOVA = f"also holds a nova.conf inside a text: not judged, {_FILE}"
 _QUOTED_XML = f"also holds domain XML inside a quoted text: not judged, {_FILE}"
+_ENCODED_XML = f"also holds domain XML in base64: not judged, {_FILE}"
 _MANIFEST = f"also holds a KubeVirt manifest inside a text: not judged, {_FILE}"
 _COMMAND = f"also holds a QEMU command line in a form that is not read: not judged, {_FILE}"
 _ATTACHED = (
@@ -46,7 +48,22 @@ _QUOTED_SECTION = re.compile(rb"\[(?:DEFAULT|libvirt|pci)\](?:\\r)?\\n")
 _OPTIONS = re.compile(rb"[ \t]*(?:[#;\[]|\{[%{#]|[\w.-]{1,100}[ \t]*[=:]|\r?(?=\n|\Z))")
 """A line of a configuration: an option, a section, a remark, a template's, none."""
 _LONGEST_QUOTED = 20_000
-_DOMAIN = re.compile(rb"[\"'](?:<\?xml[^<>\n]{0,200}>(?:\\[rn]|\s)*)?<domain(?=[\s>])")
+_DOMAIN = re.compile(
+    rb"[\"'](?:(?:<|\\u003[cC])\?xml[^<\n]{0,200}?(?:>|\\u003[eE])(?:\\[rn]|\s){0,9})?"
+    rb"(?:<|\\u003[cC])domain(?=[\s>]|\\u003[eE])"
+    rb"|<!\[CDATA\[\s{0,9}(?:<\?xml[^<>\n]{0,200}>\s{0,9})?<domain(?=[\s>])"
+    rb"|&lt;domain(?=\s|&gt;)"
+)
+"""In quotes (Go writes ``<`` as ``\\u003c`` in JSON), in CDATA, or escaped in XML."""
+_NICS = (b"<interface", b"\\u003cinterface", b"\\u003Cinterface", b"&lt;interface")
+_BASE64 = re.compile(rb"(?<![A-Za-z0-9+/])(?:PGRvbWFpb[ij]|PD94bWwg)[A-Za-z0-9+/]{40,}")
+"""``<domain`` or ``<?xml``, as Kubernetes keeps what is secret."""
+_PROSE = frozenset({
+    "html", "body", "book", "article", "chapter", "section", "sect1", "refentry", "appendix",
+    "part", "para", "topic", "concept", "task", "reference", "rss", "feed", "page", "doc",
+    "document",
+})  # fmt: skip
+"""Roots of pages: what they show is an example."""
 _REMARKS = re.compile(rb"^[ \t]*(?:#|//)[^\n]*", re.MULTILINE)
 _QEMU = re.compile(rb"(?<![\w.-])(?:qemu-system-[a-z0-9_]+|qemu-kvm)(?=[\s\"',\\])")
 _NIC_OPTION = re.compile(rb"(?<![\w-])-(?:device|netdev|nic|net)(?=[\s\"',=])")
@@ -81,7 +98,7 @@ def beside(
         return
     line_of = _Lines(data)
     kinds = [_configurations(data), _quoted_domains(data), _interfaces(data), _by_others(data)]
-    kinds.append(_commands_in_hcl(data))
+    kinds += [_commands_in_hcl(data), _encoded_domains(data)]
     if not listing:
         kinds.append((at, _COMMAND) for at in _commands(data) if line_of(at) not in read)
     if not manifest:
@@ -98,7 +115,7 @@ def alone(data: bytes, path: str) -> Iterator[NotJudged]:
     YAML or a script with a nova.conf in it. A page that shows one is not."""
     if is_bare_interface(data):
         yield NotJudged(BARE, path, 1)
-    elif b"\0" not in data and any(word in data for word in _WORDS):
+    elif b"\0" not in data and any(word in data for word in (*_WORDS, *_NICS, b"PG", b"PD94")):
         line_of = _Lines(data)
         for at, message in _meant(data):
             yield NotJudged(message.removeprefix("also "), path, line_of(at))
@@ -124,6 +141,10 @@ def _meant(data: bytes) -> Iterator[tuple[int, str]]:
     code = is_script(data) or like_hcl(data)
     if code or like_yaml(data):
         yield from _configurations(data)
+    if code or like_yaml(data) or _is_data(data):
+        last = max(data.rfind(nic) for nic in _NICS)
+        yield from (found for found in _quoted_domains(data) if found[0] < last)
+        yield from _encoded_domains(data)
     if code:
         yield from _manifests(data)
 
@@ -177,6 +198,22 @@ def _configurations(data: bytes) -> Iterator[tuple[int, str]]:
 def _quoted_domains(data: bytes) -> Iterator[tuple[int, str]]:
     for match in _DOMAIN.finditer(data):
         yield match.start(), _QUOTED_XML
+
+
+def _encoded_domains(data: bytes) -> Iterator[tuple[int, str]]:
+    for match in _BASE64.finditer(data):
+        text = match.group()
+        plain = base64.b64decode(text[: len(text) // 4 * 4])
+        if OPENING.search(plain) is not None and b"<interface" in plain:
+            yield match.start(), _ENCODED_XML
+
+
+def _is_data(data: bytes) -> bool:
+    """XML that is no page for people."""
+    if not data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<"):
+        return False
+    root = root_name(data)
+    return root is not None and root.lower() not in _PROSE
 
 
 def _commands(data: bytes) -> Iterator[int]:

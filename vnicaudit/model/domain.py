@@ -55,7 +55,7 @@ class DomainConfig(msgspec.Struct, frozen=True, cache_hash=True):
     """How many NICs the domain has, assigned devices included."""
     unseen: tuple[str, ...] = ()
     """What a template of domain XML decides of it: ``machine``, ``vcpus``…; ``inserted``: it puts
-    in something that may be NICs."""
+    in something that may be NICs; ``together``: which of its NICs there are at once."""
     manifest: Manifest | None = None
     """What only a KubeVirt manifest says; None for every other form."""
     server: ServerConfig | None = None

@@ -53,6 +53,8 @@ There is no change here: the findings on the single NICs carry it.
   emulated models.
 * Where the model of a NIC cannot be told, that NIC is left out.
 * A NIC whose link is down is left out.
+* In a template that makes NICs under a condition or in a loop: which of them one guest gets is not
+  known.
 """
 
 from __future__ import annotations
@@ -82,8 +84,8 @@ _FIXES = {
 
 
 def applies(subject: DomainSubject) -> bool:
-    """More than one kind of emulated or virtio NIC."""
-    return len(_kinds(subject)) > 1
+    """More than one kind of emulated or virtio NIC, all in one guest."""
+    return "together" not in subject.domain.unseen and len(_kinds(subject)) > 1
 
 
 def check(subject: DomainSubject) -> Iterator[Problem]:

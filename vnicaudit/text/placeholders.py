@@ -14,6 +14,7 @@ _FORMS = (
     r"\{\{.*\}\}",  # Jinja 2 and Go's text/template (Helm, Packer), Mustache
     r"\{%.*%\}",  # Jinja 2's statements
     r"<%.*%>",  # ERB (Puppet, Chef), EJS, Mako's blocks
+    r"%\{.*\}",  # Terraform's directives, Hiera's interpolation, Ruby's format
     r"\$\{.*\}",  # POSIX shell and envsubst, Terraform's templatefile, OpenShift, Maven, Mako
     r"\$\[\[.*\]\]",  # GitLab CI's inputs: $[[ inputs.x ]]
     r"\$\(.*\)",  # make, Kubernetes' $(VAR), a shell's command substitution
@@ -32,7 +33,7 @@ _FORMS = (
 _FIRST = frozenset("{<$@%([#_")
 """What every form begins with: most values need no more than this look."""
 
-_OPENERS = ("{{", "{%", "<%", "${", "$[[", "#{")
+_OPENERS = ("{{", "{%", "<%", "${", "%{", "$[[", "#{")
 _LONGEST = 40
 
 

@@ -1,4 +1,4 @@
-"""Tags of templates (Jinja, Go, ERB) in a text: where they are, and the words they begin with.
+"""Tags of templates (Jinja, Go, ERB, Terraform) in a text: where they are, their first words.
 
 Nothing is rendered. What a tag means to a format is told where that format is read.
 """
@@ -10,9 +10,11 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 _OPEN = re.compile(r"\{\{|\{%|(?<!\$)\{#")
-_OPEN_OR_ERB = re.compile(r"\{\{|\{%|(?<!\$)\{#|<%")
-"""``${#`` is a shell's."""
-CLOSE = {"{{": "}}", "{%": "%}", "{#": "#}", "<%": "%>"}
+_OPEN_OR_ERB = re.compile(
+    r"\{\{|\{%|(?<!\$)\{#|<%|(?<!%)%\{(?=~?\s*(?:if|else|endif|for|endfor)\b)"
+)
+"""``${#`` is a shell's; ``%%{`` is how Terraform writes ``%{``."""
+CLOSE = {"{{": "}}", "{%": "%}", "{#": "#}", "<%": "%>", "%{": "}"}
 
 BEGIN = frozenset({
     "if", "for", "macro", "call", "filter", "block", "raw", "with", "autoescape", "trans",  # Jinja
@@ -36,7 +38,7 @@ class Tag(NamedTuple):
 
 def tags(text: str, *, erb: bool = False) -> Iterator[Tag]:
     """The tags in order. Linear in the size: an opener that nothing closes is looked at once.
-    ``erb``: those of ERB, too."""
+    ``erb``: those of ERB and Terraform, too."""
     pattern = _OPEN_OR_ERB if erb else _OPEN
     never: set[str] = set()
     position = 0
@@ -47,7 +49,7 @@ def tags(text: str, *, erb: bool = False) -> Iterator[Tag]:
             never.add(opener)
             position = start + 1
             continue
-        position = _end(text, match.end(), close)
+        position = _end(text, match.end(), close, len(CLOSE[opener]))
         yield Tag(start, position, opener)
 
 
@@ -68,8 +70,8 @@ def is_statement(first: str) -> bool:
     return first in BEGIN or first in BETWEEN or first in SILENT or first.startswith("end")
 
 
-def _end(text: str, start: int, close: int) -> int:
+def _end(text: str, start: int, close: int, size: int) -> int:
     """Behind a tag whose first close is at ``close``: braces that it opens itself are its own
     (``{{ {a: {}}}}``), and others are not (``{name: {{ .x }}}``)."""
     own = text.count("{", start, close) - text.count("}", start, close)
-    return close + 2 + (own if own > 0 and text.startswith("}" * own, close + 2) else 0)
+    return close + size + (own if own > 0 and text.startswith("}" * own, close + size) else 0)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from vnicaudit.text.tags import BEGIN, BETWEEN, is_opened, tags
+from vnicaudit.text.tags import BEGIN, BETWEEN, CLOSE, is_opened, tags
 
 _HOLE = "\ufffc"
 """Stands for an expression's unknown text."""
@@ -49,7 +49,7 @@ def plain(text: str) -> Plain:
     for tag in tags(text, erb=True):
         walk.between(text[position : tag.start])
         position = tag.end
-        walk.tag(tag.opener, text[tag.start + 2 : position - 2])
+        walk.tag(tag.opener, text[tag.start + 2 : position - len(CLOSE[tag.opener])])
     walk.between(text[position:])
     walk.end_line()
     return Plain(_assignments(walk.lines), walk.open_ended)
@@ -83,8 +83,8 @@ class _Walk:
 
     def tag(self, kind: str, body: str) -> None:
         """One tag; the lines it spans are kept, empty."""
-        if kind == "{%":
-            self._statement(body)
+        if kind in ("{%", "%{"):
+            self._statement(body.strip("~"))
         elif kind == "{{":
             self._parts.append(_HOLE)
             self._certain = False

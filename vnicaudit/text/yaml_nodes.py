@@ -91,6 +91,10 @@ class Place(NamedTuple):
             return None
         return self._to(self.node.items[number], self.node.start, str(number))
 
+    def may_lack(self, inner: Place) -> bool:
+        """Whether a condition or a loop of a template surrounds what stands in this, not this."""
+        return self.document.source.mask.conditional(self.node.start, inner.node.start)
+
     def names(self) -> list[str]:
         """The keys of a mapping."""
         return list(self.node.children()) if isinstance(self.node, Mapping) else []

@@ -16,7 +16,7 @@ from lxml import etree
 from vnicaudit.errors import TargetError
 from vnicaudit.platforms.domain_xml.complaints import complaint
 from vnicaudit.platforms.domain_xml.encodings import as_utf8
-from vnicaudit.platforms.domain_xml.recognise import ROOTS, SAVE_MAGIC, is_foreign
+from vnicaudit.platforms.domain_xml.recognise import OPENING, ROOTS, SAVE_MAGIC, is_foreign
 from vnicaudit.platforms.domain_xml.spans import DOCTYPE, Span, spans
 from vnicaudit.platforms.domain_xml.template_tags import harmless
 from vnicaudit.platforms.domain_xml.templates import may_be_template
@@ -72,16 +72,28 @@ def documents(data: bytes, file: str) -> Iterator[Document]:
     Raises TargetError, with file and line, when the readable ones have been yielded: for the
     first that is not, saying how many are not.
     """
+    wrapped = False
     if data.startswith(SAVE_MAGIC):
         data = _save_image_xml(data, file)
     elif is_foreign(data):
         data = as_utf8(data, file)
     if len(data) <= MAX_DOCUMENT and not _needs_care(data):
         root = _try_parse(data)
-        if root is not None:
+        if root is not None and not _holds_domains(root):
             yield Document(root, 0, 0, may_be_template(data))
             return
-    yield from _split(data, file)
+        wrapped = root is not None
+    yield from _split(data, file, wrapped=wrapped)
+
+
+def _holds_domains(root: etree._Element) -> bool:
+    """Whether a document is none of libvirt's and has definitions in it: a collection, a report."""
+    return root.tag not in ROOTS and any(map(_has_devices, root.iter("domain")))
+
+
+def _has_devices(domain: etree._Element) -> bool:
+    """The ``<domain>`` of a name server, or of what a hypervisor can do, has none."""
+    return domain.find("devices") is not None
 
 
 def _without_foreign(data: bytes) -> bytes:
@@ -141,13 +153,16 @@ def _try_parse(data: bytes) -> etree._Element | None:
     return None if info.internalDTD is not None or info.externalDTD is not None else root
 
 
-def _split(data: bytes, file: str) -> Iterator[Document]:
+def _split(data: bytes, file: str, *, wrapped: bool) -> Iterator[Document]:
     """The slow path: several documents, text around them, errors. A document that cannot be read
-    costs itself."""
+    costs itself. ``wrapped``: they stand in one of another kind, which may have a use of its own
+    for the word."""
     data = _without_foreign(data)
     template = may_be_template(data)
     hidden = harmless(data) if template else data
-    found = list(spans(hidden)) or ([Span(0, len(data), 0)] if data.strip() else [])
+    found = list(spans(hidden))
+    if not found and data.strip() and OPENING.search(hidden) is None:
+        found = [Span(0, len(data), 0)]  # for what the parser says of it
     first: TargetError | None = None
     unreadable = 0
     for ordinal, span in enumerate(found, 1):
@@ -158,7 +173,8 @@ def _split(data: bytes, file: str) -> Iterator[Document]:
             unreadable += 1
             first = first or TargetError(error.message, line=error.line)
         else:
-            yield Document(root, span.lines, ordinal if len(found) > 1 else 0, template, tag)
+            if not wrapped or _has_devices(root) or root.tag != "domain":
+                yield Document(root, span.lines, ordinal if len(found) > 1 else 0, template, tag)
     if first is not None:
         more = f" (and {unreadable - 1} more documents)" if unreadable > 1 else ""
         raise TargetError(f"{first.message}{more}", file=file, line=first.line)
@@ -195,7 +211,7 @@ def _well_formed(data: bytes, hidden: bytes, file: str, lines: int) -> tuple[etr
     try:
         return etree.fromstring(data, _PARSER), ""
     except etree.XMLSyntaxError as error:
-        if hidden != data or b"{%" in data or b"{{" in data:
+        if hidden != data or b"{%" in data or b"{{" in data or b"%{" in data:
             if (root := _try_parse(hidden)) is not None:
                 return _named(root, data, hidden), ""
             if (tag := _condition(data, hidden)) is not None:
@@ -227,7 +243,9 @@ def _condition(data: bytes, hidden: bytes) -> str | None:
     an expression does not undo what is broken around it."""
     for tag in tags(data.decode("latin-1"), erb=True):
         said = data[tag.start : tag.end].decode("utf-8", "replace")
-        if hidden.startswith(b"{%", tag.start) or (tag.opener == "{{" and _decides(word(said))):
+        if hidden.startswith((b"{%", b"%{"), tag.start) or (
+            tag.opener == "{{" and _decides(word(said))
+        ):
             return said
     return None
 

@@ -8,6 +8,7 @@ tag that puts something in makes unknown what else there is.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 
 import msgspec
@@ -228,7 +229,27 @@ def _structure(domain: etree._Element, found: Holes) -> None:
     """Conditions and insertions around the children of a domain and of its devices."""
     depth = _children(domain, 0, found)
     for devices in domain.iterchildren("devices"):
-        _children(devices, depth.get(devices, 0), found)
+        _alternatives(devices, _children(devices, depth.get(devices, 0), found), found)
+
+
+def _alternatives(devices: etree._Element, depths: dict[etree._Element, int], found: Holes) -> None:
+    """NICs that a condition surrounds, which may never stand beside the others; two that have one
+    MAC address are one or the other."""
+    interfaces = list(devices.iterchildren("interface"))
+    macs = [_mac(interface) for interface in interfaces]
+    uses = Counter(macs)
+    for number, (interface, mac) in enumerate(zip(interfaces, macs, strict=True), 1):
+        if not depths.get(interface):
+            continue
+        if len(interfaces) > 1:
+            found.unseen.add("together")
+        if mac and uses[mac] > 1:
+            found.nics.setdefault(number, set()).add("mac")
+
+
+def _mac(interface: etree._Element) -> str:
+    element = interface.find("mac")
+    return "" if element is None else str(element.get("address", "")).strip().lower()
 
 
 def _children(parent: etree._Element, depth: int, found: Holes) -> dict[etree._Element, int]:

@@ -46,8 +46,8 @@ def looks_like_xml(head: bytes) -> bool:
     """Whether a file that begins with ``head`` (some kilobytes) may hold domain XML: a libvirt
     root element, in any encoding lxml reads, perhaps after some log lines. Prose and programs with
     such an element in them are none."""
-    if head.startswith((b"<domain", b"<domstatus", *SAVE_MAGIC)):
-        return OPENING.match(head) is not None or head.startswith(SAVE_MAGIC)
+    if head.startswith(SAVE_MAGIC) or OPENING.match(head) is not None:
+        return True
     text = _roughly_ascii(head).lstrip(_MARKS)
     if b"<dom" not in text:  # all roots begin so; most files have none
         return False

@@ -15,6 +15,7 @@ from vnicaudit.model.definition_refusal import MODEL, MULTICAST, DefinitionRefus
 from vnicaudit.model.models import VIRTIO, normal_model
 from vnicaudit.model.nic import is_multicast
 from vnicaudit.platforms.domain_xml.bare import names_itself
+from vnicaudit.platforms.domain_xml.combinations import combined
 from vnicaudit.platforms.domain_xml.values import count, long_count, number
 from vnicaudit.text.placeholders import opened, whole
 
@@ -151,6 +152,10 @@ def refusals(kind: str, parts: tuple[Part, ...]) -> tuple[DefinitionRefusal, ...
     found = [refusal for part in parts for refusal in _of_part(kind, model, part)]
     found += _incomplete(kind, given)
     found += _elsewhere(kind, given)
+    every: dict[str, list[dict[str, str]]] = {}
+    for path, attributes in parts:
+        every.setdefault(path, []).append(dict(attributes))
+    found += combined(kind, every)
     if _MODEL.fullmatch(model) is None and not _unfilled("model", "type", model):
         found.append(DefinitionRefusal(MODEL, f"the model {_shown(model)} has invalid characters"))
     return tuple(dict.fromkeys(found))

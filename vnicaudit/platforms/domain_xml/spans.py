@@ -15,6 +15,8 @@ DOCTYPE = re.compile(rb"<!DOCTYPE\b")
 _DECLARATION = re.compile(rb"<\?xml\s[^<>]*\?>")
 _AT_LINE_START = re.compile(rb"^[ \t]*(?=<(?:%s)[\s>/])" % "|".join(ROOTS).encode(), re.MULTILINE)
 
+_TAG = re.compile(rb"<[A-Za-z_]")
+
 
 @cache
 def _tags(root: bytes) -> re.Pattern[bytes]:
@@ -34,11 +36,16 @@ def spans(data: bytes) -> Iterator[Span]:
     """From the XML declaration (or the root) of each document to its root's end tag, in order.
 
     A document that never ends is cut where the next one begins in a line of its own, so that it
-    does not take the rest of the file with it.
+    does not take the rest of the file with it. One in a comment is none.
     """
     position = counted = lines = 0
     ends: dict[bytes, _Ends] = {}
+    comments = _Comments(data)
     while (match := OPENING.search(data, position)) is not None:
+        behind = comments.behind(match.start(), position)
+        if behind:
+            position = behind
+            continue
         root = match.group(1)
         if root not in ends:
             ends[root] = _Ends(data, root)
@@ -46,12 +53,42 @@ def spans(data: bytes) -> Iterator[Span]:
         prolog = None
         for found in _DECLARATION.finditer(data, position, match.start()):
             prolog = found
+        if prolog is not None and comments.tag_within(prolog.end(), match.start()):
+            prolog = None  # of what the domain stands in
         prolog = prolog or DOCTYPE.search(data, position, match.start())
         start = match.start() if prolog is None else prolog.start()
         lines += data.count(b"\n", counted, start)
         counted = start
         yield Span(start, end, lines)
         position = end
+
+
+class _Comments:
+    """Where comments end; asked in order of positions."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self._last = data.rfind(b"-->")
+
+    def behind(self, place: int, since: int) -> int:
+        """Where the comment ends in which a place lies, 0 where it lies in none. ``since``: a
+        position before the place that lies in none either."""
+        while since <= self._last and (start := self._data.find(b"<!--", since, place)) >= 0:
+            end = self._data.find(b"-->", start + 4)
+            if end < 0:
+                return 0
+            since = end + 3
+            if since > place:
+                return since
+        return 0
+
+    def tag_within(self, start: int, end: int) -> bool:
+        """Whether an element begins between two positions that lie in no comment."""
+        while (tag := _TAG.search(self._data, start, end)) is not None:
+            start = self.behind(tag.start(), start)
+            if not start:
+                return True
+        return False
 
 
 class _Ends:

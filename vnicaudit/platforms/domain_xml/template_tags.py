@@ -1,4 +1,4 @@
-"""Template tags (Jinja, ERB, Go) in the bytes of domain XML, and what they do around elements.
+"""Template tags (Jinja, Go, ERB, Terraform) in domain XML, and what they do around elements.
 
 Nothing is rendered. Whatever a tag holds, it is made harmless to an XML parser, every position
 kept; ERB's tags become Jinja's.
@@ -30,6 +30,8 @@ def harmless(data: bytes) -> bytes:
 def _inert(text: bytes, opener: str) -> bytes:
     if opener == "{#":
         return re.sub(rb"[^\r\n]", b" ", text)
+    if opener == "%{":
+        return _UNFIT.sub(b"_", text)
     inner = _UNFIT.sub(b"_", text[2:-2])
     if opener == "<%":
         opener = "{{" if inner.startswith((b"=", b"-=")) else "{%"
@@ -63,4 +65,4 @@ def effect(text: str | None, depth: int) -> Effect:
 
 def has_tag(text: str | None) -> bool:
     """Whether a text between elements holds a tag."""
-    return bool(text) and ("{{" in (text or "") or "{%" in (text or ""))
+    return bool(text) and any(opener in (text or "") for opener in ("{{", "{%", "%{"))

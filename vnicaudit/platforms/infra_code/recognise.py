@@ -17,9 +17,6 @@ from vnicaudit.platforms.infra_code.beginning import quotes_others
 _UTF16 = (BOM_UTF16_LE, BOM_UTF16_BE)
 
 _BLANKS = b" \t\r\n"
-HEAD = 64 * 1024
-"""Bytes that the format is told by."""
-
 _WORDS = (b"openstack", b"glance", b"nova", b"os_image", b"OS::", b"libvirt_domain", b"diskimages:")
 
 
@@ -38,7 +35,7 @@ def read(data: bytes, *, target: str, file: str) -> Iterator[Description | Domai
     if data.startswith(_UTF16):
         raise TargetError("UTF-16: not read; save it as UTF-8", file=file)
     data = data.removeprefix(BOM_UTF8)
-    formats = _formats_of(data if len(data) <= HEAD else data[:HEAD])
+    formats = _formats_of(data)
     failed: TargetError | None = None
     for each in formats:
         reader: Callable[..., Iterator[Description | Domain]] = each.read

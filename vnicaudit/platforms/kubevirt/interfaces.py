@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
+from msgspec.structs import replace
+
 from vnicaudit.model.kubevirt import Preference
 from vnicaudit.model.location import Location
 from vnicaudit.model.models import stands_for_model
@@ -17,18 +21,24 @@ Places = tuple[tuple[str, Location], ...]
 def nics_of(
     found: Object, spec: Place, prefers: Preference | None, known: list[Referred], target: str
 ) -> tuple[Nic, ...]:
-    """The NICs of a virtual machine in order; those that are ``absent`` KubeVirt unplugs."""
+    """The NICs of a virtual machine in order; those that are ``absent`` KubeVirt unplugs. Two of a
+    template that have one MAC address and stand under conditions are one or the other."""
     domain = spec.child("domain") or spec
     devices = domain.child("devices")
     interfaces = None if devices is None else devices.child("interfaces")
     networks = spec.child("networks")
     shared = _multiqueue(domain, devices, target)
-    if interfaces is None:
+    if devices is None or interfaces is None:
         return _default(spec, prefers, target, shared)
     wanted = [item for item in interfaces.items() if text_at(item, "state") != "absent"]
-    return tuple(
+    nics = tuple(
         _nic(index, item, wiring_of(item, networks, known, found.namespace), target, shared)
         for index, item in enumerate(wanted)
+    )
+    uses = Counter(nic.mac for nic in nics)
+    return tuple(
+        replace(nic, mac=None) if uses[nic.mac] > 1 and devices.may_lack(item) else nic
+        for nic, item in zip(nics, wanted, strict=True)
     )
 
 
