@@ -4,12 +4,16 @@ workers; so is a file that takes too long, or kills the process that reads it.""
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
 import os
 import re
+import signal
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
+from time import process_time
 
 import pytest
 
@@ -18,6 +22,7 @@ from vnicaudit.audit.edge import guarded_file
 from vnicaudit.audit.pool import SERIAL_BELOW
 from vnicaudit.audit.readers import Content, Item, Reader
 from vnicaudit.cli.main import run
+from vnicaudit.deadline import Deadline, OutOfTime
 from vnicaudit.model.report import ReadError
 
 Capture = pytest.CaptureFixture[str]
@@ -69,7 +74,7 @@ def test_a_number_beyond_all_bounds_costs_its_file(
 
 
 def _as(read: object) -> Reader:
-    return Reader("odd", "", lambda head: head == b"odd", read)  # type: ignore[arg-type]
+    return Reader("odd", "", lambda head: head == b"odd", read)  # type: ignore[list-item]
 
 
 def odd(monkeypatch: pytest.MonkeyPatch, folder: Path, read: object, seconds: float = 30) -> None:
@@ -174,3 +179,30 @@ def test_items_before_the_deadline_are_kept() -> None:
     assert first == 1
     assert isinstance(error, ReadError)
     assert (error.file, "given up" in error.message) == ("f", True)
+
+
+def test_a_late_failure_in_c_costs_no_other_file() -> None:
+    """Its signal waits until Python runs again: that was where the clock is stopped, which then
+    was not, and the next file was given up in its place, or the run ended."""
+
+    def late() -> Iterator[int]:
+        yield 1
+        sum(chain(range(30_000_000), [None]))  # type: ignore[list-item]
+
+    def next_one() -> Iterator[int]:
+        begin = process_time()
+        while process_time() < begin + 0.8:
+            sum(range(1000))
+        yield 2
+
+    first, error = guarded_file("late", late(), seconds=0.1)
+    assert (first, isinstance(error, ReadError)) == (1, True)
+    assert signal.getitimer(signal.ITIMER_PROF) == (0, 0)
+    assert list(guarded_file("next", next_one(), seconds=30)) == [2]
+
+
+def test_a_deadline_that_is_over_at_once_leaves_no_clock_running() -> None:
+    for _times in range(2000):
+        with contextlib.suppress(OutOfTime), Deadline(0):
+            sum(range(2000))
+        assert signal.getitimer(signal.ITIMER_PROF) == (0, 0)
