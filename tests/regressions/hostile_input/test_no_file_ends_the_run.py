@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 from time import process_time
+from typing import Any
 
 import pytest
 
@@ -74,7 +75,7 @@ def test_a_number_beyond_all_bounds_costs_its_file(
 
 
 def _as(read: object) -> Reader:
-    return Reader("odd", "", lambda head: head == b"odd", read)  # type: ignore[list-item]
+    return Reader("odd", "", lambda head: head == b"odd", read)  # type: ignore[arg-type]
 
 
 def odd(monkeypatch: pytest.MonkeyPatch, folder: Path, read: object, seconds: float = 30) -> None:
@@ -187,7 +188,8 @@ def test_a_late_failure_in_c_costs_no_other_file() -> None:
 
     def late() -> Iterator[int]:
         yield 1
-        sum(chain(range(30_000_000), [None]))  # type: ignore[list-item]
+        numbers: Iterator[Any] = chain(range(30_000_000), [None])
+        sum(numbers)
 
     def next_one() -> Iterator[int]:
         begin = process_time()
