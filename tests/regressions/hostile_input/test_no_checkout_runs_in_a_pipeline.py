@@ -17,7 +17,9 @@ from tests.cli.inside import inside
 from tests.docs.pages import ROOT
 from tests.pipelines.project import bash, git, guests, page, parse, repository
 from tests.pipelines.test_pre_commit import HOOKS, options_of
+from tests.regressions.hostile_input.strangers import give_away
 from vnicaudit.audit.changed import changed_since
+from vnicaudit.errors import UsageError
 
 ACTION: dict[str, Any] = parse((ROOT / "action.yml").read_text("utf-8"))
 GITLAB: dict[str, Any] = parse(
@@ -247,6 +249,25 @@ class TestRepository:
         told = (tmp_path / "told").read_text()
         assert "GIT_OPTIONAL_LOCKS=0" in told
         assert not re.search(rf"^(?:{'|'.join(names)})=", told, re.MULTILINE)
+        assert not (tmp_path / "ran").exists()
+
+    def test_the_repository_of_another_user_is_refused_unless_git_is_told_to_trust_it(
+        self, theirs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        if os.getuid() != 0:
+            pytest.skip("files can be given away by root only")
+        give_away(theirs, *theirs.rglob("*"))
+        settings = tmp_path / "gitconfig"
+        settings.write_text("")
+        monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(settings))
+        monkeypatch.setenv("GIT_CONFIG_SYSTEM", os.devnull)
+        # what the repository says of itself is not heard
+        with (theirs / ".git" / "config").open("a") as own:
+            own.write("[safe]\n\tdirectory = *\n")
+        with pytest.raises(UsageError, match=r"dubious ownership.*safe\.directory FOLDER"):
+            changed_since("HEAD", str(theirs))
+        settings.write_text(f"[safe]\n\tdirectory = {theirs}\n")
+        assert changed_since("HEAD", str(theirs)).has(str(theirs / "guests" / "new.xml"))
         assert not (tmp_path / "ran").exists()
 
     def test_a_submodule_is_audited_and_not_asked(self, theirs: Path, tmp_path: Path) -> None:
