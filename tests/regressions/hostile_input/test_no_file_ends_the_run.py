@@ -10,6 +10,8 @@ import json
 import os
 import re
 import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
@@ -208,3 +210,32 @@ def test_a_deadline_that_is_over_at_once_leaves_no_clock_running() -> None:
         with contextlib.suppress(OutOfTime), Deadline(0):
             sum(range(2000))
         assert signal.getitimer(signal.ITIMER_PROF) == (0, 0)
+
+
+_FEW_PROCESSES = """
+import errno, os, sys
+real, left = os.fork, int(sys.argv[1])
+def fork():
+    global left
+    left -= 1
+    if left < 0:
+        raise BlockingIOError(errno.EAGAIN, "Resource temporarily unavailable")
+    return real()
+os.fork = fork
+from vnicaudit.cli.main import run
+sys.exit(run(sys.argv[2:]))
+"""
+
+
+@pytest.mark.parametrize("processes", ["0", "1"])
+def test_a_limit_of_processes_does_not_end_it(processes: str, tmp_path: Path) -> None:
+    """A container's: exit code 3 without a report or, with one worker started, no end at all."""
+    for number in range(SERIAL_BELOW + 1):
+        (tmp_path / f"{number}.xml").write_text(GUEST)
+    words = ["audit", str(tmp_path), "--jobs", "3", "--format", "json"]
+    done = subprocess.run(
+        [sys.executable, "-c", _FEW_PROCESSES, processes, *words],
+        capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (1, "")
+    assert json.loads(done.stdout)["summary"]["domains"] == SERIAL_BELOW + 1
