@@ -187,6 +187,35 @@ def test_a_terminal_that_hangs_up_ends_the_flips(host: Host) -> None:
     assert host.result().run.finished is None
 
 
+PLACES = ("behind shut_down", "behind define", "behind start")
+
+
+@pytest.mark.parametrize("first", PLACES)
+def test_a_terminal_that_hangs_up_twice_leaves_no_guest_off(
+    first: str, host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The kernel says so, and the shell: the second came while the guest was being given back."""
+    passing, seen = host.world.passing, list[str]()
+
+    def hang_up(place: str) -> None:
+        passing(place)
+        if place == first or (seen and place in PLACES):
+            seen.append(place)
+            os.kill(os.getpid(), signal.SIGHUP)
+
+    monkeypatch.setattr(host.world, "passing", hang_up)
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    try:
+        with pytest.raises(SystemExit, match="129"):
+            host.apply("--bench-design", "flips")
+    finally:
+        signal.signal(signal.SIGHUP, before)
+    assert len(seen) > 1
+    host.world.clock.sleep(10)  # who was asked to shut down has done so by now
+    assert host.machine.active
+    assert (host.model, host.machine.persistent) == ("e1000", host.world.before[0])
+
+
 def test_a_single_flip_that_was_interrupted_goes_on(host: Host, capsys: Capture) -> None:
     host.levels["virtio"] = 5e9
     host.error = KeyboardInterrupt()

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from ipaddress import IPv4Interface
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from tests.remedy.applying import fakes
 from tests.remedy.applying.fakes import World
@@ -79,12 +81,12 @@ def _measured(action: str, monkeypatch: pytest.MonkeyPatch) -> Measurements:
     return made
 
 
-def _go(world: World) -> int:
+def _go(world: World, halted: Callable[[], str] | None = None) -> int:
     asked = TrialOrder(
         profile=load_profile("smoke"), peer="local", line=Line(), seed=1, limits=Limits(),
         undecided="roll-back", state=world.folder, listener=Nobody(),
     )  # fmt: skip
-    order = world.order("hotswap")
+    order = replace(world.order("hotswap"), halted=halted)
     return Shadowing(world.steps, b"plan", order, asked, _ADDRESS, dict(_GIVEN)).go()
 
 
@@ -97,6 +99,16 @@ def test_what_helps_is_changed(world: World, monkeypatch: pytest.MonkeyPatch) ->
     assert kept(world.folder, measured.ids[0]).head().decision == Decision(
         verdict="improved", action="keep", done="kept"
     )
+
+
+def test_no_measurement_begins_behind_a_hang_up(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The next domain was measured, for up to hours, and then not changed."""
+    measured = _measured("keep", monkeypatch)
+    with pytest.raises(RefusedError, match="guest-1: the terminal hung up"):
+        _go(world, lambda: "the terminal hung up")
+    assert (measured.goals, world.calls) == ([], [])
 
 
 def test_what_does_not_help_is_left_alone(

@@ -4,6 +4,9 @@ a test.)"""
 from __future__ import annotations
 
 import json
+import os
+import shutil
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -98,9 +101,48 @@ def test_settings_of_a_checkout_that_all_may_write_hold(project: Path) -> None:
 
 
 def test_targets_and_options_are_words(project: Path) -> None:
-    assert audit(project, VNICAUDIT_TARGETS="guests/good.xml guests/g*.xml")[0] == 0
+    code, log = audit(project, VNICAUDIT_TARGETS=" guests/good.xml  guests/slow.xml ")
+    assert (code, "2 domains" in log) == (1, True), log
+    assert audit(project, VNICAUDIT_TARGETS="guests/good.xml")[0] == 0
     assert audit(project, VNICAUDIT_ARGS="--fail-on error --select VNIC00")[0] == 0
     assert audit(project, VNICAUDIT_TARGETS="none.xml")[0] == 4
+
+
+def test_no_name_of_a_file_is_taken_apart_or_completed(project: Path) -> None:
+    """With a line break in the list, each line is a target: names may have blanks. No character is
+    a pattern: which files would match, the repository decides."""
+    (project / "guests" / "slow.xml").rename(project / "guests" / "a [b] * c.xml")
+    code, log = audit(project, VNICAUDIT_TARGETS="guests/good.xml\nguests/a [b] * c.xml\n")
+    assert (code, "2 domains" in log) == (1, True), log
+    guests(project, b="virtio")
+    code, log = audit(project, VNICAUDIT_TARGETS="guests/[b].xml")
+    assert (code, "guests/[b].xml: No such file or directory" in log) == (4, True), log
+
+
+def test_no_file_of_the_checkout_becomes_an_option(project: Path) -> None:
+    """``--exclude *.bak`` was completed by the shell with a file called ``--baseline=.b.bak``."""
+    known = "--write-baseline .b.bak"
+    assert audit(project, VNICAUDIT_TARGETS="guests", VNICAUDIT_ARGS=known)[0] == 0
+    for name in ("!.bak", "--baseline=.b.bak"):
+        (project / name).write_text("")
+    code, log = audit(project, VNICAUDIT_TARGETS="guests", VNICAUDIT_ARGS="--exclude *.bak")
+    assert (code, "slow.xml:12" in log) == (1, True), log
+
+
+@pytest.mark.parametrize("shell", ["dash", "busybox"])
+def test_the_script_is_one_of_any_posix_shell(project: Path, shell: str) -> None:
+    """The runner takes bash where the image has it, and else sh."""
+    program = shutil.which(shell)
+    if program is None:
+        pytest.skip(f"{shell} is not installed")
+    words = [program, "sh"] if shell == "busybox" else [program]
+    given = {**TEMPLATE["variables"], "VNICAUDIT_TARGETS": "guests/good.xml\nguests/slow.xml"}
+    ended = subprocess.run(
+        [*words, "-ec", f"environment={Path(SCRIPTS).parent}\n{AUDIT}"],
+        cwd=project, env={**given, "CI_PROJECT_DIR": str(project), "PATH": os.environ["PATH"]},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (ended.returncode, "2 domains" in ended.stdout) == (1, True), ended.stderr
 
 
 def test_shellcheck_has_nothing_to_say() -> None:

@@ -83,9 +83,9 @@ def variables(folder: Path) -> dict[str, Any]:
 @pytest.fixture
 def run_zuul(tmp_path: Path) -> Run:
     known = variables(tmp_path)
-    for name in ("vnicaudit_reports", "vnicaudit_home", "vnicaudit_secrets"):
+    for name in ("vnicaudit_reports", "vnicaudit_secrets"):
         Path(rendered(known[name], known)).mkdir(parents=True)
-    (tmp_path / "vnicaudit" / "bin").symlink_to(SCRIPTS)
+    Path(rendered(known["vnicaudit_home"], known)).symlink_to(Path(SCRIPTS).parent)
 
     def run(target: str) -> subprocess.CompletedProcess[str]:
         task = AUDIT["ansible.builtin.command"]

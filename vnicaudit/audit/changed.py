@@ -26,6 +26,10 @@ _QUIET = {
 }  # fmt: skip
 """Nobody is asked, nothing is fetched, and the index is written where that cannot be avoided."""
 _PROGRAMS = ("GIT_EXTERNAL_DIFF", "GIT_PAGER", "GIT_ASKPASS", "GIT_SSH", "GIT_SSH_COMMAND")
+_TRUST = (
+    " (it belongs to another user: if you trust it all the same, name it in the setting "
+    "safe.directory of Git, git config --global --add safe.directory FOLDER)"
+)
 _MODULE = "160000 "
 """The mode of a submodule in the index. git would run in it by its own settings to see what was
 changed: instead all of it counts as changed."""
@@ -122,7 +126,9 @@ def _git(folder: str, *arguments: str) -> str:
     result = _run(folder, *arguments)
     if result.returncode != 0:
         said = os.fsdecode(result.stderr).strip().split("\n")[0].removeprefix("fatal: ")
-        raise UsageError(f"--changed-since: git: {said or f'exit code {result.returncode}'}")
+        said = said or f"exit code {result.returncode}"
+        trust = _TRUST if "dubious ownership" in said else ""
+        raise UsageError(f"--changed-since: git: {said}{trust}")
     return os.fsdecode(result.stdout)
 
 

@@ -140,8 +140,7 @@ def _parallel(chunks: Iterator[list[str]], job: Job, jobs: int) -> Iterator[Batc
     try:
         for chunk in chunks:
             waiting.append(chunk)
-            with _signals_wait():
-                futures.append(pool.submit(_in_worker, chunk))
+            futures.append(_submitted(pool, chunk))
             if len(waiting) >= jobs * 4:
                 yield decoder.decode(futures.popleft().result())
                 waiting.popleft()
@@ -152,8 +151,35 @@ def _parallel(chunks: Iterator[list[str]], job: Job, jobs: int) -> Iterator[Batc
         # a chunk leaves ``waiting`` only once its result is there: none is lost
         left = chain.from_iterable(chain(waiting, chunks))
         yield from _one_by_one(left, job, decoder)
+    except _NoMoreProcessesError:
+        _end_workers()
+        for chunk in chain(waiting, chunks):
+            yield run_chunk(chunk, job, explicit=False)
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
+
+
+class _NoMoreProcessesError(Exception):
+    """The kernel starts no worker: a container's limit of processes is reached, or memory is
+    short. Not an OSError, which reading may end in."""
+
+
+def _submitted(pool: ProcessPoolExecutor, paths: list[str]) -> Future[bytes]:
+    """Have a worker read some files. Raises _NoMoreProcessesError."""
+    with _signals_wait():
+        try:
+            return pool.submit(_in_worker, paths)
+        except OSError:
+            raise _NoMoreProcessesError from None
+
+
+def _end_workers() -> None:
+    """Those that were started wait for work that nobody hands out any more."""
+    import multiprocessing
+
+    for worker in multiprocessing.active_children():
+        worker.kill()
+        worker.join()
 
 
 def _one_by_one(

@@ -94,13 +94,19 @@ def find(start: str | os.PathLike[str], trusted: Iterable[str] = ()) -> Source |
     for folder in _upwards(os.path.realpath(start)):
         for name in (OWN, SHARED):
             path = os.path.join(folder, name)
-            if os.path.isfile(path):
+            if os.path.isfile(path) or (name == OWN and _is_broken(path)):
                 source = read(path, explicit=False)
                 if source is not None:
                     if not _is_within(folder, trusted):
                         _check_own(path)
                     return source
     return None
+
+
+def _is_broken(path: str) -> bool:
+    """Whether there is something by that name that was meant for settings: a link that leads
+    nowhere, a pipe. Without them the audit would run by others than were meant."""
+    return os.path.lexists(path) and not os.path.isdir(path)
 
 
 def _upwards(folder: str) -> Iterator[str]:

@@ -119,7 +119,8 @@ class Shadowing:
         from vnicaudit.remedy.hypervisor import connect
         from vnicaudit.remedy.trusted_uris import check_uri
 
-        if stopped := self._order.schedule.stop((), datetime.now()):
+        halted = self._order.halted() if self._order.halted else ""
+        if stopped := halted or self._order.schedule.stop((), datetime.now()):
             raise RefusedError(f"{unit.name}: {stopped}")
         check_uri(unit.target, self._order.reach.trusted)
         host = connect(unit.target, deadline=self._order.deadline)

@@ -146,8 +146,10 @@ def _check_files_like_options(arguments: list[str]) -> None:
 
 def _terminated(number: int, frame: object) -> None:
     """TERM and HUP end the run as an exception does: worker processes and temporary files are
-    cleaned up on the way out."""
+    cleaned up on the way out, and a guest that is measured is given back. A terminal that goes away
+    says so twice, by the kernel and by the shell: the second time ends none of that."""
     del frame
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
     raise SystemExit(128 + number)
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -15,8 +16,10 @@ import pytest
 from tests.cli.inside import inside
 from tests.docs.pages import ROOT
 from tests.pipelines.project import bash, git, guests, page, parse, repository
-from tests.pipelines.test_pre_commit import HOOKS
+from tests.pipelines.test_pre_commit import HOOKS, options_of
+from tests.regressions.hostile_input.strangers import give_away
 from vnicaudit.audit.changed import changed_since
+from vnicaudit.errors import UsageError
 
 ACTION: dict[str, Any] = parse((ROOT / "action.yml").read_text("utf-8"))
 GITLAB: dict[str, Any] = parse(
@@ -114,6 +117,30 @@ def test_the_gitlab_template_runs_no_module_of_the_checkout(
     assert "audited" in result.stdout
 
 
+@pytest.mark.parametrize("template", ["action", "gitlab"])
+def test_what_pip_starts_runs_no_module_of_the_checkout(
+    template: str, checkout: Path, package: Path, tmp_path: Path
+) -> None:
+    """To build a package, pip starts another Python: isolated it is only by what it is given. A
+    project that has its tests find its modules sets PYTHONPATH for all jobs."""
+    shutil.rmtree(checkout / "encodings")  # Python would not come far enough to leave a mark
+    written = package / "pyproject.toml"
+    written.write_text(written.read_text().replace("[]", "['setuptools']"))
+    python = tmp_path / "bin"
+    python.mkdir()
+    (python / "python3").symlink_to(sys.executable)
+    gitlab = GITLAB["vnicaudit"]["script"][0]
+    script = gitlab if template == "gitlab" else ACTION["runs"]["steps"][0]["run"]
+    variables = {
+        "PYTHONPATH": str(checkout), "PIP_NO_INDEX": "1", "VNICAUDIT_PACKAGE": str(package),
+        "INPUT_PYTHON": sys.executable, "GITHUB_ACTION_PATH": str(package),
+        "RUNNER_TEMP": str(tmp_path),
+    }  # fmt: skip
+    result = bash(f'PATH="{python}:$PATH"\n{script}', checkout, variables, ("-eo", "pipefail"))
+    assert not (tmp_path / "pwned").exists()
+    assert "setuptools" in result.stderr  # it came to where pip starts another
+
+
 def test_no_page_of_a_pipeline_runs_a_module_from_a_checkout() -> None:
     """Zuul's playbook, and whatever is written later: ``python -m`` is ``python -I -m``."""
     texts = [block.text for name in _pages() for block in page(name)]
@@ -152,7 +179,7 @@ class TestHook:
 
     def test_a_file_is_no_option(self, theirs: Path) -> None:
         for hook in HOOKS[:1]:
-            words = [*hook["entry"].split()[1:], *hook["args"]]
+            words = ["audit", *options_of(hook), *hook["args"]]
             files = ("--baseline=b.json", "--output=owned.xml", "guests/slow.xml")
             result = inside(*words, *files, cwd=theirs)
             assert result.returncode == 1
@@ -167,9 +194,10 @@ class TestHook:
             assert not (theirs / "owned.xml").exists()
 
     def test_configurations_of_the_page_end_their_options(self) -> None:
-        for block in page("ci-pre-commit.md"):
-            for args in re.findall(r"args: \[(.*)\]", block.text):
-                assert args.endswith(", --")
+        texts = [block.text for block in page("ci-pre-commit.md")]
+        given = [line.strip() for text in texts for line in text.splitlines() if "args:" in line]
+        assert given
+        assert [line for line in given if not re.fullmatch(r"args: \[.*, --\]", line)] == []
 
 
 class TestRepository:
@@ -205,13 +233,42 @@ class TestRepository:
         names = {os.path.relpath(path, theirs) for path in found.files}
         assert {"guests/new.xml", "guests/good.xml"} <= names
 
-    def test_programs_of_the_environment_do_not_run(
-        self, theirs: Path, monkeypatch: pytest.MonkeyPatch
+    def test_git_is_told_of_no_program_by_the_environment(
+        self, theirs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        for name in ("GIT_EXTERNAL_DIFF", "GIT_PAGER", "GIT_SSH_COMMAND"):
-            monkeypatch.setenv(name, str(theirs.parent / "evil"))
+        """No git of today runs one to tell which files differ; so what it is told is looked at."""
+        names = ("GIT_EXTERNAL_DIFF", "GIT_PAGER", "GIT_ASKPASS", "GIT_SSH", "GIT_SSH_COMMAND")
+        for name in names:
+            monkeypatch.setenv(name, str(tmp_path / "evil"))
+        own = tmp_path / "bin" / "git"
+        own.parent.mkdir()
+        own.write_text(f'#!/bin/sh\nenv >> {tmp_path}/told\nexec {shutil.which("git")} "$@"\n')
+        own.chmod(0o755)
+        monkeypatch.setenv("PATH", f"{own.parent}:{os.environ['PATH']}")
         changed_since("HEAD", str(theirs))
-        assert not (theirs.parent / "ran").exists()
+        told = (tmp_path / "told").read_text()
+        assert "GIT_OPTIONAL_LOCKS=0" in told
+        assert not re.search(rf"^(?:{'|'.join(names)})=", told, re.MULTILINE)
+        assert not (tmp_path / "ran").exists()
+
+    def test_the_repository_of_another_user_is_refused_unless_git_is_told_to_trust_it(
+        self, theirs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        if os.getuid() != 0:
+            pytest.skip("files can be given away by root only")
+        give_away(theirs, *theirs.rglob("*"))
+        settings = tmp_path / "gitconfig"
+        settings.write_text("")
+        monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(settings))
+        monkeypatch.setenv("GIT_CONFIG_SYSTEM", os.devnull)
+        # what the repository says of itself is not heard
+        with (theirs / ".git" / "config").open("a") as own:
+            own.write("[safe]\n\tdirectory = *\n")
+        with pytest.raises(UsageError, match=r"dubious ownership.*safe\.directory FOLDER"):
+            changed_since("HEAD", str(theirs))
+        settings.write_text(f"[safe]\n\tdirectory = {theirs}\n")
+        assert changed_since("HEAD", str(theirs)).has(str(theirs / "guests" / "new.xml"))
+        assert not (tmp_path / "ran").exists()
 
     def test_a_submodule_is_audited_and_not_asked(self, theirs: Path, tmp_path: Path) -> None:
         module, top = tmp_path / "module", tmp_path / "top"

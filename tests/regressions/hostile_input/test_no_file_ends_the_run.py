@@ -4,12 +4,19 @@ workers; so is a file that takes too long, or kills the process that reads it.""
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
 import os
 import re
+import signal
+import subprocess
+import sys
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
+from time import process_time
+from typing import Any
 
 import pytest
 
@@ -18,6 +25,7 @@ from vnicaudit.audit.edge import guarded_file
 from vnicaudit.audit.pool import SERIAL_BELOW
 from vnicaudit.audit.readers import Content, Item, Reader
 from vnicaudit.cli.main import run
+from vnicaudit.deadline import Deadline, OutOfTime
 from vnicaudit.model.report import ReadError
 
 Capture = pytest.CaptureFixture[str]
@@ -174,3 +182,60 @@ def test_items_before_the_deadline_are_kept() -> None:
     assert first == 1
     assert isinstance(error, ReadError)
     assert (error.file, "given up" in error.message) == ("f", True)
+
+
+def test_a_late_failure_in_c_costs_no_other_file() -> None:
+    """Its signal waits until Python runs again: that was where the clock is stopped, which then
+    was not, and the next file was given up in its place, or the run ended."""
+
+    def late() -> Iterator[int]:
+        yield 1
+        numbers: Iterator[Any] = chain(range(30_000_000), [None])
+        sum(numbers)
+
+    def next_one() -> Iterator[int]:
+        begin = process_time()
+        while process_time() < begin + 0.8:
+            sum(range(1000))
+        yield 2
+
+    first, error = guarded_file("late", late(), seconds=0.1)
+    assert (first, isinstance(error, ReadError)) == (1, True)
+    assert signal.getitimer(signal.ITIMER_PROF) == (0, 0)
+    assert list(guarded_file("next", next_one(), seconds=30)) == [2]
+
+
+def test_a_deadline_that_is_over_at_once_leaves_no_clock_running() -> None:
+    for _times in range(2000):
+        with contextlib.suppress(OutOfTime), Deadline(0):
+            sum(range(2000))
+        assert signal.getitimer(signal.ITIMER_PROF) == (0, 0)
+
+
+_FEW_PROCESSES = """
+import errno, os, sys
+real, left = os.fork, int(sys.argv[1])
+def fork():
+    global left
+    left -= 1
+    if left < 0:
+        raise BlockingIOError(errno.EAGAIN, "Resource temporarily unavailable")
+    return real()
+os.fork = fork
+from vnicaudit.cli.main import run
+sys.exit(run(sys.argv[2:]))
+"""
+
+
+@pytest.mark.parametrize("processes", ["0", "1"])
+def test_a_limit_of_processes_does_not_end_it(processes: str, tmp_path: Path) -> None:
+    """A container's: exit code 3 without a report or, with one worker started, no end at all."""
+    for number in range(SERIAL_BELOW + 1):
+        (tmp_path / f"{number}.xml").write_text(GUEST)
+    words = ["audit", str(tmp_path), "--jobs", "3", "--format", "json"]
+    done = subprocess.run(
+        [sys.executable, "-c", _FEW_PROCESSES, processes, *words],
+        capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (1, "")
+    assert json.loads(done.stdout)["summary"]["domains"] == SERIAL_BELOW + 1

@@ -21,6 +21,8 @@ COMMANDS = {
     "profile": ["bench", "profiles", "fifo.toml"],
     "measurement": ["bench", "show", "fifo"],
     "measurements": ["bench", "compare", "fifo", "fifo"],
+    "profile to measure by": ["bench", "run", "local", "local", "--profile", "fifo.toml"],
+    "plan": ["apply", "--dry-run", "fifo"],
 }
 
 
@@ -40,6 +42,24 @@ def test_a_fifo_is_refused(command: list[str], here: Path) -> None:
         capture_output=True, text=True, timeout=120, check=False, cwd=here,
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (2, f"Error: {command[-1]}: not a regular file\n")
+
+
+@pytest.mark.parametrize("kind", ["pipe", "link that leads nowhere"])
+def test_settings_that_were_not_named_are_refused_too(kind: str, here: Path) -> None:
+    """They were passed over without a word, and the audit ran by other settings than were meant."""
+    below = here / "below"
+    below.mkdir()
+    settings = here / "vnicaudit.toml"
+    if kind == "pipe":
+        os.mkfifo(settings)
+    else:
+        settings.symlink_to("gone.toml")
+    done = subprocess.run(
+        [sys.executable, "-m", "vnicaudit", "audit", "../a.xml"],
+        capture_output=True, text=True, timeout=120, check=False, cwd=below,
+    )  # fmt: skip
+    problem = "No such file or directory" if "link" in kind else "not a regular file"
+    assert (done.returncode, done.stderr) == (2, f"Error: {settings}: {problem}\n")
 
 
 @pytest.mark.usefixtures("here")
