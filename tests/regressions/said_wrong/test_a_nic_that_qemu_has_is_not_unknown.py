@@ -7,8 +7,9 @@ import pytest
 from vnicaudit.model.buses import PCI, bus_of
 from vnicaudit.model.models import QEMU_MODELS
 
-EEPRO100 = ("i82550", "i82551", "i82557a", "i82557b", "i82557c", "i82558a", "i82558b") + (
-    "i82559a", "i82559b", "i82559c", "i82559er", "i82562", "i82801"
+EEPRO100 = (
+    "i82550", "i82551", "i82557a", "i82557b", "i82557c", "i82558a", "i82558b",
+    "i82559a", "i82559b", "i82559c", "i82559er", "i82562", "i82801",
 )  # fmt: skip
 """``-device help`` of QEMU 7.2."""
 

@@ -17,6 +17,7 @@ from vnicaudit.model.buses import device_of
 from vnicaudit.model.models import QEMU_MODELS, VIRTIO, model_of_driver
 from vnicaudit.model.nic import RunningNic
 from vnicaudit.model.start_refusal import StartRefusal
+from vnicaudit.platforms.qemu.addresses import NOT_SET, of_nic
 from vnicaudit.platforms.qemu.arguments import Arguments
 from vnicaudit.platforms.qemu.backends import Backend, Socket, backend_of, sockets
 from vnicaudit.platforms.qemu.boards import default_nic, machine_default
@@ -91,8 +92,10 @@ def _first(faults: Iterator[Fault]) -> str | None:
 def _context(arguments: Arguments, arch: str | None, machine: str | None) -> _Context:
     chardevs = sockets(arguments.values("chardev"))
     netdevs: dict[str, Backend] = {}
+    settings = set_properties(arguments, "netdev")
     for value in arguments.values("netdev"):
         given = lenient(value, "type")
+        given |= settings.get(given.get("id", ""), {})
         if "id" in given:
             netdevs[given["id"]] = backend_of(given, chardevs)
     hubs: dict[str, list[Backend]] = {}
@@ -215,7 +218,8 @@ def _legacy(given: Options) -> Options:
     set there."""
     found = {}
     if "macaddr" in given or "mac" in given:
-        found["mac"] = given.get("macaddr") or given["mac"]
+        mac = given.get("macaddr") or given.get("mac", "")
+        found["mac"] = of_nic(mac) or mac
     if given.get("id") or given.get("name"):
         found["id"] = given.get("id") or given["name"]
     return found
@@ -247,7 +251,9 @@ def _running(driver: str, given: Options, backend: Backend) -> RunningNic:
 
 
 def _mac(given: Options) -> str | None:
-    return given["mac"].strip().lower().replace("-", ":") if "mac" in given else None
+    """None where QEMU draws one: instead of zeros, too (``qemu_macaddr_default_if_unset``)."""
+    mac = given.get("mac", "").strip().lower().replace("-", ":")
+    return None if mac in ("", NOT_SET) else mac
 
 
 def _is_nic(driver: str) -> bool:

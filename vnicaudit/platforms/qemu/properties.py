@@ -12,7 +12,8 @@ from collections.abc import Iterator
 
 from vnicaudit.model.buses import VIRTIO_PCI, bus_of
 from vnicaudit.model.nic import is_multicast
-from vnicaudit.platforms.qemu.options import Options, number, truth
+from vnicaudit.platforms.qemu.addresses import of_nic
+from vnicaudit.platforms.qemu.options import Options, json_of, number, truth
 from vnicaudit.platforms.qemu.variables import unfilled
 
 
@@ -47,8 +48,6 @@ _OF_DEVICES = _VIRTIO | _VIRTIO_PCI | _names("bus bootindex romfile rombar multi
 """Properties that ``-nic`` and ``-net nic`` do not pass on."""
 
 _ADDRESS = re.compile(r"[0-9a-fA-F]{2}(?:[:-][0-9a-fA-F]{2}){5}")
-_LOOSE_ADDRESS = re.compile(r"[0-9a-fA-F]{1,2}(?:[:-][0-9a-fA-F]{1,2}){5}|0x[0-9a-fA-F]+|\d+")
-"""``net_parse_macaddr`` takes the last three bytes as one number, too."""
 
 
 def device_faults(device: str, given: Options) -> Iterator[str]:
@@ -72,7 +71,7 @@ def device_faults(device: str, given: Options) -> Iterator[str]:
 def json_faults(text: str) -> Iterator[str]:
     """Values of JSON that are text where QEMU wants a number or true or false, or the other way."""
     try:
-        given = json.loads(text)
+        given = json_of(text)
     except (ValueError, RecursionError):
         return
     for name, value in given.items() if isinstance(given, dict) else ():
@@ -87,13 +86,18 @@ def nic_faults(option: str, given: Options) -> Iterator[str]:
     wrong, right = ("macaddr", "mac") if option == "nic" else ("mac", "macaddr")
     if wrong in given:
         yield f"-{option} knows no {wrong}=, but {right}="
-    found = sorted(_OF_DEVICES & given.keys())
+    found = sorted((_OF_DEVICES | _names("addr vectors")) & given.keys())
+    if option == "net":  # NetLegacyNicOptions in qapi/net.json
+        found = [name for name in found if name not in ("addr", "vectors")]
     if found:
         yield f"{found[0]}= is a property of -device, which -{option} does not take"
     mac = given.get(right, "")
-    if _ADDRESS.fullmatch(mac) and is_multicast(mac.replace("-", ":")):
+    if not mac or unfilled(mac) is not None:
+        return
+    address = of_nic(mac)
+    if address is not None and is_multicast(address):
         yield f"{right}={mac} is a multicast address"
-    elif mac and unfilled(mac) is None and not _LOOSE_ADDRESS.fullmatch(mac):
+    elif address is None:
         yield f"{right}={_shown(mac)} is no MAC address"
 
 

@@ -63,7 +63,7 @@ def board(arguments: Arguments, arch: str | None, machine: str | None) -> Board:
         if name == "device"
     ]
     usb = min((turn for turn, given in devices if _has_usb(given.get("driver", ""))), default=None)
-    if truth(options.get("usb")) or (arguments.has("usb") and PCI in (buses or {PCI})):
+    if truth(options.get("usb")) or (arguments.has("usb", "usbdevice") and PCI in (buses or {PCI})):
         usb = -1
     ids = {given["id"]: turn for turn, given in devices if "id" in given}
     return Board(arch, machine, buses, usb, ids)
