@@ -22,6 +22,13 @@ from vnicaudit.platforms.qemu.arguments import Arguments
 from vnicaudit.platforms.qemu.backends import Backend, Socket, backend_of, sockets
 from vnicaudit.platforms.qemu.boards import default_nic, machine_default
 from vnicaudit.platforms.qemu.faults import Fault, broken, dangling, legacy_driver, unnamed
+from vnicaudit.platforms.qemu.netdevs import (
+    Netdev,
+    Netdevs,
+    faults_of,
+    id_faults,
+    netdev_faults,
+)
 from vnicaudit.platforms.qemu.options import Options, lenient
 from vnicaudit.platforms.qemu.overrides import (
     Global,
@@ -61,6 +68,7 @@ class _Context(NamedTuple):
     arch: str | None
     machine: str | None
     board: Board
+    faults: Netdevs
 
 
 def nics(
@@ -68,7 +76,7 @@ def nics(
 ) -> Found:
     """The NICs on a command line. ``with_default``: the arguments are known to be all there are,
     so that the machine's own NIC can be concluded from silence."""
-    context = _context(arguments, arch, machine)
+    context = _context(arguments, arch, machine, whole=with_default)
     found = tuple(nic for _pair, nic in _nics(arguments, context))
     if with_default and silent(arguments) and (driver := default_nic(arch, machine)):
         user = Backend("user")
@@ -82,14 +90,16 @@ def added_nics(
 ) -> list[tuple[int, RunningNic]]:
     """The NICs of arguments that are not all there are, each with the index of its option among
     the arguments' pairs."""
-    return list(_nics(arguments, _context(arguments, arch, machine)))
+    return list(_nics(arguments, _context(arguments, arch, machine, whole=False)))
 
 
 def _first(faults: Iterator[Fault]) -> str | None:
     return next((fault.problem for fault in faults), None)
 
 
-def _context(arguments: Arguments, arch: str | None, machine: str | None) -> _Context:
+def _context(
+    arguments: Arguments, arch: str | None, machine: str | None, *, whole: bool
+) -> _Context:
     chardevs = sockets(arguments.values("chardev"))
     netdevs: dict[str, Backend] = {}
     settings = set_properties(arguments, "netdev")
@@ -112,11 +122,20 @@ def _context(arguments: Arguments, arch: str | None, machine: str | None) -> _Co
         arch,
         machine,
         board(arguments, arch, machine),
+        faults_of(arguments, _on_netdevs(arguments), whole=whole),
     )
+
+
+def _on_netdevs(arguments: Arguments) -> frozenset[str]:
+    """The netdevs that devices and ``-net nic`` name."""
+    given = [lenient(value, "driver") for value in arguments.values("device")]
+    given += [lenient(value, "type") for value in arguments.values("net")]
+    return frozenset(one["netdev"] for one in given if "netdev" in one)
 
 
 def _nics(arguments: Arguments, context: _Context) -> Iterator[tuple[int, RunningNic]]:
     taken: set[tuple[str, str]] = set()
+    unused = context.faults.unused
     for pair, (name, value) in enumerate(arguments.pairs):
         given = lenient(value, _FIRST.get(name, ""))
         nic = None
@@ -128,8 +147,21 @@ def _nics(arguments: Arguments, context: _Context) -> Iterator[tuple[int, Runnin
             nic = _from_nic(given, context)
         repeated = _repeated(name, given, taken, made=nic is not None and nic.refusal is None)
         if nic is not None:
-            refusal = nic.refusal or (None if repeated is None else StartRefusal(repeated))
+            why = repeated or _backend_fault(name, given, value or "", context) or unused
+            unused = None
+            refusal = nic.refusal or (None if why is None else StartRefusal(why))
             yield pair, replace(nic, refusal=refusal)
+
+
+def _backend_fault(option: str, given: Options, text: str, context: _Context) -> str | None:
+    """What is wrong with the id of a device, or with what carries its packets."""
+    faults = context.faults
+    if option == "nic":
+        return next(netdev_faults(Netdev(option, given), None), None)
+    if option == "device":
+        found = next(id_faults(option, given, in_json=text[:1] == "{"), None)
+        return found or faults.by_id.get(given.get("netdev", ""))
+    return faults.by_id.get(given["netdev"]) if "netdev" in given else faults.of_hub
 
 
 def _repeated(
