@@ -53,6 +53,11 @@ REFUSED = {
     f"-netdev vhost-user,id=n {ON_N}": "-netdev vhost-user has no chardev=",
     f"-netdev vhost-user,id=n,chardev=c {ON_N}": "on chardev 'c', which is not there",
     f"-netdev vhost-vdpa,id=n {ON_N}": "-netdev vhost-vdpa has neither vhostdev= nor vhostfd=",
+    f"-netdev user,id=n -set netdev.n.queues=2 {ON_N}": "-netdev user knows no queues=",
+    f"-set netdev.n.restrict=on -netdev user,id=n {ON_N}": "-set netdev.n comes where there is",
+    '-device \'{"driver": "e1000", "id": "a"}\' -set device.a.mac=52:54:00:00:00:01': (
+        "-set device.a comes where there is no such device yet"
+    ),
     f"-netdev none,id=n {ON_N}": "-netdev none is no backend",
 }
 
@@ -76,6 +81,7 @@ def test_what_qemu_refuses(arguments: str, why: str) -> None:
         f"-netdev vhost-vdpa,id=n,vhostdev=/dev/vhost-vdpa-0,queues=2 {ON_N},mq=on",
         f"-netdev user,id=u -netdev hubport,id=n,hubid=0,netdev=u {ON_N}",
         f"-netdev stream,id=n,server=on,addr.type=unix,addr.path=/x {ON_N}",
+        f"-netdev user,id=n -set netdev.n.restrict=on {ON_N}",
         f"-netdev later,id=n,queues-of-its-own=2 {ON_N}",
         "-nic tap,model=virtio,mac=52:54:00:00:00:01,br=br0,helper=/x",
         "-nic bridge,br=br0,model=virtio,id=n",

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from vnicaudit.platforms.qemu.arguments import Arguments
 from vnicaudit.platforms.qemu.options import Options, json_of, lenient, number, truth
+from vnicaudit.platforms.qemu.overrides import set_properties
 from vnicaudit.platforms.qemu.variables import unfilled
 
 
@@ -168,10 +169,13 @@ def faults_of(arguments: Arguments, used: Container[str], *, whole: bool) -> Net
     chardevs = _chardevs(arguments) if whole else None
     by_id: dict[str, str] = {}
     seen: set[str] = set()
-    unused = of_hub = None
+    unused = next(_set_too_early(arguments), None) if whole else None
+    of_hub = None
+    settings = set_properties(arguments, "netdev")
     for name, value in arguments.pairs:
         given = lenient(value, "type") if name in ("netdev", "net") else {}
         if name == "netdev":
+            given |= settings.get(given.get("id", ""), {})
             own = given.get("id", "")
             fault = next(netdev_faults(Netdev(name, given, value or ""), chardevs), None)
             if fault is None and own in seen:
@@ -183,6 +187,21 @@ def faults_of(arguments: Arguments, used: Container[str], *, whole: bool) -> Net
         elif given.get("type") not in (None, "nic", "none"):
             of_hub = of_hub or next(netdev_faults(Netdev(name, given), chardevs), None)
     return Netdevs(by_id, of_hub, unused)
+
+
+def _set_too_early(arguments: Arguments) -> Iterator[str]:
+    """A ``-set`` of what is not there yet; JSON is not there until all options are read."""
+    there: set[tuple[str, str]] = set()
+    for name, value in arguments.pairs:
+        if name == "readconfig" or (name in ("device", "netdev") and unfilled(value or "")):
+            return
+        if name in ("device", "netdev") and (value or "")[:1] != "{":
+            there.add((name, lenient(value).get("id", "")))
+        elif name == "set":
+            group, _dot, rest = (value or "").partition(".")
+            one = rest.partition(".")[0]
+            if group in ("device", "netdev") and not unfilled(one) and (group, one) not in there:
+                yield f"-set {group}.{one[:40]} comes where there is no such {group} yet"
 
 
 def _chardevs(arguments: Arguments) -> set[str] | None:

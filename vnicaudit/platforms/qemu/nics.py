@@ -37,6 +37,8 @@ from vnicaudit.platforms.qemu.overrides import (
     set_properties,
 )
 from vnicaudit.platforms.qemu.refusals import Board, board, device_refusal, nic_refusal
+from vnicaudit.platforms.qemu.slots import slot_of
+from vnicaudit.platforms.qemu.variables import unfilled
 from vnicaudit.platforms.qemu.virtio import virtio_nic
 
 _NIC_PREFIXES = ("virtio-net", "e1000", "rtl8139", "ne2k", "i8255", "vmxnet", "xen-net-device")
@@ -45,6 +47,9 @@ _SWITCH = frozenset({"rocker"})
 """A network device whose ports are not NICs of the guest."""
 _OF_NICS = frozenset({"netdev", "mac"})
 _FIRST = {"device": "driver", "net": "type", "nic": "type"}
+_ONCE = ("id", "bootindex", "acpi-index", "devno")
+"""What no two devices have in common."""
+_NOT_SET = frozenset({("bootindex", "-1"), ("acpi-index", "0")})
 _MDEV = re.compile(r"/mdev/|/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/*$", re.IGNORECASE)
 """In sysfs; any other folder there may be a PCI device's."""
 
@@ -121,7 +126,7 @@ def _context(
         set_properties(arguments),
         arch,
         machine,
-        board(arguments, arch, machine),
+        board(arguments, arch, machine, whole=whole),
         faults_of(arguments, _on_netdevs(arguments), whole=whole),
     )
 
@@ -169,15 +174,19 @@ def _repeated(
 ) -> str | None:
     """An id or a netdev that another device has already. A NIC that is not ``made`` takes none."""
     names = []
-    if option == "device" and "id" in given:
-        names.append(("id", given["id"]))
+    if option == "device":
+        names = [(name, given[name]) for name in _ONCE if name in given]
+        names = [one for one in names if one not in _NOT_SET]
+        names += slot_of(given)
     if made and "netdev" in given:
         names.append(("netdev", given["netdev"]))
     if made and option == "nic" and "id" in given:
         names.append(("netdev", given["id"]))  # of the backend that it brings along
     again = next((name for name in names if name in taken), None)
     taken.update(names)
-    return None if again is None else f"{again[0]} {again[1][:40]!r} is another device's already"
+    if again is None or unfilled(again[1]) is not None:
+        return None
+    return f"{again[0]} {again[1][:40]!r} is another device's already"
 
 
 def _from_device(given: Options, text: str, context: _Context, pair: int) -> RunningNic | None:

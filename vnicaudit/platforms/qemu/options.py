@@ -131,6 +131,11 @@ def _from_json(text: str) -> Options:
         raise BrokenOption("JSON that is not an object")
     found: Options = {}
     _flatten(data, "", found)
+    addr = data.get("addr")
+    if type(addr) is int:  # slot and function in one; negative: any
+        found["addr"] = f"{addr >> 3:x}.{addr & 7}"
+        if addr < 0:
+            del found["addr"]
     return found
 
 
