@@ -58,6 +58,7 @@ REFUSED = {
     '-device \'{"driver": "e1000", "id": "a"}\' -set device.a.mac=52:54:00:00:00:01': (
         "-set device.a comes where there is no such device yet"
     ),
+    "--device=rtl8139": "-device and its value are one word",
     f"-netdev none,id=n {ON_N}": "-netdev none is no backend",
 }
 

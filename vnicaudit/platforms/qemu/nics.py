@@ -21,7 +21,7 @@ from vnicaudit.platforms.qemu.addresses import NOT_SET, of_nic
 from vnicaudit.platforms.qemu.arguments import Arguments
 from vnicaudit.platforms.qemu.backends import Backend, Socket, backend_of, sockets
 from vnicaudit.platforms.qemu.boards import default_nic, machine_default
-from vnicaudit.platforms.qemu.faults import Fault, broken, dangling, legacy_driver, unnamed
+from vnicaudit.platforms.qemu.faults import Fault, broken, dangling, joined, legacy_driver, unnamed
 from vnicaudit.platforms.qemu.netdevs import (
     Netdev,
     Netdevs,
@@ -86,7 +86,11 @@ def nics(
     if with_default and silent(arguments) and (driver := default_nic(arch, machine)):
         user = Backend("user")
         found += (_running(driver, device_defaults(driver, context.globals), user),)
-    problem = _first(broken(arguments)) or _first(dangling(arguments, context.netdevs))
+    problem = (
+        _first(joined(arguments))
+        or _first(broken(arguments))
+        or _first(dangling(arguments, context.netdevs))
+    )
     return Found(found, problem or _first(unnamed(arguments, arch, machine)))
 
 
