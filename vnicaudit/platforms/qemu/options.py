@@ -22,7 +22,10 @@ _MAX_NUMBER = 1 << 32
 _NUMBER = re.compile(
     r"[ \t\n\r\f\v]{0,8}\+?(?:0[xX](?P<hex>[0-9a-fA-F]{1,16})|(?P<plain>[0-9]{1,22}))"
 )
-_STRING = re.compile(r'"(?:[^"\\]|\\.)*"|\'(?P<single>(?:[^\'\\]|\\.)*)\'', re.DOTALL)
+_STRING = re.compile(
+    r'"(?:[^"\\]|\\.)*(?:"|\\?\Z)|\'(?P<single>(?:[^\'\\]|\\.)*)(?:\'|\\?\Z)', re.DOTALL
+)
+"""One that is not closed goes to the end, so that nothing is looked at twice."""
 _ITEM = re.compile(r"((?:[^,]|,,)*)(?:,|\Z)")
 _TRUE = frozenset({"on", "yes", "true", "y"})
 _FALSE = frozenset({"off", "no", "false", "n"})
