@@ -38,19 +38,35 @@ _WRONG_KEYS = (
     ("vectors", "two"),
 )  # fmt: skip
 
+_PLACES = (
+    ("addr", "5"), ("addr", "6.0"), ("addr", "0x7"), ("addr", "1"), ("addr", "20"), ("bus", "foo"),
+    ("bus", "pci.7"), ("bootindex", 1), ("multifunction", True), ("acpi-index", 3),
+)  # fmt: skip
+"""Where a device is, and what no two have in common."""
+_IDS = ("0n", "n 0", "nä", "n_0.a-b", "a,b")
+_OF_NETDEVS = (
+    ("queues", 2), ("vhost", False), ("vhost", "1"), ("mac", "52:54:00:00:99:02"), ("fd", "99"),
+    ("model", "virtio"), ("restrict", True), ("restrict", "maybe"), ("br", "br0"), ("queues", "x"),
+    ("hostname", "h"), ("queues", 0),
+)  # fmt: skip
+_MACS = (
+    "52:54:00:0:1:2", "0x123", "010", "00:00:00:00:00:00", "", "525400123456", "1:2:3:4:5:6",
+    "52-54:00-12:34:57",
+)  # fmt: skip
+
 Value = str | int | bool
 
 _PROPERTIES: tuple[tuple[str, float, tuple[Value, ...]], ...] = (
-    ("rx_queue_size", 0.4, (256, 512, 1024, 1024, 300)),
+    ("rx_queue_size", 0.4, (256, 512, 1024, 1024, 300, "0x200", "01000", "0512", "5_12", "1k")),
     ("tx_queue_size", 0.2, (256, 256, 512, 1024)),
-    ("mq", 0.3, (True, True, True, False)),
+    ("mq", 0.3, (True, True, True, False, "yes", "true", "1", "ON")),
     ("packed", 0.1, (True,)),
     ("iommu_platform", 0.1, (True,)),
     ("csum", 0.05, (False,)),
     ("guest_tso6", 0.05, (False,)),
-    ("host_mtu", 0.08, (1500, 9000)),
+    ("host_mtu", 0.08, (1500, 9000, 70000)),
     ("vectors", 0.08, (0, 4, 10)),
-    ("disable-legacy", 0.08, ("on", "off", "auto")),
+    ("disable-legacy", 0.08, ("on", "off", "auto", "true")),
 )
 """Of virtio NICs: how often each is given, and as what."""
 
@@ -85,6 +101,8 @@ class _Writer:
             parts.append(["-global", self._global()])
         if draw.random() < 0.05:
             parts.append(draw.choice((["-nic", "none"], ["-net", "none"])))
+        if self._netdevs and draw.random() < 0.05:
+            parts.append(["-set", f"netdev.{self._netdevs[-1]}.restrict=on"])
         bare = [word for part in around for word in part]
         if "-nodefaults" not in bare:
             bare.append("-nodefaults")
@@ -114,9 +132,20 @@ class _Writer:
         key = "mac" if form == "nic" else "macaddr"
         options = [] if model is None else [f"model={model}"]
         if draw.random() < 0.5:
-            options.append(f"{key}={self._mac()}")
+            mac = self._mac() if draw.random() < 0.8 else draw.choice(_MACS)
+            options.append(f"{key}={mac}")
         if draw.random() < 0.06:
-            options.append(draw.choice(("mq=on", "rx_queue_size=512", f"{key}=01:00:5e:00:00:01")))
+            options.append(
+                draw.choice(
+                    (
+                        "mq=on",
+                        "rx_queue_size=512",
+                        f"{key}=01:00:5e:00:00:01",
+                        "vectors=3",
+                        "queues=2",
+                    )
+                )
+            )
         if form == "nic":
             return [["-nic", ",".join(["user", *options])]]
         if draw.random() < 0.3:
@@ -146,9 +175,12 @@ class _Writer:
         if draw.random() < 0.6:
             given["mac"] = self._mac()
         if draw.random() < 0.3:
-            given["id"] = f"net{self._next()}"
+            given["id"] = f"net{self._next()}" if draw.random() < 0.9 else draw.choice(_IDS)
         given |= self._properties(driver)
-        if draw.random() < 0.08:
+        if draw.random() < 0.12 and driver != "virtio-net-ccw":
+            name, value = draw.choice(_PLACES)
+            given[name] = value
+        elif draw.random() < 0.08:
             given["bus"] = draw.choice(("pci.0", "pcie.0"))
         elif machine == "q35" and draw.random() < 0.2:
             port = f"rp{self._next()}"
@@ -173,7 +205,7 @@ class _Writer:
         draw = self._random
         if self._netdevs and draw.random() < 0.04:
             return draw.choice(self._netdevs), []
-        name = f"n{self._next()}"
+        name = f"n{self._next()}" if draw.random() < 0.95 else draw.choice(_IDS)
         self._netdevs.append(name)
         given: dict[str, Value] = {"type": "user", "id": name}
         if tap and draw.random() < 0.35:
@@ -182,6 +214,9 @@ class _Writer:
                 given["queues"] = draw.choice((2, 4))
         elif draw.random() < 0.1:
             given |= {"type": "hubport", "hubid": 0}
+        if draw.random() < 0.08:
+            key, value = draw.choice(_OF_NETDEVS)
+            given[key] = value
         return name, [["-netdev", self._options(given, "type")]]
 
     def _global(self) -> str:
@@ -194,7 +229,9 @@ class _Writer:
             (("rx_queue_size", "512"), ("mq", "on"), ("rx_queue_size", "1024"), ("packed", "on"))
         )
         if draw.random() < 0.2:
-            return f"driver={driver},property={name},value={value}"
+            said = [f"driver={driver}", f"property={name}", f"value={value}"]
+            draw.shuffle(said)
+            return ",".join(said)
         return f"{driver}.{name}={value}"
 
     def _options(self, given: dict[str, Value], first: str, *, stringly: bool = False) -> str:
@@ -202,12 +239,14 @@ class _Writer:
         if self._random.random() < 0.5:
             data = {key: _plain(value) for key, value in given.items()} if stringly else given
             return self._json(data)
-        rest = [f"{key}={_plain(value)}" for key, value in given.items() if key != first]
+        rest = [f"{key}={_comma(_plain(value))}" for key, value in given.items() if key != first]
         lead = str(given[first]) if self._random.random() < 0.8 else f"{first}={given[first]}"
         return ",".join([lead, *rest])
 
     def _json(self, data: object) -> str:
-        return json.dumps(data, separators=self._random.choice(((",", ":"), (", ", ": "))))
+        text = json.dumps(data, separators=self._random.choice(((",", ":"), (", ", ": "))))
+        single = self._random.random() < 0.05 and "'" not in text and "\\" not in text
+        return text.replace('"', "'") if single else text
 
     def _mac(self) -> str:
         text = "52:54:00:" + ":".join(f"{self._random.randrange(256):02x}" for _ in range(3))
@@ -228,6 +267,10 @@ class _Writer:
             for place in starts:
                 texts[place] = "\\\n  " + texts[place]
         return lead + " ".join(texts) + draw.choice(("\n", "\n", " &\n", " # the guest\n"))
+
+
+def _comma(text: str) -> str:
+    return text.replace(",", ",,")
 
 
 def _plain(value: Value) -> str:

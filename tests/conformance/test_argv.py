@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import shlex
 
 import pytest
 
@@ -51,14 +52,27 @@ def test_the_text_is_the_words() -> None:
 
 
 def _quoted(word: str) -> str:
-    return "'" + word + "'"
+    return shlex.quote(word) if "'" in word else "'" + word + "'"
 
 
 def test_both_syntaxes_and_wrong_lines_are_drawn() -> None:
     source = random.Random(1)
     lines = [random_line(source, tap=True) for _ in range(200)]
     words = [word for line in lines for word in line.words]
-    for part in ('{"driver"', '{"type": ', "tap,id=", "-nic", "-net", "-global", "-nodefaults"):
+    for part in (
+        "{'driver'",
+        "id=0n",
+        "bus=foo",
+        "=0x200",
+        "vhost=1",
+        '{"driver"',
+        '{"type": ',
+        "tap,id=",
+        "-nic",
+        "-net",
+        "-global",
+        "-nodefaults",
+    ):
         assert any(part in word for word in words), part
     refused = [line for line in lines if read(line, QEMU).refused]
     assert 40 < len(refused) < 160

@@ -12,7 +12,10 @@ VIRTIO = frozenset({"virtio", "virtio-transitional", "virtio-non-transitional"})
 
 LEGACY = (
     frozenset({"rtl8139", "ne2k_pci", "ne2k_isa", "pcnet", "tulip"})
-    | {f"i8255{digit}" for digit in ("0", "1", "7b", "7c", "8a", "8b", "9a", "9b", "9c", "9er")}
+    | {
+        f"i8255{digit}"
+        for digit in ("0", "1", "7a", "7b", "7c", "8a", "8b", "9a", "9b", "9c", "9er")
+    }
     | {"i82562", "i82801"}
 )
 """10/100 Mb/s era chips: no vnet header, an exit to QEMU per packet or worse."""

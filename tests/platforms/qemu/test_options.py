@@ -51,7 +51,7 @@ def test_the_number_of_keys_is_bounded() -> None:
 
 @pytest.mark.parametrize(
     ("word", "value"),
-    [("on", True), ("YES", True), ("true", True), ("off", False), ("no", False), ("n", False),
+    [("on", True), ("YES", None), ("true", True), ("off", False), ("no", False), ("n", False),
      ("auto", None), ("", None), (None, None)],
 )  # fmt: skip
 def test_truth(word: str | None, value: bool | None) -> None:
@@ -60,7 +60,9 @@ def test_truth(word: str | None, value: bool | None) -> None:
 
 @pytest.mark.parametrize(
     ("word", "value"),
-    [("8", 8), (" 8 ", 8), ("0x10", 16), ("-1", None), ("1e3", None), ("4294967296", None),
+    [("8", 8), (" 8", 8), ("8 ", None),
+     ("010", 8), ("08", None), ("1_0", None), ("0x10", 16),
+     ("-1", None), ("1e3", None), ("4294967296", None),
      ("9" * 5000, None), ("٣", None), (None, None)],
 )  # fmt: skip
 def test_number(word: str | None, value: int | None) -> None:

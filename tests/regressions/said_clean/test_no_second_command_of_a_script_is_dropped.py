@@ -48,11 +48,42 @@ def _nics(tmp_path: Path, text: str) -> list[tuple[str, int]]:
         f"{GOOD}\nip netns exec x {BAD}",
         f"{GOOD}\nscreen -dmS vm {BAD}",
         f"{GOOD}\ncd /vm && \\\n  {BAD}",
+        f"{GOOD}\nfunction go {{ {BAD}; }}",
+        f"{GOOD}\nfunction go() {{ {BAD}; }}",
+        f"{GOOD}\nsaid=$({BAD})",
+        f"{GOOD}\nsaid=$(sudo {BAD})",
+        f"{GOOD}\ncatchsegv {BAD}",
+        f"{GOOD}\nfirejail --net=none {BAD}",
+        f"{GOOD}\n$BUILD/{BAD}",
+        f'{GOOD}\n"$BUILD/qemu-system-x86_64" {ARGUMENTS}',
+        f'{GOOD}\n"$BUILD"/{BAD}',
+        f"{GOOD}\nsudo ${{BUILD}}/bin/{BAD}",
+        f"{GOOD}\nExecStart=/usr/bin/{BAD}",
+        f"{GOOD}\nExecStart=-/usr/bin/{BAD}",
+        f"{GOOD}\nExecStart = /usr/bin/{BAD}",
+        f"{GOOD}\nExecStart=/usr/bin/env A=b {BAD}",
     ],
 )
 def test_both_are_judged(tmp_path: Path, text: str) -> None:
     line = text[: text.index("rtl8139")].count("\n") + 1
     assert _nics(tmp_path, text) == [("virtio", 1), ("rtl8139", line)]
+
+
+def test_a_unit_of_systemd_goes_on_behind_a_remark(tmp_path: Path) -> None:
+    arguments = ARGUMENTS.replace(" -device", " \\\n# the old one\n  -device")
+    text = f"[Service]\nExecStart=/usr/bin/qemu-system-x86_64 {arguments}\nRestart=always"
+    assert _nics(tmp_path, text) == [("rtl8139", 4)]
+
+
+def test_a_specifier_of_systemd_is_no_broken_address(tmp_path: Path) -> None:
+    mac = "netdev=n0,mac=52:54:00:00:00:%i"
+    text = f"[Service]\nExecStart=/usr/bin/{BAD.replace('netdev=n0', mac)}"
+    assert _nics(tmp_path, text) == [("rtl8139", 2)]
+
+
+def test_lines_of_a_batch_file_are_continued(tmp_path: Path) -> None:
+    text = "qemu-system-x86_64.exe " + ARGUMENTS.replace(" -device", " ^\r\n  -device") + "\r"
+    assert _nics(tmp_path, text) == [("rtl8139", 2)]
 
 
 @pytest.mark.parametrize("written", ["$QEMU", '"$QEMU"', "${QEMU_BIN}", '"${KVM}"', "exec $qemu"])

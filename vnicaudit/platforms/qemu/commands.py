@@ -14,7 +14,9 @@ from vnicaudit.platforms.qemu.variables import left_open
 from vnicaudit.platforms.qemu.words import MAX_COMMAND, shell_words
 
 _PROGRAM = re.compile(
-    r"(?<![^\s;|&(])(?P<quote>[\"']?)(?P<program>(?:[^\s'\"`=,;|&<>(){}$]*/)?\.?"
+    r"(?:(?<![^\s;|&(])|(?<=ExecStart=)|(?<=ExecStart=[-@:+!]))"
+    r"(?P<quote>[\"']?)(?:\"\$\{?\w{1,40}\}?\"(?=/))?"
+    r"(?P<program>(?:\$\{?\w{1,40}\}?/)?(?:[^\s'\"`=,;|&<>(){}$]*/)?\.?"
     r"(?:qemu-system-[a-z0-9_]+(?:[-.][\w.-]+)?|qemu-kvm|kvm)"
     r"|\$\{?\w{0,40}(?i:qemu|kvm)\w{0,40}\}?)(?P=quote)(?=[ \t]+\S|[ \t]*\\\n)"
 )
@@ -23,6 +25,9 @@ _PROGRAM = re.compile(
 _PATH = r"[\w./-]{0,200}(?:qemu-system-[a-z0-9_]{1,40}|qemu-kvm)"
 _KEPT = re.compile(r"(?:qemu-system-[a-z0-9_]+|qemu-kvm)(?=[ \t]+\S)")
 _OF_NICS = ("device", "netdev", "nic", "net", "nodefaults", "machine", "M")
+_REMARK = re.compile(r"(?<=\\\n)([ \t]*)[#;]([^\n]*)(?=\n)")
+"""Between continued lines of a unit of systemd, which leaves it out; a shell ends there."""
+_UNIT = re.compile(r"^[ \t]*ExecStart[ \t]*=", re.MULTILINE)
 _TIME = re.compile(r"(?:\d{1,4}-)?\d{1,5}:\d\d(?::\d\d)?(?:\.\d+)?")
 _HEADER_ENDS = frozenset({"COMMAND", "CMD", "ARGS"})
 _HEADER = re.compile(r"^[ \t]*(?:[A-Z%+][A-Z%+-]*[ \t]+)*(?:COMMAND|CMD|ARGS)[ \t]*$", re.MULTILINE)
@@ -83,6 +88,8 @@ class _Listing(NamedTuple):
 
 def commands(text: str) -> Iterator[Command]:
     """Every QEMU command line in ``text``, in order; the threads ``ps -L`` lists are one."""
+    if _UNIT.search(text) is not None:
+        text = _REMARK.sub(lambda remark: f"{remark[1]}{' ' * len(remark[2])}\\", text)
     seen: set[tuple[int | None, Arguments]] = set()
     listings = _listings(text)
     position, line, counted, after = 0, 1, 0, 0
@@ -164,7 +171,7 @@ def _from_shell(
     arguments = parse(words)
     if not arguments.has(*EVIDENCE) or _asks_for_help(arguments):
         return _Read(None, min(end, logical), end - match.end())
-    if match["program"].startswith("$"):
+    if match["program"].startswith("$") and "/" not in match["program"]:
         return _of_variable(text, match, arguments, line, end)
     whole = not any(_EXPANDS.match(word) for word in words) and not arguments.has("readconfig")
     problem = problem or (_LOST if bare else None) or arguments.problem or left_open(arguments)

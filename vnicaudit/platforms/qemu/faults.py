@@ -40,6 +40,14 @@ def misplaced(arguments: Arguments) -> Iterator[Fault]:
             yield Fault(pair, f"-{first} and its value are one argument: QEMU has no such option")
 
 
+def joined(arguments: Arguments) -> Iterator[Fault]:
+    """``--device=e1000``: QEMU has no such option, whatever others have."""
+    for pair, (name, _value) in enumerate(arguments.pairs):
+        first, equals, _rest = name.partition("=")
+        if equals and first in _NIC_OPTIONS:
+            yield Fault(pair, f"-{first} and its value are one word: QEMU has no such option")
+
+
 def dangling(arguments: Arguments, netdevs: Container[str]) -> Iterator[Fault]:
     """A NIC on a netdev that is not there: either the arguments are not all, or QEMU fails. The
     backend of ``-nic`` is a netdev by its ``id=``, which the NIC of ``-nic`` has taken."""

@@ -17,10 +17,18 @@ from vnicaudit.model.buses import device_of
 from vnicaudit.model.models import QEMU_MODELS, VIRTIO, model_of_driver
 from vnicaudit.model.nic import RunningNic
 from vnicaudit.model.start_refusal import StartRefusal
+from vnicaudit.platforms.qemu.addresses import NOT_SET, of_nic
 from vnicaudit.platforms.qemu.arguments import Arguments
 from vnicaudit.platforms.qemu.backends import Backend, Socket, backend_of, sockets
 from vnicaudit.platforms.qemu.boards import default_nic, machine_default
-from vnicaudit.platforms.qemu.faults import Fault, broken, dangling, legacy_driver, unnamed
+from vnicaudit.platforms.qemu.faults import Fault, broken, dangling, joined, legacy_driver, unnamed
+from vnicaudit.platforms.qemu.netdevs import (
+    Netdev,
+    Netdevs,
+    faults_of,
+    id_faults,
+    netdev_faults,
+)
 from vnicaudit.platforms.qemu.options import Options, lenient
 from vnicaudit.platforms.qemu.overrides import (
     Global,
@@ -29,6 +37,8 @@ from vnicaudit.platforms.qemu.overrides import (
     set_properties,
 )
 from vnicaudit.platforms.qemu.refusals import Board, board, device_refusal, nic_refusal
+from vnicaudit.platforms.qemu.slots import slot_of
+from vnicaudit.platforms.qemu.variables import unfilled
 from vnicaudit.platforms.qemu.virtio import virtio_nic
 
 _NIC_PREFIXES = ("virtio-net", "e1000", "rtl8139", "ne2k", "i8255", "vmxnet", "xen-net-device")
@@ -37,6 +47,9 @@ _SWITCH = frozenset({"rocker"})
 """A network device whose ports are not NICs of the guest."""
 _OF_NICS = frozenset({"netdev", "mac"})
 _FIRST = {"device": "driver", "net": "type", "nic": "type"}
+_ONCE = ("id", "bootindex", "acpi-index", "devno")
+"""What no two devices have in common."""
+_NOT_SET = frozenset({("bootindex", "-1"), ("acpi-index", "0")})
 _MDEV = re.compile(r"/mdev/|/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/*$", re.IGNORECASE)
 """In sysfs; any other folder there may be a PCI device's."""
 
@@ -60,6 +73,7 @@ class _Context(NamedTuple):
     arch: str | None
     machine: str | None
     board: Board
+    faults: Netdevs
 
 
 def nics(
@@ -67,12 +81,16 @@ def nics(
 ) -> Found:
     """The NICs on a command line. ``with_default``: the arguments are known to be all there are,
     so that the machine's own NIC can be concluded from silence."""
-    context = _context(arguments, arch, machine)
+    context = _context(arguments, arch, machine, whole=with_default)
     found = tuple(nic for _pair, nic in _nics(arguments, context))
     if with_default and silent(arguments) and (driver := default_nic(arch, machine)):
         user = Backend("user")
         found += (_running(driver, device_defaults(driver, context.globals), user),)
-    problem = _first(broken(arguments)) or _first(dangling(arguments, context.netdevs))
+    problem = (
+        _first(joined(arguments))
+        or _first(broken(arguments))
+        or _first(dangling(arguments, context.netdevs))
+    )
     return Found(found, problem or _first(unnamed(arguments, arch, machine)))
 
 
@@ -81,18 +99,22 @@ def added_nics(
 ) -> list[tuple[int, RunningNic]]:
     """The NICs of arguments that are not all there are, each with the index of its option among
     the arguments' pairs."""
-    return list(_nics(arguments, _context(arguments, arch, machine)))
+    return list(_nics(arguments, _context(arguments, arch, machine, whole=False)))
 
 
 def _first(faults: Iterator[Fault]) -> str | None:
     return next((fault.problem for fault in faults), None)
 
 
-def _context(arguments: Arguments, arch: str | None, machine: str | None) -> _Context:
+def _context(
+    arguments: Arguments, arch: str | None, machine: str | None, *, whole: bool
+) -> _Context:
     chardevs = sockets(arguments.values("chardev"))
     netdevs: dict[str, Backend] = {}
+    settings = set_properties(arguments, "netdev")
     for value in arguments.values("netdev"):
         given = lenient(value, "type")
+        given |= settings.get(given.get("id", ""), {})
         if "id" in given:
             netdevs[given["id"]] = backend_of(given, chardevs)
     hubs: dict[str, list[Backend]] = {}
@@ -108,12 +130,21 @@ def _context(arguments: Arguments, arch: str | None, machine: str | None) -> _Co
         set_properties(arguments),
         arch,
         machine,
-        board(arguments, arch, machine),
+        board(arguments, arch, machine, whole=whole),
+        faults_of(arguments, _on_netdevs(arguments), whole=whole),
     )
+
+
+def _on_netdevs(arguments: Arguments) -> frozenset[str]:
+    """The netdevs that devices and ``-net nic`` name."""
+    given = [lenient(value, "driver") for value in arguments.values("device")]
+    given += [lenient(value, "type") for value in arguments.values("net")]
+    return frozenset(one["netdev"] for one in given if "netdev" in one)
 
 
 def _nics(arguments: Arguments, context: _Context) -> Iterator[tuple[int, RunningNic]]:
     taken: set[tuple[str, str]] = set()
+    unused = context.faults.unused
     for pair, (name, value) in enumerate(arguments.pairs):
         given = lenient(value, _FIRST.get(name, ""))
         nic = None
@@ -125,8 +156,21 @@ def _nics(arguments: Arguments, context: _Context) -> Iterator[tuple[int, Runnin
             nic = _from_nic(given, context)
         repeated = _repeated(name, given, taken, made=nic is not None and nic.refusal is None)
         if nic is not None:
-            refusal = nic.refusal or (None if repeated is None else StartRefusal(repeated))
+            why = repeated or _backend_fault(name, given, value or "", context) or unused
+            unused = None
+            refusal = nic.refusal or (None if why is None else StartRefusal(why))
             yield pair, replace(nic, refusal=refusal)
+
+
+def _backend_fault(option: str, given: Options, text: str, context: _Context) -> str | None:
+    """What is wrong with the id of a device, or with what carries its packets."""
+    faults = context.faults
+    if option == "nic":
+        return next(netdev_faults(Netdev(option, given), None), None)
+    if option == "device":
+        found = next(id_faults(option, given, in_json=text[:1] == "{"), None)
+        return found or faults.by_id.get(given.get("netdev", ""))
+    return faults.by_id.get(given["netdev"]) if "netdev" in given else faults.of_hub
 
 
 def _repeated(
@@ -134,15 +178,19 @@ def _repeated(
 ) -> str | None:
     """An id or a netdev that another device has already. A NIC that is not ``made`` takes none."""
     names = []
-    if option == "device" and "id" in given:
-        names.append(("id", given["id"]))
+    if option == "device":
+        names = [(name, given[name]) for name in _ONCE if name in given]
+        names = [one for one in names if one not in _NOT_SET]
+        names += slot_of(given)
     if made and "netdev" in given:
         names.append(("netdev", given["netdev"]))
     if made and option == "nic" and "id" in given:
         names.append(("netdev", given["id"]))  # of the backend that it brings along
     again = next((name for name in names if name in taken), None)
     taken.update(names)
-    return None if again is None else f"{again[0]} {again[1][:40]!r} is another device's already"
+    if again is None or unfilled(again[1]) is not None:
+        return None
+    return f"{again[0]} {again[1][:40]!r} is another device's already"
 
 
 def _from_device(given: Options, text: str, context: _Context, pair: int) -> RunningNic | None:
@@ -215,7 +263,8 @@ def _legacy(given: Options) -> Options:
     set there."""
     found = {}
     if "macaddr" in given or "mac" in given:
-        found["mac"] = given.get("macaddr") or given["mac"]
+        mac = given.get("macaddr") or given.get("mac", "")
+        found["mac"] = of_nic(mac) or mac
     if given.get("id") or given.get("name"):
         found["id"] = given.get("id") or given["name"]
     return found
@@ -247,7 +296,9 @@ def _running(driver: str, given: Options, backend: Backend) -> RunningNic:
 
 
 def _mac(given: Options) -> str | None:
-    return given["mac"].strip().lower().replace("-", ":") if "mac" in given else None
+    """None where QEMU draws one: instead of zeros, too (``qemu_macaddr_default_if_unset``)."""
+    mac = given.get("mac", "").strip().lower().replace("-", ":")
+    return None if mac in ("", NOT_SET) else mac
 
 
 def _is_nic(driver: str) -> bool:

@@ -19,6 +19,13 @@ MAX_LENGTH = 1 << 20
 
 _MAX_KEYS = 4096
 _MAX_NUMBER = 1 << 32
+_NUMBER = re.compile(
+    r"[ \t\n\r\f\v]{0,8}\+?(?:0[xX](?P<hex>[0-9a-fA-F]{1,16})|(?P<plain>[0-9]{1,22}))"
+)
+_STRING = re.compile(
+    r'"(?:[^"\\]|\\.)*(?:"|\\?\Z)|\'(?P<single>(?:[^\'\\]|\\.)*)(?:\'|\\?\Z)', re.DOTALL
+)
+"""One that is not closed goes to the end, so that nothing is looked at twice."""
 _ITEM = re.compile(r"((?:[^,]|,,)*)(?:,|\Z)")
 _TRUE = frozenset({"on", "yes", "true", "y"})
 _FALSE = frozenset({"off", "no", "false", "n"})
@@ -50,21 +57,51 @@ def lenient(text: str | None, first: str = "") -> Options:
 
 
 def truth(text: str | None) -> bool | None:
-    """``on``, ``yes``, ``true`` -> True; ``off`` and its like -> False; None for anything else."""
-    word = (text or "").lower()
+    """``on``, ``yes``, ``true`` -> True; ``off`` and its like -> False; None for anything else,
+    ``ON`` too (``qapi_bool_parse``)."""
+    word = text or ""
     return True if word in _TRUE else False if word in _FALSE else None
 
 
 def number(text: str | None) -> int | None:
-    """A decimal or ``0x`` number below 2**32, None for anything else."""
-    word = (text or "").strip().lower()
-    if not word.isascii() or len(word) > 12:
+    """A number below 2**32 as C reads it (``strtoull``): ``010`` is eight; None for anything
+    else."""
+    match = _NUMBER.fullmatch(text or "")
+    if match is None:
         return None
     try:
-        value = int(word, 16) if word.startswith("0x") else int(word)
+        value = int(match["hex"], 16) if match["hex"] else _decimal_or_octal(match["plain"])
     except ValueError:
         return None
-    return value if 0 <= value < _MAX_NUMBER else None
+    return value if value < _MAX_NUMBER else None
+
+
+def _decimal_or_octal(digits: str) -> int:
+    return int(digits, 8 if digits[0] == "0" else 10)
+
+
+def json_of(text: str) -> Any:
+    """JSON as QEMU reads it: a string may be in single quotes, and no key may be there twice.
+
+    Raises ValueError or RecursionError for anything else.
+    """
+    if "'" in text:
+        text = _STRING.sub(_in_double_quotes, text)
+    return json.loads(text, object_pairs_hook=_once)
+
+
+def _in_double_quotes(match: re.Match[str]) -> str:
+    inside = match["single"]
+    if inside is None:
+        return match.group()
+    return '"' + inside.replace("\\'", "'").replace('"', '\\"') + '"'
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a key is there twice")
+    return found
 
 
 def _from_pairs(text: str, first: str) -> Options:
@@ -90,13 +127,18 @@ def _items(text: str) -> list[str]:
 
 def _from_json(text: str) -> Options:
     try:
-        data = json.loads(text)
+        data = json_of(text)
     except (ValueError, RecursionError):
         raise BrokenOption("JSON that is cut off or malformed") from None
     if not isinstance(data, dict):
         raise BrokenOption("JSON that is not an object")
     found: Options = {}
     _flatten(data, "", found)
+    addr = data.get("addr")
+    if type(addr) is int:  # slot and function in one; negative: any
+        found["addr"] = f"{addr >> 3:x}.{addr & 7}"
+        if addr < 0:
+            del found["addr"]
     return found
 
 

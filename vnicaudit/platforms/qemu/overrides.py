@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 from vnicaudit.model.buses import VIRTIO_PCI
@@ -11,6 +12,9 @@ from vnicaudit.platforms.qemu.options import Options, lenient
 _INNER = ("virtio-net-device", "virtio-device")
 """The classes of the device that is inside each virtio NIC: its transport's are set after it."""
 _CCW = ("virtio-net-ccw", "virtio-ccw-device")
+
+_GLOBAL = re.compile(r"(?P<driver>[^.=]{1,63})\.(?P<name>[^=]{1,63})=")
+"""Of ``qemu_global_option`` in softmmu/qdev-monitor.c; anything else is ``driver=,property=,…``."""
 
 
 class Global(NamedTuple):
@@ -41,22 +45,22 @@ def global_properties(arguments: Arguments) -> list[Global]:
     """``-global driver.property=value`` (or driver=,property=,value=): a property's default."""
     found = []
     for value in arguments.values("global"):
-        if value.startswith("driver="):
+        match = _GLOBAL.match(value)
+        if match is not None:
+            driver, name, text = match["driver"], match["name"], value[match.end() :]
+        else:
             given = lenient(value)
             driver, name, text = (given.get(k, "") for k in ("driver", "property", "value"))
-        else:
-            left, _equals, text = value.partition("=")
-            driver, _dot, name = left.partition(".")
         found.append(Global(driver, name, text))
     return found
 
 
-def set_properties(arguments: Arguments) -> dict[str, Options]:
-    """``-set device.ID.property=value``: overrides one device's property."""
+def set_properties(arguments: Arguments, group: str = "device") -> dict[str, Options]:
+    """``-set GROUP.ID.property=value``: overrides one property of a device, or of a netdev."""
     found: dict[str, Options] = {}
     for value in arguments.values("set"):
         left, _equals, text = value.partition("=")
         parts = left.split(".")
-        if len(parts) == 3 and parts[0] == "device":
+        if len(parts) == 3 and parts[0] == group:
             found.setdefault(parts[1], {})[parts[2]] = text
     return found

@@ -14,7 +14,18 @@ _WRAPPERS = frozenset(
     | {"setsid", "timeout", "strace", "prlimit", "cgexec", "systemd-run", "doas", "runuser"}
     | {"setpriv", "stdbuf", "unshare", "nsenter", "chroot", "ip", "screen", "tmux", "flock"}
     | {"daemonize", "start-stop-daemon", "xvfb-run", "eval", "command", "ssh", "docker", "podman"}
-    | {"gdb", "valgrind", "perf"}
+    | {"gdb", "valgrind", "perf", "catchsegv", "firejail", "bwrap", "trickle", "cpulimit", "chpst"}
+    | {"pkexec", "gosu", "su-exec", "setarch", "linux32", "linux64", "unbuffer", "ltrace", "rr"}
+    | {
+        "dumb-init",
+        "tini",
+        "fakeroot",
+        "sg",
+        "optirun",
+        "primusrun",
+        "gamemoderun",
+        "dbus-run-session",
+    }
 )
 _SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "su", "watch", "parallel", "xargs"})
 """What runs a text in quotes; beside the wrappers."""
@@ -30,6 +41,8 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
+_UNIT = re.compile(r"[ \t]*ExecStart(?:Pre|Post)?[ \t]*=[ \t]*[-@:+!|]*(?=[^\s\"']|\Z)")
+"""What stands before a program in a unit of systemd."""
 _HELD = re.compile(r"(?:^|\s)[A-Za-z_]\w*\+?=\(?\Z")
 
 
@@ -45,9 +58,13 @@ class Prefix(NamedTuple):
 
 def prefix_of(text: str) -> Prefix:
     """Read one line up to a program's name, or what of it stands behind another command."""
+    unit = _UNIT.match(text)
+    if unit is not None:
+        return Prefix(starts=_is_start(text[unit.end() :]))
     if _HELD.search(text):
         return Prefix(starts=False, kept=True)
-    if _is_start(_without_prompt(text)):
+    plain = _without_prompt(text)
+    if plain.count("(") <= plain.count(")") and _is_start(plain):
         return Prefix(starts=True)
     begin, depth, quoted = 0, 0, -1
     for match in _TOKEN.finditer(text):
@@ -94,4 +111,6 @@ def _first_word(text: str) -> str | None:
     words = found.words
     while words and (_ASSIGNMENT.fullmatch(words[0]) or words[0] in _KEYWORDS):
         del words[0]
+    if words[:1] == ["function"] and words[2:3] == ["{"]:
+        del words[:3]
     return words[0].rpartition("/")[2] if words else None

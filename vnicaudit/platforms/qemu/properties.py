@@ -10,9 +10,11 @@ import json
 import re
 from collections.abc import Iterator
 
-from vnicaudit.model.buses import VIRTIO_PCI, bus_of
+from vnicaudit.model.buses import PCI, VIRTIO_PCI, bus_of
 from vnicaudit.model.nic import is_multicast
-from vnicaudit.platforms.qemu.options import Options, number, truth
+from vnicaudit.platforms.qemu.addresses import of_nic
+from vnicaudit.platforms.qemu.options import Options, json_of, number, truth
+from vnicaudit.platforms.qemu.slots import place_of
 from vnicaudit.platforms.qemu.variables import unfilled
 
 
@@ -36,6 +38,11 @@ _CHOSEN = _names("disable-legacy disable-modern")
 """What ``…-transitional`` and ``…-non-transitional`` have chosen themselves."""
 
 _OF_PCI = _names("addr romfile rombar multifunction")
+_ADDRESS_OF_CCW = re.compile(r"(?:0[xX])?[0-9a-fA-F]{1,2}\.[0-3]\.[0-9a-fA-F]{4}")
+_ANY_SWITCHES = _names("multifunction")
+_LEGACY = _names("on off auto")
+_MOST_MTU = 65535
+_INTEGER = re.compile(r"[ \t]{0,8}[-+]?(?:0[xX][0-9a-fA-F]{1,8}|[0-9]{1,10})")
 _COMMON = _names("bootindex mac netdev failover_pair_id")
 _KNOWN = _VIRTIO | _VIRTIO_PCI | _OF_PCI | _COMMON
 _OF_BACKENDS = _names(
@@ -47,8 +54,6 @@ _OF_DEVICES = _VIRTIO | _VIRTIO_PCI | _names("bus bootindex romfile rombar multi
 """Properties that ``-nic`` and ``-net nic`` do not pass on."""
 
 _ADDRESS = re.compile(r"[0-9a-fA-F]{2}(?:[:-][0-9a-fA-F]{2}){5}")
-_LOOSE_ADDRESS = re.compile(r"[0-9a-fA-F]{1,2}(?:[:-][0-9a-fA-F]{1,2}){5}|0x[0-9a-fA-F]+|\d+")
-"""``net_parse_macaddr`` takes the last three bytes as one number, too."""
 
 
 def device_faults(device: str, given: Options) -> Iterator[str]:
@@ -72,11 +77,11 @@ def device_faults(device: str, given: Options) -> Iterator[str]:
 def json_faults(text: str) -> Iterator[str]:
     """Values of JSON that are text where QEMU wants a number or true or false, or the other way."""
     try:
-        given = json.loads(text)
+        given = json_of(text)
     except (ValueError, RecursionError):
         return
     for name, value in given.items() if isinstance(given, dict) else ():
-        if name in _SWITCHES | _PCI_SWITCHES and not isinstance(value, bool):
+        if name in _SWITCHES | _PCI_SWITCHES | _ANY_SWITCHES and not isinstance(value, bool):
             yield f'"{name}" is true or false in JSON, not {_shown(json.dumps(value))}'
         elif name in _NUMBERS and (isinstance(value, bool) or not isinstance(value, int)):
             yield f'"{name}" is a number in JSON, not {_shown(json.dumps(value))}'
@@ -87,13 +92,18 @@ def nic_faults(option: str, given: Options) -> Iterator[str]:
     wrong, right = ("macaddr", "mac") if option == "nic" else ("mac", "macaddr")
     if wrong in given:
         yield f"-{option} knows no {wrong}=, but {right}="
-    found = sorted(_OF_DEVICES & given.keys())
+    found = sorted((_OF_DEVICES | _names("addr vectors")) & given.keys())
+    if option == "net":  # NetLegacyNicOptions in qapi/net.json
+        found = [name for name in found if name not in ("addr", "vectors")]
     if found:
         yield f"{found[0]}= is a property of -device, which -{option} does not take"
     mac = given.get(right, "")
-    if _ADDRESS.fullmatch(mac) and is_multicast(mac.replace("-", ":")):
+    if not mac or unfilled(mac) is not None:
+        return
+    address = of_nic(mac)
+    if address is not None and is_multicast(address):
         yield f"{right}={mac} is a multicast address"
-    elif mac and unfilled(mac) is None and not _LOOSE_ADDRESS.fullmatch(mac):
+    elif address is None:
         yield f"{right}={_shown(mac)} is no MAC address"
 
 
@@ -105,6 +115,8 @@ def _name_faults(device: str, name: str) -> Iterator[str]:
         yield f"{device} has no property {name}: it is not on PCI"
     elif (name in _CHOSEN and device != "virtio-net-pci") or name in _OF_BACKENDS:
         yield f"{device} has no property {name}"
+    elif name in _OF_PCI and bus_of(device) not in (PCI, None):
+        yield f"{device} has no property {name}: it is not on PCI"
     elif name not in _KNOWN and (right := _spelt(name)) is not None:
         yield f"{device} has no property {name}; it is spelt {right}"
 
@@ -115,8 +127,18 @@ def _spelt(name: str) -> str | None:
 
 
 def _value_faults(name: str, value: str) -> Iterator[str]:
-    if name in _SWITCHES | _PCI_SWITCHES and truth(value) is None:
+    if name in _SWITCHES | _PCI_SWITCHES | _ANY_SWITCHES and truth(value) is None:
         yield f"{name}={_shown(value)} is neither on nor off"
+    elif name == "disable-legacy" and value not in _LEGACY:
+        yield f"{name}={_shown(value)} is none of on, off and auto"
+    elif name == "host_mtu" and (number(value) or 0) > _MOST_MTU:
+        yield f"{name}={_shown(value)} is more than {_MOST_MTU}"
+    elif name == "bootindex" and not _INTEGER.fullmatch(value):
+        yield f"{name}={_shown(value)} is not a number"
+    elif name == "addr" and place_of(value) is None:
+        yield f"{name}={_shown(value)} is no slot of PCI"
+    elif name == "devno" and not _ADDRESS_OF_CCW.fullmatch(value):
+        yield f"{name}={_shown(value)} is no device number"
     elif name in _NUMBERS and number(value) is None:
         yield f"{name}={_shown(value)} is not a number"
 

@@ -6,6 +6,7 @@ what holds for all; an argument that may come from a file or a later QEMU is not
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -31,25 +32,37 @@ from vnicaudit.platforms.qemu.properties import (
     json_faults,
     nic_faults,
 )
+from vnicaudit.platforms.qemu.slots import is_taken
 from vnicaudit.platforms.qemu.variables import unfilled
 
 _USB_CONTROLLERS = ("uhci", "ohci", "ehci", "xhci")
+_CONVENTIONAL = frozenset({"pci-bridge", "pcie-pci-bridge", "i82801b11-bridge", "pci-bridge-seat"})
+_BRIDGE = re.compile(
+    r"bridge|port|pxb|hci|ioh3420|3130|vmd|hub|cxl|dec-|virtio-(?:serial|scsi)|[$%{<]"
+)
+"""Devices that have a bus of their own."""
+_BUILT_IN = re.compile(r"(?:isa|pci|pcie|usb-bus|virtio-mmio-bus|virtual-css|virtual-css-bridge)\b")
 _NOT_BY_NIC = frozenset({"rocker", "usb-net", "virtio-net-device"})
 
 
 class Board(NamedTuple):
     """The machine as far as a NIC's place is concerned; ``buses`` is None where nothing is known of
     them. ``usb`` is the turn after which there is a USB bus; ``ids`` are those of all devices, each
-    with its turn."""
+    with its turn; ``conventional`` are those of bridges to conventional PCI. ``named``: there are
+    no buses but the machine's and those that an id names."""
 
     arch: str | None
     machine: str | None
     buses: frozenset[str] | None
     usb: int | None
     ids: dict[str, int]
+    conventional: frozenset[str] = frozenset()
+    named: bool = False
 
 
-def board(arguments: Arguments, arch: str | None, machine: str | None) -> Board:
+def board(
+    arguments: Arguments, arch: str | None, machine: str | None, *, whole: bool = False
+) -> Board:
     """The machine that the arguments describe."""
     buses = machine_buses(arch, machine)
     options: Options = {}
@@ -63,10 +76,15 @@ def board(arguments: Arguments, arch: str | None, machine: str | None) -> Board:
         if name == "device"
     ]
     usb = min((turn for turn, given in devices if _has_usb(given.get("driver", ""))), default=None)
-    if truth(options.get("usb")) or (arguments.has("usb") and PCI in (buses or {PCI})):
+    if truth(options.get("usb")) or (arguments.has("usb", "usbdevice") and PCI in (buses or {PCI})):
         usb = -1
     ids = {given["id"]: turn for turn, given in devices if "id" in given}
-    return Board(arch, machine, buses, usb, ids)
+    bridges = [given for _turn, given in devices if _BRIDGE.search(given.get("driver", ""))]
+    conventional = frozenset(
+        given["id"] for given in bridges if "id" in given and given["driver"] in _CONVENTIONAL
+    )
+    nameless = arguments.has("readconfig") or any("id" not in given for given in bridges)
+    return Board(arch, machine, buses, usb, ids, conventional, whole and not nameless)
 
 
 def _turn(pair: int, text: str) -> int:
@@ -87,14 +105,17 @@ def device_refusal(
     absent = _no_such_device(driver, device, place)
     if absent is not None and not absent.made:
         return absent
-    wrong = _no_bus(device, given, place, _turn(pair, text)) or _wrong_property(device, given, text)
+    wrong = _no_bus(device, given, place, _turn(pair, text))
+    wrong = wrong or _taken(device, given, place) or _wrong_property(device, given, text, place)
     return wrong or absent
 
 
-def _wrong_property(device: str, given: Options, text: str) -> StartRefusal | None:
+def _wrong_property(device: str, given: Options, text: str, place: Board) -> StartRefusal | None:
     if not is_device(device):
         return None
     own = {name: value for name, value in given.items() if name not in ("driver", "id")}
+    if own.get("bus") in place.conventional:
+        own["bus"] = "pci.0"  # as for virtio-pci, which looks at the kind of bus only
     faults = [*json_faults(text)] if text.lstrip()[:1] == "{" else []
     faults += device_faults(device, own)
     return StartRefusal(faults[0]) if faults else None
@@ -138,6 +159,8 @@ def _no_bus(device: str, given: Options, place: Board, turn: int) -> StartRefusa
             return StartRefusal(f"{device} cannot go on a PCI bus")
         if named in ("pci.0", "pcie.0") and named != _root_bus(place):
             return StartRefusal(f"this machine has no bus {named}")
+    if named is not None and _is_nowhere(named, place):
+        return StartRefusal(f"there is no bus {named[:40]!r}")
     if named is not None and place.ids.get(named, -1) > turn:
         return StartRefusal(f"bus {named[:40]!r} is a device's that comes later")
     usb = place.usb is not None and place.usb < turn
@@ -147,6 +170,28 @@ def _no_bus(device: str, given: Options, place: Board, turn: int) -> StartRefusa
     return StartRefusal(
         f"{device} needs {word.get(needed, needed)}, which {_called(place)} has not"
     )
+
+
+def _is_nowhere(named: str, place: Board) -> bool:
+    """Whether a bus is neither the machine's nor a device's: ``pci.7`` is one by a device's id, as
+    libvirt names them, ``x.0`` is one of the device ``x``."""
+    if not place.named or unfilled(named) is not None or not named or "/" in named:
+        return False
+    if named in place.ids or named.rpartition(".")[0] in place.ids:
+        return False
+    return _BUILT_IN.match(named) is None or (
+        named.startswith(("pci.", "pcie.")) and named not in ("pci.0", "pcie.0")
+    )
+
+
+def _taken(device: str, given: Options, place: Board) -> StartRefusal | None:
+    addr = given.get("addr", "")
+    machine = place.machine or "pc"
+    if bus_of(device) != PCI or place.arch not in X86 or machine.startswith("microvm"):
+        return None
+    if not is_taken(addr, given.get("bus", ""), _root_bus(place)):
+        return None
+    return StartRefusal(f"PCI slot {addr[:40]!r} is the machine's own")
 
 
 def _root_bus(place: Board) -> str | None:

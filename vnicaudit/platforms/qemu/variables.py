@@ -13,7 +13,11 @@ from vnicaudit.platforms.qemu.arguments import Arguments
 from vnicaudit.platforms.qemu.options import lenient
 from vnicaudit.text.placeholders import opened, shown, whole
 
-_VARIABLE = re.compile(r"\$[A-Za-z_]\w*|\$[@*\d]|\$\{[^}]*\}?|\$\(.*|`[^`]*`?", re.DOTALL)
+_VARIABLE = re.compile(
+    r"\$[A-Za-z_]\w*|\$[@*\d]|\$\{[^}]*\}?|\$\(.*|`[^`]*`?|%[A-Za-z](?![A-Za-z])", re.DOTALL
+)
+
+"""Of a shell, and the specifiers of a unit of systemd (``%i``)."""
 
 _FREE = frozenset({
     "id", "name", "mac", "macaddr", "ifname", "script", "downscript", "br", "helper", "netdev",

@@ -9,7 +9,7 @@ MAX_COMMAND = 4 << 20
 """Characters of one command line that are looked at; Linux allows arguments of 2 MiB."""
 
 _PATTERN = r"""(?P<space>[ \t\r\f\v]+)
-      | (?P<joint>\\\r?\n)
+      | (?P<joint>(?:\\|(?<=[ \t])\^)\r?\n)
       | (?P<sample><[A-Za-z_][\w.-]*>)
       | (?P<redirection>&>>?|>[>|&]?)
       | (?P<end>\n|\#(?<![^\s]\#)|[;|&]%s)

@@ -1,0 +1,26 @@
+"""MAC addresses as ``-nic`` and ``-net nic`` take them (``net_parse_macaddr`` in QEMU's net/net.c).
+
+``-device`` takes two digits for each byte, and nothing else.
+"""
+
+from __future__ import annotations
+
+import re
+
+from vnicaudit.platforms.qemu.options import number
+
+NOT_SET = "00:00:00:00:00:00"
+"""What QEMU takes for no address at all."""
+
+_BYTES = re.compile(r"[0-9a-fA-F]{1,2}(?:[:-][0-9a-fA-F]{1,2}){5}")
+_LAST_THREE = 1 << 24
+
+
+def of_nic(text: str) -> str | None:
+    """The address: six bytes, or the last three as one number; None for anything else."""
+    value = number(text)
+    if value is not None and value < _LAST_THREE:
+        return ":".join(f"{byte:02x}" for byte in value.to_bytes(6, "big"))
+    if not _BYTES.fullmatch(text):
+        return None
+    return ":".join(byte.zfill(2) for byte in re.split("[:-]", text.lower()))

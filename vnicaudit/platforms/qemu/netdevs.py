@@ -1,0 +1,210 @@
+"""What QEMU refuses of ``-netdev``, and of the backend half of ``-nic`` and ``-net``.
+
+Measured with QEMU 7.2.22; the keys are those of qapi/net.json. A key or a type that no release
+here knows may be a later one's: refused is only what belongs to another backend or to a device.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Container, Iterator
+from typing import NamedTuple
+
+from vnicaudit.platforms.qemu.arguments import Arguments
+from vnicaudit.platforms.qemu.options import Options, json_of, lenient, number, truth
+from vnicaudit.platforms.qemu.overrides import set_properties
+from vnicaudit.platforms.qemu.variables import unfilled
+
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_KEYS = {
+    "user": _names(
+        "hostname restrict ipv4 ipv6 net host tftp bootfile dhcpstart dns dnssearch domainname "
+        "ipv6-net ipv6-prefix ipv6-prefixlen ipv6-host ipv6-dns smb smbserver hostfwd guestfwd "
+        "tftp-server-name"
+    ),
+    "tap": _names(
+        "ifname fd fds script downscript br helper sndbuf vnet_hdr vhost vhostfd vhostfds "
+        "vhostforce queues poll-us"
+    ),
+    "bridge": _names("br helper"),
+    "hubport": _names("hubid netdev"),
+    "vhost-user": _names("chardev vhostforce queues"),
+    "vhost-vdpa": _names("vhostdev vhostfd queues x-svq"),
+    "socket": _names("fd listen connect mcast localaddr udp"),
+}
+_ALL = frozenset().union(*_KEYS.values())
+_OTHERS = _names(
+    "l2tpv3 stream dgram vde netmap vmnet-host vmnet-shared vmnet-bridged af-xdp passt dump channel"
+)
+_OF_DEVICES = _names("mq rx_queue_size tx_queue_size vectors bus bootindex host_mtu mtu driver")
+_OF_NIC = _names("mac macaddr model")
+_SWITCHES = _names("restrict ipv4 ipv6 vnet_hdr vhost vhostforce x-svq")
+_NUMBERS = _names("queues hubid poll-us")
+_ONE_WITH = {
+    "fd": _names("ifname script downscript vnet_hdr helper queues fds vhostfds"),
+    "fds": _names("ifname script downscript vnet_hdr helper queues vhostfd"),
+    "helper": _names("ifname script downscript queues vhostfds"),
+}
+"""What a tap cannot have beside descriptors or a helper (``net_init_tap`` in net/tap.c)."""
+_NEEDED = {"hubport": "hubid", "vhost-user": "chardev"}
+_IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9._-]*")
+
+
+class Netdev(NamedTuple):
+    """A backend: how its option is called, its keys, and the text that they were read of."""
+
+    option: str
+    given: Options
+    text: str = ""
+
+    @property
+    def in_json(self) -> bool:
+        """Whether it is written in JSON, whose values have types and whose ids may be anything."""
+        return self.text[:1] == "{"
+
+
+def netdev_faults(netdev: Netdev, chardevs: Container[str] | None) -> Iterator[str]:
+    """Each thing that QEMU does not start with; ``chardevs`` are all ids, None where there may
+    be others."""
+    option, given = netdev.option, netdev.given
+    kind = given.get("type") or ("user" if option == "nic" else "")
+    if unfilled(kind) is not None:
+        return
+    if kind not in _KEYS and kind not in _OTHERS:
+        if option == "netdev" and kind in ("none", "nic"):
+            yield f"-netdev {kind} is no backend"
+        return
+    if option == "netdev" and not given.get("id"):
+        yield f"-netdev {kind} has no id="
+    yield from id_faults(option, given, in_json=netdev.in_json)
+    yield from _misplaced(netdev, kind)
+    yield from _values(netdev)
+    yield from _missing(netdev, kind, chardevs)
+    if kind == "tap":
+        yield from _of_tap(option, given)
+
+
+def id_faults(option: str, given: Options, *, in_json: bool) -> Iterator[str]:
+    """An ``id=`` that is none (``id_wellformed`` in util/id.c)."""
+    name = given.get("id")
+    if name is None or in_json or unfilled(name) is not None or _IDENTIFIER.fullmatch(name):
+        return
+    yield f"-{option} id={name[:40]!r} is no identifier: letters, digits, '-', '.', '_'"
+
+
+def _misplaced(netdev: Netdev, kind: str) -> Iterator[str]:
+    own = _KEYS.get(kind, _ALL)
+    wrong = (_ALL - own) | _OF_DEVICES
+    if netdev.option == "netdev":
+        wrong |= _OF_NIC
+    for name in sorted(wrong & netdev.given.keys()):
+        yield f"-{netdev.option} {kind} knows no {name}="
+
+
+def _values(netdev: Netdev) -> Iterator[str]:
+    for name, value in netdev.given.items():
+        if unfilled(value) is not None:
+            continue
+        if name in _SWITCHES and truth(value) is None:
+            yield f"{name}={value[:40]!r} of -{netdev.option} is neither on nor off"
+        elif name in _NUMBERS and number(value) is None:
+            yield f"{name}={value[:40]!r} of -{netdev.option} is not a number"
+        elif name == "queues" and number(value) == 0:
+            yield f"queues=0 of -{netdev.option} leaves no queue"
+    if netdev.in_json:
+        yield from _json_values(netdev.text)
+
+
+def _json_values(text: str) -> Iterator[str]:
+    try:
+        given = json_of(text)
+    except (ValueError, RecursionError):
+        return
+    for name, value in given.items() if isinstance(given, dict) else ():
+        if name in _SWITCHES and not isinstance(value, bool):
+            yield f'"{name}" is true or false in JSON, not {json.dumps(value)[:40]}'
+        elif name in _NUMBERS and (isinstance(value, bool) or not isinstance(value, int)):
+            yield f'"{name}" is a number in JSON, not {json.dumps(value)[:40]}'
+
+
+def _missing(netdev: Netdev, kind: str, chardevs: Container[str] | None) -> Iterator[str]:
+    given = netdev.given
+    needed = _NEEDED.get(kind)
+    if needed is not None and needed not in given:
+        yield f"-{netdev.option} {kind} has no {needed}="
+    if kind == "vhost-vdpa" and given.keys().isdisjoint(("vhostdev", "vhostfd")):
+        yield f"-{netdev.option} {kind} has neither vhostdev= nor vhostfd="
+    chardev = given.get("chardev") if kind == "vhost-user" and chardevs is not None else None
+    if chardev is not None and unfilled(chardev) is None and chardev not in (chardevs or ()):
+        yield f"-{netdev.option} {kind} is on chardev {chardev[:40]!r}, which is not there"
+
+
+def _of_tap(option: str, given: Options) -> Iterator[str]:
+    for one, others in _ONE_WITH.items():
+        wrong = sorted(others & given.keys())
+        if one in given and wrong:
+            yield f"{one}= and {wrong[0]}= of a tap exclude each other"
+            return
+    if option == "net" and (number(given.get("queues")) or 1) > 1:
+        yield "a tap with several queues cannot be on the hub of -net"
+
+
+class Netdevs(NamedTuple):
+    """What is wrong with the backends of a command line: by the netdev's id, of those on the hub,
+    and of a netdev that no NIC is on."""
+
+    by_id: dict[str, str]
+    of_hub: str | None
+    unused: str | None
+
+
+def faults_of(arguments: Arguments, used: Container[str], *, whole: bool) -> Netdevs:
+    """The first thing that is wrong with each. ``used`` are the netdevs of NICs; ``whole``: no
+    argument is missing."""
+    chardevs = _chardevs(arguments) if whole else None
+    by_id: dict[str, str] = {}
+    seen: set[str] = set()
+    unused = next(_set_too_early(arguments), None) if whole else None
+    of_hub = None
+    settings = set_properties(arguments, "netdev")
+    for name, value in arguments.pairs:
+        given = lenient(value, "type") if name in ("netdev", "net") else {}
+        if name == "netdev":
+            given |= settings.get(given.get("id", ""), {})
+            own = given.get("id", "")
+            fault = next(netdev_faults(Netdev(name, given, value or ""), chardevs), None)
+            if fault is None and own in seen:
+                fault = f"netdev {own[:40]!r} is there twice"
+            seen.add(own)
+            if fault is not None and own in used:
+                by_id.setdefault(own, fault)
+            unused = unused or (fault if own not in used else None)
+        elif given.get("type") not in (None, "nic", "none"):
+            of_hub = of_hub or next(netdev_faults(Netdev(name, given), chardevs), None)
+    return Netdevs(by_id, of_hub, unused)
+
+
+def _set_too_early(arguments: Arguments) -> Iterator[str]:
+    """A ``-set`` of what is not there yet; JSON is not there until all options are read."""
+    there: set[tuple[str, str]] = set()
+    for name, value in arguments.pairs:
+        if name == "readconfig" or (name in ("device", "netdev") and unfilled(value or "")):
+            return
+        if name in ("device", "netdev") and (value or "")[:1] != "{":
+            there.add((name, lenient(value).get("id", "")))
+        elif name == "set":
+            group, _dot, rest = (value or "").partition(".")
+            one = rest.partition(".")[0]
+            if group in ("device", "netdev") and not unfilled(one) and (group, one) not in there:
+                yield f"-set {group}.{one[:40]} comes where there is no such {group} yet"
+
+
+def _chardevs(arguments: Arguments) -> set[str] | None:
+    if arguments.has("readconfig"):
+        return None
+    return {lenient(value, "backend").get("id", "") for value in arguments.values("chardev")}

@@ -1,0 +1,44 @@
+"""The ``addr=`` of a device on PCI (``set_pci_devfn`` in hw/core/qdev-properties-system.c)."""
+
+from __future__ import annotations
+
+import re
+
+from vnicaudit.platforms.qemu.options import Options
+
+_SLOT = re.compile(
+    r"(?:0[xX])?(?P<slot>[0-9a-fA-F]{1,8})(?:\.(?:0[xX])?(?P<function>[0-9a-fA-F]{1,8}))?"
+)
+_SLOTS, _FUNCTIONS = 32, 8
+_ROOT = ("pci.0", "pcie.0")
+_TAKEN = {
+    "pci.0": frozenset({(0, 0), (1, 0)}),
+    "pcie.0": frozenset({(0, 0), (31, 0)}),
+}
+"""What pc and q35 have on their root bus whatever is said. Measured with QEMU 7.2."""
+
+
+def place_of(text: str) -> tuple[int, int] | None:
+    """Slot and function; None for what is no address."""
+    match = _SLOT.fullmatch(text)
+    if match is None:
+        return None
+    slot, function = int(match["slot"], 16), int(match["function"] or "0", 16)
+    return (slot, function) if slot < _SLOTS and function < _FUNCTIONS else None
+
+
+def slot_of(given: Options) -> list[tuple[str, str]]:
+    """The slot that a device is given, under a name that is the same for the same slot."""
+    place = place_of(given.get("addr", ""))
+    if place is None:
+        return []
+    bus = given.get("bus", "")
+    root = "" if bus in ("", *_ROOT) else f"{bus} "
+    return [("PCI slot", f"{root}{place[0]:x}.{place[1]}")]
+
+
+def is_taken(text: str, bus: str, root: str | None) -> bool:
+    """Whether the machine, whose root bus is called ``root``, has something there itself."""
+    if root is None or bus not in ("", root):
+        return False
+    return place_of(text) in _TAKEN.get(root, ())
