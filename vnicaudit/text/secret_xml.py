@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 
 from vnicaudit.text.secret_names import is_harmless, is_secret_name
 
 _ATTRIBUTE = re.compile(r"(?<![\w:.-])(?P<name>[A-Za-z_][\w:.-]*)(?P<sep>\s{0,99}=\s{0,99})"
                         r"(?:\"(?P<double>[^\"<]*)\"|'(?P<single>[^'<]*)')")  # fmt: skip
 _OPENING = re.compile(r"<(?P<name>[A-Za-z_][\w:.-]*)(?![\w:.-])(?P<attributes>[^<>]*)(?<!/)>")
+_CLOSING = re.compile(r"</(?P<name>[A-Za-z_][\w:.-]*)")
 _TAG = re.compile(r"<[A-Za-z_][^<>]*>")
 _NAMED = re.compile(r"\bname\s{0,9}=\s{0,9}(?:\"([^\"<>]*)\"|'([^'<>]*)')")
 _VALUE = re.compile(r"(\bvalue\s{0,9}=\s{0,9})(?:\"[^\"<>]*\"|'[^'<>]*')")
@@ -42,21 +44,36 @@ def _masked_tag(tag: str, stars: str) -> str:
 def _masked_elements(text: str, stars: str) -> str:
     parts = []
     at = 0
-    unclosed: set[str] = set()
+    closings: dict[str, list[int]] | None = None
     for opening in _OPENING.finditer(text):
         if opening.start() < at or not _holds_secret(opening):
             continue
-        name = opening["name"]
-        end = -1 if name in unclosed else text.find(f"</{name}", opening.end())
-        if end < 0:
-            unclosed.add(name)
-            end = text.find("<", opening.end())
-            end = len(text) if end < 0 else end
+        closings = _closings(text) if closings is None else closings
+        end = _end_of_element(text, opening, closings)
         inner = text[opening.end() : end]
         if inner.strip():
             parts += [text[at : opening.end()], _masked_inner(inner, stars)]
             at = end
     return "".join([*parts, text[at:]])
+
+
+def _closings(text: str) -> dict[str, list[int]]:
+    """Name -> where its closing tags are: to look for each by itself takes time that grows with
+    the square, where every element has another name and none is closed."""
+    places: dict[str, list[int]] = {}
+    for closing in _CLOSING.finditer(text):
+        places.setdefault(closing["name"], []).append(closing.start())
+    return places
+
+
+def _end_of_element(text: str, opening: re.Match[str], closings: dict[str, list[int]]) -> int:
+    """The next closing tag of its name; of what is never closed, the next tag of any."""
+    places = closings.get(opening["name"], [])
+    next_one = bisect_left(places, opening.end())
+    if next_one < len(places):
+        return places[next_one]
+    end = text.find("<", opening.end())
+    return len(text) if end < 0 else end
 
 
 def _holds_secret(opening: re.Match[str]) -> bool:

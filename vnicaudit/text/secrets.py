@@ -17,18 +17,22 @@ from vnicaudit.text.secret_names import (
     is_secret_name,
     may_be_secret_name,
 )
+from vnicaudit.text.secret_values import masked_values
 from vnicaudit.text.secret_xml import masked_xml
 
 STARS = "***"
 
-_URL = re.compile(r"(?<![\w+.-])([A-Za-z][\w+.-]{0,40}://)([^\s\"'<>]+)")
+_URL = re.compile(r"(?<![\w+.-])([A-Za-z][\w+.-]{0,40}:(?:\\?/){2})([^\s\"'<>]+)")
 _ASSIGNMENT = re.compile(
     r"(?P<before>[ \t]*(?:[-+?][ \t]+){0,9}(?:(?:export|set|setenv|declare|readonly|local)[ \t]+)?"
     r"(?P<quote>[\"']?))(?P<key>[A-Za-z_][\w./-]*)(?P<sep>[\"']?[ \t]*(?:=>|[:=])[ \t]*)"
     r"(?P<value>.*)"
 )
 _KEY = re.compile(r"(?<![\w./-])(?P<key>[\w./-]+)(?P<sep>\\?[\"']?[ \t]{0,9}(?:=>|[:=])[ \t]{0,9})")
-_VALUE = re.compile(r"\\?\"[^\"\\]*(?:\\.[^\"\\]*)*\"?|'[^']*'?|(?:[^\s,;&<>\"'}\]]|,,)+")
+_VALUE = re.compile(
+    r"\{\{[\s\w.]{0,99}\}\}|\$\{\w{1,99}\}"  # names of variables
+    r"|\\?\"[^\"\\]*(?:\\.[^\"\\]*)*\"?|'[^']*'?|(?:[^\s,;&<>\"'}\]]|,,)+"
+)
 _COMMAND = re.compile(r"\S+(?P<rest>[ \t]+[A-Za-z][\w./-]*[ \t].*[ \t]--?[A-Za-z])")
 """What a shell is told to set for one command, and the command."""
 _OPTION = re.compile(
@@ -52,7 +56,9 @@ _PEM = re.compile(  # in one line, as JSON has it
 )
 _PEM_BEGIN = re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY-----")
 _PEM_END = "-----END "
-_SECRET_KIND = re.compile(r"^[ \t]*(?:-[ \t]+)?[\"']?kind[\"']?[ \t]*:[ \t]*[\"']?Secret\b", re.M)
+_SECRET_KIND = re.compile(
+    r"(?<![\w.-])kind[\"']?\s{0,99}:\s{0,99}(?:![\w!]{0,9}[ \t]{1,9})?[\"']?Secret(?:List)?\b"
+)
 _SECRET_DATA = frozenset({"data", "stringData"})
 _FW_CFG = re.compile(r"(?i)fw_?cfg|opt/")
 
@@ -61,14 +67,15 @@ def masked(text: str) -> str:
     """The text of a file of any kind, with as many lines, and stars in place of what may be a
     secret."""
     of_kubernetes = _SECRET_DATA if _SECRET_KIND.search(text) else frozenset[str]()
-    lines = _masked_lines(masked_xml(text, STARS).split("\n"), of_kubernetes)
+    shown = masked_values(masked_xml(text, STARS), of_kubernetes, STARS)
+    lines = _masked_lines(shown.split("\n"), of_kubernetes)
     return "\n".join(_without_keys(lines, text.split("\n")))
 
 
 def masked_message(text: str) -> str:
     """A message that may quote a file, a command line or an address, with stars in place of what
     certainly is a secret."""
-    return "\n".join(map(_masked_inline, text.split("\n")))
+    return "\n".join(map(_masked_inline, masked_values(text, frozenset(), STARS).split("\n")))
 
 
 def _without_keys(lines: Iterator[str], written: list[str]) -> Iterator[str]:
@@ -161,7 +168,7 @@ def _masked_pairs(line: str) -> Iterator[str]:
         if not (is_secret_name(found["key"]) or name in extra or rados):
             continue
         value = _VALUE.match(line, at)
-        if value is None or is_harmless(value[0]) or value[0].startswith(STARS):
+        if value is None or is_harmless(value[0]):
             continue
         yield _starred(value[0])
         at = value.end()

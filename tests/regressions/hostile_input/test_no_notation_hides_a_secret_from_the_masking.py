@@ -1,0 +1,167 @@
+"""Masking went line by line: what one line, or the next, holds of a map or a list was shown. A
+Kubernetes Secret in flow style, JSON without line breaks, a value below its key, a list of
+passwords, an environment in one line. Each with something beside it that must still be seen."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.inside import inside
+from vnicaudit.text.secrets import masked, masked_message
+
+SECRET = "S3cr3tW0rd"
+KEPT = "kept1000"
+
+KUBERNETES = {
+    "flow": f"kind: Secret\nstringData: {{foo: {SECRET}, bar: {SECRET}}}\nx: {KEPT}\n",
+    "flow of a whole document": (
+        f"{{kind: Secret, stringData: {{foo: {SECRET}, bar: {SECRET}}}, x: {KEPT}}}\n"
+    ),
+    "flow over lines": (
+        f"stringData: {{foo: {SECRET},\nbar: {SECRET}\n}}\nkind: Secret\nx: {KEPT}\n"
+    ),
+    "flow in a list": f"items: [{{kind: Secret, data: {{foo: {SECRET}}}}}, {{x: {KEPT}}}]\n",
+    "kind with a tag": f"kind: !!str Secret\nstringData:\n  foo: {SECRET}\nx: {KEPT}\n",
+    "kind below": f"kind:\n  Secret\ndata:\n  foo: {SECRET}\nx: {KEPT}\n",
+    "json in one line": json.dumps({"kind": "Secret", "data": {"a": SECRET}, "x": KEPT}),
+    "json without blanks": json.dumps(
+        {"items": [{"kind": "Secret", "stringData": {"a": SECRET, "b": "1"}}, {"x": KEPT}]},
+        separators=(",", ":"),
+    ),
+    "json indented": json.dumps({"kind": "Secret", "data": {"a": SECRET}, "x": KEPT}, indent=2),
+}  # fmt: skip
+JSON = {
+    "value below": f'{{"a": 1,\n"password":\n"{SECRET}",\n"x": "{KEPT}"}}\n',
+    "value below, with CR": f'{{\r\n"password":\r\n  "{SECRET}",\r\n"x": "{KEPT}"}}\r\n',
+    "colon below": f'{{"password"\n : "{SECRET}",\n"x": "{KEPT}"}}\n',
+    "list": f'{{"passwords": ["{SECRET}", "{SECRET}"], "x": "{KEPT}"}}\n',
+    "list over lines": f'{{"a": 1, "passwords": [\n"{SECRET}",\n"{SECRET}"], "x": "{KEPT}"}}\n',
+    "map": f'{{"userData": {{"a": "}}", "b": ["{SECRET}"]}}, "x": "{KEPT}"}}\n',
+    "slashes escaped": f'{{"image": "https:\\/\\/u:{SECRET}@h\\/a", "x": "{KEPT}"}}\n',
+    "environment": f'[{{"name": "DB_PASSWORD", "value": "{SECRET} b"}}, {{"x": "{KEPT}"}}]\n',
+    "environment backwards": f'[{{"value": "{SECRET}", "name": "DB_TOKEN"}}, {{"x": "{KEPT}"}}]\n',
+}
+YAML = {
+    "list": f"a: {{passwords: [{SECRET}, {SECRET}], x: {KEPT}}}\n",
+    "list over lines": f"passwords: [\n{SECRET},\n{SECRET}]\nx: {KEPT}\n",
+    "map": f"a: {{user_data: {{template: '}} {SECRET}', b: {SECRET}}}, x: {KEPT}}}\n",
+    "two words": f"a: {{password: my {SECRET}, x: {KEPT}}}\n",
+    "doubled quote": f"a: {{password: 'it''s {SECRET}', x: {KEPT}}}\n",
+    "tag": f"a: {{password: !vault 'a, {SECRET}', x: {KEPT}}}\n",
+    "quotes over lines": f'a: {{password: "b\n  \\"c\\" {SECRET}", x: {KEPT}}}\n',
+    "quotes over lines, with quotes in it": (
+        f'password: "a \\"\n  b \\" c\n  {SECRET}"\nx: {KEPT}\n'
+        f"passwd: 'a\n  b '' it's c\n{SECRET}'\ny: {KEPT}\n"
+    ),
+    "environment": f"- {{name: X_PASSWORD, value: {SECRET}}}\n- {{x: {KEPT}}}\n",
+    "environment backwards": f"- value: {SECRET}\n  name: X_PASSWORD\n- x: {KEPT}\n",
+    "chpasswd": f"chpasswd: {{expire: false, list: 'root:{SECRET}'}}\nx: {KEPT}\n",
+    "block": f"- password: !!str |-\n    {SECRET}\n\n    {SECRET}\n  x: {KEPT}\n",
+}
+HCL = {
+    "list": f'passwords = [\n"{SECRET}",\n"{SECRET}",\n]\nx = "{KEPT}"\n',
+    "map": f'secrets = {{\na = "{SECRET}"\nb = "}}"\nc = "{SECRET}"\n}}\nx = "{KEPT}"\n',
+    "call of a here-document": (
+        f'user_data = base64encode(\n<<-EOF\nit\'s ) {SECRET}\n  EOF\n)\nx = "{KEPT}"\n'
+    ),
+    "call of a list": f'user_data = join("\\n", [\n"{SECRET}",\n"{SECRET}"\n])\nx = "{KEPT}"\n',
+    "shell words joined": f"PASSWORD='a'\"{SECRET}\"{SECRET} cmd\nx={KEPT}\n",
+}
+ALL = {
+    f"{kind}: {name}": text
+    for kind, texts in (("Kubernetes", KUBERNETES), ("JSON", JSON), ("YAML", YAML), ("HCL", HCL))
+    for name, text in texts.items()
+}
+
+
+@pytest.mark.parametrize("text", ALL.values(), ids=ALL)
+def test_no_secret_is_shown_and_what_stands_beside_it_is(text: str) -> None:
+    shown = masked(text)
+    assert SECRET not in shown
+    assert shown.count(KEPT) == text.count(KEPT)
+    assert [line.endswith("\r") for line in shown.split("\n")] == [
+        line.endswith("\r") for line in text.split("\n")
+    ]
+    assert masked(shown) == shown
+
+
+@pytest.mark.parametrize("text", JSON.values(), ids=JSON)
+def test_no_message_shows_one_either(text: str) -> None:
+    assert SECRET not in masked_message(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"[neutron]\npassword =\n[libvirt]\nx = {KEPT}\n",
+        f"password:\nname: {KEPT}\n",
+        f"password: {{}}\ntokens: []\nx: {KEPT}\n",
+        f"a: {{password: {{{{ pw }}}}, x: {KEPT}}}\n",
+        f"note: the password, if there is one, is {KEPT}\n",
+        f"- name: admin\n  value: {KEPT}\n",
+        f"# don't set password here\nx: '{KEPT}'\n",
+    ],
+)  # fmt: skip
+def test_what_is_no_secret_is_shown(text: str) -> None:
+    assert masked(text) == text
+
+
+@pytest.mark.parametrize("mark", ["{", "[", "'", '"', "f("])
+def test_what_is_never_closed_hides_a_secret_and_not_the_rest(mark: str) -> None:
+    shown = masked(f"a = 1\npassword = {mark}{SECRET}\nrx_queue_size = 2048\n")
+    assert SECRET not in shown
+    assert "a = 1\n" in shown
+    assert "rx_queue_size = 2048" in shown or mark in "'\""
+
+
+MANIFESTS = {
+    "vm.yaml": f"""\
+apiVersion: v1
+kind: List
+items:
+- {{apiVersion: v1, kind: Secret, stringData: {{note: {SECRET}, b: {SECRET}}}}}
+- apiVersion: kubevirt.io/v1
+  kind: VirtualMachine
+  metadata: {{name: vm1, namespace: n}}
+  spec:
+    template:
+      spec:
+        volumes:
+        - {{name: ci, cloudInitNoCloud: {{userData: "#cloud-config\\npasswd: {SECRET}"}}}}
+        domain:
+          devices:
+            interfaces:
+            - {{name: default, model: e1000, masquerade: {{}}}}
+        networks:
+        - {{name: default, pod: {{}}}}
+- {{kind: Secret, apiVersion: v1, metadata: {{name: c}}, data: {{d: {SECRET}}}}}
+""",
+    "vm.json": f"""\
+{{"apiVersion": "v1", "kind": "List", "items": [
+{{"kind": "Secret", "apiVersion": "v1", "data": {{"a": "{SECRET}", "b": "{SECRET}"}}}},
+{{"apiVersion": "kubevirt.io/v1", "kind": "VirtualMachine", "metadata": {{"name": "vm2"}},
+ "spec": {{"template": {{"spec": {{"domain": {{"devices": {{"interfaces": [
+ {{"name": "default", "model": "e1000", "masquerade": {{}}}}]}}}},
+ "volumes": [{{"name": "ci", "cloudInitNoCloud": {{"userData":
+"{SECRET}", "networkData": {{"x": "{SECRET}"}}}}}}],
+ "networks": [{{"name": "default", "pod": {{}}}}]}}}}}}}}]}}
+""",
+}
+
+
+@pytest.mark.parametrize("name", MANIFESTS)
+def test_a_diff_shows_the_change_alone_and_the_file_keeps_its_secrets(
+    name: str, tmp_path: Path
+) -> None:
+    text = MANIFESTS[name]
+    place = tmp_path / name
+    place.write_text(text)
+    result = inside("audit", place, "--fix", "--diff", "--include-unsafe", "-vv")
+    assert SECRET not in result.stdout + result.stderr
+    changed = [line for line in result.stdout.splitlines() if line[:1] in "+-"]
+    assert any("e1000" in line for line in changed if line[0] == "-"), result.stdout
+    assert any("virtio" in line for line in changed if line[0] == "+")
+    assert place.read_text() == text.replace("e1000", "virtio")

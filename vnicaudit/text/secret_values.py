@@ -1,0 +1,196 @@
+"""Values in quotes, brackets and parentheses that are those of secrets, wherever in a line they
+begin and however many lines they take: JSON, the flow style of YAML, lists and calls of HCL."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from vnicaudit.text.secret_names import is_harmless, is_secret_name, may_be_secret_name
+
+_KEY = re.compile(
+    r"(?<![\w./-])(?P<key>[\w./-]+)(?P<quote>[\"']?)(?P<sep>\s{0,99}(?:=>|[:=])\s{0,99})"
+    r"(?P<tags>(?:[!&][\w./:!-]{0,99}[ \t]{1,9}){0,3})"
+)
+_QUOTED = re.compile(r"\"[^\"\\\n]*(?:\\.[^\"\\\n]*)*\"|'[^'\n]*(?:''[^'\n]*)*'")
+_GOES_ON = re.compile(rf"(?:[\w$@%+=.~*!^-]|{_QUOTED.pattern})+")
+"""What a shell takes for the same word: ``'a'b"c"``."""
+_CLOSING = {
+    '"': re.compile(r"(?<!\\)(?:\\\\)*\"(?=[\s,;:}\])>|&/]|\Z)"),
+    "'": re.compile(r"(?<!')'(?:'')*(?!')(?=[\s,;:}\])>|&/]|\Z)"),
+}
+"""A quote that ends a text of several lines: an apostrophe within a word does not."""
+_CALL = re.compile(r"[A-Za-z_][\w.]{0,99}\(")
+_IN_FLOW = re.compile(r"[^\s,}\]\"'${][^,}\]\n]*")
+_PART = re.compile(
+    r"\"(?:[^\"\\]|\\.)*(?P<double>\"?)|(?<!\w)'[^']*(?P<single>'?)|[{}\[\]()]"
+    r"|<<[-~]?[\"']?(?P<marker>[A-Za-z_]\w{0,99})[\"']?[ \t]{0,99}\r?\n",
+    re.DOTALL,
+)
+"""What tells where a bracket ends: brackets, and what may have some in it that do not count."""
+_WORD_ALONE = re.compile(r"^[ \t]{0,99}(?P<word>[A-Za-z_]\w{0,99})[ \t\r]{0,99}$", re.MULTILINE)
+_PAIRS = {"{": ("{[", "}]"), "[": ("{[", "}]"), "(": ("(", ")")}
+_OPENS = re.compile(r"(?:[A-Za-z_][\w.]{0,99})?[(\[{]{1,9}[ \t\r]*")
+_CLOSES = re.compile(r"[ \t]*[)\]}]{1,9}")
+_MOST_UNCLOSED = 3
+"""Brackets that no other closes: behind them nothing is shown, since to look for the end of each
+would take time that grows with the square."""
+
+_PAIRED = re.compile(
+    r"(?<![\w.-])name[\"']?\s{0,99}[:=]\s{0,99}[\"']?(?P<name>[\w.-]{1,200})[\"']?"
+    r"\s{0,99},?\s{0,99}[\"']?value[\"']?\s{0,99}[:=][ \t]{0,99}"
+    r"(?P<value>\"[^\"\n]*\"|'[^'\n]*'|[^\s\"',}\]|>][^\s,}\]]*)"
+)
+_PAIRED_BACKWARDS = re.compile(
+    r"(?<![\w.-])value[\"']?\s{0,99}[:=][ \t]{0,99}"
+    r"(?P<value>\"[^\"\n]{0,4096}\"|'[^'\n]{0,4096}'|[^\s\"',}\]|>][^\s,}\]]{0,200})"
+    r"\s{0,99},?\s{0,99}[\"']?name[\"']?\s{0,99}[:=]\s{0,99}[\"']?(?P<name>[\w.-]{1,200})"
+)
+
+
+def masked_values(text: str, more: frozenset[str], stars: str) -> str:
+    """The text with stars in place of such values, and as many lines. ``more``: keys that hold
+    secrets in this text alone."""
+    for pairs in (_PAIRED, _PAIRED_BACKWARDS):
+        text = pairs.sub(lambda found: _masked_pair(found, stars), text)
+    return "".join(_parts(text, more, stars))
+
+
+def _masked_pair(found: re.Match[str], stars: str) -> str:
+    """``{name: DB_PASSWORD, value: …}``, as containers are given their environment."""
+    value = found["value"]
+    if not is_secret_name(found["name"]) or is_harmless(value):
+        return found[0]
+    start, end = found.start("value") - found.start(), found.end("value") - found.start()
+    quote = value[0] if value[0] in "\"'" else ""
+    return f"{found[0][:start]}{quote}{stars}{quote}{found[0][end:]}"
+
+
+def _parts(text: str, more: frozenset[str], stars: str) -> Iterator[str]:
+    ends = _Ends(text)
+    at = 0
+    while found := _KEY.search(text, at):
+        end = ends.of(found) if _is_of_secret(text, found, more) else found.end()
+        value = text[found.end() : end]
+        if is_harmless(value.strip("\"' \t\r\n")) or is_harmless(value):
+            yield text[at : found.end()]
+            at = found.end()
+            continue
+        start = found.start("tags")
+        yield text[at:start]
+        yield _hidden(text[start:end], stars)
+        at = end
+    yield text[at:]
+
+
+def _is_of_secret(text: str, found: re.Match[str], more: frozenset[str]) -> bool:
+    key = found["key"]
+    if key in more or is_secret_name(key):
+        return True
+    before = text[max(0, found.start() - 60) : found.start()].rpartition("\n")[2]
+    return not before.strip(" \t-+?#;\"'{[") and may_be_secret_name(key)
+
+
+class _Ends:
+    """Where values end. What was not closed once is not looked for again."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._endless: set[str] = set()
+        self._unclosed = 0
+
+    def of(self, key: re.Match[str]) -> int:
+        """The end of the value that stands behind a key; its beginning, where other readers of
+        lines know better."""
+        text, start = self._text, key.end()
+        first = text[start : start + 1]
+        if "\n" in key["sep"] and not (key["quote"] and ":" in key["sep"]):
+            return start  # the next line is another matter, but in JSON
+        if first in ('"', "'"):
+            return self._quoted(start, first)
+        if first in ("{", "["):
+            return self._bracketed(start, start)
+        if "=" in key["sep"] and (call := _CALL.match(text, start)):
+            return self._bracketed(start, call.end() - 1)
+        return self._in_flow(key)
+
+    def _quoted(self, start: int, quote: str) -> int:
+        inline = _QUOTED.match(self._text, start)
+        if inline is not None:
+            more = _GOES_ON.match(self._text, inline.end())
+            return inline.end() if more is None else more.end()
+        closing = None
+        if quote not in self._endless:
+            closing = _CLOSING[quote].search(self._text, start + 1)
+        if closing is None:
+            self._endless.add(quote)
+            return start
+        return closing.end()
+
+    def _bracketed(self, start: int, bracket: int) -> int:
+        if self._unclosed >= _MOST_UNCLOSED:
+            return len(self._text)
+        end = _end_of_bracket(self._text, bracket)
+        if end is None:
+            self._unclosed += 1
+            return start
+        return end
+
+    def _in_flow(self, key: re.Match[str]) -> int:
+        """``{password: two words, …}``."""
+        text = self._text
+        before = text[max(0, key.start() - 60) : key.start()].rstrip("\"' \t\r\n")
+        if before[-1:] not in ("{", ",", "[") or key["sep"].strip(" \t") != ":":
+            return key.end()
+        value = _IN_FLOW.match(text, key.end())
+        if value is None or not (key["quote"] or key["sep"].endswith((" ", "\t"))):
+            return key.end()
+        return key.end() + len(value[0].rstrip())
+
+
+def _end_of_bracket(text: str, at: int) -> int | None:
+    opening, closing = _PAIRS[text[at]]
+    depth = 0
+    while part := _PART.search(text, at):
+        at = part.end()
+        first = part[0][0]
+        if part["marker"]:
+            at = _end_of_heredoc(text, at, part["marker"])
+        elif first in "\"'":
+            if not (part["double"] or part["single"]):
+                return None
+        elif first in opening:
+            depth += 1
+        elif first in closing:
+            depth -= 1
+            if depth == 0:
+                return at
+    return None
+
+
+def _end_of_heredoc(text: str, at: int, marker: str) -> int:
+    """Behind the line that says the marker alone; the end of the text, where none does."""
+    for line in _WORD_ALONE.finditer(text, at):
+        if line["word"] == marker:
+            return line.end()
+    return len(text)
+
+
+def _hidden(value: str, stars: str) -> str:
+    """With its quotes and its lines; brackets that have a line of their own are shown."""
+    quote = value[0] if value[0] in "\"'" else ""
+    if "\n" not in value:
+        return f"{quote}{stars}{quote}"
+    first, *middle, last = value.split("\n")
+    shown = first if _OPENS.fullmatch(first) else f"{quote}{stars}{_line_end(first)}"
+    ending = last if _CLOSES.fullmatch(last) else f"{_starred(last, stars)}{quote}"
+    return "\n".join([shown, *(_starred(line, stars) for line in middle), ending])
+
+
+def _starred(line: str, stars: str) -> str:
+    indent = line[: len(line) - len(line.lstrip(" \t"))]
+    return f"{indent}{stars}{_line_end(line)}" if line.strip() else line
+
+
+def _line_end(line: str) -> str:
+    return "\r" if line.endswith("\r") else ""
