@@ -23,7 +23,7 @@ from vnicaudit.bench.trials.order import TrialOrder
 from vnicaudit.cli import apply_shadow
 from vnicaudit.cli.apply_shadow import Shadowing, shadow_address, take_shadows_out
 from vnicaudit.cli.doing import code_of
-from vnicaudit.errors import RefusedError, UsageError
+from vnicaudit.errors import UsageError
 from vnicaudit.model.measurement import BenchResult, BenchRun, Decision
 from vnicaudit.remedy import hypervisor
 
@@ -86,7 +86,9 @@ def _go(world: World, halted: Callable[[], str] | None = None) -> int:
         profile=load_profile("smoke"), peer="local", line=Line(), seed=1, limits=Limits(),
         undecided="roll-back", state=world.folder, listener=Nobody(),
     )  # fmt: skip
-    order = replace(world.order("hotswap"), halted=halted)
+    order = world.order("hotswap")
+    if halted is not None:
+        order = replace(order, halted=halted)
     return Shadowing(world.steps, b"plan", order, asked, _ADDRESS, dict(_GIVEN)).go()
 
 
@@ -102,13 +104,15 @@ def test_what_helps_is_changed(world: World, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_no_measurement_begins_behind_a_hang_up(
-    world: World, monkeypatch: pytest.MonkeyPatch
+    world: World, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The next domain was measured, for up to hours, and then not changed."""
     measured = _measured("keep", monkeypatch)
-    with pytest.raises(RefusedError, match="guest-1: the terminal hung up"):
-        _go(world, lambda: "the terminal hung up")
+    assert _go(world, lambda: "the terminal hung up") == 5
     assert (measured.goals, world.calls) == ([], [])
+    assert capsys.readouterr().err == (
+        "Stopped: the terminal hung up; guest-1 and those behind it were not reached\n"
+    )
 
 
 def test_what_does_not_help_is_left_alone(
@@ -157,12 +161,67 @@ def test_what_is_so_already_is_not_measured(world: World, monkeypatch: pytest.Mo
     assert len(measured.goals) == 1
 
 
-def test_a_guest_that_is_off(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_guest_that_is_off(
+    world: World, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     measured = _measured("keep", monkeypatch)
     world.machines[0].running = None
-    with pytest.raises(RefusedError, match=r"^guest-1 is off: it cannot be measured$"):
-        _go(world)
+    assert _go(world) == 5
+    assert capsys.readouterr().err == "guest-1: refused: guest-1 is off: it cannot be measured\n"
     assert measured.goals == []
+
+
+def _many(folder: Path, monkeypatch: pytest.MonkeyPatch) -> World:
+    made = fakes.installed(World(folder, 3), monkeypatch)
+    monkeypatch.setattr(hypervisor, "connect", lambda _uri, **_deadline: made)
+    for machine in made.machines:
+        machine.boot()
+    made.steps = tuple(map(fakes.step_of, made.machines))
+    return made
+
+
+def test_a_guest_that_cannot_be_measured_stops_no_other(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those behind it were not reached, without a word."""
+    measured = _measured("keep", monkeypatch)
+    many = _many(world.folder, monkeypatch)
+    many.machines[0].running = None
+    many.leaves(2)
+    assert _go(many) == 5
+    assert len(measured.goals) == 1
+    assert many.machines[2].at_work == {many.machines[2].macs[0]: "virtio"}
+
+
+def test_a_canary_that_is_not_well_stops_the_others(
+    world: World, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """They were measured and changed all the same, whatever --canary and --max-failures said."""
+    measured = _measured("keep", monkeypatch)
+    many = _many(world.folder, monkeypatch)
+    for machine in many.machines:
+        machine.driverless = True
+    assert _go(many) == 5
+    assert len(measured.goals) == 1
+    assert [machine.persistent for machine in many.machines] == many.before
+    said = capsys.readouterr().err
+    assert "Stopped: a canary was not changed as planned; guest-2 and those behind it" in said
+
+
+def test_a_terminal_that_hung_up_begins_with_no_other(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    measured = _measured("keep", monkeypatch)
+    many = _many(world.folder, monkeypatch)
+    order = many.order
+
+    def halted_after_one(*given: Any, **more: Any) -> Any:
+        halted = lambda: "the terminal hung up" if measured.goals else ""  # noqa: E731
+        return replace(order(*given, **more), halted=halted)
+
+    monkeypatch.setattr(many, "order", halted_after_one)
+    assert _go(many) == 5
+    assert len(measured.goals) == 1
 
 
 def test_several_nics_of_a_domain(

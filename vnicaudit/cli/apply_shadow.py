@@ -13,7 +13,7 @@ from vnicaudit.cli.apply_bench import show_result
 from vnicaudit.cli.doing import ROLLED_BACK, ended
 from vnicaudit.cli.remedy_options import state_folder
 from vnicaudit.cli.telling import tell, telling
-from vnicaudit.errors import RefusedError, UsageError
+from vnicaudit.errors import GoneError, RefusedError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from vnicaudit.model.measurement import BenchResult, Decision
     from vnicaudit.model.plan import Step
     from vnicaudit.remedy.applying.engine import Order
+    from vnicaudit.remedy.applying.means import Result
     from vnicaudit.remedy.applying.prepare import Prepared
     from vnicaudit.remedy.applying.runner import Ended
     from vnicaudit.remedy.applying.sheet import UnitSheet
@@ -77,11 +78,13 @@ class Shadowing:
         self._address = address
         self._given = given
         self._tell = telling(quiet=given["quiet"])
+        self._results: list[Result] = []
 
     def go(self) -> int:
         """The exit code. What an earlier life of the program began to change goes first: it was
         measured before it began."""
         from vnicaudit.remedy.applying.sheet import unit_sheets
+        from vnicaudit.reports.safe import safe
 
         units = unit_sheets(self._steps)
         for unit in units:
@@ -90,16 +93,42 @@ class Shadowing:
                     f"--bench-design shadow is for one NIC of a domain: {unit.name} has several "
                     "in the plan, or is a file (vnicaudit plan --nic)"
                 )
-        codes = [self._one(unit) for unit in sorted(units, key=lambda one: not self._begun(one))]
-        return max(codes, key=lambda code: (code == RefusedError.exit_code, code), default=0)
+        codes = [0]
+        for unit in sorted(units, key=lambda one: not self._begun(one)):
+            if not self._begun(unit) and (stopped := self._stopped()):
+                tell(safe(f"Stopped: {stopped}; {unit.name} and those behind it were not reached"))
+                codes.append(RefusedError.exit_code)
+                break
+            codes.append(self._one_of_many(unit))
+        return max(codes, key=lambda code: (code == RefusedError.exit_code, code))
+
+    def _stopped(self) -> str:
+        """Why no domain is begun any more, as in a run of all: its canary and --max-failures
+        hold here, too."""
+        halted = self._order.halted
+        said = halted() if halted is not None else ""
+        return said or self._order.schedule.stop(self._results, datetime.now())
+
+    def _one_of_many(self, unit: UnitSheet) -> int:
+        """What is refused, or gone, says nothing of the others."""
+        from vnicaudit.reports.safe import safe
+
+        try:
+            return self._one(unit)
+        except (RefusedError, GoneError) as error:
+            tell(safe(f"{unit.name}: refused: {error}"))
+            return RefusedError.exit_code
 
     def _one(self, unit: UnitSheet) -> int:
+        from vnicaudit.remedy.applying.means import Result
+
         result = None if self._begun(unit) else self._measured(unit)
         decision = None if result is None else result.decision
         if result is not None and (decision is None or decision.action != "keep"):
             tell(f"Nothing was changed: {unit.name} keeps the NIC that it has.")
             return ROLLED_BACK
         done = self._applied(unit)
+        self._results += [Result(one.outcome, one.message) for one in done.run.steps]
         if result is not None and decision is not None:
             (changed,) = done.run.steps
             self._noted(result, replace(decision, done=_DONE.get(changed.outcome)))
@@ -119,9 +148,6 @@ class Shadowing:
         from vnicaudit.remedy.hypervisor import connect
         from vnicaudit.remedy.trusted_uris import check_uri
 
-        halted = self._order.halted() if self._order.halted else ""
-        if stopped := halted or self._order.schedule.stop((), datetime.now()):
-            raise RefusedError(f"{unit.name}: {stopped}")
         check_uri(unit.target, self._order.reach.trusted)
         host = connect(unit.target, deadline=self._order.deadline)
         with closing(host), self._order.state.held(host.key, host.name):

@@ -122,7 +122,7 @@ def _tell_next(run: RunRecord, given: dict[str, Any]) -> None:
         names = f"{', '.join(waiting[:_NAMED])}{more}"
         tell(safe(f"Waiting to be powered off and on: {names}"))
         tell(f"Look later: {_again(f'runs --verify {run.id}', run, given)}")
-    if any(unit.outcome == "applied" for unit in run.steps):
+    if any(unit.outcome == "applied" and unit.undone_by is None for unit in run.steps):
         again = "Undo that" if run.kind == "rollback" else "Take it back"
         tell(f"{again}: {_again(f'rollback {run.id}', run, given)}")
 

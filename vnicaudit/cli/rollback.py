@@ -85,7 +85,7 @@ def command(run: str, **given: Any) -> int:
     chosen = Chosen(given["domains"], macs, given["over_edits"], restore)
     order = order_of(given, mode)
     if found is not None:
-        units = [unit for unit in found.sheet.units if chosen.takes(unit)]
+        units = chosen.of_run(found)
         check_reach(order.reach, [unit.target for unit in units if unit.object == "server"])
     show = None if given["quiet"] else show_change
     if given["dry_run"]:

@@ -25,6 +25,8 @@ from vnicaudit.text.own_commands import command
 TAKEN_BACK = "taken back"
 _LOST = "the journal has lost what was done to it; its original is kept, and put back by: "
 _BAD = ("failed", "refused", "not-reached")
+_BACK = ("applied", "already")
+"""How a way back ended that found, or made, all as it was."""
 
 
 class Past(NamedTuple):
@@ -103,6 +105,12 @@ def past(folder: Path) -> Past | None:
 def again(found: Past) -> Past:
     """The run as it is now."""
     return _past(found.folder, found.sheet, read_journal(found.folder))
+
+
+def shown_now(found: Past) -> RunRecord:
+    """The run as it is now, with what others have taken back of it."""
+    state = StateFolder(str(found.folder.parent.parent))
+    return record(again(found), undone_by(all_past(state)))
 
 
 def begin_run(state: StateFolder, sheet: RunSheet) -> Past:
@@ -197,26 +205,58 @@ def runs(folder: str) -> list[RunRecord]:
 
 
 Undone = Mapping[tuple[str, str], str]
-"""A run and a unit of it -> the run that took it back."""
+"""A run and a unit of it -> the run that took it back, the last one where several did."""
+
+Parts = Mapping[str, str]
+"""A NIC of a unit (its MAC) -> the run that took it back; of what has no NIC the name is empty."""
 
 
 def undone_by(newest_first: Iterable[Past]) -> Undone:
-    """What runs took back of others; what was taken back of those holds again."""
-    found: dict[tuple[str, str], str] = {}
+    """The units of which all was taken back, by one run or by several."""
+    found = list(newest_first)
+    back = parts_undone(found)
+    return {
+        (one.sheet.id, unit.key): max(by.values())
+        for one in found for unit in one.sheet.units
+        if (by := back.get((one.sheet.id, unit.key))) and by.keys() >= set(_parts(unit))
+    }  # fmt: skip
+
+
+def parts_undone(newest_first: Iterable[Past]) -> Mapping[tuple[str, str], Parts]:
+    """What runs took back of units of others, NIC by NIC. What was taken back of those holds
+    again, and so on: a way back may be taken back, and that as well."""
+    found: dict[tuple[str, str], dict[str, str]] = {}
     undoes: dict[str, str] = {}
-    macs: dict[tuple[str, str], set[str]] = {}
+    seen: set[str] = set()
     for back in reversed(list(newest_first)):
-        macs.update({(back.sheet.id, unit.key): set(unit.macs) for unit in back.sheet.units})
-        if back.sheet.kind != "rollback":
-            continue
-        undoes[back.sheet.id] = back.sheet.plan
-        for unit in back.sheet.units:
-            outcome = (back.done(unit.key) or {}).get("outcome")
-            whole = macs.get((back.sheet.plan, unit.key), set()) <= set(unit.macs)
-            if outcome == "applied" and whole:
-                found[back.sheet.plan, unit.key] = back.sheet.id
-                found.pop((undoes.get(back.sheet.plan, ""), unit.key), None)
+        run = back.sheet
+        if run.kind == "rollback":
+            if run.plan in seen:  # nothing goes round in circles
+                undoes[run.id] = run.plan
+            for unit in run.units:
+                if (back.done(unit.key) or {}).get("outcome") in _BACK:
+                    for part in _parts(unit):
+                        _turn(found, undoes, unit.key, part, (run.plan, run.id))
+        seen.add(run.id)
     return found
+
+
+def _parts(unit: UnitSheet) -> tuple[str, ...]:
+    return unit.macs or ("",)
+
+
+def _turn(
+    found: dict[tuple[str, str], dict[str, str]], undoes: Mapping[str, str], key: str, part: str,
+    ends: tuple[str, str],
+) -> None:  # fmt: skip
+    """``ends``: what a run did to that part is over, by another. What it had ended holds again, and
+    ends what it had ended itself."""
+    run, by = ends
+    while run:
+        found.setdefault((run, key), {})[part] = by
+        by = undoes.get(run, "")
+        found.get((by, key), {}).pop(part, None)
+        run = undoes.get(by, "")
 
 
 def record(found: Past, undone: Undone | None = None) -> RunRecord:
@@ -263,7 +303,9 @@ def _unit(found: Past, unit: UnitSheet, undone: Undone) -> UnitRun:
 
 
 def _waits(found: Past, unit: UnitSheet, undone: Undone) -> bool:
-    """Whether the guest ran when it was changed, and was left alone."""
+    """Whether the guest ran when it was changed, and was left alone with what it had."""
+    if not (found.done(unit.key) or {}).get("waits", True):
+        return False
     if not unit.guest or (found.sheet.id, unit.key) in undone:
         return False
     task = found.task(unit.key)

@@ -4,9 +4,12 @@ bring them back."""
 from __future__ import annotations
 
 import contextlib
+import errno
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from tests.remedy.applying.fakes import TARGET, Killed, World, installed
@@ -238,4 +241,62 @@ def test_a_damaged_line_is_named_by_who_brings_back(
     journal.write_bytes(b"\n".join([b"x" + lines[0], *lines[1:]]))
     assert run(["runs", "--recover", "--state", str(tmp_path)]) == 0
     assert f"Warning: {journal}:1: damaged" in capsys.readouterr().err
+    assert world.machines[0].active
+
+
+def two_left_off(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A guest of each of two hosts is off, and the second host cannot be reached any more."""
+    other = "qemu+ssh://b.example/system"
+    first, second = world.steps
+    steps = (first, msgspec.structs.replace(second, target=other))
+    passing = world.passing
+
+    def until_they_start(place: str) -> None:
+        passing(place)
+        if place == "before line starting":
+            raise Killed(place)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(world, "passing", until_they_start)
+        with pytest.raises(Killed):
+            apply(steps, b"plan", world.order("restart", canary=0, batch=2), silent)
+    world.clock.sleep(10)
+
+    def connect(uri: str, **_deadline: float) -> World:
+        if uri == other:
+            raise TargetError(f"{uri}: cannot connect")
+        return world
+
+    monkeypatch.setattr(hosts, "connect", connect)
+
+
+def test_a_host_that_cannot_be_reached_leaves_no_guest_of_another_off(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    world = made(tmp_path, monkeypatch)
+    two_left_off(world, monkeypatch)
+    assert [machine.active for machine in world.machines] == [False, False]
+    assert run(["runs", "--recover", "--state", str(tmp_path)]) == 4
+    said = capsys.readouterr().err
+    assert "cannot connect" in said
+    assert "guest-1: applied" in said
+    assert world.machines[0].active
+
+
+def test_a_journal_that_cannot_be_opened_ends_no_other_recovery(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = left_off(tmp_path, monkeypatch)
+    real = os.open
+
+    def refuses(path: str | Path, flags: int, *more: int, **named: int) -> int:
+        if str(path).endswith("journal.jsonl"):
+            raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
+        return real(path, flags, *more, **named)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "open", refuses)
+        (one,) = recovered(world)
+        assert "journal.jsonl cannot be written" in str(one.error)
+    assert run(["runs", "--recover", "--state", str(tmp_path)]) == 0
     assert world.machines[0].active

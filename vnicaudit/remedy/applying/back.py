@@ -31,6 +31,7 @@ from vnicaudit.remedy.history import (
     unfinished,
 )
 from vnicaudit.remedy.planning.diffs import unified_diff
+from vnicaudit.text.own_commands import command
 
 _CHANGED = ("applied",)
 
@@ -51,6 +52,20 @@ class Chosen(msgspec.Struct, frozen=True):
         named = not self.domains or {unit.name, unit.uuid, unit.file} & set(self.domains)
         return bool(named) and (not self.macs or bool(set(self.macs) & set(unit.macs)))
 
+    def of_run(self, found: Past) -> list[UnitSheet]:
+        """The units that are meant. Raises UsageError where something is named that the run has
+        not: it would be believed to be taken back."""
+        units = [unit for unit in found.sheet.units if self.takes(unit)]
+        has = {name for unit in units for name in (unit.name, unit.uuid, unit.file, *unit.macs)}
+        missing = [name for name in (*self.domains, *self.macs) if name not in has]
+        if missing or not units:
+            named = f" {missing[0][:200]!r}" if missing else ""
+            raise UsageError(
+                f"run {found.sheet.id} has no such domain or NIC{named}; "
+                f"{command(f'runs {found.sheet.id}', found.folder.parent.parent)}"
+            )
+        return units
+
     def of(self, unit: UnitSheet) -> UnitSheet:
         """A unit with the NICs that are meant."""
         macs = tuple(mac for mac in unit.macs if not self.macs or mac in self.macs)
@@ -68,10 +83,7 @@ def rollback(run_id: str, chosen: Chosen, order: Order, tell: Tell) -> tuple[End
     found = past(order.state.run(run_id))
     if found is None:
         raise UsageError(f"run {run_id} was ended before it did anything")
-    units = [unit for unit in found.sheet.units if chosen.takes(unit)]
-    if not units:
-        shown = order.state.command(f"runs {run_id}")
-        raise UsageError(f"run {run_id} has no such domain or NIC; {shown}")
+    units = chosen.of_run(found)
     with ExitStack() as stack:
         hosts = Hosts(order.state, order.deadline, stack, order.reach)
         hosts.open(units)
@@ -133,10 +145,7 @@ def look(
     found = past(order.state.run(run_id))
     if found is None:
         raise UsageError(f"run {run_id} was ended before it did anything")
-    units = [unit for unit in reversed(found.sheet.units) if chosen.takes(unit)]
-    if not units:
-        shown = order.state.command(f"runs {run_id}")
-        raise UsageError(f"run {run_id} has no such domain or NIC; {shown}")
+    units = chosen.of_run(found)[::-1]
     halves = [(unit.name, "") for unit in units if found.is_open(unit.key)]
     whole = [unit for unit in units if (restorable if chosen.restore else _undoable)(found, unit)]
     with ExitStack() as stack:

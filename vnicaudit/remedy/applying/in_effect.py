@@ -21,7 +21,7 @@ from vnicaudit.remedy.applying.verify import Watched, failed, looked_at
 from vnicaudit.remedy.definitions import reading
 from vnicaudit.remedy.digests import digest
 from vnicaudit.remedy.guest.agent import GuestAgent
-from vnicaudit.remedy.history import Past, all_past, undone_by
+from vnicaudit.remedy.history import Parts, Past, all_past, parts_undone, undone_by
 from vnicaudit.remedy.hypervisor import Hypervisor
 
 State = Literal["in-effect", "waiting", "differs", "gone", "unknown", "taken-back"]
@@ -47,7 +47,8 @@ class Later(NamedTuple):
 
 def in_effect(found: Past, order: Order) -> Iterator[Later]:
     """Every unit that the run applied, or may have. Nothing is changed."""
-    undone = undone_by(all_past(order.state))
+    runs = list(all_past(order.state))
+    undone, parts = undone_by(runs), parts_undone(runs)
     with ExitStack() as stack:
         hosts = Hosts(order.state, order.deadline, stack, order.reach, hold=False)
         for unit in found.sheet.units:
@@ -59,7 +60,7 @@ def in_effect(found: Past, order: Order) -> Iterator[Later]:
             elif found.is_open(unit.key):
                 yield _unfinished(found, _unit(found, unit, hosts))
             elif done.get("outcome") == "applied" and found.begun(unit.key):
-                yield _unit(found, unit, hosts)
+                yield _unit(found, unit, hosts, parts.get((found.sheet.id, unit.key), {}))
 
 
 def _unfinished(found: Past, seen: Later) -> Later:
@@ -71,7 +72,8 @@ def _unfinished(found: Past, seen: Later) -> Later:
     return seen._replace(state="unknown", detail=f"{words}; what was found now is {now}")
 
 
-def _unit(found: Past, unit: UnitSheet, hosts: Hosts) -> Later:
+def _unit(found: Past, unit: UnitSheet, hosts: Hosts, back: Parts | None = None) -> Later:
+    """``back``: NICs of it that were taken back since: they are not looked at."""
     task = found.task(unit.key)
     if task is None:
         return Later(unit.name, "unknown", "nothing says what was to be done to it")
@@ -81,13 +83,24 @@ def _unit(found: Past, unit: UnitSheet, hosts: Hosts) -> Later:
             state, detail, checks = looked_at_in_cloud(hosts.place_of(unit), task)
             return Later(unit.name, state, detail, checks)
         host = hosts.of(unit)
-        return _file(unit, task) if host is None else _domain(unit, task, host)
+        if host is None:
+            return _file(unit, task)
+        return _with_those_back(_domain(unit, _without(task, back or {}), host), back or {})
     except TargetError as error:
         return Later(unit.name, "unknown", str(error), unreachable=True)
     except GoneError as error:
         return Later(unit.name, "gone", str(error))
     except (ActionError, RefusedError) as error:
         return Later(unit.name, "unknown", str(error))
+
+
+def _without(task: Task, back: Parts) -> Task:
+    return replace(task, wanted=tuple(one for one in task.wanted if one.mac not in back))
+
+
+def _with_those_back(seen: Later, back: Parts) -> Later:
+    said = [f"{mac} was taken back by run {run}" for mac, run in back.items()]
+    return seen._replace(detail="; ".join(filter(None, (seen.detail, *said))))
 
 
 def _file(unit: UnitSheet, task: Task) -> Later:

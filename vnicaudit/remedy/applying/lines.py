@@ -60,6 +60,7 @@ class _Done(msgspec.Struct):
     checks: list[Check] = []
     downtime: float | None = None
     undone: bool = True
+    waits: bool = True
 
 
 class _Undoing(msgspec.Struct):

@@ -44,6 +44,8 @@ class Result(NamedTuple):
     downtime: float | None = None
     undone: bool = True
     """Of one that failed: all of it was undone."""
+    waits: bool = False
+    """It is in effect when the guest, which runs otherwise, is powered off and on."""
 
 
 class Notes:
@@ -80,6 +82,17 @@ class Notes:
     def all(self, event: str) -> Iterator[dict[str, Any]]:
         """What was said with every such line, in order."""
         return (entry.data for entry in self._past if entry.event == event)
+
+
+class Unwritten(Notes):
+    """Notes that are remembered, and not written: of what cannot wait until they can be."""
+
+    def __init__(self, notes: Notes, key: str) -> None:
+        super().__init__(None, key, notes.entries())
+
+    def write(self, event: str, **data: Any) -> None:
+        """Remember it."""
+        self._past.append(Entry(now(), event, self._key, data))
 
 
 class Definitions:

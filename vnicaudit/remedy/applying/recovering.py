@@ -79,26 +79,52 @@ def _recovered(found: Past, units: list[UnitSheet], order: Order, tell: Tell) ->
     with ExitStack() as stack:
         hosts = Hosts(order.state, order.deadline, stack, order.reach)
         try:
-            hosts.open(units)
+            reached, unreached = _opened(units, hosts)
         except HeldError as error:
             return Recovered(run, at_work=str(error))
         except (TargetError, RefusedError) as error:
             return Recovered(run, error=error)
         found = again(found)  # nobody is at work on it now
-        keys = [unit.key for unit in units if found.is_open(unit.key)]
+        keys = [unit.key for unit in reached if found.is_open(unit.key)]
         went = _finished(found, keys, hosts, order, tell) if keys else None
         shown = zip(found.sheet.units, record(again(found)).steps, strict=True)
-        return Recovered(run, tuple(one for unit, one in shown if unit.key in keys), error=went)
+        return Recovered(
+            run, tuple(one for unit, one in shown if unit.key in keys), error=went or unreached
+        )
+
+
+def _opened(
+    units: list[UnitSheet], hosts: Hosts
+) -> tuple[list[UnitSheet], TargetError | RefusedError | None]:
+    """Those whose host can be reached, and why the first of the others is not: guests of other
+    hosts are not left off for it. Raises what it is where there are none, HeldError at once."""
+    reached: list[UnitSheet] = []
+    first: TargetError | RefusedError | None = None
+    by_target: dict[str, list[UnitSheet]] = {}
+    for unit in units:
+        by_target.setdefault(unit.target, []).append(unit)
+    for there in by_target.values():
+        try:
+            hosts.open(there)
+        except HeldError:
+            raise
+        except (TargetError, RefusedError) as error:
+            first = first or error
+        else:
+            reached += there
+    if first is not None and not reached:
+        raise first
+    return reached, first
 
 
 def _finished(
     found: Past, keys: list[str], hosts: Hosts, order: Order, tell: Tell
 ) -> VnicauditError | None:
-    runner = Runner(found, hosts, _nothing, tell, None, order.tell_left)
     measured = any(found.folder.glob("*.bench"))
     try:
+        runner = Runner(found, hosts, _nothing, tell, None, order.tell_left)
         # whether it helps cannot be measured any more
-        ended = runner.take_back(keys) if measured else runner.finish()
+        ended = runner.take_back(keys) if measured else runner.finish(keys)
     except VnicauditError as error:
         return error
     return SilentError(ended.stopped) if ended.silent else None

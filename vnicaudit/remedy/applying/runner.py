@@ -27,7 +27,7 @@ from vnicaudit.remedy.applying.schedule import Schedule, side_by_side
 from vnicaudit.remedy.applying.sheet import UnitSheet
 from vnicaudit.remedy.applying.task import Task
 from vnicaudit.remedy.applying.unit import carry_out, give_up
-from vnicaudit.remedy.history import TAKEN_BACK, Past, again, record
+from vnicaudit.remedy.history import TAKEN_BACK, Past, shown_now
 from vnicaudit.remedy.hypervisor import Hypervisor
 from vnicaudit.remedy.trial import Trial, Trials
 
@@ -40,6 +40,8 @@ Preparing = Callable[[UnitSheet, Hosts], Prepared]
 
 _SO = {"apply": "it is as planned already", "rollback": "it is as before already"}
 _NOTHING = "nothing is left to do"
+SOME_TAKEN_BACK = "some of it was taken back"
+"""Why a run is over of which something else holds."""
 
 
 class Ended(msgspec.Struct, frozen=True):
@@ -88,7 +90,7 @@ class Runner:
         """Do what is left to do, batch by batch; first what an earlier life left in the middle,
         whatever the schedule says: a guest may be off for it."""
         stopped, silent = self._to_its_end(lambda: self._go(schedule))
-        return Ended(record(again(self._found)), stopped, silent=silent)
+        return Ended(shown_now(self._found), stopped, silent=silent)
 
     def _go(self, schedule: Schedule) -> str:
         stopped, units = "", self._found.sheet.units
@@ -104,22 +106,22 @@ class Runner:
         self._journal.write("end", stopped=stopped)
         return stopped
 
-    def finish(self) -> Ended:
-        """Bring to its end what was left in the middle; nothing else is begun. The run is ended
-        where nothing is left of it."""
-        stopped, silent = self._to_its_end(self._finish)
-        return Ended(record(again(self._found)), stopped, silent=silent)
+    def finish(self, keys: Collection[str]) -> Ended:
+        """Bring to its end what was left in the middle of these units; nothing else is begun. The
+        run is ended where nothing is left of it."""
+        stopped, silent = self._to_its_end(lambda: self._finish(keys))
+        return Ended(shown_now(self._found), stopped, silent=silent)
 
-    def _finish(self) -> str:
-        self._finish_open()
+    def _finish(self, keys: Collection[str]) -> str:
+        self._finish_open(keys)
         all_done = all(unit.key in self._results for unit in self._found.sheet.units)
         if all_done and not self._found.ended:
             self._journal.write("end", stopped="")
         return ""
 
-    def _finish_open(self) -> None:
-        units = self._found.sheet.units
-        side_by_side([self._work(unit) for unit in units if self._found.is_open(unit.key)])
+    def _finish_open(self, keys: Collection[str] | None = None) -> None:
+        left = [unit for unit in self._found.sheet.units if self._found.is_open(unit.key)]
+        side_by_side([self._work(unit) for unit in left if keys is None or unit.key in keys])
 
     def take_back(self, keys: Collection[str]) -> Ended:
         """Undo what of these units was begun and not finished. The run is ended there, unless
@@ -127,7 +129,7 @@ class Runner:
         units = self._found.sheet.units
         lost = [one for one in units if self._found.is_lost(one.key) and one.key in keys]
         reason, silent = self._to_its_end(lambda: self._take_back(keys, lost))
-        run = record(again(self._found))
+        run = shown_now(self._found)
         return Ended(run, reason, taken_back=True, silent=silent, lost=bool(lost))
 
     def _take_back(self, keys: Collection[str], lost: Sequence[UnitSheet]) -> str:
@@ -142,8 +144,10 @@ class Runner:
         left = [one for one in units if self._found.is_open(one.key) and one.key not in keys]
         if left:
             return f"{left[0].name} is still in the middle"
-        self._journal.write("end", stopped=TAKEN_BACK)
-        return TAKEN_BACK
+        others = any(self._found.begun(one.key) for one in units if one.key not in keys)
+        reason = SOME_TAKEN_BACK if others else TAKEN_BACK
+        self._journal.write("end", stopped=reason)
+        return reason
 
     def _to_its_end(self, work: Callable[[], str]) -> tuple[str, bool]:
         """Do it, and let the journal go: why it stopped, and whether since a host did not answer
@@ -160,7 +164,7 @@ class Runner:
 
     def _say_what_is_left(self) -> None:
         """To whoever interrupts a run (Ctrl-C, SIGTERM): a guest may be off for it."""
-        run = record(again(self._found))
+        run = shown_now(self._found)
         for unit in run.steps:
             if unit.outcome == "unfinished":
                 self._tell_left(

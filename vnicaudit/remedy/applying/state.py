@@ -12,7 +12,7 @@ import fcntl
 import os
 import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime, timezone
 from pathlib import Path
@@ -76,15 +76,13 @@ class StateFolder:
             check_own(self.path / name)
 
     def new(self) -> Path:
-        """An empty folder for a new run. Its id is the time, to the 65,536th part of a second, so
-        that ids are in the order of the runs."""
+        """An empty folder for a new run. Its id is the time, to the 65,536th part of a second, or
+        follows the last one where the clock was set back: ids are in the order of the runs."""
         self._check_own()
         with self._kept_here():
             make_private(self.path / "runs")
             while True:
-                now = datetime.now(timezone.utc)
-                part = now.microsecond * 65536 // 1_000_000
-                folder = self.path / "runs" / f"{now:%Y%m%d-%H%M%S}-{part:04x}"
+                folder = self.path / "runs" / _id_behind(self.ids())
                 try:
                     folder.mkdir(mode=0o700)
                 except FileExistsError:  # another run, on another host, in the same moment
@@ -129,6 +127,19 @@ class StateFolder:
                 f"runs cannot be remembered in {self.path}: {error.strerror}; choose another "
                 "folder with --state"
             ) from None
+
+
+def _id_behind(ids: Sequence[str]) -> str:
+    """An id that is later than all of these: which run undid which is told by their order."""
+    now = datetime.now(timezone.utc)
+    made = f"{now:%Y%m%d-%H%M%S}-{now.microsecond * 65536 // 1_000_000:04x}"
+    if not ids or made > ids[-1]:
+        return made
+    day, clock, part = ids[-1].split("-")
+    if part != "ffff":
+        return f"{day}-{clock}-{int(part, 16) + 1:04x}"
+    whole = int(day + clock) + 1  # digits in order, no time of a day any more
+    return f"{whole:014d}"[:8] + "-" + f"{whole:014d}"[8:] + "-0000"
 
 
 def _holder(descriptor: int) -> str:

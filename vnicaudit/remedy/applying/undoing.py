@@ -6,17 +6,25 @@ goes on by being done again.
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from msgspec.structs import replace
 
 from vnicaudit.errors import GoneError, JournalError, SilentError, VnicauditError
 from vnicaudit.model.runs import Outcome
 from vnicaudit.remedy.applying import defining, hotswap, power
-from vnicaudit.remedy.applying.means import Means, Result
+from vnicaudit.remedy.applying.means import Means, Result, Unwritten
+from vnicaudit.remedy.applying.task import Task, unmet
 from vnicaudit.remedy.applying.verify import failed, verify
+from vnicaudit.remedy.definitions import reading
 
 CANNOT_BE_UNDONE = (SilentError, JournalError, GoneError)
 """Nothing can be undone then: nobody answers, it could not be noted, or the domain is not there
 any more."""
+_STILL = (
+    "what this run changed is in it (vnicaudit rollback of this run, with --over-edits, puts only "
+    "that back)"
+)
 _AGAIN = "vnicaudit rollback of this run, with --mode restart, tries again"
 
 
@@ -51,8 +59,43 @@ def undone(means: Means, reason: str, outcome: Outcome) -> Result:
 
 def give_back(means: Means, reason: str) -> Result:
     """Somebody else has the definition now: only what this run took away from the guest is given
-    back."""
-    return Result("failed", "; ".join([reason, *_given_back(means, exchange=False)]))
+    back. What this run had changed by then is still in it, and can be taken back by itself."""
+    left = _given_back(means, exchange=False)
+    ours = [_STILL] if _is_in_it(means) else []
+    return Result("failed", "; ".join([reason, *ours, *left]), undone=not (ours or left))
+
+
+def leave_nobody_off(means: Means) -> None:
+    """The journal cannot be written any more (a full disk): what this run took from the guest, its
+    power or its NIC, is given back without a note. The rest waits until it can be noted."""
+    if means.notes.latest("stopping", "detaching") is None:
+        return
+    undoing = means.notes.last("undoing") is not None
+    back = _back(means) if undoing else means
+    back = back._replace(notes=Unwritten(means.notes, means.task.key))
+    with suppress(VnicauditError):
+        if means.task.mode == "hotswap" and means.machine.state().active:
+            hotswap.repair(back, kind=definition_kind(means.task, undoing=undoing))
+            return
+        power.settle(back)
+        if means.task.active and not means.machine.state().active:
+            means.tell("the journal cannot be written: the guest is not left off for it")
+            power.start(back)
+
+
+def definition_kind(task: Task, *, undoing: bool) -> str:
+    """Which definition the guest's NICs are taken from."""
+    if task.before == task.goal:
+        return hotswap.RUNNING if undoing else "before"
+    return "before" if undoing else "settled"
+
+
+def _is_in_it(means: Means) -> bool:
+    """Whether a definition that somebody else has changed has what this run changed, too."""
+    if means.notes.latest("defining", "defined") is None:
+        return False
+    now = reading().definition_of(means.machine.definition(secrets=False), means.task.target)
+    return not unmet(now, means.task.wanted)
 
 
 def _given_back(means: Means, *, exchange: bool) -> list[str]:
@@ -76,7 +119,7 @@ def _run_as_before(means: Means, *, exchange: bool) -> None:
     if not means.machine.state().active:
         power.start(back)
     elif task.mode == "hotswap":
-        kind = hotswap.RUNNING if task.before == task.goal else "before"
+        kind = definition_kind(task, undoing=True)
         (hotswap.swap if exchange else hotswap.repair)(back, kind=kind)
     elif exchange and task.before != task.goal and power.runs_as_wanted(means):
         power.restart(back)

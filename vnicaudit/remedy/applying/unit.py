@@ -8,22 +8,30 @@ from __future__ import annotations
 
 import time
 
-from vnicaudit.errors import VnicauditError
+from vnicaudit.errors import JournalError, VnicauditError
 from vnicaudit.model.runs import Check
 from vnicaudit.remedy.applying import defining, hotswap, power
 from vnicaudit.remedy.applying.means import Means, Result
-from vnicaudit.remedy.applying.undoing import CANNOT_BE_UNDONE, give_back, undo, undone
+from vnicaudit.remedy.applying.undoing import (
+    CANNOT_BE_UNDONE,
+    definition_kind,
+    give_back,
+    leave_nobody_off,
+    undo,
+    undone,
+)
 from vnicaudit.remedy.applying.verify import failed, verify
 
 
 def carry_out(means: Means) -> Result:
     """Bring one domain to its goal, or back to where it was. Raises SilentError where the host
-    stopped answering: the unit is unfinished then, and can be carried on."""
-    undoing = means.notes.last("undoing")
-    result = (
-        _forward(means) if undoing is None
-        else undone(means, undoing["reason"], undoing["outcome"])
-    )  # fmt: skip
+    stopped answering, JournalError where it cannot be noted: the unit is unfinished then, and can
+    be carried on."""
+    try:
+        result = _to_its_end(means)
+    except JournalError:
+        leave_nobody_off(means)
+        raise
     means.notes.write(
         "done",
         outcome=result.outcome,
@@ -31,10 +39,18 @@ def carry_out(means: Means) -> Result:
         checks=[[check.name, check.verdict, check.detail] for check in result.checks],
         downtime=result.downtime,
         undone=result.undone,
+        waits=result.waits,
     )
     if means.trial is not None:
         means.trial.ended(result.outcome, undone=result.undone)
     return result
+
+
+def _to_its_end(means: Means) -> Result:
+    undoing = means.notes.last("undoing")
+    if undoing is None:
+        return _forward(means)
+    return undone(means, undoing["reason"], undoing["outcome"])
 
 
 def give_up(means: Means, reason: str) -> Result:
@@ -71,7 +87,19 @@ def _forward(means: Means) -> Result:
         return undo(means, str(error), "failed")
     if reason := failed(checks) or worse:
         return undo(means, reason, "rolled-back")
-    return Result("applied", _words(means), checks, downtime)
+    waits = _waits(means)
+    return Result("applied", _words(means, waits=waits), checks, downtime, waits=waits)
+
+
+def _waits(means: Means) -> bool:
+    """Whether what runs is not yet what is wanted. Of a change that is taken back before it was in
+    effect, it is."""
+    if not means.task.active or means.task.mode != "next-boot":
+        return False
+    try:
+        return not power.runs_as_wanted(means)
+    except VnicauditError:  # what was done is done
+        return True
 
 
 def _not_measured(means: Means) -> str:
@@ -95,20 +123,17 @@ def _take_effect(means: Means) -> bool:
     if means.task.mode == "restart":
         power.restart(means)
     else:
-        hotswap.swap(means, kind=_kind(means))
+        hotswap.swap(means, kind=definition_kind(means.task, undoing=False))
     return True
 
 
-def _kind(means: Means) -> str:
-    return "before" if means.task.before == means.task.goal else "settled"
-
-
-def _words(means: Means) -> str:
+def _words(means: Means, *, waits: bool) -> str:
     words = [defining.made_otherwise(means)]
     if not means.task.active:
         words.insert(0, "in effect at its next start")
     elif means.task.mode == "next-boot":
-        words.insert(0, "in effect when the guest is powered off and on")
+        later = "in effect when the guest is powered off and on"
+        words.insert(0, later if waits else "the guest runs so already")
     else:
         words += hotswap.not_put_back(means)
     return "; ".join(filter(None, words))

@@ -27,6 +27,11 @@ from vnicaudit.remedy.history import Past, all_past, in_doubt, left_off
 from vnicaudit.remedy.hypervisor import Machine
 from vnicaudit.text.shell import word
 
+_ONLY_RAN = (
+    "the run changed nothing of its definition, and only had the guest run with it: there is "
+    "nothing to put back"
+)
+
 
 class Wish(Protocol):
     """What of it is meant."""
@@ -52,6 +57,8 @@ class WayBack:
         if unit.object is not None:
             return Prepared(self._in_cloud(unit, hosts))
         task, host = task_of(self._found, unit.key), hosts.of(unit)
+        if host is not None and task.before == task.goal:
+            raise RefusedError(_ONLY_RAN)
         original = original_of(self._found, task)
         if host is None:
             return self._file(task, original)
