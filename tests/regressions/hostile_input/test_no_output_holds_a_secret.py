@@ -125,6 +125,12 @@ def test_what_plan_and_apply_write_holds_no_secret_but_the_kept_definitions(tmp_
     plan, state = tmp_path / "plan.json", tmp_path / "state"
     xml = tmp_path / "whole" / "mail-01.xml"
     silent(inside("plan", tmp_path / "whole", "--include-unsafe", "-v", env=DEBUG))
+    for by in ("project", "host", "rule"):
+        grouped = inside(
+            "plan", tmp_path / "whole", "--include-unsafe", "--group-by", by, "-v", env=DEBUG
+        )
+        assert grouped.returncode == 0, grouped.stderr
+        silent(grouped)
     silent(inside("plan", xml, "--include-unsafe", "-o", plan, "-v", env=DEBUG))
     assert SECRET not in plan.read_text()
     assert "passwd='***'" in plan.read_text()
@@ -137,9 +143,15 @@ def test_what_plan_and_apply_write_holds_no_secret_but_the_kept_definitions(tmp_
     (run,) = os.listdir(state / "runs")
     silent(inside("runs", run, "-v", "--state", state, env=DEBUG))
     silent(inside("runs", "--format", "json", "--state", state, env=DEBUG))
+    for words in (("--verify", run), ("--recover",)):
+        for more in ((), ("-v",)):
+            looked = inside("runs", *words, *more, "--state", state, env=DEBUG)
+            assert looked.returncode in (0, 1), looked.stderr
+            silent(looked)
     undone = inside("rollback", run, "--yes", "--state", state, env=DEBUG)
     assert undone.returncode == 0, undone.stderr
     silent(undone)
+    silent(inside("runs", run, "-v", "--state", state, env=DEBUG))
     assert {path.parent.name for path in written(state)} == {"definitions"}
 
 
