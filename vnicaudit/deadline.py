@@ -78,6 +78,11 @@ def within(seconds: float, items: Iterator[T]) -> Iterator[T]:
         yield item
 
 
+def is_timed() -> bool:
+    """Whether a deadline holds for what is done here."""
+    return _Clock.running
+
+
 def kill_when_late() -> None:
     """From now on the kernel ends this process where a signal is not looked at: for workers."""
     signal.signal(signal.SIGVTALRM, signal.SIG_DFL)

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from typing import TypeVar
 
-from vnicaudit.deadline import FILE_SECONDS, OutOfTime, within
+from vnicaudit.deadline import FILE_SECONDS, OutOfTime, is_timed, within
 from vnicaudit.errors import TargetError, VnicauditError
 from vnicaudit.model.report import ReadError
 
@@ -46,6 +46,8 @@ def guarded_file(
     except RecursionError:  # readers have limits of their own: this is for one that lacks it
         yield ReadError("nested too deeply to be read; please report this", path)
     except OutOfTime:
+        if is_timed():
+            raise  # the time is up of what this reading is a part of
         yield ReadError(f"took more than {seconds:.0f} s of CPU time to read: given up", path)
     except Exception as error:  # an edge: a file's failure costs that file, not the run
         if os.environ.get("VNICAUDIT_DEBUG"):

@@ -107,6 +107,13 @@ class CloudPart(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Of a flavor: what the new one is called that is made like it. The old one stays."""
     project_name: str = ""
     """What ``project`` is called; empty: not known."""
+    image: str = ""
+    """Of a server: the id of the image it was made of; empty: not told, or it boots from a
+    volume."""
+    image_name: str = ""
+    """What that is called; empty: not known."""
+    flavor: str = ""
+    """Of a server: what its flavor is called."""
 
 
 class Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -20,6 +20,10 @@ class Reading(Protocol):
     def ports_of(self, data: bytes) -> tuple[int, ...] | None:
         """Indexes of the PCI Express port controllers; None where there is no PCI controller."""
 
+    def document_at(self, data: bytes, xpath: str) -> tuple[int, int] | None:
+        """Where the document of the domain with that path begins and ends among the others of a
+        file; None where it is the only one, or not found by its bytes."""
+
     def power_off_action(self, data: bytes) -> str:
         """What happens when the guest powers itself off: ``destroy``, ``restart`` …"""
 
@@ -80,6 +84,11 @@ class Writer(Protocol):
     def rewritten(self, data: bytes, place: Location, changes: Iterable[Change]) -> bytes:
         """The text with these changes of the NIC at ``place``."""
 
+    def all_rewritten(
+        self, data: bytes, wanted: Iterable[tuple[Location, Iterable[Change]]]
+    ) -> bytes:
+        """The text with the changes of several NICs, each at a place of its own."""
+
 
 def reading() -> Reading:
     """How definitions are read and compared."""
@@ -104,5 +113,15 @@ def rewritten(data: bytes, number: int, changes: Iterable[Change]) -> bytes:
 def changed_at(data: bytes, xpath: str, changes: Iterable[Change]) -> bytes:
     """The text with these changes of the NIC there, made one after the other. Raises OwnedError
     and RefusedError as the platform's writer does."""
-    writer = cast(Writer, import_module("vnicaudit.platforms.domain_xml.write"))
-    return writer.rewritten(data, Location("", xpath=xpath), changes)
+    return _writer().rewritten(data, Location("", xpath=xpath), changes)
+
+
+def all_changed(data: bytes, wanted: Iterable[tuple[str, Iterable[Change]]]) -> bytes:
+    """The text with the changes of several NICs, each at a path of its own; raises as
+    :func:`changed_at` does."""
+    places = [(Location("", xpath=xpath), changes) for xpath, changes in wanted]
+    return _writer().all_rewritten(data, places)
+
+
+def _writer() -> Writer:
+    return cast(Writer, import_module("vnicaudit.platforms.domain_xml.write"))

@@ -4,6 +4,7 @@ plan with twenty equal lines for every server."""
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -126,13 +127,39 @@ def test_a_format_that_lists_each_is_refused() -> None:
     assert "--group-by is for --format text and markdown" in result.stderr
 
 
+GROUPS = {
+    "image": ["image focal (image-focal)", "image jammy (image-jammy)"],
+    "flavor": ["flavor m1.small"],
+    "project": [f"project team-{n} (p{n})" for n in range(3)],
+    "host": [f"host cmp{n}" for n in range(3)],
+    "rule": ["rules VNIC001"],
+}
+
+
 @pytest.mark.parametrize("by", PLAN_GROUP_BY)
 def test_equal_steps_are_shown_once(by: str) -> None:
     single = inside("plan", TARGET).stdout
     result = inside("plan", TARGET, "--group-by", by, "-o", "plan.json")
     assert result.returncode == 0
-    shown = 1 if by == "rule" else 3
+    shown = len(GROUPS[by])
     assert result.stdout.count("hw_vif_model=virtio") == shown
+    for title in GROUPS[by]:
+        assert re.search(rf"^{re.escape(title)}.*  {SERVERS // shown} steps, 1 kind$",
+                         result.stdout, re.MULTILINE)  # fmt: skip
     assert result.stdout.count(f"{SERVERS // shown} steps like this, on web-") == shown
     assert result.stdout.splitlines()[-1] == single.splitlines()[-1]
     assert len(json.loads(Path("plan.json").read_text("utf-8"))["steps"]) == SERVERS
+
+
+def test_plans_are_grouped_as_audits_are() -> None:
+    assert set(PLAN_GROUP_BY) == set(GROUP_BY)
+
+
+def test_the_step_on_an_image_is_counted_with_those_on_its_servers(cloud: FakeCloud) -> None:
+    cloud.clouds["prod"] = [*cloud.clouds["prod"], image("jammy", hw_vif_model="rtl8139")]
+    text = inside("plan", TARGET, "--group-by", "image", "--include-unsafe").stdout
+    assert "image jammy (image-jammy)  31 steps, 2 kinds" in text
+    assert "image focal (image-focal)  30 steps, 1 kind\n" in text
+    assert "images  1 step, 1 kind" in inside(
+        "plan", TARGET, "--group-by", "flavor", "--include-unsafe"
+    ).stdout  # fmt: skip

@@ -3,15 +3,33 @@ twice, and there was no limit."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from io import BytesIO
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from tests.cli.inside import inside
+from tests.regressions.hostile_input.growth import ratio
 from tests.remedy.planning.planned import definition, interface
-from vnicaudit.remedy.planning import diffs
-from vnicaudit.remedy.planning.build import MOST_NICS
+from vnicaudit.audit.files import read_stream
+from vnicaudit.model.plan import Left, Plan, Step
+from vnicaudit.remedy.applying.engine import Order, look
+from vnicaudit.remedy.applying.means import Limits
+from vnicaudit.remedy.applying.prepare import prepare_file
+from vnicaudit.remedy.applying.schedule import Schedule
+from vnicaudit.remedy.applying.state import StateFolder
+from vnicaudit.remedy.planning import diffs, run
+from vnicaudit.remedy.planning.build import MOST_NICS, Planner
+from vnicaudit.remedy.planning.source import Source
+from vnicaudit.reports.plan.json import from_json
 from vnicaudit.text.secrets import masked
+
+DOUBLED = 2.3
+"""What a file of twice the size may cost."""
+TIMES = 8
 
 
 def _file(folder: Path, nics: int) -> None:
@@ -32,7 +50,8 @@ def test_a_domain_of_more_nics_than_any_has_is_not_planned(tmp_path: Path) -> No
 def test_what_all_steps_have_in_common_is_masked_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    _file(tmp_path, 20)
+    _file(tmp_path, 40)
+    size = (tmp_path / "guest.xml").stat().st_size
     texts: list[str] = []
 
     def counted(text: str) -> str:
@@ -40,7 +59,92 @@ def test_what_all_steps_have_in_common_is_masked_once(
         return masked(text)
 
     monkeypatch.setattr("vnicaudit.remedy.planning.diffs.masked", counted)
-    diffs._old_lines.cache_clear()
+    diffs._shown.cache_clear()
     result = inside("plan", "guest.xml", "--include-unsafe", cwd=tmp_path)
-    assert "20 steps" in result.stdout
-    assert len(texts) == len(set(texts)) == 21
+    assert "40 steps" in result.stdout
+    assert [len(text) > size / 2 for text in texts].count(True) == 1
+
+
+def _many(folder: Path, domains: int) -> str:
+    """One file of so many definitions: each was read again, masked and compared for each step."""
+    path = folder / f"{domains}.xml"
+    path.write_text("".join(
+        definition(interface("e1000", mac=f"52:54:00:00:{number >> 8:02x}:{number & 255:02x}"))
+        for number in range(domains)
+    ))  # fmt: skip
+    return path.name
+
+
+def _planned(folder: Path, name: str) -> Plan:
+    made = folder / f"{name}.json"
+    result = inside("plan", name, "--include-unsafe", "-o", made.name, cwd=folder)
+    assert result.returncode == 0, result.stdout + result.stderr
+    return from_json(made.read_bytes(), name)
+
+
+def test_a_file_of_eight_times_the_domains_costs_eight_times_as_much(tmp_path: Path) -> None:
+    small, large = _many(tmp_path, 12), _many(tmp_path, 12 * TIMES)
+    assert len(_planned(tmp_path, large).steps) == 12 * TIMES
+    assert ratio(lambda name: _planned(tmp_path, name), small, large, DOUBLED**3) <= DOUBLED**3
+
+
+def test_the_steps_of_such_a_file_are_applied_in_time_that_grows_with_it(tmp_path: Path) -> None:
+    small, large = (
+        _planned(tmp_path, _many(tmp_path, number)).steps for number in (12, 12 * TIMES)
+    )
+    assert ratio(lambda steps: prepare_file(steps, "u"), small, large, DOUBLED**3) <= DOUBLED**3
+
+
+def test_each_step_of_such_a_file_says_its_own_place(tmp_path: Path) -> None:
+    plan = _planned(tmp_path, _many(tmp_path, 3))
+    text = (tmp_path / "3.xml").read_text()
+    for number, step in enumerate(plan.steps, 1):
+        assert step.place == f"/domain[{number}]/devices/interface[1]"
+        found = re.search(r"^@@ -(\d+),", step.diff, re.MULTILINE)
+        assert found is not None
+        line = text.split("\n")[int(found[1]) - 1]
+        assert step.diff.split("\n")[3] == f" {line}"
+    goal = prepare_file(plan.steps, "u").goal
+    assert goal == text.replace("e1000", "virtio").encode()
+
+
+def test_a_file_that_takes_too_long_costs_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "all"
+    folder.mkdir()
+    for number, name in enumerate(("a.xml", "b.xml", "c.xml")):
+        mac = f"52:54:00:00:00:{number:02x}"
+        (folder / name).write_text(definition(interface("e1000", mac=mac)))
+    plan_one = Planner.plan
+
+    def slow(planner: Planner, source: Source) -> Iterator[Step | Left]:
+        while source.name.endswith("b.xml"):
+            for _item in read_stream(BytesIO(source.text), "f"):  # it has a deadline of its own
+                pass
+        yield from plan_one(planner, source)
+
+    monkeypatch.setattr(Planner, "plan", slow)
+    monkeypatch.setattr(run, "FILE_SECONDS", 0.3)
+    result = inside("plan", "all", "--include-unsafe", "-o", "p.json", cwd=tmp_path)
+    assert result.returncode == 4
+    plan = from_json((tmp_path / "p.json").read_bytes(), "p")
+    assert [Path(step.file or "").name for step in plan.steps] == ["a.xml", "c.xml"]
+    (error,) = plan.errors
+    assert "b.xml: took more than" in error
+
+
+def test_the_steps_of_a_plan_are_found_once_for_all_its_units(tmp_path: Path) -> None:
+    """For each server all steps of the plan were looked through."""
+    (step,) = _planned(tmp_path, _many(tmp_path, 1)).steps
+    steps = [msgspec.structs.replace(step, id=str(n), file=f"/{n}.xml") for n in range(1600)]
+    small, large = steps[:200], steps
+
+    def looked_at(some: list[Step]) -> None:
+        assert len(look(some, b"", _order(tmp_path))) == len(some)
+
+    assert ratio(looked_at, small, large, DOUBLED**3) <= DOUBLED**3
+
+
+def _order(folder: Path) -> Order:
+    return Order("next-boot", Limits(), Schedule(), 30.0, StateFolder(str(folder / "state")))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator
+from functools import lru_cache
 
 from lxml import etree
 
@@ -14,8 +15,13 @@ from vnicaudit.model.location import Location
 from vnicaudit.platforms.domain_xml.documents import documents
 from vnicaudit.platforms.domain_xml.domain_config import pcie_ports
 from vnicaudit.platforms.domain_xml.read import domain_of
+from vnicaudit.platforms.domain_xml.recognise import is_foreign
+from vnicaudit.platforms.domain_xml.spans import Span, spans
+from vnicaudit.platforms.domain_xml.template_tags import harmless
+from vnicaudit.platforms.domain_xml.templates import may_be_template
 
 _SHOWN = 60
+_ORDINAL = re.compile(r"/\w+\[(\d{1,9})\](?=/|\Z)")
 _SLOT = ("domain", "bus", "slot")
 _TAG = re.compile(r"<([^\s<>/!?]+)")
 _UNITS = {
@@ -39,6 +45,24 @@ def ports_of(data: bytes) -> tuple[int, ...] | None:
     controller."""
     devices = _root(data, "").find("devices")
     return None if devices is None else pcie_ports(devices)
+
+
+def document_at(data: bytes, xpath: str) -> tuple[int, int] | None:
+    """Where the document of the domain with that path (``/domain[3]``) begins and ends among the
+    others of a file; None where it is the only one, or not found by its bytes."""
+    found = _ORDINAL.match(xpath)
+    if found is None or is_foreign(data):
+        return None
+    all_of_them, number = _spans(data), int(found[1])
+    if not 0 < number <= len(all_of_them):
+        return None
+    return all_of_them[number - 1][:2]
+
+
+@lru_cache(maxsize=1)
+def _spans(data: bytes) -> tuple[Span, ...]:
+    """Of the last file: it is asked for each of its domains."""
+    return tuple(spans(harmless(data) if may_be_template(data) else data))
 
 
 def power_off_action(data: bytes) -> str:

@@ -40,6 +40,7 @@ from vnicaudit.text.edits import Edit, applied
 __all__ = [
     "ENTAILED",
     "SHARED",
+    "all_rewritten",
     "edits_for",
     "for_attach",
     "interface_number",
@@ -76,14 +77,28 @@ def edits_for(data: bytes, place: Location, change: Change) -> list[Edit]:
 def rewritten(data: bytes, place: Location, changes: Iterable[Change]) -> bytes:
     """The text with all changes of one NIC made, one after another: what :func:`edits_for` comes
     to when it is asked for each, without looking for the NIC again. Raises as that does."""
-    source, interface = _found(data, place)
+    return all_rewritten(data, [(place, changes)])
+
+
+def all_rewritten(data: bytes, wanted: Iterable[tuple[Location, Iterable[Change]]]) -> bytes:
+    """The text with the changes of several NICs, each at a place of its own, written at once: the
+    file is not looked through again after each. Raises as :func:`edits_for` does."""
+    found = [(_found(data, place), changes) for place, changes in wanted]
+    edits = [
+        edit for (source, interface), changes in found
+        for edit in source.carried([_piece(source, interface, changes)])
+    ]  # fmt: skip
+    return applied(data, edits)
+
+
+def _piece(source: Source, interface: Element, changes: Iterable[Change]) -> Edit:
+    """A NIC with all its changes, in the place of what it was."""
     before = source.data[max(0, interface.start - _LEAD) : interface.start]
     piece = before + source.data[interface.start : interface.end]
     for change in changes:
         element = interface_from(piece, len(before))
         piece = applied(piece, _edits(piece, element, change))
-    edit = Edit(interface.start, interface.end, piece[len(before) :])
-    return applied(data, source.carried([edit]))
+    return Edit(interface.start, interface.end, piece[len(before) :])
 
 
 def text_of(data: bytes) -> str:

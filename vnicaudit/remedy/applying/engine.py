@@ -19,7 +19,7 @@ from vnicaudit.remedy.applying.means import Limits
 from vnicaudit.remedy.applying.prepare import Prepared, prepare, prepare_file
 from vnicaudit.remedy.applying.runner import Ended, Preparing, Runner, Tell
 from vnicaudit.remedy.applying.schedule import Schedule
-from vnicaudit.remedy.applying.sheet import RunSheet, UnitSheet, steps_of, unit_sheets
+from vnicaudit.remedy.applying.sheet import RunSheet, UnitSheet, by_unit, unit_sheets
 from vnicaudit.remedy.applying.state import StateFolder, write_private
 from vnicaudit.remedy.cloud import Reach
 from vnicaudit.remedy.digests import digest
@@ -121,12 +121,12 @@ class _Preparing:
     """What is to be done to one unit that was not begun."""
 
     def __init__(self, steps: Sequence[Step], plan: str, order: Order) -> None:
-        self._steps = steps
+        self._steps = by_unit(steps)
         self._plan = plan
         self._order = order
 
     def __call__(self, unit: UnitSheet, hosts: Hosts) -> Prepared:
-        steps = steps_of(unit, self._steps)
+        steps = self._steps.get(unit.key, ())
         if not steps:
             raise RefusedError("the plan has no step for it any more")
         if unit.object is not None:

@@ -20,7 +20,7 @@ from vnicaudit.remedy.applying.preflight import (
 )
 from vnicaudit.remedy.applying.task import Baseline, Task, Wanted, nic_of, unmet
 from vnicaudit.remedy.applying.verify import baseline
-from vnicaudit.remedy.definitions import changed_at, reading, rewritten
+from vnicaudit.remedy.definitions import all_changed, changed_at, reading, rewritten
 from vnicaudit.remedy.digests import digest
 from vnicaudit.remedy.guest.agent import GuestAgent
 from vnicaudit.remedy.hypervisor import Machine
@@ -86,13 +86,10 @@ def prepare_file(steps: tuple[Step, ...], key: str) -> Prepared:
         if _is_so(before, steps):
             return Prepared(None)
         raise RefusedError("the file changed since the plan was made: make a new plan")
-    goal = before
     for step in steps:
-        after = _text_after(goal, (step,))
-        alone = _text_after(before, (step,))
-        if unified_diff(before, alone, path) != step.diff:
+        if unified_diff(before, _text_after(before, (step,)), path) != step.diff:
             raise RefusedError(_DISAGREE.format(step.id))
-        goal = after
+    goal = _text_of_all(before, steps)
     name = first.nic.domain or path
     ids = tuple(step.id for step in steps)
     wanted = tuple(
@@ -114,6 +111,14 @@ def _text_after(data: bytes, steps: Iterable[Step]) -> bytes:
             raise RefusedError(f"step {step.id} does not say where in the file")
         data = changed_at(data, step.place, step.changes)
     return data
+
+
+def _text_of_all(data: bytes, steps: tuple[Step, ...]) -> bytes:
+    """The text with all steps made: at once, unless two of them are on one NIC."""
+    wanted = [(step.place or "", step.changes) for step in steps]
+    if len(dict(wanted)) < len(wanted):
+        return _text_after(data, steps)
+    return all_changed(data, wanted)
 
 
 def _is_so(data: bytes, steps: Iterable[Step]) -> bool:

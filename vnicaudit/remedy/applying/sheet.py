@@ -71,11 +71,10 @@ def unit_sheets(steps: Iterable[Step]) -> list[UnitSheet]:
     """The steps by domain or file, in their order; images and flavors before all others, so that
     nobody makes a server of the old ones meanwhile. Raises UsageError for a step that an edit made
     one of two kinds."""
-    grouped: dict[str, list[Step]] = {}
+    steps = tuple(steps)
     for step in steps:
         _check_kind(step)
-        grouped.setdefault(_key(step), []).append(step)
-    units = [_unit(key, group) for key, group in grouped.items()]
+    units = [_unit(key, group) for key, group in by_unit(steps).items()]
     return sorted(units, key=lambda unit: unit.guest)
 
 
@@ -93,7 +92,16 @@ def steps_of(unit: UnitSheet, steps: Iterable[Step]) -> tuple[Step, ...]:
     return tuple(step for step in steps if _key(step) == unit.key)
 
 
-def _unit(key: str, steps: list[Step]) -> UnitSheet:
+def by_unit(steps: Iterable[Step]) -> dict[str, tuple[Step, ...]]:
+    """Key of a unit -> its steps: for many units, where :func:`steps_of` would look through all
+    steps for each."""
+    found: dict[str, list[Step]] = {}
+    for step in steps:
+        found.setdefault(_key(step), []).append(step)
+    return {key: tuple(steps_of_one) for key, steps_of_one in found.items()}
+
+
+def _unit(key: str, steps: tuple[Step, ...]) -> UnitSheet:
     first, part = steps[0], steps[0].cloud
     macs = tuple(step.nic.mac or "" for step in steps) if part is None else part.macs
     return UnitSheet(

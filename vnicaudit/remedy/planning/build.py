@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import lru_cache
 
 from msgspec.structs import replace
 
@@ -206,7 +207,7 @@ class Planner:
                 live=live,
                 shares_slot=_shares_slot(source, nic),
             ),
-            digest=digest(source.text),
+            digest=_digest(source.text),
             diff=diff,
             guest=view,
             losses=wish.losses,
@@ -227,6 +228,12 @@ class Planner:
         if self._called[0] is not source:
             self._called = (source, self._names(source))
         return self._called[1]
+
+
+@lru_cache(maxsize=1)
+def _digest(text: bytes) -> str:
+    """All steps of one definition or file have one."""
+    return digest(text)
 
 
 def _shares_slot(source: Source, nic: Nic) -> bool:

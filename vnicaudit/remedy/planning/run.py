@@ -12,6 +12,7 @@ from vnicaudit import __version__
 from vnicaudit.audit.options import RunOptions
 from vnicaudit.audit.targets import Target
 from vnicaudit.audit.work import AuditWork
+from vnicaudit.deadline import FILE_SECONDS, Deadline, OutOfTime
 from vnicaudit.errors import UsageError
 from vnicaudit.model.plan import Left, Plan, Step
 from vnicaudit.model.report import NotJudged, ReadError
@@ -25,6 +26,11 @@ from vnicaudit.remedy.planning.source import Source, error_text, sources
 from vnicaudit.text.secrets import masked_message
 
 Progress = Callable[[str, int], None]
+
+_TOO_LONG = (
+    f"took more than {FILE_SECONDS:.0f} s of CPU time to plan: given up, and what was not yet "
+    "planned of it is left out"
+)
 
 
 def make_plan(
@@ -56,6 +62,10 @@ class _Making:
         self._found: dict[str, list[Step | Left]] = {target.name: [] for target in targets}
         self._errors: dict[str, list[str]] = {target.name: [] for target in targets}
         self._notes: list[str] = []
+        self._file = ""
+        self._deadline = Deadline(FILE_SECONDS)
+        """Of ``_file``, the one whose domains are planned."""
+        self._late = False
 
     def guests(self) -> None:
         """Domains of live hosts, and in files."""
@@ -76,10 +86,29 @@ class _Making:
                     continue
                 self._context.meant.met(source)
                 self._clouds.definitions.met(source.running)
-                self._found[target.name].extend(planner.plan(source))
+                self._planned(target, source, planner)
         finally:
             if guests is not None:
                 guests.close()
+
+    def _planned(self, target: Target, source: Source, planner: Planner) -> None:
+        """What comes of one domain. All domains of a file have the CPU time of one file together:
+        it costs itself, and not the run."""
+        found, file = self._found[target.name], source.file
+        if file is None:
+            found.extend(planner.plan(source))
+            return
+        if file != self._file:
+            self._file, self._deadline = file, Deadline(FILE_SECONDS)
+        elif self._late:
+            return
+        self._late = False
+        try:
+            with self._deadline:
+                found.extend(planner.plan(source))
+        except OutOfTime:
+            self._late = True
+            self._errors[target.name].append(f"{file}: {_TOO_LONG}")
 
     def clouds(self) -> None:
         """Servers, images and flavors."""

@@ -18,12 +18,13 @@ from vnicaudit.reports.wording import count
 from vnicaudit.reports.wrap import Piece, titled, wrap
 from vnicaudit.reports.writer import Options
 
-PlanGroupBy = Literal["project", "host", "rule"]
+PlanGroupBy = Literal["image", "flavor", "project", "host", "rule"]
 PLAN_GROUP_BY: tuple[PlanGroupBy, ...] = get_args(PlanGroupBy)
 
 _LONG = 8
 """Characters of an id: a shorter one may be part of another word."""
 _NAMES = 3
+_NOT_TOLD = "not told"
 _MANY_NAMES = 20
 
 
@@ -36,7 +37,7 @@ class _Equal:
 
 
 def grouped(steps: Iterable[Step], options: Options, paint: Paint) -> Iterator[str]:
-    """All steps by project, host or rules; the group of most steps first."""
+    """All steps by image, flavor, project, host or rules; the group of most steps first."""
     text = StepText(options, paint)
     names = _MANY_NAMES if options.verbose else _NAMES
     found: dict[str, dict[str, _Equal]] = {}
@@ -69,9 +70,25 @@ def _group(step: Step, by: str) -> str:
         return f"rules {', '.join(step.rules)}" if step.rules else "no rule: asked for"
     if part is None:
         return f"host {step.target}" if by == "host" else "no server of a cloud"
-    if by == "host":
-        return f"host {part.host or 'not told'}" if part.object == "server" else f"{part.object}s"
-    return f"project {called(part.project, part.project_name) or 'not told'}"
+    if by == "project":
+        return f"project {called(part.project, part.project_name) or _NOT_TOLD}"
+    if part.object == by:  # the step on the image stands with those on its servers
+        return f"{by} {_own_name(step)}"
+    if part.object != "server":
+        return f"{part.object}s"
+    found = {
+        "host": part.host,
+        "image": called(part.image, part.image_name) or part.image_name,
+        "flavor": part.flavor,
+    }
+    return f"{by} {found.get(by) or _NOT_TOLD}"
+
+
+def _own_name(step: Step) -> str:
+    """Of an image as its servers name it; a flavor has one name."""
+    if step.cloud is not None and step.cloud.object == "image":
+        return called(step.nic.uuid or "", step.nic.domain or "") or step.nic.domain or _NOT_TOLD
+    return step.nic.domain or _NOT_TOLD
 
 
 def _common(step: Step, text: StepText) -> str:

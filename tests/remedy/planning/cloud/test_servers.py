@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from tests.remedy.planning.cloud.clouds import (
     CLOUD,
     ID,
+    IMAGE,
     MAC,
     NOVA_24,
     PROJECT,
@@ -56,6 +57,9 @@ def test_one_step_for_all_nics_of_a_server() -> None:
         zone="nova",
         groups=("g",),
         macs=(MAC, SECOND),
+        image=IMAGE,
+        image_name="legacy",
+        flavor="m1.small",
     )
     assert found.diff == (
         "--- web-01\n+++ web-01\n@@ properties @@\n-hw_vif_model=rtl8139\n+hw_vif_model=virtio\n"

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from tests.remedy.planning.cloud.clouds import (
     CLOUD,
     ID,
+    IMAGE,
     MAC,
     NOVA_24,
     NOVA_34,
@@ -57,7 +58,10 @@ def test_it_is_a_plan_for_an_operator_to_carry_out() -> None:
     )
     assert found.blocked == (BY_HAND,)
     assert found.modes == ()
-    assert found.cloud == CloudPart("server", {}, {}, PROJECT, "cmp1", "nova", macs=(MAC,))
+    assert found.cloud == CloudPart(
+        "server", {}, {}, PROJECT, "cmp1", "nova", macs=(MAC,), image=IMAGE,
+        image_name="legacy", flavor="m1.small",
+    )  # fmt: skip
     assert found.route == (
         "Keep what this says: openstack port show -c network_id -c fixed_ips -c security_group_ids "
         f"-c qos_policy_id -c tags {PORT}",

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.finding import Change, NicRef
 from vnicaudit.model.nic import Nic
 from vnicaudit.model.plan import CloudPart, Left, Step
 from vnicaudit.remedy.digests import kept_digest
 from vnicaudit.remedy.planning.cloud import gates
+from vnicaudit.remedy.planning.cloud.changed import part_of
 from vnicaudit.remedy.planning.cloud.prerequisite import Prerequisite
 from vnicaudit.remedy.planning.cloud.vdpa import lost, prerequisites, vdpa_route
 from vnicaudit.remedy.planning.cloud.vdpa_node import binding_of, is_vdpa
@@ -94,8 +97,7 @@ def _said(one: Prerequisite) -> str:
 
 
 def _part(server: Domain, nic: Nic) -> CloudPart:
-    ref, macs = gates.ref_of(server), () if nic.mac is None else (nic.mac,)
-    return CloudPart("server", {}, {}, ref.project, ref.host, ref.zone, ref.groups, macs)
+    return replace(part_of(server), macs=() if nic.mac is None else (nic.mac,))
 
 
 def _ref(server: Domain, nic: Nic) -> NicRef:
