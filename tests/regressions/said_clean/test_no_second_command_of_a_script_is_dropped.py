@@ -115,13 +115,30 @@ def test_a_redirection_ends_no_command(tmp_path: Path, redirection: str) -> None
     ],
 )
 def test_what_is_not_judged_says_so(tmp_path: Path, second: str) -> None:
+    _is_said(tmp_path, second, TOLD)
+
+
+@pytest.mark.parametrize(
+    "second",
+    [
+        'qemu-system-x86_64 "${args[@]}"',
+        "sudo qemu-system-x86_64 $ARGS",
+        'exec qemu-system-x86_64 "$@"',
+        "cd /vm && qemu-system-x86_64 ${OPTIONS} &",
+    ],
+)
+def test_arguments_that_a_variable_holds_are_said(tmp_path: Path, second: str) -> None:
+    _is_said(tmp_path, second, "gets its arguments from a variable: not judged")
+
+
+def _is_said(tmp_path: Path, second: str, words: str) -> None:
     (tmp_path / "start.sh").write_text(f"{GOOD} &\n{second}\n")
     result = inside("audit", "start.sh", cwd=tmp_path)
     assert result.returncode == 0
-    words = " ".join(result.stdout.split())
-    assert "start.sh:2" in words
-    assert TOLD in words
-    assert "1 NIC" in words
+    said = " ".join(result.stdout.split())
+    assert "start.sh:2" in said
+    assert words in said
+    assert "1 NIC" in said
 
 
 @pytest.mark.parametrize(
@@ -135,6 +152,9 @@ def test_what_is_not_judged_says_so(tmp_path: Path, second: str) -> None:
         "command -v qemu-system-x86_64 || exit 1",
         'QEMU="qemu-system-x86_64"',
         "$EDITOR -name x",
+        "qemu-system-x86_64 --version | grep $VERSION",
+        "qemu-system-x86_64 -device $MODEL,help",
+        "qemu-system-x86_64 -device help # $MODEL",
         "qemu-img create -f raw x 1G && sync",
     ],
 )

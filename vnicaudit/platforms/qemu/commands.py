@@ -24,6 +24,7 @@ _PROGRAM = re.compile(
 
 _PATH = r"[\w./-]{0,200}(?:qemu-system-[a-z0-9_]{1,40}|qemu-kvm)"
 _KEPT = re.compile(r"(?:qemu-system-[a-z0-9_]+|qemu-kvm)(?=[ \t]+\S)")
+_COMMAND_ENDS = re.compile(r"[;|&#]")
 _OF_NICS = ("device", "netdev", "nic", "net", "nodefaults", "machine", "M")
 _REMARK = re.compile(r"(?<=\\\n)([ \t]*)[#;]([^\n]*)(?=\n)")
 """Between continued lines of a unit of systemd, which leaves it out; a shell ends there."""
@@ -62,10 +63,12 @@ class Command(NamedTuple):
 
 
 class Missed(NamedTuple):
-    """A program in a text or a list that is run somewhere else, and its line."""
+    """A program in a text or a list that is run somewhere else, or (``filled_in``) one whose
+    arguments a variable holds; and its line."""
 
     program: str
     line: int
+    filled_in: bool
 
 
 class _Read(NamedTuple):
@@ -274,15 +277,25 @@ def _asks_for_help(arguments: Arguments) -> bool:
 
 
 def missed(text: str, found: list[Command]) -> list[Missed]:
-    """QEMU in texts and lists that are run somewhere else (``bash -c "…"``, ``CMD="…"``), in order
-    of their lines; not in comments, nor in what is only printed."""
+    """QEMU in texts and lists that are run somewhere else (``bash -c "…"``, ``CMD="…"``), and QEMU
+    whose arguments a variable holds (``qemu-kvm "${args[@]}"``), in order of their lines; not in
+    comments, nor in what is only printed."""
     judged = {command.line for command in found}
     lines = []
     for number, line in enumerate(text.split("\n"), 1):
         match = _KEPT.search(line, 0, _MAX_PREFIX) if number not in judged else None
-        if match is None or not prefix_of(line[: match.start()]).kept:
+        if match is None:
             continue
+        prefix = prefix_of(line[: match.start()])
         rest = line[match.end() : match.end() + MAX_COMMAND].replace('"', " ").replace("'", " ")
-        if parse(rest.split()).has(*_OF_NICS):
-            lines.append(Missed(match.group(), number))
+        if prefix.kept and parse(rest.split()).has(*_OF_NICS):
+            lines.append(Missed(match.group(), number, filled_in=False))
+        elif prefix.starts and _is_filled_in(_COMMAND_ENDS.split(rest, maxsplit=1)[0].split()):
+            lines.append(Missed(match.group(), number, filled_in=True))
     return lines
+
+
+def _is_filled_in(words: list[str]) -> bool:
+    """Whether a command that has no arguments of its own gets them from a variable."""
+    arguments = parse(words)
+    return not _asks_for_help(arguments) and _opened(words, arguments, frozenset()) is not None

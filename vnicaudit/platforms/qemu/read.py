@@ -30,6 +30,10 @@ _IN_TEXT = (
     "{program} in a text or a list may be a QEMU command: not judged, save it as a file of its own"
 )
 
+_FILLED_IN = (
+    "{program} gets its arguments from a variable: not judged, audit the process while it runs"
+)
+
 _MAX_COMMANDS = 100_000
 _WIDEST_TERMINAL = 512
 """Columns. ``ps`` on a terminal cuts its lines; a listing this wide was not cut."""
@@ -97,7 +101,8 @@ def read_parts(
             found = list(islice(commands(text), _MAX_COMMANDS))
             built, unread = _pasted(text, found, target, file), missed(text, found)
     for one in unread:
-        yield NotJudged(_IN_TEXT.format(program=one.program), file or target, one.line)
+        why = _FILLED_IN if one.filled_in else _IN_TEXT
+        yield NotJudged(why.format(program=one.program), file or target, one.line)
     broken = []
     for item in built:
         if item.problem is None:
