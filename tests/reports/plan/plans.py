@@ -22,6 +22,8 @@ from vnicaudit.model.plan import (
 NASTY = "\x00\x07\x1b\x7f\x9b\n\r\t\u2028\u202e\u200b\ufeff\ufffe\udce9\ud800|`<>@#%:,;=+-\"'\\/"
 TEXT = st.text(st.one_of(st.sampled_from(NASTY), st.characters(exclude_categories=())), max_size=9)
 MAYBE = st.none() | TEXT
+# no file has a name with a zero byte, and a plan that says so is refused
+FILE = st.none() | TEXT.map(lambda text: text.replace("\0", ""))
 
 
 def _some(one: st.SearchStrategy[object]) -> st.SearchStrategy[tuple[object, ...]]:
@@ -71,7 +73,7 @@ STEP = st.builds(
     blocked=_some(TEXT),
     route=_some(TEXT),
     notes=_some(TEXT),
-    file=MAYBE,
+    file=FILE,
     place=MAYBE,
     cloud=st.none() | CLOUD,
 )
