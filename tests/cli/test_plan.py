@@ -248,8 +248,8 @@ def test_the_policy_of_the_settings(here: Path, capsys: Capture) -> None:
     assert run(["plan", "a.xml"]) == 0
     shown = capsys.readouterr().out
     assert "VNIC002, policy\n" in shown
-    assert "change: queues not set → 4\n" in shown
-    assert "change: rx_queue_size not set → 512\n" in shown
+    assert "change: queues not set → 4 (safe: the policy asks for it; " in " ".join(shown.split())
+    assert "change: rx_queue_size not set → 512 (safe: the policy asks for it" in shown
     assert "note: 4 instead of 8 queue pairs: the guest has 4 vCPUs\n" in shown
 
 

@@ -25,7 +25,7 @@ from vnicaudit.cli.telling import tell
 from vnicaudit.errors import RefusedError, TargetError
 from vnicaudit.model.finding import CONFIDENCES, SEVERITIES
 from vnicaudit.model.report import Audited, RuleInfo, RunEnd, RunInfo, Summary, Tool
-from vnicaudit.reports.registry import writer
+from vnicaudit.reports.registry import load, writer
 from vnicaudit.reports.writer import Options, Writer
 
 if TYPE_CHECKING:
@@ -58,6 +58,8 @@ def audit(orders: Orders) -> int:
             tell(_partial_baseline(baseline.place, baseline.kept))
     if orders.fixing.diff:
         _complain(run)
+    if not orders.quiet:
+        _tell_not_judged(run, orders)
     if done.refused and not end.is_partial:
         return RefusedError.exit_code
     return 0 if baseline is not None and not end.is_partial else _exit_code(run, orders)
@@ -100,6 +102,21 @@ def _complain(run: Run) -> None:
             tell(safe(f"{error.place}: {error.message}"))
     if run.summary.crashed:
         tell("A rule crashed: the report, without --diff, says which")
+
+
+def _tell_not_judged(run: Run, orders: Orders) -> None:
+    """That parts of files were not judged, and where the first is, if no report names them."""
+    if any(load(name).NAMES_NOT_JUDGED for name, _place in orders.outputs):
+        return
+    from vnicaudit.reports.safe import safe
+    from vnicaudit.reports.wording import not_judged_of, not_judged_sentence
+
+    said = not_judged_sentence(run.results)
+    if said:
+        first = next(part.place for each in run.results for part in not_judged_of(each))
+        more = sum(result.not_judged_count for result in run.results) - 1
+        places = f"{first} and {more:,} more" if more else first
+        tell(safe(f"{said}: {places}; --format text says why"))
 
 
 def _summary(run: Run, orders: Orders, done: Fixed) -> Summary:

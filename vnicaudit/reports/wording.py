@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import msgspec
 
@@ -106,6 +106,12 @@ def not_judged_of(target: TargetResult) -> Iterator[Unread]:
         yield Unread(target.target, f"{more:,} more parts were not judged")
 
 
+def not_judged_sentence(targets: Iterable[TargetResult]) -> str:
+    """``2 parts were not judged``; empty where everything that was seen in a file was."""
+    parts = sum(target.not_judged_count for target in targets)
+    return f"{count(parts, 'part')} {'was' if parts == 1 else 'were'} not judged" if parts else ""
+
+
 def calls_sentence(target: TargetResult) -> str:
     """``openstack:prod: 14 API calls (compute 5, network 4)``, the most frequent first; empty
     where none were counted."""
@@ -171,11 +177,8 @@ def closing(tally: Tally, end: RunEnd) -> str:
     """The last line: ``Found 3 problems (1 high, 2 low) in 2 of 12 domains, 24 NICs``. It never
     says that all is well when something could not be read or judged."""
     broken = "; ".join(_broken(tally, end))
-    left = sum(target.not_judged_count for target in end.targets)
-    if left:
-        said = f"{count(left, 'part')} {'was' if left == 1 else 'were'} not judged"
-        return f"{_closing(tally, end, broken)}; {said}"
-    return _closing(tally, end, broken)
+    unjudged = not_judged_sentence(end.targets)
+    return f"{_closing(tally, end, broken)}{'; ' if unjudged else ''}{unjudged}"
 
 
 def _closing(tally: Tally, end: RunEnd, broken: str) -> str:

@@ -1,7 +1,9 @@
 """The contract of a report writer: an audit is a stream, and so is its report.
 
 A format is a module in :mod:`vnicaudit.reports.formats` that has ``FORMAT`` (its name on the
-command line and its file's name), ``SUMMARY`` (one line for ``--help``) and ``writer(options)``.
+command line and its file's name), ``SUMMARY`` (one line for ``--help``), ``NAMES_NOT_JUDGED``
+(whether a report names the parts of files that were not judged: where it does not, the command
+line says so) and ``writer(options)``.
 """
 
 from __future__ import annotations
@@ -50,6 +52,7 @@ class Format(Protocol):
 
     FORMAT: str
     SUMMARY: str
+    NAMES_NOT_JUDGED: bool
 
     def writer(self, options: Options) -> Writer:
         """A fresh writer for one report."""

@@ -17,6 +17,7 @@ from tests.regressions.said_clean.test_a_second_kind_in_a_file_is_not_dropped im
     NOVA,
     indented,
 )
+from vnicaudit.reports.registry import formats
 
 IMAGE = """- hosts: all
   tasks:
@@ -279,3 +280,52 @@ def test_a_bare_interface_is_told_what_it_is(tmp_path: Path) -> None:
     path.write_text("<interface type='bridge' name='br0'><bridge/></interface>")
     (error,) = audited(path)[1]["targets"][0]["errors"]
     assert error["message"] == "a libvirt <interface> document: it describes no NIC"
+
+
+WITHOUT_PLACES = ["csv", "github", "openmetrics"]
+
+
+@pytest.mark.parametrize("name", formats())
+def test_no_format_leaves_it_unsaid(tmp_path: Path, name: str) -> None:
+    """CSV, GitLab and OpenMetrics had no word of it: a green pipeline was taken for all judged."""
+    path = tmp_path / "play.yml"
+    path.write_text(BESIDE["a play that copies a nova.conf"][0])
+    result = inside("audit", "--format", name, path)
+    said = f"1 part was not judged: {path}:9; --format text says why\n"
+    assert result.returncode == 0
+    assert result.stderr == (said if name in WITHOUT_PLACES else "")
+    named = "nova.conf inside a text" in " ".join(result.stdout.split())
+    assert named == (name not in WITHOUT_PLACES)
+    assert inside("audit", "--quiet", "--format", name, path).stderr == ""
+
+
+def test_a_report_that_names_it_is_enough(tmp_path: Path) -> None:
+    path, table = tmp_path / "all.sh", tmp_path / "a.csv"
+    path.write_text(BESIDE["guests and NICs that virsh's kin make"][0])
+    both = inside("audit", "--format", "csv", "-o", table, "--format", "text", "-o", "-", path)
+    assert both.stderr == ""
+    alone = inside("audit", "--format", "csv", path)
+    assert alone.stderr == (
+        f"2 parts were not judged: {path}:2 and 1 more; --format text says why\n"
+    )
+
+
+def test_a_diff_without_a_report_says_it(tmp_path: Path) -> None:
+    path = tmp_path / "play.yml"
+    path.write_text(BESIDE["a play that copies a nova.conf"][0])
+    assert f"1 part was not judged: {path}:9;" in inside("audit", "--diff", path).stderr
+
+
+def test_merge_requests_and_dashboards_have_it(tmp_path: Path) -> None:
+    path = tmp_path / "play.yml"
+    path.write_text(BESIDE["a play that copies a nova.conf"][0])
+    (entry,) = json.loads(inside("audit", "--format", "gitlab", path).stdout)
+    assert (entry["check_name"], entry["severity"]) == ("not-judged", "info")
+    assert entry["description"] == NOVA_INSIDE
+    assert entry["location"] == {"path": str(path), "lines": {"begin": 9}}
+    path.write_text(f"# moved\n{BESIDE['a play that copies a nova.conf'][0]}" * 2)
+    first, second = json.loads(inside("audit", "--format", "gitlab", path).stdout)
+    assert first["location"]["lines"]["begin"] == 10
+    assert first["fingerprint"] == entry["fingerprint"] != second["fingerprint"]
+    path.write_text(BESIDE["a play that copies a nova.conf"][0])
+    assert "\nvnicaudit_not_judged 1\n" in inside("audit", "--format", "openmetrics", path).stdout

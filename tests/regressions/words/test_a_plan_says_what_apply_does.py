@@ -23,6 +23,7 @@ from vnicaudit.model.host import HostConfig
 from vnicaudit.model.plan import Plan, Step
 from vnicaudit.remedy.planning.options import PlanOptions
 from vnicaudit.reports.paint import Paint
+from vnicaudit.reports.plan.json import from_json, to_json
 from vnicaudit.reports.plan.text import render
 from vnicaudit.reports.writer import Options
 
@@ -36,10 +37,14 @@ SOCKET = PlanOptions(to="vhostuser", macs=(MAC,), devices=("/run/openvswitch/vhu
 LOST = replace(SOCKET, accepted=frozenset({"filterref"}))
 
 
+def plan_of(found: Step) -> Plan:
+    """A plan of this step alone."""
+    return Plan("vnicaudit", "1", "2026-11-22T00:00:00Z", "virtio", ("x",), (found,))
+
+
 def text_of(found: Step) -> str:
     """The step as it is shown, on one line."""
-    plan = Plan("vnicaudit", "1", "2026-11-22T00:00:00Z", "virtio", ("x",), (found,))
-    return " ".join("".join(render(plan, Options(width=100), Paint(color=False))).split())
+    return " ".join("".join(render(plan_of(found), Options(100), Paint(color=False))).split())
 
 
 @pytest.mark.parametrize("other", ["interface", "device"])
@@ -109,6 +114,49 @@ def test_each_change_has_its_reason() -> None:
     assert len({one.reason for one in found.changes}) > 1
     for change in found.changes:
         assert change.reason in found.reason
+
+
+def test_each_change_shows_its_own_reason() -> None:
+    """An unsafe change hid why the others are safe; of several it could not be told whose reason
+    was whose."""
+    rom = "<rom file='/srv/roms/own.rom'/>"
+    options = PlanOptions(policy=PolicyTable(queues=2), unsafe=True)
+    found = step(live(definition(interface(children=rom))), options)
+    words = text_of(found)
+    assert {one.safe for one in found.changes} == {True, False}
+    for change in found.changes:
+        new = "removed" if change.new is None else change.new
+        safety = "safe" if change.safe else "unsafe"
+        assert f"change: {change.field} {change.old or 'not set'} → {new} " in words
+        assert f" → {new} ({safety}: {change.reason})" in words
+    queues = next(one for one in found.changes if one.field == "queues")
+    assert queues.safe
+    assert queues.reason not in found.reason
+    assert not found.safe
+    carried = from_json(to_json(plan_of(found)), "p.json").steps[0]
+    assert [one.reason for one in carried.changes] == [one.reason for one in found.changes]
+
+
+def test_a_reason_is_not_told_twice() -> None:
+    """Beside the changes stands only what none of them says: here, that the name is another."""
+    options = PlanOptions(policy=PolicyTable(queues=2))
+    found = step(live(definition(interface())), options)
+    words = text_of(found)
+    assert len(found.changes) == 2
+    assert all(words.count(one.reason) == 1 for one in found.changes)
+    named = replace(found, safe=False, reason="the name is another")
+    assert " unsafe: the name is another mode:" in text_of(named)
+    both = replace(found, reason=f"{found.reason}; the name is another")
+    assert " safe: the name is another mode:" in text_of(both)
+    edited = replace(found, reason="somebody's own words")
+    assert " safe: somebody's own words mode:" in text_of(edited)
+
+
+@pytest.mark.parametrize("options", [PlanOptions(), LOST], ids=["one change", "one reason"])
+def test_one_reason_is_told_once_for_the_step(options: PlanOptions) -> None:
+    found = step(live(definition(interface(), before=SHARED)), options)
+    assert f" → virtio {'change' if len(found.changes) > 1 else 'safe'}: " in text_of(found)
+    assert text_of(found).count(f"safe: {found.reason}") == 1
 
 
 def test_no_word_is_cut() -> None:

@@ -41,6 +41,7 @@ def test_totals_skips_crashes_and_unread_targets() -> None:
         "vnicaudit_targets": 3,
         "vnicaudit_unread_targets": 2,
         "vnicaudit_unread": 2,
+        "vnicaudit_not_judged": 0,
         "vnicaudit_run_timestamp_seconds": 1795168802.0,
     }
 

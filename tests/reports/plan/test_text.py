@@ -22,7 +22,7 @@ WHOLE = """\
 qemu:///system
   mail-01  libvirt  running  readiness: ready
     safe  s1  NIC 0 52:54:00:12:34:56  to virtio  VNIC001, VNIC040
-      change: model rtl8139 → virtio
+      change: model rtl8139 → virtio (safe: the guest drives virtio)
       change: queues not set → 4 (unsafe: measure before and after)
       safe: the guest has a virtio disk and runs Debian 12
       mode: next-boot, restart

@@ -13,6 +13,7 @@ from vnicaudit.reports.writer import Options, Writer
 
 FORMAT = "csv"
 SUMMARY = "one line per finding, for spreadsheets"
+NAMES_NOT_JUDGED = False
 
 COLUMNS = (
     "rule", "name", "severity", "confidence", "domain", "uuid", "nic", "mac", "target_dev",

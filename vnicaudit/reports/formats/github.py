@@ -17,6 +17,7 @@ from vnicaudit.reports.writer import Options, Writer
 
 FORMAT = "github"
 SUMMARY = "GitHub annotations on files and lines"
+NAMES_NOT_JUDGED = False
 
 _LEVELS = {
     "error": "error", "high": "error", "medium": "warning", "low": "notice", "info": "notice",

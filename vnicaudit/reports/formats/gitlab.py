@@ -5,27 +5,37 @@ Source: GitLab's documentation, "Code Quality report format" (doc/ci/testing/cod
 blocker), ``location.path`` (relative to the repository, without ``./``) and
 ``location.lines.begin``. GitLab keeps one entry per fingerprint
 (lib/gitlab/ci/reports/codequality_reports.rb): ours identify a finding, so none is lost. What could
-not be read and rules that crashed are entries too: a report without them would look better than the
-audit was.
+not be read and rules that crashed are entries too, and so is, as ``info``, what was seen in a file
+and not judged: a report without them would look better than the audit was.
 """
 
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterator
 from hashlib import blake2b
 from typing import Any
 
 from vnicaudit.model.finding import Confidence, Crashed, Finding
-from vnicaudit.model.report import Audited, RunEnd, RunInfo
+from vnicaudit.model.report import Audited, RunEnd, RunInfo, TargetResult
 from vnicaudit.reports.array import Separator
 from vnicaudit.reports.encode import encode_items
 from vnicaudit.reports.safe import safe
-from vnicaudit.reports.wording import Unread, fix_label, level_of, message_of, nic_label, unread
+from vnicaudit.reports.wording import (
+    Unread,
+    fix_label,
+    level_of,
+    message_of,
+    nic_label,
+    not_judged_of,
+    unread,
+)
 from vnicaudit.reports.writer import Options, Writer
 
 FORMAT = "gitlab"
 SUMMARY = "GitLab Code Quality, for merge requests"
+NAMES_NOT_JUDGED = True
 
 _SEVERITIES = {
     "error": "blocker", "high": "critical", "medium": "major", "low": "minor", "info": "info",
@@ -53,7 +63,9 @@ class _Gitlab:
 
     def finish(self, end: RunEnd) -> Iterator[str]:
         for target in end.targets:
-            yield self._written([_unread(error, target.target) for error in unread(target)])
+            entries = [_unread(error, target.target) for error in unread(target)]
+            entries.extend(_not_judged(target))
+            yield self._written(entries)
         yield "\n]\n"
 
     def _written(self, entries: list[dict[str, Any]]) -> str:
@@ -93,6 +105,17 @@ def _unread(error: Unread, target: str) -> dict[str, Any]:
         _digest("unread", target, error.place, error.message),
         (error.file or target, error.line),
     )
+
+
+def _not_judged(target: TargetResult) -> Iterator[dict[str, Any]]:
+    """An entry for each part, which is the same one in a merge request that moves its line."""
+    alike: Counter[tuple[str | None, str]] = Counter()
+    for part in not_judged_of(target):
+        alike[part.file, part.message] += 1
+        number = str(alike[part.file, part.message])
+        mark = _digest("not judged", target.target, part.file or "", part.message, number)
+        place = (part.file or target.target, part.line)
+        yield _entry("not-judged", "info", part.message, mark, place)
 
 
 def _entry(

@@ -15,6 +15,7 @@ from vnicaudit.reports.writer import Options, Writer
 
 FORMAT = "json"
 SUMMARY = "vnicaudit.report/1: everything, for programs"
+NAMES_NOT_JUDGED = True
 
 
 def writer(options: Options) -> Writer:

@@ -28,6 +28,7 @@ from vnicaudit.reports.writer import Options, Writer
 
 FORMAT = "junit"
 SUMMARY = "JUnit XML, for build servers"
+NAMES_NOT_JUDGED = True
 
 
 def writer(options: Options) -> Writer:

@@ -24,6 +24,7 @@ from vnicaudit.reports.writer import Options, Writer
 
 FORMAT = "markdown"
 SUMMARY = "tables for comments and issues"
+NAMES_NOT_JUDGED = True
 
 _GROUP = "| Severity | Rule | Number | Problem | On |\n|---|---|---|---|---|\n"
 _TABLE = "| Severity | Rule | NIC | Problem | Place |\n|---|---|---|---|---|\n"

@@ -13,6 +13,7 @@ from vnicaudit.reports.writer import Options, Writer
 
 FORMAT = "openmetrics"
 SUMMARY = "counts for dashboards and alerts"
+NAMES_NOT_JUDGED = False
 
 _MAX_SERIES = 5000
 """Owners and rules are few; a hostile input must not make up ever new series."""
@@ -63,6 +64,8 @@ class _OpenMetrics:
         yield _gauge("unread_targets", "Targets not read, or not in full.", [({}, failed)])
         errors = sum(target.unread or target.status != "ok" for target in end.targets)
         yield _gauge("unread", "Files and domains that could not be read.", [({}, errors)])
+        parts = sum(target.not_judged_count for target in end.targets)
+        yield _gauge("not_judged", "Parts of files seen and not judged.", [({}, parts)])
         yield _gauge("run_timestamp_seconds", "End of the audit, Unix time.",
                      [({}, _seconds(end.finished))], unit="seconds")  # fmt: skip
         yield "# EOF\n"

@@ -29,6 +29,7 @@ from vnicaudit.reports.writer import Options, Writer
 
 FORMAT = "sarif"
 SUMMARY = "SARIF 2.1.0, for code scanning"
+NAMES_NOT_JUDGED = True
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json"
 _LEVELS = {

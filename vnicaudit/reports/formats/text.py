@@ -28,6 +28,7 @@ from vnicaudit.reports.writer import Options, Writer
 
 FORMAT = "text"
 SUMMARY = "for people: by domain, then a summary by rule"
+NAMES_NOT_JUDGED = True
 
 _SHOWN_ERRORS = 20
 _NAMES_REPEAT = "openstack:"

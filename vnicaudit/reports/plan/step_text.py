@@ -49,12 +49,10 @@ class StepText:
     def lines(self, step: Step) -> Iterator[str]:
         """The whole step, in pieces that end with a line break."""
         yield self._head(step)
+        each = self._verbose or _differ(step.changes)
         for change in step.changes:
-            yield self._said("change", self._changed(change))
-        if step.changes or step.reason:
-            held = step.safe and state_of(step) == "blocked" and not step.route
-            label = f"{'would be ' if held else ''}{_safety(step.safe)}"
-            yield self._said(label, step.reason, _STYLES["blocked" if held else _safety(step.safe)])
+            yield self._said("change", _changed(change, explained=each))
+        yield from self._safety(step)
         yield from self._modes(step)
         yield from self._guest(step)
         for loss in step.losses:
@@ -86,14 +84,14 @@ class StepText:
         line = wrap(safe(f"{label}: {text}" if text else label), self._width, _BODY, _HANG)
         return line.replace(label, self._paint(style, label), 1)
 
-    def _changed(self, change: Change) -> str:
-        old = "not set" if change.old is None else change.old
-        new = "removed" if change.new is None else change.new
-        text = f"{change.field} {old} → {new}"
-        if change.safe and not self._verbose:
-            return text
-        why = f"{_safety(change.safe)}: {change.reason}" if change.reason else ""
-        return f"{text} ({why or _safety(change.safe)})"
+    def _safety(self, step: Step) -> Iterator[str]:
+        """Why the step is safe or unsafe, without what stands behind each change already."""
+        held = step.safe and state_of(step) == "blocked" and not step.route
+        told = _differ(step.changes)
+        reason = _further_reason(step) if told else step.reason
+        if reason or held or (step.changes and not told):
+            label = f"{'would be ' if held else ''}{_safety(step.safe)}"
+            yield self._said(label, reason, _STYLES["blocked" if held else _safety(step.safe)])
 
     def _modes(self, step: Step) -> Iterator[str]:
         possible = [option for option in step.modes if option.possible]
@@ -153,6 +151,32 @@ class StepText:
 def _at_next_start(options: list[ModeOption]) -> str:
     """Of a guest that is off: every mode comes to the same."""
     return f"{options[0].mode} ({options[0].reason})" if options else "none"
+
+
+def _differ(changes: tuple[Change, ...]) -> bool:
+    """Whether one reason for the whole step would not be that of each change."""
+    return len({(change.safe, change.reason) for change in changes}) > 1
+
+
+def _changed(change: Change, *, explained: bool) -> str:
+    """``queues 1 → 4``. An unsafe change is always called so; ``explained``: a safe one too."""
+    old = "not set" if change.old is None else change.old
+    new = "removed" if change.new is None else change.new
+    text = f"{change.field} {old} → {new}"
+    if change.safe and not explained:
+        return text
+    why = f"{_safety(change.safe)}: {change.reason}" if change.reason else ""
+    return f"{text} ({why or _safety(change.safe)})"
+
+
+def _further_reason(step: Step) -> str:
+    """The step's reason without those of its changes, with which a planner begins it; a reason
+    that begins otherwise (a plan may be edited) is returned whole."""
+    reasons = (change.reason for change in step.changes if change.safe == step.safe)
+    told = "; ".join(dict.fromkeys(filter(None, reasons)))
+    if step.reason == told:
+        return ""
+    return step.reason.removeprefix(f"{told}; ") if told else step.reason
 
 
 def _safety(safe_: bool) -> str:
