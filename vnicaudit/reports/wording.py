@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 
 import msgspec
@@ -177,8 +178,18 @@ def closing(tally: Tally, end: RunEnd) -> str:
     """The last line: ``Found 3 problems (1 high, 2 low) in 2 of 12 domains, 24 NICs``. It never
     says that all is well when something could not be read or judged."""
     broken = "; ".join(_broken(tally, end))
-    unjudged = not_judged_sentence(end.targets)
-    return f"{_closing(tally, end, broken)}{'; ' if unjudged else ''}{unjudged}"
+    unjudged = filter(None, (not_judged_sentence(end.targets), *_without_rules(tally)))
+    return "; ".join((_closing(tally, end, broken), *unjudged))
+
+
+def _without_rules(tally: Tally) -> Iterator[str]:
+    """``no rule was judged for 2 domains``: they were looked at, and nothing is known of them."""
+    unknown: Counter[str] = Counter()
+    for (rule, _needs, kind), number in tally.skipped.items():
+        if rule == EVERY_RULE:
+            unknown[kind] += number
+    for kind, number in unknown.items():
+        yield f"no rule was judged for {count(number, kind)}"
 
 
 def _closing(tally: Tally, end: RunEnd, broken: str) -> str:
