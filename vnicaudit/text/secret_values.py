@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 
 from vnicaudit.text.secret_names import is_harmless, is_secret_name, may_be_secret_name
+from vnicaudit.text.secret_places import is_place
 
 _KEY = re.compile(
     r"(?<![\w./-])(?P<key>[\w./-]+)(?P<quote>[\"']?)(?P<sep>\s{0,99}(?:=>|[:=])\s{0,99})"
@@ -48,12 +49,12 @@ _PAIRED_BACKWARDS = re.compile(
 )
 
 
-def masked_values(text: str, more: frozenset[str], stars: str) -> str:
+def masked_values(text: str, more: frozenset[str], stars: str, *, in_message: bool = False) -> str:
     """The text with stars in place of such values, and as many lines. ``more``: keys that hold
-    secrets in this text alone."""
+    secrets in this text alone. ``in_message``: what is said of a file is no value."""
     for pairs in (_PAIRED, _PAIRED_BACKWARDS):
         text = pairs.sub(lambda found: _masked_pair(found, stars), text)
-    return "".join(_parts(text, more, stars))
+    return "".join(_parts(text, more, stars, in_message=in_message))
 
 
 def _masked_pair(found: re.Match[str], stars: str) -> str:
@@ -66,11 +67,14 @@ def _masked_pair(found: re.Match[str], stars: str) -> str:
     return f"{found[0][:start]}{quote}{stars}{quote}{found[0][end:]}"
 
 
-def _parts(text: str, more: frozenset[str], stars: str) -> Iterator[str]:
+def _parts(text: str, more: frozenset[str], stars: str, *, in_message: bool) -> Iterator[str]:
     ends = _Ends(text)
     at = 0
     while found := _KEY.search(text, at):
-        end = ends.of(found) if _is_of_secret(text, found, more) else found.end()
+        secret = _is_of_secret(text, found, more)
+        if secret and in_message and is_place(text, *found.span("key")):
+            secret = False
+        end = ends.of(found) if secret else found.end()
         value = text[found.end() : end]
         if is_harmless(value.strip("\"' \t\r\n")) or is_harmless(value):
             yield text[at : found.end()]
