@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 
 from vnicaudit.text.secret_blocks import Block, block_of
+from vnicaudit.text.secret_commands import masked_commands
 from vnicaudit.text.secret_names import (
     is_address_name,
     is_harmless,
@@ -155,7 +156,7 @@ def _masked_address(value: str) -> str:
 def _masked_inline(line: str, *, in_message: bool = False) -> str:
     line = _BEARER.sub(rf"\1 {STARS}", _URL.sub(_masked_url, line))
     line = _OPTION.sub(_masked_option, "".join(_masked_pairs(line, in_message=in_message)))
-    return _LISTED.sub(_masked_option, line)
+    return masked_commands(_LISTED.sub(_masked_option, line), STARS)
 
 
 def _masked_pairs(line: str, *, in_message: bool) -> Iterator[str]:
