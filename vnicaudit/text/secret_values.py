@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 
 from vnicaudit.text.secret_names import is_harmless, is_secret_name, may_be_secret_name
+from vnicaudit.text.secret_places import is_place
 
 _KEY = re.compile(
     r"(?<![\w./-])(?P<key>[\w./-]+)(?P<quote>[\"']?)(?P<sep>\s{0,99}(?:=>|[:=])\s{0,99})"
@@ -36,6 +37,13 @@ _MOST_UNCLOSED = 3
 """Brackets that no other closes: behind them nothing is shown, since to look for the end of each
 would take time that grows with the square."""
 
+_BLOCK = re.compile(r"\b(?:variable|output)[ \t]{1,9}\"(?P<name>[\w-]{1,200})\"[ \t]{0,9}\{")
+_SENSITIVE = re.compile(r"\bsensitive[ \t]{0,9}=[ \t]{0,9}true\b")
+_DEFAULT = frozenset({"default", "value"})
+_DEFAULT_TEXT = re.compile(
+    r"\b(?:default|value)[ \t]{0,9}=[ \t]{0,9}<<[-~]?(?P<marker>[A-Za-z_]\w{0,99})[ \t]{0,9}\r?\n"
+)
+
 _PAIRED = re.compile(
     r"(?<![\w.-])name[\"']?\s{0,99}[:=]\s{0,99}[\"']?(?P<name>[\w.-]{1,200})[\"']?"
     r"\s{0,99},?\s{0,99}[\"']?value[\"']?\s{0,99}[:=][ \t]{0,99}"
@@ -48,12 +56,39 @@ _PAIRED_BACKWARDS = re.compile(
 )
 
 
-def masked_values(text: str, more: frozenset[str], stars: str) -> str:
+def masked_values(text: str, more: frozenset[str], stars: str, *, in_message: bool = False) -> str:
     """The text with stars in place of such values, and as many lines. ``more``: keys that hold
-    secrets in this text alone."""
+    secrets in this text alone. ``in_message``: what is said of a file is no value."""
     for pairs in (_PAIRED, _PAIRED_BACKWARDS):
         text = pairs.sub(lambda found: _masked_pair(found, stars), text)
-    return "".join(_parts(text, more, stars))
+    text = "".join(_blocks(text, stars))
+    return "".join(_parts(text, more, stars, in_message=in_message))
+
+
+def _blocks(text: str, stars: str) -> Iterator[str]:
+    """A text with the defaults of Terraform's variables that are called like a secret, or said to
+    be sensitive, as stars."""
+    at = 0
+    while found := _BLOCK.search(text, at):
+        end = _end_of_bracket(text, found.end() - 1) or len(text)
+        body = text[found.end() : end]
+        yield text[at : found.end()]
+        if is_secret_name(found["name"]) or _SENSITIVE.search(body):
+            body = "".join(_parts(_without_text(body, stars), _DEFAULT, stars, in_message=False))
+        yield body
+        at = end
+    yield text[at:]
+
+
+def _without_text(body: str, stars: str) -> str:
+    """The body of a block without its here-document."""
+    found = _DEFAULT_TEXT.search(body)
+    if found is None:
+        return body
+    end = _end_of_heredoc(body, found.end(), found["marker"])
+    lines = body[found.end() : end].split("\n")
+    hidden = [_starred(line, stars) for line in lines[:-1]]
+    return body[: found.end()] + "\n".join([*hidden, lines[-1]]) + body[end:]
 
 
 def _masked_pair(found: re.Match[str], stars: str) -> str:
@@ -66,11 +101,14 @@ def _masked_pair(found: re.Match[str], stars: str) -> str:
     return f"{found[0][:start]}{quote}{stars}{quote}{found[0][end:]}"
 
 
-def _parts(text: str, more: frozenset[str], stars: str) -> Iterator[str]:
+def _parts(text: str, more: frozenset[str], stars: str, *, in_message: bool) -> Iterator[str]:
     ends = _Ends(text)
     at = 0
     while found := _KEY.search(text, at):
-        end = ends.of(found) if _is_of_secret(text, found, more) else found.end()
+        secret = _is_of_secret(text, found, more)
+        if secret and in_message and is_place(text, *found.span("key")):
+            secret = False
+        end = ends.of(found) if secret else found.end()
         value = text[found.end() : end]
         if is_harmless(value.strip("\"' \t\r\n")) or is_harmless(value):
             yield text[at : found.end()]

@@ -11,12 +11,14 @@ import re
 from collections.abc import Iterator
 
 from vnicaudit.text.secret_blocks import Block, block_of
+from vnicaudit.text.secret_commands import masked_commands
 from vnicaudit.text.secret_names import (
     is_address_name,
     is_harmless,
     is_secret_name,
     may_be_secret_name,
 )
+from vnicaudit.text.secret_places import is_place
 from vnicaudit.text.secret_values import masked_values
 from vnicaudit.text.secret_xml import masked_xml
 
@@ -74,8 +76,9 @@ def masked(text: str) -> str:
 
 def masked_message(text: str) -> str:
     """A message that may quote a file, a command line or an address, with stars in place of what
-    certainly is a secret."""
-    return "\n".join(map(_masked_inline, masked_values(text, frozenset(), STARS).split("\n")))
+    certainly is a secret. What is said of a file that is called like one is shown."""
+    shown = masked_values(text, frozenset(), STARS, in_message=True)
+    return "\n".join(_masked_inline(line, in_message=True) for line in shown.split("\n"))
 
 
 def _without_keys(lines: Iterator[str], written: list[str]) -> Iterator[str]:
@@ -150,13 +153,13 @@ def _masked_address(value: str) -> str:
     return f"{scheme}{mark}{STARS}" if mark else STARS
 
 
-def _masked_inline(line: str) -> str:
+def _masked_inline(line: str, *, in_message: bool = False) -> str:
     line = _BEARER.sub(rf"\1 {STARS}", _URL.sub(_masked_url, line))
-    line = _OPTION.sub(_masked_option, "".join(_masked_pairs(line)))
-    return _LISTED.sub(_masked_option, line)
+    line = _OPTION.sub(_masked_option, "".join(_masked_pairs(line, in_message=in_message)))
+    return masked_commands(_LISTED.sub(_masked_option, line), STARS)
 
 
-def _masked_pairs(line: str) -> Iterator[str]:
+def _masked_pairs(line: str, *, in_message: bool) -> Iterator[str]:
     """What is between two pairs, and the pairs: ``password=…``, ``"token": "…"``, ``data=…``."""
     extra = _extra_names(line)
     at = 0
@@ -166,6 +169,8 @@ def _masked_pairs(line: str) -> Iterator[str]:
         name = found["key"].rpartition("/")[2].lower()
         rados = name == "key" and line[: found.start()].endswith(":")  # rbd:pool/image:key=
         if not (is_secret_name(found["key"]) or name in extra or rados):
+            continue
+        if in_message and is_place(line, *found.span("key")):
             continue
         value = _VALUE.match(line, at)
         if value is None or is_harmless(value[0]):

@@ -70,9 +70,47 @@ HCL = {
     "call of a list": f'user_data = join("\\n", [\n"{SECRET}",\n"{SECRET}"\n])\nx = "{KEPT}"\n',
     "shell words joined": f"PASSWORD='a'\"{SECRET}\"{SECRET} cmd\nx={KEPT}\n",
 }
+BLOCKS = {
+    "default": f'variable "db_password" {{\n  default = "{SECRET}"\n}}\nx = "{KEPT}"\n',
+    "default in one line": f'variable "token" {{ default = "{SECRET}" }}\nx = "{KEPT}"\n',
+    "sensitive": (
+        f'variable "a" {{\n  default = "{SECRET}"\n  sensitive = true\n}}\n'
+        f'variable "b" {{\n  default = "{KEPT}"\n}}\n'
+    ),
+    "sensitive output": f'output "a" {{\nsensitive=true\nvalue = "{SECRET}"\n}}\nx = "{KEPT}"\n',
+    "list of a variable": f'variable "tokens" {{\ndefault = ["a", "{SECRET}"]\n}}\nx = "{KEPT}"\n',
+    "here-document of a variable": (
+        f'variable "private_key" {{\n  default = <<EOT\n{SECRET}\n{SECRET}\nEOT\n}}\nx = "{KEPT}"\n'
+    ),
+}  # fmt: skip
+SHELL = {
+    "curl": f"curl -s -u admin:{SECRET} https://h/{KEPT}\n",
+    "curl, long and quoted": f"curl --user 'admin:{SECRET}' https://h/{KEPT}\n",
+    "curl, in a list": f'- ["curl", "-u", "admin:{SECRET}", "https://h/{KEPT}"]\n',
+    "sshpass": f"sshpass -p {SECRET} ssh root@{KEPT}\n",
+    "sshpass, joined and quoted": f"sshpass -p'{SECRET} b' ssh root@{KEPT}\n",
+    "sshpass, in a list": f'- ["sshpass", "-p", "{SECRET}", "ssh", "{KEPT}"]\n',
+    "mysql": f"mysql -u root -p{SECRET} {KEPT}\n",
+    "mysqldump": f"  mysqldump --host h -uroot -p'{SECRET}' {KEPT}\n",
+    "chpasswd": f"echo root:{SECRET} | chpasswd; echo {KEPT}\n",
+    "chpasswd, quoted": f"- echo 'root:{SECRET} b' | sudo chpasswd -e # {KEPT}\n",
+    "chpasswd, several": f'echo -e "root:{SECRET}\\nu:{SECRET}" | /usr/sbin/chpasswd # {KEPT}\n',
+    "virsh": f"virsh set-user-password {KEPT} root {SECRET}\n",
+    "virsh, encrypted": f"virsh set-user-password --encrypted {KEPT} root '{SECRET}'\n",
+    "signature of Azure": f"wget 'https://h/{KEPT}?sv=2024&sig={SECRET}%3D&se=2030'\n",
+    "signature of S3": f"image = https://h/a?X-Amz-Date={KEPT}&X-Amz-Signature={SECRET}\n",
+    "signature of Swift": f"curl https://h/a?temp_url_sig={SECRET}&temp_url_expires={KEPT}\n",
+}
 ALL = {
     f"{kind}: {name}": text
-    for kind, texts in (("Kubernetes", KUBERNETES), ("JSON", JSON), ("YAML", YAML), ("HCL", HCL))
+    for kind, texts in (
+        ("Kubernetes", KUBERNETES),
+        ("JSON", JSON),
+        ("YAML", YAML),
+        ("HCL", HCL),
+        ("Terraform", BLOCKS),
+        ("shell", SHELL),
+    )
     for name, text in texts.items()
 }
 
@@ -103,6 +141,10 @@ def test_no_message_shows_one_either(text: str) -> None:
         f"note: the password, if there is one, is {KEPT}\n",
         f"- name: admin\n  value: {KEPT}\n",
         f"# don't set password here\nx: '{KEPT}'\n",
+        f"docker run --user 1000:1000 -p 80:80 {KEPT}\n",
+        f'variable "flavor" {{\n  default = "{KEPT}"\n}}\n',
+        f"ssh -p 22 {KEPT}; mysql -u root -p {KEPT}\n",
+        f"https://h/a?design={KEPT}&x=1\n",
     ],
 )  # fmt: skip
 def test_what_is_no_secret_is_shown(text: str) -> None:
