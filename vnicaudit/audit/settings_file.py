@@ -6,6 +6,7 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -21,6 +22,8 @@ _MAX_DOTS = 200
 """In one line: a key has a handful of parts."""
 
 _SYNTAX_LINE = r"\s?\(at line (\d+), column \d+\)|\s?\(at end of document\)"
+_IN_OWN = re.compile(r"\s*\[\[\s*suppress\s*\]\]")
+_IN_SHARED = re.compile(r"\s*\[\[\s*tool\s*\.\s*vnicaudit\s*\.\s*suppress\s*\]\]")
 _INDEX = r"suppress\[(\d+)\](?:\.(.+))?"
 
 
@@ -53,11 +56,7 @@ class Source(msgspec.Struct, frozen=True):
 
     def _table(self, index: int) -> int | None:
         """The line of the nth ``[[suppress]]``, if there are as many as there should be."""
-        name = r"tool\s*\.\s*vnicaudit\s*\.\s*suppress" if self._shared else "suppress"
-        header = re.compile(rf"\s*\[\[\s*{name}\s*\]\]")
-        lines = [
-            number for number, line in enumerate(self.text.split("\n"), 1) if header.match(line)
-        ]
+        lines = _headers(self.text, _IN_SHARED if self._shared else _IN_OWN)
         return lines[index] if len(lines) == len(self.table.get("suppress", ())) else None
 
     def _key(self, key: str, start: int, *, own_table: bool) -> int | None:
@@ -65,7 +64,9 @@ class Source(msgspec.Struct, frozen=True):
         ``own_table`` the table has yet to begin: ``[tool.vnicaudit]``."""
         assigns = re.compile(rf"""\s*["']?{re.escape(key)}["']?\s*=""")
         inside = own_table
-        for number, line in enumerate(self.text.split("\n")[start - 1 :], start):
+        lines = _lines(self.text)
+        for number in range(start, len(lines) + 1):
+            line = lines[number - 1]
             if line.lstrip().startswith("["):
                 if assigns_table(line, key):
                     return number
@@ -75,6 +76,17 @@ class Source(msgspec.Struct, frozen=True):
             elif key and inside and assigns.match(line):
                 return number
         return None
+
+
+@lru_cache(maxsize=2)
+def _lines(text: str) -> list[str]:
+    """Each place is looked up by itself, and there may be thousands: the text is split once."""
+    return text.split("\n")
+
+
+@lru_cache(maxsize=2)
+def _headers(text: str, header: re.Pattern[str]) -> list[int]:
+    return [number for number, line in enumerate(_lines(text), 1) if header.match(line)]
 
 
 def assigns_table(line: str, key: str) -> bool:

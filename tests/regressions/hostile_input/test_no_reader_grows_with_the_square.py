@@ -7,13 +7,21 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from io import BytesIO
+from pathlib import Path
 
 import pytest
 
 from tests.regressions.hostile_input.growth import cost, ratio
 from tests.shares import table
+from vnicaudit.audit.baseline import load_baseline
 from vnicaudit.audit.files import read_stream
+from vnicaudit.audit.settings import load_settings
+from vnicaudit.bench.profiles.load import load_profile
+from vnicaudit.errors import UsageError
+from vnicaudit.remedy.applying.journal import NAME, read_journal
+from vnicaudit.reports.plan.json import from_json
 
 DOUBLED = 2.3
 """What an input of twice the size may cost."""
@@ -32,11 +40,23 @@ KUBEVIRT = ("apiVersion: kubevirt.io/v1\nkind: VirtualMachine\nmetadata: {{name:
             "          - name: n\n            model: {}\n")  # fmt: skip
 QEMU = "qemu-system-x86_64 -nodefaults -m 1 -netdev {} -device rtl8139,netdev=n\n"
 SHELL = "#!/bin/sh\nopenstack image set --property hw_vif_model={} image\n"
+ANSIBLE = ("- hosts: all\n  tasks:\n  - openstack.cloud.image:\n      name: a\n"
+           "      properties: {{hw_vif_model: {}}}\n")  # fmt: skip
+HEAT = ("heat_template_version: wallaby\nresources:\n  a:\n    type: OS::Glance::WebImage\n"
+        "    properties:\n      extra_properties: {{hw_vif_model: {}}}\n")  # fmt: skip
+NODEPOOL = ("providers:\n- name: p\n  diskimages:\n  - name: a\n    meta:\n"
+            "      hw_vif_model: {}\n")  # fmt: skip
+PACKER = 'source "openstack" "a" {{\n  metadata = {{\n    hw_vif_model = {}\n  }}\n}}\n'
+LOG = ("2026-11-22 10:00:00.000+0000: starting up libvirt version: 9.0.0, qemu version: 7.2.0, "
+       "kernel: 6.1.0, hostname: a\nLC_ALL=C \\\n/usr/bin/qemu-system-x86_64 \\\n-nodefaults \\\n"
+       "-device {} \\\n-msg timestamp=on\n")  # fmt: skip
+PS = "  PID TTY          TIME CMD\n    1 ?        00:00:01 qemu-system-x86_64 -nic {}\n"
 HCL = 'resource "openstack_images_image_v2" "a" {{\n  name = "a"\n  x = {}\n}}\n'
 
 READERS = {
     "XML": XML, "nova.conf": NOVA, "manifest": KUBEVIRT, "command line": QEMU, "shell": SHELL,
-    "HCL": HCL,
+    "HCL": HCL, "Ansible": ANSIBLE, "Heat": HEAT, "Nodepool": NODEPOOL, "Packer": PACKER,
+    "log": LOG, "ps": PS,
 }  # fmt: skip
 PIECES = {
     "braces": "{{", "statements": "{%", "unclosed roots": "<domain>\n", "marks": "<", "tags": "<%",
@@ -74,14 +94,14 @@ def read(data: bytes) -> None:
         pass
 
 
-def grown(form: Callable[[int], bytes]) -> float:
+def grown(form: Callable[[int], bytes], reader: Callable[[bytes], object] = read) -> float:
     """What eight times the size costs over what it costs once, measured until it is clear."""
     large = form(SIZE * TIMES)
-    if cost(lambda: read(large), 1) < CLEAR:
+    if cost(lambda: reader(large), 1) < CLEAR:
         return 0.0
-    least = ratio(read, form(SIZE), large, MOST, tries=2)
+    least = ratio(reader, form(SIZE), large, MOST, tries=2)
     if least > MOST:
-        least = ratio(read, form(4 * SIZE), form(4 * SIZE * TIMES), MOST, tries=3)
+        least = ratio(reader, form(4 * SIZE), form(4 * SIZE * TIMES), MOST, tries=3)
     return least
 
 
@@ -96,3 +116,49 @@ def test_no_number_of_documents_costs_more_than_their_length(template: str) -> N
     whole = template.format("x").encode()
     assert grown(lambda size: whole * (size // len(whole))) <= MOST
     assert grown(lambda size: (whole + b"---\n") * (size // len(whole))) <= MOST
+
+
+SETTINGS = '[[suppress]]\nrule = "VNIC001"\nreason = "{}"\ndomain = "a"\n'
+PROFILE = 'title = "a"\n[[workload]]\nengine = "iperf3"\nname = "{}"\n'
+BASELINE = '{{"schema": "vnicaudit.baseline/1", "fingerprints": {{"{}": {{}}}}}}'
+PLAN = '{{"schema": "vnicaudit.plan/1", "tool": "{}", "steps": [], "left": []}}'
+JOURNAL = '{{"at": "2026-11-22T10:00:00.000Z", "event": "begin", "unit": "{}"}}\n'
+
+
+def _in_file(name: str, reader: Callable[[str], object], data: bytes, folder: Path) -> None:
+    (folder / name).write_bytes(data)
+    with suppress(UsageError):
+        reader(str(folder / name))
+
+
+def _plan(data: bytes, _folder: Path) -> None:
+    with suppress(UsageError):
+        from_json(data, "p.json")
+
+
+KEPT: dict[str, tuple[str, Callable[[bytes, Path], None]]] = {
+    "settings": (
+        SETTINGS,
+        lambda data, folder: _in_file("vnicaudit.toml", load_settings, data, folder),
+    ),
+    "profile": (PROFILE, lambda data, folder: _in_file("p.toml", load_profile, data, folder)),
+    "baseline": (BASELINE, lambda data, folder: _in_file("b.json", load_baseline, data, folder)),
+    "plan": (PLAN, _plan),
+    "journal": (
+        JOURNAL,
+        lambda data, folder: _in_file(
+            NAME, lambda path: read_journal(Path(path).parent), data, folder
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_no_file_of_our_own_costs_more_than_its_length(name: str, tmp_path: Path) -> None:
+    """Settings, profiles, baselines, plans and journals may be anybody's."""
+    template, reader = KEPT[name]
+    for piece in PIECES.values():
+        for number, form in enumerate(forms(template, piece)):
+            assert grown(form, lambda data: reader(data, tmp_path)) <= MOST, (piece, number)
+    whole = template.format("x").encode() * 10
+    assert grown(lambda n: whole * (n // 100), lambda d: reader(d, tmp_path)) <= MOST
