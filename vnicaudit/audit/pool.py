@@ -37,6 +37,8 @@ _PR_SET_PDEATHSIG = 1
 CHUNK = 64
 SERIAL_BELOW = 4 * CHUNK
 """Fewer files than this are not worth a process."""
+_OWN_THREADS = 2
+"""Of an executor, beside its workers: one manages them, one feeds them."""
 
 _NO_HOST = HostConfig()
 
@@ -80,9 +82,10 @@ class Batch(msgspec.Struct):
 
 
 def run_files(paths: Iterator[str], job: Job, *, explicit: bool, jobs: int) -> Iterator[Batch]:
-    """Work through files: in this process when they are few, else in ``jobs`` processes."""
+    """Work through files: in this process when they are few, or where there is no room for more
+    processes, else in ``jobs`` of them."""
     first = list(islice(paths, SERIAL_BELOW))
-    if len(first) < SERIAL_BELOW or jobs < 2:
+    if len(first) < SERIAL_BELOW or jobs < 2 or not _has_room(jobs + _OWN_THREADS):
         for chunk in _chunks(chain(first, paths)):
             yield run_chunk(chunk, job, explicit=explicit)
         return
@@ -157,6 +160,28 @@ def _parallel(chunks: Iterator[list[str]], job: Job, jobs: int) -> Iterator[Batc
             yield run_chunk(chunk, job, explicit=False)
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _has_room(number: int) -> bool:
+    """Whether the kernel starts so many processes: threads are tried, which it counts as well. An
+    executor that gets its workers and not its threads never comes to an end."""
+    import threading
+
+    over = threading.Event()
+    threads: list[threading.Thread] = []
+    with _signals_wait():
+        try:
+            for _each in range(number):
+                thread = threading.Thread(target=over.wait, daemon=True)
+                thread.start()
+                threads.append(thread)
+        except RuntimeError:
+            return False
+        finally:
+            over.set()
+            for thread in threads:
+                thread.join()
+    return True
 
 
 class _NoMoreProcessesError(Exception):

@@ -212,6 +212,24 @@ def test_a_deadline_that_is_over_at_once_leaves_no_clock_running() -> None:
         assert signal.getitimer(signal.ITIMER_PROF) == (0, 0)
 
 
+_FEW_TASKS = """
+import errno, multiprocessing, os, sys, threading
+real_fork, real_start, most = os.fork, threading.Thread.start, int(sys.argv[1])
+def is_full():
+    return threading.active_count() + len(multiprocessing.active_children()) >= most
+def fork():
+    if is_full():
+        raise BlockingIOError(errno.EAGAIN, "Resource temporarily unavailable")
+    return real_fork()
+def start(thread):
+    if is_full():
+        raise RuntimeError("can't start new thread")
+    return real_start(thread)
+os.fork, threading.Thread.start = fork, start
+from vnicaudit.cli.main import run
+sys.exit(run(sys.argv[2:]))
+"""
+"""As the kernel counts: a thread is one more."""
 _FEW_PROCESSES = """
 import errno, os, sys
 real, left = os.fork, int(sys.argv[1])
@@ -227,14 +245,18 @@ sys.exit(run(sys.argv[2:]))
 """
 
 
-@pytest.mark.parametrize("processes", ["0", "1"])
-def test_a_limit_of_processes_does_not_end_it(processes: str, tmp_path: Path) -> None:
-    """A container's: exit code 3 without a report or, with one worker started, no end at all."""
-    for number in range(SERIAL_BELOW + 1):
-        (tmp_path / f"{number}.xml").write_text(GUEST)
+@pytest.mark.parametrize(
+    ("script", "number"),
+    [(_FEW_PROCESSES, "0"), (_FEW_PROCESSES, "1"), (_FEW_TASKS, "4"), (_FEW_TASKS, "5")],
+    ids=["no worker", "one worker", "all workers, no thread", "all workers, one thread"],
+)
+def test_a_limit_of_processes_does_not_end_it(script: str, number: str, tmp_path: Path) -> None:
+    """A container's: exit code 3 without a report or, with some workers started, no end at all."""
+    for each in range(SERIAL_BELOW + 1):
+        (tmp_path / f"{each}.xml").write_text(GUEST)
     words = ["audit", str(tmp_path), "--jobs", "3", "--format", "json"]
     done = subprocess.run(
-        [sys.executable, "-c", _FEW_PROCESSES, processes, *words],
+        [sys.executable, "-c", script, number, *words],
         capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (1, "")
