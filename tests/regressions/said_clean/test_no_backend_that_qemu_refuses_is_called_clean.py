@@ -83,6 +83,8 @@ def test_what_qemu_refuses(arguments: str, why: str) -> None:
         f"-netdev user,id=u -netdev hubport,id=n,hubid=0,netdev=u {ON_N}",
         f"-netdev stream,id=n,server=on,addr.type=unix,addr.path=/x {ON_N}",
         f"-netdev user,id=n -set netdev.n.restrict=on {ON_N}",
+        f"-netdev passt,id=n,mtu=9000,mac=52:54:00:00:00:02,vhost-user=on {ON_N}",  # QEMU 10.1
+        "-nic passt,mtu=9000,model=virtio",
         f"-netdev later,id=n,queues-of-its-own=2 {ON_N}",
         "-nic tap,model=virtio,mac=52:54:00:00:00:01,br=br0,helper=/x",
         "-nic bridge,br=br0,model=virtio,id=n",

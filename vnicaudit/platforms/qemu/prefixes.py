@@ -16,16 +16,8 @@ _WRAPPERS = frozenset(
     | {"daemonize", "start-stop-daemon", "xvfb-run", "eval", "command", "ssh", "docker", "podman"}
     | {"gdb", "valgrind", "perf", "catchsegv", "firejail", "bwrap", "trickle", "cpulimit", "chpst"}
     | {"pkexec", "gosu", "su-exec", "setarch", "linux32", "linux64", "unbuffer", "ltrace", "rr"}
-    | {
-        "dumb-init",
-        "tini",
-        "fakeroot",
-        "sg",
-        "optirun",
-        "primusrun",
-        "gamemoderun",
-        "dbus-run-session",
-    }
+    | {"dumb-init", "tini", "fakeroot", "sg", "optirun", "primusrun", "gamemoderun"}
+    | {"dbus-run-session"}
 )
 _SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "su", "watch", "parallel", "xargs"})
 """What runs a text in quotes; beside the wrappers."""

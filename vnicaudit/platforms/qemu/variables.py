@@ -16,7 +16,6 @@ from vnicaudit.text.placeholders import opened, shown, whole
 _VARIABLE = re.compile(
     r"\$[A-Za-z_]\w*|\$[@*\d]|\$\{[^}]*\}?|\$\(.*|`[^`]*`?|%[A-Za-z](?![A-Za-z])", re.DOTALL
 )
-
 """Of a shell, and the specifiers of a unit of systemd (``%i``)."""
 
 _FREE = frozenset({
