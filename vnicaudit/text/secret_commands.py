@@ -13,6 +13,8 @@ _USER = re.compile(
     r"(?P<user>[\w.@%+-]{1,200}:)(?!\d{1,9}(?:[\s\"',]|$))(?P<value>[^\s\"',\])}]+)"
 )
 """Not ``--user 1000:1000`` of containers."""
+_CLIENT = re.compile(r"\bcurl\b|https?://|--proxy-user\b")
+"""``-u`` is something else to git, rsync, sudo and podman: ``git push -u origin:main``."""
 _SSHPASS = re.compile(rf"(?P<before>\bsshpass{_GAP}-p(?:{_GAP})?)(?P<value>{_WORD})")
 _MYSQL = re.compile(r"\b(?:mysql|mariadb)[\w-]{0,40}[\"', \t]")
 _JOINED_P = re.compile(rf"(?P<before>(?<![\w-])-p)(?P<value>{_WORD})")
@@ -42,7 +44,10 @@ def masked_commands(line: str, stars: str) -> str:
         return f"{found['before'] or found['bare']}{stars}"
 
     line = _SIGNED.sub(starred, line)
-    line = _USER.sub(lambda found: f"{found['before']}{found['quote']}{found['user']}{stars}", line)
+    if _CLIENT.search(line):
+        line = _USER.sub(
+            lambda found: f"{found['before']}{found['quote']}{found['user']}{stars}", line
+        )
     line = _VIRSH.sub(starred, _SSHPASS.sub(starred, line))
     client = _MYSQL.search(line)
     if client is not None:
