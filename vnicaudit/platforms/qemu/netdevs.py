@@ -43,6 +43,8 @@ _OTHERS = _names(
 )
 _OF_DEVICES = _names("mq rx_queue_size tx_queue_size vectors bus bootindex host_mtu mtu driver")
 _OF_NIC = _names("mac macaddr model")
+_OF_PASST = _names("mac mtu")
+"""What this backend alone has: it tells them to passt."""
 _SWITCHES = _names("restrict ipv4 ipv6 vnet_hdr vhost vhostforce x-svq")
 _NUMBERS = _names("queues hubid poll-us")
 _ONE_WITH = {
@@ -102,6 +104,8 @@ def _misplaced(netdev: Netdev, kind: str) -> Iterator[str]:
     wrong = (_ALL - own) | _OF_DEVICES
     if netdev.option == "netdev":
         wrong |= _OF_NIC
+    if kind == "passt":
+        wrong -= _OF_PASST
     for name in sorted(wrong & netdev.given.keys()):
         yield f"-{netdev.option} {kind} knows no {name}="
 
