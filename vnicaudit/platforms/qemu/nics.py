@@ -154,7 +154,8 @@ def _nics(arguments: Arguments, context: _Context) -> Iterator[tuple[int, Runnin
             nic = _from_net(given, context)
         elif name == "nic":
             nic = _from_nic(given, context)
-        repeated = _repeated(name, given, taken, made=nic is not None and nic.refusal is None)
+        made = nic is not None and nic.refusal is None
+        repeated = _repeated(name, given, taken, context, made=made)
         if nic is not None:
             why = repeated or _backend_fault(name, given, value or "", context) or unused
             unused = None
@@ -174,14 +175,15 @@ def _backend_fault(option: str, given: Options, text: str, context: _Context) ->
 
 
 def _repeated(
-    option: str, given: Options, taken: set[tuple[str, str]], *, made: bool
+    option: str, given: Options, taken: set[tuple[str, str]], context: _Context, *, made: bool
 ) -> str | None:
     """An id or a netdev that another device has already. A NIC that is not ``made`` takes none."""
     names = []
     if option == "device":
+        given = given | context.settings.get(given.get("id", ""), {})
         names = [(name, given[name]) for name in _ONCE if name in given]
         names = [one for one in names if one not in _NOT_SET]
-        names += slot_of(given)
+        names += slot_of(given, context.board.root)
     if made and "netdev" in given:
         names.append(("netdev", given["netdev"]))
     if made and option == "nic" and "id" in given:

@@ -49,7 +49,8 @@ class Board(NamedTuple):
     """The machine as far as a NIC's place is concerned; ``buses`` is None where nothing is known of
     them. ``usb`` is the turn after which there is a USB bus; ``ids`` are those of all devices, each
     with its turn; ``conventional`` are those of bridges to conventional PCI. ``named``: there are
-    no buses but the machine's and those that an id names."""
+    no buses but the machine's and those that an id names. ``more``: a file (``-readconfig``) may
+    bring other devices and another machine, as Proxmox brings its ``pci.0`` to q35."""
 
     arch: str | None
     machine: str | None
@@ -58,6 +59,15 @@ class Board(NamedTuple):
     ids: dict[str, int]
     conventional: frozenset[str] = frozenset()
     named: bool = False
+    more: bool = False
+
+    @property
+    def root(self) -> str | None:
+        """The machine's own PCI bus."""
+        if PCI not in (self.buses or ()):
+            return None
+        express = (self.machine or "").startswith(("q35", "pc-q35-", "microvm"))
+        return "pcie.0" if express else "pci.0"
 
 
 def board(
@@ -78,13 +88,16 @@ def board(
     usb = min((turn for turn, given in devices if _has_usb(given.get("driver", ""))), default=None)
     if truth(options.get("usb")) or (arguments.has("usb", "usbdevice") and PCI in (buses or {PCI})):
         usb = -1
+    more = arguments.has("readconfig")
+    if more:
+        usb = -1
     ids = {given["id"]: turn for turn, given in devices if "id" in given}
     bridges = [given for _turn, given in devices if _BRIDGE.search(given.get("driver", ""))]
     conventional = frozenset(
         given["id"] for given in bridges if "id" in given and given["driver"] in _CONVENTIONAL
     )
-    nameless = arguments.has("readconfig") or any("id" not in given for given in bridges)
-    return Board(arch, machine, buses, usb, ids, conventional, whole and not nameless)
+    named = whole and not more and all("id" in given for given in bridges)
+    return Board(arch, machine, buses, usb, ids, conventional, named, more)
 
 
 def _turn(pair: int, text: str) -> int:
@@ -157,7 +170,7 @@ def _no_bus(device: str, given: Options, place: Board, turn: int) -> StartRefusa
     ):
         if needed in (ISA, VIRTIO_BUS, CCW):
             return StartRefusal(f"{device} cannot go on a PCI bus")
-        if named in ("pci.0", "pcie.0") and named != _root_bus(place):
+        if named in ("pci.0", "pcie.0") and named != place.root and not place.more:
             return StartRefusal(f"this machine has no bus {named}")
     if named is not None and _is_nowhere(named, place):
         return StartRefusal(f"there is no bus {named[:40]!r}")
@@ -189,17 +202,9 @@ def _taken(device: str, given: Options, place: Board) -> StartRefusal | None:
     machine = place.machine or "pc"
     if bus_of(device) != PCI or place.arch not in X86 or machine.startswith("microvm"):
         return None
-    if not is_taken(addr, given.get("bus", ""), _root_bus(place)):
+    if place.more or not is_taken(addr, given.get("bus", ""), place.root):
         return None
     return StartRefusal(f"PCI slot {addr[:40]!r} is the machine's own")
-
-
-def _root_bus(place: Board) -> str | None:
-    if PCI not in (place.buses or ()):
-        return None
-    machine = place.machine or ""
-    express = machine.startswith(("q35", "pc-q35-", "microvm"))
-    return "pcie.0" if express else "pci.0"
 
 
 def _called(place: Board) -> str:

@@ -10,7 +10,6 @@ _SLOT = re.compile(
     r"(?:0[xX])?(?P<slot>[0-9a-fA-F]{1,8})(?:\.(?:0[xX])?(?P<function>[0-9a-fA-F]{1,8}))?"
 )
 _SLOTS, _FUNCTIONS = 32, 8
-_ROOT = ("pci.0", "pcie.0")
 _TAKEN = {
     "pci.0": frozenset({(0, 0), (1, 0)}),
     "pcie.0": frozenset({(0, 0), (31, 0)}),
@@ -27,14 +26,15 @@ def place_of(text: str) -> tuple[int, int] | None:
     return (slot, function) if slot < _SLOTS and function < _FUNCTIONS else None
 
 
-def slot_of(given: Options) -> list[tuple[str, str]]:
-    """The slot that a device is given, under a name that is the same for the same slot."""
+def slot_of(given: Options, root: str | None) -> list[tuple[str, str]]:
+    """The slot that a device is given, under a name that is the same for the same slot. ``root``:
+    the machine's own bus, where a device goes that names none; on q35 ``pci.0`` is a bridge's."""
     place = place_of(given.get("addr", ""))
     if place is None:
         return []
     bus = given.get("bus", "")
-    root = "" if bus in ("", *_ROOT) else f"{bus} "
-    return [("PCI slot", f"{root}{place[0]:x}.{place[1]}")]
+    named = "" if bus in ("", root) else f"{bus} "
+    return [("PCI slot", f"{named}{place[0]:x}.{place[1]}")]
 
 
 def is_taken(text: str, bus: str, root: str | None) -> bool:
