@@ -18,6 +18,7 @@ from vnicaudit.remedy.applying.preflight import (
     check_restart,
     check_state,
 )
+from vnicaudit.remedy.applying.sheet import name_of
 from vnicaudit.remedy.applying.task import Baseline, Task, Wanted, nic_of, unmet
 from vnicaudit.remedy.applying.verify import baseline
 from vnicaudit.remedy.definitions import all_changed, changed_at, reading, rewritten
@@ -90,13 +91,12 @@ def prepare_file(steps: tuple[Step, ...], key: str) -> Prepared:
         if unified_diff(before, _text_after(before, (step,)), path) != step.diff:
             raise RefusedError(_DISAGREE.format(step.id))
     goal = _text_of_all(before, steps)
-    name = first.nic.domain or path
     ids = tuple(step.id for step in steps)
     wanted = tuple(
         Wanted(step.nic.index or 0, 0, step.nic.mac or "", step.changes) for step in steps
     )
     task = Task(
-        key, name, first.target, ids, wanted, "next-boot", digest(before), digest(goal),
+        key, name_of(steps), first.target, ids, wanted, "next-boot", digest(before), digest(goal),
         first.nic.uuid, path,
     )  # fmt: skip
     return Prepared(task, before, goal)

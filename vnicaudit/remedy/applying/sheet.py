@@ -106,7 +106,7 @@ def _unit(key: str, steps: tuple[Step, ...]) -> UnitSheet:
     macs = tuple(step.nic.mac or "" for step in steps) if part is None else part.macs
     return UnitSheet(
         key,
-        first.nic.domain or first.file or (first.nic.uuid if part else "") or "",
+        name_of(steps),
         first.target,
         tuple(step.id for step in steps),
         macs,
@@ -115,6 +115,15 @@ def _unit(key: str, steps: tuple[Step, ...]) -> UnitSheet:
         None if part is None else part.object,
         () if part is None else part.groups,
     )
+
+
+def name_of(steps: tuple[Step, ...]) -> str:
+    """How a unit is called: a file after its domain, but not where several are changed in it, which
+    are put back together: whoever names one of them means no other."""
+    first = steps[0]
+    if first.file is not None and len({(one.nic.domain, one.nic.uuid) for one in steps}) > 1:
+        return first.file
+    return first.nic.domain or first.file or (first.nic.uuid if first.cloud else "") or ""
 
 
 def _key(step: Step) -> str:
