@@ -108,6 +108,24 @@ def test_two_paths_as_files_of_all_kinds(ends: TwoEnds, tmp_path: Path) -> None:
     assert [chart.suffix for chart in (tmp_path / "charts").iterdir()] == [".svg"]
 
 
+@pytest.mark.parametrize("ends_well", [True, False])
+def test_a_secret_in_the_command_of_an_arm_is_not_told(
+    ends: TwoEnds, tmp_path: Path, ends_well: bool
+) -> None:
+    """Neither in what is said, at any verbosity, nor in what is kept of the measurement."""
+    secret, state = "correct-horse-battery", tmp_path / "state"
+    command = f"sh -c ': --password={secret}; {'exit 0' if ends_well else 'exit 3'}'"
+    done = vnicaudit(
+        "bench", "run", ends.path, "-p", ends.profile, "--only", "*.tx.*", "--repeats", "1",
+        "--arm", "before=true", "--arm", f"after={command}", "--state", state, "-vv",
+        "-o", tmp_path / "x.json", env={"VNICAUDIT_DEBUG": "1"},
+    )  # fmt: skip
+    assert done.returncode in ((0, 1) if ends_well else (4, 5)), done.stderr
+    assert secret not in done.stdout + done.stderr
+    for path in tmp_path.rglob("*"):
+        assert not path.is_file() or secret.encode() not in path.read_bytes(), path
+
+
 def test_two_arms(ends: TwoEnds, tmp_path: Path) -> None:
     """One of them has next to no network; the first is how the target is left."""
     log, file = tmp_path / "log", tmp_path / "x.json"
