@@ -22,8 +22,11 @@ _MAX_DOTS = 200
 """In one line: a key has a handful of parts."""
 
 _SYNTAX_LINE = r"\s?\(at line (\d+), column \d+\)|\s?\(at end of document\)"
-_IN_OWN = re.compile(r"\s*\[\[\s*suppress\s*\]\]")
-_IN_SHARED = re.compile(r"\s*\[\[\s*tool\s*\.\s*vnicaudit\s*\.\s*suppress\s*\]\]")
+_IN_OWN = re.compile(r"\[\[[ \t]{0,99}suppress[ \t]{0,99}\]\]")
+_IN_SHARED = re.compile(
+    r"\[\[[ \t]{0,99}tool[ \t]{0,99}\.[ \t]{0,99}vnicaudit[ \t]{0,99}\.[ \t]{0,99}suppress"
+    r"[ \t]{0,99}\]\]"
+)
 _INDEX = r"suppress\[(\d+)\](?:\.(.+))?"
 
 
@@ -86,7 +89,7 @@ def _lines(text: str) -> list[str]:
 
 @lru_cache(maxsize=2)
 def _headers(text: str, header: re.Pattern[str]) -> list[int]:
-    return [number for number, line in enumerate(_lines(text), 1) if header.match(line)]
+    return [number for number, line in enumerate(_lines(text), 1) if header.match(line.lstrip())]
 
 
 def assigns_table(line: str, key: str) -> bool:
