@@ -6,13 +6,12 @@ here knows may be a later one's: refused is only what belongs to another backend
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Container, Iterator
 from typing import NamedTuple
 
 from vnicaudit.platforms.qemu.arguments import Arguments
-from vnicaudit.platforms.qemu.options import Options, json_of, lenient, number, truth
+from vnicaudit.platforms.qemu.options import Options, lenient, number, truth, wrong_types
 from vnicaudit.platforms.qemu.overrides import set_properties
 from vnicaudit.platforms.qemu.variables import unfilled
 
@@ -121,19 +120,8 @@ def _values(netdev: Netdev) -> Iterator[str]:
         elif name == "queues" and number(value) == 0:
             yield f"queues=0 of -{netdev.option} leaves no queue"
     if netdev.in_json:
-        yield from _json_values(netdev.text)
-
-
-def _json_values(text: str) -> Iterator[str]:
-    try:
-        given = json_of(text)
-    except (ValueError, RecursionError):
-        return
-    for name, value in given.items() if isinstance(given, dict) else ():
-        if name in _SWITCHES and not isinstance(value, bool):
-            yield f'"{name}" is true or false in JSON, not {json.dumps(value)[:40]}'
-        elif name in _NUMBERS and (isinstance(value, bool) or not isinstance(value, int)):
-            yield f'"{name}" is a number in JSON, not {json.dumps(value)[:40]}'
+        for name, wanted, value in wrong_types(netdev.text, _SWITCHES, _NUMBERS):
+            yield f'"{name}" is {wanted} in JSON, not {value[:40]}'
 
 
 def _missing(netdev: Netdev, kind: str, chardevs: Container[str] | None) -> Iterator[str]:

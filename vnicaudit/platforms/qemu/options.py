@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Container, Iterator
 from typing import Any
 
 Options = dict[str, str]
@@ -88,6 +89,22 @@ def json_of(text: str) -> Any:
     if "'" in text:
         text = _STRING.sub(_in_double_quotes, text)
     return json.loads(text, object_pairs_hook=_once)
+
+
+def wrong_types(
+    text: str, switches: Container[str], numbers: Container[str]
+) -> Iterator[tuple[str, str, str]]:
+    """Values of JSON that are of another type than QEMU wants: name, what it is to be, and the
+    value as JSON. Nothing of a text that is no JSON object."""
+    try:
+        given = json_of(text)
+    except (ValueError, RecursionError):
+        return
+    for name, value in given.items() if isinstance(given, dict) else ():
+        if name in switches and not isinstance(value, bool):
+            yield name, "true or false", json.dumps(value)
+        elif name in numbers and (isinstance(value, bool) or not isinstance(value, int)):
+            yield name, "a number", json.dumps(value)
 
 
 def _in_double_quotes(match: re.Match[str]) -> str:

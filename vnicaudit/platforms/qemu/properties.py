@@ -6,14 +6,13 @@ Only what no QEMU takes is refused here: a property that a later one may have is
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 
 from vnicaudit.model.buses import PCI, VIRTIO_PCI, bus_of
 from vnicaudit.model.nic import is_multicast
 from vnicaudit.platforms.qemu.addresses import of_nic
-from vnicaudit.platforms.qemu.options import Options, json_of, number, truth
+from vnicaudit.platforms.qemu.options import Options, number, truth, wrong_types
 from vnicaudit.platforms.qemu.slots import place_of
 from vnicaudit.platforms.qemu.variables import unfilled
 
@@ -76,15 +75,9 @@ def device_faults(device: str, given: Options) -> Iterator[str]:
 
 def json_faults(text: str) -> Iterator[str]:
     """Values of JSON that are text where QEMU wants a number or true or false, or the other way."""
-    try:
-        given = json_of(text)
-    except (ValueError, RecursionError):
-        return
-    for name, value in given.items() if isinstance(given, dict) else ():
-        if name in _SWITCHES | _PCI_SWITCHES | _ANY_SWITCHES and not isinstance(value, bool):
-            yield f'"{name}" is true or false in JSON, not {_shown(json.dumps(value))}'
-        elif name in _NUMBERS and (isinstance(value, bool) or not isinstance(value, int)):
-            yield f'"{name}" is a number in JSON, not {_shown(json.dumps(value))}'
+    switches = _SWITCHES | _PCI_SWITCHES | _ANY_SWITCHES
+    for name, wanted, value in wrong_types(text, switches, _NUMBERS):
+        yield f'"{name}" is {wanted} in JSON, not {_shown(value)}'
 
 
 def nic_faults(option: str, given: Options) -> Iterator[str]:
