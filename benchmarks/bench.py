@@ -21,13 +21,13 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
-from vnicaudit.bench.engine_registry import load
-from vnicaudit.bench.facts.covariates import Limits
+from vnicaudit.bench.facts.validity import ValidityLimits
 from vnicaudit.bench.judging.statistics import median_interval
-from vnicaudit.bench.paths import given_path
-from vnicaudit.bench.running.arms import Opened
-from vnicaudit.bench.running.opening import Line, Places
-from vnicaudit.bench.running.sampling import Place, take
+from vnicaudit.bench.paths import parse_path
+from vnicaudit.bench.registry import ENGINES
+from vnicaudit.bench.running.arms import OpenedArm
+from vnicaudit.bench.running.collector import DesignPlace, take_sample
+from vnicaudit.bench.running.opening import LineFacts, OpenedEndpoints
 from vnicaudit.model.measurement import Workload
 
 _BAR = 0.99
@@ -72,10 +72,10 @@ def bare(workload: Workload) -> float:
         running.wait(timeout=30)
 
 
-def ours(workload: Workload, opened: Opened) -> float:
+def ours(workload: Workload, opened: OpenedArm) -> float:
     """The same as a sample of ``bench run``."""
-    everything = Limits(steal=100, throttled=100)
-    sample = take(workload, opened, Place(0, 0), everything)
+    everything = ValidityLimits(steal=100, cpu_wait=100, throttled=100)
+    sample = take_sample(workload, opened, DesignPlace(0, 0), everything)
     if not sample.valid:
         raise SystemExit(sample.reason)
     return sample.values["goodput"]
@@ -85,15 +85,15 @@ def measure(rounds: int, seconds: float) -> dict[str, tuple[list[float], list[fl
     """Direction -> what was reported, and what iperf3 alone said."""
     found: dict[str, tuple[list[float], list[float]]] = {"rx": ([], []), "tx": ([], [])}
     with ExitStack() as stack:
-        path = given_path(f"netns://{_SPACE}?address={_ADDRESS}")._replace(name="path")
-        opened = Places(stack).open(path, Line())
+        path = parse_path(f"netns://{_SPACE}?address={_ADDRESS}")._replace(name="path")
+        opened = OpenedEndpoints(stack).open(path, LineFacts())
         for number in range(rounds):
             for direction, (mine, alone) in found.items():
                 workload = Workload(
                     id="tcp", engine="iperf3", pattern="tcp", direction=direction,  # type: ignore[arg-type]
                     seconds=seconds, warmup=0, decides=("goodput",),
                 )  # fmt: skip
-                load(workload.engine).check(workload)
+                ENGINES.load(workload.engine).check(workload)
                 for which in ("mine", "bare") if number % 2 else ("bare", "mine"):
                     if which == "mine":
                         mine.append(ours(workload, opened))

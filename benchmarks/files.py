@@ -69,7 +69,7 @@ def definition(number: int, dice: random.Random) -> str:
     name = f"vm-{number:06d}"
     nics = "".join(
         _NIC.format(
-            mac=f"52:54:00:{number >> 16 & 255:02x}:{number >> 8 & 255:02x}:{number & 255:02x}",
+            mac="52:54:" + bytes([bus, number >> 16, number >> 8 & 255, number & 255]).hex(":"),
             bridge=dice.randrange(4),
             model=(model := dice.choice(["virtio"] * 6 + ["e1000", "rtl8139", "e1000e"])),
             driver=f"\n      <driver name='vhost' queues='{dice.choice([2, 4, 8])}'/>"

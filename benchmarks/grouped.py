@@ -11,8 +11,9 @@ from __future__ import annotations
 import sys
 import tracemalloc
 
-from vnicaudit.model.finding import Finding, NicRef
+from vnicaudit.model.finding import Finding
 from vnicaudit.model.location import Location
+from vnicaudit.model.refs import NicRef
 from vnicaudit.model.report import Audited, Placed, RunEnd, RunInfo, Summary, TargetResult, Tool
 from vnicaudit.reports.grouped import GROUP_BY
 from vnicaudit.reports.registry import writer
@@ -33,7 +34,7 @@ def _audited(number: int) -> Audited:
     finding = Finding(
         rule="VNIC001", name="legacy-emulated-nic", severity="high", confidence="high",
         message="rtl8139 is emulated packet by packet: no offload, no vhost",
-        nic=NicRef(f"web-{number}", uuid, mac, 0),
+        about=NicRef(f"web-{number}", uuid, mac, 0),
         location=Location(_TARGET), owner="nova", change=None, fingerprint=f"{number:032x}",
         fix=_FIX.format(uuid, image),
     )  # fmt: skip

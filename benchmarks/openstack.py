@@ -34,13 +34,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from vnicaudit.audit.catalogue import rule_ids
-from vnicaudit.audit.descriptions import DescriptionJudge
-from vnicaudit.audit.engine import Engine
+from vnicaudit.audit.judging.catalogue import rule_ids
+from vnicaudit.audit.judging.descriptions import DescriptionAuditor
+from vnicaudit.audit.judging.domains import DomainAuditor
+from vnicaudit.cli.platforms import every_platform
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.host import HostConfig
 from vnicaudit.model.report import ReadError
-from vnicaudit.platforms.openstack.connect import Cloud, connect
+from vnicaudit.platforms.openstack.connect import CloudLogin, connect
 from vnicaudit.platforms.openstack.read import read
 
 if TYPE_CHECKING:
@@ -67,13 +68,13 @@ _LISTS = (
 )
 
 
-def lists(cloud: Cloud) -> int:
+def lists(cloud: CloudLogin) -> int:
     """The least anybody can do to have these lists."""
     servers, *_others = (_whole(cloud, *each) for each in _LISTS)
     return servers
 
 
-def _whole(cloud: Cloud, service: str, path: str, key: str, microversion: str | None) -> int:
+def _whole(cloud: CloudLogin, service: str, path: str, key: str, microversion: str | None) -> int:
     """How many items all pages of a list have."""
     base, count = cloud.endpoint(service).url, 0
     url: str | None = f"{base}{path}"
@@ -88,15 +89,15 @@ def _whole(cloud: Cloud, service: str, path: str, key: str, microversion: str | 
     return count
 
 
-def read_all(cloud: Cloud) -> int:
+def read_all(cloud: CloudLogin) -> int:
     """Everything vnicaudit reads."""
     return sum(isinstance(item, Domain) for item in read(cloud.name, deadline=_DEADLINE).items)
 
 
-def audit_all(cloud: Cloud) -> int:
+def audit_all(cloud: CloudLogin) -> int:
     """Everything vnicaudit reads, and every rule on all of it."""
-    engine, host, done, found = Engine(rule_ids()), HostConfig(), 0, 0
-    descriptions = DescriptionJudge(rule_ids())
+    engine, host, done, found = DomainAuditor(rule_ids(), every_platform()), HostConfig(), 0, 0
+    descriptions = DescriptionAuditor(rule_ids())
     for item in read(cloud.name, deadline=_DEADLINE).items:
         if isinstance(item, Domain):
             if item.unjudged:
@@ -110,10 +111,14 @@ def audit_all(cloud: Cloud) -> int:
     return done
 
 
-JOBS: dict[str, Callable[[Cloud], int]] = {"lists": lists, "read": read_all, "audit": audit_all}
+JOBS: dict[str, Callable[[CloudLogin], int]] = {
+    "lists": lists,
+    "read": read_all,
+    "audit": audit_all,
+}
 
 
-def measure(cloud: Cloud, rounds: int) -> dict[str, list[float]]:
+def measure(cloud: CloudLogin, rounds: int) -> dict[str, list[float]]:
     """Seconds of each job, the jobs taking turns."""
     taken: dict[str, list[float]] = {name: [] for name in JOBS}
     seen = set()
@@ -139,7 +144,7 @@ def show(taken: dict[str, list[float]]) -> float:
     return ratio
 
 
-def alone(cloud: Cloud, job: str) -> None:
+def alone(cloud: CloudLogin, job: str) -> None:
     """One job in this process: its CPU time, which other work on the machine hardly changes, and
     the most memory it had."""
     before, began = _most_memory(), time.process_time()

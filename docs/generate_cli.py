@@ -6,6 +6,7 @@ python docs/generate_cli.py --check    exit 1 when the page differs
 
 from __future__ import annotations
 
+import difflib
 import inspect
 import sys
 from collections.abc import Iterator
@@ -16,6 +17,8 @@ import click
 from vnicaudit.cli.main import cli
 
 PAGE = Path(__file__).parent / "reference" / "cli.md"
+
+_WIDTH = 78  # of usage lines, whatever terminal this is made at
 
 _HEAD = """\
 # Command line
@@ -85,7 +88,7 @@ option may be repeated, blanks separate the values. Besides these:
 
 def page() -> str:
     """The whole page."""
-    top = click.Context(cli, info_name="vnicaudit", **cli.context_settings)
+    top = click.Context(cli, info_name="vnicaudit", terminal_width=_WIDTH, **cli.context_settings)
     head = _HEAD.format(
         help=_text(cli),
         usage=cli.get_usage(top).removeprefix("Usage: "),
@@ -139,7 +142,11 @@ def _section(name: str, command: click.Command, context: click.Context) -> str:
 
 def _options(command: click.Command, context: click.Context) -> list[click.Option]:
     found = command.get_params(context)
-    return [parameter for parameter in found if isinstance(parameter, click.Option)]
+    return [
+        parameter
+        for parameter in found
+        if isinstance(parameter, click.Option) and not parameter.hidden
+    ]
 
 
 def _row(option: click.Option, context: click.Context) -> str:
@@ -162,8 +169,11 @@ def main(arguments: list[str]) -> int:
     if arguments != ["--check"]:
         PAGE.write_text(page(), "utf-8")
         return 0
-    if PAGE.exists() and PAGE.read_text("utf-8") == page():
+    old = PAGE.read_text("utf-8") if PAGE.exists() else ""
+    if (new := page()) == old:
         return 0
+    lines = difflib.unified_diff(old.splitlines(True), new.splitlines(True), "is", "should be")
+    sys.stderr.writelines(lines)
     sys.stderr.write("docs/reference/cli.md differs: run python docs/generate_cli.py\n")
     return 1
 

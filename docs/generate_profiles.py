@@ -15,14 +15,12 @@ from pathlib import Path
 
 import msgspec
 
-from vnicaudit.bench import guards
-from vnicaudit.bench.engine_registry import load, names
 from vnicaudit.bench.metrics import METRICS
-from vnicaudit.bench.profiles.described import Kind, descriptions, examples, toml
 from vnicaudit.bench.profiles.keys import ProfileTable, WorkloadTable
-from vnicaudit.bench.profiles.load import load_profile, shipped
+from vnicaudit.bench.profiles.load import load_profile, shipped_profiles
 from vnicaudit.bench.profiles.profile import Profile
-from vnicaudit.reports.paint import Paint
+from vnicaudit.bench.profiles.table import Kind, descriptions, examples, toml
+from vnicaudit.bench.registry import ENGINES, GUARDS
 from vnicaudit.reports.profiles.text import render_one, takes
 from vnicaudit.reports.writer import Options
 
@@ -92,10 +90,10 @@ left out. The same work has the same id in every profile, so that measurements c
 
 ## Engines
 
-Each is a program at the peer and, but for dnsperf, one at the target. Of rr and uperf, `rr1c-AxB`
-is a request of A bytes and an answer of B over a connection that stays, with any sizes (`k` is
-1024); in `str-readxN` the target sends (`tx`), in `str-writexN` it receives (`rx`), in messages
-of N bytes.
+Each is a program at the peer and, but for dnsperf, one at the target. Of rr, `rr1c-AxB` is a
+request of A bytes and an answer of B over a connection that stays, with any sizes (`k` is 1024);
+in `str-readxN` the target sends (`tx`), in `str-writexN` it receives (`rx`), in messages of N
+bytes.
 
 {engines}
 
@@ -141,7 +139,7 @@ sizes = ["64K"]
 
 def page() -> str:
     """The whole page."""
-    profiles = [load_profile(name) for name in shipped()]
+    profiles = [load_profile(name) for name in shipped_profiles()]
     return _PAGE.format(
         shipped="\n".join(map(_row, profiles)),
         details="\n\n".join(map(_details, profiles)),
@@ -149,9 +147,9 @@ def page() -> str:
         example=_example(),
         keys="\n".join(_keys(ProfileTable)),
         workload_keys="\n".join(_keys(WorkloadTable)),
-        engines="\n\n".join(map(_engine, names())),
+        engines="\n\n".join(map(_engine, ENGINES.names())),
         metrics="\n".join(_metrics()),
-        guards=", ".join(f"`{name}`" for name in guards.names()),
+        guards=", ".join(f"`{name}`" for name in GUARDS.names()),
     )
 
 
@@ -175,7 +173,7 @@ def _example() -> str:
         path = Path(folder) / "web.toml"
         path.write_text(_WEB, "utf-8")
         profile = load_profile(str(path))
-    return "".join(render_one(profile, Options(width=100), Paint(color=False))).rstrip()
+    return "".join(render_one(profile, Options(width=100))).rstrip()
 
 
 def _keys(kind: Kind) -> Iterator[str]:
@@ -190,7 +188,7 @@ def _keys(kind: Kind) -> Iterator[str]:
 
 
 def _engine(name: str) -> str:
-    engine = load(name)
+    engine = ENGINES.load(name)
     manual = inspect.cleandoc(engine.__doc__ or "").replace("``", "`")
     patterns = "\n".join(
         f"| `{pattern}` | {', '.join(f'`{metric}`' for metric in metrics)} |"

@@ -1,4 +1,4 @@
-"""Write docs/rules/ from the docstrings of the rules.
+"""Write docs/rules/ from the docstrings of the rules, and their index in the package.
 
 python docs/generate_rules.py            write the pages, remove those of rules that are gone
 python docs/generate_rules.py --check    exit 1 when a page differs, naming it
@@ -10,10 +10,13 @@ import re
 import sys
 from pathlib import Path
 
-from vnicaudit.audit.catalogue import info, judges, rule_ids
+from vnicaudit.audit.judging.catalogue import shipped_catalogue
+from vnicaudit.audit.judging.rule_files import index_text
 from vnicaudit.model.report import RuleInfo
+from vnicaudit.reports.rules import settings_section
 
 FOLDER = Path(__file__).parent / "rules"
+INDEX = Path(__file__).parents[1] / "vnicaudit/rules/index.json"
 SCOPES = {
     "nic": "each NIC",
     "domain": "each domain",
@@ -43,6 +46,14 @@ _INDEX = """\
 |---|---|---|---|---|
 {rows}
 
+## Groups
+
+`--select`, `--ignore` and `vnicaudit rules` take these words for several rules at once.
+
+| group | rules |
+|---|---|
+{groups}
+
 ```{{toctree}}
 :hidden:
 
@@ -55,7 +66,7 @@ _PAGE = """\
 
 {summary}
 
-*Severity:* {severity}. *Judged for:* {scope}.
+*Severity:* {severity}. *Groups:* {groups}. *Judged for:* {scope}.
 
 {rest}
 """
@@ -63,7 +74,7 @@ _PAGE = """\
 
 def pages() -> dict[str, str]:
     """File name -> text, of every page."""
-    rules = [info(rule_id) for rule_id in rule_ids()]
+    rules = [shipped_catalogue().info(rule_id) for rule_id in shipped_catalogue().ids]
     written = {f"{rule.id}.md": _page(rule) for rule in rules}
     return written | {"index.md": _index(rules)}
 
@@ -89,10 +100,13 @@ def main(arguments: list[str]) -> int:
     """The exit code: 0, or 1 when ``--check`` finds a difference."""
     if arguments != ["--check"]:
         write()
+        INDEX.write_text(index_text(), "utf-8")
         return 0
-    names = differing()
+    names = [f"docs/rules/{name}" for name in differing()]
+    if INDEX.read_text("utf-8") != index_text():
+        names.append("vnicaudit/rules/index.json")
     for name in names:
-        sys.stderr.write(f"docs/rules/{name} differs: run python docs/generate_rules.py\n")
+        sys.stderr.write(f"{name} differs: run python docs/generate_rules.py\n")
     return 1 if names else 0
 
 
@@ -103,13 +117,14 @@ def _page(rule: RuleInfo) -> str:
         name=rule.name,
         summary=_plain(summary),
         severity=rule.severity,
+        groups=", ".join(rule.groups),
         scope=_scope(rule),
-        rest=_plain(_MARK.sub(r"\1", rest)).rstrip(),
+        rest=_plain(_MARK.sub(r"\1", rest)).rstrip() + settings_section(rule),
     )
 
 
 def _scope(rule: RuleInfo) -> str:
-    judged = judges(rule.id)
+    judged = set(rule.judges)
     beside = [SCOPES[scope] for scope in SCOPES if scope in judged - {rule.scope}]
     text = " and ".join([SCOPES[rule.scope], *beside])
     forms = [FORMS[form] for form in FORMS if form in judged]
@@ -129,7 +144,11 @@ def _index(rules: list[RuleInfo]) -> str:
         f"| {_plain(rule.summary)} |"
         for rule in rules
     )
-    return _INDEX.format(rows=rows, pages="\n".join(rule.id for rule in rules))
+    groups = "\n".join(
+        f"| `{group}` | {', '.join(f'[{each}]({each}.md)' for each in ids)} |"
+        for group, ids in shipped_catalogue().groups().items()
+    )
+    return _INDEX.format(rows=rows, groups=groups, pages="\n".join(rule.id for rule in rules))
 
 
 if __name__ == "__main__":

@@ -15,40 +15,73 @@ from typing import Any
 
 import msgspec
 
-from vnicaudit.audit.catalogue import info, rule_ids
-from vnicaudit.audit.settings_keys import RULE, Settings
+from vnicaudit.audit.judging.catalogue import rule_ids, shipped_catalogue
+from vnicaudit.audit.settings.keys import RULE, RULES, Settings
 from vnicaudit.bench.profiles.keys import ProfileTable
+from vnicaudit.model.finding import SEVERITIES
 from vnicaudit.model.measurement import BenchResult
-from vnicaudit.model.plan import Plan
-from vnicaudit.model.report import Explanation, NicsReport, Report, RulesReport
+from vnicaudit.model.report import NicsReport, RulesReport
 from vnicaudit.reports.line_rate import LineRateReport
+from vnicaudit.reports.plan.plan_file import FilePlan
 from vnicaudit.reports.profiles.json import ProfilesReport
+from vnicaudit.reports.report_file import FileExplanation, Report
 from vnicaudit.reports.runs.json import RunsReport
 
 FOLDER = Path(__file__).parent / "schemas"
 RECORDS: dict[str, type[msgspec.Struct]] = {
     "vnicaudit.report-1.json": Report,
     "vnicaudit.nics-1.json": NicsReport,
-    "vnicaudit.explain-1.json": Explanation,
+    "vnicaudit.explain-1.json": FileExplanation,
     "vnicaudit.rules-1.json": RulesReport,
-    "vnicaudit.plan-1.json": Plan,
+    "vnicaudit.plan-1.json": FilePlan,
     "vnicaudit.runs-1.json": RunsReport,
     "vnicaudit.bench-1.json": BenchResult,
     "vnicaudit.profiles-1.json": ProfilesReport,
     "vnicaudit.line-rate-1.json": LineRateReport,
 }
+_REFERENCES = {RULE: "#/definitions/Rule", RULES: "#/definitions/Rules"}
+_OUTSIDE = "^(?!.*NIC)[A-Z]{2,16}[0-9]{1,3}$"
+"""An id of a rule from outside, or its beginning. Which there are no schema can know; what has NIC
+in it was meant for one of ours."""
 SETTINGS = "vnicaudit.toml.json"
 SHARED_SETTINGS = "vnicaudit.pyproject.json"
 PROFILE = "vnicaudit.profile.json"
+
+
+_PUBLISHED = {
+    "ArmSummary": "Summary",
+    "FileCrashed": "Crashed",
+    "FileExplanation": "Explanation",
+    "FileFinding": "Finding",
+    "FileNicRef": "NicRef",
+    "FileNotPlanned": "Left",
+    "FilePlan": "Plan",
+    "FileSkipped": "Skipped",
+    "FileStep": "Step",
+    "FileSuppressed": "Suppressed",
+}
+"""Record -> its name in the schemas, which code is generated from: it stays when ours changes."""
 
 
 def text_of(record: type[msgspec.Struct]) -> str:
     """The schema of one record as the file has it (JSON Schema 2020-12, definitions in $defs)."""
     schema = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        **_cleaned(msgspec.json.schema(record)),
+        **_published(_cleaned(msgspec.json.schema(record))),
     }
     return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
+
+
+def _published(node: Any) -> Any:
+    """The schema with its records called as they were when it was published."""
+    if isinstance(node, list):
+        return [_published(item) for item in node]
+    if isinstance(node, dict):
+        return {_PUBLISHED.get(key, key): _published(value) for key, value in node.items()}
+    if not isinstance(node, str):
+        return node
+    place, slash, name = node.rpartition("/")
+    return f"{place}{slash}{_PUBLISHED.get(name, name)}"
 
 
 def _cleaned(node: Any) -> Any:
@@ -71,6 +104,9 @@ def settings_text(*, shared: bool) -> str:
     _, parts = msgspec.json.schema_components([Settings], ref_template="#/definitions/{name}")
     definitions = {name: _for_toml(_cleaned(part)) for name, part in sorted(parts.items())}
     definitions["Rule"] = _rule()
+    definitions["Rules"] = _rules()
+    definitions["RuleTable"] = _plain_table()
+    definitions["Settings"]["properties"]["rules"] |= _tables()
     whole: dict[str, Any] = {"$schema": "http://json-schema.org/draft-07/schema#"}
     if shared:
         tool = {"properties": {"vnicaudit": {"$ref": "#/definitions/Settings"}}}
@@ -95,10 +131,10 @@ def _for_toml(node: Any) -> Any:
         return [_for_toml(item) for item in node]
     if not isinstance(node, dict):
         return node
-    if node.get("format") == RULE:
+    if node.get("format") in _REFERENCES:
         # draft 7 ignores what stands beside a reference
         rest = {key: value for key, value in node.items() if key not in ("format", "type")}
-        return {**rest, "allOf": [{"$ref": "#/definitions/Rule"}]}
+        return {**rest, "allOf": [{"$ref": _REFERENCES[node["format"]]}]}
     node = {key: _for_toml(value) for key, value in node.items()}
     if node.get("default", "") is None or ("minItems" in node and not node.get("default", True)):
         del node["default"]
@@ -109,16 +145,61 @@ def _for_toml(node: Any) -> Any:
     return node
 
 
+def _rules() -> dict[str, Any]:
+    """A word that means rules: an id or the beginning of ids, a name, or a group."""
+    catalogue = shipped_catalogue()
+    names = [catalogue.listed(rule).name for rule in catalogue.ids]
+    groups = catalogue.groups()
+    docs = [", ".join(ids) for ids in groups.values()] + list(catalogue.ids)
+    words = {"type": "string", "enum": [*groups, *names], "x-taplo": {"docs": {"enumValues": docs}}}
+    return {"anyOf": [{"$ref": "#/definitions/Rule"}, words]}
+
+
+def _tables() -> dict[str, Any]:
+    """``[rules.ID]`` of each rule: its severity, and its own keys; of a rule from outside only
+    the severity is known."""
+    tables = {rule: _table(rule) for rule in rule_ids()}
+    ids = f"^({'|'.join(map(_in_any_case, tables))})$"
+    return {
+        "properties": tables,
+        "patternProperties": {ids: {"type": "object"}, _OUTSIDE: {"type": "object"}},
+        "additionalProperties": False,
+    }
+
+
+def _table(rule_id: str) -> dict[str, Any]:
+    rule, summary = shipped_catalogue().rule(rule_id), shipped_catalogue().info(rule_id).summary
+    if rule.settings is None:
+        return {"description": summary, "allOf": [{"$ref": "#/definitions/RuleTable"}]}
+    kind, table = rule.settings.kind, _plain_table()
+    own = _cleaned(msgspec.json.schema(kind))["$defs"][kind.__name__]["properties"]
+    return {"description": summary, **table, "properties": table["properties"] | own}
+
+
+def _plain_table() -> dict[str, Any]:
+    """What can be set for every rule."""
+    severity = {
+        "description": "The severity that all findings of the rule have.",
+        "enum": list(SEVERITIES),
+        "type": "string",
+    }
+    return {"type": "object", "properties": {"severity": severity}, "additionalProperties": False}
+
+
 def _rule() -> dict[str, Any]:
     """A rule's id, or the beginning of ids, in capitals or not. What taplo shows of each is in
     ``x-taplo`` (taplo's documentation, "Developing Schemas")."""
     ids = list(rule_ids())
-    summaries = [f"{info(rule).name}: {info(rule).summary}" for rule in ids]
+    summaries = [
+        f"{shipped_catalogue().info(rule).name}: {shipped_catalogue().info(rule).summary}"
+        for rule in ids
+    ]
     starts = sorted({rule[:length] for rule in ids for length in range(1, len(rule) + 1)})
     return {
         "anyOf": [
             {"type": "string", "enum": ids, "x-taplo": {"docs": {"enumValues": summaries}}},
             {"type": "string", "pattern": f"^({'|'.join(map(_in_any_case, starts))})$"},
+            {"type": "string", "pattern": _OUTSIDE},
         ]
     }
 

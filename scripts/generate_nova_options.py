@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Write vnicaudit/platforms/nova_conf/options.json from Nova's own releases.
+"""Write vnicaudit/knowledge/nova_conf/options.json from Nova's own releases.
 
     for v in 15.1.5 … 34.0.0; do pip download "nova==$v" --no-deps -d whl; done
     for w in whl/*.whl; do unzip -q "$w" 'nova/conf/*' -d "src/$(basename "$w" | cut -d- -f2)"; done
@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import MagicMock
 
-OUTPUT = Path(__file__).parents[1] / "vnicaudit/platforms/nova_conf/options.json"
+OUTPUT = Path(__file__).parents[1] / "vnicaudit/knowledge/nova_conf/options.json"
 
 RELEASES = (
     (10, "Juno", "2014.2"), (11, "Kilo", "2015.1"), (12, "Liberty", "12.0"), (13, "Mitaka", "13.0"),

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Write vnicaudit/platforms/openstack/osinfo_models.json from an osinfo-db tree.
+"""Write vnicaudit/knowledge/osinfo_models.json from an osinfo-db tree.
 
     python3 scripts/generate_osinfo_models.py [/usr/share/osinfo]
 
@@ -23,7 +23,7 @@ import gi
 gi.require_version("Libosinfo", "1.0")
 from gi.repository import Libosinfo  # noqa: E402
 
-OUTPUT = Path(__file__).parents[1] / "vnicaudit/platforms/openstack/osinfo_models.json"
+OUTPUT = Path(__file__).parents[1] / "vnicaudit/knowledge/osinfo_models.json"
 WINDOWS = ("winnt", "win9x", "win16")
 
 

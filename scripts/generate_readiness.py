@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Write vnicaudit/platforms/domain_xml/readiness.json from an osinfo-db tree.
+"""Write vnicaudit/knowledge/readiness.json from an osinfo-db tree.
 
     python scripts/generate_readiness.py [/usr/share/osinfo]
 
@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from lxml import etree
 
-OUTPUT = Path(__file__).parents[1] / "vnicaudit/platforms/domain_xml/readiness.json"
+OUTPUT = Path(__file__).parents[1] / "vnicaudit/knowledge/readiness.json"
 
 TRANSITIONAL = "http://pcisig.com/pci/1af4/1000"
 MODERN = "http://pcisig.com/pci/1af4/1041"

@@ -24,9 +24,13 @@ family() {
     fi
 }
 
-installed() { # installed PACKAGE
+installed() { # installed PACKAGE: it, or what provides it (Debian 12 has QEMU's s390x in another)
     case $(family) in
-        apt) dpkg-query -W -f '${Status}' "$1" 2>/dev/null | grep -q '^install ok installed$' ;;
+        apt)
+            dpkg-query -W -f '${Status}' "$1" 2>/dev/null | grep -q '^install ok installed$' ||
+                dpkg-query -W -f '${Status}: ${Provides},\n' |
+                    grep -Eq "^install ok installed:.* $1( \\(|,)"
+            ;;
         dnf) rpm -q --whatprovides "$1" >/dev/null 2>&1 ;;
     esac
 }

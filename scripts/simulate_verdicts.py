@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""How often the verdicts are right, by simulation; the table of docs/explanation/measuring.md.
+"""How often the verdicts are right, by simulation; the tables of docs/explanation/measuring.md.
 
-    python scripts/simulate_verdicts.py            print the table
-    python scripts/simulate_verdicts.py --write    write it into the page
-    python scripts/simulate_verdicts.py --check    exit 1 when the page has another one
+    python scripts/simulate_verdicts.py            print the tables
+    python scripts/simulate_verdicts.py --write    write them into the page
+    python scripts/simulate_verdicts.py --check    exit 1 when the page has others
 
-The values are made up (see ``World``), everything else is the program's own: order, intervals,
-looks, verdict, decision. The same seed gives the same table.
+The values are made up, in sixteen worlds (``WORLDS``); everything else is the program's own: order,
+drift, intervals, looks, verdict, decision. The same seed gives the same tables.
 """
 
 from __future__ import annotations
@@ -14,160 +14,46 @@ from __future__ import annotations
 import math
 import random
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from statistics import NormalDist
 from typing import Literal, NamedTuple
 
 from vnicaudit.bench.judging.comparing import compare
-from vnicaudit.bench.judging.order import Slot, blocks, one_by_one
-from vnicaudit.bench.judging.statistics import mann_whitney
+from vnicaudit.bench.judging.order import Slot, blocks, one_by_one, turns
 from vnicaudit.bench.judging.stopping import stop_early
-from vnicaudit.bench.judging.terms import DEFAULT, Terms
+from vnicaudit.bench.judging.terms import DEFAULT, QUICK, Terms, alphas_of_turns
 from vnicaudit.bench.judging.verdict import decide
+from vnicaudit.bench.profiles.keys import RUNS_PER_TURN, TURNS
 from vnicaudit.model.measurement import Sample, Workload
 
 PAGE = Path(__file__).parents[1] / "docs/explanation/measuring.md"
 BEGIN, END = "<!-- simulation: begin -->\n", "<!-- simulation: end -->\n"
 
-SEED = 20261121
-REPETITIONS = 4000
+SEED = 20261123
+REPETITIONS = {0.0: 2000, -0.10: 1000, 0.10: 1000}
+"""Effect -> how often it is simulated."""
 ARMS = ("before", "after")
-EFFECTS = (0.0, -0.05, -0.10, -0.20, 0.10)
+BOUND = 5.0
+"""Per cent of measurements without a change that may be called a regression, or an improvement."""
 
 _NORMAL = NormalDist()
 
 
-class World(NamedTuple):
-    """The noise. ``run``, ``boot``: standard deviation of logarithms, between runs and between
-    boots. ``drift``: share that is lost in the time of ten runs per arm. ``bad``: share of runs
-    that lack another 14 to 39 %."""
+class Moment(NamedTuple):
+    """When a run is made. ``boot``: runs with the same one have the luck of a boot, or a plug, in
+    common; ``turn``: how many turns there were before, or runs where there are no turns; ``share``:
+    of the whole measurement that is over."""
 
-    run: float = 0.03
-    boot: float = 0.03
-    drift: float = 0.05
-    bad: float = 0.05
-
-
-WORLD = World()
+    boot: int
+    turn: int
+    share: float
+    after: bool
 
 
-class Case(NamedTuple):
-    """One line of the table. ``layout``: what has a boot's luck in common: everything (``mixed``),
-    the runs of a block and arm (``boots``), the runs of an arm in a random order (``arms``) or one
-    after the other (``halves``). ``workloads``: primary ones, the change acts on the first.
-    ``ranks_only``: judged by p < 0.05 of a rank test and nothing else."""
-
-    name: str
-    terms: Terms
-    layout: Literal["mixed", "boots", "arms", "halves"]
-    runs: int = 1
-    """Runs of a workload in each block and arm."""
-    workloads: int = 1
-    ranks_only: bool = False
-
-
-class Outcome(NamedTuple):
-    """``verdict``: of the decision. ``n``: runs or boots per arm, at the end."""
-
-    verdict: str
-    n: int
-
-
-_TEN = Terms(looks=(10,), alphas=(0.05,))
-_BOOTS = Terms(design="boots")
-_FLIP = Terms(looks=(7,), alphas=(0.05,), design="single-flip")
-_SHADOW = Terms(design="shadow")
-
-CASES = (
-    Case("randomised blocks", DEFAULT, "mixed"),
-    Case("randomised blocks, one look at n = 10", _TEN, "mixed"),
-    Case("randomised blocks, 8 primaries", DEFAULT, "mixed", workloads=8),
-    Case("boots, one run in each", _BOOTS, "boots"),
-    Case("boots, three runs in each", _BOOTS, "boots", runs=3),
-    Case("single flip, n = 7", _FLIP, "halves"),
-    Case("shadow NIC, each NIC plugged once", _SHADOW, "arms"),
-    Case("*all before, then all after, n = 10, judged as if mixed*", _TEN, "halves"),
-    Case("*the same, p < 0.05 alone*", _TEN, "halves", ranks_only=True),
-)
-
-
-def outcomes(case: Case, effect: float, repetitions: int, seed: int = SEED) -> Iterator[Outcome]:
-    """What the program would have said, once for each repetition; fewer are the beginning of
-    more."""
-    for repetition in range(repetitions):
-        source = random.Random(f"{seed} {case.name} {effect} {repetition}")  # noqa: S311
-        yield _outcome(case, list(_samples(case, effect, source)))
-
-
-def _outcome(case: Case, samples: Sequence[Sample]) -> Outcome:
-    if case.ranks_only:
-        return Outcome(_by_ranks(samples), case.terms.looks[0])
-    workloads = _workloads(case)
-    for look in case.terms.looks:
-        seen = [sample for sample in samples if sample.block < look]
-        found = compare(seen, workloads, *ARMS, case.terms)
-        if look == case.terms.looks[-1] or stop_early(found, case.terms).action == "stop":
-            return Outcome(decide(found, case.terms).verdict, look)
-    raise AssertionError("there is a last look")
-
-
-def _by_ranks(samples: Sequence[Sample]) -> str:
-    before, after = (
-        [sample.values["goodput"] for sample in samples if sample.arm == arm] for arm in ARMS
-    )
-    if mann_whitney(before, after) >= 0.05:
-        return "inconclusive"
-    return "regressed" if sum(after) < sum(before) else "improved"
-
-
-def _workloads(case: Case) -> list[Workload]:
-    return [
-        Workload(id=f"w{place}", engine="made-up", pattern="tcp", decides=("goodput",))
-        for place in range(case.workloads)
-    ]
-
-
-def _samples(
-    case: Case, effect: float, source: random.Random, world: World = WORLD
-) -> Iterator[Sample]:
-    names = [workload.id for workload in _workloads(case)]
-    luck: dict[object, float] = {}
-    slots = _slots(case, names, source)
-    for slot in slots:
-        key = _key(case, slot)
-        if key not in luck:
-            luck[key] = world.boot * _normal(source)
-        past = slot.order / (len(names) * case.runs * len(ARMS) * 10)
-        value = 1e9 * math.exp(luck[key] + world.run * _normal(source) - world.drift * past)
-        if source.random() < world.bad:
-            value *= 1 - 0.14 - 0.25 * source.random()
-        if slot.arm == "after" and slot.workload == names[0]:
-            value *= 1 + effect
-        yield Sample(
-            workload=slot.workload,
-            arm=slot.arm,
-            block=slot.block,
-            order=slot.order,
-            boot=str(key),
-            started="",
-            values={"goodput": value},
-        )
-
-
-def _slots(case: Case, names: Sequence[str], source: random.Random) -> Sequence[Slot]:
-    seed, n = int(source.random() * 2**32), case.terms.looks[-1]
-    if case.layout == "halves":
-        return one_by_one(ARMS, names, n, seed)
-    return blocks(ARMS, [*names] * case.runs, n, seed, arm_by_arm=case.layout == "boots")
-
-
-def _key(case: Case, slot: Slot) -> object:
-    """Slots with the same key have a boot's luck in common."""
-    if case.layout == "mixed":
-        return ""
-    return (slot.arm, slot.block) if case.layout == "boots" else slot.arm
+Noise = Callable[[Sequence[Moment], random.Random], list[float]]
+"""The logarithms of the values of these runs, without a change."""
 
 
 def _normal(source: random.Random) -> float:
@@ -175,78 +61,273 @@ def _normal(source: random.Random) -> float:
     return _NORMAL.inv_cdf(source.random() or 0.5)
 
 
+def _scatter(size: float) -> Noise:
+    return lambda moments, source: [size * _normal(source) for _ in moments]
+
+
+def _heavy_tails(moments: Sequence[Moment], source: random.Random) -> list[float]:
+    """Student's t with 3 degrees of freedom, of 5 %."""
+
+    def one() -> float:
+        squares = sum(_normal(source) ** 2 for _ in range(3))
+        return 0.05 / math.sqrt(3) * _normal(source) / math.sqrt(squares / 3)
+
+    return [one() for _ in moments]
+
+
+def _two_levels(moments: Sequence[Moment], source: random.Random) -> list[float]:
+    return [
+        0.02 * _normal(source) + (math.log(0.72) if source.random() < 0.35 else 0.0)
+        for _ in moments
+    ]
+
+
+def _drift(whole: float) -> Noise:
+    return lambda moments, source: [
+        0.02 * _normal(source) + math.log(1 + whole) * each.share for each in moments
+    ]
+
+
+def _by_boot(luck: Callable[[random.Random], float]) -> Noise:
+    """What the runs of a turn have in common: the luck of a boot, or a plug."""
+
+    def noise(moments: Sequence[Moment], source: random.Random) -> list[float]:
+        drawn: dict[int, float] = {}
+        for each in moments:
+            if each.boot not in drawn:
+                drawn[each.boot] = luck(source)
+        return [drawn[each.boot] + 0.02 * _normal(source) for each in moments]
+
+    return noise
+
+
+def _walk(moments: Sequence[Moment], source: random.Random) -> list[float]:
+    found, level = [], 0.0
+    for _ in moments:
+        level += 0.02 * _normal(source)
+        found.append(level + 0.02 * _normal(source))
+    return found
+
+
+def _resembling(moments: Sequence[Moment], source: random.Random) -> list[float]:
+    """Each run is like the one before: AR(1) of 0.8, 5 % in all."""
+    found = [0.05 * _normal(source)]
+    while len(found) < len(moments):
+        found.append(0.8 * found[-1] + 0.05 * 0.6 * _normal(source))
+    return found
+
+
+def _outliers(moments: Sequence[Moment], source: random.Random) -> list[float]:
+    return [
+        0.02 * _normal(source) + (math.log(0.3) if source.random() < 0.05 else 0.0) for _ in moments
+    ]
+
+
+def _unequal(moments: Sequence[Moment], source: random.Random) -> list[float]:
+    return [(0.10 if each.after else 0.02) * _normal(source) for each in moments]
+
+
+def _every_second(moments: Sequence[Moment], source: random.Random) -> list[float]:
+    """What recurs with every second turn, such as a job of a neighbour."""
+    return [0.02 * _normal(source) + (math.log(1.06) if each.turn % 2 else 0.0) for each in moments]
+
+
+def _as_it_is(value: float) -> float:
+    return value
+
+
+class World(NamedTuple):
+    """``seen``: what becomes of a value on its way to who measures it."""
+
+    name: str
+    noise: Noise
+    seen: Callable[[float], float] = _as_it_is
+
+
+WORLDS = (
+    World("normal, 2 %", _scatter(0.02)),
+    World("normal, 5 %", _scatter(0.05)),
+    World("heavy tails (Student's t3, 5 %)", _heavy_tails),
+    World("two levels: 35 % of runs 28 % lower", _two_levels),
+    World("drift, -20 % over all", _drift(-0.20)),
+    World("drift, +20 % over all", _drift(0.20)),
+    World("random walk, 2 % a run", _walk),
+    World("boots scatter by 3 %", _by_boot(lambda source: 0.03 * _normal(source))),
+    World("boots scatter by 8 %", _by_boot(lambda source: 0.08 * _normal(source))),
+    World(
+        "boots on two levels, 25 % apart",
+        _by_boot(lambda source: math.log(0.75) if source.random() < 0.5 else 0.0),
+    ),
+    World("each run like the last: AR(1) 0.8, 5 %", _resembling),
+    World("outliers: 5 % of runs at 0.3", _outliers),
+    World("2 % before, 10 % after", _unequal),
+    World("steps of 10 %", _scatter(0.05), lambda value: max(0.1, round(value, 1))),
+    World("a ceiling at the usual value, 5 %", _scatter(0.05), lambda value: min(value, 1.0)),
+    World("6 % more every second turn", _every_second),
+)
+
+
+class Case(NamedTuple):
+    """One design. ``layout``: the arms run side by side in blocks (``mixed``), in turns of
+    ``terms.runs_per_turn`` runs, or one after the other (``halves``)."""
+
+    name: str
+    terms: Terms
+    layout: Literal["mixed", "turns", "halves"]
+
+
+def _turning(runs: int) -> Terms:
+    return Terms(looks=TURNS, alphas=alphas_of_turns(TURNS), design="flips", runs_per_turn=runs)
+
+
+CASES = (
+    Case("blocks, 5, 10 and 20 runs", DEFAULT, "mixed"),
+    Case("blocks, 7 runs (*quick*)", QUICK, "mixed"),
+    Case("turns, 2, 3 and 5 of 3 runs (`apply --bench`)", _turning(RUNS_PER_TURN), "turns"),
+    Case("turns, 2, 3 and 5 of 1 run", _turning(1), "turns"),
+    Case("single flip, 7 runs", Terms(looks=(7,), alphas=(0.05,), design="single-flip"), "halves"),
+    Case(
+        "single flip, 20 runs", Terms(looks=(20,), alphas=(0.05,), design="single-flip"), "halves"
+    ),
+)
+
+
+class Outcome(NamedTuple):
+    """``verdict``: of the decision. ``n``: runs or turns per arm, at the end."""
+
+    verdict: str
+    n: int
+
+
+def outcomes(
+    case: Case, world: World, effect: float, repetitions: int, seed: int = SEED
+) -> Iterator[Outcome]:
+    """What the program would have said, once for each repetition; fewer are the beginning of
+    more."""
+    for repetition in range(repetitions):
+        source = random.Random(f"{seed} {case.name} {world.name} {effect} {repetition}")  # noqa: S311
+        yield _outcome(case, _samples(case, world, effect, source))
+
+
+_WORKLOAD = Workload(id="any", engine="made-up", pattern="tcp", decides=("goodput",))
+
+
+def _outcome(case: Case, samples: Sequence[Sample]) -> Outcome:
+    terms = case.terms
+    for look in terms.looks:
+        seen = [sample for sample in samples if sample.block < look * terms.runs_per_turn]
+        found = compare(seen, [_WORKLOAD], *ARMS, terms)
+        if look == terms.looks[-1] or stop_early(found, terms).action == "stop":
+            return Outcome(decide(found, terms).verdict, look)
+    raise AssertionError("there is a last look")
+
+
+def _samples(case: Case, world: World, effect: float, source: random.Random) -> list[Sample]:
+    slots = _slots(case, int(source.random() * 2**32))
+    moments = [_moment(case, slot, len(slots)) for slot in slots]
+    levels = world.noise(moments, source)
+    return [
+        Sample(
+            workload=slot.workload,
+            arm=slot.arm,
+            block=slot.block,
+            order=slot.order,
+            started="",
+            values={"goodput": 1e9 * world.seen(math.exp(level) * (1 + effect * moment.after))},
+        )
+        for slot, moment, level in zip(slots, moments, levels, strict=True)
+    ]
+
+
+def _slots(case: Case, seed: int) -> Sequence[Slot]:
+    n, names = case.terms.looks[-1], [_WORKLOAD.id]
+    if case.layout == "halves":
+        return one_by_one(ARMS, names, n, seed)
+    if case.layout == "turns":
+        return turns(ARMS, names, n, seed, case.terms.runs_per_turn)
+    return blocks(ARMS, names, n, seed)
+
+
+def _moment(case: Case, slot: Slot, slots: int) -> Moment:
+    """A single flip has one boot of each arm, mixed arms have one in all, and every turn is one."""
+    after, share = slot.arm == ARMS[1], slot.order / (slots - 1)
+    if case.layout == "turns":
+        turn = slot.order // case.terms.runs_per_turn
+        return Moment(turn, turn, share, after)
+    return Moment(int(case.layout == "halves" and after), slot.order, share, after)
+
+
 class Cell(NamedTuple):
-    """Shares of the repetitions, per cent."""
+    """Shares of the repetitions, per cent; ``n``: mean runs or turns per arm."""
 
     regressed: float
-    regressed_by_10: float
     improved: float
     n: float
 
 
-def cell(case: Case, effect: float, repetitions: int, seed: int = SEED) -> Cell:
+def cell(
+    case: Case, world: World, effect: float, repetitions: int | None = None, seed: int = SEED
+) -> Cell:
     """How often what was said, and after how many runs."""
-    found = list(outcomes(case, effect, repetitions, seed=seed))
-    worse = [outcome for outcome in found if outcome.verdict == "regressed"]
-    share = 100 / repetitions
+    many = repetitions or REPETITIONS[effect]
+    found = list(outcomes(case, world, effect, many, seed))
+    said = [outcome.verdict for outcome in found]
     return Cell(
-        regressed=share * len(worse),
-        regressed_by_10=share * sum(outcome.n <= 10 for outcome in worse),
-        improved=share * sum(outcome.verdict == "improved" for outcome in found),
-        n=sum(outcome.n for outcome in found) / repetitions,
+        regressed=100 * said.count("regressed") / many,
+        improved=100 * said.count("improved") / many,
+        n=sum(outcome.n for outcome in found) / many,
     )
 
 
-def table(repetitions: int = REPETITIONS) -> str:
-    """The page's table."""
-    jobs = [(case, effect, repetitions) for case in CASES for effect in EFFECTS]
+def tables() -> str:
+    """The page's tables: without a change; 10 % less; 10 % more."""
+    jobs = [
+        (case, world, effect) for effect in REPETITIONS for world in range(len(WORLDS))
+        for case in range(len(CASES))
+    ]  # fmt: skip
     with ProcessPoolExecutor() as pool:
-        cells = list(pool.map(_job, jobs))
-    rows = (cells[at : at + len(EFFECTS)] for at in range(0, len(cells), len(EFFECTS)))
-    lines = (_row(case, row) for case, row in zip(CASES, rows, strict=True))
-    return "\n".join([*_HEAD, *lines, ""])
+        cells = iter(list(pool.map(_job, jobs, chunksize=1)))
+    parts = []
+    for effect in REPETITIONS:
+        rows = [
+            f"| {world.name} | {' | '.join(_shown(next(cells)) for _ in CASES)} |"
+            for world in WORLDS
+        ]
+        head = f"| {TITLES[effect]} | {' | '.join(case.name for case in CASES)} |"
+        parts.append("\n".join([head, "|---" * (len(CASES) + 1) + "|", *rows, ""]))
+    return "\n".join(parts)
 
 
-_HEAD = (
-    "| | no change: called regressed | no change: called improved | -5 %: regressed "
-    "| -10 %: regressed by n = 10 (at the end) | -20 %: by n = 10 | +10 %: improved "
-    "| no change: runs per arm |",
-    "|---|---|---|---|---|---|---|---|",
-)
+TITLES = {
+    0.0: "no change: called regressed / improved, % (runs or turns)",
+    -0.10: "-10 %: called regressed / improved, %",
+    0.10: "+10 %: called regressed / improved, %",
+}
 
 
-def _job(job: tuple[Case, float, int]) -> Cell:
-    return cell(*job)
+def _job(job: tuple[int, int, float]) -> Cell:
+    case, world, effect = job
+    return cell(CASES[case], WORLDS[world], effect)
 
 
-def _row(case: Case, cells: Sequence[Cell]) -> str:
-    none, five, ten, twenty, gain = cells
-    shown = (
-        f"{none.regressed:.1f} %",
-        f"{none.improved:.1f} %",
-        f"{five.regressed:.0f} %",
-        f"{ten.regressed_by_10:.1f} % ({ten.regressed:.1f} %)",
-        f"{twenty.regressed_by_10:.1f} %",
-        f"{gain.improved:.1f} %",
-        f"{none.n:.1f}",
-    )
-    return f"| {case.name} | {' | '.join(shown)} |"
+def _shown(one: Cell) -> str:
+    return f"{one.regressed:.1f} / {one.improved:.1f} ({one.n:.1f})"
 
 
 def main(arguments: Sequence[str]) -> int:
     """The exit code."""
     if not arguments:
-        sys.stdout.write(table())
+        sys.stdout.write(tables())
         return 0
     text = PAGE.read_text("utf-8")
     head, _, rest = text.partition(BEGIN)
-    current = f"{head}{BEGIN}{table()}{END}{rest.partition(END)[2]}"
+    current = f"{head}{BEGIN}{tables()}{END}{rest.partition(END)[2]}"
     if arguments == ["--write"]:
         PAGE.write_text(current, "utf-8")
         return 0
     if current != text:
         sys.stderr.write(
-            f"{PAGE.name} has another table: run scripts/simulate_verdicts.py --write\n"
+            f"{PAGE.name} has other tables: run scripts/simulate_verdicts.py --write\n"
         )
     return int(current != text)
 

@@ -4,8 +4,11 @@
 #   scripts/test.sh              everything
 #   scripts/test.sh tests lint   these tox environments
 #
-# The last lines say which suites ran. One that cannot run here is named there as "not run,
-# because …"; with CI=true that is a failure. Real guests need root; images are built once under
+# Stages follow one another; the environments of one stage run side by side, and what each of them
+# says is printed when it ends.
+#
+# The last lines say which suites ran, and which of them, and which tests, failed. A suite that
+# cannot run here is named there as "not run, because …"; with CI=true that is a failure. Real guests need root; images are built once under
 # VNICAUDIT_RIG (default /var/tmp/vnicaudit-rig). So does the real OpenStack, whose packages and state
 # are under VNICAUDIT_OPENSTACK (default /var/tmp/vnicaudit-openstack).
 set -eu
@@ -15,7 +18,7 @@ set -eu
 # obstacle SUITE: why a suite cannot run here; succeeds where it says something
 obstacle() {
     case $1 in
-        rig)
+        measured | rig)
             if [ "$(id -u)" != 0 ]; then echo "not run, because real guests need root"
             elif [ "$(family)" != apt ]; then
                 echo "not run, because its images are built with Debian's tools"
@@ -34,13 +37,32 @@ obstacle() {
     esac
 }
 
+# in_memory: tests write to memory where there is enough of it: they sync each line of a journal, and
+# what they write nobody needs
+in_memory() {
+    free=$(df --output=avail -k /dev/shm 2>/dev/null | tail -n 1)
+    [ "${free:-0}" -gt 8000000 ] || return 0
+    try=$(mktemp /dev/shm/vnicaudit-XXXXXX) || return 0
+    printf '#!/bin/sh\n' > "$try"
+    chmod +x "$try"
+    # tests run programs that they write: it must not be mounted noexec
+    if "$try" 2>/dev/null; then export TMPDIR=/dev/shm; fi
+    rm -f "$try"
+}
+
 cd "$ROOT"
+# as tox takes it: some say CI=1
+case ${CI:-} in '' | 0 | [Ff][Aa][Ll][Ss][Ee]) ;; *) CI=true ;; esac
+# sockets are made in temporary folders, and a socket's path has 107 bytes
+case ${TMPDIR:-} in ?????????????????????*) unset TMPDIR ;; esac
+[ -n "${TMPDIR:-}" ] || in_memory
 NOT_RUN=$(mktemp)
-export NOT_RUN
-trap 'rm -f "$NOT_RUN"' EXIT
+VNICAUDIT_TEST_FAILURES=$(mktemp -d)
+export NOT_RUN VNICAUDIT_TEST_FAILURES
+trap 'rm -rf "$NOT_RUN" "$VNICAUDIT_TEST_FAILURES"' EXIT
 bin="$ROOT/.venv-test/bin"
 packages demo
-environment "$ROOT/.venv-test" "tox>=4" "tox-uv>=1.25"
+environment "$ROOT/.venv-test" "tox>=4.20" "tox-uv>=1.25"
 as_pip_does
 
 suites=$*
@@ -51,16 +73,45 @@ for suite in $suites; do
     else ran="$ran $suite"
     fi
 done
-case "$ran " in *" tests "* | *" rig "* | *" openstack "*) packages tests ;; esac
-case "$ran " in *" rig "* | *" openstack "*) packages rig ;; esac
+case "$ran " in *" tests "* | *" measured "* | *" rig "* | *" openstack "*) packages tests ;; esac
+case "$ran " in *" measured "* | *" rig "* | *" openstack "*) packages rig ;; esac
 case "$ran " in *" openstack "*) packages openstack ;; esac
 
-code=0
-if [ -n "$ran" ]; then
-    "$bin/tox" run -e "$(echo "$ran" | sed 's/^ //; s/ /,/g')" || code=$?
-fi
+# stage SUITE...: those of them that are to run, two at a time; leaves the worst exit code in $code
+stage() {
+    chosen='' staged="$staged $*"
+    for suite in "$@"; do
+        case "$ran " in *" $suite "*) chosen="$chosen $suite" ;; esac
+    done
+    [ -n "$chosen" ] || return 0
+    say "stage:$chosen"
+    began=$(date +%s) number=$((number + 1))
+    # what is installed is told where that fails
+    set -- -q --no-list-dependencies --result-json "$VNICAUDIT_TEST_FAILURES/$number.json"
+    case $chosen in
+        " "*" "*)
+            names=$(echo "$chosen" | sed 's/^ //; s/ /,/g')
+            "$bin/tox" run-parallel "$@" -p 2 --parallel-no-spinner -e "$names" || code=$?
+            ;;
+        *) "$bin/tox" run "$@" -e "${chosen# }" || code=$? ;;
+    esac
+    took="$took
+   $(($(date +%s) - began)) s:$chosen"
+}
 
-say "ran:${ran:- nothing}"
+code=0 took='' staged='' number=0
+stage lint types imports docs fuzz # one core each
+stage tests                        # all cores
+stage measured                     # nothing may run beside what measures
+stage rig openstack                # each waits for guests of its own
+for suite in $ran; do # what belongs to no stage
+    case "$staged " in *" $suite "*) ;; *) stage "$suite" ;; esac
+done
+
+say "ran:${ran:- nothing}$took"
+failed=$("$bin/python" -m tests.failures "$VNICAUDIT_TEST_FAILURES") || failed="it cannot be told"
+[ -z "$failed" ] || say "failed:
+$failed"
 if [ -s "$NOT_RUN" ]; then
     sort -u "$NOT_RUN"
     if [ "${CI:-}" = true ]; then

@@ -1,17 +1,35 @@
 """What all tests share: the fixtures of the rig and of the OpenStack testbed, how hypothesis
-searches (in CI the same examples each time, never by time: fuzzing is what looks for new ones), and
-which tests are left for ``--long`` (docs/how-to/run-the-tests.md)."""
+searches (in CI the same examples each time, never by time: elsewhere it looks for new ones),
+which tests are left for ``--long`` (docs/how-to/run-the-tests.md), the seeds of what was drawn,
+which are printed at the end, and what failed, for the last lines of scripts/test.sh."""
 
 import os
+import signal
+from contextlib import suppress
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
+
+from tests.failures import noting
+
+DRAWN = "drawn"
+"""The property (``record_property``) in which a test notes its seed and how far it came."""
 
 pytest_plugins = ("tests.openstack.fixtures", "tests.rig.fixtures")
 
-settings.register_profile("here", deadline=None)
-settings.register_profile("ci", deadline=None, derandomize=True)
+_UNHURRIED = [HealthCheck.too_slow]
+settings.register_profile("here", deadline=None, suppress_health_check=_UNHURRIED)
+settings.register_profile("ci", deadline=None, suppress_health_check=_UNHURRIED, derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") == "true" else "here")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Failures are noted for the last lines of scripts/test.sh. Programs that tests begin hear
+    Ctrl-C: in the background of a shell it is ignored, and a child inherits that."""
+    noting(config)
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        with suppress(ValueError):  # not the main thread: pytest-xdist may begin in another
+            signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -40,3 +58,19 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     none = exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED
     if none and session.config.getoption("--none-is-fine"):
         session.exitstatus = pytest.ExitCode.OK
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """What tests have drawn, those that passed included."""
+    notes = {
+        f"{report.nodeid}: {value}"
+        for reports in terminalreporter.stats.values()
+        for report in reports
+        if isinstance(report, pytest.TestReport)
+        for name, value in report.user_properties
+        if name == DRAWN
+    }
+    if notes:
+        terminalreporter.section("drawn at random")
+        for note in sorted(notes):
+            terminalreporter.write_line(note)

@@ -6,7 +6,8 @@ VnicauditError
 ├── TargetError           exit 4   a target, or a part of it, could not be read
 ├── RefusedError          exit 5   a change was not made: it cannot be, or not without harm
 │   ├── OwnedError        exit 5   … because somebody else writes that text anew
-│   └── KeptError         exit 5   … because what was kept to go back to is not what it was
+│   ├── KeptError         exit 5   … because what was kept to go back to is not what it was
+│   └── UnseenError       exit 5   … because what it is about is not shown, and may be elsewhere
 ├── ActionError           exit 5   what was begun could not be brought to its end
 │   ├── SilentError       exit 5   … because the host stopped answering
 │   ├── GuestError        exit 5   … because the guest, or its agent, did not do it
@@ -72,18 +73,31 @@ class TargetError(VnicauditError):
 
 
 class RefusedError(VnicauditError):
-    """A change was not made. The message says why, as the end of a sentence."""
+    """A change was not made. The message says why, as the end of a sentence; ``codes`` say it to
+    machines (``vnicaudit.model.refusals``), where they are known."""
 
     exit_code = 5
+    codes: tuple[str, ...] = ()
 
 
 class OwnedError(RefusedError):
     """A change was not made here: whoever owns the text would overwrite it, or it says what was
     and not what is to be. The message says where to make it instead."""
 
+    codes = ("owner",)
+
 
 class KeptError(RefusedError):
     """What a run kept, to go back to, is gone or is not what it was: nothing is made of it."""
+
+    codes = ("kept-original",)
+
+
+class UnseenError(RefusedError):
+    """What was to be changed is not shown here, and nothing tells that it was deleted: it may be
+    elsewhere, or not for this user to see."""
+
+    codes = ("unreadable",)
 
 
 class ActionError(VnicauditError):
@@ -122,3 +136,7 @@ class MeasureError(VnicauditError):
     """What a measuring tool printed is not what it prints when it has measured."""
 
     exit_code = 4
+
+
+class SilenceError(MeasureError):
+    """A measuring tool ran, and nothing got through: it could not connect, or nothing came back."""

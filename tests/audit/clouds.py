@@ -12,27 +12,28 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from vnicaudit.audit.options import RunOptions
-from vnicaudit.audit.run import Run
-from vnicaudit.audit.suppression import Suppression
-from vnicaudit.audit.suppressions import Suppressor
-from vnicaudit.audit.work import Assumptions, AuditWork, NicsWork, Work
-from vnicaudit.model.domain import Domain, DomainConfig
+from vnicaudit.audit.accepting.suppression import Suppression
+from vnicaudit.audit.accepting.suppressions import Suppressor
+from vnicaudit.audit.reading.options import RunOptions
+from vnicaudit.audit.run import AuditRun
+from vnicaudit.audit.work import Assumptions, AuditWork, ItemWork, NicsWork
+from vnicaudit.cli.platforms import every_platform
+from vnicaudit.knowledge.hypervisors import KVM_OR_QEMU
+from vnicaudit.model.domain import Domain, DomainConfig, Server
 from vnicaudit.model.finding import Finding
-from vnicaudit.model.hypervisors import KVM_OR_QEMU
+from vnicaudit.model.live import CloudItem
 from vnicaudit.model.location import Location
 from vnicaudit.model.nic import Nic, NicConfig
 from vnicaudit.model.openstack import Flavor, Image, Property
-from vnicaudit.model.report import Audited, ReadError
-from vnicaudit.model.server import Kept, PortBinding, ServerConfig, ServerRef
+from vnicaudit.model.platform_name import OPENSTACK
+from vnicaudit.model.report import Audited
+from vnicaudit.model.server import CloudServer, PortBinding, PropertiesSource, ServerConfig
 
 TARGET = "openstack:prod"
 UUID = "6e1f1c2e-6a0f-4d53-a1f2-0d8f3f0a4a{:02x}"
 MAC = "fa:16:3e:00:00:{:02x}"
 PLACE = Location(TARGET)
 PLAIN_PORT = PortBinding("normal", "ovs", "system", hybrid=False)
-
-CloudItem = Domain | Image | Flavor | ReadError
 
 
 def image(name: str = "jammy", **properties: str) -> Image:
@@ -63,7 +64,7 @@ def flavor(name: str = "m1.small", vcpus: int = 1, **specs: str) -> Flavor:
     )
 
 
-def config(kept_by: Kept = "api", **kept: str) -> ServerConfig:
+def config(kept_by: PropertiesSource = "api", **kept: str) -> ServerConfig:
     """What Nova keeps of a server."""
     properties = tuple(sorted(kept.items()))
     return ServerConfig("ACTIVE", properties, kept_by, image(), "there", flavor())
@@ -81,7 +82,7 @@ def server(
     kept: ServerConfig | None = None,
     host: str | None = "cmp1",
     name: str | None = None,
-) -> Domain:
+) -> Server:
     """A server with these ports (one with virtio by default)."""
     ports = ports or (port(),)
     uuid = UUID.format(number)
@@ -93,10 +94,10 @@ def server(
         type=KVM_OR_QEMU,
         vcpus=1 if kept.flavor is None else kept.flavor.vcpus,
         owner="nova",
-        form="server",
+        described_by=kept,
+        platform=OPENSTACK,
         readiness="ready",
         nics=len(ports),
-        server=kept,
     )
     nics = tuple(
         Nic(
@@ -108,10 +109,10 @@ def server(
         )
         for index, declared_port in enumerate(ports)
     )
-    known = ServerRef(
+    known = CloudServer(
         uuid, name or f"web-{number}", "project-1", host, f"instance-{number:08x}", target=TARGET
     )
-    return Domain(known.name, declared, place, nics, uuid, cloud=known)
+    return Server(known.name, declared, place, nics, uuid=uuid, cloud=known)
 
 
 class FakeCloud:
@@ -161,18 +162,20 @@ def put_in_place(monkeypatch: pytest.MonkeyPatch) -> FakeCloud:
 def audit_work(*rules: str, suppress: tuple[Suppression, ...] = ()) -> AuditWork:
     """Judging by these rules."""
     suppressor = Suppressor(suppress, datetime.date(2026, 11, 21), rules)
-    return AuditWork(rules, Assumptions(), suppressor, {})
+    return AuditWork(rules, Assumptions(), suppressor, {}, every_platform())
 
 
-def run_of(work: Work) -> Run:
+def run_of(work: ItemWork) -> AuditRun:
     """A run in this process alone."""
-    return Run(work, RunOptions(jobs=1))
+    return AuditRun(work, RunOptions(jobs=1))
 
 
 def resolved(*names: str) -> list[Domain]:
     """Every domain of these targets, in the order in which they come."""
     return [
-        item for item in run_of(NicsWork(Assumptions())).items(names) if isinstance(item, Domain)
+        item
+        for item in run_of(NicsWork(Assumptions(), every_platform())).items(names)
+        if isinstance(item, Domain)
     ]
 
 

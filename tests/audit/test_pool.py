@@ -10,9 +10,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from vnicaudit.audit.pool import CHUNK, SERIAL_BELOW, Batch, Job, run_files
-from vnicaudit.audit.suppressions import Suppressor
+from vnicaudit.audit.accepting.suppressions import Suppressor
+from vnicaudit.audit.pool import CHUNK, SERIAL_BELOW, Batch, Job, run_chunk, run_files
 from vnicaudit.audit.work import Assumptions, AuditWork, NicsWork
+from vnicaudit.cli.platforms import every_platform
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.host import HostConfig
 from vnicaudit.model.report import Audited
@@ -39,7 +40,7 @@ def paths(folder: Path) -> Iterator[str]:
 
 def work() -> AuditWork:
     suppressor = Suppressor((), datetime.date(2026, 11, 21), ("VNIC001",))
-    return AuditWork(("VNIC001",), Assumptions(), suppressor, {})
+    return AuditWork(("VNIC001",), Assumptions(), suppressor, {}, every_platform())
 
 
 def gathered(folder: Path, jobs: int, work: AuditWork | NicsWork) -> list[Batch]:
@@ -50,14 +51,14 @@ def test_two_processes_give_what_one_gives(folder: Path) -> None:
     one, two = (gathered(folder, jobs, work()) for jobs in (1, 2))
     assert [batch.audited for batch in one] == [batch.audited for batch in two]
     assert [batch.errors for batch in one] == [batch.errors for batch in two]
-    found = [f.nic.domain for batch in two for a in batch.audited for f in a.findings]
+    found = [f.about.name for batch in two for a in batch.audited for f in a.findings]
     assert found == [f"vm{n}" for n in range(0, MANY, 3)]
     (error,) = (error for batch in two for error in batch.errors)
     assert error.file == str(folder / "00010.xml")
 
 
 def test_resolved_nics_survive_the_way_between_processes(folder: Path) -> None:
-    two = gathered(folder, 2, NicsWork(Assumptions()))
+    two = gathered(folder, 2, NicsWork(Assumptions(), every_platform()))
     domains = [domain for batch in two for domain in batch.resolved]
     assert len(domains) == MANY - 1
     effective = domains[0].nics[0].effective
@@ -76,13 +77,71 @@ class Deadly(AuditWork):
 
 def test_a_dead_worker_costs_one_file_and_not_the_run(folder: Path) -> None:
     suppressor = Suppressor((), datetime.date(2026, 11, 21), ("VNIC001",))
-    deadly = Deadly(("VNIC001",), Assumptions(), suppressor, {})
+    deadly = Deadly(("VNIC001",), Assumptions(), suppressor, {}, every_platform())
     batches = gathered(folder, 2, deadly)
     errors = {error.file: error.message for batch in batches for error in batch.errors}
     assert errors[str(folder / "00042.xml")].startswith("reading it killed a worker process (")
     assert set(errors) == {str(folder / "00010.xml"), str(folder / "00042.xml")}
     names = [audited.subject for batch in batches for audited in batch.audited]
     assert names == [f"vm{n}" for n in range(MANY) if n not in (10, 42)]
+
+
+class Loading(AuditWork):
+    """Says in the place of the target which process loaded what it takes."""
+
+    loaded_in = 0
+
+    def load(self) -> None:
+        self.loaded_in = os.getpid()
+        super().load()
+
+    def domain(self, domain: Domain, host: HostConfig, target: str) -> Audited:
+        del target
+        return super().domain(domain, host, str(self.loaded_in))
+
+
+@pytest.mark.parametrize("suffix", [".xml", ".txt"])
+def test_workers_are_forked_when_the_rules_are_there(folder: Path, suffix: str) -> None:
+    """Where names say that there are definitions: nothing is read for it."""
+    for path in folder.iterdir():
+        path.rename(path.with_suffix(suffix))
+    suppressor = Suppressor((), datetime.date(2026, 11, 21), ("VNIC001",))
+    loading = Loading(("VNIC001",), Assumptions(), suppressor, {}, every_platform())
+    batches = gathered(folder, 2, loading)
+    expected = os.getpid() if suffix == ".xml" else 0
+    assert {one.target for batch in batches for one in batch.audited} == {str(expected)}
+
+
+class Noting(AuditWork):
+    """Notes what it worked on."""
+
+    log: list[str]
+
+    def domain(self, domain: Domain, host: HostConfig, target: str) -> Audited:
+        self.log.append(f"judged {domain.name}")
+        return super().domain(domain, host, target)
+
+
+@pytest.mark.parametrize("nics", [1, 300])
+def test_few_domains_with_many_nics_are_held_at_once(tmp_path: Path, nics: int) -> None:
+    suppressor = Suppressor((), datetime.date(2026, 11, 21), ("VNIC001",))
+    noting = Noting(("VNIC001",), Assumptions(), suppressor, {}, every_platform())
+    log: list[str] = []
+    noting.log = log
+
+    def names() -> Iterator[str]:
+        for number in range(3):
+            text = DOMAIN.format(name=number, model="virtio")
+            nic = text[text.index("<interface") : text.index("</devices>")]
+            path = tmp_path / f"{number}.xml"
+            path.write_text(text.replace(nic, nic * nics))
+            log.append(f"read {number}")
+            yield str(path)
+
+    run_chunk(names(), Job(noting, "folder"), explicit=False)
+    one_by_one = [f"{what} {number}" for number in range(3) for what in ("read", "judged")]
+    together = sorted(one_by_one, key=lambda line: line.startswith("judged"))
+    assert log == (together if nics == 1 else one_by_one)
 
 
 def test_a_batch_is_plain_data(folder: Path) -> None:
@@ -97,7 +156,7 @@ def test_a_worker_that_dies_early_loses_no_other_file(tmp_path: Path) -> None:
         text = DOMAIN.format(name=f"vm{number}", model="virtio")
         (tmp_path / f"{number:05}.xml").write_text(text)
     suppressor = Suppressor((), datetime.date(2026, 11, 21), ("VNIC001",))
-    deadly = Deadly(("VNIC001",), Assumptions(), suppressor, {})
+    deadly = Deadly(("VNIC001",), Assumptions(), suppressor, {}, every_platform())
     batches = gathered(tmp_path, 2, deadly)
     names = [audited.subject for batch in batches for audited in batch.audited]
     assert sorted(names) == sorted(f"vm{n}" for n in range(count) if n != 42)

@@ -11,19 +11,20 @@ from types import ModuleType
 import pytest
 from msgspec.structs import replace
 
-from vnicaudit.audit import live as live_module
-from vnicaudit.audit.live import LiveDomain
-from vnicaudit.audit.options import LiveOptions, RunOptions
-from vnicaudit.audit.run import Run
-from vnicaudit.audit.suppressions import Suppressor
+from vnicaudit.audit.accepting.suppressions import Suppressor
+from vnicaudit.audit.effective import uses_of
+from vnicaudit.audit.reading.options import RunOptions
+from vnicaudit.audit.run import AuditRun
 from vnicaudit.audit.tally import MAX_ERRORS
-from vnicaudit.audit.uses import uses_of
 from vnicaudit.audit.work import Assumptions, AuditWork
+from vnicaudit.cli.platforms import every_platform
 from vnicaudit.model.domain import Domain, DomainConfig
 from vnicaudit.model.host import Host, HostConfig
+from vnicaudit.model.live import LiveDomain, LiveOptions
 from vnicaudit.model.location import Location
 from vnicaudit.model.nic import Nic, NicConfig
 from vnicaudit.model.report import Audited, ReadError
+from vnicaudit.platforms.libvirt import live as live_module
 
 KVM = DomainConfig(type="kvm", arch="x86_64", nics=1)
 BRIDGE = NicConfig(type="bridge", actual_type="bridge", model="virtio")
@@ -82,9 +83,11 @@ class TestUses:
         assert uses_of(guest(nic), HostConfig()) == {"vhostuser"}
 
 
-def run() -> Run:
+def run() -> AuditRun:
     suppressor = Suppressor((), datetime.date(2026, 11, 21), RULES)
-    return Run(AuditWork(RULES, Assumptions(), suppressor, {}), RunOptions(jobs=1))
+    return AuditRun(
+        AuditWork(RULES, Assumptions(), suppressor, {}, every_platform()), RunOptions(jobs=1)
+    )
 
 
 def write(folder: Path, name: str, *, nics: int) -> str:

@@ -7,8 +7,9 @@ import datetime
 import pytest
 from msgspec.structs import replace
 
-from vnicaudit.audit.suppressions import Suppressor
+from vnicaudit.audit.accepting.suppressions import Suppressor
 from vnicaudit.audit.work import Assumptions, AuditWork, NicsWork
+from vnicaudit.cli.platforms import every_platform
 from vnicaudit.model.domain import Domain, DomainConfig
 from vnicaudit.model.host import Host, HostConfig
 from vnicaudit.model.location import Location
@@ -25,7 +26,7 @@ OLD, NEW = Version(7, 2, 22), Version(10, 0, 13)
 
 def audit(assumptions: Assumptions, *rules: str) -> AuditWork:
     suppressor = Suppressor((), datetime.date(2026, 11, 21), rules)
-    return AuditWork(rules, assumptions, suppressor, {})
+    return AuditWork(rules, assumptions, suppressor, {}, every_platform())
 
 
 @pytest.mark.parametrize(
@@ -73,7 +74,7 @@ def test_qemu(
 ) -> None:
     domain, host = replace(GUEST, qemu_version=own), HostConfig(qemu_version=hosts)
     given = Assumptions(qemu=assumed)
-    nic = NicsWork(given).domain(domain, host, "t").nics[0]
+    nic = NicsWork(given, every_platform()).domain(domain, host, "t").nics[0]
     assert nic.effective is not None
     assert nic.effective.tx_queue_size.reason == reason
     (finding,) = audit(given, "VNIC034").domain(domain, host, "t").findings
@@ -97,7 +98,7 @@ def test_libvirt(
 ) -> None:
     nic = Nic(0, NicConfig(type="vhostuser", actual_type="vhostuser"), Location("t"))
     domain = replace(GUEST, nics=(nic,), libvirt_version=own)
-    work = NicsWork(Assumptions(libvirt=assumed))
+    work = NicsWork(Assumptions(libvirt=assumed), every_platform())
     effective = work.domain(domain, HostConfig(libvirt_version=hosts), "t").nics[0].effective
     assert effective is not None
     assert effective.starts is starts
@@ -115,7 +116,7 @@ def test_findings_of_the_baseline_are_told_apart() -> None:
     (finding,) = audit(Assumptions(), "VNIC034").domain(GUEST, host, "t").findings
     suppressor = Suppressor((), datetime.date(2026, 11, 21), ("VNIC034",))
     baseline = {finding.fingerprint: finding.severity}
-    known = AuditWork(("VNIC034",), Assumptions(), suppressor, baseline)
+    known = AuditWork(("VNIC034",), Assumptions(), suppressor, baseline, every_platform())
     audited = known.domain(GUEST, host, "t")
     assert (audited.findings, audited.baselined) == ((), (finding,))
 

@@ -18,7 +18,7 @@ from vnicaudit.model.measurement import (
     Sample,
     Setup,
 )
-from vnicaudit.reports.bench.json import stream
+from vnicaudit.reports.bench.formats.json import stream
 
 
 def path(name: str, target: str = "agent://web01") -> Path:
@@ -54,7 +54,7 @@ def written(one: BenchResult, file: File) -> File:
 
 def kept(one: BenchResult, state: File) -> str:
     """As `bench run` keeps it; its id."""
-    place = history.new(state)
+    place = history.new_measurement(state)
     place.write_head(replace(one, run=replace(one.run, id=place.id)))
     for sample in one.samples:
         place.add(sample)

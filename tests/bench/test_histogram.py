@@ -13,7 +13,7 @@ from hdrh.histogram import HdrHistogram  # type: ignore[import-untyped]
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from vnicaudit.bench.histogram import DIGITS, HIGHEST, Histogram, decode, merged
+from vnicaudit.bench.histogram import DIGITS, HIGHEST, Histogram, decode, sum_of_histograms
 from vnicaudit.errors import MeasureError
 
 _latencies = st.integers(0, HIGHEST)
@@ -82,13 +82,13 @@ def test_a_percentile_is_right_to_three_digits(values: list[int], percentile: fl
 
 @given(st.lists(_counted, max_size=5))
 def test_merging_adds_counts_up(parts: list[list[tuple[int, int]]]) -> None:
-    together = merged(_of(part) for part in parts)
+    together = sum_of_histograms(_of(part) for part in parts)
     assert together == _of([value for part in parts for value in part])
 
 
 def test_percentiles_of_workers_are_not_averaged() -> None:
     """One worker with 99 fast requests, one with a slow one: the median is fast."""
-    together = merged([_of([(1000, 99)]), _of([(9_000_000, 1)])])
+    together = sum_of_histograms([_of([(1000, 99)]), _of([(9_000_000, 1)])])
     assert together.value_at_percentile(50) == 1000
     assert together.value_at_percentile(99) == 1000
     assert together.value_at_percentile(99.9) == pytest.approx(9_000_000, rel=0.001)

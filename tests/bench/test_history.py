@@ -22,8 +22,8 @@ def result(run_id: str = "x") -> BenchResult:
     return BenchResult(run=run, arms=("a",), paths=(), workloads=(TCP,))
 
 
-def begun(state: Path) -> history.Kept:
-    kept = history.new(state)
+def begun(state: Path) -> history.StoredMeasurement:
+    kept = history.new_measurement(state)
     kept.write_head(result(kept.id))
     return kept
 
@@ -33,7 +33,7 @@ def test_what_is_kept_is_read_back(tmp_path: Path) -> None:
     said = Ran(("iperf3", "-c"), 0, "{…}")
     kept.add(sample(1.0, raw=(said,)))
     kept.add(sample(2.0))
-    again = history.kept(tmp_path, kept.id)
+    again = history.stored_measurement(tmp_path, kept.id)
     assert [one.values["goodput"] for one in again.samples()] == [1.0, 2.0]
     assert next(again.samples()).raw == (said,)
     assert again.head() == result(kept.id)
@@ -55,14 +55,14 @@ def test_nobody_else_may_look(tmp_path: Path) -> None:
 
 def test_ids_are_in_the_order_of_the_runs(tmp_path: Path) -> None:
     made = [begun(tmp_path).id for _ in range(5)]
-    assert history.ids(tmp_path) == made
+    assert history.measurement_ids(tmp_path) == made
     assert len(set(made)) == 5
 
 
 def test_there_are_none(tmp_path: Path) -> None:
-    assert history.ids(tmp_path) == []
+    assert history.measurement_ids(tmp_path) == []
     with pytest.raises(UsageError) as error:
-        history.kept(tmp_path, "20261121-101500-3f2a")
+        history.stored_measurement(tmp_path, "20261121-101500-3f2a")
     assert str(error.value) == (
         f"there is no measurement '20261121-101500-3f2a' in {tmp_path}/bench; "
         f"`vnicaudit bench show --state {tmp_path}` lists them"
@@ -71,25 +71,18 @@ def test_there_are_none(tmp_path: Path) -> None:
 
 def test_what_is_no_measurement_is_not_listed(tmp_path: Path) -> None:
     kept = begun(tmp_path)
-    history.new(tmp_path)  # never began
+    history.new_measurement(tmp_path)  # never began
     (tmp_path / "bench" / "notes").mkdir()
     (tmp_path / "bench" / "notes" / "head.json").write_text("{}")
     (tmp_path / "bench" / "20261121-101500-3f2a").write_text("a file")
-    assert history.ids(tmp_path) == [kept.id]
+    assert history.measurement_ids(tmp_path) == [kept.id]
 
 
 def test_a_name_that_leads_elsewhere_is_none(tmp_path: Path) -> None:
     kept = begun(tmp_path / "state")
     for name in (f"../bench/{kept.id}", "..", "", "."):
         with pytest.raises(UsageError, match="there is no measurement"):
-            history.kept(tmp_path / "state", name)
-
-
-def test_a_place_where_nothing_was_kept_is_taken_away(tmp_path: Path) -> None:
-    empty, full = history.new(tmp_path), begun(tmp_path)
-    history.drop(empty)
-    history.drop(full)
-    assert os.listdir(tmp_path / "bench") == [full.id]
+            history.stored_measurement(tmp_path / "state", name)
 
 
 def test_half_a_line_at_the_end_was_never_written(tmp_path: Path) -> None:
@@ -164,13 +157,13 @@ def test_a_folder_that_cannot_be_looked_into_hides_no_other(
         return stat(path, **more)  # type: ignore[arg-type]
 
     monkeypatch.setattr(os, "stat", refused)
-    assert history.ids(tmp_path) == [closed.id, kept.id]
+    assert history.measurement_ids(tmp_path) == [closed.id, kept.id]
 
 
 def test_a_place_that_cannot_be(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(UsageError) as error:
-        history.new(tmp_path / "file")
+        history.new_measurement(tmp_path / "file")
     assert str(error.value).startswith(f"{tmp_path}/file is no folder: ")
     assert str(error.value).endswith("choose another folder with --state")
 

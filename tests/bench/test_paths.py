@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from vnicaudit.bench.paths import (
-    GivenPath,
+    PathOption,
     domain_of,
-    given_path,
-    given_paths,
     hypervisor_of,
     machine_of,
+    parse_path,
+    parse_paths,
 )
 from vnicaudit.errors import UsageError
 
@@ -41,7 +41,7 @@ ENDPOINTS = (
     ],
 )
 def test_a_path(text: str, path: tuple[str, str, str]) -> None:
-    assert given_path(text) == GivenPath(*path)
+    assert parse_path(text) == PathOption(*path)
 
 
 FORM = (
@@ -79,12 +79,12 @@ FORM = (
 )
 def test_what_is_no_path(text: str, message: str) -> None:
     with pytest.raises(UsageError) as error:
-        given_path(text)
+        parse_path(text)
     assert str(error.value).startswith(message)
 
 
 def test_names_are_those_of_the_targets() -> None:
-    paths = given_paths(
+    paths = parse_paths(
         ("local", "ssh://root@kvm7:22", "agent://web01?address=192.0.2.1", "vm=netns://x")
     )
     assert [path.name for path in paths] == ["local", "kvm7:22", "web01", "vm"]
@@ -101,7 +101,7 @@ def test_names_are_those_of_the_targets() -> None:
 )
 def test_a_name_is_there_once(texts: tuple[str, ...], name: str) -> None:
     with pytest.raises(UsageError) as error:
-        given_paths(texts)
+        parse_paths(texts)
     assert str(error.value) == f"two paths are called {name!r}: give them names, as in vm=…"
 
 

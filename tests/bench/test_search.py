@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vnicaudit.bench.search import Limits, Searched, Trial, search
+from vnicaudit.bench.search import LoadTrial, Searched, SearchLimits, search
 from vnicaudit.errors import MeasureError
 
 OVERHEAD = 0.3
@@ -26,14 +26,14 @@ class Bench:
         self.loads: list[float] = []
         self._loss, self._most = loss, most
 
-    def __call__(self, load: float, seconds: float) -> Trial:
+    def __call__(self, load: float, seconds: float) -> LoadTrial:
         self.now += seconds + OVERHEAD
         self.loads.append(load)
         offered = min(load, self._most)
-        return Trial(load, offered, offered * (1 - self._loss(offered)), seconds)
+        return LoadTrial(load, offered, offered * (1 - self._loss(offered)), seconds)
 
-    def search(self, start: float, limits: Limits | None = None) -> Searched:
-        return search(self, start, limits=limits or Limits(), clock=lambda: self.now)
+    def search(self, start: float, limits: SearchLimits | None = None) -> Searched:
+        return search(self, start, limits=limits or SearchLimits(), clock=lambda: self.now)
 
 
 def cliff(at: float) -> Callable[[float], float]:
@@ -64,7 +64,7 @@ def test_the_first_trial_warms_up_and_does_not_count() -> None:
 
 def test_a_good_load_is_decided_after_four_seconds_and_not_seven() -> None:
     bench = Bench(lambda _: 0.0)
-    bench.search(1000, Limits(timeout_s=20))
+    bench.search(1000, SearchLimits(timeout_s=20))
     assert bench.loads[:6] == [1000, 1000, 1000, 1000, 1000, 1102]
 
 
@@ -82,7 +82,7 @@ def test_single_bad_seconds_at_half_the_rate_do_not_stop_it() -> None:
         return 0.035 if chance.random() < 0.05 else cliff(48_900)(load)
 
     for _ in range(50):
-        found = Bench(noisy).search(24_000, Limits(timeout_s=1000))
+        found = Bench(noisy).search(24_000, SearchLimits(timeout_s=1000))
         assert 48_900 / 1.05 <= found.lower <= 48_900 * 1.05
 
 
@@ -109,11 +109,11 @@ def test_a_generator_that_is_short_at_the_start_still_finds_the_cliff_below() ->
 def test_two_unsent_of_27845_are_no_loss() -> None:
     """The trap that made a search find 21.6 k instead of 57 k."""
 
-    def trial(load: float, seconds: float) -> Trial:
+    def trial(load: float, seconds: float) -> LoadTrial:
         sent = load - 2
-        return Trial(load, sent, min(sent, 50_000), seconds)
+        return LoadTrial(load, sent, min(sent, 50_000), seconds)
 
-    found = search(trial, 27_845, limits=Limits(loss=0.0), clock=lambda: 0.0)
+    found = search(trial, 27_845, limits=SearchLimits(loss=0.0), clock=lambda: 0.0)
     assert found.lower == pytest.approx(50_000, rel=0.05)
 
 
@@ -121,7 +121,7 @@ def test_what_was_offered_too_much_and_lost_says_nothing_of_the_load() -> None:
     """dnsperf 2.10 catches up after a stall."""
 
     class Overshoots(Bench):
-        def __call__(self, load: float, seconds: float) -> Trial:
+        def __call__(self, load: float, seconds: float) -> LoadTrial:
             trial = super().__call__(load, seconds)
             if len(self.loads) % 3:
                 return trial
@@ -161,12 +161,12 @@ def test_no_rate_to_start_from(start: float) -> None:
 @pytest.mark.parametrize("bad", [math.nan, math.inf, -1.0])
 def test_a_trial_without_numbers_is_an_error(bad: float) -> None:
     with pytest.raises(MeasureError, match="a trial at 1000 per second came back without numbers"):
-        search(lambda load, seconds: Trial(load, load, bad, seconds), 1000)
+        search(lambda load, seconds: LoadTrial(load, load, bad, seconds), 1000)
 
 
 def test_when_the_time_is_over_both_bounds_are_told() -> None:
     bench = Bench(cliff(30_000))
-    found = bench.search(100_000, Limits(timeout_s=10))
+    found = bench.search(100_000, SearchLimits(timeout_s=10))
     assert not found.complete
     assert (found.lower, found.upper) == (30_000, 100_000)
     assert found.reason == "not ended after 10 s: between 30000 and 100000 per second"
@@ -174,7 +174,7 @@ def test_when_the_time_is_over_both_bounds_are_told() -> None:
 
 
 def test_when_the_time_is_over_without_an_upper_bound() -> None:
-    found = Bench(lambda _: 0.0).search(10, Limits(timeout_s=7))
+    found = Bench(lambda _: 0.0).search(10, SearchLimits(timeout_s=7))
     assert (found.lower, found.upper, found.rate) == (10, None, 10)
     assert found.reason == "not ended after 7 s: between 10 and no known limit per second"
 
@@ -187,7 +187,7 @@ def test_when_the_time_is_over_without_an_upper_bound() -> None:
 @settings(deadline=None)
 def test_the_truth_is_between_the_bounds(truth: float, start: float, most: float) -> None:
     bench = Bench(cliff(truth), most)
-    found = bench.search(start, Limits(timeout_s=1000))
+    found = bench.search(start, SearchLimits(timeout_s=1000))
     assert found.complete
     assert found.upper is not None
     assert found.upper <= max(1.05 * found.lower, found.lower + 1)
@@ -210,12 +210,12 @@ def test_it_ends_in_time_whatever_happens(
 ) -> None:
     bench = Bench(lambda _: losses[len(bench.loads) % len(losses)])
 
-    def trial(load: float, seconds: float) -> Trial:
+    def trial(load: float, seconds: float) -> LoadTrial:
         found = bench(load, seconds)
         share = offers[len(bench.loads) % len(offers)]
         return found._replace(offered=share * load, answered=share * found.answered)
 
-    found = search(trial, start, limits=Limits(timeout_s=timeout), clock=lambda: bench.now)
+    found = search(trial, start, limits=SearchLimits(timeout_s=timeout), clock=lambda: bench.now)
     assert bench.now <= timeout
     assert len(found.trials) == len(bench.loads)
     assert found.upper is None or found.lower < found.upper
@@ -226,9 +226,9 @@ def test_a_server_that_answers_every_other_second_is_not_fast() -> None:
     """Seen with nsd, whose response rate limiting let one second of two through."""
     seconds = iter(range(10_000))
 
-    def trial(rate: float, length: float) -> Trial:
+    def trial(rate: float, length: float) -> LoadTrial:
         lost = 0.0 if rate <= 180 or next(seconds) % 2 else 0.18
-        return Trial(rate, rate, rate * (1 - lost), length)
+        return LoadTrial(rate, rate, rate * (1 - lost), length)
 
     found = search(trial, 400.0)
     assert 160 <= found.lower <= 190, found

@@ -15,7 +15,7 @@ from MLRsearch import (  # type: ignore[import-untyped]
     SearchGoal,
 )
 
-from vnicaudit.bench.search import Limits, Trial, search
+from vnicaudit.bench.search import LoadTrial, SearchLimits, search
 
 Loss = Callable[[float], float]
 
@@ -62,10 +62,10 @@ def oracle(loss: Loss) -> float:
 
 
 def ours(loss: Loss, start: float) -> float:
-    def trial(load: float, seconds: float) -> Trial:
-        return Trial(load, load, load * (1 - loss(load)), seconds)
+    def trial(load: float, seconds: float) -> LoadTrial:
+        return LoadTrial(load, load, load * (1 - loss(load)), seconds)
 
-    return search(trial, start, limits=Limits(), clock=lambda: 0.0).rate
+    return search(trial, start, limits=SearchLimits(), clock=lambda: 0.0).rate
 
 
 @pytest.mark.parametrize("start", [5_000, 48_000, 300_000])

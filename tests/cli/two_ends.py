@@ -22,7 +22,8 @@ repeats = 1
 catastrophe-only = true
 guards = []
 cooldown = 0
-max-steal = 50
+max-steal = 100
+max-cpu-wait = 100
 
 [[workload]]
 engine = "iperf3"
@@ -111,7 +112,7 @@ class Running:
 
     def ended(self) -> subprocess.CompletedProcess[str]:
         """How it ends by itself."""
-        out, err = self._process.communicate(timeout=60)
+        out, err = self._process.communicate(timeout=300)
         return subprocess.CompletedProcess(
             self._process.args, self._process.returncode, out.decode(), err.decode()
         )

@@ -26,10 +26,10 @@ from typing import NamedTuple
 from tests.conformance.argv_lines import Line, random_line
 from vnicaudit.audit.effective import resolve
 from vnicaudit.errors import TargetError
+from vnicaudit.knowledge.models import model_of_driver
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.effective import NONE
 from vnicaudit.model.host import HostConfig
-from vnicaudit.model.models import model_of_driver
 from vnicaudit.model.nic import Nic
 from vnicaudit.model.version import Version
 from vnicaudit.platforms.qemu.domain import domain_of

@@ -18,9 +18,9 @@ from typing import NamedTuple
 
 from vnicaudit.audit.effective import resolve
 from vnicaudit.errors import TargetError
+from vnicaudit.knowledge.models import model_of_driver
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.host import HostConfig
-from vnicaudit.model.models import model_of_driver
 from vnicaudit.model.nic import Nic, RunningNic
 from vnicaudit.model.version import Version
 from vnicaudit.platforms.domain_xml.read import read_bytes

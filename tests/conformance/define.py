@@ -21,8 +21,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from vnicaudit.audit.catalogue import rule_ids
-from vnicaudit.audit.engine import Engine
+from vnicaudit.audit.judging.catalogue import rule_ids
+from vnicaudit.audit.judging.domains import DomainAuditor
+from vnicaudit.cli.platforms import every_platform
 from vnicaudit.model.host import HostConfig
 from vnicaudit.model.version import Version
 from vnicaudit.platforms.domain_xml.read import read_bytes
@@ -136,7 +137,7 @@ def compare(connection: Any, number: int, seed: int, name: str = "define") -> Co
     libvirt: Any = importlib.import_module("libvirt")
     chance = random.Random(seed)
     here = Version.from_libvirt(connection.getLibVersion())
-    engine = Engine(rule_ids())
+    engine = DomainAuditor(rule_ids(), every_platform())
     alarms, missed, refused = [], [], 0
     for _ in range(number):
         nic = _interface(chance)
@@ -154,7 +155,7 @@ def compare(connection: Any, number: int, seed: int, name: str = "define") -> Co
     return Counts(number, refused, tuple(alarms), tuple(missed))
 
 
-def _said(engine: Engine, text: str, version: Version) -> str:
+def _said(engine: DomainAuditor, text: str, version: Version) -> str:
     """The errors that say that libvirt refuses the definition."""
     (domain,) = read_bytes(text.encode(), target="t", file="f.xml")
     audited = engine.audit_domain(domain, HostConfig(libvirt_version=version), "t")

@@ -24,11 +24,12 @@ from typing import NamedTuple
 
 from lxml import etree
 
-from vnicaudit.audit.catalogue import rule_ids
-from vnicaudit.audit.files import read_stream
-from vnicaudit.audit.options import RunOptions
-from vnicaudit.audit.suppressions import Suppressor
+from vnicaudit.audit.accepting.suppressions import Suppressor
+from vnicaudit.audit.judging.catalogue import rule_ids
+from vnicaudit.audit.reading.files import read_stream
+from vnicaudit.audit.reading.options import RunOptions
 from vnicaudit.audit.work import Assumptions, AuditWork
+from vnicaudit.cli.platforms import every_platform
 from vnicaudit.model.report import ReadError
 from vnicaudit.platforms.domain_xml.documents import documents
 from vnicaudit.platforms.domain_xml.recognise import looks_like_xml
@@ -87,9 +88,13 @@ def fix_copy(folder: Path, *, include_unsafe: bool, schema: Path | None) -> Resu
 
 def _fixed(folder: Path, *, include_unsafe: bool) -> list[FileFixed]:
     rules = rule_ids()
-    work = AuditWork(rules, Assumptions(), Suppressor((), date.today(), rules), {})
+    work = AuditWork(
+        rules, Assumptions(), Suppressor((), date.today(), rules), {}, every_platform()
+    )
     paths = files_with_changes([str(folder)], work, RunOptions())
-    return list(fix_files(paths, work, include_unsafe=include_unsafe, write=True))
+    return list(
+        fix_files(paths, work, every_platform().writer, include_unsafe=include_unsafe, write=True)
+    )
 
 
 def wrong(
@@ -107,7 +112,11 @@ def wrong(
 
 
 def _errors(data: bytes) -> list[str]:
-    return [item.message for item in read_stream(BytesIO(data), "x") if isinstance(item, ReadError)]
+    return [
+        item.message
+        for item in read_stream(BytesIO(data), "x", every_platform().files)
+        if isinstance(item, ReadError)
+    ]
 
 
 def _differing(before: bytes, after: bytes) -> Iterator[bytes]:

@@ -8,12 +8,11 @@ from typing import NamedTuple
 from lxml import etree
 
 from vnicaudit.audit.effective import resolve
+from vnicaudit.model.architectures import S390
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.finding import Change
 from vnicaudit.model.host import HostConfig
-from vnicaudit.model.machines import S390
-from vnicaudit.model.models import VIRTIO
-from vnicaudit.model.nic import Nic
+from vnicaudit.model.nic import VIRTIO, Nic
 
 _LOST = (
     "source", "virtualport", "bandwidth", "vlan", "port", "ip", "route", "portForward", "script",

@@ -15,9 +15,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from vnicaudit.audit.catalogue import rule_ids
 from vnicaudit.audit.effective import resolve
-from vnicaudit.audit.engine import Engine
+from vnicaudit.audit.judging.catalogue import rule_ids
+from vnicaudit.audit.judging.domains import DomainAuditor
+from vnicaudit.cli.platforms import every_platform
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.host import HostConfig
 from vnicaudit.model.version import Version
@@ -26,7 +27,7 @@ from vnicaudit.platforms.domain_xml.read import read_bytes
 DATA = Path(__file__).parent / "data/models.tsv"
 MEASURED = HostConfig(libvirt_version=Version(9), qemu_version=Version(7, 2, 22))
 
-_ENGINE = Engine(rule_ids())
+_ENGINE = DomainAuditor(rule_ids(), every_platform())
 _MACHINES = {"x86_64": "pc", "s390x": "s390-ccw-virtio", "ppc64": "pseries"}
 _ADDRESSES = {
     "-": "",

@@ -24,12 +24,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tests.conformance.nova_folders import folder
-from vnicaudit.audit.descriptions import DescriptionJudge
-from vnicaudit.audit.files import read_file
+from vnicaudit.audit.judging.descriptions import DescriptionAuditor
+from vnicaudit.audit.reading.files import read_file
+from vnicaudit.cli.platforms import every_platform
+from vnicaudit.knowledge.nova_conf.options import knowledge
 from vnicaudit.model.nova import NovaConfig
 from vnicaudit.model.nova_options import KnownOption
 from vnicaudit.model.report import ReadError
-from vnicaudit.platforms.nova_conf.options import knowledge
 
 ORACLE = Path(__file__).parent / "nova_oracle.py"
 _REFUSALS = ("VNIC035", "VNIC073")
@@ -82,7 +83,9 @@ class Oracle:
 def disagreements(home: Path, nova: Answer, seen: Counter[str]) -> Iterator[str]:
     """Where the two differ on one folder."""
     read = [
-        item for path in _loaded(home) for item in read_file(str(path), str(home), explicit=True)
+        item
+        for path in _loaded(home)
+        for item in read_file(str(path), str(home), every_platform().files, explicit=True)
     ]
     configs = [item for item in read if isinstance(item, NovaConfig)]
     errors = [item for item in read if isinstance(item, ReadError)]
@@ -122,7 +125,7 @@ def _loaded(home: Path) -> list[Path]:
 
 def _refused(configs: list[NovaConfig]) -> set[tuple[str, str]]:
     found = set()
-    judge = DescriptionJudge(_REFUSALS)
+    judge = DescriptionAuditor(_REFUSALS)
     for config in configs:
         for finding in judge.audit(config, "t").findings:
             section, _, rest = finding.message.removeprefix("[").partition("] ")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from random import Random
 
-from vnicaudit.platforms.nova_conf.options import knowledge
+from vnicaudit.knowledge.nova_conf.options import knowledge
 
 _VALUES = {
     "bool": ("true", "False", "yes", "0", "on", "TRUE", "maybe", "", "2", '"true"', "$debug"),

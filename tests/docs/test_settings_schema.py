@@ -15,13 +15,13 @@ import msgspec
 import pytest
 
 from docs import generate_schemas
-from tests.audit.test_settings import FULL, MISTAKES
+from tests.audit.settings.test_settings import FULL, MISTAKES
 from tests.docs.pages import ROOT, blocks
 from tests.not_run import not_run
 from tests.pipelines.project import SCRIPTS
-from vnicaudit.audit.catalogue import rule_ids
-from vnicaudit.audit.settings import load_settings
-from vnicaudit.audit.settings_keys import PolicyTable, Settings, SuppressTable
+from vnicaudit.audit.judging.catalogue import rule_ids, shipped_catalogue
+from vnicaudit.audit.settings.keys import PolicyTable, Settings, SuppressTable
+from vnicaudit.audit.settings.settings import load_settings
 from vnicaudit.errors import UsageError
 
 if sys.version_info >= (3, 11):
@@ -39,6 +39,7 @@ ACCEPTED = {
     "a date without quotes": '[[suppress]]\nrule = "VNIC001"\nreason = "r"\nuntil = 2027-01-31\n',
     "an inline table": 'suppress = [{ rule = "VNIC001", reason = "r" }]\n',
     "a whole number of seconds": "deadline = 3\n",
+    "groups and names": 'select = ["nova", "small-rx-ring"]\nignore = ["rings"]\n',
     **{
         f"configuration.md:{block.line}": block.text
         for block in blocks((ROOT / "docs/reference/configuration.md").read_text("utf-8"))
@@ -49,6 +50,8 @@ REFUSED = {
     **{name: text for name, (text, _) in MISTAKES.items() if "release" not in name},
     "a rule that is not there": 'ignore = ["VNIC999"]\n',
     "not so long a deadline": "deadline = -1\n",
+    "a group that is not there": 'select = ["modles"]\n',
+    "a suppression of a group": '[[suppress]]\nrule = "rings"\nreason = "r"\n',
 }
 
 
@@ -90,6 +93,7 @@ def _shared(text: str) -> str:
     """The same in a pyproject.toml."""
     text = text.replace("[[suppress]]", "[[tool.vnicaudit.suppress]]")
     text = text.replace("[policy]", "[tool.vnicaudit.policy]")
+    text = text.replace("[rules", "[tool.vnicaudit.rules")
     return f"[project]\nname = 'x'\n[tool.vnicaudit]\n{text}".replace(
         "[suppres]", "[tool.vnicaudit.suppres]"
     )
@@ -127,6 +131,11 @@ def test_every_key_is_there_and_explained() -> None:
         for name, key in table["properties"].items():
             assert key["description"], name
             assert name == "suppress" or key["examples"], name
+    for rule_id in rule_ids():
+        known = {each.name for each in shipped_catalogue().info(rule_id).settings}
+        table = whole["properties"]["rules"]["properties"][rule_id]
+        keys = table.get("properties", whole["definitions"]["RuleTable"]["properties"])
+        assert keys.keys() == {"severity"} | known
 
 
 def test_examples_and_defaults_are_taken() -> None:

@@ -9,21 +9,22 @@ written.
 from __future__ import annotations
 
 import sys
+from contextlib import redirect_stderr
+from io import StringIO
 
 import atheris
 
-from tests.fuzz import SEEDS
+from tests.fuzz import options
 
-# the first import of the product must be this one, or it is not instrumented
-with atheris.instrument_imports(include=["vnicaudit"]):
+# the first import of the product must be this one, or it is not instrumented; a line on standard
+# error for each module tells nobody anything
+with redirect_stderr(StringIO()), atheris.instrument_imports(include=["vnicaudit"]):
     from tests.fuzz.targets import read_manifest
 
 
 def main() -> None:
     """Run until libFuzzer's limit or the first bug; the exit code is libFuzzer's."""
-    seeds = sorted(str(path) for path in (SEEDS / "manifest").iterdir())
-    arguments = [*sys.argv, "-max_len=16384", "-seed_inputs=" + ",".join(seeds)]
-    atheris.Setup(arguments, read_manifest)
+    atheris.Setup([*sys.argv, *options("manifest")], read_manifest)
     atheris.Fuzz()
 
 

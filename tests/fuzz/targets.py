@@ -5,10 +5,12 @@ Apart from atheris, so that the suite runs the seeds through the same functions 
 
 from __future__ import annotations
 
-from vnicaudit.audit.catalogue import rule_ids
-from vnicaudit.audit.descriptions import DescriptionJudge
-from vnicaudit.audit.effective import resolve
+from vnicaudit.audit.judging.catalogue import rule_ids
+from vnicaudit.audit.judging.descriptions import DescriptionAuditor
+from vnicaudit.cli.platforms import every_platform
 from vnicaudit.errors import TargetError
+from vnicaudit.knowledge.nova_conf.options import release_of
+from vnicaudit.knowledge.nova_conf.resolve import as_of
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.host import HostConfig
 from vnicaudit.model.openstack import Flavor, Image
@@ -19,15 +21,13 @@ from vnicaudit.platforms.infra_code.recognise import looks_like as looks_like_in
 from vnicaudit.platforms.infra_code.recognise import read as read_infra_code
 from vnicaudit.platforms.kubevirt.read import read_bytes as read_manifests
 from vnicaudit.platforms.kubevirt.recognise import looks_like as looks_like_kubevirt
-from vnicaudit.platforms.nova_conf.options import release_of
 from vnicaudit.platforms.nova_conf.read import read_bytes as read_config
 from vnicaudit.platforms.nova_conf.recognise import looks_like as looks_like_nova
-from vnicaudit.platforms.nova_conf.resolve import as_of
 from vnicaudit.platforms.qemu.domain import domain_of
 from vnicaudit.platforms.qemu.read import looks_like, read_text
 
 _HOST = HostConfig(arch="x86_64")
-_JUDGE = DescriptionJudge(rule_ids())
+_JUDGE = DescriptionAuditor(rule_ids())
 
 
 def read_xml(data: bytes) -> None:
@@ -94,7 +94,9 @@ def read_nova(data: bytes) -> None:
 
 def _resolve(domain: Domain) -> None:
     for nic in domain.nics:
-        resolve(nic.declared, domain.declared, _HOST, nic.running)
+        every_platform().resolver(domain.declared)(
+            nic.declared, domain.declared, _HOST, nic.running
+        )
 
 
 def _check(error: TargetError) -> None:

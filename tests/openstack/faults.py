@@ -1,6 +1,6 @@
 """Servers of a real cloud are changed and taken back while something goes wrong each time.
 
-    python -m tests.openstack.faults [--faults 50] [--seed 1]
+    python -m tests.openstack.faults [--faults 50] [--seed 1] [--share]
 
 The product is killed, or what it works with fails: nova-manage, nova-compute, Nova's API, the
 network. The next command is what the product says it is; every server that ran before runs then,
@@ -152,11 +152,33 @@ MIX: tuple[Injection, ...] = (
     killed_any_time, killed_at_a_call, nova_manage_hangs,
 )  # fmt: skip
 
+SHARE: tuple[Injection, ...] = (
+    killed_at_a_call, connection_is_cut, killed_and_outlived, nova_compute_dies,
+)  # fmt: skip
+"""What CI injects."""
+LEAST = 2
+"""Faults, however long they take."""
 
-def loop(fleet: Fleet, faults: int, chance: random.Random, mix: Sequence[Injection] = MIX) -> None:
-    """Inject that many faults, there and back in turn."""
+
+def share(chance: random.Random) -> Sequence[Injection]:
+    """What CI injects, in any order: the time may not be enough for all."""
+    return chance.sample(SHARE, len(SHARE))
+
+
+def loop(
+    fleet: Fleet,
+    faults: int,
+    chance: random.Random,
+    mix: Sequence[Injection] = MIX,
+    seconds: float | None = None,
+) -> None:
+    """Inject that many faults, there and back in turn; none is begun after so many seconds, but for
+    the first ones."""
     way, turn = "there", 0
+    end = time.monotonic() + (float("inf") if seconds is None else seconds)
     while fleet.tally.total() < faults:
+        if time.monotonic() > end and fleet.tally.total() >= LEAST:
+            break
         inject = mix[turn % len(mix)]
         turn += 1
         began = time.monotonic()
@@ -181,6 +203,7 @@ def main() -> None:
     parser.add_argument("--faults", type=int, default=50)
     parser.add_argument("--servers", type=int, default=2)
     parser.add_argument("--seed", type=int, default=random.randrange(1_000_000))
+    parser.add_argument("--share", action="store_true", help="the kinds that CI injects")
     given = parser.parse_args()
     log(f"{given.faults} faults, seed {given.seed}")
     began = time.monotonic()
@@ -191,7 +214,8 @@ def main() -> None:
     ):
         fleet.walk()
         log(f"a way takes {fleet.seconds:.0f} s; {len(fleet.places['there'])} places there")
-        loop(fleet, given.faults, random.Random(given.seed))
+        chance = random.Random(given.seed)
+        loop(fleet, given.faults, chance, share(chance) if given.share else MIX)
     for name, count in fleet.tally.most_common():
         print(f"{count:4} {name}")
     total = fleet.tally.total()

@@ -17,7 +17,7 @@ from tests.openstack.proxy import Proxy, running_proxy
 from tests.openstack.remedy import TARGET
 from tests.openstack.servers import Server, ServerFactory
 from vnicaudit.model.runs import RunRecord
-from vnicaudit.remedy.history import runs
+from vnicaudit.remedy.applying.history import runs
 
 _MODELS = {"there": "virtio", "back": "rtl8139"}
 _WENT = ("applied", "already")

@@ -18,10 +18,13 @@ from typing import Any
 
 import msgspec
 
+from vnicaudit.base import private_files
+from vnicaudit.base.clock import timestamp
 from vnicaudit.cli.main import run
-from vnicaudit.cli.nova_manage import Controller
+from vnicaudit.cli.remedy.controller import Controller
 from vnicaudit.platforms.openstack.control import Control
-from vnicaudit.remedy.applying import journal, state
+from vnicaudit.remedy.applying import journal
+from vnicaudit.remedy.applying.events import Event, name_of
 
 _ORDERS = ("stop", "start", "hard_reboot")
 _SET = ("image_property", "set")
@@ -65,7 +68,7 @@ class _Places:
     def watch(self) -> None:
         """From now on."""
         journal.Journal.write = self._line(journal.Journal.write)  # type: ignore[method-assign]
-        state.os = _Os(self._file)  # type: ignore[attr-defined, assignment]
+        private_files.os = _Os(self._file)  # type: ignore[attr-defined, assignment]
         for name in _ORDERS:
             setattr(Control, name, self._call(name, getattr(Control, name)))
         Controller.__call__ = self._manage(Controller.__call__)  # type: ignore[method-assign]
@@ -88,15 +91,16 @@ class _Places:
             self._happen()
 
     def _line(self, real: Callable[..., journal.Entry]) -> Callable[..., journal.Entry]:
-        def write(one: journal.Journal, event: str, unit: str = "", **data: Any) -> journal.Entry:
-            self._at("before line", event)
-            if self._pass("within line", event):
-                text = msgspec.json.encode(journal.Entry(journal.now(), event, unit, data))
+        def write(one: journal.Journal, event: Event, unit: str = "") -> journal.Entry:
+            name = name_of(event)
+            self._at("before line", name)
+            if self._pass("within line", name):
+                text = journal.encoded(journal.Entry(timestamp(), event, unit), 1)
                 with one._lock:
                     os.write(one._descriptor, text[: len(text) // 2])
                     self._happen()
-            entry = real(one, event, unit, **data)
-            self._at("behind line", event)
+            entry = real(one, event, unit)
+            self._at("behind line", name)
             return entry
 
         return write

@@ -7,7 +7,7 @@ servers like any other, with ports; Placement knows nothing of them, so they are
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
 from tests.openstack.cloud import Cloud, wait_for_service
@@ -18,7 +18,7 @@ HOST = "fake1"
 _SERVER, _PORT = "5ca1e000-0000-4000-8000-", "5ca1e001-0000-4000-8000-"
 _GAP = 10_000
 """Between the attributes there are and those of copies: what is made meanwhile has room there."""
-# SQL: MariaDB's tables seq_1_to_N have the numbers from 1 to N in their column seq
+# SQL: MariaDB's tables seq_M_to_N have the numbers from M to N in their column seq
 _NUMBER = "lpad(hex(seq), 12, '0')"
 _ADDRESS = "concat('10.9.', 200 + (seq >> 8), '.', seq & 255)"
 _MAC = "concat('fa:16:40:00:', insert(lpad(lower(hex(seq)), 4, '0'), 3, 0, ':'))"
@@ -35,14 +35,15 @@ _OF_PORT = (
 @contextmanager
 def many_servers(
     cloud: Cloud, number: int, *, image: str = "legacy", hypervisor: str = "fake"
-) -> Iterator[None]:
+) -> Iterator[Callable[[int], None]]:
     """That many servers of one image, each with a port on the network ``net``, on host fake1, of
-    which Nova says that it has this ``hypervisor``: rules judge servers that QEMU runs."""
+    which Nova says that it has this ``hypervisor``: rules judge servers that QEMU runs. Calling
+    what is given makes as many more."""
     with _fake_host(cloud), _one_server(cloud, image) as original, _called(cloud, hypervisor):
         copies = _Copies(cloud, original)
         try:
             copies.make(number - 1)
-            yield
+            yield copies.make
         finally:
             copies.remove()
 
@@ -113,10 +114,10 @@ class _Copies:
         self._number = 0
 
     def make(self, number: int) -> None:
-        """Copy them that often."""
-        self._number = number
+        """Copy them that often, besides the copies that there are."""
+        first, self._number = self._number + 1, self._number + number
         for table, which, values in (*self._of_server(), *self._of_port()):
-            _copy(self._cloud, table, which, values, number)
+            _copy(self._cloud, table, which, values, self._number, first)
 
     def remove(self) -> None:
         """Remove all copies."""
@@ -166,8 +167,10 @@ class _Copies:
             yield table, f"port_id='{self._port}'", {"port_id": port, **own}
 
 
-def _copy(cloud: Cloud, table: str, which: str, values: Mapping[str, str], number: int) -> None:
-    """Copy rows of a table, with other values (SQL; ``seq`` is the copy's number, from 1)."""
+def _copy(
+    cloud: Cloud, table: str, which: str, values: Mapping[str, str], last: int, first: int = 1
+) -> None:
+    """Copy rows of a table, with other values (SQL; ``seq`` is the copy's number)."""
     schema, name = table.split(".")
     rows = cloud.sql(
         "select column_name from information_schema.columns"
@@ -176,5 +179,5 @@ def _copy(cloud: Cloud, table: str, which: str, values: Mapping[str, str], numbe
     columns = [column for (column,) in rows]
     into = ", ".join(f"`{column}`" for column in columns)
     what = ", ".join(values.get(column, f"`{column}`") for column in columns)
-    source = f"{table}, {schema}.seq_1_to_{number} where {which}"
+    source = f"{table}, {schema}.seq_{first}_to_{last} where {which}"
     cloud.sql(f"insert into {table} ({into}) select {what} from {source}")

@@ -54,9 +54,7 @@ def test_an_emulated_nic_is_found_at_the_image_and_at_the_server(
     name = image(hw_vif_model="rtl8139")
     one = server(name)
     report = audit(cloud, ADMIN)
-    assert found(report, one) == {
-        "VNIC001": "rtl8139 is emulated packet by packet: no offload, no vhost"
-    }
+    assert set(found(report, one)) == {"VNIC001"}
     messages = [each["message"] for each in report["findings"] if each["rule"] == "VNIC062"]
     assert any("1 server was made of it" in message for message in messages), messages
 
@@ -150,19 +148,24 @@ def test_a_tenant_is_told_what_cannot_be_seen(cloud: Cloud, server: ServerFactor
 
 
 def test_calls_grow_with_pages_and_not_with_servers(cloud: Cloud) -> None:
-    calls = []
-    for number in (600, 1000):
-        with many_servers(cloud, number):
-            report = audit(cloud, ADMIN)
-            (target,) = report["targets"]
-            assert target["status"] == "ok"
-            assert target["domains"] >= number
-            other = "a server that QEMU runs (its hypervisor is fake)"
-            assert sum(one["needs"] == other for one in report["skipped"]) == number
-            calls.append(target["calls"])
-    few, many = (sum(each.values()) for each in calls)
-    assert few < many <= few + 4, calls
-    assert many < 40, calls
+    with many_servers(cloud, 600) as make_more:
+        few = calls_for(cloud, 600)
+        make_more(400)
+        many = calls_for(cloud, 1000)
+    assert sum(few.values()) < sum(many.values()) <= sum(few.values()) + 4, (few, many)
+    assert sum(many.values()) < 40, many
+
+
+def calls_for(cloud: Cloud, number: int) -> dict[str, int]:
+    """The API calls of an audit that finds that many copied servers, by service."""
+    report = audit(cloud, ADMIN)
+    (target,) = report["targets"]
+    assert target["status"] == "ok"
+    assert target["domains"] >= number
+    other = "a server that QEMU runs (its hypervisor is fake)"
+    assert sum(one["needs"] == other for one in report["skipped"]) == number
+    found: dict[str, int] = target["calls"]
+    return found
 
 
 def test_the_gate(cloud: Cloud, server: ServerFactory) -> None:

@@ -11,6 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.pipelines.project import copy_of_this
+from vnicaudit.bench.generator.native_source import PARTS
+
 ROOT = Path(__file__).parents[2]
 READ = """
 from importlib.resources import files
@@ -23,17 +26,21 @@ from vnicaudit.bench.endpoints.opening import open_endpoint
 from vnicaudit.bench.profiles.load import load_profile
 print(load_profile("smoke").name)
 here = open_endpoint("local")
-print(here.run(["echo", "the keeper works"]).stdout)
+print(here.run(["echo", "the supervisor works"]).stdout)
 here.close()
+from vnicaudit.bench.generator.native_source import native_source
+print(native_source().count(b"#line 1"))
 """
 
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("wheel")
+    # setuptools builds in the tree, where another process may do so as well
+    folder, source = (tmp_path_factory.mktemp(name) for name in ("wheel", "source"))
+    copy_of_this(source)
     subprocess.run(
         [sys.executable, "-m", "pip", "wheel", "--quiet", "--disable-pip-version-check",
-         "--no-deps", "--wheel-dir", str(folder), str(ROOT)],
+         "--no-deps", "--wheel-dir", str(folder), str(source)],
         check=True,
     )  # fmt: skip
     (found,) = folder.glob("*.whl")
@@ -46,10 +53,12 @@ def test_everything_that_is_shipped_is_in_it(wheel: Path) -> None:
     assert templates
     for wanted in (
         *(f"vnicaudit/templates/{path.relative_to(ROOT / 'templates')}" for path in templates),
-        "vnicaudit/platforms/domain_xml/readiness.json",
-        "vnicaudit/bench/endpoints/keeper.sh",
+        "vnicaudit/knowledge/readiness.json",
+        "vnicaudit/bench/endpoints/supervisor.sh",
+        *(f"vnicaudit/bench/generator/native/{name}.c" for name in PARTS),
         "vnicaudit/py.typed",
         "vnicaudit/rules/vnic001.py",
+        "vnicaudit/rules/index.json",
     ):
         assert wanted in names
     assert not [name for name in names if name.startswith(("tests/", "docs/", "benchmarks/"))]
@@ -74,4 +83,4 @@ def test_it_installs_elsewhere_and_reads_a_template(wheel: Path, tmp_path: Path)
     assert str(target) in result.stdout.splitlines()[0]
     assert "[libvirt]" in result.stdout or "[DEFAULT]" in result.stdout
     assert "<node" in result.stdout
-    assert "smoke\nthe keeper works\n" in result.stdout
+    assert f"smoke\nthe supervisor works\n\n{len(PARTS)}\n" in result.stdout

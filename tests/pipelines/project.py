@@ -112,7 +112,7 @@ def needs_packages(suite: str) -> None:
     with tempfile.TemporaryDirectory() as place:
         result = subprocess.run(
             [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", place,
-             "--disable-pip-version-check", "--retries", "1", "setuptools"],
+             "--disable-pip-version-check", "--retries", "5", "setuptools"],
             capture_output=True, text=True, check=False,
         )  # fmt: skip
     if result.returncode != 0:

@@ -23,7 +23,7 @@ from ruamel.yaml.nodes import SequenceNode
 from tests.docs.pages import ROOT
 from tests.not_run import not_run
 from tests.pipelines.project import SCRIPTS, bash, copy_of_this, needs_packages, page, parse
-from vnicaudit.audit.settings import load_settings
+from vnicaudit.audit.settings.settings import load_settings
 
 FILES = {
     block.mark.removeprefix("file: "): block.text

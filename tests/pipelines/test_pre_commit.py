@@ -173,7 +173,7 @@ def options_of(hook: dict[str, Any]) -> list[str]:
 
 
 def test_every_hook_of_the_file_is_a_command_of_the_program() -> None:
-    from vnicaudit.cli.audit import command
+    from vnicaudit.cli.audit.audit import command
 
     known = {option for parameter in command.params for option in parameter.opts}
     for hook in HOOKS:

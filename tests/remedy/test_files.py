@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.remedy.works import work
-from vnicaudit.audit.options import RunOptions
+from vnicaudit.audit.reading.options import RunOptions
+from vnicaudit.cli.platforms import every_platform
 from vnicaudit.remedy.files import FileFixed, files_with_changes, fix_files
 
 _PREFERENCE = """\
@@ -41,7 +42,7 @@ _ORDERS = pytest.mark.parametrize("names", [("a.yaml", "b.yaml"), ("b.yaml", "a.
 def _fix(folder: Path, *, write: bool = True) -> list[FileFixed]:
     judge = work()
     paths = files_with_changes([str(folder)], judge, RunOptions())
-    return list(fix_files(paths, judge, include_unsafe=False, write=write))
+    return list(fix_files(paths, judge, every_platform().writer, include_unsafe=False, write=write))
 
 
 def _left(folder: Path) -> list[str]:
@@ -84,7 +85,7 @@ def test_a_preference_that_is_not_among_the_files(tmp_path: Path) -> None:
     machine.write_text(_MACHINE % "")
     judge = work()
     paths = files_with_changes([str(machine)], judge, RunOptions())
-    (one,) = fix_files(paths, judge, include_unsafe=False, write=True)
+    (one,) = fix_files(paths, judge, every_platform().writer, include_unsafe=False, write=True)
     assert (one.made, one.refused) == (2, ())
     assert "{name: first, model: virtio, masquerade: {}}" in machine.read_text()
     assert (tmp_path / "preference.yaml").read_text() == _PREFERENCE

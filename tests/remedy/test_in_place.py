@@ -7,16 +7,21 @@ from types import ModuleType, SimpleNamespace
 import pytest
 
 from tests.remedy.works import work
+from vnicaudit.cli.platforms import every_platform
 from vnicaudit.model.finding import Change
 from vnicaudit.model.location import Location
+from vnicaudit.model.refs import nic_index
 from vnicaudit.platforms.domain_xml import write
 from vnicaudit.platforms.kubevirt import write as kubevirt
 from vnicaudit.platforms.nova_conf import write as nova_conf
-from vnicaudit.remedy import check, in_place
-from vnicaudit.remedy.check import Made, objection
+from vnicaudit.remedy import in_place
+from vnicaudit.remedy.check import MadeChange, objection
 from vnicaudit.remedy.in_place import Outcome, fixed
 from vnicaudit.remedy.reading import Reader
 from vnicaudit.text.edits import Edit
+
+writer_of = every_platform().writer
+"""Tests put another in its place."""
 
 _UBUNTU = (
     "<metadata><l:libosinfo xmlns:l='http://libosinfo.org/xmlns/libvirt/domain/1.0'>"
@@ -39,7 +44,7 @@ def _nic(number: int, inside: str) -> str:
 
 
 def _fixed(data: bytes, *, include_unsafe: bool = False) -> Outcome:
-    return fixed(data, "x.xml", work(), include_unsafe=include_unsafe)
+    return fixed(data, "x.xml", work(), writer_of, include_unsafe=include_unsafe)
 
 
 def _rules(outcome: Outcome) -> list[str]:
@@ -177,8 +182,8 @@ def test_one_that_cannot_be_made_costs_itself(monkeypatch: pytest.MonkeyPatch) -
     _writes(monkeypatch, half)
     data = _domain(*(_nic(number, "<model type='e1000'/>") for number in range(1, 8)))
     outcome = _fixed(data)
-    assert [finding.nic.index for finding in outcome.made] == [0, 1, 3, 4, 5, 6]
-    assert [one.finding.nic.index for one in outcome.refused] == [2]
+    assert [nic_index(finding.about) for finding in outcome.made] == [0, 1, 3, 4, 5, 6]
+    assert [nic_index(one.finding.about) for one in outcome.refused] == [2]
     assert outcome.after.count(b"virtio") == 6
 
 
@@ -195,8 +200,7 @@ def _writes(
 ) -> None:
     """Changes are written by that, and not by the platform."""
     careless = SimpleNamespace(**vars(platform) | {"edits_for": edits_for})
-    for module in (in_place, check):
-        monkeypatch.setattr(module, "writer_of", lambda _platform: careless)
+    monkeypatch.setattr(f"{__name__}.writer_of", lambda _platform: careless)
 
 
 _CONF = b"""\
@@ -213,7 +217,7 @@ rx_queue_size = '2048'
 
 
 def test_options_of_nova() -> None:
-    outcome = fixed(_CONF, "n01.conf", work(), include_unsafe=False)
+    outcome = fixed(_CONF, "n01.conf", work(), writer_of, include_unsafe=False)
     assert _rules(outcome) == ["VNIC035", "VNIC061"]
     assert outcome.after == (
         b"[DEFAULT]\ncompute_driver = libvirt.LibvirtDriver\n# twice\n\n[libvirt]\n"
@@ -223,7 +227,7 @@ def test_options_of_nova() -> None:
 
 def test_what_is_only_read_is_left() -> None:
     data = b"qemu-system-x86_64 -machine pc -netdev tap,id=n -device e1000,netdev=n\n"
-    outcome = fixed(data, "x", work(), include_unsafe=True)
+    outcome = fixed(data, "x", work(), writer_of, include_unsafe=True)
     assert outcome == Outcome(data, data, (), (), 0, None)
 
 
@@ -248,7 +252,7 @@ spec:
 
 
 def test_a_virtual_machine_of_kubevirt() -> None:
-    outcome = fixed(_MACHINE, "vm.yaml", work(), include_unsafe=True)
+    outcome = fixed(_MACHINE, "vm.yaml", work(), writer_of, include_unsafe=True)
     assert (_rules(outcome), outcome.refused) == (["VNIC030", "VNIC071"], ())
     assert outcome.after == _MACHINE.replace(b"e1000", b"virtio").replace(
         b"virtio}\n", b"virtio}\n          networkInterfaceMultiqueue: true\n"
@@ -272,7 +276,7 @@ def test_other_facts_of_a_virtual_machine_stay(
         return [*wanted, Edit(start, start + len(old), new)]
 
     _writes(monkeypatch, careless, kubevirt)
-    outcome = fixed(_MACHINE, "vm.yaml", work(), include_unsafe=True)
+    outcome = fixed(_MACHINE, "vm.yaml", work(), writer_of, include_unsafe=True)
     assert outcome.after == _MACHINE
     assert {one.reason for one in outcome.refused} == {reason}
 
@@ -288,7 +292,7 @@ def test_other_options_of_nova_stay(
     edit: Edit, reason: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _writes(monkeypatch, lambda *_: [edit], nova_conf)
-    outcome = fixed(_CONF, "n01.conf", work(), include_unsafe=False)
+    outcome = fixed(_CONF, "n01.conf", work(), writer_of, include_unsafe=False)
     assert outcome.after == _CONF
     assert {one.reason for one in outcome.refused} == {f"{reason} of the file would change"}
 
@@ -296,5 +300,5 @@ def test_other_options_of_nova_stay(
 def test_a_change_of_another_option_than_stands_there() -> None:
     reading = Reader("n01.conf", work()).read(_CONF)
     finding = next(f for f in reading.findings().values() if f.rule == "VNIC035")
-    made = Made(0, finding, Change("virt_type", "kvm", "qemu", safe=True))
-    assert objection(reading, reading, [made]) == "virt_type is not what stands there"
+    made = MadeChange(0, finding, Change("virt_type", "kvm", "qemu", safe=True))
+    assert objection(reading, reading, [made], writer_of) == "virt_type is not what stands there"

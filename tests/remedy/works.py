@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from datetime import date
 
-from vnicaudit.audit.catalogue import rule_ids
-from vnicaudit.audit.suppressions import Suppressor
+from vnicaudit.audit.accepting.suppressions import Suppressor
+from vnicaudit.audit.judging.catalogue import rule_ids
 from vnicaudit.audit.work import Assumptions, AuditWork
+from vnicaudit.cli.platforms import PlatformRegistry, every_platform
 
 
-def work() -> AuditWork:
+def work(platforms: PlatformRegistry | None = None) -> AuditWork:
     """All rules, no suppression, no baseline."""
-    rules = rule_ids()
-    return AuditWork(rules, Assumptions(), Suppressor((), date.today(), rules), {})
+    rules, platforms = rule_ids(), platforms or every_platform()
+    return AuditWork(rules, Assumptions(), Suppressor((), date.today(), rules), {}, platforms)

@@ -9,11 +9,12 @@ from vnicaudit.model.finding import (
     Confidence,
     Crashed,
     Finding,
-    NicRef,
     Severity,
     Skipped,
 )
 from vnicaudit.model.location import Location
+from vnicaudit.model.owner import Keeper
+from vnicaudit.model.refs import DomainRef, NicRef, Ref, nic_index
 from vnicaudit.model.report import (
     Audited,
     ReadError,
@@ -45,16 +46,16 @@ def finding(
     severity: Severity = "high",
     confidence: Confidence = "high",
     message: str = "rtl8139 is emulated packet by packet: no offload, no vhost",
-    nic: NicRef = WEB,
+    about: Ref = WEB,
     location: Location = WEB_PLACE,
-    owner: str = "libvirt",
+    owner: Keeper = "libvirt",
     change: Change | None = None,
     fix: str = "Set <model type='virtio'/> (virsh edit), then power the guest off and on.",
 ) -> Finding:
     """A finding, as the engine makes it."""
-    mark = f"{rule.lower()}-{nic.domain}-{nic.index}"
+    mark = f"{rule.lower()}-{about.name}-{nic_index(about)}"
     return Finding(
-        rule, name, severity, confidence, message, nic, location, owner, change, mark, fix
+        rule, name, severity, confidence, message, about, location, owner, change, mark, fix
     )
 
 
@@ -70,7 +71,7 @@ PLAIN = finding(
     severity="medium",
     confidence="medium",
     message="one queue pair for 8 vCPUs",
-    nic=WEB_1,
+    about=WEB_1,
     location=Location("domains", "domains/web-01.xml", 31, "/domain/devices/interface[2]"),
     change=Change("queues", None, "8", safe=True),
     fix="Set queues='8' in <driver> (virsh edit), then power the guest off and on.",
@@ -79,7 +80,7 @@ LIVE = finding(
     "VNIC020",
     name="vhost-inactive",
     message="virtio without vhost: QEMU copies every packet",
-    nic=DB,
+    about=DB,
     location=Location("qemu:///system"),
     owner="nova",
     fix="Load vhost_net on the hypervisor, then hard-reboot the server.",
@@ -89,7 +90,7 @@ WHOLE = finding(
     name="mixed-models",
     severity="low",
     message="rtl8139 and virtio in one guest",
-    nic=NicRef("web-01", WEB_UUID),
+    about=DomainRef("web-01", WEB_UUID),
     location=Location("domains", "domains/web-01.xml", 1, "/domain"),
     fix="",
 )
@@ -110,7 +111,7 @@ ACCEPTED = Audited(
     "domains", "legacy", None, "libvirt", "domain", 1,
     suppressed=(
         Suppressed(
-            finding(nic=NicRef("legacy", None, "52:54:00:00:00:09", 0)),
+            finding(about=NicRef("legacy", None, "52:54:00:00:00:09", 0)),
             "the guest is OS/2",
             "vnicaudit.toml",
         ),

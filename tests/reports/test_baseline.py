@@ -7,8 +7,8 @@ from pathlib import Path
 
 import msgspec
 
-from tests.audit.test_baseline import CREATED, finding
-from vnicaudit.audit.baseline import BaselineFile, load_baseline
+from tests.audit.accepting.test_baseline import CREATED, finding
+from vnicaudit.audit.accepting.baseline import BaselineFile, load_baseline
 from vnicaudit.model.finding import Finding
 from vnicaudit.model.report import Audited, RunEnd, RunInfo, Summary, Tool
 from vnicaudit.reports.baseline import BaselineWriter

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from vnicaudit.reports.diff import unified
+from vnicaudit.reports.diff import diff_lines
 from vnicaudit.reports.paint import Paint
 
 _PLAIN = Paint(color=False)
 
 
 def _diff(before: str, after: str) -> str:
-    return "".join(unified(before, after, "x", _PLAIN))
+    return "".join(diff_lines(before, after, "x", _PLAIN))
 
 
 def test_two_places_of_a_file() -> None:
@@ -51,11 +51,11 @@ def test_equal_texts() -> None:
 
 
 def test_a_name_is_harmless() -> None:
-    assert "".join(unified("a", "", "\x1b[2J", _PLAIN)).startswith("--- \\x1b[2J\n")
+    assert "".join(diff_lines("a", "", "\x1b[2J", _PLAIN)).startswith("--- \\x1b[2J\n")
 
 
 def test_colour() -> None:
-    shown = "".join(unified("a\n", "b\n", "x", Paint(color=True)))
+    shown = "".join(diff_lines("a\n", "b\n", "x", Paint(color=True)))
     assert "\x1b[31m-a\x1b[0m\n\x1b[32m+b\x1b[0m\n" in shown
 
 

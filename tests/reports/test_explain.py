@@ -9,15 +9,17 @@ import pytest
 
 from tests.reports.nics.samples import LEGACY, REFUSED, WEB
 from tests.reports.samples import VHOST_NEEDS, finding
-from vnicaudit.audit.rows import row
+from vnicaudit.audit.rows import nic_row
 from vnicaudit.model.finding import Skipped
 from vnicaudit.model.report import Explanation, Layer, LayerFact, ServerName
+from vnicaudit.reports import report_file
 from vnicaudit.reports.explain import explanation_json, explanation_text
+from vnicaudit.reports.report_file import written_explanation
 from vnicaudit.reports.wrap import width_of
 from vnicaudit.reports.writer import Options
 
 IT = Explanation(
-    nic=row(WEB, LEGACY),
+    nic=nic_row(WEB, LEGACY),
     layers=(
         Layer(
             "domain XML (persistent)",
@@ -33,7 +35,7 @@ IT = Explanation(
               (LayerFact("model", "rtl8139", wins=True, note="it is what runs"),)),
     ),
     findings=(finding(),),
-    skipped=(Skipped("VNIC020", finding().nic, VHOST_NEEDS),),
+    skipped=(Skipped("VNIC020", finding().about, VHOST_NEEDS),),
 )  # fmt: skip
 
 AT_80 = """\
@@ -103,7 +105,7 @@ def test_colour_adds_nothing_but_colour() -> None:
 
 
 def test_a_nic_that_does_not_start_and_has_no_finding() -> None:
-    nic = row(WEB, REFUSED)
+    nic = nic_row(WEB, REFUSED)
     text = explanation_text(Explanation(nic=nic, layers=()), Options())
     assert text.endswith("  does not start\n\nWhat is wrong\n  nothing found\n")
 
@@ -115,4 +117,5 @@ def test_hostile_layers_are_shown_escaped() -> None:
 
 
 def test_the_json_reads_back() -> None:
-    assert msgspec.json.decode(explanation_json(IT), type=Explanation) == IT
+    read = msgspec.json.decode(explanation_json(IT), type=report_file.FileExplanation)
+    assert read == written_explanation(IT)

@@ -18,17 +18,19 @@ from markdown_it import MarkdownIt
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from tests.reports.samples import END, START
-from vnicaudit.model.finding import SEVERITIES, Change, Crashed, Finding, NicRef, Skipped
+from vnicaudit.model.finding import SEVERITIES, Change, Crashed, Finding, Skipped
 from vnicaudit.model.location import Location
+from vnicaudit.model.owner import owner_named
+from vnicaudit.model.refs import DomainRef, HostRef, ImageRef, NicRef, PreferenceRef
 from vnicaudit.model.report import (
     Audited,
     ReadError,
-    Report,
     RunEnd,
     Suppressed,
     TargetResult,
 )
 from vnicaudit.reports.registry import formats, writer
+from vnicaudit.reports.report_file import Report
 from vnicaudit.reports.writer import Options
 
 DATA = Path(__file__).parent / "data"
@@ -43,10 +45,19 @@ NIC = st.builds(
     NicRef, TEXT, st.none() | TEXT, st.none() | TEXT, st.none() | st.integers(0, 9999),
     st.none() | TEXT,
 )  # fmt: skip
+MAYBE = st.none() | TEXT
+OWNER = TEXT.map(owner_named)
+ABOUT = st.one_of(
+    NIC,
+    st.builds(DomainRef, TEXT, MAYBE),
+    st.builds(ImageRef, MAYBE, MAYBE),
+    st.builds(PreferenceRef, MAYBE),
+    st.just(HostRef()),
+)
 CHANGE = st.builds(Change, TEXT, st.none() | TEXT, st.none() | TEXT, st.booleans(), TEXT)
 FINDING = st.builds(
     Finding, st.just("VNIC001"), TEXT, st.sampled_from(SEVERITIES),
-    st.sampled_from(["low", "medium", "high"]), TEXT, NIC, PLACE, TEXT, st.none() | CHANGE, TEXT,
+    st.sampled_from(["low", "medium", "high"]), TEXT, ABOUT, PLACE, OWNER, st.none() | CHANGE, TEXT,
     TEXT,
 )  # fmt: skip
 AUDITED = st.builds(
@@ -54,12 +65,12 @@ AUDITED = st.builds(
     target=TEXT,
     subject=TEXT,
     uuid=st.none() | TEXT,
-    owner=TEXT,
+    owner=OWNER,
     scope=st.sampled_from(["domain", "host", "config"]),
     nics=st.integers(0, 9),
     findings=st.lists(FINDING, max_size=2).map(tuple),
-    skipped=st.lists(st.builds(Skipped, st.just("VNIC2"), NIC, TEXT), max_size=2).map(tuple),
-    crashed=st.lists(st.builds(Crashed, st.just("VNIC3"), NIC, TEXT), max_size=2).map(tuple),
+    skipped=st.lists(st.builds(Skipped, st.just("VNIC2"), ABOUT, TEXT), max_size=2).map(tuple),
+    crashed=st.lists(st.builds(Crashed, st.just("VNIC3"), ABOUT, TEXT), max_size=2).map(tuple),
     suppressed=st.lists(st.builds(Suppressed, FINDING, TEXT, TEXT), max_size=1).map(tuple),
 )
 ERROR = st.builds(ReadError, TEXT, st.none() | TEXT, LINE)

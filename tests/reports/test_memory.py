@@ -11,9 +11,10 @@ import pytest
 from tests.reports.samples import END, START, WEB_01, finding
 from vnicaudit.model.domain import Domain, DomainConfig
 from vnicaudit.model.effective import Effective, Resolved
-from vnicaudit.model.finding import NicRef, Skipped
+from vnicaudit.model.finding import Skipped
 from vnicaudit.model.location import Location
 from vnicaudit.model.nic import Nic, NicConfig
+from vnicaudit.model.refs import NicRef
 from vnicaudit.model.report import Audited
 from vnicaudit.reports.nics import json as nics_json
 from vnicaudit.reports.nics import text as nics_text
@@ -35,7 +36,7 @@ def stream() -> Iterator[Audited]:
         yield msgspec.structs.replace(
             WEB_01,
             subject=name,
-            findings=(finding(nic=nic, location=place),),
+            findings=(finding(about=nic, location=place),),
             skipped=(Skipped("VNIC020", nic, "a live libvirt connection"),),
         )
 

@@ -29,7 +29,7 @@ def test_every_format_says_what_it_is(name: str) -> None:
 
 
 def test_an_unknown_format_is_a_usage_error_that_lists_the_known_ones() -> None:
-    with pytest.raises(UsageError, match=r"no format 'xml'; there are csv, github, .*text"):
+    with pytest.raises(UsageError, match=r"no format 'xml': csv, github, .*text"):
         writer("xml", Options())
 
 

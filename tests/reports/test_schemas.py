@@ -18,9 +18,9 @@ from tests.reports.runs.samples import RUNS
 from tests.reports.samples import RULES, written
 from tests.reports.test_explain import IT
 from vnicaudit.bench.line_rate import Framing, line_rate
-from vnicaudit.bench.profiles.load import load_profile, shipped
+from vnicaudit.bench.profiles.load import load_profile, shipped_profiles
 from vnicaudit.reports import line_rate as line_rate_report
-from vnicaudit.reports.bench import json as bench_json
+from vnicaudit.reports.bench.formats import json as bench_json
 from vnicaudit.reports.explain import explanation_json
 from vnicaudit.reports.nics.json import render
 from vnicaudit.reports.plan import json as plan_json
@@ -39,7 +39,7 @@ WRITTEN: dict[str, Callable[[], str | bytes]] = {
     "vnicaudit.runs-1.json": lambda: runs_json.to_json(RUNS),
     "vnicaudit.bench-1.json": lambda: "".join(bench_json.render(two_arms(), Options())),
     "vnicaudit.profiles-1.json": lambda: profiles_json.to_json(
-        [load_profile(name) for name in shipped()]
+        [load_profile(name) for name in shipped_profiles()]
     ),
     "vnicaudit.line-rate-1.json": lambda: line_rate_report.to_json(
         line_rate_report.report(line_rate(25e9, Framing()), 13.4e9)

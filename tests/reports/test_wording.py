@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from vnicaudit.model.finding import NicRef
+from vnicaudit.base.counting import count
+from vnicaudit.model.refs import DomainRef, HostRef, NicRef, Ref
 from vnicaudit.model.report import ReadError, RunEnd, Summary, TargetResult
-from vnicaudit.reports.wording import Unread, accepted_sentence, count, nic_label, unread
+from vnicaudit.reports.wording import Unread, accepted_sentence, nic_label, unread_of
 
 
 @pytest.mark.parametrize(
@@ -16,11 +17,11 @@ from vnicaudit.reports.wording import Unread, accepted_sentence, count, nic_labe
         (NicRef("a", None, None, 3, "vnet1"), "NIC 3 vnet1"),
         (NicRef("a", None, None, 0), "NIC 0"),
         (NicRef("a", None, "52:54:00:00:00:01"), "NIC 52:54:00:00:00:01"),
-        (NicRef("a"), ""),
-        (NicRef(), ""),
+        (DomainRef("a"), ""),
+        (HostRef(), ""),
     ],
 )
-def test_a_nic_is_named_by_what_is_known_of_it(ref: NicRef, label: str) -> None:
+def test_a_nic_is_named_by_what_is_known_of_it(ref: Ref, label: str) -> None:
     assert nic_label(ref) == label
 
 
@@ -33,7 +34,7 @@ def test_numbers_and_plurals() -> None:
 def test_what_was_not_read_is_placed_as_well_as_can_be() -> None:
     errors = (ReadError("a", "f.xml", 3), ReadError("b", "g.xml"), ReadError("c"))
     target = TargetResult("dir", "partial", "a", errors=errors, unread=5)
-    assert list(unread(target)) == [
+    assert list(unread_of(target)) == [
         Unread("f.xml:3", "a", "f.xml", 3),
         Unread("g.xml", "b", "g.xml"),
         Unread("dir", "c"),
@@ -42,9 +43,9 @@ def test_what_was_not_read_is_placed_as_well_as_can_be() -> None:
 
 
 def test_a_failed_target_always_says_something() -> None:
-    assert list(unread(TargetResult("t", "failed"))) == [Unread("t", "could not be read")]
-    assert list(unread(TargetResult("t", "failed", "refused"))) == [Unread("t", "refused")]
-    assert list(unread(TargetResult("t", "ok"))) == []
+    assert list(unread_of(TargetResult("t", "failed"))) == [Unread("t", "could not be read")]
+    assert list(unread_of(TargetResult("t", "failed", "refused"))) == [Unread("t", "refused")]
+    assert list(unread_of(TargetResult("t", "ok"))) == []
 
 
 def test_what_is_not_shown_is_counted() -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tests.rig.errors import RigError
-from tests.rig.process import wait_for
+from tests.rig.process import PATIENCE, wait_for
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Agent:
         self._libvirt: Any = importlib.import_module("libvirt")
         self._libvirt_qemu: Any = importlib.import_module("libvirt_qemu")
 
-    def call(self, command: str, *, seconds: int = 60, **arguments: object) -> Any:
+    def call(self, command: str, *, seconds: int = PATIENCE, **arguments: object) -> Any:
         """What the agent returns for a command of its protocol; it has `seconds` to answer."""
         request = json.dumps({"execute": command, "arguments": arguments})
         try:

@@ -15,9 +15,10 @@ from tests.rig.guests import Guest
 from tests.rig.process import require, wait_for
 from vnicaudit.bench.contract import Ends
 from vnicaudit.bench.endpoints.opening import open_endpoint
-from vnicaudit.bench.engine_registry import load
-from vnicaudit.bench.judging.intervals import RankShift
-from vnicaudit.bench.profiles.load import load_profile, with_seconds
+from vnicaudit.bench.judging.shifts import RankShift
+from vnicaudit.bench.profiles.load import load_profile
+from vnicaudit.bench.profiles.options import with_seconds
+from vnicaudit.bench.registry import ENGINES
 from vnicaudit.model.measurement import Workload
 
 # Emulated vCPUs always wait for one of two cores: their waiting tells nothing here.
@@ -26,6 +27,7 @@ title = "For the rig"
 repeats = 5
 cooldown = 0
 max-steal = 100
+max-cpu-wait = 100
 """
 
 # What is to be found no different must not be found so by chance once in thirty times.
@@ -171,7 +173,7 @@ class Interleaved:
         bare: dict[str, list[float]],
     ) -> tuple[Callable[[], None], Callable[[], None]]:  # fmt: skip
         def engine() -> None:
-            measured = load(workload.engine).measure(workload, ends)
+            measured = ENGINES.load(workload.engine).measure(workload, ends)
             assert not measured.error, measured
             ours[workload.id].append(measured.values[workload.decides[0]])
 

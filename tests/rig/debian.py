@@ -10,10 +10,18 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from tests.rig.errors import Missing, RigError
-from tests.rig.process import run
+from tests.rig.process import log, run
 
 SUITE = "trixie"
 KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
+
+_PAST_CACHES = ("-o", "Acquire::http::No-Cache=true")
+_TRIES: tuple[tuple[str, tuple[str, ...]], ...] = (
+    (SUITE, ()),
+    (SUITE, _PAST_CACHES),
+    ("bookworm", ()),
+    ("bookworm", _PAST_CACHES),
+)
 
 
 def mirror() -> str:
@@ -41,12 +49,23 @@ class Archive:
         for name in ("state/lists/partial", "cache/archives/partial", "parts"):
             (root / name).mkdir(parents=True)
         (root / "status").touch()
-        (root / "sources.list").write_text(f"deb [signed-by={KEYRING}] {mirror()} {SUITE} main\n")
         (root / "apt.conf").write_text(_proxy_settings() + _private_settings(architecture, root))
-        try:
-            self._apt("apt-get", "update", "--error-on=any")
-        except RigError as error:
-            raise Missing(f"the Debian archive cannot be read: {error}") from error
+        self._update()
+
+    def _update(self) -> None:
+        """Read the lists: of the suite before, where a mirror is between two versions of one. After
+        a point release that may last for days, and one architecture alone."""
+        why = ""
+        for suite, options in _TRIES:
+            source = f"deb [signed-by={KEYRING}] {mirror()} {suite} main\n"
+            (self._root / "sources.list").write_text(source)
+            try:
+                self._apt("apt-get", "update", "--error-on=any", *options)
+                return
+            except RigError as error:
+                why = str(error)
+                log(why)
+        raise Missing(f"the Debian archive cannot be read: {why}")
 
     def newest(self, meta_package: str) -> str:
         """The one package that a meta package (linux-image-amd64) stands for."""
@@ -71,9 +90,21 @@ class Archive:
         return run(*argv, env=environment, cwd=cwd)
 
 
+def merged_folders(root: Path) -> None:
+    """Make a root whose programs and libraries are all in /usr, as Debian has it."""
+    for name in ("bin", "sbin", "lib", "lib64"):
+        (root / "usr" / name).mkdir(parents=True)
+        (root / name).symlink_to(f"usr/{name}")
+
+
 def _extract(packages: Iterable[Path], into: Path) -> None:
+    """Into /usr also what older packages have in /lib: unlike here, ``dpkg-deb --extract`` makes a
+    folder of the link that stands there."""
+    if not into.exists():
+        merged_folders(into)
+    command = 'dpkg-deb --fsys-tarfile "$0" | tar -x --keep-directory-symlink -C "$1"'
     for package in sorted(packages):
-        run("dpkg-deb", "--extract", package, into)
+        run("bash", "-o", "pipefail", "-c", command, package, into)
         package.unlink()
 
 

@@ -1,6 +1,7 @@
 """Guests on this machine's libvirt: define, start, talk to, remove."""
 
 import importlib
+import time
 from collections.abc import Sequence
 from itertools import count
 from pathlib import Path
@@ -26,6 +27,8 @@ class Guest(Inside):
 
     def __init__(self, hypervisor: Hypervisor, definition: Definition) -> None:
         self.definition = definition
+        self.booted_in = 0.0
+        """Seconds that its last boot took: what a guest is given to come back in depends on it."""
         self._libvirt: Any = importlib.import_module("libvirt")
         self.domain: Any = hypervisor.connection.defineXML(definition.xml())
         self.agent = Agent(self.domain)
@@ -77,9 +80,11 @@ class Guest(Inside):
 
     def boot(self, *, seconds: float = BOOT_SECONDS) -> None:
         """Start and wait until the guest is up; a guest that fails is removed."""
+        began = time.monotonic()
         try:
             self.start()
             self.wait_until_up(seconds=seconds)
+            self.booted_in = time.monotonic() - began
         except RigError as error:
             console = self._console()[-2000:]
             self.remove()

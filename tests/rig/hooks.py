@@ -22,9 +22,12 @@ from typing import Any, NamedTuple
 import msgspec
 
 from tests.rig.process import wait_for
+from vnicaudit.base import private_files
+from vnicaudit.base.clock import timestamp
 from vnicaudit.cli.main import run
 from vnicaudit.platforms.libvirt import control
-from vnicaudit.remedy.applying import journal, state
+from vnicaudit.remedy.applying import journal
+from vnicaudit.remedy.applying.events import Event, name_of
 
 PLACES = (
     "before line", "within line", "behind line",
@@ -36,10 +39,11 @@ _CALLS = ("define", "shut_down", "power_off", "start", "detach", "attach")
 _LONGEST = 300.0
 _PRELOADED = (
     "__main__",
-    "tests.rig.hooks", "vnicaudit.cli.apply", "vnicaudit.cli.doing", "vnicaudit.cli.rollback",
-    "vnicaudit.cli.runs", "vnicaudit.platforms.domain_xml.definitions",
+    "tests.rig.hooks", "vnicaudit.cli.remedy.apply", "vnicaudit.cli.remedy.run_output",
+    "vnicaudit.cli.remedy.rollback", "vnicaudit.cli.remedy.runs",
+    "vnicaudit.platforms.domain_xml.definitions",
     "vnicaudit.platforms.domain_xml.pieces", "vnicaudit.platforms.domain_xml.write",
-    "vnicaudit.platforms.qemu.proc", "vnicaudit.remedy.applying.back",
+    "vnicaudit.platforms.qemu.proc", "vnicaudit.remedy.applying.rollback",
     "vnicaudit.reports.plan.json", "vnicaudit.reports.plan.text", "vnicaudit.reports.runs.json",
     "vnicaudit.reports.runs.text",
 )  # fmt: skip
@@ -47,12 +51,14 @@ _PRELOADED = (
 
 class Fault(NamedTuple):
     """What happens when a place is passed for the ``number``-th time, from 1: ``signal`` is sent
-    to ``process``; None: to the command's own."""
+    to ``process``; None: to the command's own. ``deadline``: seconds that libvirt has from then on
+    for an answer; until then it has as long as the command says, for a busy machine is slow."""
 
     place: str
     number: int
     process: int | None = None
     signal: int = signal.SIGKILL
+    deadline: float | None = None
 
 
 class Streams(NamedTuple):
@@ -214,13 +220,21 @@ class _Places:
         self._readers = readers
         self._left = number
         self._seen: Counter[str] = Counter()
+        self._hosts: list[control.LibvirtHypervisor] = []
 
     def watch(self) -> None:
         """From now on."""
         journal.Journal.write = self._line(journal.Journal.write)  # type: ignore[method-assign]
-        state.os = _Os(self._file)  # type: ignore[attr-defined, assignment]
+        private_files.os = _Os(self._file)  # type: ignore[attr-defined, assignment]
+        control.LibvirtHypervisor.__init__ = self._host(  # type: ignore[method-assign]
+            control.LibvirtHypervisor.__init__
+        )
         for name in _CALLS:
-            setattr(control.Machine, name, self._call(name, getattr(control.Machine, name)))
+            setattr(
+                control.LibvirtMachine,
+                name,
+                self._call(name, getattr(control.LibvirtMachine, name)),
+            )
 
     def _pass(self, place: str, what: str) -> bool:
         """Whether the fault is here."""
@@ -234,30 +248,42 @@ class _Places:
         return fault is not None and (fault.place, fault.number) == (place, self._seen[place])
 
     def _happen(self) -> None:
-        if self._fault is not None:
-            os.kill(self._fault.process or os.getpid(), self._fault.signal)
+        if self._fault is None:
+            return
+        if self._fault.deadline is not None:
+            for host in self._hosts:
+                host.deadline = self._fault.deadline
+        os.kill(self._fault.process or os.getpid(), self._fault.signal)
+
+    def _host(self, real: Callable[..., None]) -> Callable[..., None]:
+        def begin(host: control.LibvirtHypervisor, *arguments: Any) -> None:
+            self._hosts.append(host)
+            real(host, *arguments)
+
+        return begin
 
     def _at(self, place: str, what: str) -> None:
         if self._pass(place, what):
             self._happen()
 
     def _line(self, real: Callable[..., journal.Entry]) -> Callable[..., journal.Entry]:
-        def write(one: journal.Journal, event: str, unit: str = "", **data: Any) -> journal.Entry:
-            self._at("before line", event)
-            if self._pass("within line", event):
-                text = msgspec.json.encode(journal.Entry(journal.now(), event, unit, data))
+        def write(one: journal.Journal, event: Event, unit: str = "") -> journal.Entry:
+            name = name_of(event)
+            self._at("before line", name)
+            if self._pass("within line", name):
+                text = journal.encoded(journal.Entry(timestamp(), event, unit), 1)
                 os.write(one._descriptor, text[: len(text) // 2])
                 self._happen()
-            entry = real(one, event, unit, **data)
-            self._at("behind line", event)
+            entry = real(one, event, unit)
+            self._at("behind line", name)
             return entry
 
         return write
 
-    def _file(self, part: Path, path: Path) -> None:
+    def _file(self, part: str, path: Path) -> None:
         self._at("before file", path.name)
         if self._pass("within file", path.name):
-            os.truncate(part, part.stat().st_size // 2)
+            os.truncate(part, os.stat(part).st_size // 2)
             self._happen()
         os.replace(part, path)
         self._at("behind file", path.name)
@@ -275,7 +301,7 @@ class _Places:
 class _Os:
     """``os``, but for the one function that puts a file in its place."""
 
-    def __init__(self, replace: Callable[[Path, Path], None]) -> None:
+    def __init__(self, replace: Callable[[str, Path], None]) -> None:
         self.replace = replace
 
     def __getattr__(self, name: str) -> Any:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.rig import debian, kernel, process, programs, python
-from tests.rig.debian import Archive
+from tests.rig.debian import Archive, merged_folders
 from tests.rig.errors import RigError
 from tests.rig.kernel import Kernel, unpack_kernel
 
@@ -30,6 +30,9 @@ class Recipe:
 # To give guests another program: its package, and its name.
 PACKAGES = ("busybox-static", "ethtool", "iperf3", "iproute2", "nsd", "qemu-guest-agent")
 PROGRAMS = ("busybox", "ethtool", "ip", "iperf3", "nsd", "qemu-ga")
+PLUGINS = ("libgcc_s.so.1",)
+"""glibc loads it where a thread is cancelled, and aborts without it: iperf3 cancels those of a test
+that have not ended by themselves."""
 
 _LEGACY_NICS = ("8139cp", "8139too", "e1000", "e1000e", "igb", "ne2k_pci", "pcnet32", "vmxnet3")
 _POWER_BUTTON = ("button", "evdev")
@@ -70,23 +73,15 @@ def build(arch: str, folder: Path) -> None:
     unpacked = unpack_kernel(archive, f"linux-image-{recipe.debian_name}", folder / "kernel")
     (folder / "image").write_bytes(unpacked.bootable())
     tree, root = work / "tree", work / "root"
-    merged_folders(tree)
     more = python.PACKAGES if recipe.python else ()
     archive.unpack_with_dependencies([*PACKAGES, *more], tree)
     _skeleton(root)
-    programs.copy_programs(PROGRAMS, tree, root)
+    programs.copy_programs(PROGRAMS, tree, root, plugins=PLUGINS)
     if recipe.python:
         python.copy_python(tree, root)
     _settle(root, recipe, unpacked)
     _pack(root, folder / "initrd")
     process.run("rm", "-r", work)
-
-
-def merged_folders(root: Path) -> None:
-    """Make a root whose programs and libraries are all in /usr, as Debian has it."""
-    for name in ("bin", "sbin", "lib", "lib64"):
-        (root / "usr" / name).mkdir(parents=True)
-        (root / name).symlink_to(f"usr/{name}")
 
 
 def _skeleton(root: Path) -> None:

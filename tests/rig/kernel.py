@@ -44,9 +44,10 @@ class Kernel:
         """
         target = root / MODULES / self.modules.name
         for path in self._with_dependencies(names):
-            copy = (target / path).with_suffix("")
+            packed = (self.modules / path).read_bytes()  # in older packages it is not
+            copy = target / path.removesuffix(".xz")
             copy.parent.mkdir(parents=True, exist_ok=True)
-            copy.write_bytes(lzma.decompress((self.modules / path).read_bytes()))
+            copy.write_bytes(lzma.decompress(packed) if path.endswith(".xz") else packed)
         for listing in ("modules.order", "modules.builtin", "modules.builtin.modinfo"):
             shutil.copy(self.modules / listing, target)
         run("depmod", "--basedir", root / "usr", self.modules.name)

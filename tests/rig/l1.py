@@ -24,7 +24,7 @@ RUN = "/run/l2"
 RIG = "/srv/rig"
 INBOX_BYTES = 256 * 2**20
 # A whole Debian, emulated, beside other guests.
-BOOT_SECONDS = 480
+BOOT_SECONDS = 900
 _UNWANTED = {".git", ".mypy_cache", ".pytest_cache", ".ruff_cache", "__pycache__"}
 _FACTS = (Path(__file__).parent / "files/vhost_facts.py").read_text()
 

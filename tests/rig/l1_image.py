@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tests.rig import programs
 from tests.rig.debian import KEYRING, SUITE, Archive, mirror
-from tests.rig.initramfs import FILES, merged_folders
+from tests.rig.initramfs import FILES
 from tests.rig.kernel import Kernel
 from tests.rig.process import run
 
@@ -87,7 +87,6 @@ def _install(root: Path) -> None:
 
 def _add_testpmd(root: Path, work: Path) -> None:
     tree = work / "tree"
-    merged_folders(tree)
     Archive("amd64", work / "apt").unpack_with_dependencies(DPDK_PACKAGES, tree)
     programs.copy_programs(["dpdk-testpmd"], tree, root, plugins=DPDK_PLUGINS)
     shutil.rmtree(work)

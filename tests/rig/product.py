@@ -10,11 +10,13 @@ from tests.rig.l1 import L1
 
 ROOT = Path(__file__).parents[2]
 IN_L1 = "/srv/vnicaudit"
+_DEADLINE = ("--deadline", "300")
+"""For one answer of a libvirt whose machine is emulated, by one that is busy."""
 
 
 def report_here(*arguments: str) -> dict[str, Any]:
     """What `vnicaudit ARGUMENTS --format json` says on this machine."""
-    result = vnicaudit(*arguments, "--format", "json")
+    result = vnicaudit(*arguments, "--format", "json", timeout=300)
     assert result.returncode in (0, 1), result.stderr + result.stdout[-2000:]
     report: dict[str, Any] = json.loads(result.stdout)
     return report
@@ -25,7 +27,7 @@ def put_product(l1: L1) -> None:
     l1.put(ROOT / "vnicaudit", f"{IN_L1}/vnicaudit")
 
 
-def run_in_l1(l1: L1, *arguments: str, timeout: float = 300) -> Ran:
+def run_in_l1(l1: L1, *arguments: str, timeout: float = 900) -> Ran:
     """Run `vnicaudit ARGUMENTS` inside L1, where the product was put before."""
     program = ["env", "-C", IN_L1, "python3", "-m", "vnicaudit", *arguments]
     return l1.run(program, timeout=timeout)
@@ -33,7 +35,7 @@ def run_in_l1(l1: L1, *arguments: str, timeout: float = 300) -> Ran:
 
 def report_in_l1(l1: L1, *arguments: str) -> dict[str, Any]:
     """What `vnicaudit ARGUMENTS --format json` says inside L1."""
-    ran = run_in_l1(l1, *arguments, "--format", "json")
+    ran = run_in_l1(l1, *arguments, "--format", "json", *_DEADLINE)
     assert ran.exit_code in (0, 1), ran.stderr + ran.stdout[-2000:]
     report: dict[str, Any] = json.loads(ran.stdout)
     return report

@@ -270,9 +270,7 @@ def test_a_device_that_is_not_there_is_refused(
     mac = "52:54:00:ab:0c:04"
     with guests("misled", Nic("virtio", mac), memory=SHARED_MEMORY):
         plan = blocked.plan("misled", "--nic", mac, *_to_vdpa(other))
-    assert plan.step["blocked"] == [
-        f"{other} is not there: make it first (vdpa dev add, driver vhost_vdpa)"
-    ]
+    assert plan.step["blocked_codes"] == ["device-missing"]
 
 
 def test_a_device_that_another_domain_has_is_refused(
@@ -295,7 +293,7 @@ def test_a_device_that_another_nic_has_is_refused(
     mac = "52:54:00:ab:0c:06"
     with guests("both", has_it, Nic("virtio", mac), memory=SHARED_MEMORY):
         plan = blocked.plan("both", "--nic", mac, *_to_vdpa(device))
-    assert plan.step["blocked"] == [f"{device} is used by another NIC of this domain"]
+    assert plan.step["blocked_codes"] == ["device-in-use"]
 
 
 def _to_vdpa(device: str) -> tuple[str, ...]:
@@ -310,7 +308,7 @@ def test_vhostuser_is_defined_and_taken_back(guests: GuestsInL1, product: L1) ->
         ran = remedy.apply(remedy.plan("vhostuser", "--nic", mac, *VHOST_USER))
         assert ran.exit_code == 0, ran.stdout + ran.stderr
         after, unit = definition(guest), remedy.last()
-        assert (unit["outcome"], unit["message"]) == ("applied", "in effect at its next start")
+        assert unit["outcome"] == "applied"
         mine = interface(after, mac)
         assert mine.startswith("<interface type='vhostuser'>")
         assert f"<source type='unix' path='{SOCKET}' mode='client'/>" in mine

@@ -13,11 +13,11 @@ import pytest
 from tests.rig.domain_xml import Manners, Nic
 from tests.rig.guests import Guest, GuestFactory
 from tests.rig.process import wait_for
-from vnicaudit.bench.contract import Tool
+from vnicaudit.bench.contract import RequiredTool
 from vnicaudit.bench.endpoints.addresses import address_of
 from vnicaudit.bench.endpoints.opening import open_endpoint
-from vnicaudit.bench.endpoints.session import Session
-from vnicaudit.bench.endpoints.tools import require
+from vnicaudit.bench.endpoints.session import EndpointSession
+from vnicaudit.bench.endpoints.tools import require_tools
 from vnicaudit.errors import EndpointError
 
 pytestmark = pytest.mark.rig
@@ -25,7 +25,8 @@ pytestmark = pytest.mark.rig
 ROOT = Path(__file__).parents[2]
 MAC = "52:54:00:be:9c:01"
 PORT = 5201
-LEASE = 2.0
+# a guest that is emulated beside others may be asked to renew it a few seconds late
+LEASE = 20.0
 
 
 @pytest.fixture(scope="module")
@@ -36,10 +37,10 @@ def guest(x86_guest: GuestFactory) -> Iterator[Guest]:
 
 
 @pytest.fixture
-def session(guest: Guest) -> Iterator[Session]:
+def session(guest: Guest) -> Iterator[EndpointSession]:
     with closing(open_endpoint(f"agent://{guest.name}")) as opened:
         yield opened
-    assert gone(guest, opened.folder)
+    wait_for(lambda: gone(guest, opened.folder), "nothing is left")
 
 
 def gone(guest: Guest, folder: str) -> bool:
@@ -58,7 +59,7 @@ def listens(guest: Guest, port: int) -> bool:
     return any(line[3] == "0A" and line[1].endswith(f":{port:04X}") for line in lines)
 
 
-def test_programs_run_in_the_guest(guest: Guest, session: Session) -> None:
+def test_programs_run_in_the_guest(guest: Guest, session: EndpointSession) -> None:
     assert session.run(["uname", "-r"]).stdout == guest.run(["uname", "-r"]).output()
     ran = session.run(["sh", "-c", "cat; echo err >&2; exit 3"], stdin=b"given")
     assert (ran.code, ran.stdout, ran.stderr) == (3, "given", "err\n")
@@ -68,17 +69,17 @@ def test_programs_run_in_the_guest(guest: Guest, session: Session) -> None:
     assert session.run(["sleep", "60"], seconds=1).code is None
 
 
-def test_much_is_read_and_written(session: Session) -> None:
+def test_much_is_read_and_written(session: EndpointSession) -> None:
     """More than one answer of an agent may hold."""
     data = bytes(range(256)) * 2000
-    path = session.put("data", data)
+    path = session.put_file("data", data)
     said = session.run(["sh", "-c", f"for n in 1 2 3 4 5; do base64 {path}; done"], seconds=60)
     assert said.code == 0
     assert len(said.stdout) > 3 * 2**20
     assert said.stdout == said.stdout[: len(said.stdout) // 5] * 5
 
 
-def test_a_server_listens_until_it_is_stopped(guest: Guest, session: Session) -> None:
+def test_a_server_listens_until_it_is_stopped(guest: Guest, session: EndpointSession) -> None:
     server = session.start(["iperf3", "-s", "-p", str(PORT)], seconds=120)
     wait_for(lambda: listens(guest, PORT), "the server listens")
     client = ["iperf3", "-c", str(guest.address), "-p", str(PORT), "-n", "1M"]
@@ -95,12 +96,12 @@ def test_closing_ends_what_runs(guest: Guest) -> None:
         session.start(["iperf3", "-s", "-p", str(PORT)], seconds=120)
         session.start(["sh", "-c", "trap '' TERM; while :; do sleep 1; done"], seconds=120)
         wait_for(lambda: listens(guest, PORT), "the server listens")
-    assert gone(guest, session.folder)
+    wait_for(lambda: gone(guest, session.folder), "nothing is left")
     assert not listens(guest, PORT)
 
 
 def test_a_killed_process_leaves_nothing(guest: Guest) -> None:
-    """The keeper in the guest ends it all when the lease is over."""
+    """The supervisor in the guest ends it all when the lease is over."""
     url = f"agent://{guest.name}"
     module = "tests.bench.endpoints.holder"
     command = [sys.executable, "-m", module, url, str(LEASE), str(PORT)]
@@ -116,23 +117,25 @@ def test_a_killed_process_leaves_nothing(guest: Guest) -> None:
     assert not listens(guest, PORT)
 
 
-def test_a_missing_program_is_named_with_its_package(guest: Guest, session: Session) -> None:
-    tools = [Tool("iperf3", {"apt": "iperf3"}), Tool("dnsperf", {"apt": "dnsperf"})]
+def test_a_missing_program_is_named_with_its_package(
+    guest: Guest, session: EndpointSession
+) -> None:
+    tools = [RequiredTool("iperf3", {"apt": "iperf3"}), RequiredTool("dnsperf", {"apt": "dnsperf"})]
     with pytest.raises(EndpointError) as error:
-        require(session, tools)
+        require_tools(session, tools)
     assert str(error.value) == (
         f"agent://{guest.name} has no dnsperf: install the package dnsperf"
         " (apt-get install dnsperf)"
     )
 
 
-def test_the_guests_address_is_found(guest: Guest, session: Session) -> None:
+def test_the_guests_address_is_found(guest: Guest, session: EndpointSession) -> None:
     with closing(open_endpoint("local")) as here:
         assert address_of(session, here, None, None) == str(guest.address)
         assert address_of(session, here, None, MAC) == str(guest.address)
 
 
-def test_its_agent_lists_its_interfaces(guest: Guest, session: Session) -> None:
+def test_its_agent_lists_its_interfaces(guest: Guest, session: EndpointSession) -> None:
     listed = session.interfaces()
     assert listed is not None
     (nic,) = [one for one in listed if one.mac == MAC]

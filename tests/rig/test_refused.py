@@ -55,8 +55,7 @@ def test_an_edit_after_the_plan(off: Guest, remedy: Remedy) -> None:
     before = definition(off)
     remedy.apply(plan, code=5)
     unit = remedy.last()
-    assert unit["outcome"] == "refused"
-    assert unit["message"] == "the definition changed since the plan was made: make a new plan"
+    assert (unit["outcome"], unit["codes"]) == ("refused", ["drift"])
     assert definition(off) == before
 
 
@@ -69,8 +68,7 @@ def test_an_edit_after_the_run(off: Guest, remedy: Remedy) -> None:
 
     remedy.rollback(run_id, code=5)
     unit = remedy.last()
-    assert unit["outcome"] == "refused"
-    assert unit["message"].startswith("somebody changed the definition since")
+    assert (unit["outcome"], unit["codes"]) == ("refused", ["edited"])
     assert definition(off) == edited
 
     remedy.rollback(run_id, "--over-edits")
@@ -99,25 +97,24 @@ def paused(guest: Guest) -> None:
 
 
 @pytest.mark.parametrize(
-    ("mode", "happens", "words"),
+    ("mode", "happens", "code"),
     [
-        ("next-boot", saved, "it has a managed save image, which would bring"),
-        ("next-boot", snapshot, "1 snapshot of it holds memory, which would bring"),
-        ("next-boot", transient, "it is transient: there is no persistent definition to change"),
-        ("restart", paused, "the guest is paused: it neither runs nor is off"),
+        ("next-boot", saved, "saved-memory"),
+        ("next-boot", snapshot, "saved-memory"),
+        ("next-boot", transient, "transient"),
+        ("restart", paused, "state"),
     ],
     ids=lambda value: value.__name__ if callable(value) else "",
 )
 def test_a_guest_that_is_not_to_be_touched(
-    on: Guest, remedy: Remedy, mode: str, happens: Callable[[Guest], None], words: str
+    on: Guest, remedy: Remedy, mode: str, happens: Callable[[Guest], None], code: str
 ) -> None:
     plan = remedy.plan(on)
     happens(on)
     before = definition(on), on.domain.state()
     remedy.apply(plan, "--mode", mode, code=5)
     unit = remedy.last()
-    assert unit["outcome"] == "refused"
-    assert unit["message"].startswith(words)
+    assert (unit["outcome"], unit["codes"]) == ("refused", [code])
     assert (definition(on), on.domain.state()) == before
 
 
@@ -130,10 +127,7 @@ def test_of_two_at_once_the_second_is_refused(off: Guest, remedy: Remedy) -> Non
         first.wait_until_stopped()
         second = do(remedy, "apply", plan)
         assert second.code == 5
-        assert (
-            f"Error: another run is at work on {libvirt_name(off)} (process {first.pid}): wait for "
-            "it to end" in second.said
-        )
+        assert f"{libvirt_name(off)} (process {first.pid})" in second.said
         (unfinished,) = remedy.runs()
         assert do(remedy, "rollback", unfinished["id"]).code == 5
     finally:
@@ -177,13 +171,8 @@ def test_ctrl_c_and_the_same_command_again(on: Guest, remedy: Remedy) -> None:
     asked_to_shut_down = Fault("behind call", 2, signal=signal.SIGINT)
     ended = do(remedy, *words, fault=asked_to_shut_down)
     (run,) = remedy.runs()
-    assert (ended.code, ended.said.strip().splitlines()) == (130, [
-        f"{on.name}: unfinished",
-        f"run {run['id']}: the same command goes on with it, vnicaudit rollback {run['id']} "
-        f"--state {remedy.state} takes it back",
-        "",
-        "Interrupted.",
-    ])  # fmt: skip
+    assert ended.code == 130
+    assert f"vnicaudit rollback {run['id']} --state {remedy.state}" in ended.said
     assert run["outcome"] == run["steps"][0]["outcome"] == "unfinished"
     private(remedy.state)
     free(remedy.state)

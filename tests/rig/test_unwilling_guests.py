@@ -3,7 +3,7 @@
 import pytest
 
 from tests.rig.domain_xml import Manners, Nic
-from tests.rig.guests import GuestFactory
+from tests.rig.guests import Guest, GuestFactory
 from tests.rig.remedy import MAC, Remedy, checks, definition, remedy
 
 pytestmark = pytest.mark.rig
@@ -11,6 +11,11 @@ pytestmark = pytest.mark.rig
 __all__ = ["remedy"]
 
 VIRTIO = "<model type='virtio'/>"
+
+
+def patience(guest: Guest) -> tuple[str, str]:
+    """How long the product is to wait for a guest that comes back, or goes: in vain all of it."""
+    return "--guest-deadline", str(round(max(30, 4 * guest.booted_in)))
 
 
 def test_a_guest_that_does_not_come_back_from_a_restart_is_rolled_back(
@@ -21,7 +26,7 @@ def test_a_guest_that_does_not_come_back_from_a_restart_is_rolled_back(
         before, pid = definition(guest), guest.pid
         plan = remedy.plan(guest)
 
-        said = remedy.apply(plan, "--mode", "restart", "--guest-deadline", "75", code=6)
+        said = remedy.apply(plan, "--mode", "restart", *patience(guest), code=6)
         assert "undoing: the guest has no interface with" in said
         unit = remedy.last()
         assert unit["outcome"] == "rolled-back"
@@ -41,11 +46,13 @@ def test_a_guest_that_does_not_take_the_new_device_gets_the_old_one(
         before, pid, addresses = definition(guest), guest.pid, guest.addresses(MAC)
         plan = remedy.plan(guest)
 
-        remedy.apply(plan, "--mode", "hotswap", "--guest-deadline", "20", code=6)
+        words = patience(guest)
+        remedy.apply(plan, "--mode", "hotswap", *words, code=6)
         unit = remedy.last()
         assert unit["outcome"] == "rolled-back"
         assert unit["message"] == (
-            f"the guest has no interface with {MAC} after 20 s: has it a driver?; it was put back"
+            f"the guest has no interface with {MAC} after {words[-1]} s: has it a driver?; "
+            "it was put back"
         )
         assert (definition(guest), guest.pid) == (before, pid)
         guest.wait_for_dns()
@@ -73,7 +80,7 @@ def test_a_guest_that_does_not_shut_down(x86_guest: GuestFactory, remedy: Remedy
         assert (definition(guest), guest.pid) == (before, pid)
         assert guest.answers_dns()
 
-        said = remedy.apply(plan, *words[:2], "--guest-deadline", "90", "--force-off")
+        said = remedy.apply(plan, *words[:2], *patience(guest), "--force-off")
         assert "powering off" in said
         unit = remedy.last()
         assert unit["outcome"] == "applied"

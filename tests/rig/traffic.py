@@ -2,18 +2,25 @@
 
 import json
 import subprocess
+from itertools import count
 from typing import Any
 
 from tests.rig.errors import RigError
 from tests.rig.guests import Guest
 from tests.rig.process import require, wait_for
 
+_PORTS = count(5201)
+"""Each server has its own: the one before may not have gone yet."""
+
 
 def mbit_per_second(guest: Guest, *, seconds: int = 1, from_guest: bool = False) -> float:
     """What TCP carries to the guest, or from it, by iperf3, whose server is started there."""
     require("iperf3")
-    guest.run(["iperf3", "--server", "--daemon", "--one-off", "--idle-timeout", "60"]).output()
-    client = ["iperf3", "--json", "--client", guest.address, "--time", str(seconds)]
+    port = str(next(_PORTS))
+    server = ["iperf3", "--server", "--port", port, "--daemon", "--one-off"]
+    guest.run([*server, "--idle-timeout", "300"]).output()
+    client = ["iperf3", "--json", "--client", guest.address, "--port", port]
+    client += ["--time", str(seconds)]
     if from_guest:
         client.append("--reverse")
     report = wait_for(lambda: _report(client, seconds), f"iperf3 in {guest.name} listens")

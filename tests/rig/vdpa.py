@@ -30,7 +30,7 @@ def vdpa_device(l1: L1) -> Iterator[str]:
 
 
 def _bring_up(l1: L1) -> None:
-    l1.run(["sh", f"{_FILES}/vdpa-up.sh"], timeout=200).output()
+    l1.run(["sh", f"{_FILES}/vdpa-up.sh"], timeout=600).output()
 
 
 def _take_down(l1: L1) -> None:

@@ -16,9 +16,11 @@ from typing import Any, NamedTuple
 import pytest
 from ruamel.yaml import YAML
 
-from tests.rules.cases import Case, judge
-from vnicaudit.audit.catalogue import info, judges, rule_ids
+from vnicaudit.audit.judging.catalogue import rule_ids, shipped_catalogue
+from vnicaudit.cli.platforms import every_platform
 from vnicaudit.model.report import Audited
+from vnicaudit.rule_cases.cases import Case
+from vnicaudit.rule_cases.judging import judge
 
 SECTIONS = (
     "What is wrong",
@@ -42,26 +44,26 @@ class Example(NamedTuple):
 
 @pytest.mark.parametrize("rule_id", rule_ids())
 def test_manual_has_its_sections_in_order(rule_id: str) -> None:
-    rule = info(rule_id)
-    assert tuple(_sections(rule.manual)) == SECTIONS
-    assert all(_sections(rule.manual).values()), "an empty section"
+    rule = shipped_catalogue().info(rule_id)
+    assert tuple(sections_of(rule.manual)) == SECTIONS
+    assert all(sections_of(rule.manual).values()), "an empty section"
 
 
 @pytest.mark.parametrize("rule_id", rule_ids())
 def test_manual_begins_with_a_summary_of_one_line(rule_id: str) -> None:
-    first, blank, _rest = info(rule_id).manual.split("\n", 2)
+    first, blank, _rest = shipped_catalogue().info(rule_id).manual.split("\n", 2)
     assert first.endswith(".")
     assert blank == ""
 
 
 @pytest.mark.parametrize("rule_id", rule_ids())
 def test_manual_shows_bad_and_good(rule_id: str) -> None:
-    sections = _sections(info(rule_id).manual)
+    sections = sections_of(shipped_catalogue().info(rule_id).manual)
     assert _FENCE.search(sections["Bad"])
     assert _FENCE.search(sections["Good"])
 
 
-def _sections(manual: str) -> dict[str, str]:
+def sections_of(manual: str) -> dict[str, str]:
     parts = re.split(r"^## (.+)$", manual, flags=re.MULTILINE)[1:]
     return {title: text.strip() for title, text in zip(parts[::2], parts[1::2], strict=True)}
 
@@ -69,10 +71,12 @@ def _sections(manual: str) -> dict[str, str]:
 def _examples(section: str) -> list[Any]:
     found = []
     for rule_id in rule_ids():
-        text = _sections(info(rule_id).manual).get(section, "")
+        text = sections_of(shipped_catalogue().info(rule_id).manual).get(section, "")
         for number, match in enumerate(_FENCE.finditer(text), 1):
             config = match.group(1) == "ini" and _judges_config(rule_id)
-            manifest = match.group(1) == "yaml" and "manifests" in judges(rule_id)
+            manifest = (
+                match.group(1) == "yaml" and "manifest" in shipped_catalogue().listed(rule_id).forms
+            )
             command = match.group(1) == "sh" and match.group(3).startswith("qemu-system-")
             if config or manifest or command or match.group(1) == "xml":
                 kind = "nova_conf" if config else "manifest" if manifest else "xml"
@@ -83,7 +87,7 @@ def _examples(section: str) -> list[Any]:
 
 
 def _judges_config(rule_id: str) -> bool:
-    return "config" in judges(rule_id)
+    return "config" in shipped_catalogue().listed(rule_id).scopes
 
 
 def _case(around: str, example: str, kind: str) -> Case:
@@ -105,12 +109,12 @@ def _case(around: str, example: str, kind: str) -> Case:
 
 @pytest.mark.parametrize("example", _examples("Bad"))
 def test_bad_example_fires(example: Example) -> None:
-    assert example.rule_id in _fired(judge(*example))
+    assert example.rule_id in _fired(judge(*example, every_platform()))
 
 
 @pytest.mark.parametrize("example", _examples("Good"))
 def test_good_example_does_not_fire(example: Example) -> None:
-    audited = judge(*example)
+    audited = judge(*example, every_platform())
     assert _fired(audited) == []
     assert audited.skipped == ()
 

@@ -1,19 +1,19 @@
-"""Every rule module is what :mod:`vnicaudit.model.rule` says a rule of its scope is.
-
-mypy cannot tell: the engine finds rules by their place, and a module found so has no type.
-"""
+"""Every rule file has a rule, whose judges are for what they say, and the index has them all."""
 
 from __future__ import annotations
 
-import inspect
-from types import SimpleNamespace
-from typing import Any, get_args, get_type_hints
+import json
+from pathlib import Path
+from types import ModuleType
+from typing import Any, get_args
 
 import msgspec
 import pytest
 
-from vnicaudit.audit.catalogue import MANIFESTS, SERVERS, judges, load_for, module_of, rule_ids
-from vnicaudit.audit.facts import FACTS
+import vnicaudit.rules
+from vnicaudit.audit.judging.catalogue import RuleSet, rule_ids, shipped_catalogue
+from vnicaudit.audit.judging.rule_files import index_text, rule_in, shipped_rules
+from vnicaudit.errors import UsageError
 from vnicaudit.model.domain import DomainConfig, DomainState
 from vnicaudit.model.effective import UNKNOWN, Effective, Resolved
 from vnicaudit.model.host import HostConfig
@@ -23,7 +23,9 @@ from vnicaudit.model.macs import NicSeen
 from vnicaudit.model.nic import NicConfig, RunningNic
 from vnicaudit.model.nova import NovaConfig
 from vnicaudit.model.openstack import Flavor, Image
-from vnicaudit.model.rule import (
+from vnicaudit.model.rule import AnyJudge, NicJudge, Rule, Scope
+from vnicaudit.model.site import SiteNode
+from vnicaudit.model.subject import (
     ConfigSubject,
     DomainSubject,
     FlavorSubject,
@@ -31,35 +33,9 @@ from vnicaudit.model.rule import (
     ImageSubject,
     MacSubject,
     PreferenceSubject,
-    Scope,
     SiteSubject,
     Subject,
 )
-from vnicaudit.model.rule_module import (
-    ConfigRule,
-    DomainRule,
-    FlavorRule,
-    HostRule,
-    ImageRule,
-    MacRule,
-    NicRule,
-    PreferenceRule,
-    Rule,
-    SiteRule,
-)
-from vnicaudit.model.site import Node
-
-PROTOCOLS: dict[str, Any] = {
-    "nic": NicRule,
-    "domain": DomainRule,
-    "host": HostRule,
-    "config": ConfigRule,
-    "image": ImageRule,
-    "flavor": FlavorRule,
-    "preference": PreferenceRule,
-    "site": SiteRule,
-    "mac": MacRule,
-}
 
 _NOTHING: Resolved[Any] = Resolved(None, None, "", UNKNOWN)
 _BARE = Subject(
@@ -83,99 +59,97 @@ SUBJECTS: dict[str, tuple[Any, ...]] = {
     "image": (ImageSubject(Image("f", "i", Location("f"))),),
     "flavor": (FlavorSubject(Flavor("f", "m1", Location("f"))),),
     "preference": (PreferenceSubject(Preference("f", "p", Location("f"))),),
-    "site": (SiteSubject(Node("nova.conf", ("nova.conf",), (), "", ())),),
+    "site": (SiteSubject(SiteNode("nova.conf", ("nova.conf",), (), "", ())),),
     "mac": (MacSubject(_SEEN, ()), MacSubject(_SEEN, (_SEEN,))),
 }
 """For each scope a subject of which nothing is known, and one with all its parts."""
 
 
-def test_every_scope_has_a_protocol_and_subjects() -> None:
-    assert set(PROTOCOLS) == set(SUBJECTS) == set(get_args(Scope))
+def test_every_scope_has_a_judge_and_subjects() -> None:
+    kinds = {kind.scope for kind in get_args(AnyJudge)}
+    assert kinds == set(SUBJECTS) == set(get_args(Scope))
 
 
 @pytest.mark.parametrize("rule_id", rule_ids())
-def test_rule_meets_the_protocol_of_its_scope(rule_id: str) -> None:
-    assert _differences(module_of(rule_id)) == []
+def test_rule_can_be_asked_for_every_subject_of_its_scopes(rule_id: str) -> None:
+    for judge in shipped_catalogue().rule(rule_id).judges:
+        for subject in SUBJECTS[judge.scope]:
+            asked: Any = judge
+            assert asked.applies(subject) in (True, False)
+            assert {need.known(subject) for need in asked.needs} <= {True, False}
 
 
-@pytest.mark.parametrize("rule_id", rule_ids())
-def test_each_need_is_a_fact_that_the_scope_has(rule_id: str) -> None:
-    module = module_of(rule_id)
-    for need in module.NEEDS:
-        for subject in SUBJECTS[module.SCOPE]:
-            assert FACTS[need].known(subject) in (True, False)
+def test_the_index_is_in_step_with_the_rules() -> None:
+    """Nothing else tells, before a rule is loaded, what it judges: it would never be asked."""
+    (folder,) = vnicaudit.rules.__path__
+    index = (Path(folder) / "index.json").read_text("utf-8")
+    assert index == index_text(), "run python docs/generate_rules.py"
 
 
-@pytest.mark.parametrize("rule_id", rule_ids())
-def test_what_a_rule_judges_beside_its_scope_meets_the_protocol(rule_id: str) -> None:
-    module = module_of(rule_id)
-    for scope in PROTOCOLS.keys() - {module.SCOPE}:
-        if scope not in judges(rule_id):
-            names = (f"{scope.upper()}_NEEDS", f"applies_{scope}", f"check_{scope}")
-            assert not [name for name in names if hasattr(module, name)]
-            continue
-        rule = load_for(rule_id, scope)
-        assert _shape(rule.applies) == _shape(PROTOCOLS[scope].applies)
-        assert _shape(rule.check) == _shape(PROTOCOLS[scope].check)
-        for need in rule.needs:
-            assert FACTS[need].known(SUBJECTS[scope][0]) in (True, False)
+def test_a_rule_that_is_not_in_the_index_yet_is_asked_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder,) = vnicaudit.rules.__path__
+    index = json.loads((Path(folder) / "index.json").read_text("utf-8"))
+    (tmp_path / "index.json").write_text(json.dumps(index[1:]), "utf-8")
+    for path in Path(folder).glob("vnic*.py"):
+        (tmp_path / path.name).touch()
+    monkeypatch.setattr(vnicaudit.rules, "__path__", [str(tmp_path)])
+    assert shipped_rules.__wrapped__() == shipped_rules()
 
 
-@pytest.mark.parametrize("rule_id", rule_ids())
-def test_the_scopes_read_from_the_text_are_those_of_the_module(rule_id: str) -> None:
-    module = module_of(rule_id)
-    beside = {scope for scope in PROTOCOLS if hasattr(module, f"check_{scope}")}
-    marks = {mark for mark in (MANIFESTS, SERVERS) if getattr(module, mark.upper(), False)}
-    assert judges(rule_id) == {module.SCOPE} | beside | marks
+def test_rules_without_a_judge_of_that_kind_are_not_loaded() -> None:
+    assert not RuleSet(NicJudge, ["VNIC060", "VNIC069"])
 
 
-def _applies(subject: HostSubject) -> bool:
-    return subject.host.kvm is True
+RIGHT = shipped_catalogue().rule("VNIC001")
+
+
+def _judge(**wrong: Any) -> AnyJudge:
+    return msgspec.structs.replace(RIGHT.judges[0], **wrong)
+
+
+def _module(rule: object) -> ModuleType:
+    module = ModuleType("acme001", "Its manual.")
+    module.__file__ = "/rules/acme001.py"
+    vars(module)["RULE"] = rule
+    return module
 
 
 @pytest.mark.parametrize(
-    ("wrong", "found"),
+    ("wrong", "field"),
     [
-        ({"NAME": None}, "NAME"),
-        ({"SEVERITY": "severe"}, "SEVERITY"),
-        ({"NEEDS": ["model"]}, "NEEDS"),
-        ({"NEEDS": "model"}, "NEEDS"),
-        ({"__doc__": None}, "__doc__"),
-        ({"applies": _applies}, "applies"),
-        ({"applies": lambda subject: True}, "applies"),  # noqa: ARG005
-        ({"check": None}, "check"),
+        ({"name": None}, "name"),
+        ({"name": "Two Words"}, "name"),
+        ({"severity": "severe"}, "severity"),
+        ({"groups": "models"}, "groups"),
+        ({"groups": ("No Group",)}, "groups"),
+        ({"forms": ("server", "xml")}, "forms"),
+        ({"forms": ()}, "forms"),
+        ({"judges": ()}, "judges"),
+        ({"judges": RIGHT.judges[0]}, "judges"),
+        ({"judges": ("nic",)}, "judges"),
+        ({"judges": RIGHT.judges * 2}, "judges"),
+        ({"judges": (_judge(applies=None),)}, "judges: applies of NicJudge"),
+        ({"judges": (_judge(check="x"),)}, "judges: check of NicJudge"),
+        ({"judges": (_judge(needs=("model",)),)}, "judges: needs of NicJudge"),
     ],
 )
-def test_a_rule_of_another_shape_is_found(wrong: dict[str, Any], found: str) -> None:
-    right = vars(module_of("VNIC001"))
-    assert _differences(SimpleNamespace(**{**right, **wrong})) == [found]
+def test_a_rule_of_another_shape_is_refused_with_file_and_field(
+    wrong: dict[str, Any], field: str
+) -> None:
+    with pytest.raises(UsageError, match=f"^/rules/acme001.py: {field}"):
+        rule_in(_module(msgspec.structs.replace(RIGHT, **wrong)))
 
 
-def _differences(module: Any) -> list[str]:
-    """The names in a rule module that are not as its protocol has them."""
-    attributes = get_type_hints(Rule)
-    wrong = [name for name, kind in attributes.items() if not _is(getattr(module, name), kind)]
-    if not module.__doc__:
-        wrong.append("__doc__")
-    protocol = PROTOCOLS[module.SCOPE]
-    for name in ("applies", "check"):
-        if _shape(getattr(module, name)) != _shape(getattr(protocol, name)):
-            wrong.append(name)
-    return wrong
+@pytest.mark.parametrize("rule", [None, 1, "rule", Rule])
+def test_a_file_without_a_rule_is_refused(rule: object) -> None:
+    with pytest.raises(UsageError, match=r"^/rules/acme001.py: RULE is missing"):
+        rule_in(_module(rule))
 
 
-def _is(value: object, kind: Any) -> bool:
-    """Whether a value has a type; equal after conversion, so that a list is no tuple."""
-    try:
-        return bool(msgspec.convert(value, kind) == value)
-    except msgspec.ValidationError:
-        return False
-
-
-def _shape(function: Any) -> object:
-    """Parameters, apart from ``self``, and all annotated types of a function."""
-    if not inspect.isfunction(function):
-        return None
-    parameters = inspect.signature(function).parameters.values()
-    kinds = [(each.name, each.kind, each.default) for each in parameters if each.name != "self"]
-    return kinds, get_type_hints(function)
+def test_a_rule_without_a_manual_is_refused() -> None:
+    module = _module(RIGHT)
+    module.__doc__ = None
+    with pytest.raises(UsageError, match=r"^/rules/acme001.py: the docstring is missing"):
+        rule_in(module)

@@ -9,13 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.rules.server_cases import server_of
-from vnicaudit.audit.catalogue import rule_ids
-from vnicaudit.audit.engine import Engine
+from vnicaudit.audit.judging.catalogue import rule_ids
+from vnicaudit.audit.judging.domains import DomainAuditor
+from vnicaudit.cli.platforms import every_platform
 from vnicaudit.model.host import HostConfig
 from vnicaudit.model.server import PortBinding
+from vnicaudit.rule_cases.servers import server_of
 
-_ENGINE = Engine(rule_ids())
+_ENGINE = DomainAuditor(rule_ids(), every_platform())
 _LONGEST = 400
 """Characters of a message: a value from outside is cut."""
 
@@ -91,8 +92,8 @@ _BOUND = [
 @pytest.mark.parametrize("binding", _BOUND, ids=str)
 def test_a_port_of_a_case_is_what_the_reader_makes_of_it(binding: PortBinding) -> None:
     pytest.importorskip("openstack")
-    from vnicaudit.platforms.openstack.nics import AllNics, nics_of
-    from vnicaudit.platforms.openstack.ports import Bound, Port
+    from vnicaudit.platforms.openstack.guest import AllNics, nics_of
+    from vnicaudit.platforms.openstack.network import Bound, Port
 
     kept = {"hw_vif_model": "e1000", "hw_virtio_packed_ring": "true"}
     (case,) = server_of({"kept": kept, "ports": [msgspec.to_builtins(binding)]}).nics

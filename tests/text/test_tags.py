@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from vnicaudit.text.tags import is_opened, is_statement, tags, word
+from vnicaudit.text.tags import Turn, is_opened, tags
 
 FOUND = {
     "a {{ b }} {% c %} {# d #}": ["{{ b }}", "{% c %}", "{# d #}"],
@@ -31,16 +31,23 @@ def test_those_of_erb_are_found_where_they_are_asked_for() -> None:
 
 
 @pytest.mark.parametrize(
-    ("tag", "first", "statement"),
+    ("text", "first", "turn"),
     [
-        ("{%- if a %}", "if", True),
-        ("{{ end }}", "end", True),
-        ("{{/* said */}}", "/*", True),
-        ("{% endfor %}", "endfor", True),
-        ("{{ .Values.a }}", "", False),
-        ("{% include 'a' %}", "include", False),
+        ("{%- if a %}", "if", "begins"),
+        ("{%if(a)%}", "if", "begins"),
+        ("{% set a %}", "set", "begins"),
+        ("{% set a = 1 %}", "set", "silent"),
+        ("{{- $_ := set . }}", "", "inserts"),
+        ("{% xs.each do |x| -%}", "xs", "begins"),
+        ("{% else %}", "else", "between"),
+        ("{{ end }}", "end", "ends"),
+        ("{{/* said */}}", "/*", "silent"),
+        ("{# if #}", "if", "silent"),
+        ("{% endfor %}", "endfor", "ends"),
+        ("{{ .Values.a }}", "", "inserts"),
+        ("{% include 'a' %}", "include", "inserts"),
     ],
 )
-def test_the_first_word_tells_a_statement(tag: str, first: str, *, statement: bool) -> None:
-    assert word(tag) == first
-    assert is_statement(first) is statement
+def test_the_first_word_tells_what_a_tag_does(text: str, first: str, turn: Turn) -> None:
+    (tag,) = tags(text)
+    assert (tag.word, tag.turn) == (first, turn)

@@ -8,16 +8,16 @@ from tests.text.parsers import parser as parser
 from vnicaudit.errors import RefusedError
 from vnicaudit.text.edits import applied
 from vnicaudit.text.yaml_edits import at_pointer, with_key, with_value
-from vnicaudit.text.yaml_nodes import Document, Node, Place, documents
+from vnicaudit.text.yaml_nodes import Node, YamlDocument, YamlPlace, documents
 
 
-def top(text: str) -> Place:
+def top(text: str) -> YamlPlace:
     (document,) = documents(text.encode(), "f.yaml")
-    assert isinstance(document, Document), document
+    assert isinstance(document, YamlDocument), document
     return document.top
 
 
-def at(text: str, pointer: str) -> Place:
+def at(text: str, pointer: str) -> YamlPlace:
     place = at_pointer(top(text), pointer)
     assert place is not None
     return place
@@ -59,13 +59,15 @@ def test_a_pointer_to_the_document() -> None:
 def test_of_a_list_only_the_item_that_is_named_is_built(monkeypatch: pytest.MonkeyPatch) -> None:
     place = top("a: [" + ", ".join(["{b: 1}"] * 500) + "]\n")
     built: list[str] = []
-    build = Place._to
+    build = YamlPlace._to
 
-    def counted(self: Place, node: Node, start: int, step: str, *, shared: bool = False) -> Place:
+    def counted(
+        self: YamlPlace, node: Node, start: int, step: str, *, shared: bool = False
+    ) -> YamlPlace:
         built.append(step)
         return build(self, node, start, step, shared=shared)
 
-    monkeypatch.setattr(Place, "_to", counted)
+    monkeypatch.setattr(YamlPlace, "_to", counted)
     assert at_pointer(place, "/a/499/b") is not None
     assert built == ["a", "499", "b"]
 

@@ -14,25 +14,25 @@ from tests.text.parsers import C_PARSER
 from tests.text.parsers import parser as parser
 from vnicaudit.errors import TargetError
 from vnicaudit.text.yaml_nodes import (
-    Document,
     Mapping,
     Node,
-    Place,
     Scalar,
     Sequence,
+    YamlDocument,
+    YamlPlace,
     documents,
 )
 from vnicaudit.text.yaml_ranges import ranges_of
 
 
-def read(text: str | bytes) -> list[Document | TargetError]:
+def read(text: str | bytes) -> list[YamlDocument | TargetError]:
     data = text if isinstance(text, bytes) else text.encode()
     return list(documents(data, "f.yaml"))
 
 
-def top(text: str | bytes) -> Place:
+def top(text: str | bytes) -> YamlPlace:
     (document,) = read(text)
-    assert isinstance(document, Document)
+    assert isinstance(document, YamlDocument)
     return document.top
 
 
@@ -40,7 +40,7 @@ def errors(text: str | bytes) -> list[str]:
     return [str(found) for found in read(text) if isinstance(found, TargetError)]
 
 
-def at(text: str, *keys: str) -> Place:
+def at(text: str, *keys: str) -> YamlPlace:
     place = top(text).at(*keys)
     assert place is not None
     return place
@@ -106,9 +106,11 @@ def test_a_quoted_nothing_is_a_text() -> None:
 def test_documents_are_counted_as_yaml_counts_them() -> None:
     text = "# only a comment\n---\na: 1\n---\n---\n%YAML 1.2\n" + "b: 1\n"
     found = read("a: 1\n...\n# c\n---\nb: 2\n--- {c: 3}\n")
-    pointers = [one.top.pointer for one in found if isinstance(one, Document)]
+    pointers = [one.top.pointer for one in found if isinstance(one, YamlDocument)]
     assert pointers == ["[1]", "[2]", "[3]"]
-    assert [str(one.number) for one in read("---\na: 1\n") if isinstance(one, Document)] == ["1"]
+    assert [str(one.number) for one in read("---\na: 1\n") if isinstance(one, YamlDocument)] == [
+        "1"
+    ]
     assert len(list(ranges_of(text))) == 3
 
 
@@ -118,13 +120,13 @@ def test_a_directive_belongs_to_what_follows() -> None:
 
 def test_a_marker_in_a_block_ends_the_document_as_yaml_says() -> None:
     found = read("a: |\n  x\n--- y\n")
-    assert [isinstance(one, Document) for one in found] == [True, True]
+    assert [isinstance(one, YamlDocument) for one in found] == [True, True]
 
 
 def test_an_error_leaves_the_other_documents() -> None:
     first, second, third = read("a: 1\n---\nx: 1\n y: [\n---\nb: 2\n")
-    assert isinstance(first, Document)
-    assert isinstance(third, Document)
+    assert isinstance(first, YamlDocument)
+    assert isinstance(third, YamlDocument)
     assert isinstance(second, TargetError)
     assert (second.file, second.line) == ("f.yaml", 4)
     assert second.message.startswith("not YAML: ")
@@ -132,7 +134,7 @@ def test_an_error_leaves_the_other_documents() -> None:
 
 def test_what_is_not_wanted_is_passed_over_and_counted() -> None:
     found = list(documents(b"a: [\n---\nb: 1\n", "f", lambda text: "b" in text))
-    assert [one.number for one in found if isinstance(one, Document)] == [2]
+    assert [one.number for one in found if isinstance(one, YamlDocument)] == [2]
     assert len(found) == 1
 
 
@@ -162,7 +164,7 @@ def test_what_an_anchor_names_is_shared_wherever_it_is() -> None:
     ],
 )
 def test_json_lines_are_documents(text: str, pointers: list[str]) -> None:
-    found = [document for document in read(text) if isinstance(document, Document)]
+    found = [document for document in read(text) if isinstance(document, YamlDocument)]
     assert [document.top.pointer for document in found] == pointers
     assert [document.top.names() for document in found] == [["a"]] * len(pointers)
 
@@ -181,7 +183,7 @@ def test_utf_16_is_named_as_what_it_is() -> None:
 
 def test_keys_that_stand_twice_are_named_and_the_last_counts() -> None:
     (document,) = read("a: 1\nb: {c: 1, c: 2}\na: 3\n")
-    assert isinstance(document, Document)
+    assert isinstance(document, YamlDocument)
     lines = [
         tuple(document.source.line_column(key.start)[0] for key in pair)
         for pair in document.duplicates
@@ -252,7 +254,7 @@ def test_a_placeholder_is_no_text(text: str) -> None:
 
 def test_where_nothing_stands_behind_a_colon() -> None:
     (document,) = read("a:\n# c\nb: 1\n")
-    assert isinstance(document, Document)
+    assert isinstance(document, YamlDocument)
     assert isinstance(document.root, Mapping)
     assert [value.start for _key, value in document.root.pairs] == [2, 10]
 
@@ -280,12 +282,12 @@ def value_of(node: Node) -> object:
 def test_json_says_what_it_says(data: object, indent: int | str | None, ascii_only: bool) -> None:
     text = json.dumps(data, indent=indent, ensure_ascii=ascii_only)
     (document,) = read(text)
-    assert isinstance(document, Document)
+    assert isinstance(document, YamlDocument)
     assert value_of(document.root) == data
     _check_spans(document, document.root)
 
 
-def _check_spans(document: Document, node: Node) -> None:
+def _check_spans(document: YamlDocument, node: Node) -> None:
     """What a scalar covers is its own text and its quotes, and a list covers its items."""
     if isinstance(node, Scalar):
         written = document.source.written(node)
@@ -305,6 +307,6 @@ def _check_spans(document: Document, node: Node) -> None:
 def test_anything_is_read_or_refused(data: bytes | str) -> None:
     with suppress(TargetError):
         for found in read(data):
-            if isinstance(found, Document):
+            if isinstance(found, YamlDocument):
                 for key in found.top.names():
                     found.top.child(key)

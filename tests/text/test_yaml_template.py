@@ -9,13 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.text.parsers import parser as parser
-from vnicaudit.text.yaml_nodes import Document, Place, documents
-from vnicaudit.text.yaml_template import HOLE, Block, Mask, is_template, without_tags
+from vnicaudit.text.tags import HOLE
+from vnicaudit.text.yaml_nodes import YamlDocument, YamlPlace, documents
+from vnicaudit.text.yaml_template import Mask, TemplateBlock, is_template, without_tags
 
 
-def top(text: str) -> Place:
+def top(text: str) -> YamlPlace:
     (document,) = documents(text.encode(), "t.yaml")
-    assert isinstance(document, Document), document
+    assert isinstance(document, YamlDocument), document
     return document.top
 
 
@@ -117,7 +118,7 @@ def test_blocks_end_where_they_are_closed_or_never() -> None:
     assert list(found) == [(10, 21), (21, 33), None, (44, len(text) + 1)]
 
 
-def _bounds(block: Block | None) -> tuple[int, int] | None:
+def _bounds(block: TemplateBlock | None) -> tuple[int, int] | None:
     return None if block is None else (block.start, block.end)
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.nic import Nic
+from vnicaudit.model.owner import name_of
 from vnicaudit.model.report import NicRow
 
 
-def row(domain: Domain, nic: Nic) -> NicRow:
+def nic_row(domain: Domain, nic: Nic) -> NicRow:
     """One NIC, declared and effective. Raises ValueError when it was not resolved before."""
     effective = nic.effective
     if effective is None:
@@ -20,7 +21,7 @@ def row(domain: Domain, nic: Nic) -> NicRow:
         type=nic.declared.type,
         actual_type=nic.declared.actual_type,
         origin=nic.declared.origin,
-        owner=domain.declared.owner,
+        owner=name_of(domain.declared.owner),
         arch=domain.declared.arch,
         machine=domain.declared.machine,
         vcpus=domain.declared.vcpus,

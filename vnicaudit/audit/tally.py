@@ -1,4 +1,4 @@
-"""What is counted while targets are read: per target, and over the whole run."""
+"""Counts kept while targets are read: per target, and over the whole run."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ MAX_ERRORS = 1000
 _NAMED_ASIDE = 3
 """Copies that are named; more are counted."""
 
-_COPY = "a copy of a configuration, which Nova does not read"
+_COPY = "{count} of a configuration, which Nova does not read"
 _GIVE = "give it as --nova-config to judge it"
 
 _Status = Literal["ok", "partial", "failed"]
 
 
-class Tally:
-    """Of one target."""
+class TargetCounts:
+    """Counts and errors of one target."""
 
     def __init__(self) -> None:
         self.domains = self.nics = self.configs = self.unread = 0
@@ -66,7 +66,7 @@ class Tally:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing was met, nor failed to be read."""
+        """True where nothing was met, nor failed to be read."""
         met = self.domains or self.configs or self.aside_count or self.not_judged_count
         return not (met or self.unread)
 
@@ -74,7 +74,8 @@ class Tally:
         """Count a copy that is not judged; keep the names of some. One that the user named is
         what was asked for, and cannot be had so."""
         if copy.named:
-            self.error(ReadError(f"{_COPY} by this name: not judged ({_GIVE})", copy.file))
+            what = _COPY.format(count="a copy")
+            self.error(ReadError(f"{what} by this name: not judged ({_GIVE})", copy.file))
             return
         self.aside_count += 1
         if len(self.aside) < _NAMED_ASIDE:
@@ -111,7 +112,7 @@ class Tally:
         names = ", ".join(self.aside) + (f" and {more} more" if more else "")
         one = self.aside_count == 1
         return [
-            f"{_COPY if one else _COPY.replace('a copy', f'{self.aside_count} copies')} by "
+            f"{_COPY.format(count='a copy' if one else f'{self.aside_count} copies')} by "
             f"{'this name' if one else 'these names'}, not judged: {names} ({_GIVE})"
         ]
 
@@ -132,7 +133,7 @@ def _place(name: str) -> str:
 
 
 class Totals:
-    """Of the whole run."""
+    """Counts over the whole run."""
 
     def __init__(self) -> None:
         self.severities: Counter[str] = Counter()

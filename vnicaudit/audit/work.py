@@ -1,32 +1,34 @@
-"""What is done with each thing that was read: judge it, or resolve its NICs."""
+"""Work on each thing that was read: judging it, or resolving its NICs."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NoReturn, Protocol
 
 import msgspec
 
-from vnicaudit.audit.descriptions import DescriptionJudge
-from vnicaudit.audit.macs import MacJudge, MacTable
-from vnicaudit.audit.macs import seen as nics_seen
-from vnicaudit.audit.suppressions import Suppressor, Usage
+from vnicaudit.audit.accepting.suppressions import Suppressor, Usage
+from vnicaudit.audit.judging.catalogue import Catalogue, shipped_catalogue
+from vnicaudit.audit.judging.descriptions import DescriptionAuditor
+from vnicaudit.audit.judging.macs import MacAuditor, MacTable, nics_seen
+from vnicaudit.audit.reading.platform import Platforms
 from vnicaudit.model.description import Description
 from vnicaudit.model.domain import Domain
+from vnicaudit.model.finding import Finding
 from vnicaudit.model.host import Host, HostConfig
 from vnicaudit.model.macs import NicSeen
 from vnicaudit.model.nova import NovaConfig
 from vnicaudit.model.nova_options import Release
 from vnicaudit.model.openstack import Image
 from vnicaudit.model.report import Audited
-from vnicaudit.model.site import Node
+from vnicaudit.model.site import SiteNode
 from vnicaudit.model.version import Version
 
 if TYPE_CHECKING:
-    from vnicaudit.audit.baseline import Baseline
-    from vnicaudit.audit.engine import Engine
-    from vnicaudit.audit.site import SiteJudge
+    from vnicaudit.audit.accepting.baseline import Baseline
+    from vnicaudit.audit.judging.domains import DomainAuditor
+    from vnicaudit.audit.judging.site import SiteAuditor
 
 Product = Audited | Domain
 
@@ -43,7 +45,7 @@ class Assumptions(msgspec.Struct, frozen=True):
         """A configuration as that release of Nova reads it."""
         if self.nova is None:
             return config
-        from vnicaudit.platforms.nova_conf.resolve import as_of
+        from vnicaudit.knowledge.nova_conf.resolve import as_of
 
         return as_of(config, self.nova)
 
@@ -53,15 +55,16 @@ class Assumptions(msgspec.Struct, frozen=True):
             return image
         return msgspec.structs.replace(image, nova=self.nova.number)
 
-    def node(self, item: Description) -> Node | None:
-        """What is kept of a compute node's configuration; None where it is of something else."""
+    def node(self, item: Description) -> SiteNode | None:
+        """The node that a compute node's configuration makes; None where it is of something
+        else."""
         if not isinstance(item, NovaConfig):
             return None
-        from vnicaudit.audit.site import node_of  # loaded when there is a nova.conf
+        from vnicaudit.audit.judging.site import node_of  # loaded when there is a nova.conf
 
         return node_of(self.configured(item))
 
-    def seen(self, domain: Domain, host: HostConfig) -> HostConfig:
+    def host_of(self, domain: Domain, host: HostConfig) -> HostConfig:
         """The host as one of its domains is judged by: with the versions that run this very
         domain, where they are known, and these assumptions over all."""
         return self.applied(_versions_of(domain, host))
@@ -78,35 +81,39 @@ class Assumptions(msgspec.Struct, frozen=True):
         )
 
 
-class Work(Protocol):
+class ItemWork(Protocol):
     """One kind of work over the stream of things read."""
 
     products: type[Audited] | type[Domain]
+    platforms: Platforms
+
+    def load(self) -> None:
+        """Import what the work on domains takes, which is imported at first use otherwise."""
 
     def domain(self, domain: Domain, host: HostConfig, target: str) -> Product:
-        """Do it for one domain."""
+        """Work on one domain."""
 
     def description(self, item: Description, target: str) -> Product | None:
-        """Do it for a configuration, an image…, where there is something to do."""
+        """Work on a configuration, an image…; None where there is nothing to do."""
 
     def host(self, host: Host, uses: frozenset[str], target: str) -> Product | None:
-        """Do it for one host, where there is something to do."""
+        """Work on one host; None where there is nothing to do."""
 
-    def node(self, item: Description, *, joins: bool) -> Node | None:
-        """What is kept of a configuration, to compare it with others where they are compared, or
-        to be joined with the servers of a cloud (``joins``)."""
+    def node(self, item: Description, *, joins: bool) -> SiteNode | None:
+        """The part of a configuration to compare with others where they are compared, or to join
+        with the servers of a cloud (``joins``); None where neither is done."""
 
-    def site(self, nodes: Iterable[Node]) -> Iterator[Product]:
+    def site(self, nodes: Iterable[SiteNode]) -> Iterator[Product]:
         """Compare what was kept, when all has been read."""
 
-    def compared(self, domain: Domain, target: str) -> tuple[NicSeen, ...]:
-        """What of a domain's NICs is to be compared with those of all others."""
+    def nics_to_compare(self, domain: Domain, target: str) -> tuple[NicSeen, ...]:
+        """Return the records by which a domain's NICs are compared with all others."""
 
-    def shared(self, table: MacTable) -> Iterator[Product]:
+    def shared_macs(self, table: MacTable) -> Iterator[Product]:
         """Judge those that share a MAC address, when all has been read."""
 
     def usage(self) -> Usage:
-        """What is known of the settings' suppressions so far."""
+        """Return the uses of the settings' suppressions so far."""
 
 
 class AuditWork:
@@ -120,24 +127,39 @@ class AuditWork:
         assumptions: Assumptions,
         suppressor: Suppressor,
         baseline: Baseline,
+        platforms: Platforms,
+        catalogue: Catalogue | None = None,
+        *,
+        regrades: bool = False,
     ) -> None:
+        """``regrades``: findings have the severity that somebody's settings give their rule. What
+        decides on a change asks for the rule's own: a setting must hide no danger from it."""
         self._rule_ids = tuple(rule_ids)
-        self._descriptions = DescriptionJudge(self._rule_ids)
+        self.catalogue = catalogue or shipped_catalogue()
+        self._description_auditor = DescriptionAuditor(self._rule_ids, self.catalogue)
         self._assumptions = assumptions
         self.suppressor = suppressor
         self._baseline = baseline
-        self._macs = MacJudge(self._rule_ids)
+        self._regrades = regrades and self.catalogue.regrades
+        self.platforms = platforms
+        self._mac_auditor = MacAuditor(self._rule_ids, self.catalogue, platforms.wordings)
 
     @cached_property
-    def _engine(self) -> Engine:
-        from vnicaudit.audit.engine import Engine  # loaded when there is a NIC to judge
+    def _auditor(self) -> DomainAuditor:
+        from vnicaudit.audit.judging.domains import (
+            DomainAuditor,  # loaded when there is a NIC to judge
+        )
 
-        return Engine(self._rule_ids)
+        return DomainAuditor(self._rule_ids, self.platforms, self.catalogue)
+
+    def load(self) -> None:
+        """Import the rules that judge definitions."""
+        self._auditor.load()
 
     def domain(self, domain: Domain, host: HostConfig, target: str) -> Audited:
         """Findings of one domain."""
-        seen = self._assumptions.seen(domain, host)
-        return self._filtered(self._engine.audit_domain(domain, seen, target), domain)
+        judged_host = self._assumptions.host_of(domain, host)
+        return self._filtered(self._auditor.audit_domain(domain, judged_host, target), domain)
 
     def description(self, item: Description, target: str) -> Audited:
         """Findings of a configuration, an image, a flavor or a preference."""
@@ -145,114 +167,144 @@ class AuditWork:
             item = self._assumptions.configured(item)
         elif isinstance(item, Image):
             item = self._assumptions.made_for(item)
-        return self._filtered(self._descriptions.audit(item, target), None)
+        return self._filtered(self._description_auditor.audit(item, target), None)
 
     def host(self, host: Host, uses: frozenset[str], target: str) -> Audited:
         """Findings of one host."""
-        seen = msgspec.structs.replace(host, declared=self._assumptions.applied(host.declared))
-        return self._filtered(self._engine.audit_host(seen, uses, target), None)
+        judged = msgspec.structs.replace(host, declared=self._assumptions.applied(host.declared))
+        return self._filtered(self._auditor.audit_host(judged, uses, target), None)
 
     @cached_property
-    def _site(self) -> SiteJudge:
-        from vnicaudit.audit.site import SiteJudge  # loaded when there is a nova.conf
+    def _site_auditor(self) -> SiteAuditor:
+        from vnicaudit.audit.judging.site import SiteAuditor  # loaded when there is a nova.conf
 
-        return SiteJudge(self._rule_ids)
+        return SiteAuditor(self._rule_ids, self.catalogue)
 
-    def node(self, item: Description, *, joins: bool) -> Node | None:
-        """What is kept of a configuration."""
-        if not isinstance(item, NovaConfig) or not (joins or self._site.has_rules):
+    def node(self, item: Description, *, joins: bool) -> SiteNode | None:
+        """The comparable part of a configuration; None where it is neither compared nor joined."""
+        if not isinstance(item, NovaConfig) or not (joins or self._site_auditor.has_rules):
             return None
         return self._assumptions.node(item)
 
-    def site(self, nodes: Iterable[Node]) -> Iterator[Audited]:
+    def site(self, nodes: Iterable[SiteNode]) -> Iterator[Audited]:
         """Findings on compute nodes that differ."""
         nodes = tuple(nodes)
-        if not nodes or not self._site.has_rules:
+        if not nodes or not self._site_auditor.has_rules:
             return
-        from vnicaudit.audit.site import compared
+        from vnicaudit.audit.judging.site import differing_nodes
 
-        for node, differences in compared(nodes):
-            yield self._filtered(self._site.audit(node, differences), None)
+        for node, differences in differing_nodes(nodes):
+            yield self._filtered(self._site_auditor.audit(node, differences), None)
 
-    def compared(self, domain: Domain, target: str) -> tuple[NicSeen, ...]:
-        """What tells NICs with one MAC address, where there is a rule for them."""
-        return nics_seen(domain, target) if self._macs.has_rules else ()
+    def nics_to_compare(self, domain: Domain, target: str) -> tuple[NicSeen, ...]:
+        """The records that tell NICs with one MAC address, where a selected rule compares them."""
+        return nics_seen(domain, target) if self._mac_auditor.has_rules else ()
 
-    def shared(self, table: MacTable) -> Iterator[Audited]:
+    def shared_macs(self, table: MacTable) -> Iterator[Audited]:
         """Findings on NICs that share a MAC address."""
-        for subject in table.shared():
+        for subject in table.subjects():
             own = subject.nic.suppressions
-            audited = self.suppressor.accept(self._macs.audit(subject), own)
+            audited = self.suppressor.accept(self._mac_auditor.audit(subject), own)
             yield self._filtered(audited, None)
 
     def usage(self) -> Usage:
-        """What this process knows of the settings' suppressions."""
+        """The uses of the settings' suppressions in this process."""
         return self.suppressor.usage
 
     def _filtered(self, audited: Audited, domain: Domain | None) -> Audited:
-        audited = self.suppressor.apply(audited, domain)
+        audited = self._without_known(self.suppressor.apply(audited, domain))
+        return self._regraded(audited) if self._regrades else audited
+
+    def _without_known(self, audited: Audited) -> Audited:
         if not self._baseline or not audited.findings:
             return audited
-        from vnicaudit.audit.baseline import is_known  # loaded where there is a baseline
+        from vnicaudit.audit.accepting.baseline import is_known  # loaded where there is a baseline
 
-        known = [f for f in audited.findings if is_known(f, self._baseline)]
+        new: list[Finding] = []
+        known: list[Finding] = []
+        for finding in audited.findings:
+            (known if is_known(self._graded(finding), self._baseline) else new).append(finding)
         if not known:
             return audited
-        return msgspec.structs.replace(
-            audited,
-            findings=tuple(f for f in audited.findings if not is_known(f, self._baseline)),
-            baselined=tuple(known),
+        return msgspec.structs.replace(audited, findings=tuple(new), baselined=tuple(known))
+
+    def _regraded(self, audited: Audited) -> Audited:
+        findings = tuple(map(self._graded, audited.findings))
+        suppressed = tuple(
+            msgspec.structs.replace(one, finding=self._graded(one.finding))
+            for one in audited.suppressed
         )
+        if findings == audited.findings and suppressed == audited.suppressed:
+            return audited
+        return msgspec.structs.replace(audited, findings=findings, suppressed=suppressed)
+
+    def _graded(self, finding: Finding) -> Finding:
+        severity = self.catalogue.severity(finding.rule)
+        if severity is None or severity == finding.severity:
+            return finding
+        return msgspec.structs.replace(finding, severity=severity)
 
 
-class NicsWork:
+class NicsAlone:
+    """Work on NICs, each by itself: nothing else is worked on, and nothing compared."""
+
+    _assumptions: Assumptions
+
+    def load(self) -> None:
+        """Do nothing: all that this work takes is imported with it."""
+
+    def description(self, item: Description, target: str) -> None:
+        """Return None: what is no domain has no NICs."""
+
+    def host(self, host: Host, uses: frozenset[str], target: str) -> None:
+        """Return None: a host's own facts are no NICs."""
+
+    def node(self, item: Description, *, joins: bool) -> SiteNode | None:
+        """Return what is kept of a configuration for the servers of a cloud."""
+        return self._assumptions.node(item) if joins else None
+
+    def site(self, nodes: Iterable[SiteNode]) -> Iterator[NoReturn]:
+        """Yield nothing."""
+        del nodes
+        return iter(())
+
+    def nics_to_compare(self, domain: Domain, target: str) -> tuple[NicSeen, ...]:
+        """Return nothing."""
+        del domain, target
+        return ()
+
+    def shared_macs(self, table: MacTable) -> Iterator[NoReturn]:
+        """Yield nothing."""
+        del table
+        return iter(())
+
+
+class NicsWork(NicsAlone):
     """Resolve what every NIC really is."""
 
     products: type[Audited] | type[Domain] = Domain
 
-    def __init__(self, assumptions: Assumptions) -> None:
-        from vnicaudit.audit.engine import Engine
+    def __init__(self, assumptions: Assumptions, platforms: Platforms) -> None:
+        from vnicaudit.audit.judging.domains import DomainAuditor
 
-        self._engine = Engine(())
+        self.platforms = platforms
+        self._auditor = DomainAuditor((), platforms)
         self._assumptions = assumptions
 
     def domain(self, domain: Domain, host: HostConfig, target: str) -> Domain:
         """The domain, each NIC with its effective facts."""
         del target
-        seen = self._assumptions.seen(domain, host)
+        judged_host = self._assumptions.host_of(domain, host)
         nics = tuple(
-            msgspec.structs.replace(nic, effective=self._engine.effective(nic, domain, seen))
+            msgspec.structs.replace(
+                nic, effective=self._auditor.effective(nic, domain, judged_host)
+            )
             for nic in domain.nics
         )
         return msgspec.structs.replace(domain, nics=nics)
 
-    def description(self, item: Description, target: str) -> None:
-        """What is no domain has no NICs."""
-
-    def host(self, host: Host, uses: frozenset[str], target: str) -> None:
-        """A host's own facts are no NICs."""
-
-    def node(self, item: Description, *, joins: bool) -> Node | None:
-        """What is kept of a configuration for the servers of a cloud; nothing is compared."""
-        return self._assumptions.node(item) if joins else None
-
-    def site(self, nodes: Iterable[Node]) -> Iterator[Domain]:
-        """Nothing is compared."""
-        del nodes
-        return iter(())
-
-    def compared(self, domain: Domain, target: str) -> tuple[NicSeen, ...]:
-        """Nothing is compared."""
-        del domain, target
-        return ()
-
-    def shared(self, table: MacTable) -> Iterator[Domain]:
-        """Nothing is compared."""
-        del table
-        return iter(())
-
     def usage(self) -> Usage:
-        """No suppressions here."""
+        """No uses: a list of NICs has no suppressions."""
         return Usage()
 
 

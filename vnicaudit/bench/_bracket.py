@@ -14,7 +14,7 @@ _FURTHEST = 64
 """Widths of one step: without a bound, steps double; at 1.05 this is a factor of 22."""
 
 
-class Judged(NamedTuple):
+class DecidedLoad(NamedTuple):
     """A load that was decided. ``came_through``: a guess at what would be good."""
 
     load: float
@@ -27,14 +27,14 @@ class Bracket:
     """Between ``lower``, the highest good load, and ``upper``, the lowest that is not."""
 
     def __init__(self, width: float) -> None:
-        self.lower: Judged | None = None
-        self.upper: Judged | None = None
+        self.lower: DecidedLoad | None = None
+        self.upper: DecidedLoad | None = None
         self._width = width
         self._steps = 0
         self._guess: float | None = None
         self._guessed = False
 
-    def take(self, judged: Judged) -> None:
+    def take(self, judged: DecidedLoad) -> None:
         """Move the bound that this load moves."""
         if judged.verdict == "good":
             self.lower, self._guess = judged, None

@@ -133,7 +133,7 @@ def decode(text: str) -> Histogram:
     return histogram
 
 
-def merged(histograms: Iterable[Histogram]) -> Histogram:
+def sum_of_histograms(histograms: Iterable[Histogram]) -> Histogram:
     """The counts of all of them."""
     total = Histogram()
     for histogram in histograms:

@@ -9,40 +9,37 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from datetime import datetime, timezone
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 from msgspec.structs import replace
 
-from vnicaudit.errors import UsageError
-from vnicaudit.model.decoding import json_as
-from vnicaudit.model.measurement import BenchResult, Sample
-from vnicaudit.remedy.applying.state import (
+from vnicaudit.base.identifiers import TIME_ID, time_id
+from vnicaudit.base.private_files import (
     check_own,
     make_private,
     sync_folder,
     write_private,
     writing,
 )
+from vnicaudit.errors import UsageError
+from vnicaudit.model.decoding import json_as
+from vnicaudit.model.measurement import BenchResult, Sample
 from vnicaudit.text.own_commands import command
+
+T = TypeVar("T")
 
 _HEAD = "head.json"
 _SAMPLES = "samples.jsonl"
 _LINE_MAX = 256 * 1024 * 1024
 _BLOCK = 4096
-_ID = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-f]{4}", re.ASCII)
 
 
-def now() -> str:
-    """The time, as it is written everywhere here."""
-    return datetime.now(timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
-class Kept:
+class StoredMeasurement:
     """One measurement on disk."""
 
     def __init__(self, folder: Path) -> None:
@@ -82,26 +79,19 @@ class Kept:
         write_private(self.folder / f"{name}.json", json.dumps(note).encode())
 
     def note(self, name: str) -> dict[str, str]:
-        """What was kept so; empty where nothing was. Raises UsageError."""
-        path = self.folder / f"{name}.json"
+        """The note of that name; empty where none was written. Raises UsageError."""
         try:
-            return json_as(path.read_bytes(), dict[str, str])
+            return _decoded(self.folder / f"{name}.json", dict[str, str], "note")
         except FileNotFoundError:
             return {}
-        except OSError as error:
-            raise UsageError(f"{path}: {error.strerror}") from None
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-            raise UsageError(f"{path}: not a note: {error}") from None
 
     def head(self) -> BenchResult:
         """Everything but the samples. Raises UsageError where that cannot be read."""
         path = self.folder / _HEAD
         try:
-            return json_as(path.read_bytes(), BenchResult)
-        except OSError as error:
+            return _decoded(path, BenchResult, "measurement")
+        except FileNotFoundError as error:
             raise UsageError(f"{path}: {error.strerror}") from None
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-            raise UsageError(f"{path}: not a measurement: {error}") from None
 
     def samples(self) -> Iterator[Sample]:
         """The samples, in their order, one at a time; half a line at the end was never written."""
@@ -119,15 +109,27 @@ class Kept:
 
     def result(self) -> BenchResult:
         """The whole, but for what the tools said (:meth:`samples` has it)."""
-        return replace(self.head(), samples=tuple(light(one) for one in self.samples()))
+        return replace(self.head(), samples=tuple(without_output(one) for one in self.samples()))
 
 
-def light(sample: Sample) -> Sample:
+def _decoded(path: Path, kind: type[T], what: str) -> T:
+    """A file's record. Raises FileNotFoundError, and UsageError where it cannot be read."""
+    try:
+        return json_as(path.read_bytes(), kind)
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}") from None
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise UsageError(f"{path}: not a {what}: {error}") from None
+
+
+def without_output(sample: Sample) -> Sample:
     """The sample without what the tools said."""
     return replace(sample, raw=())
 
 
-def new(state: Path) -> Kept:
+def new_measurement(state: Path) -> StoredMeasurement:
     """An empty place for a measurement; its id is the time. Raises UsageError where there cannot
     be one."""
     folder = state / "bench"
@@ -135,15 +137,13 @@ def new(state: Path) -> Kept:
     with _kept_in(folder):
         make_private(folder)
         while True:
-            at = datetime.now(timezone.utc)
-            part = at.microsecond * 65536 // 1_000_000
-            place = folder / f"{at:%Y%m%d-%H%M%S}-{part:04x}"
+            place = folder / time_id(datetime.now(timezone.utc))
             try:
                 place.mkdir(mode=0o700)
             except FileExistsError:  # another one in the same moment
                 continue
             sync_folder(folder)
-            return Kept(place)
+            return StoredMeasurement(place)
 
 
 def _check_own(state: Path) -> None:
@@ -151,13 +151,7 @@ def _check_own(state: Path) -> None:
     check_own(state / "bench")
 
 
-def drop(empty: Kept) -> None:
-    """Take a place away in which nothing was ever kept."""
-    with suppress(OSError):
-        empty.folder.rmdir()
-
-
-def ids(state: Path) -> list[str]:
+def measurement_ids(state: Path) -> list[str]:
     """Ids of all that are kept, oldest first. A folder without a head is of one that never
     began. Raises UsageError."""
     folder = state / "bench"
@@ -168,21 +162,21 @@ def ids(state: Path) -> list[str]:
         return []
     except OSError as error:
         raise UsageError(f"{folder}: {error.strerror}") from None
-    return sorted(name for name in names if _ID.fullmatch(name) and _began(folder / name))
+    return sorted(name for name in names if TIME_ID.fullmatch(name) and _began(folder / name))
 
 
-def kept(state: Path, run_id: str) -> Kept:
-    """One of them. Raises UsageError where there is none of that name."""
-    if run_id not in ids(state):
+def stored_measurement(state: Path, run_id: str) -> StoredMeasurement:
+    """Return the stored measurement of that id. Raises UsageError where there is none."""
+    if run_id not in measurement_ids(state):
         raise UsageError(
             f"there is no measurement {run_id[:60]!r} in {state / 'bench'}; "
             f"`{command('bench show', state)}` lists them"
         )
-    return Kept(state / "bench" / run_id)
+    return StoredMeasurement(state / "bench" / run_id)
 
 
 def _began(folder: Path) -> bool:
-    """Whether there is a head; one that cannot be looked at is said to be unreadable later."""
+    """True where there is a head; one that cannot be examined is reported as unreadable later."""
     try:
         os.stat(folder / _HEAD)
     except (FileNotFoundError, NotADirectoryError):

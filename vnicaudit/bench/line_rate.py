@@ -1,4 +1,4 @@
-"""What a line can carry: payload per second, and packets per second.
+"""The theoretical maximum of a line: payload per second, and packets per second.
 
 Ethernet sends more than it is given. Each frame has a preamble (7 octets), a start delimiter (1), a
 header (14) and a check sequence (4), IEEE 802.3 clause 3.1.1, and is followed by a gap of 96 bit
@@ -28,7 +28,6 @@ IpVersion = Literal[4, 6]
 FRAMING = 38
 """Octets of a frame on the line beside its payload."""
 
-_HEADER_AND_CHECK = 18
 _PREAMBLE_AND_GAP = 20
 _SMALLEST_FRAME = 64
 _IP = {4: 20, 6: 40}
@@ -90,7 +89,7 @@ def parse_rate(text: str) -> float:
 
 
 def line_rate(speed: float, framing: Framing) -> LineRate:
-    """All of it. Raises UsageError for an MTU or an encapsulation there is not."""
+    """Work out the line rate. Raises UsageError for an MTU or an encapsulation there is not."""
     framing = _checked(framing)
     plain = msgspec.structs.replace(framing, timestamps=False)
     rates = (PacketRate(frame, packet_rate(speed, frame)) for frame in FRAME_SIZES)

@@ -1,4 +1,4 @@
-"""What is measured: units, which way is better, and how much matters.
+"""The metrics: units, which way is better, and how much matters.
 
 Margins are those of measuring.md 2.5: 5 % for throughput, rates and CPU, 10 % for tails of
 latency, whose noise is larger. They are stated in every result.

@@ -17,7 +17,7 @@ _HERE = ("local", "netns")
 _PORT = re.compile(r":\d+$")
 
 
-class GivenPath(NamedTuple):
+class PathOption(NamedTuple):
     """``[NAME=]TARGET[,PEER]``, taken apart."""
 
     name: str
@@ -25,29 +25,29 @@ class GivenPath(NamedTuple):
     peer: str
 
 
-def given_path(text: str) -> GivenPath:
+def parse_path(text: str) -> PathOption:
     """The path that ``text`` names; without a peer, the load comes from this machine. Raises
     UsageError for a text that is none."""
     try:
         text.encode()
     except UnicodeEncodeError:
         raise UsageError(f"{text!r} is no path: not UTF-8") from None
-    name, rest = _named(text)
+    name, rest = _split_name(text)
     target, comma, peer = rest.partition(",")
     if not target or (comma and not peer) or "," in peer:
         raise UsageError(
             f"{text!r} is no path: [NAME=]TARGET[,PEER], as in agent://web01,local or "
             "vm=ssh://root@192.0.2.7,ssh://root@192.0.2.9; a comma in a URL is %2C"
         )
-    path = GivenPath(name, target, peer or "local")
+    path = PathOption(name, target, peer or "local")
     for url in (path.target, path.peer):
         parse(url)
     return path
 
 
-def given_paths(texts: tuple[str, ...]) -> tuple[GivenPath, ...]:
+def parse_paths(texts: tuple[str, ...]) -> tuple[PathOption, ...]:
     """Several, each with a name of its own: what tells them apart. Raises UsageError."""
-    found = [given_path(text) for text in texts]
+    found = [parse_path(text) for text in texts]
     paths = [path._replace(name=path.name or _short(path.target)) for path in found]
     for path in paths:
         if [one.name for one in paths].count(path.name) > 1:
@@ -90,7 +90,7 @@ def machine_of(url: str, hypervisor: str | None = None) -> str | None:
     return _PORT.sub("", where.name.rpartition("@")[2]).lower()
 
 
-def _named(text: str) -> tuple[str, str]:
+def _split_name(text: str) -> tuple[str, str]:
     found = _BEFORE_URL.match(text)
     if found is None:
         return "", text

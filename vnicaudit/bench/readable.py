@@ -1,4 +1,4 @@
-"""What came back from an endpoint, where it is nothing that its parser was made for.
+"""Guard against output of an endpoint that its parser was not made for.
 
 Parsers take numbers of the sizes that there are and raise MeasureError for the rest. Guests and
 tools may print anything, though, and what one of them finds next is to cost a measurement, and
@@ -7,6 +7,7 @@ neither the program nor a guest that is in the middle of a change.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -25,6 +26,22 @@ _ODD = (
 )
 """What Python and its libraries raise on a text or a number that cannot be what it should."""
 _LONGEST = 200
+_USAGE = re.compile(r"usage:|busybox v\d", re.IGNORECASE)
+"""How the page begins that a program prints where it does not know an option."""
+
+
+def one_line(text: str, *, last: bool = False) -> str:
+    """The first line of what was said, or the last one, short enough for a sentence and without
+    control characters; nothing of a usage page."""
+    lines = []
+    for line in text.splitlines():
+        plain = "".join(one if one.isprintable() else " " for one in line).strip()
+        if _USAGE.match(plain):
+            break
+        if plain:
+            lines.append(plain)
+    said = lines[-1 if last else 0] if lines else ""
+    return said if len(said) <= _LONGEST else f"{said[: _LONGEST - 1]}…"
 
 
 @contextmanager

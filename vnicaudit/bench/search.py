@@ -24,7 +24,7 @@ from vnicaudit.bench import _bracket
 from vnicaudit.errors import MeasureError
 
 
-class Trial(NamedTuple):
+class LoadTrial(NamedTuple):
     """One load, offered for about a second. Rates are per second. ``offered`` is what was sent in
     fact; what is lost is the share of *that* which was not ``answered``."""
 
@@ -34,7 +34,7 @@ class Trial(NamedTuple):
     seconds: float
 
 
-class Limits(msgspec.Struct, frozen=True):
+class SearchLimits(msgspec.Struct, frozen=True):
     """When a load is good, and when the search ends."""
 
     loss: float = 0.005
@@ -57,15 +57,15 @@ class Limits(msgspec.Struct, frozen=True):
 
 
 class Searched(msgspec.Struct, frozen=True):
-    """What a search found. ``rate``: conditional throughput, what came through at the lower bound
-    in its worst second that has to count; 0 where no load was good."""
+    """The result of a search. ``rate``: conditional throughput, what came through at the lower
+    bound in its worst second that has to count; 0 where no load was good."""
 
     rate: float
     lower: float
     """The highest load that was good; 0: none was."""
     upper: float | None
     """The lowest that was not; None: the time was over before one was found."""
-    trials: tuple[Trial, ...]
+    trials: tuple[LoadTrial, ...]
     """All, in order. The first is a warm-up and did not count."""
     generator_limited: bool
     """``upper`` is what the generator could not offer: the other end may bear more."""
@@ -75,7 +75,7 @@ class Searched(msgspec.Struct, frozen=True):
     """Why it is incomplete, limited, or 0; empty where there is nothing to say."""
 
 
-Try = Callable[[float, float], Trial]
+Try = Callable[[float, float], LoadTrial]
 """Offers a rate for so many seconds."""
 
 
@@ -87,7 +87,7 @@ def search(
     trial: Try,
     start: float,
     *,
-    limits: Limits = Limits(),  # noqa: B008  (frozen)
+    limits: SearchLimits = SearchLimits(),  # noqa: B008  (frozen)
     clock: Callable[[], float] = time.monotonic,
 ) -> Searched:
     """The highest rate with hardly any loss, looked for from ``start`` (what came through at full
@@ -101,24 +101,24 @@ def search(
     try:
         timed(float(round(start)))
         while load is not None:
-            bracket.take(_judged(load, timed, limits))
+            bracket.take(_decided_load(load, timed, limits))
             load = bracket.next_load()
     except _TimeIsOver:
-        return _searched(bracket, timed.trials, limits, complete=False)
-    return _searched(bracket, timed.trials, limits, complete=True)
+        return _search_result(bracket, timed.trials, limits, complete=False)
+    return _search_result(bracket, timed.trials, limits, complete=True)
 
 
 class _Timed:
     """Trials within the time: none is begun that would not end if it took as long as the longest
     before it. All are kept."""
 
-    def __init__(self, trial: Try, limits: Limits, clock: Callable[[], float]) -> None:
-        self.trials: list[Trial] = []
+    def __init__(self, trial: Try, limits: SearchLimits, clock: Callable[[], float]) -> None:
+        self.trials: list[LoadTrial] = []
         self._trial, self._limits, self._clock = trial, limits, clock
         self._end = clock() + limits.timeout_s
         self._longest = limits.trial_seconds
 
-    def __call__(self, load: float) -> Trial:
+    def __call__(self, load: float) -> LoadTrial:
         began = self._clock()
         if began + self._longest > self._end:
             raise _TimeIsOver
@@ -130,27 +130,27 @@ class _Timed:
         return trial
 
 
-def _judged(load: float, timed: _Timed, limits: Limits) -> _bracket.Judged:
+def _decided_load(load: float, timed: _Timed, limits: SearchLimits) -> _bracket.DecidedLoad:
     """Offer a load until it is decided."""
     tally = _Tally(limits)
     while (verdict := tally.verdict()) is None:
         tally.add(timed(load))
-    return _bracket.Judged(load, verdict, tally.came_through(), tally.throughput())
+    return _bracket.DecidedLoad(load, verdict, tally.came_through(), tally.throughput())
 
 
 class _Tally:
     """Seconds of one load, by what they showed."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: SearchLimits) -> None:
         self._limits = limits
         self._seconds = dict.fromkeys(_bracket.VERDICTS, 0.0)
         self._far = dict.fromkeys(_bracket.VERDICTS, 0)
-        self._trials: list[Trial] = []
+        self._trials: list[LoadTrial] = []
         self._losses: list[float] = []
 
-    def add(self, trial: Trial) -> None:
+    def add(self, trial: LoadTrial) -> None:
         """Count one trial, as long as it was meant to be."""
-        shown = _shown(trial, self._limits)
+        shown = _verdict(trial, self._limits)
         self._seconds[shown] += self._limits.trial_seconds
         passed = trial.offered / trial.intended if shown == "unoffered" else 1 - _loss(trial)
         self._far[shown] += passed < self._limits.collapse
@@ -171,7 +171,7 @@ class _Tally:
     def _lost(self) -> float:
         """Share of all that was offered as it was to be, but for the worst trial: one may have met
         a pause of the machine."""
-        counted = [trial for trial in self._trials if _shown(trial, self._limits) != "unoffered"]
+        counted = [trial for trial in self._trials if _verdict(trial, self._limits) != "unoffered"]
         counted = sorted(counted, key=_loss)[:-1]
         offered = math.fsum(trial.offered for trial in counted)
         gone = math.fsum(max(0.0, trial.offered - trial.answered) for trial in counted)
@@ -197,14 +197,14 @@ _FAR_OFF = 2
 _RATES = ("offered", "answered")
 
 
-def _loss(trial: Trial) -> float:
+def _loss(trial: LoadTrial) -> float:
     """Share of what was offered; late answers to earlier queries are no gain."""
     return max(0.0, (trial.offered - trial.answered) / trial.offered) if trial.offered else 0.0
 
 
-def _shown(trial: Trial, limits: Limits) -> _bracket.Verdict:
-    """What one trial shows. Too much offered and some of it lost shows as little about this load
-    as too little offered (dnsperf 2.10 catches up after a stall, DNS-OARC/dnsperf#224)."""
+def _verdict(trial: LoadTrial, limits: SearchLimits) -> _bracket.Verdict:
+    """Verdict on one trial. Too much offered and some of it lost shows as little about this load as
+    too little offered (dnsperf 2.10 catches up after a stall, DNS-OARC/dnsperf#224)."""
     if trial.offered < limits.generator * trial.intended:
         return "unoffered"
     if _loss(trial) <= limits.loss:
@@ -212,8 +212,8 @@ def _shown(trial: Trial, limits: Limits) -> _bracket.Verdict:
     return "unoffered" if trial.offered > trial.intended / limits.generator else "bad"
 
 
-def _searched(
-    bracket: _bracket.Bracket, trials: list[Trial], limits: Limits, *, complete: bool
+def _search_result(
+    bracket: _bracket.Bracket, trials: list[LoadTrial], limits: SearchLimits, *, complete: bool
 ) -> Searched:
     lower, upper = bracket.lower, bracket.upper
     return Searched(
@@ -227,7 +227,7 @@ def _searched(
     )
 
 
-def _reason(bracket: _bracket.Bracket, limits: Limits, *, complete: bool) -> str:
+def _reason(bracket: _bracket.Bracket, limits: SearchLimits, *, complete: bool) -> str:
     lower, upper = bracket.lower, bracket.upper
     if not complete:
         low = f"{lower.load:.0f}" if lower else "0"

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import io
 import os
-import signal
 import sys
-from contextlib import suppress
-from typing import Any
 
 import click
 
 from vnicaudit import __version__
-from vnicaudit.cli.lazy import LazyGroup
-from vnicaudit.cli.stdout import discard, flush
-from vnicaudit.cli.telling import tell
+from vnicaudit.cli.commands import COMMANDS, lazy_group
+from vnicaudit.cli.output.stderr import tell
+from vnicaudit.cli.output.stdout import discard, flush
+from vnicaudit.cli.process import prepare
+from vnicaudit.cli.wiring import Wiring
 from vnicaudit.errors import ReaderGoneError, UsageError, VnicauditError
 
 _EPILOG = """\b
@@ -36,23 +34,8 @@ Exit codes: 0 clean, 1 findings, 2 usage, 3 internal error, 4 a target could not
 be read, 5 a change was not made or not verified, 6 rolled back, 130 interrupted."""
 
 
-_SUMMARIES = {
-    "audit": "Findings: what is wrong with the NICs of the targets.",
-    "nics": "Every vNIC, as declared and as it really is.",
-    "explain": "One vNIC, layer by layer: who declares what, what wins, why.",
-    "rules": "The catalogue of rules, or one rule's manual page.",
-    "plan": "What would be changed, as a diff and in words.",
-    "apply": "Carry a plan out: define, restart or hot swap, verify.",
-    "rollback": "Take a run back.",
-    "runs": "What was applied, when, with which outcome.",
-    "bench": "Measure before and after: what a change is worth.",
-}
-
-
 @click.command(
-    cls=LazyGroup,
-    prefix="vnicaudit.cli.",
-    summaries=_SUMMARIES,
+    cls=lazy_group(COMMANDS),
     epilog=_EPILOG,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -68,16 +51,16 @@ def cli() -> None:
     """
 
 
-def run(arguments: list[str] | None = None) -> int:
+def run(arguments: list[str] | None = None, wiring: Wiring | None = None) -> int:
     """Run the command line; returns the exit code. Never raises, never prints a traceback
     unless VNICAUDIT_DEBUG is set."""
-    _prepare()
+    prepare()
     try:
-        return _run(arguments)
+        return _run(arguments, wiring or Wiring())
     except click.exceptions.Exit as exit_:
         return exit_.exit_code
     except click.ClickException as error:
-        _complain_of_usage(error)
+        _tell_usage_error(error)
         return 2
     except (click.Abort, KeyboardInterrupt):
         tell("Interrupted.")
@@ -87,45 +70,19 @@ def run(arguments: list[str] | None = None) -> int:
         return error.exit_code
     except VnicauditError as error:
         discard()
-        _complain(str(error))
+        _tell_error(str(error))
         return error.exit_code
     except Exception as error:
         if os.environ.get("VNICAUDIT_DEBUG"):
             _trace(error)
-        _complain(f"internal error: {type(error).__name__}: {error}")
+        _tell_error(f"internal error: {type(error).__name__}: {error}")
         tell("Set VNICAUDIT_DEBUG=1 for a traceback, and please report it.")
         return 3
 
 
-def _prepare() -> None:
-    """Make output and signals what the rest relies on."""
-    _occupy_closed_streams()
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            # a terminal that cannot show a character gets its escape, not a crash
-            with suppress(OSError, ValueError):  # it is closed, or another file by now
-                stream.reconfigure(errors="backslashreplace")
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(number) is signal.SIG_DFL:
-            signal.signal(number, _terminated)
-
-
-def _occupy_closed_streams() -> None:
-    """A stream that was closed at the start (``>&-``) gives its number to the next file that is
-    opened, and a library that complains on standard error would write into that: a journal."""
-    for number in range(3):
-        try:
-            os.fstat(number)
-        except OSError:
-            opened = os.open(os.devnull, os.O_RDWR)
-            if opened != number:
-                os.dup2(opened, number)
-                os.close(opened)
-
-
-def _run(arguments: list[str] | None) -> int:
+def _run(arguments: list[str] | None, wiring: Wiring) -> int:
     _check_files_like_options(sys.argv[1:] if arguments is None else arguments)
-    result: Any = cli.main(arguments, prog_name="vnicaudit", standalone_mode=False)
+    result: object = cli.main(arguments, prog_name="vnicaudit", standalone_mode=False, obj=wiring)
     if sys.stdout is not None:
         flush()
     return result if isinstance(result, int) else 0
@@ -144,22 +101,13 @@ def _check_files_like_options(arguments: list[str]) -> None:
             )
 
 
-def _terminated(number: int, frame: object) -> None:
-    """TERM and HUP end the run as an exception does: worker processes and temporary files are
-    cleaned up on the way out, and a guest that is measured is given back. A terminal that goes away
-    says so twice, by the kernel and by the shell: the second time ends none of that."""
-    del frame
-    signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    raise SystemExit(128 + number)
-
-
-def _complain(text: str) -> None:
+def _tell_error(text: str) -> None:
     from vnicaudit.reports.safe import message
 
     tell(f"Error: {message(text)}")
 
 
-def _complain_of_usage(error: click.ClickException) -> None:
+def _tell_usage_error(error: click.ClickException) -> None:
     """As click shows it; what was typed may be the name of somebody's file, or have a password."""
     from vnicaudit.reports.safe import message
 

@@ -8,7 +8,7 @@ from vnicaudit import __version__
 
 
 def version_line() -> str:
-    """What ``--version`` prints."""
+    """The line that ``--version`` prints."""
     return f"vnicaudit {__version__}"
 
 

@@ -1,4 +1,5 @@
-"""What of a cloud is changed, as it is now: what bears on whether it may be changed."""
+"""Current state of cloud objects that may be changed, as far as it decides whether a change is
+allowed."""
 
 from __future__ import annotations
 
@@ -6,8 +7,9 @@ import msgspec
 
 
 class ServerState(msgspec.Struct, frozen=True):
-    """A server as it is now. ``kept`` are the image properties Nova keeps for it, where it says
-    them (microversion 2.98, and not of a server that boots from a volume); None: it does not."""
+    """A server as it is now. ``stored_properties`` are the image properties Nova keeps for it,
+    where it says them (microversion 2.98, and not of a server that boots from a volume); None: it
+    does not."""
 
     id: str
     name: str
@@ -24,7 +26,7 @@ class ServerState(msgspec.Struct, frozen=True):
     instance_name: str | None = None
     zone: str = ""
     project: str = ""
-    kept: dict[str, str] | None = None
+    stored_properties: dict[str, str] | None = None
     has_image: bool | None = None
     """It was made of an image, so that shelving it makes a snapshot of it; False: it boots from a
     volume; None: it was not told."""

@@ -1,10 +1,10 @@
-"""What libvirt refuses of an ``<interface>`` when the domain is defined."""
+"""Parts of an ``<interface>`` that libvirt refuses when the domain is defined."""
 
 from __future__ import annotations
 
 import msgspec
 
-from vnicaudit.model.machines import S390
+from vnicaudit.model.architectures import S390
 
 
 class DefinitionRefusal(msgspec.Struct, frozen=True):
@@ -36,5 +36,5 @@ def on_ccw(address_type: str | None, arch: str | None) -> DefinitionRefusal | No
 
 
 def is_misspelt(refused: tuple[DefinitionRefusal, ...]) -> bool:
-    """Whether the name of the model is among what is refused."""
+    """True where the name of the model is among the refused parts."""
     return any(refusal.place == MODEL for refusal in refused)

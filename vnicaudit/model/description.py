@@ -1,4 +1,5 @@
-"""What is judged beside domains and hosts: everything that decides what NICs a guest will get."""
+"""Descriptions judged beside domains and hosts: everything that decides which NICs a guest will
+get."""
 
 from __future__ import annotations
 
@@ -7,4 +8,4 @@ from vnicaudit.model.nova import NovaConfig
 from vnicaudit.model.openstack import Flavor, Image
 
 Description = NovaConfig | Image | Flavor | Preference
-"""The records; :mod:`vnicaudit.audit.descriptions` says how each is judged."""
+"""The records; :mod:`vnicaudit.audit.judging.descriptions` says how each is judged."""

@@ -2,22 +2,38 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import msgspec
+from msgspec.structs import replace
 
 from vnicaudit.model.kubevirt import Manifest
 from vnicaudit.model.location import Location
 from vnicaudit.model.nic import Nic, NicConfig
+from vnicaudit.model.owner import Owner
+from vnicaudit.model.platform_name import DOMAIN_XML, PlatformName
+from vnicaudit.model.readiness import Readiness
+from vnicaudit.model.refs import DomainRef, NicRef, ServerRef
 from vnicaudit.model.report import ReadError
-from vnicaudit.model.server import ServerConfig, ServerRef
+from vnicaudit.model.server import CloudServer, ServerConfig
 from vnicaudit.model.version import Version
 
-REWRITTEN_BY = {"nova": "Nova", "kubevirt": "KubeVirt", "ovirt": "oVirt"}
-"""Owners that write the definition anew for each start, and what they are called: libvirt's
-persistent one does not say what that will be."""
+DefinitionForm = Literal["raw", "dump", "live", "qemu", "terraform"]
+"""What a definition is: ``raw`` (written by hand or a tool, defaults not filled in), ``dump``
+(written by libvirt: what it dropped is gone), ``live`` (the running definition), ``qemu`` (a
+command line) or ``terraform`` (a ``libvirt_domain``, which its provider hands to libvirt one to
+one: as ``raw``, but not XML)."""
+
+DescriptionKind = Literal["definition", "manifest", "server"]
+"""How a domain is described: by a ``definition`` of libvirt or QEMU, or by what one will be made
+of: a ``manifest`` (KubeVirt's), what Nova keeps of a ``server`` (OpenStack's)."""
+
+Form = DefinitionForm | Literal["manifest", "server"]
+"""The same, with the form of the definition: by it the layer of a definition has its title."""
 
 
 class DomainConfig(msgspec.Struct, frozen=True, cache_hash=True):
-    """What a description sets for the whole domain, as far as it bears on its NICs."""
+    """Settings of the whole domain in its description, as far as they bear on its NICs."""
 
     type: str = "qemu"
     """``<domain type=…>``: kvm, qemu, test, xen, …"""
@@ -26,20 +42,15 @@ class DomainConfig(msgspec.Struct, frozen=True, cache_hash=True):
     vcpus: int | None = None
     """vCPUs at boot (``<vcpu current=…>`` or, without it, the maximum)."""
     vcpus_max: int | None = None
-    owner: str = "libvirt"
-    """Who regenerates this definition: libvirt (a user or a script), nova, kubevirt, ovirt, …"""
-    form: str = "raw"
-    """``raw`` (written by hand or a tool, defaults not filled in), ``dump`` (written by libvirt:
-    what it dropped is gone), ``live`` (the running definition), ``qemu`` (a command line),
-    ``manifest`` (KubeVirt's, from which a definition will be made), ``server`` (OpenStack's, from
-    which Nova makes one) or ``terraform`` (a ``libvirt_domain``, which its provider hands to
-    libvirt one to one: as ``raw``, but not XML)."""
+    owner: Owner = "libvirt"
+    """Who regenerates this definition."""
+    described_by: DefinitionForm | Manifest | ServerConfig = "raw"
+    """A definition of that form, a manifest of KubeVirt, or what Nova keeps of the server."""
+    platform: PlatformName = DOMAIN_XML
+    """The platform that describes it, which knows what comes of it and how to change it."""
     os_id: str | None = None
     """libosinfo id in the metadata, e.g. ``http://ubuntu.com/ubuntu/22.04``."""
-    readiness: str = "unknown"
-    """Can this guest drive virtio? ready, likely-ready (a virtio disk, and nothing tells that the
-    system is not Windows), ready-transitional, needs-driver, unknown or not-supported. See
-    :mod:`vnicaudit.platforms.domain_xml.readiness`."""
+    readiness: Readiness = "unknown"
     shared_memory: bool | None = None
     """Guest memory is shared with another process, as vhost-user needs."""
     encrypted: bool = False
@@ -56,20 +67,67 @@ class DomainConfig(msgspec.Struct, frozen=True, cache_hash=True):
     unseen: tuple[str, ...] = ()
     """What a template of domain XML decides of it: ``machine``, ``vcpus``…; ``inserted``: it puts
     in something that may be NICs; ``together``: which of its NICs there are at once."""
-    manifest: Manifest | None = None
-    """What only a KubeVirt manifest says; None for every other form."""
-    server: ServerConfig | None = None
-    """What Nova keeps of the server; also of a libvirt domain that is one, where its cloud was read
-    in the same run. None: it is none, or its cloud was not read."""
+    joined_server: ServerConfig | None = None
+    """Of a definition that Nova made: what it keeps of the server, where its cloud was read in the
+    same run."""
+
+    @property
+    def form(self) -> Form:
+        """How it is described, with the form of a definition."""
+        by = self.described_by
+        if isinstance(by, str):
+            return by
+        return "manifest" if isinstance(by, Manifest) else "server"
+
+    @property
+    def kind(self) -> DescriptionKind:
+        """How it is described, whatever the form of a definition is."""
+        by = self.described_by
+        if isinstance(by, str):
+            return "definition"
+        return "manifest" if isinstance(by, Manifest) else "server"
+
+    @property
+    def is_server(self) -> bool:
+        """A server of a cloud, as Nova keeps it: no definition of it was read."""
+        return isinstance(self.described_by, ServerConfig)
+
+    @property
+    def is_command_line(self) -> bool:
+        """The arguments of a QEMU that was started by hand or by a script."""
+        return self.described_by == "qemu"
+
+    @property
+    def manifest(self) -> Manifest | None:
+        """The KubeVirt manifest that describes the domain; None for every other form."""
+        by = self.described_by
+        if isinstance(by, str):  # as most are, and it is asked often
+            return None
+        return by if isinstance(by, Manifest) else None
+
+    @property
+    def server(self) -> ServerConfig | None:
+        """Nova's record of the server that the domain is; None where it is no server, or its cloud
+        was not read."""
+        by = self.described_by
+        if isinstance(by, str):
+            return self.joined_server
+        return by if isinstance(by, ServerConfig) else None
+
+    def with_server(self, server: ServerConfig) -> DomainConfig:
+        """A copy of this configuration with ``server`` as Nova's record of it."""
+        if isinstance(self.described_by, ServerConfig):
+            return replace(self, described_by=server)
+        return replace(self, joined_server=server)
 
     @property
     def as_written(self) -> bool:
         """Nobody has filled in defaults yet: what is not there is libvirt's to choose."""
-        return self.form in ("raw", "terraform")
+        return self.described_by in ("raw", "terraform")
 
 
 class DomainState(msgspec.Struct, frozen=True):
-    """What only a live libvirt knows of a domain. None: not asked, or no answer."""
+    """State of a domain that only a live libvirt knows. None: not asked, or no answer."""
 
     active: bool | None = None
     persistent: bool | None = None
@@ -95,8 +153,32 @@ class StagedNic(msgspec.Struct, frozen=True):
     """The persistent definition has no such NIC: it was removed there, or plugged in live only."""
 
 
+class PendingChanges(msgspec.Struct, frozen=True):
+    """How the persistent definition of a running domain differs from what runs: ``staged`` are the
+    running NICs that will be others or gone, ``coming`` the MACs of NICs that it alone has."""
+
+    staged: tuple[StagedNic, ...] = ()
+    coming: tuple[str, ...] = ()
+
+
+class LiveFacts(msgspec.Struct, frozen=True):
+    """Facts of a domain, beside its definition, that only the host it is on knows."""
+
+    state: DomainState = DomainState()
+    pending: PendingChanges = PendingChanges()
+    joined: bool = False
+    """Its QEMU was read as well: a NIC without ``running`` is not on QEMU's command line."""
+
+
+_NO_CHANGES = PendingChanges()
+
+
 class Domain(msgspec.Struct, frozen=True):
-    """One domain with its NICs."""
+    """One domain with its NICs.
+
+    ``mark``, ``cloud`` and ``preference_file`` tell which one it is, and so are not in
+    ``declared``, by which verdicts are remembered for all that are set alike.
+    """
 
     name: str
     declared: DomainConfig
@@ -106,7 +188,7 @@ class Domain(msgspec.Struct, frozen=True):
     mark: str = ""
     """What tells a QEMU without UUID apart from others in the same file: its name, or its place
     among them. Part of fingerprints, so never a line number or a process id."""
-    cloud: ServerRef | None = None
+    cloud: CloudServer | None = None
     """Which server of OpenStack it is, where its cloud was read."""
     preference_file: str | None = None
     """Of a KubeVirt manifest: the file of the preference it refers to, where it is another."""
@@ -115,17 +197,54 @@ class Domain(msgspec.Struct, frozen=True):
     template: str = ""
     """Of domain XML that is to be filled in, or a command line that a shell makes more of: the
     first placeholder; empty: it is as it will be."""
-    state: DomainState | None = None
-    staged: tuple[StagedNic, ...] = ()
-    coming: tuple[str, ...] = ()
-    """MACs of NICs that only the persistent definition has."""
-    joined: bool = False
-    """Its QEMU was read as well: a NIC without ``running`` is not on QEMU's command line."""
+    live: LiveFacts | None = None
+    """None: it was read from a file, or from a cloud."""
     suppressions: tuple[str, ...] = ()
     """Raw JSON of ``<vnicaudit:suppress>`` entries in the domain's own metadata."""
     unread: tuple[ReadError, ...] = ()
     """What of it cannot be read, while the rest can: arguments in ``<qemu:commandline>``."""
     qemu_version: Version | None = None
-    """Of the QEMU that runs it, where known."""
+    """Of the QEMU that runs it, where known: a log, a command line and a compute node tell, too."""
     libvirt_version: Version | None = None
-    """Of the libvirt that started it, where known."""
+    """Of the libvirt that started it, where known, by the same."""
+
+    @property
+    def state(self) -> DomainState | None:
+        """Its state on a live host; None: it was not asked for."""
+        return None if self.live is None else self.live.state
+
+    @property
+    def pending(self) -> PendingChanges:
+        """How its persistent definition differs from what runs on a live host."""
+        return _NO_CHANGES if self.live is None else self.live.pending
+
+    def with_state(self, state: DomainState | None) -> Domain:
+        """A copy of this domain in that state; None: on no live host."""
+        live = None if state is None else replace(self.live or LiveFacts(), state=state)
+        return replace(self, live=live)
+
+    @property
+    def ref(self) -> DomainRef | ServerRef:
+        """Which domain it is, or which server."""
+        return DomainRef(self.name, self.uuid)
+
+    def ref_of(self, nic: Nic) -> NicRef:
+        """Which NIC of it that is."""
+        return NicRef(self.name, self.uuid, nic.mac, nic.index, nic.target_dev)
+
+
+class Server(Domain, frozen=True, kw_only=True):
+    """A server of a cloud, as its cloud describes it: nobody has read a definition of it."""
+
+    uuid: str
+    cloud: CloudServer
+
+    @property
+    def config(self) -> ServerConfig:
+        """What Nova keeps of it."""
+        return self.declared.server or ServerConfig()
+
+    @property
+    def ref(self) -> ServerRef:
+        """Which server it is."""
+        return ServerRef(self.name, self.uuid)

@@ -1,4 +1,4 @@
-"""What the guest gets: one resolved value per fact, with the reason."""
+"""Effective settings of a guest's NIC: one resolved value per fact, with the reason."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Resolved(msgspec.Struct, Generic[T], frozen=True):
     state: str = KNOWN
 
 
-class Effective(msgspec.Struct, frozen=True):
+class Effective(msgspec.Struct, frozen=True, cache_hash=True):
     """The five facts the speed of a NIC depends on, resolved.
 
     ``model`` is libvirt's model name; ``vhost`` whether the packet path is in the kernel

@@ -1,4 +1,4 @@
-"""A judgement on one NIC, domain or host, and the edit it proposes."""
+"""A judgement on one thing, and the edit it proposes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ from typing import Literal
 
 import msgspec
 
+from vnicaudit.model.fix import Fix
 from vnicaudit.model.location import Location
+from vnicaudit.model.owner import Keeper
+from vnicaudit.model.refs import Ref
 
 Severity = Literal["info", "low", "medium", "high", "error"]
 SEVERITIES: tuple[Severity, ...] = ("info", "low", "medium", "high", "error")
@@ -30,22 +33,11 @@ class Change(msgspec.Struct, frozen=True):
     reason: str = ""
 
 
-class NicRef(msgspec.Struct, frozen=True):
-    """Which NIC a finding is about. A finding about a whole domain has no index and no MAC;
-    a finding about a host has no domain either. Of an image, flavor or preference ``domain`` is its
-    name and, in a cloud, ``uuid`` its id."""
-
-    domain: str | None = None
-    uuid: str | None = None
-    mac: str | None = None
-    index: int | None = None
-    target_dev: str | None = None
-
-
 class Finding(msgspec.Struct, frozen=True):
     """One instance of one rule.
 
-    ``fix`` is worded for ``owner``: the place where the definition is kept.
+    ``fix`` is worded for ``owner``: the place where the definition is kept. ``fixes`` are the
+    values it was made of.
     ``fingerprint`` identifies the finding across audits (rule, domain UUID, MAC; file and xpath
     where there are none), never by line number.
     """
@@ -55,14 +47,15 @@ class Finding(msgspec.Struct, frozen=True):
     severity: Severity
     confidence: Confidence
     message: str
-    nic: NicRef
+    about: Ref
     location: Location
-    owner: str
+    owner: Keeper
     change: Change | None
     fingerprint: str
     fix: str = ""
     related: tuple[Location, ...] = ()
     """Other places that have to do with it: what overrides it, what it contradicts."""
+    fixes: tuple[Fix, ...] = ()
 
 
 EVERY_RULE = "*"
@@ -75,7 +68,7 @@ class Skipped(msgspec.Struct, frozen=True):
     """A rule that could not be judged. ``needs`` says what was missing and what would tell."""
 
     rule: str
-    nic: NicRef
+    about: Ref
     needs: str
 
 
@@ -83,5 +76,5 @@ class Crashed(msgspec.Struct, frozen=True):
     """A rule that failed. Never a pass: the run ends with exit code 3."""
 
     rule: str
-    nic: NicRef
+    about: Ref
     error: str

@@ -1,5 +1,5 @@
-"""What a running Linux guest has set up on one network interface, as it is put back after the
-device under it was exchanged.
+"""Network setup of one interface in a running Linux guest, as it is restored after the device under
+it was exchanged.
 
 Addresses and prefixes are as :mod:`ipaddress` writes them; names (of tables, protocols, scopes) as
 the guest's own ``ip`` does. Only what can be put back has a place here.
@@ -46,7 +46,7 @@ class GuestAddress(msgspec.Struct, frozen=True):
 
     @property
     def inet6(self) -> bool:
-        """It is an IPv6 address."""
+        """True for an IPv6 address."""
         return ":" in self.local
 
 
@@ -75,7 +75,7 @@ class GuestRoute(msgspec.Struct, frozen=True):
 
     @property
     def inet6(self) -> bool:
-        """It is an IPv6 route."""
+        """True for an IPv6 route."""
         return ":" in self.destination
 
 

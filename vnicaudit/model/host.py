@@ -11,8 +11,8 @@ DEADLINE = 30.0
 
 
 class CloudLimits(msgspec.Struct, frozen=True):
-    """What is asked of a cloud at most: ``rate`` requests in a second (None: as many as there are),
-    and ``total`` seconds for all that is read of it (None: no end)."""
+    """Limits on reading a cloud: ``rate`` requests in a second (None: no limit), and ``total``
+    seconds for all that is read of it (None: no limit)."""
 
     rate: float | None = None
     total: float | None = 3600.0

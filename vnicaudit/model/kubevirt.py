@@ -1,10 +1,11 @@
-"""What of KubeVirt decides about NICs and is no virtual machine itself."""
+"""KubeVirt objects that decide about NICs without being virtual machines."""
 
 from __future__ import annotations
 
 import msgspec
 
 from vnicaudit.model.location import Location
+from vnicaudit.model.readiness import Readiness
 
 MODELS = frozenset({"e1000", "e1000e", "igb", "ne2k_pci", "pcnet", "rtl8139", "virtio"})
 """What KubeVirt admits as ``model`` (igb: late releases only). Source: ``validInterfaceModels`` in
@@ -18,8 +19,8 @@ REMOVED_BINDINGS = ("slirp", "macvtap", "passt")
 (``pkg/network/admitter/discontinued.go``, ``pkg/deprecation``)."""
 
 
-class Manifest(msgspec.Struct, frozen=True):
-    """What a KubeVirt manifest, and the preference it refers to, set for all NICs of a VM."""
+class Manifest(msgspec.Struct, frozen=True, tag="manifest"):
+    """Settings for all NICs of a VM, from a KubeVirt manifest and the preference it refers to."""
 
     kind: str = "VirtualMachine"
     preference: str | None = None
@@ -29,7 +30,7 @@ class Manifest(msgspec.Struct, frozen=True):
     preference_judged: bool = False
     """The preference is judged in this run, too: what is wrong with it is said there."""
     preferred_model: str | None = None
-    preferred_readiness: str = "unknown"
+    preferred_readiness: Readiness = "unknown"
     """Whether the guests that the preference is made for drive virtio."""
     multiqueue: bool | None = None
     """``networkInterfaceMultiqueue``, or else what the preference prefers; None: neither says."""
@@ -58,7 +59,7 @@ class Preference(msgspec.Struct, frozen=True):
     kind: str = "VirtualMachineClusterPreference"
     unseen: tuple[str, ...] = ()
     """Fields that a template decides."""
-    readiness: str = "unknown"
+    readiness: Readiness = "unknown"
     """Can the guests it is made for drive virtio? As in
     :class:`~vnicaudit.model.domain.DomainConfig`."""
     places: tuple[tuple[str, Location], ...] = ()

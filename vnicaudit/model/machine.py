@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import msgspec
+
+PowerPhase = Literal["off", "running", "paused", "shutting-down", "suspended", "crashed"]
+"""Where a domain is between off and running; ``crashed``: its QEMU is kept."""
 
 
 class MachineState(msgspec.Struct, frozen=True):
-    """``phase``: off, running, paused, shutting-down, suspended or crashed (its QEMU kept)."""
+    """State that libvirt reports of a domain that is to be changed."""
 
-    phase: str
+    phase: PowerPhase
     persistent: bool
     managed_save: bool
     memory_snapshots: int
@@ -37,7 +42,7 @@ class GuestInterface(msgspec.Struct, frozen=True):
     addresses: tuple[str, ...] = ()
 
 
-class Ran(msgspec.Struct, frozen=True):
+class GuestExit(msgspec.Struct, frozen=True):
     """How a program in a guest ended."""
 
     code: int

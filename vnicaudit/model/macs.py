@@ -9,6 +9,7 @@ from __future__ import annotations
 import msgspec
 
 from vnicaudit.model.location import Location
+from vnicaudit.model.owner import Owner
 
 
 class NicSeen(msgspec.Struct, frozen=True):
@@ -26,7 +27,7 @@ class NicSeen(msgspec.Struct, frozen=True):
     index: int
     kind: str
     """Interface type."""
-    owner: str = "libvirt"
+    owner: Owner = "libvirt"
     target_dev: str | None = None
     network: str = ""
     """Type and name of what it is connected to; empty: not known."""
@@ -43,5 +44,5 @@ class NicSeen(msgspec.Struct, frozen=True):
 
     @property
     def label(self) -> str:
-        """What a message calls it."""
+        """Name of the NIC in messages."""
         return f"NIC {self.index} of {self.domain[:60]}"

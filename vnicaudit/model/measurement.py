@@ -30,6 +30,21 @@ random order. ``live-flip``: a command in the guest switches between arms, in ra
 cycles (then a sample is a boot). ``shadow``: the candidate beside the old NIC, in random order.
 ``single-flip``: all before, then all after; drift and boot noise stay in it."""
 
+End = Literal["target", "peer"]
+"""Which end of a path."""
+
+InvalidBy = Literal[
+    "error", "nothing-measured", "steal", "vcpu-delay", "throttled", "cpu-wait", "cpu-pressure",
+    "short", "wrong-path",
+]  # fmt: skip
+"""Why a run does not count. ``error``: it failed, see :data:`Failure`. ``wrong-path``: another NIC
+than the one that the result is about carried the payload."""
+
+Failure = Literal["tool", "silent", "lost"]
+"""How a run came to nothing. ``tool``: a program is not there, did not start or listen in time, its
+port is taken, its output cannot be read; that says nothing of the network. ``silent``: the tools
+ran and nothing got through. ``lost``: an end did not answer."""
+
 BENCH_SCHEMA: Literal["vnicaudit.bench/1"] = "vnicaudit.bench/1"
 
 
@@ -73,6 +88,9 @@ class Ran(msgspec.Struct, frozen=True):
     seconds: float = 0.0
     endpoint: str = ""
     """URL of where it ran."""
+    cpu_wait: float | None = None
+    """Per cent of its time that the thread of it that waited longest was ready to run and had no
+    CPU; None: not known, as of programs that ran for less than a second."""
 
 
 class CpuUse(msgspec.Struct, frozen=True):
@@ -89,6 +107,16 @@ class CpuUse(msgspec.Struct, frozen=True):
     busy_poll: bool = False
     """The data path polls (DPDK): its CPUs are busy whatever it carries, cost per Gbit says
     nothing."""
+
+
+class NicBytes(msgspec.Struct, frozen=True):
+    """Bytes that a NIC of an end counted during a run with its warm-up, both ways. ``named``: it is
+    the NIC that the result is about, with what it is stacked on."""
+
+    end: End
+    nic: str
+    bytes: int
+    named: bool = True
 
 
 class Covariates(msgspec.Struct, frozen=True):
@@ -108,6 +136,30 @@ class Covariates(msgspec.Struct, frozen=True):
     seconds: float | None = None
     """How long was measured in fact."""
     cpu: CpuUse = CpuUse()
+    target_wait: float | None = None
+    """Per cent of its time that a thread of the generator at the target was ready to run and had no
+    CPU, of the thread that waited longest (/proc/PID/task/TID/schedstat)."""
+    peer_wait: float | None = None
+    host_wait: float | None = None
+    """The same of the vhost workers of the target's guest and of QEMU's main loop, per cent of the
+    run."""
+    target_pressure: float | None = None
+    """Per cent of the run that threads queued for the CPUs of the target's machine (``some`` of
+    /proc/pressure/cpu)."""
+    peer_pressure: float | None = None
+    payload: float | None = None
+    """Bytes that the engine carried while measured, at least; None: it does not say."""
+    nics: tuple[NicBytes, ...] = ()
+    """Of each end whose counters could be read, the NIC that the result is about; behind it those
+    that carried the payload in its place."""
+
+
+class Witness(msgspec.Struct, frozen=True):
+    """A second look at a path, by ping from the peer, right after a run. ``answered`` None: it
+    cannot tell, and ``detail`` says why."""
+
+    answered: bool | None
+    detail: str
 
 
 class Sample(msgspec.Struct, frozen=True, kw_only=True):
@@ -128,6 +180,12 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True):
     valid: bool = True
     reason: str = ""
     """Why it does not count."""
+    invalid_by: tuple[InvalidBy, ...] = ()
+    """The same for programs; empty too in files of earlier versions."""
+    failure: Failure | None = None
+    """How it came to nothing; None: it was measured, or an earlier version did not note it."""
+    witness: Witness | None = None
+    """Of a run that came to nothing, and of the first that counts in an arm."""
     covariates: Covariates = Covariates()
     histogram: str | None = None
     """Latencies of all requests: HdrHistogram V2, compressed and base64, in nanoseconds."""
@@ -148,12 +206,19 @@ class Path(msgspec.Struct, frozen=True, kw_only=True):
     hypervisor: str | None = None
     """Endpoint URL of the host whose QEMU is the target; None: unknown, or no guest."""
     domain: str | None = None
+    """Name or UUID, as the target's URL has it."""
+    guest: str | None = None
+    """The domain's name; None: unknown, or no guest."""
+    nic: str | None = None
+    """What the guest's NIC is (``rtl8139``; ``virtio, 4 queues``); None: unknown."""
     mac: str | None = None
     mtu: int | None = None
     line_rate: float | None = None
     """bit/s of the slowest physical link; None: unknown, or there is none (same host)."""
     encapsulation: str = "none"
     same_host: bool | None = None
+    hostname: str | None = None
+    """The name that was given in the place of ``address``; the peer resolved it."""
 
 
 class Setup(msgspec.Struct, frozen=True):
@@ -174,7 +239,7 @@ class GuardRail(msgspec.Struct, frozen=True):
     detail: str = ""
 
 
-class Summary(msgspec.Struct, frozen=True):
+class ArmSummary(msgspec.Struct, frozen=True):
     """The valid samples of one arm. ``low``, ``high``: 95 % interval of the median (exact, by
     order statistics); None: too few samples for one. ``cv``: standard deviation / mean."""
 
@@ -202,8 +267,13 @@ class Effect(msgspec.Struct, frozen=True):
     high90: float
     p: float
     p_holm: float
-    """Adjusted for the number of primary comparisons."""
-    test: Literal["mann-whitney-exact", "mann-whitney-normal", "single-flip-t"]
+    """Adjusted for their number: of a primary comparison, that of the primary ones; of any other,
+    that of all."""
+    test: Literal["mann-whitney-exact", "mann-whitney-normal", "single-flip-t", "turns-t"]
+    before: float | None = None
+    after: float | None = None
+    """The centres that belong to the effect: the median of all values, each without the change, and
+    that with it. So one is ``percent`` of the other, which is not so of the medians of the arms."""
 
 
 class Comparison(msgspec.Struct, frozen=True, kw_only=True):
@@ -216,8 +286,8 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     primary: bool
     before_arm: str
     after_arm: str
-    before: Summary | None
-    after: Summary | None
+    before: ArmSummary | None
+    after: ArmSummary | None
     effect: Effect | None
     verdict: Verdict
     notes: tuple[str, ...] = ()
@@ -258,6 +328,11 @@ class BenchRun(msgspec.Struct, frozen=True, kw_only=True):
     sets; the others have their own."""
     max_steal: float | None = None
     """Per cent of CPU time lost from which on a run does not count."""
+    max_cpu_wait: float | None = None
+    """Per cent of a run that a generator may wait for a CPU; with more it does not count."""
+    runs_per_turn: int = 1
+    """With ``flips`` and ``boots``: runs of a workload between two changes; their mean is one
+    value, and a turn is as many blocks."""
 
 
 class BenchResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -275,3 +350,5 @@ class BenchResult(msgspec.Struct, frozen=True, kw_only=True):
     results: tuple[Comparison, ...] = ()
     decision: Decision | None = None
     """None: one arm, nothing was to be decided."""
+    notes: tuple[str, ...] = ()
+    """What else to know of all of it: links and offloads that changed beside what was measured."""

@@ -9,6 +9,7 @@ They are apart because rules judge only what is set: two NICs set alike get one 
 from __future__ import annotations
 
 import re
+from typing import Literal
 
 import msgspec
 
@@ -31,9 +32,13 @@ OVERRIDE, SET, GLOBAL = "<qemu:override>", "-set", "-global"
 ``<qemu:commandline>``."""
 
 
+VIRTIO = frozenset({"virtio", "virtio-transitional", "virtio-non-transitional"})
+"""``virDomainNetIsVirtioModel``: only these have vhost, queues and rings."""
+
+
 def is_multicast(mac: str | None) -> bool:
-    """Whether an address is of a group of stations: the lowest bit of its first byte is set. False
-    for what is no address."""
+    """True for an address of a group of stations: the lowest bit of its first byte is set. False
+    for anything that is no address."""
     return mac is not None and _GROUP.match(mac) is not None
 
 
@@ -46,8 +51,14 @@ class Behind(msgspec.Struct, frozen=True):
     by: str = OVERRIDE
 
 
+Origin = Literal["interface", "hostdev", "commandline", "qemu", "default"]
+"""Where a NIC comes from: ``interface``, ``hostdev`` (an assigned device in ``<hostdev>``),
+``commandline`` (``<qemu:commandline>`` behind libvirt's back), ``qemu`` (read from a QEMU command
+line) or ``default`` (KubeVirt adds it to a manifest that names no interface)."""
+
+
 class NicConfig(msgspec.Struct, frozen=True, cache_hash=True):
-    """What a description sets for one NIC, in libvirt's terms.
+    """Settings of one NIC in a description, in libvirt's terms.
 
     Names follow the libvirt attribute they come from. Numbers are numbers; a value libvirt would
     refuse is left None and listed in ``invalid`` as ``(field, text)``.
@@ -55,10 +66,7 @@ class NicConfig(msgspec.Struct, frozen=True, cache_hash=True):
 
     type: str = "user"
     """``<interface type=…>``; libvirt's default is ``user``. ``hostdev`` for assigned devices."""
-    origin: str = "interface"
-    """``interface``, ``hostdev`` (an assigned device in ``<hostdev>``), ``commandline``
-    (``<qemu:commandline>`` behind libvirt's back), ``qemu`` (read from a QEMU command line) or
-    ``default`` (KubeVirt adds it to a manifest that names no interface)."""
+    origin: Origin = "interface"
     actual_type: str | None = None
     """What ``type='network'`` resolves to (``bridge``, ``direct``, ``hostdev``…); else ``type``.
     None when it cannot be told without the network's definition."""
@@ -126,6 +134,13 @@ class NicConfig(msgspec.Struct, frozen=True, cache_hash=True):
     name of a binding plugin."""
     plugin: bool = False
     """The binding is a plugin of KubeVirt."""
+
+    @property
+    def tuning_is_read(self) -> bool:
+        """True where libvirt reads ``<driver queues= rx_queue_size= …>`` and ``<backend vhost=>``
+        of this interface: only when its model is *written down* as virtio
+        (``virDomainNetDefParseXMLDriver`` runs before the default model is filled in)."""
+        return self.model in VIRTIO
 
 
 class RunningNic(msgspec.Struct, frozen=True):

@@ -18,6 +18,13 @@ Name = tuple[str, str]
 """Section and name."""
 
 
+class PciEntry(msgspec.Struct, frozen=True):
+    """One value of the list, and where it stands (``nova.conf:12``)."""
+
+    value: str
+    place: str
+
+
 class NovaOption(msgspec.Struct, frozen=True):
     """One assignment. ``line`` is 1-based, where the assignment begins; ``column`` is where its
     name begins, ``value_column`` where its value does, if on the same line.
@@ -31,8 +38,8 @@ class NovaOption(msgspec.Struct, frozen=True):
     what stands there (``pci/passthrough_whitelist``). ``known`` None: no option that bears on NICs.
     ``raw`` is what stands there where ``value`` was filled in from other options. ``broken`` is why
     oslo.config cannot fill it in, for certain: "refers to itself"; ``""`` where it can, or where
-    that is not known. ``meant`` are the options, as ``section/name``, that were probably meant
-    where no release of Nova has this one.
+    that is not known. ``suggestions`` are the options, as ``section/name``, that were probably
+    meant where no release of Nova has this one.
     """
 
     section: str
@@ -48,7 +55,7 @@ class NovaOption(msgspec.Struct, frozen=True):
     known: KnownOption | None = None
     raw: str = ""
     broken: str = ""
-    meant: tuple[str, ...] = ()
+    suggestions: tuple[str, ...] = ()
 
     @property
     def written(self) -> str:
@@ -74,17 +81,17 @@ class NovaIndex:
             self._files.setdefault(option.file, []).append(option)
 
     def of_file(self, file: str) -> tuple[NovaOption, ...]:
-        """What stands in one file."""
+        """The options that are set in one file."""
         return tuple(self._files.get(file, ()))
 
     def values(self, section: str, name: str, most: int = 0) -> tuple[NovaOption, ...]:
         """All assignments of an option, or the last ``most`` of them."""
-        return tuple(self.options[place] for place in self._of(section, name)[-most:])
+        return tuple(self.options[place] for place in self._places_of(section, name)[-most:])
 
     def winner(self, section: str, name: str) -> NovaOption | None:
         """The assignment that is in effect; one whose section is not known may be it."""
         if (section, name) not in self._winners:
-            lost, known = self._of("", name)[-1:], self._of(section, name)
+            lost, known = self._places_of("", name)[-1:], self._places_of(section, name)
             after = [place for place in known if place > lost[0]] if lost else known
             found = self._effective([*lost, *after])
             self._winners[section, name] = found
@@ -97,7 +104,7 @@ class NovaIndex:
 
     @cached_property
     def last(self) -> frozenset[int]:
-        """Of each option, the ``id`` of the assignment that is in effect in its own section."""
+        """The ``id`` of each option's assignment that is in effect in its own section."""
         found = (self._effective(places) for places in self._places.values())
         return frozenset(id(option) for option in found)
 
@@ -119,7 +126,7 @@ class NovaIndex:
         """``id`` of an assignment -> its key in ``fields``."""
         return {id(option): field for field, option in self.fields.items()}
 
-    def _of(self, section: str, name: str) -> list[int]:
+    def _places_of(self, section: str, name: str) -> list[int]:
         return self._places.get((section, name), [])
 
     def _effective(self, places: Iterable[int]) -> NovaOption | None:
@@ -140,9 +147,9 @@ class NovaConfig(msgspec.Struct, frozen=True, dict=True):
     """One file of a Nova service, seen together with the files the service reads beside it.
 
     ``options`` are in the order in which Nova reads them, over all those ``files``: the last one
-    wins. Only what stands in ``file`` is judged; the others are there because they may override
-    it. Options that nothing asks for, or that can hold a credential, are not kept; ``rest`` is a
-    sum over the former, another one when one of them changes. Of ``form`` flags is a file of the
+    wins. Only what stands in ``file`` is judged; the others are there because they may override it.
+    Options that nothing asks for, or that can hold a credential, are not kept; ``rest_checksum`` is
+    a sum over the former, another one when one of them changes. Of ``form`` flags is a file of the
     time before oslo.config (``--name=value``): Nova reads nothing of it. Not ``complete``: there
     may be options that are not seen here (a template includes something, a file cannot be read).
     ``release_assumed``: nobody said that it is the one that runs; it is the newest that is known.
@@ -158,7 +165,7 @@ class NovaConfig(msgspec.Struct, frozen=True, dict=True):
     form: Literal["ini", "flags"] = "ini"
     complete: bool = True
     compute: bool = False
-    rest: int = 0
+    rest_checksum: int = 0
 
     @cached_property
     def index(self) -> NovaIndex:
@@ -219,12 +226,13 @@ class NovaConfig(msgspec.Struct, frozen=True, dict=True):
     def at(self, option: NovaOption) -> Location:
         """Where an assignment stands: its value; its name where Nova does not read it so."""
         plain = option.known is None or option.known.status == "current"
-        plain = plain and not option.meant
+        plain = plain and not option.suggestions
         column = option.value_column if plain and option.value_column else option.column
         return Location(self.target, option.file, option.line, None, column)
 
     def field_of(self, option: NovaOption) -> str:
-        """What a problem names it by: ``section/name``, and which one where there are several."""
+        """Name of an option in a problem: ``section/name``, and which one where there are
+        several."""
         return self._own.names.get(id(option), f"{option.section}/{option.name}")
 
     def place(self, field: str | None) -> Location:
@@ -237,8 +245,9 @@ class NovaConfig(msgspec.Struct, frozen=True, dict=True):
 
     @property
     def libvirt(self) -> bool | None:
-        """Whether nova-compute drives libvirt. An absent or empty ``compute_driver`` counts as yes:
-        other drivers have to be named, and option files are shared between services."""
+        """True where nova-compute drives libvirt; None where that is uncertain. An absent or empty
+        ``compute_driver`` counts as libvirt: other drivers have to be named, and option files are
+        shared between services."""
         option = self.winner("DEFAULT", "compute_driver")
         if option is None or (option.certain and not option.value.strip()):
             return True

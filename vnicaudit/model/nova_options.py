@@ -1,4 +1,4 @@
-"""What is known of an option of Nova's: since when, until when, and which values it takes."""
+"""Known options of Nova: since when and until when they exist, and which values they take."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class OptionForm(msgspec.Struct, frozen=True):
     default: str | None = None
 
     def accepts(self, text: str) -> bool:
-        """Whether oslo.config makes a value of it (``oslo_config.types``)."""
+        """True where oslo.config can make a value of the text (``oslo_config.types``)."""
         if self.kind == "bool":
             return as_bool(text) is not None
         if self.kind in ("int", "float"):
@@ -54,7 +54,7 @@ class OptionForm(msgspec.Struct, frozen=True):
 
     @property
     def words(self) -> str:
-        """What it takes, to complete "Nova takes …"."""
+        """Description of the accepted values, to complete "Nova takes …"."""
         if self.kind == "bool":
             return "true or false"
         if self.kind == "map":
@@ -102,7 +102,7 @@ class KnownOption(msgspec.Struct, frozen=True):
 
     @property
     def is_read(self) -> bool:
-        """Whether Nova looks at it."""
+        """True where Nova reads the option."""
         return self.status in ("current", "deprecated", "alias")
 
 
@@ -134,8 +134,9 @@ def _items(text: str) -> list[str]:
 
 
 def _is_map(text: str) -> bool:
-    """Whether oslo.config makes pairs of it (``oslo_config.types.Dict``): a part without a colon
-    is the beginning of the name in the next one, and no name is empty or there twice."""
+    """True where oslo.config can make pairs of the text (``oslo_config.types.Dict``): a part
+    without a colon is the beginning of the name in the next one, and every name is there, and only
+    once."""
     names: list[str] = []
     started = ""
     for part in text.strip().split(",") if text.strip() else ():

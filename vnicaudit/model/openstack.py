@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import msgspec
 
+from vnicaudit.model.architectures import S390
 from vnicaudit.model.location import Location
-from vnicaudit.model.machines import S390
+from vnicaudit.model.readiness import Readiness
 
 VIF_MODELS = frozenset({
     "virtio", "ne2k_pci", "pcnet", "rtl8139", "e1000", "e1000e", "netfront", "spapr-vlan",
@@ -86,7 +87,7 @@ class Image(msgspec.Struct, frozen=True):
     protected: bool = False
     nova: int | None = None
     """The newest release of Nova (its major number) that it may be for; None: not known."""
-    readiness: str = "unknown"
+    readiness: Readiness = "unknown"
     """Whether the system in it drives virtio, in the words of
     :attr:`~vnicaudit.model.domain.DomainConfig.readiness` and by the same judgement."""
     proven: bool = False
@@ -95,13 +96,13 @@ class Image(msgspec.Struct, frozen=True):
     @property
     def vif_model(self) -> str | None:
         """``hw_vif_model`` as Nova reads it: lower case, old names replaced."""
-        value = self.known("hw_vif_model")
+        value = self.certain_value("hw_vif_model")
         return None if value is None else normal_vif_model(value)
 
     @property
     def qemu(self) -> bool | None:
-        """Whether servers of this image run on QEMU; None: it does not say."""
-        kind = self.known("img_hv_type") or self.known("hypervisor_type")
+        """True where servers of this image run on QEMU; None where the image does not tell."""
+        kind = self.certain_value("img_hv_type") or self.certain_value("hypervisor_type")
         if kind is not None:
             return kind.lower() in _QEMU_TYPES
         if any(found.name.startswith(("vmware_", "xenapi_")) for found in self.properties):
@@ -110,21 +111,22 @@ class Image(msgspec.Struct, frozen=True):
 
     @property
     def on_z(self) -> bool:
-        """Whether it says that it is for s390x; Nova takes ``architecture`` for
+        """True where the image's properties say s390x; Nova takes ``architecture`` for
         ``hw_architecture`` (``objects/image_meta.py``)."""
-        return (self.known("hw_architecture") or self.known("architecture")) in S390
+        return (self.certain_value("hw_architecture") or self.certain_value("architecture")) in S390
 
     @property
     def linux(self) -> bool:
-        """Whether it says that it holds a Linux."""
-        kind, system = self.known("os_type") or "", self.known("os_distro") or ""
-        return kind.lower() == "linux" or _named(system) in _LINUX
+        """True where the image's properties say that it holds a Linux."""
+        kind, system = self.certain_value("os_type") or "", self.certain_value("os_distro") or ""
+        return kind.lower() == "linux" or _system_name(system) in _LINUX
 
     @property
     def windows(self) -> bool:
-        """Whether it says that it holds Windows, which has no virtio driver of its own."""
-        system = (self.known("os_distro") or "").lower()
-        return (self.known("os_type") or "").lower() == "windows" or system.startswith(
+        """True where the image's properties say that it holds Windows, which has no virtio driver
+        of its own."""
+        system = (self.certain_value("os_distro") or "").lower()
+        return (self.certain_value("os_type") or "").lower() == "windows" or system.startswith(
             ("win", "http://microsoft.com/")
         )
 
@@ -141,7 +143,7 @@ class Image(msgspec.Struct, frozen=True):
         """The one that is in effect: the last of several."""
         return _last(self.properties, name)
 
-    def known(self, name: str) -> str | None:
+    def certain_value(self, name: str) -> str | None:
         """The value of a property that is set for certain."""
         return _certain(self.property(name))
 
@@ -166,22 +168,22 @@ class Flavor(msgspec.Struct, frozen=True):
         """The one that is in effect: the last of several."""
         return _last(self.properties, name)
 
-    def known(self, name: str) -> str | None:
+    def certain_value(self, name: str) -> str | None:
         """The value of an extra spec that is set for certain."""
         return _certain(self.property(name))
 
     def contradicted(self, spec: str, name: str) -> tuple[Image, ...]:
         """Its images that set the flag ``name`` to the opposite of what ``spec`` says here: Nova
         refuses a server with both (``FlavorImageConflict``)."""
-        said = self.known(spec)
-        return tuple(image for image in self.images if _opposed(said, image.known(name)))
+        said = self.certain_value(spec)
+        return tuple(image for image in self.images if _opposed(said, image.certain_value(name)))
 
 
 def _opposed(one: str | None, other: str | None) -> bool:
     return one is not None and other is not None and as_flag(one) != as_flag(other)
 
 
-def _named(os_distro: str) -> str:
+def _system_name(os_distro: str) -> str:
     """The system of an ``os_distro`` without its version, as libosinfo's short ids have one:
     ``debian12`` -> debian, ``sles15sp5`` -> sles."""
     name = os_distro.lower()

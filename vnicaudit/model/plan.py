@@ -1,15 +1,20 @@
-"""What would be changed on which NIC, written down to be reviewed before anything is done.
+"""Plans: changes proposed for each NIC, written down to be reviewed before anything is done.
 
-A plan is edited by hand, so a field that there is none of is an error, not passed over.
+Its file is edited by hand, so a field that there is none of is an error there, not passed over.
 """
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Generic, Literal, TypeVar
 
 import msgspec
 
-from vnicaudit.model.finding import Change, NicRef
+from vnicaudit.model.finding import Change
+from vnicaudit.model.owner import Owner
+from vnicaudit.model.platform_name import PlatformName
+from vnicaudit.model.readiness import Readiness
+from vnicaudit.model.reasons import OPTIONS, Blocked, ModeCode, NotPlannedCode
+from vnicaudit.model.refs import CloudRef, NicRef
 
 Mode = Literal["next-boot", "restart", "hotswap"]
 MODES: tuple[Mode, ...] = ("next-boot", "restart", "hotswap")
@@ -19,15 +24,22 @@ it. ``hotswap``: and exchange the device under the running guest."""
 Goal = Literal["virtio", "vdpa", "vhostuser"]
 GOALS: tuple[Goal, ...] = ("virtio", "vdpa", "vhostuser")
 
+CloudObject = Literal["server", "image", "flavor"]
+"""What of a cloud can be changed."""
+
+UnitKind = Literal["domain", "file", "server", "image", "flavor"]
+
 PLAN_SCHEMA: Literal["vnicaudit.plan/1"] = "vnicaudit.plan/1"
 
 
 class ModeOption(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Whether a step can take effect this way; ``reason`` says why not."""
+    """Whether a step can take effect this way; ``reason`` says why not, or when."""
 
     mode: Mode
     possible: bool
     reason: str = ""
+    code: ModeCode | Literal[""] = ""
+    """``reason`` for machines; empty: there is none, or the plan is older than codes."""
 
 
 class Loss(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -51,7 +63,7 @@ class Naming(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def changes(self) -> bool | None:
-        """Whether the name will be another; None where that cannot be told."""
+        """True where the interface gets another name; None where that cannot be told."""
         if self.before is None or self.after is None:
             return None
         return self.before != self.after
@@ -85,56 +97,118 @@ class GuestView(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     snippets: tuple[Snippet, ...] = ()
 
 
-class CloudPart(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What of an OpenStack cloud a step changes, and what bears on when it may be changed.
+class DomainUnit(msgspec.Struct, frozen=True, tag="domain"):
+    """A domain of a live host: its persistent definition, and what runs of it."""
+
+    kind: ClassVar[UnitKind] = "domain"
+    gives_way: ClassVar[bool] = True
+
+
+class FileUnit(msgspec.Struct, frozen=True, tag="file"):
+    """A definition in a file. ``path``: of the file; ``place``: XPath of the NIC in it."""
+
+    kind: ClassVar[UnitKind] = "file"
+    gives_way: ClassVar[bool] = False
+    path: str
+    place: str | None = None
+
+
+class CloudUnit(msgspec.Struct, frozen=True):
+    """An object of an OpenStack cloud that is changed.
 
     ``properties`` are what is to be set, by the names that Nova and Glance have for them; None is
     what is to be removed. ``old`` are the same as they were when the step was made; None is what
-    was not set.
+    was not set. ``project`` is the id of the project it belongs to; ``project_name`` what that is
+    called (empty: not known).
     """
 
-    object: Literal["server", "image", "flavor"]
+    kind: ClassVar[CloudObject]
+    gives_way: ClassVar[bool] = False
     properties: dict[str, str | None]
     old: dict[str, str | None]
     project: str = ""
+    project_name: str = ""
+
+
+class ServerUnit(CloudUnit, frozen=True, tag="server"):
+    """A server: what Nova keeps for it, and what bears on when it may be changed.
+
+    ``groups``: ids of the server groups it is a member of, of which one member at a time is
+    changed. ``macs``: the MAC addresses of the NICs that the change is about. ``image``: the id of
+    the image it was made of (empty: not told, or it boots from a volume); ``image_name`` and
+    ``flavor``: what that and its flavor are called (empty: not known).
+    """
+
+    kind: ClassVar[CloudObject] = "server"
     host: str | None = None
     zone: str = ""
     groups: tuple[str, ...] = ()
-    """Ids of the server groups it is a member of: one member at a time."""
     macs: tuple[str, ...] = ()
-    """Of a server: the MAC addresses of the NICs that the change is about."""
-    new_name: str = ""
-    """Of a flavor: what the new one is called that is made like it. The old one stays."""
-    project_name: str = ""
-    """What ``project`` is called; empty: not known."""
     image: str = ""
-    """Of a server: the id of the image it was made of; empty: not told, or it boots from a
-    volume."""
     image_name: str = ""
-    """What that is called; empty: not known."""
     flavor: str = ""
-    """Of a server: what its flavor is called."""
 
 
-class Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One change to one NIC.
+class ImageUnit(CloudUnit, frozen=True, tag="image"):
+    """An image: its properties."""
 
-    ``target`` is what was named to find it; ``file`` is set for a definition in a file. ``digest``
-    is that of the definition the step was made from (:func:`vnicaudit.remedy.digests.digest`):
-    the step is refused where that is another by then.
+    kind: ClassVar[CloudObject] = "image"
+
+
+class FlavorUnit(CloudUnit, frozen=True, tag="flavor"):
+    """A flavor. ``new_name``: of the new one that is made like it; the old one stays."""
+
+    kind: ClassVar[CloudObject] = "flavor"
+    new_name: str = ""
+
+
+class ObjectUnit(msgspec.Struct, frozen=True, tag="object"):
+    """An object changed by a platform that brings a driver of its own. ``kind``: the name of the
+    kind of its units; ``id``: what its driver knows it by."""
+
+    gives_way: ClassVar[bool] = False
+    kind: str
+    id: str
+
+
+Unit = DomainUnit | FileUnit | ServerUnit | ImageUnit | FlavorUnit | ObjectUnit
+"""What one step changes."""
+
+UnitT = TypeVar("UnitT", bound=Unit)
+UnitT_co = TypeVar("UnitT_co", bound=Unit, covariant=True)
+
+UnitInCloud = ServerUnit | ImageUnit | FlavorUnit
+CloudUnitT = TypeVar("CloudUnitT", bound=UnitInCloud)
+
+
+class StepWords(msgspec.Struct, frozen=True):
+    """Sentences on a step that may name the server (its id) and the NIC (its MAC address)."""
+
+    blocked: tuple[Blocked, ...] = ()
+    procedure: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+class UnitStep(msgspec.Struct, Generic[UnitT_co], frozen=True):
+    """One change to one NIC, or to a server (all its NICs), an image or a flavor.
+
+    ``target`` is what was named to find it; ``unit`` is what is changed; ``about`` says which NIC,
+    server, image or flavor that is. ``digest`` is that of what the step
+    was made from (:mod:`vnicaudit.remedy.digests`): the step is refused where that is another by
+    then.
     """
 
     id: str
-    platform: str
-    """``libvirt``: a domain of a live host; ``file``: domain XML in a file; ``openstack``: a
-    server (all its NICs), an image or a flavor, named by ``nic.domain`` and ``nic.uuid``."""
+    platform: PlatformName
+    """What it is shown under: ``libvirt``, ``file``, ``openstack``… Which driver changes it, its
+    ``unit`` tells."""
     target: str
-    nic: NicRef
-    owner: str
+    about: NicRef | CloudRef
+    owner: Owner
     to: Goal
     rules: tuple[str, ...]
     changes: tuple[Change, ...]
-    readiness: str
+    readiness: Readiness
     safe: bool
     reason: str
     """Why it is safe or unsafe."""
@@ -143,19 +217,32 @@ class Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     modes: tuple[ModeOption, ...]
     digest: str
     diff: str
+    unit: UnitT_co
     guest: GuestView = GuestView()
     losses: tuple[Loss, ...] = ()
-    blocked: tuple[str, ...] = ()
+    blocked: tuple[Blocked, ...] = ()
     """Why it cannot be applied as it is; empty: it can be."""
-    route: tuple[str, ...] = ()
+    procedure: tuple[str, ...] = ()
     """What to do where the owner keeps the definition: commands and sentences, in order."""
     notes: tuple[str, ...] = ()
     """What else to know: a managed save, a host that could not be looked at."""
-    file: str | None = None
-    place: str | None = None
-    """XPath of the NIC in the file."""
-    cloud: CloudPart | None = None
-    """Of ``openstack`` alone."""
+    general: StepWords | None = None
+    """The same for any step like it, with ``UUID`` and ``MAC`` for what it names; None: it names
+    neither, or was read from a file."""
+    risk: str = ""
+    """The end of ``reason`` that stands behind no change: what else may do harm."""
+
+    @property
+    def reason_of_changes(self) -> str:
+        """The beginning of ``reason``: why the changes are safe or unsafe, as the step is."""
+        reasons = (change.reason for change in self.changes if change.safe == self.safe)
+        return "; ".join(dict.fromkeys(filter(None, reasons)))
+
+    @property
+    def gives_way(self) -> bool:
+        """True where the step is left out if the cloud of the guest plans the same: a domain of a
+        host that is one of its servers. A file is nobody else's to change."""
+        return self.unit.gives_way
 
     @property
     def refused(self) -> tuple[str, ...]:
@@ -164,33 +251,51 @@ class Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             f"{loss.detail} (accept it by name: {loss.function})"
             for loss in self.losses if not loss.accepted
         )  # fmt: skip
-        return self.blocked + lost
+        return (*(one.text for one in self.blocked), *lost)
 
     def mode(self, name: Mode) -> ModeOption:
-        """Whether it can take effect that way."""
+        """The option of that mode for this step; one that is not possible where the step does not
+        list it."""
         for option in self.modes:
             if option.mode == name:
                 return option
-        return ModeOption(name, possible=False, reason="not foreseen")
+        return ModeOption(name, possible=False, reason="not foreseen", code="not-foreseen")
 
 
-class Left(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A NIC with findings that is not planned, and why; of a cloud a server, an image or a flavor,
-    named by ``nic.domain`` and ``nic.uuid``."""
+Step = UnitStep[Unit]
+"""A step on a unit of any kind."""
 
-    nic: NicRef
+
+class NotPlanned(msgspec.Struct, frozen=True):
+    """A NIC, or a server, image or flavor of a cloud, with findings that is not planned, and
+    why."""
+
+    gives_way: ClassVar[bool] = True
+    """See :attr:`Step.gives_way`."""
+    about: NicRef | CloudRef
     target: str
     rules: tuple[str, ...]
     reason: str
-    object: Literal["nic", "server", "image", "flavor"] = "nic"
     project: str = ""
     """The id of the project it belongs to, of a cloud alone."""
     project_name: str = ""
     """What that is called; empty: not known."""
+    code: NotPlannedCode | Literal[""] = ""
+    """``reason`` for machines; empty: the plan is older than codes."""
+
+    @property
+    def text(self) -> str:
+        """The reason as those read it who make the plan, and may choose another option."""
+        option = OPTIONS.get(self.code)
+        return f"{self.reason} ({option})" if option else self.reason
 
 
-class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The reviewable file, ``vnicaudit.plan/1``."""
+Planned = Step | NotPlanned
+"""What comes of planning."""
+
+
+class Plan(msgspec.Struct, frozen=True):
+    """A plan as it is reviewed; its file is ``vnicaudit.plan/1``."""
 
     tool: str
     version: str
@@ -198,9 +303,8 @@ class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     to: Goal
     targets: tuple[str, ...]
     steps: tuple[Step, ...]
-    left: tuple[Left, ...] = ()
+    not_planned: tuple[NotPlanned, ...] = ()
     errors: tuple[str, ...] = ()
     """What could not be read."""
     notes: tuple[str, ...] = ()
     """What else to know of the targets: what this user of a cloud may not see."""
-    schema: Literal["vnicaudit.plan/1"] = PLAN_SCHEMA

@@ -1,4 +1,4 @@
-"""What an audit says: the records behind ``vnicaudit.report/1`` and ``vnicaudit.nics/1``."""
+"""Results of an audit: the records behind ``vnicaudit.report/1`` and ``vnicaudit.nics/1``."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from typing import Literal
 import msgspec
 
 from vnicaudit.model.effective import Resolved
-from vnicaudit.model.finding import Crashed, Finding, NicRef, Severity, Skipped
+from vnicaudit.model.finding import Crashed, Finding, Severity, Skipped
 from vnicaudit.model.location import Location
+from vnicaudit.model.names import NO_NAMES, FixNames
+from vnicaudit.model.owner import Keeper
 
 REPORT_SCHEMA: Literal["vnicaudit.report/1"] = "vnicaudit.report/1"
 NICS_SCHEMA: Literal["vnicaudit.nics/1"] = "vnicaudit.nics/1"
@@ -81,7 +83,7 @@ class Suppressed(msgspec.Struct, frozen=True):
 
 
 class Placed(msgspec.Struct, frozen=True):
-    """What a server of a cloud is made of, whose it is, and where; empty: not told."""
+    """Image, flavor, project and host of a cloud's server; empty: not told."""
 
     image: str = ""
     image_id: str = ""
@@ -93,13 +95,13 @@ class Placed(msgspec.Struct, frozen=True):
 
 class Audited(msgspec.Struct, frozen=True):
     """The judgement of one domain, host or description (a configuration file, an image, …): one
-    unit of the stream between the engine and the report writers."""
+    unit of the stream between the auditor and the report writers."""
 
     target: str
     subject: str
     """The name of the domain, host, image…, or the configuration file."""
     uuid: str | None = None
-    owner: str = "libvirt"
+    owner: Keeper = "libvirt"
     scope: AuditedScope = "domain"
     nics: int = 0
     findings: tuple[Finding, ...] = ()
@@ -114,6 +116,17 @@ class Audited(msgspec.Struct, frozen=True):
     """Of a domain that is a server of OpenStack what Nova calls it, where its cloud was read."""
     placed: Placed | None = None
     """Of such a one."""
+    named: FixNames = NO_NAMES
+    """What its fixes name."""
+
+
+class RuleSetting(msgspec.Struct, frozen=True):
+    """A key that a rule can be set by in `vnicaudit.toml`."""
+
+    name: str
+    default: str
+    """As TOML has it."""
+    meaning: str
 
 
 class RuleInfo(msgspec.Struct, frozen=True):
@@ -128,10 +141,13 @@ class RuleInfo(msgspec.Struct, frozen=True):
     judges: tuple[str, ...] = ()
     """The scopes it judges, its own first; ``manifests``: also in KubeVirt manifests; ``servers``:
     also of OpenStack, by what Nova keeps of them."""
+    groups: tuple[str, ...] = ()
+    """Words by which it is selected together with others."""
+    settings: tuple[RuleSetting, ...] = ()
 
 
 class RunInfo(msgspec.Struct, frozen=True):
-    """What is known when an audit begins."""
+    """Facts of an audit that are known when it begins."""
 
     tool: Tool
     started: str
@@ -163,7 +179,7 @@ class Summary(msgspec.Struct, frozen=True):
 
 
 class RunEnd(msgspec.Struct, frozen=True):
-    """What is known when an audit ends."""
+    """Facts of an audit that are known when it ends."""
 
     finished: str
     targets: tuple[TargetResult, ...]
@@ -171,23 +187,8 @@ class RunEnd(msgspec.Struct, frozen=True):
 
     @property
     def is_partial(self) -> bool:
-        """Whether something could not be read, or a rule crashed."""
+        """True where something could not be read, or a rule crashed."""
         return bool(self.summary.crashed) or any(one.status != "ok" for one in self.targets)
-
-
-class Report(msgspec.Struct, frozen=True, kw_only=True):
-    """``vnicaudit.report/1``: one audit, whole."""
-
-    schema: Literal["vnicaudit.report/1"] = REPORT_SCHEMA
-    tool: Tool
-    started: str
-    finished: str
-    targets: tuple[TargetResult, ...]
-    findings: tuple[Finding, ...]
-    skipped: tuple[Skipped, ...]
-    crashed: tuple[Crashed, ...]
-    suppressed: tuple[Suppressed, ...] = ()
-    summary: Summary = Summary()
 
 
 class NicRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -261,10 +262,9 @@ class ServerName(msgspec.Struct, frozen=True):
 
 
 class Explanation(msgspec.Struct, frozen=True, kw_only=True):
-    """``vnicaudit.explain/1``: one NIC, layer by layer, and what is wrong with it. ``server`` None:
-    it is no server of a cloud that was read."""
+    """One NIC, layer by layer, and what is wrong with it. ``server`` None: it is no server of a
+    cloud that was read."""
 
-    schema: Literal["vnicaudit.explain/1"] = EXPLAIN_SCHEMA
     nic: NicRow
     server: ServerName | None = None
     layers: tuple[Layer, ...]
@@ -279,6 +279,3 @@ class RulesReport(msgspec.Struct, frozen=True, kw_only=True):
 
     schema: Literal["vnicaudit.rules/1"] = RULES_SCHEMA
     rules: tuple[RuleInfo, ...]
-
-
-__all__ = ["Audited", "NicRef", "NicRow", "NicsReport", "Report", "RunEnd", "RunInfo", "Summary"]

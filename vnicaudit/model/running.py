@@ -6,6 +6,7 @@ import msgspec
 
 from vnicaudit.model.location import Location
 from vnicaudit.model.nic import RunningNic
+from vnicaudit.model.owner import Owner
 from vnicaudit.model.version import Version
 
 
@@ -39,7 +40,7 @@ class RunningQemu(msgspec.Struct, frozen=True):
     """The log says that this QEMU has ended; None when no log was read."""
     session: bool | None = None
     """An unprivileged session libvirt runs it; False: the system's; None: that is not known."""
-    owner: str = "qemu"
+    owner: Owner = "qemu"
     """Who keeps the definition, by marks in the arguments: nova, kubevirt, ovirt, libvirt; or
     ``qemu``: a script, a service unit, a person."""
     opened: str = ""

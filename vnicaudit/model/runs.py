@@ -1,4 +1,4 @@
-"""What was done with a plan: one execution, domain by domain (or server by server)."""
+"""Records of runs: one execution of a plan, domain by domain (or server by server)."""
 
 from __future__ import annotations
 
@@ -18,11 +18,6 @@ to make things worse, and undone. ``unfinished``: the run ended in the middle of
 ``not-reached``: the run stopped before it."""
 
 Verdict = Literal["ok", "failed", "unknown"]
-
-CloudObject = Literal["server", "image", "flavor"]
-"""What of a cloud can be changed."""
-
-UnitKind = Literal["domain", "file", "server", "image", "flavor"]
 
 
 class Check(msgspec.Struct, frozen=True):
@@ -49,10 +44,13 @@ class UnitRun(msgspec.Struct, frozen=True):
     downtime: float | None = None
     """Seconds from the beginning of the restart or hot swap until all checks were well; None where
     the guest was not interrupted, or the program was in between."""
-    kind: UnitKind = "domain"
+    kind: str = "domain"
+    """``domain``, ``file``, ``server``, ``image`` or ``flavor``; a platform may bring its own."""
     waiting: bool = False
     """It is defined, and the guest that ran has to be powered off and on for it to be in effect. A
     run does not see that happen."""
+    codes: tuple[str, ...] = ()
+    """Of one that was refused: why, for machines (docs/reference/refusals.md)."""
     undone_by: str | None = None
     """The id of the run that has taken it back since."""
 

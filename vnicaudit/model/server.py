@@ -11,11 +11,10 @@ from typing import Literal
 
 import msgspec
 
-from vnicaudit.model.nova_releases import IMAGE_PROPERTY
+from vnicaudit.model.nova import PciEntry
 from vnicaudit.model.openstack import Flavor, Image, as_flag, normal_vif_model
-from vnicaudit.model.pci_spec import PciEntry
 
-Kept = Literal["api", "image", "unseen"]
+PropertiesSource = Literal["api", "image", "unseen"]
 """How the properties that Nova keeps for a server are known: ``api``, Nova says them (microversion
 2.98); ``image``, they are those of its image, which was not changed since the server was made;
 ``unseen``, they are not known."""
@@ -49,7 +48,7 @@ class NovaVersions(msgspec.Struct, frozen=True):
 
 
 class NodeFacts(msgspec.Struct, frozen=True):
-    """What nova.conf of a server's compute node says, where it was read in the same run:
+    """Settings in nova.conf of a server's compute node, where it was read in the same run:
     ``values`` are ``(option of [libvirt], value)``, defaults filled in; ``file`` is where.
     ``devices`` are all of ``[pci] device_spec``; None where they are not known."""
 
@@ -58,7 +57,7 @@ class NodeFacts(msgspec.Struct, frozen=True):
     devices: tuple[PciEntry, ...] | None = None
 
     def value(self, option: str) -> str | None:
-        """What one option is; None where it is not known."""
+        """Value of one option of ``[libvirt]``; None where it is not known."""
         return dict(self.values).get(option)
 
 
@@ -72,7 +71,7 @@ class Aggregate(msgspec.Struct, frozen=True):
 
 
 class ProviderNetwork(msgspec.Struct, frozen=True):
-    """What a network of Neutron is made of, as Nova reads it (``network/neutron.py``
+    """Provider attributes of a Neutron network, as Nova reads them (``network/neutron.py``
     ``_get_physnet_tunneled_info``). ``physical`` is the physical network: of several segments that
     of the first one that has any. Empty: it has none (a tunnel)."""
 
@@ -97,16 +96,16 @@ class PortBinding(msgspec.Struct, frozen=True):
     """What the port's network is made of."""
 
 
-class ServerConfig(msgspec.Struct, frozen=True):
-    """What is kept of a server that bears on its NICs. No identity: two servers that are kept
-    alike get one verdict."""
+class ServerConfig(msgspec.Struct, frozen=True, tag="server"):
+    """Record of a server, as far as it bears on its NICs. No identity: two servers with equal
+    records get one verdict."""
 
     status: str = ""
     """``ACTIVE``, ``SHUTOFF``, ``SHELVED_OFFLOADED``…"""
-    kept: tuple[tuple[str, str], ...] = ()
+    stored_properties: tuple[tuple[str, str], ...] = ()
     """The image properties that Nova keeps for the server since it was made, sorted; by
-    ``kept_by`` it is known how, or that nothing is known."""
-    kept_by: Kept = "unseen"
+    ``properties_source`` it is known how, or that nothing is known."""
+    properties_source: PropertiesSource = "unseen"
     image: Image | None = None
     """Its image as Glance has it now."""
     image_state: ImageState = "unseen"
@@ -124,42 +123,34 @@ class ServerConfig(msgspec.Struct, frozen=True):
         kept = self.property(MODEL)
         return None if kept is None else normal_vif_model(kept)
 
-    @property
-    def may_be_more(self) -> bool:
-        """What is kept is known from the image alone, and this Nova may keep something else: what
-        it chose itself (``_register_undefined_instance_details`` in nova/virt/libvirt/driver.py) or
-        what ``nova-manage image_property`` has set; both since 25.0."""
-        newest = None if self.nova is None else self.nova.newest
-        return self.kept_by == "image" and (newest is None or newest >= IMAGE_PROPERTY)
-
     def flag(self, name: str) -> bool | None:
         """A flag of :data:`FLAVOR_WORDS` as Nova keeps it; None: not set, or not known."""
         kept = self.property(name)
         return None if kept is None else as_flag(kept)
 
     def flavor_flag(self, name: str) -> bool | None:
-        """The same flag as the server's flavor has it."""
-        said = None if self.flavor is None else self.flavor.known(FLAVOR_WORDS[name])
+        """A flag of :data:`FLAVOR_WORDS` as the server's flavor has it; None: not set or known."""
+        said = None if self.flavor is None else self.flavor.certain_value(FLAVOR_WORDS[name])
         return None if said is None else as_flag(said)
 
     def clash(self, name: str, vcpus: int | None) -> bool:
-        """Whether both set a flag, and not to the same. Nova looks at multiqueue from two vCPUs
-        on."""
+        """True where server and flavor set this flag to different values. Nova reads the multiqueue
+        flag only from two vCPUs on."""
         if name == MULTIQUEUE and (vcpus is None or vcpus < MULTIQUEUE_VCPUS):
             return False
         kept, said = self.flag(name), self.flavor_flag(name)
         return kept is not None and said is not None and kept != said
 
     def asks_for(self, name: str) -> bool:
-        """Whether one of both switches it on, as far as they are known."""
+        """True where the server's properties or its flavor are known to switch this flag on."""
         return bool(self.flag(name) or self.flavor_flag(name))
 
     def property(self, name: str) -> str | None:
         """One of the properties Nova keeps; None: it is not set, or none are known."""
-        return dict(self.kept).get(name)
+        return dict(self.stored_properties).get(name)
 
 
-class ServerRef(msgspec.Struct, frozen=True):
+class CloudServer(msgspec.Struct, frozen=True):
     """Who a server is, and where. None: not said (only an admin is told)."""
 
     id: str

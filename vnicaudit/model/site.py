@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from vnicaudit.model.location import Location
-from vnicaudit.model.pci_spec import PciEntry
+from vnicaudit.model.nova import PciEntry
 
 SITE_OPTIONS = (
     ("keystone_authtoken", "auth_url"), ("keystone_authtoken", "www_authenticate_uri"),
@@ -20,7 +20,7 @@ IDENTITY = (("DEFAULT", "host"), ("DEFAULT", "my_ip"))
 
 
 class NodeValue(msgspec.Struct, frozen=True):
-    """What one option is on one node: as Nova takes it, its default where it is not set (``""``
+    """Value of one option on one node: as Nova takes it, its default where it is not set (``""``
     where it has none). ``place`` is where it is set; the node's first file where it is not."""
 
     option: str
@@ -28,7 +28,7 @@ class NodeValue(msgspec.Struct, frozen=True):
     place: Location
 
 
-class Node(msgspec.Struct, frozen=True):
+class SiteNode(msgspec.Struct, frozen=True):
     """One compute node: the ``files`` its nova-compute reads together.
 
     ``site`` is what its configuration says of the cloud it belongs to; ``host`` how it calls

@@ -1,4 +1,4 @@
-"""What becomes of a NIC whose arguments QEMU does not take."""
+"""Outcome for a NIC whose arguments QEMU does not take."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ WORDS: dict[Outcome, str] = {
 
 class StartRefusal(msgspec.Struct, frozen=True):
     """``reason`` completes "QEMU does not start: …". From ``starts_from`` on QEMU starts (None: no
-    QEMU does), and then it has the NIC where ``made`` says so."""
+    QEMU does), and then it has the NIC where ``has_nic`` says so."""
 
     reason: str
     starts_from: Version | None = None
-    made: bool = False
+    has_nic: bool = False
     certain: bool = True
     """False: a later or patched QEMU may take it."""
 
     def outcome(self, qemu: Version | None) -> Outcome | None:
-        """What this QEMU does (None: its version is not known): it fails to start, the NIC is
-        missing, either of them; None where nothing can be said against it."""
+        """Outcome with this QEMU (None: its version is not known): it fails to start, the NIC is
+        missing, or either of them; None where nothing can be said against it."""
         if self.starts_from is None:
             return "fails"
         if self.starts_from == NEVER:
             return "missing"
         if qemu is None:
-            return None if self.made else "either"
+            return None if self.has_nic else "either"
         if qemu < self.starts_from:
             return "fails"
-        return None if self.made else "missing"
+        return None if self.has_nic else "missing"

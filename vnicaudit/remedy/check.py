@@ -1,4 +1,4 @@
-"""What speaks against a change that was made in memory: nothing, before a file is replaced.
+"""Objections to changes that were made in memory, found before a file is replaced.
 
 The finding must be gone; nothing worse may have come up; every fact that was not to be changed
 must be what it was.
@@ -12,13 +12,14 @@ from typing import NamedTuple
 
 from msgspec.structs import asdict, fields, replace
 
-from vnicaudit.audit.files import Item
+from vnicaudit.audit.reading.files import Item
 from vnicaudit.model.domain import Domain, DomainConfig
 from vnicaudit.model.finding import SEVERITIES, Change, Finding
 from vnicaudit.model.kubevirt import Preference
 from vnicaudit.model.nic import Nic, NicConfig
 from vnicaudit.model.nova import NovaConfig, NovaOption
-from vnicaudit.remedy.contract import platform_of, writer_of
+from vnicaudit.model.refs import nic_index
+from vnicaudit.remedy.contract import Writers
 from vnicaudit.remedy.reading import Key, Reading, key_of
 
 _PREFERS = {"model": "interface_model"}
@@ -29,7 +30,7 @@ _SWITCHED = ("queues", "multiqueue")
 _FIELDS = frozenset(field.name for field in fields(NicConfig))
 
 
-class Made(NamedTuple):
+class MadeChange(NamedTuple):
     """A finding whose change was made; ``subject`` is the place of what it is about."""
 
     subject: int
@@ -38,25 +39,29 @@ class Made(NamedTuple):
 
     @property
     def key(self) -> Key:
-        """What makes it the same finding again."""
+        """The key by which another reading of the text has the same finding."""
         return key_of(self.subject, self.finding)
 
 
-def objection(before: Reading, after: Reading, made: Iterable[Made]) -> str | None:
+def objection(
+    before: Reading, after: Reading, made: Iterable[MadeChange], writers: Writers
+) -> str | None:
     """The first thing that speaks against having made these changes (in the order of their
     subjects); None where nothing does."""
     made = tuple(made)
-    return next(_objections(before, after, made), None)
+    return next(_objections(before, after, made, writers), None)
 
 
-def _objections(before: Reading, after: Reading, made: tuple[Made, ...]) -> Iterator[str]:
+def _objections(
+    before: Reading, after: Reading, made: tuple[MadeChange, ...], writers: Writers
+) -> Iterator[str]:
     if before.errors != after.errors:
         error = next(iter(after.errors), "")
         yield f"the result could not be read as before: {error or 'something is not there'}"
     if len(before.judged) != len(after.judged):
         yield "the result does not describe as much as before"
         return
-    by_subject: dict[int, tuple[Made, ...]] = {
+    by_subject: dict[int, tuple[MadeChange, ...]] = {
         number: tuple(group) for number, group in groupby(made, lambda one: one.subject)
     }
     preferred = any(isinstance(before.judged[one.subject].item, Preference) for one in made)
@@ -64,12 +69,13 @@ def _objections(before: Reading, after: Reading, made: tuple[Made, ...]) -> Iter
         if len(new.audited.crashed) > len(old.audited.crashed):
             yield f"rule {new.audited.crashed[-1].rule} crashes on the result"
         mine = by_subject.get(number, ())
-        yield from _other_facts(_apart(old.item, preferred), _apart(new.item, preferred), mine)
+        old_item, new_item = _apart(old.item, preferred), _apart(new.item, preferred)
+        yield from _other_facts(old_item, new_item, mine, writers)
     yield from _findings(before.findings(), after.findings(), made)
 
 
 def _findings(
-    before: dict[Key, Finding], after: dict[Key, Finding], made: tuple[Made, ...]
+    before: dict[Key, Finding], after: dict[Key, Finding], made: tuple[MadeChange, ...]
 ) -> Iterator[str]:
     for one in made:
         if one.key in after:
@@ -86,20 +92,22 @@ def _findings(
             yield f"it would bring up {finding.rule} ({finding.severity}): {finding.message}"
 
 
-def _worst(made: tuple[Made, ...]) -> dict[object, int]:
+def _worst(made: tuple[MadeChange, ...]) -> dict[object, int]:
     """How severe a new finding may be, by subject and NIC: no more than what was fixed on that
     NIC; where nothing was, by subject alone: in that domain or file."""
     found: dict[object, int] = {}
     for one in made:
         rank = SEVERITIES.index(one.finding.severity)
-        for place in ((one.subject, one.finding.nic.index), one.subject):
+        for place in ((one.subject, nic_index(one.finding.about)), one.subject):
             found[place] = max(rank, found.get(place, -1))
     return found
 
 
-def _other_facts(old: Item, new: Item, made: tuple[Made, ...]) -> Iterator[str]:
+def _other_facts(
+    old: Item, new: Item, made: tuple[MadeChange, ...], writers: Writers
+) -> Iterator[str]:
     if isinstance(old, Domain) and isinstance(new, Domain):
-        yield from _domain(old, new, made)
+        yield from _domain(old, new, made, writers)
     elif isinstance(old, NovaConfig) and isinstance(new, NovaConfig):
         yield from _nova(old, new, made)
     elif isinstance(old, Preference) and isinstance(new, Preference):
@@ -115,83 +123,89 @@ def _apart(item: Item, preferred: bool) -> Item:
     if not preferred or not isinstance(item, Domain) or item.declared.manifest is None:
         return item
     manifest = replace(item.declared.manifest, preferred_model=None)
-    return replace(item, declared=replace(item.declared, manifest=manifest))
+    return replace(item, declared=replace(item.declared, described_by=manifest))
 
 
-def _nova(old: NovaConfig, new: NovaConfig, made: tuple[Made, ...]) -> Iterator[str]:
+def _nova(old: NovaConfig, new: NovaConfig, made: tuple[MadeChange, ...]) -> Iterator[str]:
     changed = {one: _option_of(one, old) for one in made}
     for one, option in changed.items():
         if option is None or option.name != one.change.field.rpartition("/")[2]:
             yield f"{one.change.field} is not what stands there"
             return
     wanted = [option for given in old.options for option in _expected(given, changed)]
-    if wanted != [_as_set(option) for option in new.options] or old.rest != new.rest:
+    if (
+        wanted != [_as_set(option) for option in new.options]
+        or old.rest_checksum != new.rest_checksum
+    ):
         yield "another option of the file would change"
 
 
-def _option_of(made: Made, config: NovaConfig) -> NovaOption | None:
+def _option_of(made: MadeChange, config: NovaConfig) -> NovaOption | None:
     place = made.finding.location
     return config.on_line(place.line) if place.file == config.file else None
 
 
-def _domain(old: Domain, new: Domain, made: tuple[Made, ...]) -> Iterator[str]:
+def _domain(
+    old: Domain, new: Domain, made: tuple[MadeChange, ...], writers: Writers
+) -> Iterator[str]:
     changes = [one.change for one in made]
     if (old.name, old.uuid) != (new.name, new.uuid) or len(old.nics) != len(new.nics):
         yield "the domain would be another one"
         return
-    if _settled(old.declared, changes) != _settled(new.declared, changes):
+    if _rest_of_domain(old.declared, changes) != _rest_of_domain(new.declared, changes):
         yield "something else of the domain would change"
-    shared = _shared(old, changes)
+    shared = _shared(old, changes, writers)
     by_nic: dict[int | None, list[Change]] = {}
     for one in made:
-        by_nic.setdefault(one.finding.nic.index, []).append(one.change)
+        by_nic.setdefault(nic_index(one.finding.about), []).append(one.change)
     for nic, other in zip(old.nics, new.nics, strict=True):
-        yield from _nic(old, nic, other, by_nic.get(nic.index, []), shared)
+        free = _entailed(old, by_nic.get(nic.index, []), writers) | shared
+        yield from _nic(nic, other, by_nic.get(nic.index, []), shared, free)
 
 
 def _nic(
-    domain: Domain, old: Nic, new: Nic, changes: list[Change], shared: set[str]
+    old: Nic, new: Nic, changes: list[Change], shared: set[str], free: set[str]
 ) -> Iterator[str]:
     if _identity(old) != _identity(new):
         yield f"NIC {old.index} would be another one"
     wanted = {change.field: change.new for change in changes if change.field in _FIELDS}
     for field, value in wanted.items():
-        if field not in shared and _said(new.declared, field) != value:
+        if field not in shared and _field_text(new.declared, field) != value:
             yield f"{field} would not be {value or 'gone'}"
-    free = wanted.keys() | _entailed(domain, wanted) | shared
+    free = wanted.keys() | free
     for refusal in new.declared.refused:
         if refusal not in old.declared.refused:
             yield f"libvirt would refuse the definition: {refusal.why}"
-    if _kept(old.declared, free) != _kept(new.declared, free):
+    if _rest_of_nic(old.declared, free) != _rest_of_nic(new.declared, free):
         yield f"something else of NIC {old.index} would change"
 
 
-def _entailed(domain: Domain, wanted: Iterable[str]) -> set[str]:
-    platform = platform_of(domain)
-    entailed = {} if platform is None else writer_of(platform).ENTAILED
+def _entailed(domain: Domain, changes: Iterable[Change], writers: Writers) -> set[str]:
+    """Fields that change with those that are changed."""
+    wanted = {change.field for change in changes if change.field in _FIELDS}
+    writer = writers(domain)
+    entailed = {} if writer is None else writer.ENTAILED
     return {other for field in wanted for other in entailed.get(field, ())}
 
 
-def _shared(domain: Domain, changes: list[Change]) -> set[str]:
+def _shared(domain: Domain, changes: list[Change], writers: Writers) -> set[str]:
     """Fields that change on every NIC when they change on one."""
-    platform = platform_of(domain)
-    if not changes or platform is None:
-        return set()
-    return {change.field for change in changes} & writer_of(platform).SHARED
+    writer = writers(domain)
+    return {change.field for change in changes} & writer.SHARED if writer is not None else set()
 
 
 def _identity(nic: Nic) -> tuple[object, ...]:
     return nic.index, nic.mac, nic.source, nic.target_dev, nic.alias, nic.running
 
 
-def _said(nic: NicConfig, field: str) -> str | None:
+def _field_text(nic: NicConfig, field: str) -> str | None:
     value = getattr(nic, field)
     return None if value in (None, ()) else str(value)
 
 
-def _kept(nic: NicConfig, free: set[str]) -> NicConfig:
-    """What is set beside ``free``: with these put back to what a NIC has that sets nothing. What
-    libvirt refuses follows from what is set."""
+def _rest_of_nic(nic: NicConfig, free: set[str]) -> NicConfig:
+    """The NIC's settings with those in ``free`` reset to the defaults of an empty NIC, and without
+    libvirt's refusals, which follow from the settings."""
     invalid = tuple(entry for entry in nic.invalid if entry[0] not in free)
     nothing = NicConfig()
     return replace(
@@ -199,20 +213,22 @@ def _kept(nic: NicConfig, free: set[str]) -> NicConfig:
     )
 
 
-def _settled(domain: DomainConfig, changes: list[Change]) -> DomainConfig:
-    """What is set for the domain beside the changes. What its guest is taken to be able to drive
-    may follow from the model of a NIC."""
+def _rest_of_domain(domain: DomainConfig, changes: list[Change]) -> DomainConfig:
+    """The domain's settings without those that follow from the changes: the model of a NIC may
+    decide what the guest is taken to be able to drive."""
     if any(change.field == "model" for change in changes):
         domain = replace(domain, readiness="", pcie_ports=None)
     if domain.manifest is not None and any(change.field in _SWITCHED for change in changes):
-        domain = replace(domain, manifest=replace(domain.manifest, multiqueue=None))
+        domain = replace(domain, described_by=replace(domain.manifest, multiqueue=None))
     return domain
 
 
 _Set = tuple[str, str, str, str, bool]
 
 
-def _expected(option: NovaOption, changed: Mapping[Made, NovaOption | None]) -> Iterator[_Set]:
+def _expected(
+    option: NovaOption, changed: Mapping[MadeChange, NovaOption | None]
+) -> Iterator[_Set]:
     """The option as it is to be; nothing where it is to be gone, with all of its name."""
     for one, other in changed.items():
         if other is None:

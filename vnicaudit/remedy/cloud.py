@@ -1,4 +1,4 @@
-"""What changing servers, images and flavors asks of a cloud, and how it is reached.
+"""The interface to a cloud for changing servers, images and flavors, and how it is reached.
 
 Every method raises ActionError with what failed: SilentError where the cloud stopped answering
 (what was asked may still happen).
@@ -6,9 +6,8 @@ Every method raises ActionError with what failed: SilentError where the cloud st
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from importlib import import_module
-from typing import Protocol, cast
+from collections.abc import Mapping, Sequence
+from typing import Protocol
 
 import msgspec
 
@@ -40,9 +39,9 @@ class Cloud(Protocol):
         none of that id, and nothing tells that there was: this may be another cloud."""
 
     def ports(self, server_id: str) -> tuple[PortState, ...]:
-        """Its ports."""
+        """The ports of the server."""
 
-    def sent(self, server_id: str) -> dict[str, int] | None:
+    def packets_sent(self, server_id: str) -> dict[str, int] | None:
         """MAC -> packets that its guest has sent since it was started; None: this user is not
         told, or the server does not run."""
 
@@ -51,8 +50,8 @@ class Cloud(Protocol):
         cannot be looked at."""
 
     def trouble(self, server_id: str) -> str:
-        """What Nova says of the last thing it was asked to do with it, where that went wrong;
-        empty: it went well, or nobody says."""
+        """Nova's account of what went wrong with the last request on the server; empty where it
+        succeeded, or nobody says."""
 
     def stop(self, server_id: str) -> None:
         """Ask for it to be shut down (its guest is asked first). Returns at once."""
@@ -88,7 +87,7 @@ class Cloud(Protocol):
         """Leave."""
 
 
-class Said(msgspec.Struct, frozen=True):
+class CommandOutput(msgspec.Struct, frozen=True):
     """How a command ended: its exit code, and what it said."""
 
     code: int
@@ -100,13 +99,13 @@ class Said(msgspec.Struct, frozen=True):
 class NovaManage(Protocol):
     """``nova-manage``, on a controller. Any thread may call it."""
 
-    def __call__(self, arguments: Sequence[str]) -> Said:
+    def __call__(self, arguments: Sequence[str]) -> CommandOutput:
         """Run it with these arguments to its end. Raises ActionError where it could not be run at
         all, or where it is not known how it ended: it may still be at work then."""
 
 
 class Reach(msgspec.Struct, frozen=True):
-    """What there is beside the API. ``libvirt``: where a compute node's libvirt is,
+    """Access to a cloud beside its API. ``libvirt``: URI of a compute node's libvirt,
     ``qemu+ssh://{host}/system``; empty: it cannot be reached. ``trusted``: libvirt URIs that the
     user named, and that may therefore start programs. ``jobs``: how many nova-manage may run at a
     time."""
@@ -117,10 +116,9 @@ class Reach(msgspec.Struct, frozen=True):
     jobs: int = MANAGE_JOBS
 
 
-Connect = Callable[..., Cloud]
+class ConnectCloud(Protocol):
+    """How a cloud is reached."""
 
-
-def connect(name: str, *, deadline: float) -> Cloud:
-    """A cloud in which servers can be changed. Raises TargetError where it cannot be reached."""
-    control = import_module("vnicaudit.platforms.openstack.control")
-    return cast(Connect, control.connect)(name, deadline=deadline)
+    def __call__(self, name: str, *, deadline: float) -> Cloud:
+        """A cloud in which servers can be changed; ``deadline``: seconds it may take for an answer.
+        Raises TargetError where it cannot be reached."""

@@ -1,21 +1,23 @@
-"""What is done with the text of a definition, by whatever platform can read and write it."""
+"""Interfaces for working on the text of a definition, for any platform that can read and write
+it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from importlib import import_module
-from typing import Protocol, cast
+from typing import NamedTuple, Protocol
 
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.finding import Change
 from vnicaudit.model.location import Location
 
 
-class Reading(Protocol):
+class DefinitionReader(Protocol):
     """``definitions`` in the platform's folder."""
 
     def definition_of(self, data: bytes, target: str) -> Domain:
-        """What a definition says. Raises TargetError for what is none."""
+        """The domain that a definition describes. Raises TargetError for text that is no
+        definition."""
 
     def ports_of(self, data: bytes) -> tuple[int, ...] | None:
         """Indexes of the PCI Express port controllers; None where there is no PCI controller."""
@@ -25,38 +27,43 @@ class Reading(Protocol):
         file; None where it is the only one, or not found by its bytes."""
 
     def power_off_action(self, data: bytes) -> str:
-        """What happens when the guest powers itself off: ``destroy``, ``restart`` …"""
+        """The action taken when the guest powers itself off: ``destroy``, ``restart`` …"""
 
     def children_of(self, data: bytes, number: int) -> dict[str, str]:
-        """What stands in the NIC of that number (from 1): tag -> its text, in short."""
+        """The child elements of the NIC of that number (from 1): tag -> its text, shortened."""
 
     def shares_slot(self, data: bytes, number: int) -> bool:
-        """Whether another device has a function of the PCI slot of the NIC of that number."""
+        """True where another device has a function of the PCI slot of the NIC of that number (from
+        1)."""
 
     def uses_iommu(self, data: bytes) -> bool:
-        """Whether a virtio device of the domain is made to go through an IOMMU."""
+        """True where a virtio device of the domain is made to go through an IOMMU."""
 
     def memory_kib(self, data: bytes) -> int | None:
         """The guest's memory at most, in KiB."""
 
     def other_changes(self, before: bytes, after: bytes, macs: Collection[str]) -> tuple[str, ...]:
-        """What differs beside the NICs with these MACs."""
+        """The differences outside the NICs with these MACs, one clause each."""
 
     def not_taken(self, wanted: bytes, got: bytes, mac: str) -> tuple[str, ...]:
-        """What of a NIC's wanted text is not in the text that came of it."""
+        """The parts of a NIC's text in ``wanted`` that are missing from ``got``, the text that came
+        of it."""
 
 
 class Likeness(Protocol):
     """``likeness`` in the platform's folder: whether two texts are one definition."""
 
     def same(self, one: bytes, other: bytes) -> bool:
-        """Whether they differ in nothing but the order of controllers, which libvirt chooses."""
+        """True where two definitions differ at most in the order of controllers, which libvirt
+        chooses."""
 
     def unlike(self, wanted: bytes, got: bytes) -> tuple[str, ...]:
-        """What of ``got`` is not as wanted, one clause each; a PCI controller more is allowed."""
+        """The differences of ``got`` from ``wanted``, one clause each; an added PCI controller is
+        none."""
 
     def rearranged(self, wanted: bytes, got: bytes) -> str:
-        """What libvirt made otherwise of controllers, as words that follow "libvirt"."""
+        """The changes that libvirt made to controllers, as words that follow "libvirt"; empty:
+        none."""
 
 
 class Elements(Protocol):
@@ -75,10 +82,11 @@ class Elements(Protocol):
         """The NIC's text made fit to stand alone."""
 
     def beside(self, data: bytes, number: int, mac: str) -> bytes:
-        """The same for a second NIC like it, with that MAC address."""
+        """The text of a second NIC like the NIC of that number, with that MAC address, made fit to
+        stand alone."""
 
 
-class Writer(Protocol):
+class DefinitionWriter(Protocol):
     """``write`` in the platform's folder."""
 
     def rewritten(self, data: bytes, place: Location, changes: Iterable[Change]) -> bytes:
@@ -89,39 +97,29 @@ class Writer(Protocol):
     ) -> bytes:
         """The text with the changes of several NICs, each at a place of its own."""
 
-
-def reading() -> Reading:
-    """How definitions are read and compared."""
-    return cast(Reading, import_module("vnicaudit.platforms.domain_xml.definitions"))
+    def text_of(self, data: bytes) -> str:
+        """The text, to be shown; undecodable bytes as surrogates."""
 
 
-def likeness() -> Likeness:
-    """How definitions are held against each other."""
-    return cast(Likeness, import_module("vnicaudit.platforms.domain_xml.likeness"))
+class Texts(NamedTuple):
+    """Functions on the text of definitions, as a platform provides them."""
 
+    reading: DefinitionReader
+    likeness: Likeness
+    elements: Elements
+    writer: DefinitionWriter
 
-def elements() -> Elements:
-    """How the text of one NIC is taken out and put in."""
-    return cast(Elements, import_module("vnicaudit.platforms.domain_xml.pieces"))
+    def rewritten(self, data: bytes, number: int, changes: Iterable[Change]) -> bytes:
+        """The only definition of ``data`` with these changes of one NIC; see :meth:`changed_at`."""
+        return self.changed_at(data, f"/domain/devices/interface[{number}]", changes)
 
+    def changed_at(self, data: bytes, xpath: str, changes: Iterable[Change]) -> bytes:
+        """The text with these changes of the NIC there, made one after the other. Raises OwnedError
+        and RefusedError as the platform's writer does."""
+        return self.writer.rewritten(data, Location("", xpath=xpath), changes)
 
-def rewritten(data: bytes, number: int, changes: Iterable[Change]) -> bytes:
-    """The only definition of ``data`` with these changes of one NIC; see :func:`changed_at`."""
-    return changed_at(data, f"/domain/devices/interface[{number}]", changes)
-
-
-def changed_at(data: bytes, xpath: str, changes: Iterable[Change]) -> bytes:
-    """The text with these changes of the NIC there, made one after the other. Raises OwnedError
-    and RefusedError as the platform's writer does."""
-    return _writer().rewritten(data, Location("", xpath=xpath), changes)
-
-
-def all_changed(data: bytes, wanted: Iterable[tuple[str, Iterable[Change]]]) -> bytes:
-    """The text with the changes of several NICs, each at a path of its own; raises as
-    :func:`changed_at` does."""
-    places = [(Location("", xpath=xpath), changes) for xpath, changes in wanted]
-    return _writer().all_rewritten(data, places)
-
-
-def _writer() -> Writer:
-    return cast(Writer, import_module("vnicaudit.platforms.domain_xml.write"))
+    def all_changed(self, data: bytes, wanted: Iterable[tuple[str, Iterable[Change]]]) -> bytes:
+        """The text with the changes of several NICs, each at a path of its own; raises as
+        :meth:`changed_at` does."""
+        places = [(Location("", xpath=xpath), changes) for xpath, changes in wanted]
+        return self.writer.all_rewritten(data, places)

@@ -1,4 +1,4 @@
-"""What makes two definitions the same one: a digest of their bytes."""
+"""Digests of definitions: two definitions are the same if their bytes are."""
 
 from __future__ import annotations
 
@@ -13,9 +13,15 @@ def digest(data: bytes) -> str:
     return f"sha256:{hashlib.sha256(data).hexdigest()}"
 
 
+def short_digest(data: bytes, digits: int) -> str:
+    """The first hexadecimal digits alone, as part of a name or of a line."""
+    return hashlib.sha256(data).hexdigest()[:digits]
+
+
 def kept_digest(kind: str, id: str | None, old: Mapping[str, str | None]) -> str:
-    """Of what a step on a cloud was made from: a server, image or flavor (``kind``), and what it
-    has for the properties that the step changes (None: not set). Nothing in it depends on whether
-    a server runs, so it can be made again from what ``nova-manage image_property show`` says."""
+    """The digest of the object that a cloud step was made from: a server, image or flavor
+    (``kind``), and its values for the properties that the step changes (None: not set). It is
+    independent of whether a server runs, so it can be computed again from the output of
+    ``nova-manage image_property show``."""
     made_from = {"id": id, "kind": kind, "old": dict(old)}
     return digest(msgspec.json.encode(made_from, order="deterministic"))

@@ -6,27 +6,27 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from vnicaudit.audit.files import MAX_BYTES
-from vnicaudit.audit.options import RunOptions
-from vnicaudit.audit.run import Run
+from vnicaudit.audit.reading.files import MAX_BYTES
+from vnicaudit.audit.reading.options import RunOptions
+from vnicaudit.audit.run import AuditRun
 from vnicaudit.audit.work import AuditWork
+from vnicaudit.base.opening import open_regular
 from vnicaudit.errors import RefusedError
 from vnicaudit.model.report import Audited
-from vnicaudit.remedy.contract import Remembering, writer_of
-from vnicaudit.remedy.in_place import Outcome, Refused, fixed
+from vnicaudit.remedy.contract import Remembering, Writers
+from vnicaudit.remedy.in_place import Outcome, RefusedFix, fixed
 from vnicaudit.remedy.replacing import replace_file
-from vnicaudit.text.regular import open_regular
 
 
 class FileFixed(NamedTuple):
-    """What became of one file. ``before`` and ``after`` are its text where it changes, else empty;
-    ``error`` says why a file with findings could not be looked at once more."""
+    """The result of fixing one file. ``before`` and ``after`` are its text where it changes, else
+    empty; ``error`` says why a file with findings could not be checked again."""
 
     path: str
     before: str = ""
     after: str = ""
     made: int = 0
-    refused: tuple[Refused, ...] = ()
+    refused: tuple[RefusedFix, ...] = ()
     unsafe: int = 0
     error: str = ""
 
@@ -38,7 +38,7 @@ def files_with_changes(
     preference. Those come first: they decide what virtual machines in other files come to."""
     preferences: dict[str, bool] = {}
     found: dict[str, bool] = {}
-    for product in Run(work, options).items(targets):
+    for product in AuditRun(work, options).items(targets):
         if not isinstance(product, Audited):
             continue
         of_preference = product.scope == "preference"
@@ -51,6 +51,7 @@ def files_with_changes(
 def fix_files(
     paths: Mapping[str, bool],
     work: AuditWork,
+    writers: Writers,
     *,
     include_unsafe: bool,
     write: bool,
@@ -69,16 +70,22 @@ def fix_files(
             continue
         try:
             outcome = fixed(
-                _content(path), path, work, include_unsafe=include_unsafe, preferences=preferences
+                _content(path),
+                path,
+                work,
+                writers,
+                include_unsafe=include_unsafe,
+                preferences=preferences,
             )
         except OSError as error:
             yield FileFixed(path, error=error.strerror or str(error))
             continue
-        yield _replaced(path, outcome) if write else shown(path, outcome)
+        yield _replaced(path, outcome) if write else file_result(path, outcome)
 
 
 def _is_within(real: str, tops: frozenset[str]) -> bool:
-    """Whether a file, behind all links, is one that the user named, or in a folder he named."""
+    """True where a file, with all links resolved, is one that the user named, or lies in a named
+    folder."""
     while real not in tops:
         parent = os.path.dirname(real)
         if parent == real:
@@ -87,17 +94,20 @@ def _is_within(real: str, tops: frozenset[str]) -> bool:
     return True
 
 
-def fix_text(data: bytes, name: str, work: AuditWork, *, include_unsafe: bool) -> FileFixed:
-    """What would become of a text that is no file's."""
-    return shown(name, fixed(data, name, work, include_unsafe=include_unsafe))
+def fix_text(
+    data: bytes, name: str, work: AuditWork, writers: Writers, *, include_unsafe: bool
+) -> FileFixed:
+    """The result of fixing a text that belongs to no file; the fixed text is only returned."""
+    outcome = fixed(data, name, work, writers, include_unsafe=include_unsafe)
+    return file_result(name, outcome)
 
 
-def shown(path: str, outcome: Outcome) -> FileFixed:
+def file_result(path: str, outcome: Outcome) -> FileFixed:
     """An outcome, to be reported."""
     refused, unsafe = outcome.refused, outcome.unsafe
-    if outcome.platform is None or outcome.before == outcome.after:
+    if outcome.writer is None or outcome.before == outcome.after:
         return FileFixed(path, refused=refused, unsafe=unsafe)
-    text_of = writer_of(outcome.platform).text_of
+    text_of = outcome.writer.text_of
     texts = text_of(outcome.before), text_of(outcome.after)
     return FileFixed(path, *texts, len(outcome.made), refused, unsafe)
 
@@ -108,15 +118,14 @@ def _replaced(path: str, outcome: Outcome) -> FileFixed:
             replace_file(path, outcome.before, outcome.after)
             _note_replaced(outcome)
         except RefusedError as error:
-            lost = (Refused(finding, str(error), owned=False) for finding in outcome.made)
+            lost = (RefusedFix(finding, str(error), owned=False) for finding in outcome.made)
             return FileFixed(path, refused=(*outcome.refused, *lost), unsafe=outcome.unsafe)
-    return shown(path, outcome)
+    return file_result(path, outcome)
 
 
 def _note_replaced(outcome: Outcome) -> None:
-    writer = None if outcome.platform is None else writer_of(outcome.platform)
-    if isinstance(writer, Remembering):
-        writer.note_replaced(outcome.before, outcome.after)
+    if isinstance(outcome.writer, Remembering):
+        outcome.writer.note_replaced(outcome.before, outcome.after)
 
 
 def _content(path: str) -> bytes:

@@ -1,4 +1,4 @@
-"""What carrying a plan out asks of a live platform, and how it is reached.
+"""The interface to a live platform for applying a plan, and how it is reached.
 
 Every method raises ActionError with what failed: SilentError where the host stopped answering (what
 was asked may still happen), GoneError where the domain is not there any more, GuestError where the
@@ -7,14 +7,11 @@ guest did not do it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from importlib import import_module
-from typing import Any, NamedTuple, Protocol, cast
+from typing import Any, NamedTuple, Protocol
 
 from vnicaudit.model.host import VdpaDevice
 from vnicaudit.model.machine import MachineState, Traffic
 from vnicaudit.model.nic import RunningNic
-from vnicaudit.model.running import RunningQemu
 
 
 class Machine(Protocol):
@@ -24,7 +21,7 @@ class Machine(Protocol):
     uuid: str
 
     def state(self) -> MachineState:
-        """What bears on whether it may be changed now."""
+        """The state that decides whether the domain may be changed now."""
 
     def definition(self, *, secrets: bool) -> bytes:
         """The persistent definition."""
@@ -60,7 +57,7 @@ class Machine(Protocol):
         """MAC -> addresses, as the host's DHCP leases (``lease``) or ARP table (``arp``) say."""
 
     def ask_agent(self, command: str, seconds: int, **arguments: object) -> Any:
-        """What the guest's agent returns to a command of its protocol."""
+        """The answer of the guest's agent to a command of its protocol."""
 
 
 class Hypervisor(Protocol):
@@ -83,13 +80,12 @@ class Hypervisor(Protocol):
         """Leave."""
 
 
-Connect = Callable[..., Hypervisor]
+class ConnectHypervisor(Protocol):
+    """How a host is reached."""
 
-
-def connect(uri: str, *, deadline: float) -> Hypervisor:
-    """A host on which domains can be changed. Raises TargetError where it cannot be reached."""
-    control = import_module("vnicaudit.platforms.libvirt.control")
-    return cast(Connect, control.connect)(uri, deadline=deadline)
+    def __call__(self, uri: str, *, deadline: float) -> Hypervisor:
+        """A host on which domains can be changed; ``deadline``: seconds it may take for an answer.
+        Raises TargetError where it cannot be reached."""
 
 
 class RunningProcess(NamedTuple):
@@ -100,25 +96,14 @@ class RunningProcess(NamedTuple):
     vhost_files: int | None
 
 
-def running_process(uuid: str) -> RunningProcess | None:
-    """The QEMU of that domain; None where there is none, or it cannot be looked at."""
-    proc = import_module("vnicaudit.platforms.qemu.proc")
-    for found in proc.read_proc("/proc", target="/proc"):
-        if isinstance(found, RunningQemu) and found.uuid == uuid:
-            files = proc.vhost_descriptors(f"/proc/{found.pid}/fd")
-            return RunningProcess(found.nics, files)
-    return None
+class ThisMachine(Protocol):
+    """The machine that this program runs on."""
 
+    def running_process(self, uuid: str) -> RunningProcess | None:
+        """The QEMU of that domain; None where there is none, or it cannot be looked at."""
 
-def arp_table() -> dict[str, tuple[str, ...]]:
-    """MAC -> IPv4 addresses, as this machine knows them."""
-    arp = import_module("vnicaudit.platforms.host.arp")
-    tree = import_module("vnicaudit.platforms.host.tree")
-    return cast("dict[str, tuple[str, ...]]", arp.read_arp(tree.Tree("/")))
+    def arp_table(self) -> dict[str, tuple[str, ...]]:
+        """MAC -> IPv4 addresses, as this machine knows them."""
 
-
-def vdpa_devices() -> tuple[VdpaDevice, ...]:
-    """The vhost-vDPA devices of this machine."""
-    vdpa = import_module("vnicaudit.platforms.host.vdpa")
-    tree = import_module("vnicaudit.platforms.host.tree")
-    return cast("tuple[VdpaDevice, ...]", vdpa.read_vdpa(tree.Tree("/")))
+    def vdpa_devices(self) -> tuple[VdpaDevice, ...]:
+        """The vhost-vDPA devices of this machine."""

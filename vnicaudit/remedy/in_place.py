@@ -8,22 +8,24 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from vnicaudit.audit.files import Item
+from vnicaudit.audit.reading.files import Item
 from vnicaudit.audit.work import AuditWork
 from vnicaudit.errors import OwnedError, RefusedError
-from vnicaudit.model.domain import REWRITTEN_BY, Domain
+from vnicaudit.model.domain import Domain
 from vnicaudit.model.finding import Finding
 from vnicaudit.model.nova import NovaConfig
-from vnicaudit.remedy.check import Made, objection
-from vnicaudit.remedy.contract import DOMAIN_XML, platform_of, writer_of
-from vnicaudit.remedy.reading import Judged, Key, Reader
+from vnicaudit.model.owner import REWRITTEN_BY
+from vnicaudit.model.refs import nic_index
+from vnicaudit.remedy.check import MadeChange, objection
+from vnicaudit.remedy.contract import PlatformWriter, Writers
+from vnicaudit.remedy.reading import Key, Reader
 from vnicaudit.text.edits import Edit, OverlappingEditsError, applied
 
 _TRIES = 256
 """Of one file. Each reads and judges it again."""
 
 
-class Refused(NamedTuple):
+class RefusedFix(NamedTuple):
     """A finding that was not fixed, and why. ``owned``: its place is not ours to change."""
 
     finding: Finding
@@ -32,28 +34,31 @@ class Refused(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What became of one file's text. ``unsafe`` counts fixes that were not asked for."""
+    """The result of fixing one file's text. ``unsafe`` counts the unsafe fixes left out because
+    they were not requested."""
 
     before: bytes
     after: bytes
     made: tuple[Finding, ...]
-    refused: tuple[Refused, ...]
+    refused: tuple[RefusedFix, ...]
     unsafe: int
-    platform: str | None
-    """Of what was changed."""
+    writer: PlatformWriter | None
+    """What changed it; None: nothing was changed."""
 
 
 def fixed(
     data: bytes,
     path: str,
     work: AuditWork,
+    writers: Writers,
     *,
     include_unsafe: bool,
     preferences: frozenset[str] = frozenset(),
 ) -> Outcome:
     """Fix what can be fixed of the text of ``path``; ``work`` says what is wrong with it.
     ``preferences``: the files whose preferences are fixed too."""
-    rounds = _Rounds(Reader(path, work, preferences), data, include_unsafe=include_unsafe)
+    reader = Reader(path, work, preferences)
+    rounds = _Rounds(reader, data, writers, include_unsafe=include_unsafe)
     rounds.run()
     return rounds.outcome(data)
 
@@ -61,22 +66,25 @@ def fixed(
 class _Try(NamedTuple):
     """A change that is to be made, and how."""
 
-    made: Made
-    platform: str
+    made: MadeChange
+    writer: PlatformWriter
     edits: list[Edit]
 
 
 class _Rounds:
     """One file on its way."""
 
-    def __init__(self, reader: Reader, data: bytes, *, include_unsafe: bool) -> None:
+    def __init__(
+        self, reader: Reader, data: bytes, writers: Writers, *, include_unsafe: bool
+    ) -> None:
+        self._writers = writers
         self._reader = reader
         self._data = data
         self._include_unsafe = include_unsafe
         self._reading = reader.read(data)
-        self._made: dict[Key, Made] = {}
-        self._refused: dict[Key, Refused] = {}
-        self._platform: str | None = None
+        self._made: dict[Key, MadeChange] = {}
+        self._refused: dict[Key, RefusedFix] = {}
+        self._writer: PlatformWriter | None = None
 
     def run(self) -> None:
         """Make changes until none is left, or until it takes too long."""
@@ -90,26 +98,28 @@ class _Rounds:
             self._refuse(one.made, f"given up after {_TRIES} attempts on this file")
 
     def outcome(self, before: bytes) -> Outcome:
-        """What came of it."""
+        """The result of the fixes made so far; ``before`` is the original text."""
         left = self._candidates()
         return Outcome(
             before,
             self._data,
             tuple(one.finding for one in self._made.values()),
             tuple(self._refused.values()),
-            sum(not made.change.safe for made, _platform in left if made.key not in self._refused),
-            self._platform,
+            sum(not made.change.safe for made, _writer in left if made.key not in self._refused),
+            self._writer,
         )
 
-    def _candidates(self) -> list[tuple[Made, str]]:
-        """Every change that is proposed for this text, and the platform that can make it."""
-        found = []
+    def _candidates(self) -> list[tuple[MadeChange, PlatformWriter]]:
+        """Every change that is proposed for this text, and what can make it."""
+        found: list[tuple[MadeChange, PlatformWriter]] = []
         for number, one in enumerate(self._reading.judged):
-            platform = platform_of(one.item)
-            for finding in one.audited.findings if platform is not None else ():
+            writer = self._writers(one.item)
+            if writer is None:
+                continue
+            for finding in one.audited.findings:
                 if finding.change is not None:
-                    made = Made(number, finding, finding.change)
-                    found.append((made, platform or ""))
+                    made = MadeChange(number, finding, finding.change)
+                    found.append((made, writer))
         return found
 
     def _batch(self, at_once: int | None) -> list[_Try]:
@@ -117,11 +127,11 @@ class _Rounds:
         made at once."""
         batch: list[_Try] = []
         taken: set[tuple[int, object]] = set()
-        for made, platform in self._candidates():
-            place = (made.subject, _changed(self._reading.judged[made.subject].item, made))
-            if place in taken or not self._wanted(made):
+        for made, writer in self._candidates():
+            place = (made.subject, _changed_place(self._reading.judged[made.subject].item, made))
+            if place in taken or not self._may_make(made):
                 continue
-            one = self._tried(made, platform)
+            one = self._tried(made, writer)
             if one is not None:
                 batch.append(one)
                 taken.add(place)
@@ -129,22 +139,22 @@ class _Rounds:
                 break
         return batch
 
-    def _wanted(self, made: Made) -> bool:
+    def _may_make(self, made: MadeChange) -> bool:
         return made.key not in self._refused and (self._include_unsafe or made.change.safe)
 
-    def _tried(self, made: Made, platform: str) -> _Try | None:
+    def _tried(self, made: MadeChange, writer: PlatformWriter) -> _Try | None:
         """How to make it; None, and noted, where it cannot be made."""
         if made.key in self._made:
             self._refuse(made, "it comes back when others are fixed")
             return None
         try:
-            _check_owner(self._reading.judged[made.subject], platform)
+            _check_owner(self._reading.judged[made.subject].item, writer)
             place = made.finding.location
-            edits = writer_of(platform).edits_for(self._data, place, made.change)
+            edits = writer.edits_for(self._data, place, made.change)
         except RefusedError as error:
             self._refuse(made, str(error), owned=isinstance(error, OwnedError))
             return None
-        return _Try(made, platform, edits)
+        return _Try(made, writer, edits)
 
     def _attempt(self, batch: list[_Try]) -> int | None:
         """Make them if nothing speaks against it. Returns how many to make at once next; None for
@@ -153,35 +163,36 @@ class _Rounds:
         try:
             data = applied(self._data, (edit for one in batch for edit in one.edits))
             reading = self._reader.read(data)
-            reason = objection(self._reading, reading, made)
+            reason = objection(self._reading, reading, made, self._writers)
         except OverlappingEditsError as error:
             reason = str(error)
         if reason is None:
             self._data, self._reading = data, reading
             self._made |= {one.key: one for one in made}
-            self._platform = batch[-1].platform
+            self._writer = batch[-1].writer
         elif len(batch) > 1:
             return len(batch) // 2
         else:
             self._refuse(made[0], reason)
         return None
 
-    def _refuse(self, made: Made, reason: str, *, owned: bool = False) -> None:
-        self._refused[made.key] = Refused(made.finding, reason, owned)
+    def _refuse(self, made: MadeChange, reason: str, *, owned: bool = False) -> None:
+        self._refused[made.key] = RefusedFix(made.finding, reason, owned)
 
 
-def _changed(item: Item, made: Made) -> object:
-    """What a change is made to: a NIC, by its number; in a configuration an option, by its section
-    and name, as another change of it may be of the same lines."""
+def _changed_place(item: Item, made: MadeChange) -> object:
+    """The place that a change is made to: a NIC, by its number; in a configuration an option, by
+    its section and name, as another change of it may affect the same lines."""
     if not isinstance(item, NovaConfig):
-        return made.finding.nic.index
+        return nic_index(made.finding.about)
     option = item.on_line(made.finding.location.line)
     return option and option.written
 
 
-def _check_owner(judged: Judged, platform: str) -> None:
+def _check_owner(item: Item, writer: PlatformWriter) -> None:
     """Raises OwnedError for a definition that another program writes."""
-    item = judged.item
-    if platform == DOMAIN_XML and isinstance(item, Domain) and item.declared.owner in REWRITTEN_BY:
+    if not isinstance(item, Domain) or not writer.OWNER_REWRITES:
+        return
+    if item.declared.owner in REWRITTEN_BY:
         name = REWRITTEN_BY[item.declared.owner]
         raise OwnedError(f"the definition is {name}'s, which writes it anew: change it there")

@@ -7,11 +7,12 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from vnicaudit.audit.files import Item, read_stream
+from vnicaudit.audit.reading.files import Item, read_stream
 from vnicaudit.audit.work import AuditWork
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.finding import SEVERITIES, Finding
 from vnicaudit.model.host import HostConfig
+from vnicaudit.model.refs import nic_index
 from vnicaudit.model.report import Audited, NotJudged, PutAside, ReadError
 
 Key = tuple[int, str, str, int | None, str | None]
@@ -19,7 +20,7 @@ Key = tuple[int, str, str, int | None, str | None]
 fingerprint, NIC, and the field to be changed. Lines move."""
 
 
-class Judged(NamedTuple):
+class AuditedItem(NamedTuple):
     """One thing that was read, and what was found; suppressed findings are not among it."""
 
     item: Item
@@ -29,7 +30,7 @@ class Judged(NamedTuple):
 class Reading(NamedTuple):
     """All of a file, in order; ``errors`` say what could not be read."""
 
-    judged: tuple[Judged, ...]
+    judged: tuple[AuditedItem, ...]
     errors: tuple[str, ...]
 
     def findings(self) -> dict[Key, Finding]:
@@ -44,7 +45,7 @@ class Reading(NamedTuple):
 def key_of(subject: int, finding: Finding) -> Key:
     """See :data:`Key`."""
     field = None if finding.change is None else finding.change.field
-    return subject, finding.rule, finding.fingerprint, finding.nic.index, field
+    return subject, finding.rule, finding.fingerprint, nic_index(finding.about), field
 
 
 class Reader(NamedTuple):
@@ -57,16 +58,18 @@ class Reader(NamedTuple):
 
     def read(self, data: bytes) -> Reading:
         """Read and judge ``data`` as if it stood in the file."""
-        judged: list[Judged] = []
+        judged: list[AuditedItem] = []
         errors: list[str] = []
-        for item in read_stream(BytesIO(data), self.path):
+        for item in read_stream(BytesIO(data), self.path, self.work.platforms.files):
             if isinstance(item, ReadError):
                 errors.append(item.message)
             elif isinstance(item, Domain):
                 domain = self._beside(item)
-                judged.append(Judged(domain, self.work.domain(domain, HostConfig(), self.path)))
+                judged.append(
+                    AuditedItem(domain, self.work.domain(domain, HostConfig(), self.path))
+                )
             elif not isinstance(item, PutAside | NotJudged):
-                judged.append(Judged(item, self.work.description(item, self.path)))
+                judged.append(AuditedItem(item, self.work.description(item, self.path)))
         return Reading(tuple(judged), tuple(errors))
 
     def _beside(self, domain: Domain) -> Domain:
@@ -75,7 +78,7 @@ class Reader(NamedTuple):
         if declared.manifest is None or domain.preference_file not in self.preferences:
             return domain
         manifest = replace(declared.manifest, preference_judged=True)
-        return replace(domain, declared=replace(declared, manifest=manifest))
+        return replace(domain, declared=replace(declared, described_by=manifest))
 
 
 def _rank(finding: Finding) -> int:

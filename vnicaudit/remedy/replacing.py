@@ -1,4 +1,5 @@
-"""Put new content in a file's place: whole or not at all, and the file otherwise as it was.
+"""Read a file, and put new content in its place: whole or not at all, and the file otherwise as
+it was.
 
 The content is written beside the file and moved over it, so that a reader finds the old or the
 new one and a full disk costs nothing. A link is followed: the file it leads to is replaced.
@@ -12,7 +13,9 @@ import os
 import stat
 import tempfile
 
+from vnicaudit.base.opening import open_regular
 from vnicaudit.errors import RefusedError
+from vnicaudit.remedy.unit_refusal import UnitRefusedError
 
 
 def replace_file(path: str, before: bytes, after: bytes) -> None:
@@ -121,3 +124,12 @@ def _sync(path: str, flags: int) -> None:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
+
+
+def read_file(path: str, size: int) -> bytes:
+    """At most ``size`` bytes of a file. Raises RefusedError where it cannot be read."""
+    try:
+        with open_regular(path) as stream:  # a FIFO by now, say, must not be waited for
+            return stream.read(size)
+    except OSError as error:
+        raise UnitRefusedError(f"it cannot be read: {error.strerror}", "unreadable") from None

@@ -1,4 +1,4 @@
-"""What carrying a plan out asks of whoever measures whether the change helps."""
+"""The interface to whoever measures, while a plan is applied, whether the change helps."""
 
 from __future__ import annotations
 

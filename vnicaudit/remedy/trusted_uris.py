@@ -35,7 +35,7 @@ def check_uri(uri: str, trusted: Container[str] = ()) -> None:
 
 
 def unsafe_parts(uri: str) -> tuple[str, ...]:
-    """What of a URI is more than the name of a host, a way to it and a driver there."""
+    """The parts of a URI beyond the name of a host, a way to it and a driver there; empty: none."""
     match = _URI.match(uri)
     if match is None:
         return ("its form",)

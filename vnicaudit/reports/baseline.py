@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
-from vnicaudit.audit.baseline import (
+from vnicaudit.audit.accepting.baseline import (
     BASELINE_SCHEMA,
     BaselineEntry,
     belongs,
@@ -35,7 +35,7 @@ class BaselineWriter:
         """The findings of one domain that are new to the file; those that the baseline given to
         the run knows belong to it as much as the others."""
         return "".join(
-            self._line(one.fingerprint, entry_of(one.rule, one.severity, one.nic))
+            self._line(one.fingerprint, entry_of(one))
             for one in (*audited.findings, *audited.baselined)
             if belongs(one.rule)
         )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any
 
 import msgspec
 
@@ -17,7 +16,7 @@ it stands in strings alone."""
 
 
 def encode(value: object) -> str:
-    """JSON on one line.
+    """A value as JSON on one line.
 
     Characters that do not print are written ``\\uNNNN``, which any reader turns back; so is what a
     build server would take for a command. Half a surrogate pair (a byte of a file name that is
@@ -55,7 +54,7 @@ def _character(character: str) -> str:
     return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
 
 
-def _encodable(value: Any) -> Any:
+def _encodable(value: object) -> object:
     if isinstance(value, str):
         return value if _fits(value) else safe(value)
     if isinstance(value, dict):

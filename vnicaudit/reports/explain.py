@@ -6,17 +6,20 @@ from collections.abc import Iterator
 
 from vnicaudit.model.report import Explanation, Layer, LayerFact
 from vnicaudit.reports.encode import encode
-from vnicaudit.reports.facts_text import beside, facts, type_of
+from vnicaudit.reports.facts_text import facts_text, type_of
 from vnicaudit.reports.finding_text import FindingText
 from vnicaudit.reports.paint import Paint
+from vnicaudit.reports.report_file import written_explanation
 from vnicaudit.reports.safe import safe
-from vnicaudit.reports.wrap import Piece, fold, width_of, wrap
+from vnicaudit.reports.table.columns import columns, row_with_text
+from vnicaudit.reports.table.model import Part
+from vnicaudit.reports.wrap import Piece, fold, wrap
 from vnicaudit.reports.writer import Options
 
 
 def explanation_json(explanation: Explanation) -> str:
     """``vnicaudit.explain/1``, on one line."""
-    return encode(explanation) + "\n"
+    return encode(written_explanation(explanation)) + "\n"
 
 
 def explanation_text(explanation: Explanation, options: Options) -> str:
@@ -72,26 +75,20 @@ class _Explain:
             return head + wrap(f"not known: {safe(layer.missing)}", self._width, "    ", "      ")
         if not layer.facts:
             return head + "    says nothing of it\n"
-        labels = max(width_of(fact.fact) for fact in layer.facts)
-        values = max(width_of(fact.value) for fact in layer.facts)
-        return head + "".join(self._fact(fact, labels, values) for fact in layer.facts)
+        cells = ((Part(fact.fact), Part(fact.value)) for fact in layer.facts)
+        rows = columns(cells, self._paint)
+        return head + "".join(map(self._fact, layer.facts, rows))
 
-    def _fact(self, fact: LayerFact, labels: int, values: int) -> str:
-        left = f"    {safe(fact.fact):{labels}}  {safe(fact.value):{values}}  "
-        note = ": ".join(filter(None, ("← wins" if fact.wins else "", safe(fact.note))))
-        text = beside(left, note, self._width, "      ")
-        return text.replace("← wins", self._paint("fix", "← wins")) if fact.wins else text
+    def _fact(self, fact: LayerFact, row: list[Piece]) -> str:
+        note = safe(fact.note)
+        if not fact.wins:
+            return row_with_text(row, note, self._width, "    ", "      ")
+        wins = Piece("← wins", self._paint("fix", "← wins"))
+        return row_with_text(row, note and f": {note}", self._width, "    ", "      ", wins)
 
     def _facts(self) -> str:
-        known = list(facts(self._it.nic))
-        room = max(width_of(value) for _, value, _ in known)
-        lines = [
-            beside(f"  {label:6}  {value:{room}}  ", reason, self._width, "      ")
-            for label, value, reason in known
-        ]
-        if not self._it.nic.starts:
-            lines.append("  " + self._paint("bad", "does not start") + "\n")
-        return "".join(lines)
+        text = facts_text(self._it.nic, self._width, "  ")
+        return text if self._it.nic.starts else f"{text}  {self._paint('bad', 'does not start')}\n"
 
     def _wrong(self) -> str:
         entries = [

@@ -7,14 +7,14 @@ from typing import TypeVar
 
 from vnicaudit.model.effective import NONE, UNKNOWN, Resolved
 from vnicaudit.model.report import NicRow
+from vnicaudit.reports.paint import Paint
 from vnicaudit.reports.safe import safe
-from vnicaudit.reports.wrap import wrap
+from vnicaudit.reports.table.columns import columns, row_with_text
+from vnicaudit.reports.table.model import Part
 
 T = TypeVar("T")
 
 ARROW = "→"
-_NARROW = 28
-"""Columns a reason needs beside its fact; with less it goes below."""
 
 
 def facts(nic: NicRow) -> Iterator[tuple[str, str, str]]:
@@ -27,6 +27,16 @@ def facts(nic: NicRow) -> Iterator[tuple[str, str, str]]:
     yield "queues", value(nic.queues), safe(nic.queues.reason)
     yield "rx", value(nic.rx_queue_size), safe(nic.rx_queue_size.reason)
     yield "tx", value(nic.tx_queue_size), safe(nic.tx_queue_size.reason)
+
+
+def facts_text(nic: NicRow, width: int, first: str) -> str:
+    """A line or more for each fact: the label, what it is, and why."""
+    known = list(facts(nic))
+    rows = columns(((Part(label), Part(value)) for label, value, _ in known), Paint(color=False))
+    return "".join(
+        row_with_text(row, reason, width, first, "      ")
+        for row, (_, _, reason) in zip(rows, known, strict=True)
+    )
 
 
 def value(resolved: Resolved[T]) -> str:
@@ -45,16 +55,6 @@ def type_of(nic: NicRow) -> str:
         return safe(nic.wiring)
     actual = nic.actual_type or "unknown"
     return safe(nic.type if actual == nic.type else f"{nic.type}{ARROW}{actual}")
-
-
-def beside(left: str, text: str, width: int, indent: str) -> str:
-    """Text beside ``left``, aligned under itself; below it, indented, where too little room is
-    left. Ends with a line break."""
-    if not text:
-        return f"{left.rstrip()}\n"
-    if width - len(left) >= _NARROW:
-        return wrap(text, width, left, " " * len(left))
-    return f"{left.rstrip()}\n{wrap(text, width, indent, indent)}"
 
 
 def _word(thing: object) -> str:

@@ -11,12 +11,16 @@ from vnicaudit.model.finding import (
     Skipped,
 )
 from vnicaudit.model.report import Suppressed
-from vnicaudit.reports.grouped import Same, named
+from vnicaudit.reports.grouped import EqualFindings, names_of
 from vnicaudit.reports.paint import Paint
 from vnicaudit.reports.safe import safe
+from vnicaudit.reports.table.columns import padded_cell
+from vnicaudit.reports.table.model import Part
 from vnicaudit.reports.wording import fix_label, message_of, nic_label
-from vnicaudit.reports.wrap import Piece, fold, wrap
+from vnicaudit.reports.wrap import Piece, fold, with_lead, wrap
 
+SEVERITY = 6
+"""Columns of the longest one."""
 _HEAD = "  "
 _BODY = "    "
 _HANG = "      "
@@ -41,7 +45,7 @@ class FindingText:
             text += self._labelled(fix_label(finding), safe(finding.fix), "fix")
         return text
 
-    def group(self, key: tuple[Severity, str, str], same: Same) -> str:
+    def group(self, key: tuple[Severity, str, str], same: EqualFindings) -> str:
         """Equal findings: how many, what is wrong and what to do once, and on which."""
         severity, rule, name = key
         text = self._line(severity, rule, f"{same.count:,}", safe(name))
@@ -52,7 +56,7 @@ class FindingText:
                 text += self._labelled(label, safe(fix), "fix")
         if same.others:
             text += self._body(f"{same.others:,}: in other words (each without --group-by)")
-        return text + self._labelled("on", safe(named(same)), "quiet")
+        return text + self._labelled("on", safe(names_of(same)), "quiet")
 
     def suppressed(self, entry: Suppressed) -> str:
         """A finding that somebody accepted, with who says so."""
@@ -62,25 +66,24 @@ class FindingText:
 
     def crashed(self, crashed: Crashed) -> str:
         """A rule that failed: not a finding, and not a pass."""
-        head = self._line("crash", crashed.rule, nic_label(crashed.nic), "not judged")
+        head = self._line("crash", crashed.rule, nic_label(crashed.about), "not judged")
         return head + self._body(safe(crashed.error))
 
     def skipped(self, skipped: Skipped) -> str:
         """A rule that could not be judged, and what would tell."""
         rule = _RULES.get(skipped.rule, skipped.rule)
-        head = self._line("skip", rule, nic_label(skipped.nic), "not judged")
+        head = self._line("skip", rule, nic_label(skipped.about), "not judged")
         return head + self._body(safe(f"needs {skipped.needs}"))
 
     def _head(self, finding: Finding, *more: str) -> str:
         name = finding.name if self._verbose else ""
         place = str(finding.location)
         return self._line(
-            finding.severity, finding.rule, name, nic_label(finding.nic), place, *more
+            finding.severity, finding.rule, name, nic_label(finding.about), place, *more
         )
 
     def _line(self, severity: str, rule: str, *more: str) -> str:
-        head = f"{severity:6}"
-        pieces = [Piece(head, self._paint(severity, severity) + head[len(severity) :])]
+        pieces = [padded_cell(Part(severity, style=severity), SEVERITY, self._paint)]
         pieces.append(Piece(rule, self._paint("name", rule)))
         pieces.extend(Piece(word, word) for word in map(safe, more) if word)
         return fold(pieces, self._width, _HEAD, _BODY, "  ")
@@ -89,5 +92,5 @@ class FindingText:
         return wrap(text, self._width, _BODY, _BODY)
 
     def _labelled(self, label: str, text: str, style: str) -> str:
-        line = wrap(f"{label}: {text}", self._width, _BODY, _HANG)
-        return line.replace(label, self._paint(style, label), 1)
+        lead = Piece(label, self._paint(style, label))
+        return with_lead(lead, f": {text}", self._width, _BODY, _HANG)

@@ -7,9 +7,11 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Literal, get_args
 
+from vnicaudit.base.counting import count
+from vnicaudit.knowledge.fixes.owners import SHIPPED, Wordings
 from vnicaudit.model.finding import Finding, Severity
-from vnicaudit.model.report import Audited, Placed
-from vnicaudit.reports.wording import WORST_FIRST, count, fix_label, message_of
+from vnicaudit.model.report import Audited
+from vnicaudit.reports.wording import WORST_FIRST, fix_label, message_of, name_and_id
 from vnicaudit.reports.writer import Options
 
 GroupBy = Literal["image", "flavor", "project", "host", "rule"]
@@ -20,8 +22,6 @@ GROUPS = 5_000
 NAMES = 3
 """Of those that have a finding, as many are named; with ``--verbose`` more."""
 _MANY_NAMES = 20
-_LONG = 8
-"""Characters of an id: a shorter one may be part of another word."""
 _WORDINGS = 3
 """Messages of one rule in one group that are shown."""
 _OTHERS = "all others"
@@ -29,7 +29,7 @@ _NO_SERVER = "no server of a cloud"
 _NOT_TOLD = "not told"
 
 
-class Same:
+class EqualFindings:
     """Findings of one rule in one group: ``wordings`` are messages and fixes, with how many have
     each, ``others`` how many have yet another; ``names`` are the first who have it."""
 
@@ -39,7 +39,7 @@ class Same:
         self.names: list[str] = []
 
     def add(self, words: tuple[str, str, str]) -> None:
-        """Count one."""
+        """Count one finding with these words."""
         self.count += 1
         if words in self.wordings or len(self.wordings) < _WORDINGS:
             self.wordings[words] += 1
@@ -48,12 +48,13 @@ class Same:
 
 
 class Groups:
-    """What was found, by image, flavor, project, host or rule."""
+    """Findings by image, flavor, project, host or rule."""
 
-    def __init__(self, by: GroupBy, *, names: int = NAMES) -> None:
+    def __init__(self, by: GroupBy, wordings: Wordings, *, names: int = NAMES) -> None:
         self._by: GroupBy = by
+        self._wordings = wordings
         self._names = names
-        self._found: dict[str, dict[tuple[Severity, str, str], Same]] = {}
+        self._found: dict[str, dict[tuple[Severity, str, str], EqualFindings]] = {}
         self._subjects: Counter[str] = Counter()
 
     def add(self, audited: Audited) -> None:
@@ -69,8 +70,8 @@ class Groups:
                 group = _OTHERS
             groups.add(group)
             key = (finding.severity, finding.rule, finding.name)
-            same = self._found.setdefault(group, {}).setdefault(key, Same())
-            same.add(_wording(finding, audited, self._by))
+            same = self._found.setdefault(group, {}).setdefault(key, EqualFindings())
+            same.add(self._wording(finding, audited))
             if (group, key) not in met:
                 met.add((group, key))
                 same.subjects += 1
@@ -78,7 +79,9 @@ class Groups:
                     same.names.append(audited.subject)
         self._subjects.update(groups)
 
-    def groups(self) -> Iterator[tuple[str, str, list[tuple[tuple[Severity, str, str], Same]]]]:
+    def groups(
+        self,
+    ) -> Iterator[tuple[str, str, list[tuple[tuple[Severity, str, str], EqualFindings]]]]:
         """Name, what is in it in numbers, and the rules: those with most first."""
         for name, rules in sorted(
             self._found.items(), key=lambda item: (-self._subjects[item[0]], item[0])
@@ -91,51 +94,43 @@ class Groups:
             )
             yield name if self._by == "rule" else f"{self._by} {name}", about, ordered
 
+    def _wording(self, finding: Finding, audited: Audited) -> tuple[str, str, str]:
+        """Message, label of the fix, and fix of a finding, in words that name no particular
+        server."""
+        if not finding.fix:
+            return message_of(finding), "", ""
+        named, fix = audited.named, finding.fix
+        if named.server_id or named.image_id:
+            anyone = named._replace(any_server=True, any_image=self._by != "image")
+            fix = self._wordings.said_for(finding, anyone)
+        return message_of(finding), fix_label(finding), fix
+
     def _place(self, audited: Audited) -> str:
         """The group that all of one belongs to."""
         by, placed = self._by, audited.placed
         if audited.scope == by:
-            return _called(audited.subject, audited.uuid or "")
+            return name_and_id(audited.subject, audited.uuid or "")
         if placed is None:
             return audited.target if by == "host" else _NO_SERVER
         found = {
-            "image": _called(placed.image, placed.image_id),
+            "image": name_and_id(placed.image, placed.image_id),
             "flavor": placed.flavor,
-            "project": _called(placed.project, placed.project_id),
+            "project": name_and_id(placed.project, placed.project_id),
             "host": placed.host,
         }.get(by, "")
         return found or _NOT_TOLD
 
 
 def groups_of(options: Options) -> Groups | None:
-    """What a report puts together; None: nothing."""
+    """The groups that a report is to fill; None where each finding stands by itself."""
     if options.group_by not in GROUP_BY:
         return None
-    return Groups(options.group_by, names=_MANY_NAMES if options.verbose else NAMES)
+    names = _MANY_NAMES if options.verbose else NAMES
+    return Groups(options.group_by, options.wordings or SHIPPED, names=names)
 
 
-def named(same: Same) -> str:
+def names_of(same: EqualFindings) -> str:
     """``web-1, web-2, web-3 and 97 more``."""
     shown = ", ".join(same.names)
     more = same.subjects - len(same.names)
     return f"{shown} and {more:,} more" if more > 0 else shown
-
-
-def _called(name: str, identity: str) -> str:
-    return f"{name} ({identity})" if name and identity and name != identity else name or identity
-
-
-def _wording(finding: Finding, audited: Audited, by: GroupBy) -> tuple[str, str, str]:
-    """What is said of it, without who it is: message, label of the fix, fix."""
-    placed = audited.placed or Placed()
-    words = (message_of(finding), fix_label(finding) if finding.fix else "", finding.fix)
-    hidden = (
-        (audited.uuid if by != audited.scope else None, "UUID"),
-        (finding.nic.mac, "MAC"),
-        (placed.image_id if by != "image" else None, "IMAGE"),
-    )
-    for value, word in hidden:
-        if value and len(value) >= _LONG:
-            message, label, fix = words
-            words = (message.replace(value, word), label, fix.replace(value, word))
-    return words

@@ -1,4 +1,4 @@
-"""What a line carries: as text, or as ``vnicaudit.line-rate/1``."""
+"""Throughput of a line: as text, or as ``vnicaudit.line-rate/1``."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from vnicaudit.bench.line_rate import LineRate
 from vnicaudit.reports.bench.words.quantity import scale_of
 from vnicaudit.reports.encode import encode
 from vnicaudit.reports.paint import Paint
+from vnicaudit.reports.writer import Options
 
 LINE_RATE_SCHEMA: Literal["vnicaudit.line-rate/1"] = "vnicaudit.line-rate/1"
 
@@ -41,13 +42,14 @@ def report(line: LineRate, goodput: float | None) -> LineRateReport:
 
 
 def to_json(found: LineRateReport) -> str:
-    """The document."""
+    """The document ``vnicaudit.line-rate/1``, as JSON."""
     return f"{encode(found)}\n"
 
 
-def render(found: LineRateReport, paint: Paint) -> Iterator[str]:
+def render(found: LineRateReport, options: Options) -> Iterator[str]:
     """In pieces: the line, goodput, packets, and the share that was asked about."""
     line = found.line
+    paint = Paint(color=options.color)
     yield paint("name", f"{_bits(line.speed)}, {framing(line)}") + "\n"
     beside = f"{line.overhead} B on the line beside each packet"
     yield f"  {beside}, {line.tcp_payload} B of data in one of TCP\n\n"
@@ -58,7 +60,7 @@ def render(found: LineRateReport, paint: Paint) -> Iterator[str]:
     for entry in line.packet_rates:
         yield f"  {f'{entry.frame} B':22}  {_packets(entry.rate):>13}\n"
     if found.share is not None:
-        yield f"\n{_asked(found.share)}\n"
+        yield f"\n{_share_sentence(found.share)}\n"
 
 
 def framing(line: LineRate) -> str:
@@ -76,7 +78,7 @@ def _goodputs(line: LineRate) -> Iterator[tuple[str, float]]:
     yield "UDP", line.udp
 
 
-def _asked(share: Share) -> str:
+def _share_sentence(share: Share) -> str:
     beyond = ": more than one such line carries" if share.of_udp > 100 else ""
     return (
         f"{_bits(share.goodput)} is {share.of_tcp:.2f} % of what TCP can carry here, "

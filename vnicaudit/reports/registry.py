@@ -1,30 +1,34 @@
-"""Find the output formats: a file in ``vnicaudit/reports/formats/`` is one."""
+"""The output formats of an audit: a file in ``vnicaudit/reports/formats/`` is one."""
 
 from __future__ import annotations
 
-import importlib
-import os
-from typing import cast
+from typing import TYPE_CHECKING
 
 import vnicaudit.reports.formats
-from vnicaudit.errors import UsageError
-from vnicaudit.reports.writer import Format, Options, Writer
+from vnicaudit.base.registry import Registry
+from vnicaudit.reports.writer import Format, Options, ReportWriter
+
+if TYPE_CHECKING:
+    from vnicaudit.reports.formats import (
+        csv,
+        github,
+        gitlab,
+        json,
+        junit,
+        markdown,
+        openmetrics,
+        sarif,
+        text,
+    )
+
+    _CHECKED: tuple[Format, ...] = (
+        csv, github, gitlab, json, junit, markdown, openmetrics, sarif, text,
+    )  # fmt: skip
+
+_FORMATS: Registry[Format] = Registry("format", vnicaudit.reports.formats, Format)
+formats, load = _FORMATS.names, _FORMATS.load
 
 
-def formats() -> tuple[str, ...]:
-    """The names of all formats, ordered. Reads the folder, imports none of them."""
-    folder = vnicaudit.reports.formats.__path__
-    names = [name for place in folder for name in os.listdir(place)]
-    return tuple(sorted(n[:-3] for n in names if n.endswith(".py") and not n.startswith("_")))
-
-
-def load(name: str) -> Format:
-    """One format's module. Raises UsageError, with the names there are, for any other."""
-    if name not in formats():
-        raise UsageError(f"no format {name!r}; there are {', '.join(formats())}")
-    return cast(Format, importlib.import_module(f"vnicaudit.reports.formats.{name}"))
-
-
-def writer(name: str, options: Options) -> Writer:
+def writer(name: str, options: Options) -> ReportWriter:
     """A fresh writer of that format. Raises UsageError for a format that does not exist."""
     return load(name).writer(options)

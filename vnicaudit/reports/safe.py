@@ -39,7 +39,7 @@ def safe(text: str) -> str:
     and stays on one line.
     """
     if not (text.isprintable() and (text.isascii() or not re.search(_INVISIBLE, text))):
-        text = "".join(map(_shown, text))
+        text = "".join(map(_visible, text))
     if "::" in text or "##" in text:
         return _COMMAND.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
     return text
@@ -51,7 +51,7 @@ def message(text: str) -> str:
     return safe(masked_message(text))
 
 
-def _shown(character: str) -> str:
+def _visible(character: str) -> str:
     if "\udc80" <= character <= "\udcff":  # surrogateescape: one undecodable byte
         return f"\\x{ord(character) - 0xDC00:02x}"
     if character.isprintable() and not re.match(_INVISIBLE, character):

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import os
-from typing import Any
 from urllib.parse import quote
 
-from vnicaudit.model.finding import Finding, NicRef
+from vnicaudit.model.finding import Finding
 from vnicaudit.model.location import Location
+from vnicaudit.model.refs import Ref, nic_index
 from vnicaudit.reports.safe import safe
 
 
-def location_of(finding: Finding) -> dict[str, Any]:
+def location_of(finding: Finding) -> dict[str, object]:
     """The file and line where there is one, and the domain, NIC and element by name."""
     place = finding.location
-    names = _logical(finding.nic)
+    names = _logical(finding.about)
     if place.xpath is not None:
         names.append({"fullyQualifiedName": place.xpath, "kind": "element"})
-    location: dict[str, Any] = {}
+    location: dict[str, object] = {}
     if place.file is not None:
         location["physicalLocation"] = artifact(place.file, place.line, place.column)
     if names or not location:
@@ -25,36 +25,34 @@ def location_of(finding: Finding) -> dict[str, Any]:
     return location
 
 
-def locations_in(ref: NicRef) -> list[dict[str, Any]]:
+def locations_in(ref: Ref) -> list[dict[str, object]]:
     """A location by name alone; empty where there is no name."""
     names = _logical(ref)
     return [{"logicalLocations": names}] if names else []
 
 
-def artifact(file: str, line: int | None, column: int | None = None) -> dict[str, Any]:
+def artifact(file: str, line: int | None, column: int | None = None) -> dict[str, object]:
     """A ``physicalLocation``. A relative path stays relative; bytes of a name that a URI may not
     hold, UTF-8 or not, are percent-encoded."""
     path = quote(os.fsencode(_encodable(file)))
     uri = f"file://{path}" if file.startswith("/") else path
-    place: dict[str, Any] = {"artifactLocation": {"uri": uri}}
+    place: dict[str, object] = {"artifactLocation": {"uri": uri}}
     if line is not None:
-        place["region"] = {"startLine": line}
-        if column is not None:
-            place["region"]["startColumn"] = column
+        place["region"] = {"startLine": line} | ({} if column is None else {"startColumn": column})
     return place
 
 
-def _logical(ref: NicRef) -> list[dict[str, Any]]:
-    if ref.domain is None:
+def _logical(ref: Ref) -> list[dict[str, object]]:
+    if ref.name is None:
         return []
-    name = safe(ref.domain)
-    if ref.index is None:
+    name, index = safe(ref.name), nic_index(ref)
+    if index is None:
         return [{"name": name, "fullyQualifiedName": name, "kind": "domain"}]
-    nic = f"NIC {ref.index}"
+    nic = f"NIC {index}"
     return [{"name": nic, "fullyQualifiedName": f"{name}/{nic}", "kind": "nic"}]
 
 
-def _target(place: Location) -> dict[str, Any]:
+def _target(place: Location) -> dict[str, object]:
     return {"fullyQualifiedName": safe(place.target), "kind": "target"}
 
 

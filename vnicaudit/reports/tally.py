@@ -1,10 +1,11 @@
-"""What a report for people adds up while the audit streams by."""
+"""Sums for reports for people, added up while the audit streams by."""
 
 from __future__ import annotations
 
 from collections import Counter
 
-from vnicaudit.model.finding import NicRef, Severity
+from vnicaudit.model.finding import Severity
+from vnicaudit.model.refs import Ref, nic_index
 from vnicaudit.model.report import Audited
 
 _KINDS = 1000
@@ -32,7 +33,7 @@ class Tally:
         """Rule -> crashes."""
 
     def add(self, audited: Audited) -> None:
-        """Count one subject."""
+        """Count one subject with its findings, skips and crashes."""
         self.judged[audited.scope] += 1
         self.affected[audited.scope] += bool(audited.findings)
         for finding in audited.findings:
@@ -40,12 +41,12 @@ class Tally:
         for crashed in audited.crashed:
             self.crashed[crashed.rule] += 1
         for skipped in audited.skipped:
-            key = (skipped.rule, skipped.needs, kind_of(skipped.nic, audited.scope))
+            key = (skipped.rule, skipped.needs, kind_of(skipped.about, audited.scope))
             if key not in self.skipped and len(self.skipped) >= _KINDS:
                 key = (skipped.rule, "other facts (the JSON report has each)", key[2])
             self.skipped[key] += 1
 
 
-def kind_of(ref: NicRef, scope: str) -> str:
+def kind_of(ref: Ref, scope: str) -> str:
     """The word for what was judged: NIC, domain, host, file…"""
-    return "NIC" if ref.index is not None else SCOPE_WORD[scope]
+    return "NIC" if nic_index(ref) is not None else SCOPE_WORD[scope]

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
+from vnicaudit.base.counting import count
 from vnicaudit.model.finding import (
     ALL_BUT_THE_MODEL,
     CONFIDENCES,
@@ -14,9 +15,10 @@ from vnicaudit.model.finding import (
     SEVERITIES,
     Confidence,
     Finding,
-    NicRef,
     Severity,
 )
+from vnicaudit.model.owner import name_of
+from vnicaudit.model.refs import NicRef, Ref
 from vnicaudit.model.report import Audited, RunEnd, TargetResult
 from vnicaudit.reports.tally import SCOPE_WORD, Tally
 
@@ -25,7 +27,7 @@ _BESIDE_DOMAINS = tuple(item for item in SCOPE_WORD.items() if item[0] != "domai
 
 
 def is_hint(finding: Finding, fails: Confidence) -> bool:
-    """Whether a finding has less confidence than ``fails``, which is what fails the run."""
+    """True where a finding has less confidence than ``fails``, which is what fails the run."""
     return CONFIDENCES.index(finding.confidence) < CONFIDENCES.index(fails)
 
 
@@ -37,26 +39,33 @@ def level_of(finding: Finding, fails: Confidence) -> Severity:
     return finding.severity
 
 
-def nic_label(ref: NicRef) -> str:
-    """``NIC 0 52:54:00:00:00:01``, by its target device where it has no MAC; empty for a
-    finding about a whole domain, host or file."""
+def nic_label(ref: Ref) -> str:
+    """``NIC 0 52:54:00:00:00:01``, by its target device where it has no MAC; empty for what is no
+    NIC."""
+    if not isinstance(ref, NicRef):
+        return ""
     words = [str(ref.index)] if ref.index is not None else []
     if ref.mac or ref.target_dev:
         words.append(ref.mac or ref.target_dev or "")
     return " ".join(["NIC", *words]) if words else ""
 
 
+def name_and_id(name: str, identity: str) -> str:
+    """``NAME (ID)``, as far as they are known and differ."""
+    return f"{name} ({identity})" if name and identity and name != identity else name or identity
+
+
+def who(subject: str, ref: Ref) -> str:
+    """``web-01, NIC 0 52:54:00:00:00:01``; the subject alone where it is about no NIC."""
+    return ", ".join(filter(None, (subject, nic_label(ref))))
+
+
 def about_domain(audited: Audited) -> Iterator[str]:
     """Who keeps a domain, what Nova calls it where that is another name, how many NICs it has."""
-    yield audited.owner
+    yield name_of(audited.owner)
     if audited.server not in ("", audited.subject):
         yield f"server {audited.server}"
     yield count(audited.nics, "NIC")
-
-
-def count(number: int, word: str) -> str:
-    """``1 domain``, ``12,345 domains``."""
-    return f"{number:,} {word}{'' if number == 1 else 's'}"
 
 
 def fix_label(finding: Finding) -> str:
@@ -81,7 +90,7 @@ class Unread(msgspec.Struct, frozen=True):
     line: int | None = None
 
 
-def unread(target: TargetResult) -> Iterator[Unread]:
+def unread_of(target: TargetResult) -> Iterator[Unread]:
     """Everything of a target that could not be read, as far as it was kept."""
     for error in target.errors:
         place = error.file or target.target
@@ -94,7 +103,7 @@ def unread(target: TargetResult) -> Iterator[Unread]:
 
 
 def notes_of(target: TargetResult) -> Iterator[str]:
-    """What else is to be said of a target: ``openstack:prod: hosts are told to admins only``."""
+    """The notes on a target: ``openstack:prod: hosts are told to admins only``."""
     for note in target.notes:
         yield f"{target.target}: {note}"
 
@@ -161,11 +170,10 @@ def fixed_sentence(end: RunEnd) -> str:
     parts = []
     if summary.fixed:
         files = count(summary.fixed_files, "file")
-        parts.append(f"fixed {count(summary.fixed, 'problem')} in {files}")
+        parts.append(f"Fixed {count(summary.fixed, 'problem')} in {files}")
     if summary.refused:
         parts.append(f"{summary.refused:,} could not be fixed in place")
-    sentence = ", ".join(parts)
-    return sentence[:1].upper() + sentence[1:]
+    return ", ".join(parts)
 
 
 def is_clean(tally: Tally, end: RunEnd) -> bool:

@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 
 class Piece(NamedTuple):
-    """What is measured and what is written; they differ by colour."""
+    """Text as it is measured (``plain``) and as it is written (``shown``), with its colour
+    codes."""
 
     plain: str
     shown: str
@@ -31,7 +32,14 @@ def wrap(text: str, width: int, first: str, rest: str) -> str:
     return fold([Piece(word, word) for word in text.split(" ")], width, first, rest, " ")
 
 
-def titled(title: Piece, text: str, width: int) -> str:
+def with_lead(lead: Piece, text: str, width: int, first: str, rest: str) -> str:
+    """``first``, words that may be coloured, and the text, wrapped as if all were one. Where the
+    words themselves have to be broken, they are not coloured."""
+    lines, head = wrap(f"{lead.plain}{text}", width, first, rest), f"{first}{lead.plain}"
+    return f"{first}{lead.shown}{lines[len(head) :]}" if lines.startswith(head) else lines
+
+
+def title_line(title: Piece, text: str, width: int) -> str:
     """A title and what is to be said of it: beside it, or wrapped below."""
     if width_of(title.plain) + 2 + width_of(text) <= width:
         return f"{title.shown}  {text}\n"

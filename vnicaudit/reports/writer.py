@@ -9,18 +9,23 @@ line says so) and ``writer(options)``.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
 from vnicaudit.model.finding import Confidence
 from vnicaudit.model.report import Audited, RunEnd, RunInfo
 
+if TYPE_CHECKING:
+    from vnicaudit.knowledge.fixes.owners import Wordings
+
 
 class Options(msgspec.Struct, frozen=True):
     """How to say it. ``width`` in columns; ``color`` False: no escape sequence at all;
     ``fail_confidence``: findings of less do not fail the run; ``group_by``: what is equal
-    is put together by that (:mod:`vnicaudit.reports.grouped`), empty: each by itself."""
+    is put together by that (:mod:`vnicaudit.reports.grouped`), empty: each by itself;
+    ``wordings``: how fixes are worded for each owner, where one is said for several
+    (None: as this program does)."""
 
     width: int = 80
     color: bool = False
@@ -28,9 +33,10 @@ class Options(msgspec.Struct, frozen=True):
     quiet: bool = False
     fail_confidence: Confidence = "medium"
     group_by: str = ""
+    wordings: Wordings | None = None
 
 
-class Writer(Protocol):
+class ReportWriter(Protocol):
     """Turns the events of one audit into text, piece by piece, in bounded memory.
 
     All text can be encoded as UTF-8, whatever bytes file names were made of.
@@ -40,7 +46,7 @@ class Writer(Protocol):
         """The beginning; nothing has been audited yet."""
 
     def add(self, audited: Audited) -> str:
-        """What to write for one domain or host; may be empty."""
+        """Return the text for one domain or host; may be empty."""
 
     def finish(self, end: RunEnd) -> Iterator[str]:
         """The end, in pieces, with totals and the fate of each target. Whatever had to wait
@@ -48,11 +54,11 @@ class Writer(Protocol):
 
 
 class Format(Protocol):
-    """What a module in the folder offers."""
+    """The attributes that a module of :mod:`vnicaudit.reports.formats` has."""
 
     FORMAT: str
     SUMMARY: str
     NAMES_NOT_JUDGED: bool
 
-    def writer(self, options: Options) -> Writer:
+    def writer(self, options: Options) -> ReportWriter:
         """A fresh writer for one report."""

@@ -62,18 +62,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.model.binaries import misplaced
-from vnicaudit.model.finding import Severity
-from vnicaudit.model.machines import S390
-from vnicaudit.model.models import LEGACY
-from vnicaudit.model.rule import Problem, Scope, Subject
-from vnicaudit.model.to_virtio import to_virtio
-
-NAME = "legacy-emulated-nic"
-SEVERITY: Severity = "high"
-SCOPE: Scope = "nic"
-NEEDS: tuple[str, ...] = ("model", "server.model")
-SERVERS = True
+from vnicaudit.knowledge import facts
+from vnicaudit.knowledge.binaries import misplaced
+from vnicaudit.knowledge.models import LEGACY
+from vnicaudit.knowledge.to_virtio import to_virtio
+from vnicaudit.model.architectures import S390
+from vnicaudit.model.rule import NicJudge, Problem, Rule
+from vnicaudit.model.subject import Subject
 
 
 def applies(subject: Subject) -> bool:
@@ -86,12 +81,12 @@ def applies(subject: Subject) -> bool:
     if not subject.proven and misplaced(subject.nic, subject.domain, subject.host):
         return False
     declared = subject.nic.model is not None or subject.running is not None
-    return (declared or subject.domain.form == "server") and subject.model in LEGACY
+    return (declared or subject.domain.is_server) and subject.model in LEGACY
 
 
 def check(subject: Subject) -> Iterator[Problem]:
     """One problem; how severe it is depends on whether the guest can do better."""
-    found = to_virtio(subject, SEVERITY)
+    found = to_virtio(subject, RULE.severity)
     yield Problem(
         f"{subject.model} is emulated packet by packet: no offload, no vhost{found.note}",
         field="model",
@@ -100,3 +95,12 @@ def check(subject: Subject) -> Iterator[Problem]:
         change=found.change,
         fix=found.fix,
     )
+
+
+RULE = Rule(
+    name="legacy-emulated-nic",
+    severity="high",
+    groups=("models",),
+    forms=("definition", "server"),
+    judges=(NicJudge(needs=(facts.MODEL, facts.SERVER_MODEL), applies=applies, check=check),),
+)

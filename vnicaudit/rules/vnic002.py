@@ -53,17 +53,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.model.finding import Severity
-from vnicaudit.model.machines import S390
-from vnicaudit.model.models import E1000
-from vnicaudit.model.rule import Problem, Scope, Subject
-from vnicaudit.model.to_virtio import to_virtio
-
-NAME = "emulated-e1000"
-SEVERITY: Severity = "high"
-SCOPE: Scope = "nic"
-NEEDS: tuple[str, ...] = ()
-SERVERS = True
+from vnicaudit.knowledge.models import E1000
+from vnicaudit.knowledge.to_virtio import to_virtio
+from vnicaudit.model.architectures import S390
+from vnicaudit.model.rule import NicJudge, Problem, Rule
+from vnicaudit.model.subject import Subject
 
 
 def applies(subject: Subject) -> bool:
@@ -73,7 +67,7 @@ def applies(subject: Subject) -> bool:
 
 def check(subject: Subject) -> Iterator[Problem]:
     """One problem; how severe it is depends on whether the guest can do better."""
-    found = to_virtio(subject, SEVERITY)
+    found = to_virtio(subject, RULE.severity)
     yield Problem(
         f"{subject.model} is emulated frame by frame: no offload, no vhost{found.note}",
         field="model",
@@ -82,3 +76,12 @@ def check(subject: Subject) -> Iterator[Problem]:
         change=found.change,
         fix=found.fix,
     )
+
+
+RULE = Rule(
+    name="emulated-e1000",
+    severity="high",
+    groups=("models",),
+    forms=("definition", "server"),
+    judges=(NicJudge(applies=applies, check=check),),
+)

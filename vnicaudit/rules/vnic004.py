@@ -50,16 +50,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.model.finding import Severity
-from vnicaudit.model.machines import S390
-from vnicaudit.model.rule import Problem, Scope, Subject
-from vnicaudit.model.to_virtio import to_virtio
-
-NAME = "vmxnet3-on-qemu"
-SEVERITY: Severity = "medium"
-SCOPE: Scope = "nic"
-NEEDS: tuple[str, ...] = ()
-SERVERS = True
+from vnicaudit.knowledge.to_virtio import to_virtio
+from vnicaudit.model.architectures import S390
+from vnicaudit.model.rule import NicJudge, Problem, Rule
+from vnicaudit.model.subject import Subject
 
 
 def applies(subject: Subject) -> bool:
@@ -69,7 +63,7 @@ def applies(subject: Subject) -> bool:
 
 def check(subject: Subject) -> Iterator[Problem]:
     """One problem; how severe it is depends on whether the guest can do better."""
-    found = to_virtio(subject, SEVERITY)
+    found = to_virtio(subject, RULE.severity)
     yield Problem(
         f"vmxnet3 is emulated in QEMU: it has offloads, but no vhost{found.note}",
         field="model",
@@ -78,3 +72,12 @@ def check(subject: Subject) -> Iterator[Problem]:
         change=found.change,
         fix=found.fix,
     )
+
+
+RULE = Rule(
+    name="vmxnet3-on-qemu",
+    severity="medium",
+    groups=("models",),
+    forms=("definition", "server"),
+    judges=(NicJudge(applies=applies, check=check),),
+)

@@ -61,18 +61,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.model.binaries import misplaced
-from vnicaudit.model.finding import Severity
-from vnicaudit.model.machines import S390, is_board
-from vnicaudit.model.models import VIRTIO, model_of_driver
-from vnicaudit.model.rule import Problem, Scope, Subject
-from vnicaudit.model.to_virtio import to_virtio
-
-NAME = "other-emulated-nic"
-SEVERITY: Severity = "medium"
-SCOPE: Scope = "nic"
-NEEDS: tuple[str, ...] = ()
-SERVERS = True
+from vnicaudit.knowledge.binaries import misplaced
+from vnicaudit.knowledge.machines import is_board
+from vnicaudit.knowledge.models import model_of_driver
+from vnicaudit.knowledge.to_virtio import to_virtio
+from vnicaudit.model.architectures import S390
+from vnicaudit.model.nic import VIRTIO
+from vnicaudit.model.rule import NicJudge, Problem, Rule
+from vnicaudit.model.subject import Subject
 
 _OTHER_BUS = frozenset({"usb-net", "spapr-vlan", "sunhme"})
 
@@ -88,7 +84,7 @@ def applies(subject: Subject) -> bool:
 
 def check(subject: Subject) -> Iterator[Problem]:
     """One problem; how severe it is depends on whether the guest can do better."""
-    found = to_virtio(subject, SEVERITY)
+    found = to_virtio(subject, RULE.severity)
     if _virtio_by_qemu_name(subject):
         name = subject.nic.model
         what = f"{name} is not virtio to libvirt: no offload, no vhost, no <driver> tuning"
@@ -110,3 +106,12 @@ def _virtio_by_qemu_name(subject: Subject) -> bool:
     if subject.nic.origin != "interface" or name in VIRTIO or subject.model not in VIRTIO:
         return False
     return model_of_driver(name) in VIRTIO and name != "virtio-net-ccw"
+
+
+RULE = Rule(
+    name="other-emulated-nic",
+    severity="medium",
+    groups=("models",),
+    forms=("definition", "server"),
+    judges=(NicJudge(applies=applies, check=check),),
+)

@@ -55,16 +55,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.model.finding import Severity
-from vnicaudit.model.machines import PPC64, X86
-from vnicaudit.model.models import VIRTIO
-from vnicaudit.model.rule import Problem, Scope, Subject
-from vnicaudit.model.to_virtio import to_virtio
-
-NAME = "model-missing"
-SEVERITY: Severity = "high"
-SCOPE: Scope = "nic"
-NEEDS: tuple[str, ...] = ("model",)
+from vnicaudit.knowledge import facts
+from vnicaudit.knowledge.to_virtio import to_virtio
+from vnicaudit.model.architectures import PPC64, X86
+from vnicaudit.model.nic import VIRTIO
+from vnicaudit.model.rule import NicJudge, Problem, Rule
+from vnicaudit.model.subject import Subject
 
 
 def applies(subject: Subject) -> bool:
@@ -81,7 +77,7 @@ def applies(subject: Subject) -> bool:
 
 def check(subject: Subject) -> Iterator[Problem]:
     """One problem: what the missing line becomes."""
-    found = to_virtio(subject, SEVERITY)
+    found = to_virtio(subject, RULE.severity)
     where = f"{subject.arch} {subject.domain.machine or ''}".strip()
     yield Problem(
         f"no model is declared: on {where} libvirt makes it {subject.model}{found.note}",
@@ -90,3 +86,11 @@ def check(subject: Subject) -> Iterator[Problem]:
         change=found.change,
         fix=found.fix,
     )
+
+
+RULE = Rule(
+    name="model-missing",
+    severity="high",
+    groups=("models",),
+    judges=(NicJudge(needs=(facts.MODEL,), applies=applies, check=check),),
+)

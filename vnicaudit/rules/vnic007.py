@@ -92,24 +92,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.model.backends import OWN_PATH
-from vnicaudit.model.binaries import IGB, absent_on, misplaced
+from vnicaudit.knowledge.backends import OWN_PATH
+from vnicaudit.knowledge.binaries import IGB, absent_on, misplaced
+from vnicaudit.knowledge.machines import is_board
+from vnicaudit.knowledge.models import LIBVIRT_MODELS, QEMU_MODELS, model_of_driver, shown_model
+from vnicaudit.knowledge.nova_releases import lacks_vif_model
+from vnicaudit.knowledge.to_virtio import to_virtio
+from vnicaudit.model.architectures import S390
 from vnicaudit.model.definition_refusal import is_misspelt
 from vnicaudit.model.effective import NONE
-from vnicaudit.model.finding import Change, Severity
-from vnicaudit.model.machines import S390, is_board
-from vnicaudit.model.models import LIBVIRT_MODELS, QEMU_MODELS, VIRTIO, model_of_driver, shown_model
-from vnicaudit.model.nova_releases import lacks_vif_model
+from vnicaudit.model.finding import Change
+from vnicaudit.model.nic import VIRTIO
 from vnicaudit.model.openstack import FOREIGN_VIF_MODELS
-from vnicaudit.model.rule import Problem, Scope, Subject
-from vnicaudit.model.to_virtio import to_virtio
+from vnicaudit.model.rule import NicJudge, Problem, Rule
+from vnicaudit.model.subject import Subject
 from vnicaudit.model.version import Version
-
-NAME = "model-unknown-to-qemu"
-SEVERITY: Severity = "error"
-SCOPE: Scope = "nic"
-NEEDS: tuple[str, ...] = ()
-SERVERS = True
 
 _IGB_LIBVIRT = Version(9, 3)
 
@@ -119,7 +116,7 @@ def applies(subject: Subject) -> bool:
     nic = subject.nic
     if nic.model is None or nic.origin != "interface" or is_misspelt(nic.refused):
         return False
-    if subject.domain.form == "server":
+    if subject.domain.is_server:
         return not is_board(subject.domain)
     if subject.effective.model.state == NONE and nic.type not in OWN_PATH:
         return False  # an assigned device
@@ -131,17 +128,17 @@ def check(subject: Subject) -> Iterator[Problem]:
     model = subject.nic.model or ""
     if _kind(subject) in OWN_PATH and model not in VIRTIO:
         yield _only_virtio(subject, model)
-    elif subject.domain.form == "server" and _refused_by_nova(subject, model):
-        yield _refused(subject, f"Nova refuses {model} with KVM")
+    elif subject.domain.is_server and _refused_by_nova(subject, model):
+        yield _refusal_problem(subject, f"Nova refuses {model} with KVM")
     elif model in LIBVIRT_MODELS and model not in QEMU_MODELS:
-        yield _refused(subject, f"{model} is a model of another hypervisor, not of QEMU")
+        yield _refusal_problem(subject, f"{model} is a model of another hypervisor, not of QEMU")
     elif model not in QEMU_MODELS:
         what = f"{shown_model(model)} is no NIC model of QEMU"
-        yield _refused(subject, what, proven=False)
+        yield _refusal_problem(subject, what, proven=False)
     elif subject.arch not in S390 and absent_on(model, subject.arch):  # VNIC008 says it there
-        yield _refused(subject, f"{model} does not exist on {subject.arch}")
+        yield _refusal_problem(subject, f"{model} does not exist on {subject.arch}")
     elif (reason := misplaced(subject.nic, subject.domain, subject.host)) is not None:
-        yield _misplaced(subject, model, reason)
+        yield _misplacement_problem(subject, model, reason)
     elif model == "igb":
         yield from _igb(subject)
 
@@ -158,12 +155,12 @@ def _refused_by_nova(subject: Subject, model: str) -> bool:
 
 def _kind(subject: Subject) -> str | None:
     """The interface type as it is written; of a server, as Nova will write it."""
-    return subject.backend if subject.domain.form == "server" else subject.nic.type
+    return subject.backend if subject.domain.is_server else subject.nic.type
 
 
-def _refused(subject: Subject, what: str, *, proven: bool = True) -> Problem:
-    found = to_virtio(subject, SEVERITY)
-    server = subject.domain.form == "server"
+def _refusal_problem(subject: Subject, what: str, *, proven: bool = True) -> Problem:
+    found = to_virtio(subject, RULE.severity)
+    server = subject.domain.is_server
     return Problem(
         f"{what}: the {'server' if server else 'domain is defined but'} does not start",
         field="model",
@@ -173,8 +170,8 @@ def _refused(subject: Subject, what: str, *, proven: bool = True) -> Problem:
     )
 
 
-def _misplaced(subject: Subject, model: str, reason: str) -> Problem:
-    found = to_virtio(subject, SEVERITY)
+def _misplacement_problem(subject: Subject, model: str, reason: str) -> Problem:
+    found = to_virtio(subject, RULE.severity)
     change, fix = found.change, found.fix
     if model_of_driver(model) in VIRTIO:
         why = "as it is the domain does not start; the guest's driver is the same"
@@ -185,7 +182,7 @@ def _misplaced(subject: Subject, model: str, reason: str) -> Problem:
 
 
 def _only_virtio(subject: Subject, model: str) -> Problem:
-    found = to_virtio(subject, SEVERITY)
+    found = to_virtio(subject, RULE.severity)
     return Problem(
         f"type='{_kind(subject)}' takes virtio only: libvirt refuses the definition with "
         f"{shown_model(model)}",
@@ -200,7 +197,7 @@ def _igb(subject: Subject) -> Iterator[Problem]:
     qemu, libvirt = subject.host.qemu_version, subject.host.libvirt_version
     assumed = " (assumed)" if subject.host.assumed else ""
     if qemu is not None and qemu < IGB:
-        yield _refused(subject, f"QEMU {qemu}{assumed} has no igb, 8.0 brought it")
+        yield _refusal_problem(subject, f"QEMU {qemu}{assumed} has no igb, 8.0 brought it")
     elif libvirt is not None and libvirt < _IGB_LIBVIRT:
         found = to_virtio(subject, "medium")
         yield Problem(
@@ -211,3 +208,12 @@ def _igb(subject: Subject) -> Iterator[Problem]:
             change=found.change,
             fix=found.fix,
         )
+
+
+RULE = Rule(
+    name="model-unknown-to-qemu",
+    severity="error",
+    groups=("models", "refused"),
+    forms=("definition", "server"),
+    judges=(NicJudge(applies=applies, check=check),),
+)

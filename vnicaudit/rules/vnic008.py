@@ -67,19 +67,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.model.binaries import first_with, lacks
-from vnicaudit.model.buses import USB, bus_of
+from vnicaudit.knowledge.binaries import first_with, lacks
+from vnicaudit.knowledge.buses import USB, bus_of
+from vnicaudit.knowledge.models import QEMU_MODELS, model_of_driver
+from vnicaudit.knowledge.to_virtio import how_sure
+from vnicaudit.model.architectures import S390
 from vnicaudit.model.finding import Change, Severity
-from vnicaudit.model.machines import S390
-from vnicaudit.model.models import QEMU_MODELS, VIRTIO, model_of_driver
-from vnicaudit.model.rule import Problem, Scope, Subject
-from vnicaudit.model.to_virtio import how_sure
-
-NAME = "pci-nic-on-s390x"
-SEVERITY: Severity = "error"
-SCOPE: Scope = "nic"
-NEEDS: tuple[str, ...] = ()
-SERVERS = True
+from vnicaudit.model.nic import VIRTIO
+from vnicaudit.model.rule import NicJudge, Problem, Rule
+from vnicaudit.model.subject import Subject
 
 _ADDRESS = "Its PCI address, ROM and ACPI settings must go too: libvirt then assigns a ccw address."
 _RENAMED = "the guest sees another device and may give it another name"
@@ -113,7 +109,7 @@ def check(subject: Subject) -> Iterator[Problem]:
 def _virtio(subject: Subject) -> Iterator[Problem]:
     """virtio on a PCI address, or on a ccw address with what is for PCI alone."""
     left = _of_pci(subject)
-    named = _named(left)
+    named = _tags_text(left)
     if subject.nic.address_type == "pci":
         too = f"{named} must go too: " if left else ""
         yield Problem(
@@ -139,12 +135,12 @@ def _of_pci(subject: Subject) -> list[str]:
     return [name for name in ("rom", "acpi") if getattr(subject.nic, name) is not None]
 
 
-def _named(names: list[str]) -> str:
+def _tags_text(names: list[str]) -> str:
     return " and ".join(f"<{name}>" for name in names)
 
 
 def _left_over(subject: Subject) -> str:
-    left = _named(_of_pci(subject))
+    left = _tags_text(_of_pci(subject))
     return f"{left} must go too: libvirt refuses what is PCI's on ccw." if left else ""
 
 
@@ -167,3 +163,12 @@ def _to_ccw(subject: Subject, what: str, severity: Severity) -> Problem:
         change=Change("model", subject.nic.model, "virtio", safe=safe, reason=reason),
         fix=_ADDRESS if subject.nic.address_type == "pci" else _left_over(subject),
     )
+
+
+RULE = Rule(
+    name="pci-nic-on-s390x",
+    severity="error",
+    groups=("models", "refused"),
+    forms=("definition", "server"),
+    judges=(NicJudge(applies=applies, check=check),),
+)

@@ -61,48 +61,32 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.model.finding import Severity
-from vnicaudit.model.models import VIRTIO, shown_model
-from vnicaudit.model.rule import DomainSubject, Problem, Scope, Subject
-
-NAME = "mixed-models"
-SEVERITY: Severity = "low"
-SCOPE: Scope = "domain"
-NEEDS: tuple[str, ...] = ()
-
-_NAMES = "and tie interface names to MAC addresses in the guest."
-_FIX = f"Give all NICs one model, virtio where the guest has its driver, {_NAMES}"
-_FIXES = {
-    "nova": "Give the image one model with hw_vif_model, virtio where the guest has its driver "
-    "(this server: stop it, nova-manage image_property set UUID --property hw_vif_model=virtio, "
-    f"start it), {_NAMES}",
-    "kubevirt": "Give all spec.template.spec.domain.devices.interfaces[] one model, virtio where "
-    f"the guest has its driver, run virtctl restart, {_NAMES}",
-    "ovirt": "Give all NICs one type in the engine, virtio where the guest has its driver, with "
-    f"the VM down, {_NAMES}",
-}
+from vnicaudit.knowledge.models import shown_model
+from vnicaudit.model.fix import OwnerAdvice
+from vnicaudit.model.nic import VIRTIO
+from vnicaudit.model.rule import DomainJudge, Problem, Rule
+from vnicaudit.model.subject import DomainSubject, Subject
 
 
 def applies(subject: DomainSubject) -> bool:
     """More than one kind of emulated or virtio NIC, all in one guest."""
-    return "together" not in subject.domain.unseen and len(_kinds(subject)) > 1
+    return "together" not in subject.domain.unseen and len(_indexes_by_model(subject)) > 1
 
 
 def check(subject: DomainSubject) -> Iterator[Problem]:
     """One problem per domain, naming each kind and where it is."""
     kinds = "; ".join(
         f"{kind} (NIC {', '.join(str(index) for index in places)})"
-        for kind, places in _kinds(subject).items()
+        for kind, places in _indexes_by_model(subject).items()
     )
     yield Problem(
         f"NICs of different models in one guest: {kinds}",
         confidence="medium",
-        fix=_FIX,
-        fixes=_FIXES,
+        fix=OwnerAdvice("one-model"),
     )
 
 
-def _kinds(subject: DomainSubject) -> dict[str, list[int]]:
+def _indexes_by_model(subject: DomainSubject) -> dict[str, list[int]]:
     """Kind of model -> indexes of the NICs of that kind, in order."""
     found: dict[str, list[int]] = {}
     for index, nic in enumerate(subject.nics):
@@ -116,3 +100,11 @@ def _kind(nic: Subject) -> str:
     if not nic.model or nic.nic.link_state == "down":
         return ""
     return "virtio" if nic.model in VIRTIO else shown_model(nic.model)
+
+
+RULE = Rule(
+    name="mixed-models",
+    severity="low",
+    groups=("models",),
+    judges=(DomainJudge(applies=applies, check=check),),
+)

@@ -63,15 +63,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.model.finding import Change, Severity
-from vnicaudit.model.models import VIRTIO, shown_model
-from vnicaudit.model.nic import NicConfig
-from vnicaudit.model.rule import Problem, Scope, Subject
-
-NAME = "tuning-dropped"
-SEVERITY: Severity = "medium"
-SCOPE: Scope = "nic"
-NEEDS: tuple[str, ...] = ()
+from vnicaudit.knowledge.models import shown_model
+from vnicaudit.model.finding import Change
+from vnicaudit.model.nic import VIRTIO, NicConfig
+from vnicaudit.model.rule import NicJudge, Problem, Rule
+from vnicaudit.model.subject import Subject
 
 _TUNING = (
     "queues", "rx_queue_size", "tx_queue_size", "txmode", "ioeventfd", "event_idx", "rss",
@@ -128,3 +124,11 @@ def _change(subject: Subject) -> Change | None:
         return None
     reason = "the model is virtio by default already; the tuning comes into force"
     return Change("model", None, subject.model, safe=True, reason=reason)
+
+
+RULE = Rule(
+    name="tuning-dropped",
+    severity="medium",
+    groups=("tuning",),
+    judges=(NicJudge(applies=applies, check=check),),
+)

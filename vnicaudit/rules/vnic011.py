@@ -52,15 +52,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.model.finding import Change, Severity
-from vnicaudit.model.models import VIRTIO, shown_model
-from vnicaudit.model.nic import NicConfig
-from vnicaudit.model.rule import Problem, Scope, Subject
-
-NAME = "virtio-option-elsewhere"
-SEVERITY: Severity = "error"
-SCOPE: Scope = "nic"
-NEEDS: tuple[str, ...] = ("model",)
+from vnicaudit.knowledge import facts
+from vnicaudit.knowledge.models import shown_model
+from vnicaudit.model.finding import Change
+from vnicaudit.model.nic import VIRTIO, NicConfig
+from vnicaudit.model.rule import NicJudge, Problem, Rule
+from vnicaudit.model.subject import Subject
 
 _OPTIONS = ("iommu", "ats", "packed", "page_per_vq")
 
@@ -72,7 +69,7 @@ def applies(subject: Subject) -> bool:
         return False
     if subject.effective.model.state == "none" and nic.type != "hostdev":
         return False  # what was defined had libvirt's default model, whatever that was
-    return bool(_set(nic))
+    return bool(_options_set(nic))
 
 
 def check(subject: Subject) -> Iterator[Problem]:
@@ -80,11 +77,11 @@ def check(subject: Subject) -> Iterator[Problem]:
     nic = subject.nic
     if nic.type != "hostdev" and nic.model is None and subject.model in VIRTIO:
         return
-    options = _set(nic)
+    options = _options_set(nic)
     yield Problem(
         f"libvirt refuses the definition: {', '.join(options)} in <driver> "
         f"{'is' if len(options) == 1 else 'are'} for virtio only, and this NIC is "
-        f"{_what(subject)}",
+        f"{_subject_text(subject)}",
         field=options[0],
         confidence="high" if nic.model or nic.type == "hostdev" else "medium",
         change=_change(subject, options),
@@ -92,11 +89,11 @@ def check(subject: Subject) -> Iterator[Problem]:
     )
 
 
-def _set(nic: NicConfig) -> tuple[str, ...]:
+def _options_set(nic: NicConfig) -> tuple[str, ...]:
     return tuple(name for name in _OPTIONS if getattr(nic, name) in ("on", "off"))
 
 
-def _what(subject: Subject) -> str:
+def _subject_text(subject: Subject) -> str:
     if subject.nic.type == "hostdev":
         return "an assigned device"
     return shown_model(subject.nic.model or subject.model)
@@ -110,3 +107,11 @@ def _change(subject: Subject, options: tuple[str, ...]) -> Change:
         return Change(name, old, None, safe=False, reason=reason)
     reason = "as it is the domain cannot be defined"
     return Change(name, old, None, safe=True, reason=reason)
+
+
+RULE = Rule(
+    name="virtio-option-elsewhere",
+    severity="error",
+    groups=("tuning", "refused"),
+    judges=(NicJudge(needs=(facts.MODEL,), applies=applies, check=check),),
+)

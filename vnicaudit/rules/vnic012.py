@@ -64,14 +64,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.model.finding import Change, Severity
-from vnicaudit.model.machines import S390, is_q35, modern_only_slot
-from vnicaudit.model.rule import Problem, Scope, Subject
-
-NAME = "modern-only-virtio"
-SEVERITY: Severity = "medium"
-SCOPE: Scope = "nic"
-NEEDS: tuple[str, ...] = ("slot",)
+from vnicaudit.knowledge import facts
+from vnicaudit.knowledge.machines import is_q35, modern_only_slot
+from vnicaudit.model.architectures import S390
+from vnicaudit.model.finding import Change
+from vnicaudit.model.rule import NicJudge, Problem, Rule
+from vnicaudit.model.subject import Subject
 
 _RENAMED = "the NIC needs another address, and the interface may get another name"
 _FREE = "libvirt has not given it an address yet"
@@ -108,3 +106,11 @@ def check(subject: Subject) -> Iterator[Problem]:
         ),
         fix="" if free else "Its PCI address must go too: libvirt then assigns a conventional one.",
     )
+
+
+RULE = Rule(
+    name="modern-only-virtio",
+    severity="medium",
+    groups=("models",),
+    judges=(NicJudge(needs=(facts.SLOT,), applies=applies, check=check),),
+)

@@ -67,14 +67,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vnicaudit.model.domain import StagedNic
-from vnicaudit.model.finding import Severity
-from vnicaudit.model.rule import DomainSubject, Problem, Scope, Subject
-
-NAME = "change-staged"
-SEVERITY: Severity = "medium"
-SCOPE: Scope = "nic"
-NEEDS: tuple[str, ...] = ()
-DOMAIN_NEEDS: tuple[str, ...] = ()
+from vnicaudit.model.rule import DomainJudge, NicJudge, Problem, Rule
+from vnicaudit.model.subject import DomainSubject, Subject
 
 _SHOWN = 6
 _GONE = Problem(
@@ -134,3 +128,14 @@ def _differs(staged: StagedNic) -> Problem:
 
 def _text(value: str) -> str:
     return value[:60] or "(none)"
+
+
+RULE = Rule(
+    name="change-staged",
+    severity="medium",
+    groups=("drift",),
+    judges=(
+        NicJudge(applies=applies, check=check),
+        DomainJudge(applies=applies_domain, check=check_domain),
+    ),
+)

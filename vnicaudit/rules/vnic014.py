@@ -71,15 +71,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.model.behind import may_be_refused, refused_behind
-from vnicaudit.model.finding import Severity
-from vnicaudit.model.rule import Problem, Scope, Subject
+from vnicaudit.knowledge.behind import may_be_refused, refused_behind
+from vnicaudit.model.rule import NicJudge, Problem, Rule
 from vnicaudit.model.start_refusal import WORDS
-
-NAME = "refused-by-qemu"
-SEVERITY: Severity = "error"
-SCOPE: Scope = "nic"
-NEEDS: tuple[str, ...] = ()
+from vnicaudit.model.subject import Subject
 
 _FIX = "Correct the argument on QEMU's command line, then start it anew."
 _FIX_BEHIND = (
@@ -99,7 +94,7 @@ def applies(subject: Subject) -> bool:
 def check(subject: Subject) -> Iterator[Problem]:
     """One problem where this QEMU, or each that it may be, refuses the NIC or leaves it out."""
     if subject.running is None:
-        yield from _behind(subject)
+        yield from _override_problems(subject)
         return
     refusal = subject.running.refusal
     outcome = None if refusal is None else refusal.outcome(subject.host.qemu_version)
@@ -112,7 +107,7 @@ def check(subject: Subject) -> Iterator[Problem]:
         )
 
 
-def _behind(subject: Subject) -> Iterator[Problem]:
+def _override_problems(subject: Subject) -> Iterator[Problem]:
     known = refused_behind(subject.nic, subject.host)
     maybe = may_be_refused(subject.nic, subject.host)
     if known is not None:
@@ -129,3 +124,11 @@ def _behind(subject: Subject) -> Iterator[Problem]:
 
 def _runs(subject: Subject) -> bool:
     return subject.state is not None and subject.state.active is True
+
+
+RULE = Rule(
+    name="refused-by-qemu",
+    severity="error",
+    groups=("refused",),
+    judges=(NicJudge(applies=applies, check=check),),
+)

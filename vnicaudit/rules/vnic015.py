@@ -71,16 +71,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from vnicaudit.knowledge.models import QEMU_MODELS, normal_model
 from vnicaudit.model.definition_refusal import MODEL, DefinitionRefusal, on_ccw
-from vnicaudit.model.finding import Change, Confidence, Severity
-from vnicaudit.model.models import QEMU_MODELS, normal_model
-from vnicaudit.model.rule import Problem, Scope, Subject
+from vnicaudit.model.finding import Change, Confidence
+from vnicaudit.model.rule import NicJudge, Problem, Rule
+from vnicaudit.model.subject import Subject
 from vnicaudit.model.version import Version
-
-NAME = "definition-refused"
-SEVERITY: Severity = "error"
-SCOPE: Scope = "nic"
-NEEDS: tuple[str, ...] = ()
 
 _COMPARED = Version(11, 3, 9999)
 """Up to this series of libvirt the values are compared with its schema."""
@@ -124,3 +120,11 @@ def _change(subject: Subject, found: tuple[DefinitionRefusal, ...]) -> Change | 
 def _confidence(subject: Subject) -> Confidence:
     version = subject.host.libvirt_version
     return "high" if version is None or version <= _COMPARED else "medium"
+
+
+RULE = Rule(
+    name="definition-refused",
+    severity="error",
+    groups=("refused",),
+    judges=(NicJudge(applies=applies, check=check),),
+)

@@ -73,27 +73,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vnicaudit.model.finding import Confidence, Severity
+from vnicaudit.model.fix import OwnerAdvice
 from vnicaudit.model.macs import NicSeen
-from vnicaudit.model.rule import MacSubject, Problem, Scope
-
-NAME = "duplicate-mac"
-SEVERITY: Severity = "high"
-SCOPE: Scope = "mac"
-NEEDS: tuple[str, ...] = ()
+from vnicaudit.model.rule import MacJudge, Problem, Rule
+from vnicaudit.model.subject import MacSubject
 
 _NAMED = 3
-_FIX = (
-    "Remove <mac> from the one that is the copy, so that it gets a new address; then tell DHCP and "
-    "the guest's own configuration."
-)
-_FIXES = {
-    "nova": "Replace the port of the one that is the copy: create a new one in Neutron, then "
-    "openstack server remove port and add port.",
-    "kubevirt": "Change or remove macAddress in the manifest of the one that is the copy, and "
-    "restart the virtual machine.",
-    "ovirt": "Give the vNIC of the one that is the copy another address in the engine, while the "
-    "virtual machine is down.",
-}
 _Grade = tuple[Severity, Confidence, str]
 
 _ONE_GUEST: _Grade = ("high", "high", "both are on one network")
@@ -116,20 +101,19 @@ def check(subject: MacSubject) -> Iterator[Problem]:
     grades.sort(key=lambda pair: pair[0])
     severity, confidence, why = _ORDER[grades[0][0]]
     others = [other for _rank, other in grades]
-    named = ", ".join(_named(subject.nic, other) for other in others[:_NAMED])
+    named = ", ".join(_nic_label(subject.nic, other) for other in others[:_NAMED])
     more = f" and {len(others) - _NAMED} more" if len(others) > _NAMED else ""
     yield Problem(
         f"{subject.nic.mac} is the MAC address of {named}{more} too: {why}",
         field="mac",
         severity=severity,
         confidence=confidence,
-        fix=_FIX,
-        fixes=_FIXES,
+        fix=OwnerAdvice("own-address"),
         related=tuple(other.location for other in others[:_NAMED]),
     )
 
 
-def _named(nic: NicSeen, other: NicSeen) -> str:
+def _nic_label(nic: NicSeen, other: NicSeen) -> str:
     if other.reading == nic.reading:
         return f"NIC {other.index}"
     return other.label if other.target == nic.target else f"{other.label} ({other.target[:80]})"
@@ -146,3 +130,11 @@ def _grade(nic: NicSeen, other: NicSeen) -> _Grade:
     if nic.host and other.host:
         return _ANYWHERE  # a bridge of that name is on every host
     return _ALIKE if nic.uuid and other.uuid else _ANYWHERE
+
+
+RULE = Rule(
+    name="duplicate-mac",
+    severity="high",
+    groups=("addresses",),
+    judges=(MacJudge(applies=applies, check=check),),
+)

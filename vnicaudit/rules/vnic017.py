@@ -44,15 +44,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.model.finding import Severity
-from vnicaudit.model.rule import Problem, Scope, Subject
-
-NAME = "multicast-mac"
-SEVERITY: Severity = "error"
-SCOPE: Scope = "nic"
-NEEDS: tuple[str, ...] = ()
-MANIFESTS = True
-SERVERS = True
+from vnicaudit.model.rule import NicJudge, Problem, Rule
+from vnicaudit.model.subject import Subject
 
 _FIX = "Use an address whose first byte is even: 52:54:00:… is QEMU's, 02:… is free for anybody."
 _ENDS = {
@@ -68,7 +61,7 @@ def applies(subject: Subject) -> bool:
 
 def check(subject: Subject) -> Iterator[Problem]:
     """One problem: it does not start, or sends nothing."""
-    ending = _ENDS.get(subject.domain.form)
+    ending = _ENDS.get(subject.domain.kind)
     if ending is not None:
         yield Problem(
             f"its MAC address is a multicast one, which libvirt refuses: {ending}",
@@ -82,3 +75,12 @@ def check(subject: Subject) -> Iterator[Problem]:
             severity="high",
             fix=_FIX,
         )
+
+
+RULE = Rule(
+    name="multicast-mac",
+    severity="error",
+    groups=("addresses", "refused"),
+    forms=("definition", "manifest", "server"),
+    judges=(NicJudge(applies=applies, check=check),),
+)

@@ -56,14 +56,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.model.finding import Severity
-from vnicaudit.model.rule import Problem, Scope, Subject
-from vnicaudit.model.vhost import may_have_vhost
-
-NAME = "vhost-inactive"
-SEVERITY: Severity = "high"
-SCOPE: Scope = "nic"
-NEEDS: tuple[str, ...] = ("model", "running.vhost", "accelerator")
+from vnicaudit.knowledge import facts
+from vnicaudit.knowledge.vhost import may_have_vhost
+from vnicaudit.model.rule import NicJudge, Problem, Rule
+from vnicaudit.model.subject import Subject
 
 _FIX = (
     "Make /dev/vhost-net usable on the hypervisor (modprobe vhost_net, and a file in "
@@ -95,3 +91,17 @@ def check(subject: Subject) -> Iterator[Problem]:
             severity="low" if subject.nic.link_state == "down" else None,
             fix=_FIX + (_BARE if subject.nic.origin == "qemu" else ""),
         )
+
+
+RULE = Rule(
+    name="vhost-inactive",
+    severity="high",
+    groups=("vhost",),
+    judges=(
+        NicJudge(
+            needs=(facts.MODEL, facts.RUNNING_VHOST, facts.ACCELERATOR),
+            applies=applies,
+            check=check,
+        ),
+    ),
+)

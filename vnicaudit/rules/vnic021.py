@@ -56,14 +56,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.model.finding import Change, Severity
-from vnicaudit.model.rule import Problem, Scope, Subject
-from vnicaudit.model.vhost import may_have_vhost
-
-NAME = "vhost-switched-off"
-SEVERITY: Severity = "medium"
-SCOPE: Scope = "nic"
-NEEDS: tuple[str, ...] = ("actual_type",)
+from vnicaudit.knowledge import facts
+from vnicaudit.knowledge.vhost import may_have_vhost
+from vnicaudit.model.finding import Change
+from vnicaudit.model.rule import NicJudge, Problem, Rule
+from vnicaudit.model.subject import Subject
 
 _SAFE = (
     "libvirt then uses vhost-net where it can be opened, and QEMU's own path where it cannot; the "
@@ -87,3 +84,11 @@ def check(subject: Subject) -> Iterator[Problem]:
         severity="low" if subject.nic.link_state == "down" else None,
         change=Change("driver_name", "qemu", None, safe=True, reason=_SAFE),
     )
+
+
+RULE = Rule(
+    name="vhost-switched-off",
+    severity="medium",
+    groups=("vhost",),
+    judges=(NicJudge(needs=(facts.ACTUAL_TYPE,), applies=applies, check=check),),
+)

@@ -55,25 +55,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.model.backends import TAP_TYPES
-from vnicaudit.model.finding import Severity
-from vnicaudit.model.models import VIRTIO
-from vnicaudit.model.rule import DomainSubject, Problem, Scope, Subject
-
-NAME = "emulated-on-kvm-host"
-SEVERITY: Severity = "high"
-SCOPE: Scope = "domain"
-NEEDS: tuple[str, ...] = ("arch", "host.arch", "host.kvm")
-
-_CHECK = "The guest sees another CPU: power it off and on, and check it."
-_FIX = f"Run it with KVM: <domain type='kvm'>. {_CHECK}"
-_FIXES = {
-    "nova": "Run it with KVM: [libvirt] virt_type = kvm in nova.conf of the compute node, then "
-    f"hard-reboot the server. {_CHECK}",
-    "kubevirt": f"Run it with KVM: no useEmulation in the KubeVirt resource. {_CHECK}",
-    "ovirt": f"Run it with KVM: the definition is oVirt's, change it in the engine. {_CHECK}",
-    "qemu": f"Run it with KVM: -accel kvm on QEMU's command line. {_CHECK}",
-}
+from vnicaudit.knowledge import facts
+from vnicaudit.knowledge.backends import TAP_TYPES
+from vnicaudit.model.fix import OwnerAdvice
+from vnicaudit.model.nic import VIRTIO
+from vnicaudit.model.rule import DomainJudge, Problem, Rule
+from vnicaudit.model.subject import DomainSubject, Subject
 
 
 def applies(subject: DomainSubject) -> bool:
@@ -90,8 +77,7 @@ def check(subject: DomainSubject) -> Iterator[Problem]:
         yield Problem(
             "type='qemu' on a host with KVM: the CPU is emulated" + _without_vhost(subject.nics),
             confidence="medium",
-            fix=_FIX,
-            fixes=_FIXES,
+            fix=OwnerAdvice("use-kvm"),
         )
 
 
@@ -102,3 +88,15 @@ def _without_vhost(nics: tuple[Subject, ...]) -> str:
         return ""
     asked = any(nic.tuned and nic.nic.driver_name == "vhost" for nic in lost)
     return ", and vhost-net is off" + (" although name='vhost' asks for it" if asked else "")
+
+
+RULE = Rule(
+    name="emulated-on-kvm-host",
+    severity="high",
+    groups=("host",),
+    judges=(
+        DomainJudge(
+            needs=(facts.ARCH, facts.HOST_ARCH, facts.HOST_KVM), applies=applies, check=check
+        ),
+    ),
+)

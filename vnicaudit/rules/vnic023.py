@@ -45,13 +45,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.model.finding import Severity
-from vnicaudit.model.rule import HostSubject, Problem, Scope
-
-NAME = "host-without-vhost-net"
-SEVERITY: Severity = "high"
-SCOPE: Scope = "host"
-NEEDS: tuple[str, ...] = ("host.vhost_net",)
+from vnicaudit.knowledge import facts
+from vnicaudit.model.rule import HostJudge, Problem, Rule
+from vnicaudit.model.subject import HostSubject
 
 
 def applies(subject: HostSubject) -> bool:
@@ -68,3 +64,11 @@ def check(subject: HostSubject) -> Iterator[Problem]:
             fix="Run a kernel with vhost-net (CONFIG_VHOST_NET), or install the package with its "
             "modules; then power the guests off and on.",
         )
+
+
+RULE = Rule(
+    name="host-without-vhost-net",
+    severity="high",
+    groups=("vhost", "host"),
+    judges=(HostJudge(needs=(facts.HOST_VHOST_NET,), applies=applies, check=check),),
+)

@@ -50,14 +50,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.model.finding import Severity
-from vnicaudit.model.rule import Problem, Scope, Subject
-from vnicaudit.model.vhost import DEVICE, may_have_vhost, vhost_device
-
-NAME = "vhost-demanded-but-missing"
-SEVERITY: Severity = "error"
-SCOPE: Scope = "nic"
-NEEDS: tuple[str, ...] = ("actual_type", "host.vhost_net")
+from vnicaudit.knowledge import facts
+from vnicaudit.knowledge.vhost import DEVICE, may_have_vhost, vhost_device
+from vnicaudit.model.rule import NicJudge, Problem, Rule
+from vnicaudit.model.subject import Subject
 
 
 def applies(subject: Subject) -> bool:
@@ -78,3 +74,13 @@ def check(subject: Subject) -> Iterator[Problem]:
             fix="Give the host vhost-net: a kernel with CONFIG_VHOST_NET, with its modules "
             "installed. Without name='vhost' the guest starts, and QEMU copies every packet.",
         )
+
+
+RULE = Rule(
+    name="vhost-demanded-but-missing",
+    severity="error",
+    groups=("vhost", "host", "refused"),
+    judges=(
+        NicJudge(needs=(facts.ACTUAL_TYPE, facts.HOST_VHOST_NET), applies=applies, check=check),
+    ),
+)

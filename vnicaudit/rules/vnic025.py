@@ -53,14 +53,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.model.finding import Change, Severity
-from vnicaudit.model.rule import Problem, Scope, Subject
-from vnicaudit.model.vhost import DEVICE, may_have_vhost, vhost_device
-
-NAME = "vhost-device-missing"
-SEVERITY: Severity = "error"
-SCOPE: Scope = "nic"
-NEEDS: tuple[str, ...] = ("actual_type", "host.backend_vhost")
+from vnicaudit.knowledge import facts
+from vnicaudit.knowledge.vhost import DEVICE, may_have_vhost, vhost_device
+from vnicaudit.model.finding import Change
+from vnicaudit.model.rule import NicJudge, Problem, Rule
+from vnicaudit.model.subject import Subject
 
 
 def applies(subject: Subject) -> bool:
@@ -88,3 +85,13 @@ def check(subject: Subject) -> Iterator[Problem]:
                 reason="why another device than /dev/vhost-net was named is not known",
             ),
         )  # fmt: skip
+
+
+RULE = Rule(
+    name="vhost-device-missing",
+    severity="error",
+    groups=("vhost", "host", "refused"),
+    judges=(
+        NicJudge(needs=(facts.ACTUAL_TYPE, facts.HOST_BACKEND_VHOST), applies=applies, check=check),
+    ),
+)

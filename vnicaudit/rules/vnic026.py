@@ -40,13 +40,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.model.finding import Severity
-from vnicaudit.model.rule import HostSubject, Problem, Scope
-
-NAME = "vhost-zerocopy"
-SEVERITY: Severity = "info"
-SCOPE: Scope = "host"
-NEEDS: tuple[str, ...] = ("host.zerocopy_tx",)
+from vnicaudit.knowledge import facts
+from vnicaudit.model.rule import HostJudge, Problem, Rule
+from vnicaudit.model.subject import HostSubject
 
 
 def applies(subject: HostSubject) -> bool:
@@ -63,3 +59,11 @@ def check(subject: HostSubject) -> Iterator[Problem]:
             fix="Remove experimental_zcopytx=1 from /etc/modprobe.d (or the kernel's command "
             "line) and load vhost_net anew while no guest uses it.",
         )
+
+
+RULE = Rule(
+    name="vhost-zerocopy",
+    severity="info",
+    groups=("vhost", "host"),
+    judges=(HostJudge(needs=(facts.HOST_ZEROCOPY_TX,), applies=applies, check=check),),
+)

@@ -49,14 +49,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.model.finding import Severity
-from vnicaudit.model.rule import Problem, Scope, Subject
-from vnicaudit.model.vhost import may_have_vhost
-
-NAME = "vhost-open-failed"
-SEVERITY: Severity = "medium"
-SCOPE: Scope = "nic"
-NEEDS: tuple[str, ...] = ("running.log_warning",)
+from vnicaudit.knowledge import facts
+from vnicaudit.knowledge.vhost import may_have_vhost
+from vnicaudit.model.rule import NicJudge, Problem, Rule
+from vnicaudit.model.subject import Subject
 
 
 def applies(subject: Subject) -> bool:
@@ -75,3 +71,11 @@ def check(subject: Subject) -> Iterator[Problem]:
             "file descriptors for libvirt's daemon), then power the guest off and on where it "
             "is managed.",
         )
+
+
+RULE = Rule(
+    name="vhost-open-failed",
+    severity="medium",
+    groups=("vhost", "host"),
+    judges=(NicJudge(needs=(facts.RUNNING_LOG_WARNING,), applies=applies, check=check),),
+)

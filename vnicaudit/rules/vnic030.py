@@ -75,31 +75,32 @@ switch must offer as many queues. Each queue pair takes two interrupt vectors an
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Annotated
 
-from vnicaudit.model.finding import Change, Severity
+from vnicaudit.knowledge import facts
+from vnicaudit.model.architectures import S390
+from vnicaudit.model.finding import Change
 from vnicaudit.model.kubevirt import Manifest
-from vnicaudit.model.machines import S390
-from vnicaudit.model.models import VIRTIO
-from vnicaudit.model.nic import NicConfig
+from vnicaudit.model.nic import VIRTIO, NicConfig
 from vnicaudit.model.nova_options import as_number
-from vnicaudit.model.rule import DomainSubject, Problem, Scope, Subject
+from vnicaudit.model.rule import (
+    DomainJudge,
+    Judges,
+    NicJudge,
+    Problem,
+    Rule,
+    RuleSettings,
+    adjustable,
+    setting,
+)
 from vnicaudit.model.server import MULTIQUEUE, ServerConfig
-
-NAME = "single-queue"
-SEVERITY: Severity = "medium"
-SCOPE: Scope = "nic"
-NEEDS: tuple[str, ...] = ("vcpus", "actual_type", "queues")
-DOMAIN_NEEDS: tuple[str, ...] = ()
-MANIFESTS = True
-SERVERS = True
+from vnicaudit.model.subject import DomainSubject, Subject
 
 _TAP = ("bridge", "ethernet", "direct")
 _SWITCHED = (None, *_TAP, "vhostuser")
 """Ports that Nova gives queues, as far as Neutron tells; a tenant is not told."""
 
-_ENOUGH_VCPUS = 4
 _FEW = 2
-_MOST = 8
 _VECTORS = 200
 _MEASURE = "it helps many flows and can slow down small outgoing packets: measure before and after"
 
@@ -110,12 +111,23 @@ _BOTH = (
 )
 
 
-def applies(subject: Subject) -> bool:
+class QueueLimits(RuleSettings, frozen=True):
+    """Which guests are large enough, and what they are to have."""
+
+    min_vcpus: Annotated[
+        int, setting("The fewest vCPUs of a guest that is reported.", at_least=2)
+    ] = 4
+    max_queues: Annotated[
+        int, setting("The most queue pairs that are proposed for a NIC.", at_least=2, at_most=256)
+    ] = 8
+
+
+def applies(subject: Subject, limits: QueueLimits) -> bool:
     """A virtio NIC that could have several queues, on a guest that may be large enough; those of a
     server have one switch, which may be set already: see :func:`check_domain`. Where that is not
     known of a domain in libvirt it is judged as any other."""
     nic, domain = subject.nic, subject.domain
-    if domain.server is not None and (domain.form == "server" or _is_told(domain.server)):
+    if domain.server is not None and (domain.is_server or _is_told(domain.server)):
         return False
     if subject.model not in VIRTIO or nic.link_state == "down" or domain.type == "qemu":
         return False
@@ -125,16 +137,18 @@ def applies(subject: Subject) -> bool:
         return False
     if domain.manifest is not None and not _may_be_switched_on(domain.manifest, nic):
         return False
-    return domain.vcpus is None or (domain.vcpus >= _ENOUGH_VCPUS and _room(subject))
+    if domain.vcpus is None:
+        return True
+    return domain.vcpus >= limits.min_vcpus and _room(subject, limits)
 
 
-def check(subject: Subject) -> Iterator[Problem]:
+def check(subject: Subject, limits: QueueLimits) -> Iterator[Problem]:
     """One problem where there is one queue pair; of a manifest see :func:`check_domain`."""
     if subject.effective.queues.effective != 1 or subject.domain.manifest is not None:
         return
     queues = subject.nic.queues
     old = None if queues is None else str(queues)
-    unread, wanted = _unread(subject), str(_wanted(subject))
+    unread, wanted = _unread(subject), str(_queues_needed(subject, limits))
     yield Problem(
         f"one queue pair for {subject.domain.vcpus} vCPUs",
         field="queues",
@@ -152,26 +166,26 @@ def _unread(subject: Subject) -> bool:
     return not written and domain.owner == "libvirt"
 
 
-def applies_domain(subject: DomainSubject) -> bool:
+def applies_domain(subject: DomainSubject, limits: QueueLimits) -> bool:
     """A manifest that could switch multiqueue on, or a server that could. What is not known of a
     manifest NICs are skipped for."""
     server, manifest = subject.domain.server, subject.domain.manifest
     if server is not None:
-        return _wanted_of(subject, server) is not None
+        return _wanted_of(subject, server, limits) is not None
     return (
         manifest is not None
         and subject.domain.vcpus is not None
-        and any(map(applies, subject.nics))
+        and any(applies(nic, limits) for nic in subject.nics)
     )
 
 
-def check_domain(subject: DomainSubject) -> Iterator[Problem]:
+def check_domain(subject: DomainSubject, limits: QueueLimits) -> Iterator[Problem]:
     """One problem, however many NICs the one switch is for."""
     server = subject.domain.server
     if server is not None:
-        wanted = str(_wanted_of(subject, server))
+        wanted = str(_wanted_of(subject, server, limits))
         yield _of_all(subject, Change("queues", None, wanted, safe=False, reason=_MEASURE))
-    elif any(nic.effective.queues.effective == 1 for nic in subject.nics if applies(nic)):
+    elif any(nic.effective.queues.effective == 1 for nic in subject.nics if applies(nic, limits)):
         change = Change("multiqueue", None, "true", safe=False, reason=_MEASURE)
         yield _of_all(subject, change)
 
@@ -186,17 +200,17 @@ def _of_all(subject: DomainSubject, change: Change) -> Problem:
     )
 
 
-def _wanted_of(subject: DomainSubject, server: ServerConfig) -> int | None:
+def _wanted_of(subject: DomainSubject, server: ServerConfig, limits: QueueLimits) -> int | None:
     """How many queue pairs each NIC of a server would get; None where it should not have them, or
     somebody decided already, or that is not known."""
     vcpus = subject.domain.vcpus or 0
-    now = None if server.image is None else server.image.known(MULTIQUEUE)
+    now = None if server.image is None else server.image.certain_value(MULTIQUEUE)
     if now is not None or _is_decided(server) or not _is_told(server):
         return None
     most, kind = _of_node(server, "max_queues"), _of_node(server, "virt_type")
     wanted = min(vcpus, as_number(most) or vcpus)
     could = any(map(_has_one_queue, subject.nics))
-    if not could or vcpus < _ENOUGH_VCPUS or wanted < _FEW or kind == "qemu":
+    if not could or vcpus < limits.min_vcpus or wanted < _FEW or kind == "qemu":
         return None
     return wanted if subject.domain.nics * (2 * wanted + 2) <= _VECTORS else None
 
@@ -205,7 +219,11 @@ def _is_told(server: ServerConfig) -> bool:
     """Whether it is known what is said of multiqueue: somebody did, or nobody for certain."""
     if _is_decided(server):
         return True
-    return server.kept_by != "unseen" and server.flavor is not None and server.flavor.complete
+    return (
+        server.properties_source != "unseen"
+        and server.flavor is not None
+        and server.flavor.complete
+    )
 
 
 def _is_decided(server: ServerConfig) -> bool:
@@ -235,14 +253,39 @@ def _may_have_queues(subject: Subject) -> bool:
     return on_tap and subject.effective.vhost.effective is not False
 
 
-def _wanted(subject: Subject) -> int:
+def _queues_needed(subject: Subject, limits: QueueLimits) -> int:
     vcpus = subject.domain.vcpus or 0
     if subject.domain.manifest is not None:
         return vcpus  # KubeVirt has no smaller number
-    return 2 if subject.arch in S390 else min(vcpus, _MOST)
+    return 2 if subject.arch in S390 else min(vcpus, limits.max_queues)
 
 
-def _room(subject: Subject) -> bool:
+def _room(subject: Subject, limits: QueueLimits) -> bool:
     """Whether all NICs together stay within the interrupt vectors: 2 per queue pair and 2 more
     per NIC, as libvirt sets ``vectors``."""
-    return subject.domain.nics * (2 * _wanted(subject) + 2) <= _VECTORS
+    return subject.domain.nics * (2 * _queues_needed(subject, limits) + 2) <= _VECTORS
+
+
+def judges(limits: QueueLimits) -> Judges:
+    """With these limits."""
+    return (
+        NicJudge(
+            needs=(facts.VCPUS, facts.ACTUAL_TYPE, facts.QUEUES),
+            applies=lambda subject: applies(subject, limits),
+            check=lambda subject: check(subject, limits),
+        ),
+        DomainJudge(
+            applies=lambda subject: applies_domain(subject, limits),
+            check=lambda subject: check_domain(subject, limits),
+        ),
+    )
+
+
+RULE = Rule(
+    name="single-queue",
+    severity="medium",
+    groups=("queues",),
+    forms=("definition", "manifest", "server"),
+    judges=judges(QueueLimits()),
+    settings=adjustable(QueueLimits, judges),
+)

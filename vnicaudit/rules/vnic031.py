@@ -57,15 +57,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.model.backends import queue_limit
-from vnicaudit.model.finding import Change, Severity
-from vnicaudit.model.models import VIRTIO
-from vnicaudit.model.rule import Problem, Scope, Subject
-
-NAME = "too-many-queues"
-SEVERITY: Severity = "medium"
-SCOPE: Scope = "nic"
-NEEDS: tuple[str, ...] = ("vcpus",)
+from vnicaudit.knowledge import facts
+from vnicaudit.knowledge.backends import queue_limit
+from vnicaudit.model.finding import Change
+from vnicaudit.model.nic import VIRTIO
+from vnicaudit.model.rule import NicJudge, Problem, Rule
+from vnicaudit.model.subject import Subject
 
 
 def applies(subject: Subject) -> bool:
@@ -130,3 +127,11 @@ def _change(subject: Subject, wanted: int) -> Change | None:
         safe=True,
         reason="the guest uses one queue pair per vCPU at most",
     )
+
+
+RULE = Rule(
+    name="too-many-queues",
+    severity="medium",
+    groups=("queues",),
+    judges=(NicJudge(needs=(facts.VCPUS,), applies=applies, check=check),),
+)

@@ -46,14 +46,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.model.backends import SINGLE_QUEUE
-from vnicaudit.model.finding import Change, Severity
-from vnicaudit.model.rule import Problem, Scope, Subject
-
-NAME = "multiqueue-unsupported"
-SEVERITY: Severity = "error"
-SCOPE: Scope = "nic"
-NEEDS: tuple[str, ...] = ()
+from vnicaudit.knowledge.backends import SINGLE_QUEUE
+from vnicaudit.model.finding import Change
+from vnicaudit.model.rule import NicJudge, Problem, Rule
+from vnicaudit.model.subject import Subject
 
 
 def applies(subject: Subject) -> bool:
@@ -74,3 +70,11 @@ def check(subject: Subject) -> Iterator[Problem]:
             "queues", queues, None, safe=True, reason="as it is the domain does not start"
         ),
     )
+
+
+RULE = Rule(
+    name="multiqueue-unsupported",
+    severity="error",
+    groups=("queues", "refused"),
+    judges=(NicJudge(applies=applies, check=check),),
+)

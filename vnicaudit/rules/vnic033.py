@@ -57,20 +57,36 @@ Safe on vhost-user. On vDPA unsafe: the device must have rings that large.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Annotated, Literal
 
-from vnicaudit.model.finding import Change, Severity
-from vnicaudit.model.models import VIRTIO
-from vnicaudit.model.rule import Problem, Scope, Subject
-
-NAME = "small-rx-ring"
-SEVERITY: Severity = "medium"
-SCOPE: Scope = "nic"
-NEEDS: tuple[str, ...] = ()
+from vnicaudit.model.finding import Change
+from vnicaudit.model.nic import VIRTIO
+from vnicaudit.model.rule import (
+    Judges,
+    NicJudge,
+    Problem,
+    Rule,
+    RuleSettings,
+    adjustable,
+    setting,
+)
+from vnicaudit.model.subject import Subject
 
 _WANTED = "1024"
+_MEASURED = 256
+"""The ring whose overflow was seen."""
 _BEHIND = {"vhostuser": "a vhost-user switch", "vdpa": "a vDPA device"}
 _SAFE = "the ring takes a little guest memory, the driver reads its size"
 _UNSAFE = "the vDPA device must have rings that large"
+
+
+class RingLimits(RuleSettings, frozen=True):
+    """Which rings are large enough."""
+
+    minimum: Annotated[
+        Literal[512, 1024],
+        setting("The smallest receive ring, in descriptors, that is not reported: 512 or 1024."),
+    ] = 512
 
 
 def applies(subject: Subject) -> bool:
@@ -85,16 +101,18 @@ def applies(subject: Subject) -> bool:
     return not (domain.owner == "nova" and subject.backend == "vdpa")
 
 
-def check(subject: Subject) -> Iterator[Problem]:
-    """One problem where the effective ring is the smallest there is."""
-    if subject.effective.rx_queue_size.effective != 256 or not subject.tuned:
+def check(subject: Subject, limits: RingLimits) -> Iterator[Problem]:
+    """One problem where the effective ring is smaller than it is to be."""
+    size = subject.effective.rx_queue_size.effective
+    if size is None or not _MEASURED <= size < limits.minimum or not subject.tuned:
         return
     if any(one.name == "rx_queue_size" for one in subject.nic.behind):
         return  # by <qemu:override>, which <driver> does not undo
     old = subject.nic.rx_queue_size
     safe = subject.backend == "vhostuser"
     yield Problem(
-        f"a receive ring of 256 behind {_BEHIND[subject.backend or '']}: bursts overflow it",
+        f"a receive ring of {size} behind {_BEHIND[subject.backend or '']}: "
+        f"{_reason(size, limits)}",
         field="rx_queue_size",
         severity=None if safe else "low",
         confidence="medium" if safe else "low",
@@ -108,6 +126,27 @@ def check(subject: Subject) -> Iterator[Problem]:
     )
 
 
+def _reason(size: int, limits: RingLimits) -> str:
+    """Of a ring that is larger than the one that was measured the settings alone speak."""
+    if size == _MEASURED:
+        return "bursts overflow it"
+    return f"the settings want {limits.minimum} at least"
+
+
 def _old_rom(subject: Subject) -> bool:
     """Whether an old iPXE or a virtio 0.9 guest may boot from the NIC."""
     return subject.nic.boot_order is not None and subject.domain.readiness != "ready"
+
+
+def judges(limits: RingLimits) -> Judges:
+    """With these limits."""
+    return (NicJudge(applies=applies, check=lambda subject: check(subject, limits)),)
+
+
+RULE = Rule(
+    name="small-rx-ring",
+    severity="medium",
+    groups=("rings",),
+    judges=judges(RingLimits()),
+    settings=adjustable(RingLimits, judges),
+)

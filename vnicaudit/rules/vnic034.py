@@ -54,18 +54,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.model.backends import OWN_PATH
+from vnicaudit.knowledge.backends import OWN_PATH
+from vnicaudit.knowledge.rings import DEFAULT_RING, RING_SIZES, STRICT_TX_QEMU, as_ring, ring_behind
 from vnicaudit.model.finding import Change, Confidence, Severity
-from vnicaudit.model.models import VIRTIO
-from vnicaudit.model.nic import Behind
-from vnicaudit.model.rings import DEFAULT_RING, RING_SIZES, STRICT_TX_QEMU, as_ring, ring_behind
-from vnicaudit.model.rule import Problem, Scope, Subject
+from vnicaudit.model.nic import VIRTIO, Behind
+from vnicaudit.model.rule import NicJudge, Problem, Rule
+from vnicaudit.model.subject import Subject
 from vnicaudit.model.version import Version
-
-NAME = "tx-ring-too-large"
-SEVERITY: Severity = "high"
-SCOPE: Scope = "nic"
-NEEDS: tuple[str, ...] = ()
 
 _REMOVE = "Remove tx_queue_size from {} of the definition (virsh edit)."
 _MEASURED = Version(10, 0)
@@ -75,7 +70,7 @@ def applies(subject: Subject) -> bool:
     """A large transmit ring that libvirt hands to QEMU, on another backend than those with one."""
     if subject.backend in OWN_PATH:
         return False
-    if not subject.tuned and _behind(subject) is None:
+    if not subject.tuned and _ring_override(subject) is None:
         return False
     size = _size(subject)
     return size in RING_SIZES and size != DEFAULT_RING
@@ -83,16 +78,16 @@ def applies(subject: Subject) -> bool:
 
 def check(subject: Subject) -> Iterator[Problem]:
     """One problem; which depends on the QEMU version, where one is known or assumed."""
-    size, behind = _size(subject), _behind(subject)
+    size, behind = _size(subject), _ring_override(subject)
     version = subject.host.qemu_version
     confidence: Confidence = "high" if subject.backend else "medium"
-    severity: Severity = SEVERITY
+    severity: Severity = RULE.severity
     if version is None:
         effect = "QEMU before 8.1 ignores it, later QEMU does not start"
     elif version < STRICT_TX_QEMU:
-        effect = f"QEMU {_named(subject)} ignores it, and does not start from 8.1 on"
+        effect = f"QEMU {_version_text(subject)} ignores it, and does not start from 8.1 on"
     else:
-        effect = f"with QEMU {_named(subject)} this domain does not start"
+        effect = f"with QEMU {_version_text(subject)} this domain does not start"
         severity = "error"
         confidence = confidence if version >= _MEASURED else "medium"
     by = "" if behind is None else f" by {behind.by}"
@@ -102,17 +97,17 @@ def check(subject: Subject) -> Iterator[Problem]:
         field="tx_queue_size",
         severity=severity,
         confidence=confidence,
-        change=None if behind else _without(size),
+        change=None if behind else _change_to_unset(size),
         fix="" if behind is None else _REMOVE.format(behind.by),
     )
 
 
-def _without(size: int | None) -> Change:
+def _change_to_unset(size: int | None) -> Change:
     reason = "the ring has 256 descriptors wherever the domain starts"
     return Change("tx_queue_size", str(size), None, safe=True, reason=reason)
 
 
-def _behind(subject: Subject) -> Behind | None:
+def _ring_override(subject: Subject) -> Behind | None:
     """What gives the ring behind libvirt's settings."""
     nic = subject.nic
     if nic.origin != "interface" or subject.model not in VIRTIO:
@@ -121,10 +116,18 @@ def _behind(subject: Subject) -> Behind | None:
 
 
 def _size(subject: Subject) -> int | None:
-    behind = _behind(subject)
+    behind = _ring_override(subject)
     return subject.nic.tx_queue_size if behind is None else as_ring(behind.text)
 
 
-def _named(subject: Subject) -> str:
+def _version_text(subject: Subject) -> str:
     assumed = " (assumed)" if subject.host.assumed else ""
     return f"{subject.host.qemu_version}{assumed}"
+
+
+RULE = Rule(
+    name="tx-ring-too-large",
+    severity="high",
+    groups=("rings",),
+    judges=(NicJudge(applies=applies, check=check),),
+)

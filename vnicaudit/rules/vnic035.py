@@ -71,20 +71,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.model.backends import OWN_PATH
-from vnicaudit.model.finding import Change, Severity
-from vnicaudit.model.models import VIRTIO
-from vnicaudit.model.nic import DESCRIPTORS, LOG, MAYBE, Behind
+from vnicaudit.knowledge import facts
+from vnicaudit.knowledge.backends import OWN_PATH
+from vnicaudit.knowledge.rings import RING_SIZES, as_ring, ring_behind
+from vnicaudit.model.finding import Change
+from vnicaudit.model.nic import DESCRIPTORS, LOG, MAYBE, VIRTIO, Behind
 from vnicaudit.model.nova import NovaConfig, NovaOption
 from vnicaudit.model.nova_options import as_number
-from vnicaudit.model.rings import RING_SIZES, as_ring, ring_behind
-from vnicaudit.model.rule import ConfigSubject, Problem, Scope, Subject
-
-NAME = "ring-size-invalid"
-SEVERITY: Severity = "error"
-SCOPE: Scope = "nic"
-NEEDS: tuple[str, ...] = ()
-CONFIG_NEEDS: tuple[str, ...] = ("nova.driver", "nova.ring_sizes")
+from vnicaudit.model.rule import ConfigJudge, NicJudge, Problem, Rule
+from vnicaudit.model.subject import ConfigSubject, Subject
 
 _RINGS = ("rx_queue_size", "tx_queue_size")
 _DIGITS = 10
@@ -101,13 +96,13 @@ def applies(subject: Subject) -> bool:
     """A ring that libvirt or QEMU reads and refuses."""
     if _runs(subject):
         return False
-    return bool(_behind(subject)) or (subject.tuned and bool(_wrong(subject)))
+    return bool(_ring_overrides(subject)) or (subject.tuned and bool(_wrong(subject)))
 
 
 def check(subject: Subject) -> Iterator[Problem]:
     """One problem, naming both rings where both are wrong; one more where they are set behind
     libvirt's settings, which no change of the definition's own fields undoes."""
-    if behind := _behind(subject):
+    if behind := _ring_overrides(subject):
         yield Problem(
             "; ".join(f"{one.name}={one.text[:20]!r} by {one.by}: {_NO_START}" for one in behind),
             field=behind[0].name,
@@ -134,13 +129,13 @@ def check(subject: Subject) -> Iterator[Problem]:
 
 def applies_config(subject: ConfigSubject) -> bool:
     """A ring size that is in effect, in the configuration of a libvirt driver."""
-    return bool(_set(subject.nova)) and subject.nova.libvirt is not False
+    return bool(_options_set(subject.nova)) and subject.nova.libvirt is not False
 
 
 def check_config(subject: ConfigSubject) -> Iterator[Problem]:
     """One problem per option with a value that Nova does not take; one that is not certain is
     passed over when the other is wrong."""
-    for option in _set(subject.nova):
+    for option in _options_set(subject.nova):
         if not option.certain or not option.value.strip():
             continue
         if as_number(option.value) in RING_SIZES:
@@ -162,7 +157,7 @@ def check_config(subject: ConfigSubject) -> Iterator[Problem]:
         )
 
 
-def _set(nova: NovaConfig) -> list[NovaOption]:
+def _options_set(nova: NovaConfig) -> list[NovaOption]:
     found = (nova.setting("libvirt", name) for name in _RINGS)
     return [option for option in found if option is not None]
 
@@ -198,7 +193,7 @@ def _wrong(subject: Subject) -> tuple[tuple[str, str, str], ...]:
     return tuple(found)
 
 
-def _behind(subject: Subject) -> tuple[Behind, ...]:
+def _ring_overrides(subject: Subject) -> tuple[Behind, ...]:
     """Rings that are set on a virtio NIC of libvirt's behind its settings, and that no QEMU
     takes."""
     if subject.nic.origin != "interface" or subject.model not in VIRTIO:
@@ -224,8 +219,23 @@ def _nearest(subject: Subject, field: str, text: str) -> str | None:
 
 
 def _fitting(text: str) -> str | None:
-    """The same for a number of at most nine digits: with more, nothing sensible was meant."""
+    """Suggest a size for a number of at most nine digits: with more, nothing sensible was meant."""
     if not (text.isascii() and text.isdigit() and len(text) < _DIGITS):
         return None
     fitting = [size for size in RING_SIZES if size <= int(text)]
     return str(max(fitting)) if fitting else None
+
+
+RULE = Rule(
+    name="ring-size-invalid",
+    severity="error",
+    groups=("rings", "nova", "refused"),
+    judges=(
+        NicJudge(applies=applies, check=check),
+        ConfigJudge(
+            needs=(facts.NOVA_DRIVER, facts.NOVA_RING_SIZES),
+            applies=applies_config,
+            check=check_config,
+        ),
+    ),
+)

@@ -54,16 +54,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.model.finding import Change, Severity
+from vnicaudit.knowledge import facts
+from vnicaudit.knowledge.rings import DEFAULT_RING, RING_SIZES
+from vnicaudit.model.finding import Change
 from vnicaudit.model.nova import NovaConfig
 from vnicaudit.model.nova_options import as_number
-from vnicaudit.model.rings import DEFAULT_RING, RING_SIZES
-from vnicaudit.model.rule import ConfigSubject, Problem, Scope
-
-NAME = "nova-tx-ring-unused"
-SEVERITY: Severity = "low"
-SCOPE: Scope = "config"
-NEEDS: tuple[str, ...] = ("nova.driver", "nova.tx_queue_size")
+from vnicaudit.model.rule import ConfigJudge, Problem, Rule
+from vnicaudit.model.subject import ConfigSubject
 
 
 def applies(subject: ConfigSubject) -> bool:
@@ -103,3 +100,15 @@ def _vhostuser_expected(nova: NovaConfig) -> bool:
         return True
     backed = nova.winner("libvirt", "file_backed_memory")
     return backed is not None and backed.value not in ("", "0")
+
+
+RULE = Rule(
+    name="nova-tx-ring-unused",
+    severity="low",
+    groups=("rings", "nova"),
+    judges=(
+        ConfigJudge(
+            needs=(facts.NOVA_DRIVER, facts.NOVA_TX_QUEUE_SIZE), applies=applies, check=check
+        ),
+    ),
+)

@@ -59,14 +59,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.model.backends import OWN_PATH
-from vnicaudit.model.finding import Change, Severity
-from vnicaudit.model.rule import Problem, Scope, Subject
-
-NAME = "offloads-off"
-SEVERITY: Severity = "medium"
-SCOPE: Scope = "nic"
-NEEDS: tuple[str, ...] = ()
+from vnicaudit.knowledge.backends import OWN_PATH
+from vnicaudit.model.finding import Change
+from vnicaudit.model.rule import NicJudge, Problem, Rule
+from vnicaudit.model.subject import Subject
 
 _REASON = "it may have been switched off because of the guest's driver: ask, then measure"
 _TIMER = "txmode=timer"
@@ -80,7 +76,7 @@ def applies(subject: Subject) -> bool:
 
 def check(subject: Subject) -> Iterator[Problem]:
     """One problem, naming everything that is off."""
-    found = _found(subject)
+    found = _settings_off(subject)
     if not found:
         return
     names = [name for _field, name in found]
@@ -91,7 +87,7 @@ def check(subject: Subject) -> Iterator[Problem]:
         field=field,
         severity="low" if _MINOR.issuperset(names) else None,
         confidence="medium",
-        change=change or (_change(subject, field) if _behind(subject) else None),
+        change=change or (_change(subject, field) if _is_commandline_nic(subject) else None),
         fix=_fix(subject, names, alone=change is None),
     )
 
@@ -104,14 +100,14 @@ def _change(subject: Subject, field: str) -> Change | None:
     return Change(field, old, None, safe=False, reason=_REASON)
 
 
-def _behind(subject: Subject) -> bool:
+def _is_commandline_nic(subject: Subject) -> bool:
     """Added by ``<qemu:commandline>``: who keeps the definition may not have written it."""
     return subject.nic.origin == "commandline"
 
 
 def _fix(subject: Subject, names: list[str], *, alone: bool) -> str:
     given = ",".join(_of_qemu(name) for name in names)
-    if _behind(subject):
+    if _is_commandline_nic(subject):
         return f"It is {given} of its -device."
     if subject.domain.owner == "qemu":
         return (
@@ -146,7 +142,7 @@ def _of_qemu(name: str) -> str:
     return f"{side}_{word}=off" if side and not plain else f"{word}=off"
 
 
-def _found(subject: Subject) -> tuple[tuple[str, str], ...]:
+def _settings_off(subject: Subject) -> tuple[tuple[str, str], ...]:
     """``(field, name)`` of each setting."""
     nic = subject.nic
     found = [("host_off", f"host {name}") for name in nic.host_off]
@@ -155,3 +151,11 @@ def _found(subject: Subject) -> tuple[tuple[str, str], ...]:
     if nic.txmode == "timer" and subject.effective.vhost.effective is not True:
         found.append(("txmode", _TIMER))
     return tuple(found)
+
+
+RULE = Rule(
+    name="offloads-off",
+    severity="medium",
+    groups=("tuning",),
+    judges=(NicJudge(applies=applies, check=check),),
+)

@@ -54,15 +54,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vnicaudit.model.effective import UNKNOWN
-from vnicaudit.model.finding import Change, Severity
-from vnicaudit.model.models import VIRTIO
-from vnicaudit.model.rule import Problem, Scope, Subject
+from vnicaudit.model.finding import Change
+from vnicaudit.model.nic import VIRTIO
+from vnicaudit.model.rule import NicJudge, Problem, Rule
 from vnicaudit.model.server import PACKED
-
-NAME = "packed-ring-pointless"
-SEVERITY: Severity = "low"
-SCOPE: Scope = "nic"
-NEEDS: tuple[str, ...] = ()
+from vnicaudit.model.subject import Subject
 
 _REASON = "the layout is part of what migration compares: plan it with a power cycle"
 
@@ -101,3 +97,11 @@ def _message(subject: Subject) -> str:
 
 def _vhost_unknown(subject: Subject) -> bool:
     return subject.effective.vhost.state == UNKNOWN
+
+
+RULE = Rule(
+    name="packed-ring-pointless",
+    severity="low",
+    groups=("rings",),
+    judges=(NicJudge(applies=applies, check=check),),
+)

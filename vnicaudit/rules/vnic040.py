@@ -60,27 +60,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from vnicaudit.knowledge import facts
+from vnicaudit.knowledge.hypervisors import KVM_DOMAINS
 from vnicaudit.model.domain import DomainConfig
-from vnicaudit.model.finding import Severity
-from vnicaudit.model.hypervisors import KVM_DOMAINS
-from vnicaudit.model.rule import Problem, Scope, Subject
-
-NAME = "user-mode-network"
-SEVERITY: Severity = "medium"
-SCOPE: Scope = "nic"
-NEEDS: tuple[str, ...] = ("session",)
-
-_FIX = (
-    "Connect it to a libvirt network or a bridge; where only user-mode networking is possible, "
-    "use <backend type='passt'/> (libvirt 9.0)."
-)
-_FIXES = {
-    "nova": "Connect the server through a Neutron port: no port of Neutron's is of this type, so "
-    "it was put there behind Nova's back. The next hard reboot (openstack server reboot --hard) "
-    "writes the definition anew.",
-    "ovirt": "The definition is oVirt's: give the NIC a vNIC profile of a network in the engine, "
-    "with the VM down.",
-}
+from vnicaudit.model.fix import OwnerAdvice
+from vnicaudit.model.rule import NicJudge, Problem, Rule
+from vnicaudit.model.subject import Subject
 
 
 def applies(subject: Subject) -> bool:
@@ -89,7 +74,7 @@ def applies(subject: Subject) -> bool:
     nic, domain = subject.nic, subject.domain
     if domain.session or domain.owner == "kubevirt" or domain.type not in KVM_DOMAINS:
         return False
-    kept = nic.origin == "interface" or (domain.form == "qemu" and _of_system(domain))
+    kept = nic.origin == "interface" or (domain.is_command_line and _of_system(domain))
     return kept and nic.type == "user" and nic.backend_type != "passt"
 
 
@@ -99,8 +84,7 @@ def check(subject: Subject) -> Iterator[Problem]:
         "type='user' is slirp: QEMU's own TCP/IP stack behind address translation, no vhost",
         field="type",
         severity="low" if subject.nic.link_state == "down" else None,
-        fix=_FIX,
-        fixes=_FIXES,
+        fix=OwnerAdvice("connect-network"),
     )
 
 
@@ -109,3 +93,11 @@ def _of_system(domain: DomainConfig) -> bool:
     return domain.owner in ("nova", "ovirt") or (
         domain.owner == "libvirt" and domain.session is False
     )
+
+
+RULE = Rule(
+    name="user-mode-network",
+    severity="medium",
+    groups=("backends",),
+    judges=(NicJudge(needs=(facts.SESSION,), applies=applies, check=check),),
+)

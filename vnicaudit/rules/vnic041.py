@@ -61,34 +61,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.model.finding import Severity
-from vnicaudit.model.rule import Problem, Scope, Subject
+from vnicaudit.knowledge import facts
+from vnicaudit.model.fix import OwnerAdvice
+from vnicaudit.model.rule import NicJudge, Problem, Rule
+from vnicaudit.model.subject import Subject
 from vnicaudit.model.version import Version
-
-NAME = "vhostuser-without-shared-memory"
-SEVERITY: Severity = "error"
-SCOPE: Scope = "nic"
-NEEDS: tuple[str, ...] = ("shared_memory",)
 
 _ENFORCED = Version(11, 2)
 """libvirt NEWS 11.2.0: "Use common check for shared memory use"."""
-
-_FIX = (
-    "Share the guest's memory: <memoryBacking> with <source type='memfd'/> (or huge pages) and "
-    "<access mode='shared'/>."
-)
-_FIXES = {
-    "nova": "Share the guest's memory with huge pages: hw:mem_page_size in the flavor (openstack "
-    "server resize for this server) or hw_mem_page_size in the image; or set [libvirt] "
-    "file_backed_memory in nova.conf of the compute node.",
-    "kubevirt": "The definition is KubeVirt's: what makes this NIC vhost-user (a network binding "
-    "plugin, or a hook sidecar with onDefineDomain) must make the guest's memory shared too; "
-    "change that and run virtctl restart.",
-    "ovirt": "The definition is oVirt's: with the VM down, give it shared memory in the engine, "
-    "or the NIC a vNIC profile of another kind of network.",
-    "qemu": "Share the guest's memory on QEMU's command line (share=on of its memory backend), "
-    "then start it anew.",
-}
 
 
 def applies(subject: Subject) -> bool:
@@ -102,8 +82,7 @@ def check(subject: Subject) -> Iterator[Problem]:
         yield Problem(
             f"vhost-user without shared guest memory: {_effect(subject)}",
             field="type",
-            fix=_FIX,
-            fixes=_FIXES,
+            fix=OwnerAdvice("share-memory"),
         )
 
 
@@ -114,3 +93,11 @@ def _effect(subject: Subject) -> str:
     if version >= _ENFORCED:
         return f"libvirt {version} does not start it"
     return f"libvirt {version} starts it, and no packet passes"
+
+
+RULE = Rule(
+    name="vhostuser-without-shared-memory",
+    severity="error",
+    groups=("backends", "refused"),
+    judges=(NicJudge(needs=(facts.SHARED_MEMORY,), applies=applies, check=check),),
+)

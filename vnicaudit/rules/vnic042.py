@@ -52,27 +52,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.model.finding import Severity
-from vnicaudit.model.rule import Problem, Scope, Subject
-
-NAME = "ovs-vhostuser-client"
-SEVERITY: Severity = "medium"
-SCOPE: Scope = "nic"
-NEEDS: tuple[str, ...] = ()
-
-_PORT = "Use a dpdkvhostuserclient port in Open vSwitch"
-_FIX = f"{_PORT} and mode='server' on QEMU's side."
-_FIX_QEMU = f"{_PORT} and server=on in QEMU's -chardev."
-_FIXES = {
-    "qemu": _FIX_QEMU,
-    "nova": "Give the compute node an Open vSwitch that offers dpdkvhostuserclient: Neutron then "
-    "chooses that port type, with QEMU as the server, by itself. Then hard-reboot the server.",
-    "kubevirt": f"{_PORT}, with QEMU as the server: the definition is KubeVirt's, change the "
-    "network binding plugin or hook sidecar (onDefineDomain) that makes this NIC, and run "
-    "virtctl restart.",
-    "ovirt": f"{_PORT}, with QEMU as the server: the definition is oVirt's, change the network "
-    "in the engine with the VM down.",
-}
+from vnicaudit.model.fix import OwnerAdvice
+from vnicaudit.model.rule import NicJudge, Problem, Rule
+from vnicaudit.model.subject import Subject
 
 
 def applies(subject: Subject) -> bool:
@@ -91,6 +73,13 @@ def check(subject: Subject) -> Iterator[Problem]:
         "restarts, until the guest is started anew",
         field="source_mode",
         confidence="medium",
-        fix=_FIX if subject.nic.origin != "commandline" else _FIX_QEMU,
-        fixes=_FIXES,
+        fix=OwnerAdvice("serve-vhostuser"),
     )
+
+
+RULE = Rule(
+    name="ovs-vhostuser-client",
+    severity="medium",
+    groups=("backends",),
+    judges=(NicJudge(applies=applies, check=check),),
+)

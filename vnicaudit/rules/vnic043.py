@@ -60,16 +60,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.model.finding import Change, Severity
-from vnicaudit.model.machines import S390
-from vnicaudit.model.models import VIRTIO
-from vnicaudit.model.rule import Problem, Scope, Subject
+from vnicaudit.model.architectures import S390
+from vnicaudit.model.finding import Change
+from vnicaudit.model.nic import VIRTIO
+from vnicaudit.model.rule import NicJudge, Problem, Rule
+from vnicaudit.model.subject import Subject
 from vnicaudit.model.version import Version
-
-NAME = "vdpa-device"
-SEVERITY: Severity = "error"
-SCOPE: Scope = "nic"
-NEEDS: tuple[str, ...] = ()
 
 _PAGE_PER_VQ = Version(7, 9)
 _LAYOUT = "the PCI device changes its layout: saved states and migration from before do not fit"
@@ -126,3 +122,11 @@ def _can_set_page_per_vq(subject: Subject) -> bool:
     if version is not None and version < _PAGE_PER_VQ:
         return False
     return subject.arch not in S390 and nic.address_type in (None, "pci")
+
+
+RULE = Rule(
+    name="vdpa-device",
+    severity="error",
+    groups=("backends", "refused"),
+    judges=(NicJudge(applies=applies, check=check),),
+)

@@ -58,14 +58,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.model.finding import Severity
-from vnicaudit.model.models import VIRTIO
-from vnicaudit.model.rule import DomainSubject, Problem, Scope, Subject
-
-NAME = "macvtap-filters-not-trusted"
-SEVERITY: Severity = "info"
-SCOPE: Scope = "domain"
-NEEDS: tuple[str, ...] = ()
+from vnicaudit.model.nic import VIRTIO
+from vnicaudit.model.rule import DomainJudge, Problem, Rule
+from vnicaudit.model.subject import DomainSubject, Subject
 
 
 def applies(subject: DomainSubject) -> bool:
@@ -88,3 +83,11 @@ def check(subject: DomainSubject) -> Iterator[Problem]:
 
 def _macvtaps(subject: DomainSubject) -> list[Subject]:
     return [nic for nic in subject.nics if nic.backend == "direct" and nic.model in VIRTIO]
+
+
+RULE = Rule(
+    name="macvtap-filters-not-trusted",
+    severity="info",
+    groups=("backends",),
+    judges=(DomainJudge(applies=applies, check=check),),
+)

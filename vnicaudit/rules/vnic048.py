@@ -56,13 +56,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.model.finding import Severity
-from vnicaudit.model.rule import Problem, Scope, Subject
-
-NAME = "mtu-mismatch"
-SEVERITY: Severity = "medium"
-SCOPE: Scope = "nic"
-NEEDS: tuple[str, ...] = ()
+from vnicaudit.model.rule import NicJudge, Problem, Rule
+from vnicaudit.model.subject import Subject
 
 
 def applies(subject: Subject) -> bool:
@@ -95,3 +90,11 @@ def _guests(subject: Subject) -> int | None:
     if running is not None and running.mtu is not None:
         return running.mtu
     return subject.nic.mtu or None
+
+
+RULE = Rule(
+    name="mtu-mismatch",
+    severity="medium",
+    groups=("mtu",),
+    judges=(NicJudge(applies=applies, check=check),),
+)

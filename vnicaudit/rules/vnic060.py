@@ -58,15 +58,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.model.finding import Change, Severity
+from vnicaudit.knowledge import facts
+from vnicaudit.model.finding import Change
 from vnicaudit.model.nova import NovaConfig
 from vnicaudit.model.nova_options import as_bool
-from vnicaudit.model.rule import ConfigSubject, Problem, Scope
-
-NAME = "nova-virtio-off"
-SEVERITY: Severity = "high"
-SCOPE: Scope = "config"
-NEEDS: tuple[str, ...] = ("nova.driver", "nova.virt_type", "nova.use_virtio_for_bridges")
+from vnicaudit.model.rule import ConfigJudge, Problem, Rule
+from vnicaudit.model.subject import ConfigSubject
 
 
 def applies(subject: ConfigSubject) -> bool:
@@ -106,3 +103,17 @@ def check(subject: ConfigSubject) -> Iterator[Problem]:
 def _may_be_qemu(nova: NovaConfig) -> bool:
     kind = nova.winner("libvirt", "virt_type")
     return kind is None or not kind.certain or kind.value in ("kvm", "qemu")
+
+
+RULE = Rule(
+    name="nova-virtio-off",
+    severity="high",
+    groups=("nova", "models"),
+    judges=(
+        ConfigJudge(
+            needs=(facts.NOVA_DRIVER, facts.NOVA_VIRT_TYPE, facts.NOVA_USE_VIRTIO_FOR_BRIDGES),
+            applies=applies,
+            check=check,
+        ),
+    ),
+)

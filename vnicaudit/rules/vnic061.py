@@ -47,15 +47,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.model.finding import Change, Severity
+from vnicaudit.knowledge import facts
+from vnicaudit.model.finding import Change
 from vnicaudit.model.nova import NovaConfig, NovaOption
 from vnicaudit.model.nova_options import as_bool
-from vnicaudit.model.rule import ConfigSubject, Problem, Scope
-
-NAME = "nova-dead-option"
-SEVERITY: Severity = "medium"
-SCOPE: Scope = "config"
-NEEDS: tuple[str, ...] = ("nova.libvirt_use_virtio_for_bridges",)
+from vnicaudit.model.rule import ConfigJudge, Problem, Rule
+from vnicaudit.model.subject import ConfigSubject
 
 _DEAD = "libvirt_use_virtio_for_bridges"
 
@@ -106,3 +103,15 @@ def _fix(value: str) -> str:
             "new servers."
         )
     return "Remove the line, or move it to [libvirt] as use_virtio_for_bridges = true."
+
+
+RULE = Rule(
+    name="nova-dead-option",
+    severity="medium",
+    groups=("nova",),
+    judges=(
+        ConfigJudge(
+            needs=(facts.NOVA_LIBVIRT_USE_VIRTIO_FOR_BRIDGES,), applies=applies, check=check
+        ),
+    ),
+)

@@ -56,18 +56,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.model.finding import Change, Confidence, Severity
-from vnicaudit.model.nova_releases import lacks_vif_model
+from vnicaudit.knowledge import facts
+from vnicaudit.knowledge.nova_releases import lacks_vif_model
+from vnicaudit.model.finding import Change, Confidence
+from vnicaudit.model.fix import Advice, SetProperty
 from vnicaudit.model.openstack import Image
-from vnicaudit.model.rule import ImageSubject, Problem, Scope
-
-NAME = "image-emulated-model"
-SEVERITY: Severity = "medium"
-SCOPE: Scope = "image"
-NEEDS: tuple[str, ...] = ("image.hw_vif_model",)
+from vnicaudit.model.rule import ImageJudge, Problem, Rule
+from vnicaudit.model.subject import ImageSubject
 
 _EMULATED = frozenset({"rtl8139", "ne2k_pci", "pcnet", "e1000", "e1000e", "igb", "vmxnet3"})
 
+_ON_IMAGE = SetProperty("hw_vif_model", "virtio", "image")
+_ON_SERVER = SetProperty("hw_vif_model", "virtio", "server")
 _READY = "libosinfo lists virtio for this system; only new servers are concerned"
 _PROVEN = "servers that were made of it drive virtio; only new servers are concerned"
 _SAFE = (_READY, _PROVEN)
@@ -92,8 +92,8 @@ def applies(subject: ImageSubject) -> bool:
 def check(subject: ImageSubject) -> Iterator[Problem]:
     """One problem."""
     image = subject.image
-    value = image.known("hw_vif_model") or ""
-    note, reason = _about(image)
+    value = image.certain_value("hw_vif_model") or ""
+    note, reason = _note_and_safety(image)
     safe = reason in _SAFE
     yield Problem(
         f"hw_vif_model = {value}: every new server of this image gets a NIC that QEMU emulates"
@@ -102,17 +102,22 @@ def check(subject: ImageSubject) -> Iterator[Problem]:
         severity="low" if note or image.servers == 0 else None,
         confidence=_confidence(image),
         change=Change("hw_vif_model", value, "virtio", safe=safe, reason=reason),
-        fix="Set hw_vif_model=virtio on the image; this is for new servers. Existing ones keep "
-        "their model: stop the server, nova-manage image_property set UUID --property "
-        f"hw_vif_model=virtio, start it.{'' if safe else f' Unsafe: {reason}.'}",
+        fix=Advice(
+            (
+                _ON_IMAGE,
+                "; this is for new servers. Existing ones keep their model: stop the server, ",
+                _ON_SERVER,
+                f", start it.{'' if safe else f' Unsafe: {reason}.'}",
+            )
+        ),
     )
 
 
-def _about(image: Image) -> tuple[str, str]:
+def _note_and_safety(image: Image) -> tuple[str, str]:
     """What to add to the message, and how safe virtio is for the system in the image."""
     if image.windows:
         return "; review: this is Windows", _WINDOWS
-    express = "q35" in (image.known("hw_machine_type") or "")
+    express = "q35" in (image.certain_value("hw_machine_type") or "")
     if image.readiness == "ready" or (image.libosinfo_model is not None and not express):
         return "", _READY
     if image.proven:
@@ -129,3 +134,11 @@ def _confidence(image: Image) -> Confidence:
     if image.qemu:
         return "high"
     return "low" if image.vif_model == "vmxnet3" else "medium"
+
+
+RULE = Rule(
+    name="image-emulated-model",
+    severity="medium",
+    groups=("images", "models"),
+    judges=(ImageJudge(needs=(facts.IMAGE_HW_VIF_MODEL,), applies=applies, check=check),),
+)

@@ -56,13 +56,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.model.finding import Change, Severity
-from vnicaudit.model.rule import ImageSubject, Problem, Scope
+from vnicaudit.knowledge import facts
+from vnicaudit.model.finding import Change
+from vnicaudit.model.fix import Advice, SetProperty
+from vnicaudit.model.rule import ImageJudge, Problem, Rule
+from vnicaudit.model.subject import ImageSubject
 
-NAME = "image-os-distro"
-SEVERITY: Severity = "high"
-SCOPE: Scope = "image"
-NEEDS: tuple[str, ...] = ("image.os_distro", "image.properties")
+_FIX = Advice(
+    (
+        SetProperty("hw_vif_model", "virtio", "image"),
+        ": it wins over libosinfo and nova.conf. This is for new servers.",
+    )
+)
 
 
 def applies(subject: ImageSubject) -> bool:
@@ -78,9 +83,9 @@ def check(subject: ImageSubject) -> Iterator[Problem]:
     """One problem: asked only when everything is known."""
     image = subject.image
     yield Problem(
-        f"os_distro = {image.known('os_distro')} and no hw_vif_model: where a compute node has "
-        f"libosinfo, Nova takes the first NIC it lists for this system, {image.libosinfo_model}"
-        f"{image.use}",
+        f"os_distro = {image.certain_value('os_distro')} and no hw_vif_model: where a "
+        f"compute node has libosinfo, Nova takes the first NIC it lists for this system, "
+        f"{image.libosinfo_model}{image.use}",
         field="os_distro",
         severity="medium" if image.servers == 0 else None,
         confidence="medium",
@@ -91,6 +96,17 @@ def check(subject: ImageSubject) -> Iterator[Problem]:
             safe=True,
             reason="libosinfo lists virtio for this system; only new servers are concerned",
         ),
-        fix="Set hw_vif_model=virtio on the image: it wins over libosinfo and nova.conf. This is "
-        "for new servers.",
+        fix=_FIX,
     )
+
+
+RULE = Rule(
+    name="image-os-distro",
+    severity="high",
+    groups=("images", "models"),
+    judges=(
+        ImageJudge(
+            needs=(facts.IMAGE_OS_DISTRO, facts.IMAGE_PROPERTIES), applies=applies, check=check
+        ),
+    ),
+)

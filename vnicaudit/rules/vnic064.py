@@ -65,19 +65,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.model.backends import KEPT_MODEL
-from vnicaudit.model.finding import Change, Severity
-from vnicaudit.model.models import VIRTIO
+from vnicaudit.knowledge import facts
+from vnicaudit.knowledge.backends import KEPT_MODEL
+from vnicaudit.knowledge.to_virtio import to_virtio
+from vnicaudit.model.finding import Change
+from vnicaudit.model.fix import Advice, SetProperty
+from vnicaudit.model.nic import VIRTIO
 from vnicaudit.model.openstack import VIF_MODELS, Image, as_flag
-from vnicaudit.model.rule import DomainSubject, Problem, Scope, Subject
+from vnicaudit.model.rule import DomainJudge, Problem, Rule
 from vnicaudit.model.server import MULTIQUEUE, MULTIQUEUE_VCPUS, PACKED, ServerConfig
-from vnicaudit.model.to_virtio import to_virtio
-
-NAME = "server-not-as-image"
-SEVERITY: Severity = "medium"
-SCOPE: Scope = "domain"
-NEEDS: tuple[str, ...] = ("server.kept",)
-SERVERS = True
+from vnicaudit.model.subject import DomainSubject, Subject
 
 _MODEL = "hw_vif_model"
 _GET_THE_MODEL = frozenset({None, *KEPT_MODEL})
@@ -89,50 +86,47 @@ _REASONS = {
     "after",
     PACKED: "the layout is part of what a migration compares",
 }
-_FIX = (
-    "Stop the server, nova-manage image_property set UUID --property hw_vif_model=virtio, start it."
-)
-_IMAGE = "openstack image set --property {}={} IMAGE, if the server is to keep it after a rebuild."
+_FIX = Advice(("Stop the server, ", SetProperty(_MODEL, "virtio", "server"), ", start it."))
 _BOTH_EMULATED = "Neither is virtio: set hw_vif_model=virtio on the image, and on the server."
 
 
 def applies(subject: DomainSubject) -> bool:
     """A server, in its cloud or in libvirt, whose image may say something else than Nova keeps."""
     server = subject.domain.server
-    if server is None or not _written(subject):
+    if server is None or not _subjects_with_model(subject):
         return False
     image = server.image
     if server.image_state != "there" or image is None or not image.complete:
         return False
-    if server.kept_by == "unseen" and subject.domain.form == "server":
-        return any(image.known(name) is not None for name in (_MODEL, *_SWITCHES))
+    if server.properties_source == "unseen" and subject.domain.is_server:
+        return any(image.certain_value(name) is not None for name in (_MODEL, *_SWITCHES))
     return any(True for _ in check(subject))
 
 
 def check(subject: DomainSubject) -> Iterator[Problem]:
     """At most one problem for each property."""
     server = subject.domain.server
-    if server is None or server.image is None or server.kept_by == "image":
+    if server is None or server.image is None or server.properties_source == "image":
         return
     yield from _of_model(subject, server, server.image)
-    if server.kept_by == "api" and server.flavor is not None and server.flavor.complete:
+    if server.properties_source == "api" and server.flavor is not None and server.flavor.complete:
         for name in _SWITCHES:
             yield from _of_switch(subject, server, server.image, name)
 
 
-def _written(subject: DomainSubject) -> list[Subject]:
+def _subjects_with_model(subject: DomainSubject) -> list[Subject]:
     """The NICs that get the model Nova keeps."""
     return [nic for nic in subject.nics if nic.backend in _GET_THE_MODEL]
 
 
 def _of_model(subject: DomainSubject, server: ServerConfig, image: Image) -> Iterator[Problem]:
-    kept, now = _kept(subject, server), image.vif_model
+    kept, now = _stored_model(subject, server), image.vif_model
     if kept is None or kept == now or not {kept, now} <= VIF_MODELS | {None}:
         return
     if now is None and (kept in VIRTIO or _by_default(image, kept)):
         return
     keeps = f"Nova keeps hw_vif_model = {kept} for this server, and its image "
-    if server.kept_by == "unseen":
+    if server.properties_source == "unseen":
         keeps = f"the NIC of this server is {kept}, and its image "
     if now in VIRTIO or now is None:
         yield _left_behind(subject, keeps, now)
@@ -142,15 +136,15 @@ def _of_model(subject: DomainSubject, server: ServerConfig, image: Image) -> Ite
             f"{keeps}says {now}: a rebuild gives it {now}",
             field=_MODEL,
             severity="low" if keep else "info",
-            fix=_IMAGE.format(_MODEL, kept) if keep else _BOTH_EMULATED,
+            fix=_on_image(_MODEL, kept) if keep else _BOTH_EMULATED,
         )
 
 
-def _kept(subject: DomainSubject, server: ServerConfig) -> str | None:
+def _stored_model(subject: DomainSubject, server: ServerConfig) -> str | None:
     """What Nova keeps; where it does not say so, what it wrote into the definition."""
-    if server.kept_by == "api":
+    if server.properties_source == "api":
         return server.vif_model
-    models = (nic.nic.model for nic in _written(subject))
+    models = (nic.nic.model for nic in _subjects_with_model(subject))
     return next((model for model in models if model is not None), None)
 
 
@@ -159,7 +153,7 @@ def _left_behind(subject: DomainSubject, keeps: str, now: str | None) -> Problem
     says = "names none: new servers get what their compute nodes choose"
     if now is not None:
         says = f"says {now}: new servers get that"
-    emulated = [nic for nic in _written(subject) if nic.model not in VIRTIO]
+    emulated = [nic for nic in _subjects_with_model(subject) if nic.model not in VIRTIO]
     if not emulated:  # its definition is not what Nova keeps, which VNIC079 reports
         return Problem(f"{keeps}{says}, this one does not", field=_MODEL, severity="low", fix=_FIX)
     found = to_virtio(emulated[0], "medium" if now is not None else "low")
@@ -172,9 +166,14 @@ def _left_behind(subject: DomainSubject, keeps: str, now: str | None) -> Problem
     )
 
 
+def _on_image(name: str, value: str) -> Advice:
+    setting = SetProperty(name, value, "server-image")
+    return Advice((setting, ", if the server is to keep it after a rebuild."))
+
+
 def _by_default(image: Image, kept: str) -> bool:
     """Whether new servers of an image that names no model may well get this one too."""
-    system = image.known("os_distro")
+    system = image.certain_value("os_distro")
     return system is not None and (image.libosinfo_model == kept or not image.linux)
 
 
@@ -182,11 +181,11 @@ def _of_switch(
     subject: DomainSubject, server: ServerConfig, image: Image, name: str
 ) -> Iterator[Problem]:
     vcpus = subject.domain.vcpus
-    virtio = any(nic.model in VIRTIO for nic in _written(subject))
+    virtio = any(nic.model in VIRTIO for nic in _subjects_with_model(subject))
     if not virtio or (name == MULTIQUEUE and (vcpus is None or vcpus < MULTIQUEUE_VCPUS)):
         return
     kept, flavor = server.flag(name), server.flavor_flag(name)
-    asked = as_flag(image.known(name) or "")
+    asked = as_flag(image.certain_value(name) or "")
     if flavor is not None or bool(kept) == asked:
         return
     if kept:
@@ -195,7 +194,7 @@ def _of_switch(
             "rebuild takes it away",
             field=name,
             severity="info",
-            fix=_IMAGE.format(name, "true"),
+            fix=_on_image(name, "true"),
         )
         return
     new = str(vcpus) if name == MULTIQUEUE else "on"
@@ -205,3 +204,12 @@ def _of_switch(
         severity="low",
         change=Change(_SWITCHES[name], None, new, safe=False, reason=_REASONS[name]),
     )
+
+
+RULE = Rule(
+    name="server-not-as-image",
+    severity="medium",
+    groups=("servers", "drift"),
+    forms=("definition", "server"),
+    judges=(DomainJudge(needs=(facts.SERVER_KEPT,), applies=applies, check=check),),
+)

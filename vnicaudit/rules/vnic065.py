@@ -57,24 +57,30 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.model.backends import NOVA_TAPS
-from vnicaudit.model.finding import Severity
-from vnicaudit.model.models import shown_model
-from vnicaudit.model.nova_releases import LASTING
+from vnicaudit.knowledge import facts
+from vnicaudit.knowledge.backends import NOVA_TAPS
+from vnicaudit.knowledge.models import shown_model
+from vnicaudit.knowledge.nova_releases import LASTING
+from vnicaudit.model.fix import Advice, OpenStack
 from vnicaudit.model.openstack import VIF_MODELS
-from vnicaudit.model.rule import DomainSubject, Problem, Scope, Subject
+from vnicaudit.model.rule import DomainJudge, Problem, Rule
 from vnicaudit.model.server import NovaVersions, ServerConfig
+from vnicaudit.model.subject import DomainSubject, Subject
 
-NAME = "server-change-not-lasting"
-SEVERITY: Severity = "low"
-SCOPE: Scope = "domain"
-NEEDS: tuple[str, ...] = ("server.nova30",)
+_FIX = Advice(
+    (
+        "Hard-reboot the server after each resize and cold migration (",
+        OpenStack("server reboot --hard"),
+        "); or upgrade nova-manage to a Nova with the fix, stop the server, set the property once "
+        "more, start it.",
+    )
+)
 
 
 def applies(subject: DomainSubject) -> bool:
     """A definition of a server whose model is not its image's, on a Nova that may be old."""
     server = subject.domain.server
-    if server is None or subject.domain.form == "server" or subject.domain.owner != "nova":
+    if server is None or subject.domain.is_server or subject.domain.owner != "nova":
         return False
     return not _fixed(server.nova) and _changed(subject, server) is not None
 
@@ -91,9 +97,7 @@ def check(subject: DomainSubject) -> Iterator[Problem]:
         f"nova-manage image_property set did that, a resize or cold migration brings {old} back "
         "(bug 2078999, before Nova 30)",
         confidence="medium",
-        fix="Hard-reboot the server after each resize and cold migration (openstack server reboot "
-        "--hard); or upgrade nova-manage to a Nova with the fix, stop the server, set the property "
-        "once more, start it.",
+        fix=_FIX,
     )
 
 
@@ -105,7 +109,7 @@ def _changed(subject: DomainSubject, server: ServerConfig) -> str | None:
     """The model of a NIC that is not the image's; None where there is none, or nothing to compare
     with."""
     image = server.image
-    if server.kept_by != "image" or image is None or image.vif_model not in VIF_MODELS:
+    if server.properties_source != "image" or image is None or image.vif_model not in VIF_MODELS:
         return None
     models = [nic.nic.model or "" for nic in subject.nics if _is_written(nic)]
     return next((shown_model(one) for one in models if one not in ("", image.vif_model)), None)
@@ -113,3 +117,11 @@ def _changed(subject: DomainSubject, server: ServerConfig) -> str | None:
 
 def _is_written(nic: Subject) -> bool:
     return nic.nic.origin == "interface" and nic.nic.type in NOVA_TAPS
+
+
+RULE = Rule(
+    name="server-change-not-lasting",
+    severity="low",
+    groups=("servers",),
+    judges=(DomainJudge(needs=(facts.SERVER_NOVA30,), applies=applies, check=check),),
+)

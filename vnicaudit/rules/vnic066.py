@@ -76,13 +76,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.model.finding import Change, Severity
-from vnicaudit.model.models import VIRTIO
-from vnicaudit.model.multiqueue import is_emulated, is_single, taken_away
+from vnicaudit.knowledge import facts
+from vnicaudit.knowledge.multiqueue import is_emulated, is_single, taken_away
+from vnicaudit.model.finding import Change
+from vnicaudit.model.fix import Advice, OpenStack, SetProperty
+from vnicaudit.model.nic import VIRTIO
 from vnicaudit.model.nova import NovaConfig, NovaOption
 from vnicaudit.model.nova_options import as_number
 from vnicaudit.model.openstack import Flavor, Image, as_flag
-from vnicaudit.model.rule import ConfigSubject, DomainSubject, FlavorSubject, Problem, Scope
+from vnicaudit.model.rule import ConfigJudge, DomainJudge, FlavorJudge, Problem, Rule
 from vnicaudit.model.server import (
     FLAVOR_WORDS,
     MULTIQUEUE,
@@ -90,14 +92,7 @@ from vnicaudit.model.server import (
     NodeFacts,
     ServerConfig,
 )
-
-NAME = "nova-multiqueue-off"
-SEVERITY: Severity = "medium"
-SCOPE: Scope = "config"
-NEEDS: tuple[str, ...] = ("nova.driver", "nova.virt_type", "nova.max_queues")
-FLAVOR_NEEDS: tuple[str, ...] = ("flavor.hw:vif_multiqueue_enabled", "flavor.vcpus")
-DOMAIN_NEEDS: tuple[str, ...] = ()
-SERVERS = True
+from vnicaudit.model.subject import ConfigSubject, DomainSubject, FlavorSubject
 
 _FLAG = FLAVOR_WORDS[MULTIQUEUE]
 _NO_QUEUES = frozenset({"hostdev", "vdpa"})
@@ -123,7 +118,7 @@ def check(subject: ConfigSubject) -> Iterator[Problem]:
     if queues is not None and _is_one(queues) and not _is_qemu(nova.winner("libvirt", "virt_type")):
         yield _one_queue(nova, queues)
     if kind is not None and _is_qemu(kind):
-        yield _emulated(nova)
+        yield _emulated_model_problem(nova)
 
 
 def applies_flavor(subject: FlavorSubject) -> bool:
@@ -138,7 +133,7 @@ def check_flavor(subject: FlavorSubject) -> Iterator[Problem]:
     """One problem of the flavor alone, or one for each image it clashes with."""
     flavor = subject.flavor
     if (flavor.vcpus or 0) < MULTIQUEUE_VCPUS:
-        if as_flag(flavor.known(_FLAG) or ""):
+        if as_flag(flavor.certain_value(_FLAG) or ""):
             yield Problem(
                 f"{_FLAG} with {flavor.vcpus} vCPU: Nova does not look at it below two vCPUs",
                 field=_FLAG,
@@ -163,19 +158,30 @@ def check_domain(subject: DomainSubject) -> Iterator[Problem]:
     clashes = [name for name in FLAVOR_WORDS if server.clash(name, vcpus)]
     for name in clashes:
         yield Problem(
-            f"its flavor says {FLAVOR_WORDS[name]} = {_said(server.flavor_flag(name))}, and Nova "
-            f"keeps {name} = {_said(server.flag(name))} for it: Nova cannot start it any more",
+            f"its flavor says {FLAVOR_WORDS[name]} = {_flag_text(server.flavor_flag(name))}, and "
+            f"Nova keeps {name} = {_flag_text(server.flag(name))} for it: "
+            "Nova cannot start it any more",
             severity="error",
-            confidence="high" if server.kept_by == "api" else "medium",
-            fix=f"Set {name} as the flavor has it: stop the server, nova-manage image_property set "
-            f"UUID --property {name}={_said(server.flavor_flag(name))}, start it. Out of ERROR it "
-            "comes with openstack server set --state active, then stop.",
+            confidence="high" if server.properties_source == "api" else "medium",
+            fix=_as_the_flavor(name, _flag_text(server.flavor_flag(name))),
         )
     if not clashes and server.node is not None and _asks(subject, server):
         yield from _taken_away(server.node)
 
 
-def _said(flag: bool | None) -> str:
+def _as_the_flavor(name: str, value: str) -> Advice:
+    return Advice(
+        (
+            f"Set {name} as the flavor has it: stop the server, ",
+            SetProperty(name, value, "server"),
+            ", start it. Out of ERROR it comes with ",
+            OpenStack("server set --state active"),
+            ", then stop.",
+        )
+    )
+
+
+def _flag_text(flag: bool | None) -> str:
     return "true" if flag else "false"
 
 
@@ -206,8 +212,8 @@ def _clashing(flavor: Flavor) -> tuple[Image, ...]:
 def _conflict(flavor: Flavor, image: Image) -> Problem:
     said = image.property(MULTIQUEUE)
     return Problem(
-        f"{_FLAG} = {flavor.known(_FLAG)}, and the image {image.name} says "
-        f"{image.known(MULTIQUEUE)}: Nova refuses a server with both "
+        f"{_FLAG} = {flavor.certain_value(_FLAG)}, and the image {image.name} says "
+        f"{image.certain_value(MULTIQUEUE)}: Nova refuses a server with both "
         "(FlavorImageConflict)",
         field=_FLAG,
         severity="error",
@@ -234,7 +240,7 @@ def _one_queue(nova: NovaConfig, option: NovaOption) -> Problem:
     )
 
 
-def _emulated(nova: NovaConfig) -> Problem:
+def _emulated_model_problem(nova: NovaConfig) -> Problem:
     queues = nova.winner("libvirt", "max_queues")
     number = None if queues is None else as_number(queues.value)
     beside = queues is not None and number is not None and number > 1
@@ -261,3 +267,24 @@ def _is_one(option: NovaOption | None) -> bool:
 
 def _is_qemu(option: NovaOption | None) -> bool:
     return option is not None and is_emulated(option.value)
+
+
+RULE = Rule(
+    name="nova-multiqueue-off",
+    severity="medium",
+    groups=("nova", "queues"),
+    forms=("definition", "server"),
+    judges=(
+        ConfigJudge(
+            needs=(facts.NOVA_DRIVER, facts.NOVA_VIRT_TYPE, facts.NOVA_MAX_QUEUES),
+            applies=applies,
+            check=check,
+        ),
+        DomainJudge(applies=applies_domain, check=check_domain),
+        FlavorJudge(
+            needs=(facts.FLAVOR_MULTIQUEUE, facts.FLAVOR_VCPUS),
+            applies=applies_flavor,
+            check=check_flavor,
+        ),
+    ),
+)

@@ -52,32 +52,40 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.model.backends import KEPT_MODEL
-from vnicaudit.model.finding import Severity
-from vnicaudit.model.models import VIRTIO, shown_model
+from vnicaudit.knowledge import facts
+from vnicaudit.knowledge.backends import KEPT_MODEL
+from vnicaudit.knowledge.models import shown_model
+from vnicaudit.model.fix import Advice, SetProperty
+from vnicaudit.model.nic import VIRTIO
 from vnicaudit.model.openstack import Image, as_flag
-from vnicaudit.model.rule import DomainSubject, FlavorSubject, ImageSubject, Problem, Scope
+from vnicaudit.model.rule import DomainJudge, FlavorJudge, ImageJudge, Problem, Rule
 from vnicaudit.model.server import FLAVOR_WORDS, PACKED, NovaVersions, ServerConfig
-
-NAME = "packed-ring-not-virtio"
-SEVERITY: Severity = "error"
-SCOPE: Scope = "image"
-NEEDS: tuple[str, ...] = ("image.hw_vif_model", "image.hw_virtio_packed_ring")
-FLAVOR_NEEDS: tuple[str, ...] = ("flavor.hw:virtio_packed_ring",)
-DOMAIN_NEEDS: tuple[str, ...] = ()
-SERVERS = True
+from vnicaudit.model.subject import DomainSubject, FlavorSubject, ImageSubject
 
 _SINCE = 29
 """The first Nova that has the switch (Caracal)."""
 
-_FIX = "Set hw_vif_model=virtio on the image, or remove the packed ring."
-_FIX_SERVER = (
-    "Stop the server, nova-manage image_property set UUID --property hw_vif_model=virtio (or "
-    "hw_virtio_packed_ring=false), start it."
+_FIX = Advice(
+    (
+        SetProperty("hw_vif_model", "virtio", "image"),
+        ", or remove the packed ring.",
+    )
 )
-_FIX_FLAVOR = (
-    "Resize the server to a flavor without hw:virtio_packed_ring, or make its NICs virtio: stop "
-    "it, nova-manage image_property set UUID --property hw_vif_model=virtio, start it."
+_ON_SERVER = SetProperty("hw_vif_model", "virtio", "server")
+_FIX_SERVER = Advice(
+    (
+        "Stop the server, ",
+        _ON_SERVER,
+        " (or hw_virtio_packed_ring=false), start it.",
+    )
+)
+_FIX_FLAVOR = Advice(
+    (
+        "Resize the server to a flavor without hw:virtio_packed_ring, or make its NICs virtio: "
+        "stop it, ",
+        _ON_SERVER,
+        ", start it.",
+    )
 )
 
 
@@ -126,20 +134,20 @@ def applies_domain(subject: DomainSubject) -> bool:
     server = subject.domain.server
     if server is None or _too_old(server.nova):
         return False
-    return server.asks_for(PACKED) and _refused(subject, server) is not None
+    return server.asks_for(PACKED) and _refusal_reason(subject, server) is not None
 
 
 def check_domain(subject: DomainSubject) -> Iterator[Problem]:
     """One problem, naming the first such NIC."""
     server = subject.domain.server
-    what = None if server is None else _refused(subject, server)
+    what = None if server is None else _refusal_reason(subject, server)
     if server is None or what is None:
         return
     by_flavor = server.flavor_flag(PACKED)
     yield Problem(
         f"{FLAVOR_WORDS[PACKED] if by_flavor else PACKED} on a NIC that is not virtio ({what}): "
         "Nova passes it on, and libvirt refuses to define the server",
-        confidence="high" if server.kept_by == "api" else "medium",
+        confidence="high" if server.properties_source == "api" else "medium",
         fix=_FIX_FLAVOR if by_flavor else _FIX_SERVER,
     )
 
@@ -148,7 +156,7 @@ def _too_old(nova: NovaVersions | None) -> bool:
     return nova is not None and nova.newest is not None and nova.newest < _SINCE
 
 
-def _refused(subject: DomainSubject, server: ServerConfig) -> str | None:
+def _refusal_reason(subject: DomainSubject, server: ServerConfig) -> str | None:
     """What libvirt refuses packed rings on; None where there is no such NIC."""
     model = server.vif_model or "virtio"
     for nic in subject.nics:
@@ -161,3 +169,20 @@ def _refused(subject: DomainSubject, server: ServerConfig) -> str | None:
 
 def _clashes(image: Image) -> bool:
     return image.qemu is not False and image.vif_model not in (None, "virtio")
+
+
+RULE = Rule(
+    name="packed-ring-not-virtio",
+    severity="error",
+    groups=("images", "rings", "refused"),
+    forms=("definition", "server"),
+    judges=(
+        ImageJudge(
+            needs=(facts.IMAGE_HW_VIF_MODEL, facts.IMAGE_HW_VIRTIO_PACKED_RING),
+            applies=applies,
+            check=check,
+        ),
+        DomainJudge(applies=applies_domain, check=check_domain),
+        FlavorJudge(needs=(facts.FLAVOR_PACKED_RING,), applies=applies_flavor, check=check_flavor),
+    ),
+)

@@ -56,16 +56,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.model.finding import Severity
+from vnicaudit.knowledge import facts
 from vnicaudit.model.nova_options import as_number
-from vnicaudit.model.rule import DomainSubject, Problem, Scope
+from vnicaudit.model.rule import DomainJudge, Problem, Rule
 from vnicaudit.model.server import NodeFacts, ServerConfig
-
-NAME = "server-memory-not-shared"
-SEVERITY: Severity = "error"
-SCOPE: Scope = "domain"
-NEEDS: tuple[str, ...] = ("server.flavor", "server.node")
-SERVERS = True
+from vnicaudit.model.subject import DomainSubject
 
 _ASKED = "hw:mem_page_size"
 _NARROWED = "hw_mem_page_size"
@@ -84,7 +79,7 @@ _FIX = (
 def applies(subject: DomainSubject) -> bool:
     """A server with a vhost-user port, and pages that may be small."""
     server = subject.domain.server
-    if subject.domain.form != "server" or server is None:
+    if not subject.domain.is_server or server is None:
         return False
     if not any(nic.backend == "vhostuser" for nic in subject.nics):
         return False
@@ -130,7 +125,7 @@ def _asked_by(server: ServerConfig) -> str:
 
 
 def _of_flavor(server: ServerConfig) -> str:
-    return _kind("" if server.flavor is None else server.flavor.known(_ASKED) or "")
+    return _kind("" if server.flavor is None else server.flavor.certain_value(_ASKED) or "")
 
 
 def _kind(text: str) -> str:
@@ -160,3 +155,14 @@ def _kib(text: str) -> int | None:
 
 def _file_backed(node: NodeFacts | None) -> bool:
     return node is not None and (as_number(node.value("file_backed_memory") or "") or 0) > 0
+
+
+RULE = Rule(
+    name="server-memory-not-shared",
+    severity="error",
+    groups=("servers", "backends", "refused"),
+    forms=("definition", "server"),
+    judges=(
+        DomainJudge(needs=(facts.SERVER_FLAVOR, facts.SERVER_NODE), applies=applies, check=check),
+    ),
+)

@@ -61,14 +61,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.model.finding import Severity
-from vnicaudit.model.rule import Problem, Scope, SiteSubject
+from vnicaudit.model.rule import Problem, Rule, SiteJudge
 from vnicaudit.model.site import Difference
-
-NAME = "nova-nodes-differ"
-SEVERITY: Severity = "low"
-SCOPE: Scope = "site"
-NEEDS: tuple[str, ...] = ()
+from vnicaudit.model.subject import SiteSubject
 
 
 def applies(subject: SiteSubject) -> bool:
@@ -80,7 +75,7 @@ def check(subject: SiteSubject) -> Iterator[Problem]:
     """One problem per option."""
     for found in subject.differences:
         yield Problem(
-            f"{_said(found)} here, {_shown(found.usual)} on {_count(found)}",
+            f"{_difference_text(found)} here, {_value_text(found.usual)} on {_count(found)}",
             field=f"libvirt/{found.option}",
             confidence="medium",
             fix=f"Give all compute nodes of the site one value of [libvirt] {found.option}, and "
@@ -89,13 +84,21 @@ def check(subject: SiteSubject) -> Iterator[Problem]:
         )
 
 
-def _said(found: Difference) -> str:
-    return f"{found.option} is {_shown(found.value)}"
+def _difference_text(found: Difference) -> str:
+    return f"{found.option} is {_value_text(found.value)}"
 
 
-def _shown(value: str) -> str:
+def _value_text(value: str) -> str:
     return value or "not set"
 
 
 def _count(found: Difference) -> str:
     return f"{found.nodes} of {found.total} compute nodes"
+
+
+RULE = Rule(
+    name="nova-nodes-differ",
+    severity="low",
+    groups=("nova", "drift"),
+    judges=(SiteJudge(applies=applies, check=check),),
+)

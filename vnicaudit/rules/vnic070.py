@@ -51,16 +51,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.model.finding import Change, Severity
-from vnicaudit.model.nova_releases import VIF_MODELS_SINCE, VIF_WORDS_SINCE, lacks_vif_model
+from vnicaudit.knowledge import facts
+from vnicaudit.knowledge.nova_releases import VIF_MODELS_SINCE, VIF_WORDS_SINCE, lacks_vif_model
+from vnicaudit.model.finding import Change
+from vnicaudit.model.fix import Advice, SetProperty
 from vnicaudit.model.openstack import VIF_MODELS, Image
-from vnicaudit.model.rule import ImageSubject, Problem, Scope
+from vnicaudit.model.rule import ImageJudge, Problem, Rule
+from vnicaudit.model.subject import ImageSubject
 
-NAME = "image-model-unsupported"
-SEVERITY: Severity = "error"
-SCOPE: Scope = "image"
-NEEDS: tuple[str, ...] = ("image.hw_vif_model", "image.qemu")
-
+_ON_IMAGE = SetProperty("hw_vif_model", "virtio", "image")
 _REASON = "whether the system in the image has a virtio driver is not known"
 _OTHERS = frozenset({"netfront", "vmxnet", "sriov"})
 _HAS = ("e1000", "e1000e", "ne2k_pci", "pcnet", "rtl8139", "vmxnet3", "igb")
@@ -78,7 +77,7 @@ def applies(subject: ImageSubject) -> bool:
 def check(subject: ImageSubject) -> Iterator[Problem]:
     """One problem."""
     image = subject.image
-    value = image.known("hw_vif_model") or ""
+    value = image.certain_value("hw_vif_model") or ""
     found = _problem(image)
     if found is None:
         return
@@ -93,22 +92,17 @@ def check(subject: ImageSubject) -> Iterator[Problem]:
             safe=False,
             reason=_REASON,
         ),
-        fix=f"{_fix(image)} Unsafe: {_REASON}.",
+        fix=Advice((_ON_IMAGE, f"{_other_models(image)} Unsafe: {_REASON}.")),
     )
 
 
-def _fix(image: Image) -> str:
+def _other_models(image: Image) -> str:
+    """What else can be set, as the end of a sentence."""
     if image.on_z:
-        return (
-            "Set hw_vif_model=virtio on the image; of the others QEMU has e1000e and igb alone on "
-            "s390x, from release 10 on."
-        )
+        return "; of the others QEMU has e1000e and igb alone on s390x, from release 10 on."
     names = [name for name in _HAS if not lacks_vif_model(name, image.nova)]
     shown = (f"{name} (since Nova 31)" if _since(name, image) else name for name in names)
-    return (
-        "Set hw_vif_model=virtio on the image, or another model that Nova's libvirt driver has: "
-        f"{', '.join(shown)}."
-    )
+    return f", or another model that Nova's libvirt driver has: {', '.join(shown)}."
 
 
 def _since(name: str, image: Image) -> bool:
@@ -134,3 +128,15 @@ def _problem(image: Image) -> str | None:
     if model == "lan9118":
         return "Nova takes it with virt_type = qemu only; with kvm the server does not build"
     return None
+
+
+RULE = Rule(
+    name="image-model-unsupported",
+    severity="error",
+    groups=("images", "models", "refused"),
+    judges=(
+        ImageJudge(
+            needs=(facts.IMAGE_HW_VIF_MODEL, facts.IMAGE_QEMU), applies=applies, check=check
+        ),
+    ),
+)

@@ -100,19 +100,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from vnicaudit.knowledge import facts
+from vnicaudit.knowledge.models import E1000, LEGACY
+from vnicaudit.knowledge.to_virtio import VirtioConversion, to_virtio
+from vnicaudit.model.architectures import S390
 from vnicaudit.model.finding import Change, Severity
 from vnicaudit.model.kubevirt import MODELS, Manifest
-from vnicaudit.model.machines import S390
-from vnicaudit.model.models import E1000, LEGACY, VIRTIO
-from vnicaudit.model.rule import PreferenceSubject, Problem, Scope, Subject
-from vnicaudit.model.to_virtio import Conversion, to_virtio
-
-NAME = "kubevirt-emulated-nic"
-SEVERITY: Severity = "high"
-SCOPE: Scope = "nic"
-NEEDS: tuple[str, ...] = ("manifest.model",)
-MANIFESTS = True
-PREFERENCE_NEEDS: tuple[str, ...] = ("preference.model", "preference.readiness")
+from vnicaudit.model.nic import VIRTIO
+from vnicaudit.model.rule import NicJudge, PreferenceJudge, Problem, Rule
+from vnicaudit.model.subject import PreferenceSubject, Subject
 
 _SHARED = "a YAML anchor shares the value with other places: they would change with it"
 _IMAGE = "only the name of the container disk says that the guest is Linux"
@@ -144,11 +140,11 @@ def applies(subject: Subject) -> bool:
 def check(subject: Subject) -> Iterator[Problem]:
     """One problem: refused, or emulated."""
     if subject.effective.model.effective is None:
-        yield _refused(subject)
+        yield _refusal_problem(subject)
         return
     found = _conversion(subject)
     yield Problem(
-        f"{subject.model}{_origin(subject)} {_why(subject.model)}{found.note}",
+        f"{subject.model}{_origin(subject)} {_reason(subject.model)}{found.note}",
         field="model",
         severity=found.severity,
         confidence="medium" if _by_image(subject) else "high",
@@ -181,7 +177,7 @@ def check_preference(subject: PreferenceSubject) -> Iterator[Problem]:
         )
         return
     yield Problem(
-        f"{model} {_why(model)}; every VM with this preference that names no model gets it",
+        f"{model} {_reason(model)}; every VM with this preference that names no model gets it",
         field="model",
         severity=_severity(model),
         change=change,
@@ -196,7 +192,7 @@ def _said_elsewhere(subject: Subject, manifest: Manifest) -> bool:
     return judged and known and subject.arch not in S390
 
 
-def _refused(subject: Subject) -> Problem:
+def _refusal_problem(subject: Subject) -> Problem:
     model, manifest = subject.nic.model, subject.domain.manifest
     preferred = "" if manifest is None else manifest.preferred_model or ""
     ready = subject.domain.readiness == "ready"
@@ -211,13 +207,13 @@ def _refused(subject: Subject) -> Problem:
     )
 
 
-def _conversion(subject: Subject) -> Conversion:
+def _conversion(subject: Subject) -> VirtioConversion:
     severity = _severity(subject.model)
     if subject.arch in S390:
         impossible = subject.model in LEGACY | E1000
         note = "; on s390x QEMU has no such device: the VM does not start" if impossible else ""
         change = _guarded(subject, _change(subject, _S390, safe=True))
-        return Conversion("error" if impossible else severity, note, change)
+        return VirtioConversion("error" if impossible else severity, note, change)
     found = to_virtio(subject, severity)
     if _by_image(subject) and found.severity == "high":
         found = found._replace(severity="medium")
@@ -250,10 +246,26 @@ def _origin(subject: Subject) -> str:
     return f" (from preference {(manifest.preference or '')[:60]!r})"
 
 
-def _why(model: str) -> str:
+def _reason(model: str) -> str:
     return _WHY[model in LEGACY | E1000]
 
 
 def _severity(model: str) -> Severity:
     """As VNIC001 to VNIC003: chips with a vnet header are faster."""
     return "high" if model in LEGACY | E1000 else "medium"
+
+
+RULE = Rule(
+    name="kubevirt-emulated-nic",
+    severity="high",
+    groups=("kubevirt", "models"),
+    forms=("definition", "manifest"),
+    judges=(
+        NicJudge(needs=(facts.MANIFEST_MODEL,), applies=applies, check=check),
+        PreferenceJudge(
+            needs=(facts.PREFERENCE_MODEL, facts.PREFERENCE_READINESS),
+            applies=applies_preference,
+            check=check_preference,
+        ),
+    ),
+)

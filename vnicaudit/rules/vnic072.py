@@ -76,17 +76,21 @@ Unsafe: with multiqueue off each interface has one queue pair.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Annotated
 
-from vnicaudit.model.finding import Change, Severity
-from vnicaudit.model.rule import DomainSubject, Problem, Scope
+from vnicaudit.knowledge import facts
+from vnicaudit.model.finding import Change
+from vnicaudit.model.rule import (
+    DomainJudge,
+    Judges,
+    Problem,
+    Rule,
+    RuleSettings,
+    adjustable,
+    setting,
+)
+from vnicaudit.model.subject import DomainSubject
 
-NAME = "kubevirt-many-queues"
-SEVERITY: Severity = "medium"
-SCOPE: Scope = "domain"
-NEEDS: tuple[str, ...] = ("vcpus",)
-MANIFESTS = True
-
-_MANY = 64
 _REASON = "each interface would be left with one queue pair: measure before and after"
 
 
@@ -98,11 +102,19 @@ def applies(subject: DomainSubject) -> bool:
     return sum(nic.nic.actual_type == "ethernet" for nic in subject.nics) > 1
 
 
-def check(subject: DomainSubject) -> Iterator[Problem]:
+class QueuePairLimits(RuleSettings, frozen=True):
+    """How many are many."""
+
+    queue_pairs: Annotated[
+        int, setting("The most queue pairs of one VM that are not reported.", at_least=2)
+    ] = 64
+
+
+def check(subject: DomainSubject, limits: QueuePairLimits) -> Iterator[Problem]:
     """One problem where the queue pairs of all NICs are many."""
     each = [nic.effective.queues.effective or 0 for nic in subject.nics]
     several = [pairs for pairs in each if pairs > 1]
-    if len(several) < 2 or sum(several) <= _MANY:
+    if len(several) < 2 or sum(several) <= limits.queue_pairs:
         return
     yield Problem(
         f"{len(several)} interfaces with {several[0]} queue pairs each are {sum(several)}: "
@@ -110,3 +122,22 @@ def check(subject: DomainSubject) -> Iterator[Problem]:
         field="multiqueue",
         change=Change("multiqueue", "true", "false", safe=False, reason=_REASON),
     )
+
+
+def judges(limits: QueuePairLimits) -> Judges:
+    """With these limits."""
+    return (
+        DomainJudge(
+            needs=(facts.VCPUS,), applies=applies, check=lambda subject: check(subject, limits)
+        ),
+    )
+
+
+RULE = Rule(
+    name="kubevirt-many-queues",
+    severity="medium",
+    groups=("kubevirt", "queues"),
+    forms=("definition", "manifest"),
+    judges=judges(QueuePairLimits()),
+    settings=adjustable(QueuePairLimits, judges),
+)

@@ -57,14 +57,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.model.finding import Severity
+from vnicaudit.knowledge import facts
 from vnicaudit.model.nova import NovaConfig, NovaOption
-from vnicaudit.model.rule import ConfigSubject, Problem, Scope
-
-NAME = "nova-option-value"
-SEVERITY: Severity = "error"
-SCOPE: Scope = "config"
-NEEDS: tuple[str, ...] = ("nova.driver", "nova.values")
+from vnicaudit.model.rule import ConfigJudge, Problem, Rule
+from vnicaudit.model.subject import ConfigSubject
 
 _ELSEWHERE = ("rx_queue_size", "tx_queue_size")
 """VNIC035 judges them."""
@@ -83,7 +79,7 @@ def check(subject: ConfigSubject) -> Iterator[Problem]:
     yield from _without_driver(nova)
     for option in _suspects(nova):
         if option.broken:
-            yield _broken(nova, option)
+            yield _broken_value_problem(nova, option)
         form = None if option.known is None else option.known.form
         if form is None or not option.certain:
             continue
@@ -96,7 +92,7 @@ def check(subject: ConfigSubject) -> Iterator[Problem]:
         )
 
 
-def _broken(nova: NovaConfig, option: NovaOption) -> Problem:
+def _broken_value_problem(nova: NovaConfig, option: NovaOption) -> Problem:
     return Problem(
         f"{option.written} = {option.value[:_SHOWN]}: it {option.broken}, and Nova fails where it "
         "asks for the option",
@@ -132,3 +128,13 @@ def _is_suspect(option: NovaOption) -> bool:
     if form is None or form.kind == "other" or (form.kind == "str" and not form.choices):
         return False
     return not option.certain or not form.accepts(option.value)
+
+
+RULE = Rule(
+    name="nova-option-value",
+    severity="error",
+    groups=("nova", "refused"),
+    judges=(
+        ConfigJudge(needs=(facts.NOVA_DRIVER, facts.NOVA_VALUES), applies=applies, check=check),
+    ),
+)

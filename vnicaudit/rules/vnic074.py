@@ -60,39 +60,56 @@ so is a name that is deprecated or old, since Nova still reads it.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Annotated
 
+from vnicaudit.knowledge import facts
 from vnicaudit.model.finding import Change, Severity
 from vnicaudit.model.nova import NovaConfig, NovaOption
 from vnicaudit.model.nova_options import KnownOption
-from vnicaudit.model.rule import ConfigSubject, Problem, Scope
-
-NAME = "nova-option-release"
-SEVERITY: Severity = "medium"
-SCOPE: Scope = "config"
-NEEDS: tuple[str, ...] = ("nova.names",)
+from vnicaudit.model.rule import (
+    ConfigJudge,
+    Judges,
+    Problem,
+    Rule,
+    RuleSettings,
+    adjustable,
+    setting,
+)
+from vnicaudit.model.subject import ConfigSubject
 
 _ELSEWHERE = ("DEFAULT", "libvirt_use_virtio_for_bridges")
 """VNIC061 judges it."""
 _OF_GUESTS = ("libvirt", "pci", "neutron", "compute", "workarounds")
 """Sections that libvirt's guests depend on; of [DEFAULT] it is told by the name."""
+_STILL_READ = ("alias", "deprecated")
 _NAMED = 3
 _MOST = 50
 """Lines of one file that are told."""
 
 
-def applies(subject: ConfigSubject) -> bool:
+class Reported(RuleSettings, frozen=True):
+    """Which options are reported."""
+
+    still_read: Annotated[
+        bool, setting("Also options that are deprecated, or have a newer name, and are still read.")
+    ] = True
+
+
+def applies(subject: ConfigSubject, reported: Reported) -> bool:
     """There is such an option, or may be."""
     nova = subject.nova
-    return nova.form == "flags" or bool(_flag_lines(nova)) or bool(_found(nova))
+    return (
+        nova.form == "flags" or bool(_flag_lines(nova)) or bool(_reportable_options(nova, reported))
+    )
 
 
-def check(subject: ConfigSubject) -> Iterator[Problem]:
+def check(subject: ConfigSubject, reported: Reported) -> Iterator[Problem]:
     """One problem per option that is certain; one for a whole file of flags."""
     nova = subject.nova
     if nova.form == "flags":
         yield from _flags(nova)
         return
-    for option in _told(_found(nova)):
+    for option in _first_of_each(_reportable_options(nova, reported)):
         if option.present and option.known is not None:
             yield _problem(nova, option, option.known)
     for option in _flag_lines(nova)[:_MOST]:
@@ -104,7 +121,7 @@ def check(subject: ConfigSubject) -> Iterator[Problem]:
         )
 
 
-def _found(nova: NovaConfig) -> list[NovaOption]:
+def _reportable_options(nova: NovaConfig, reported: Reported) -> list[NovaOption]:
     unread = "libvirt" if nova.libvirt is False else None
     return [
         option
@@ -113,12 +130,13 @@ def _found(nova: NovaConfig) -> list[NovaOption]:
         and option.known.status != "current"
         and (option.section, option.name) != _ELSEWHERE
         and option.section != unread
+        and (reported.still_read or option.known.status not in _STILL_READ)
     ]
 
 
-def _told(found: list[NovaOption]) -> list[NovaOption]:
-    """As many as are told, in order, each option at least once: when it is fixed, none comes up
-    that was not seen before."""
+def _first_of_each(found: list[NovaOption]) -> list[NovaOption]:
+    """As many options as are reported, in order, each at least once: when it is fixed, none comes
+    up that was not seen before."""
     firsts: dict[tuple[str, str], NovaOption] = {}
     for option in found:
         firsts.setdefault((option.section, option.name), option)
@@ -171,7 +189,7 @@ def _problem(nova: NovaConfig, option: NovaOption, known: KnownOption) -> Proble
 
 
 def _removed(nova: NovaConfig, option: NovaOption) -> Change:
-    """Without the line; safe where the release that does not read it is known to be the one."""
+    """Remove the line; safe where the release that does not read it is known to be the one."""
     reason = (
         f"the release that runs is not given (--nova-release): {nova.release} is assumed"
         if nova.release_assumed
@@ -193,3 +211,23 @@ def _severity(option: NovaOption) -> Severity | None:
     if option.section in _OF_GUESTS or option.name.startswith("libvirt_"):
         return None
     return "info" if option.section == "DEFAULT" else "low"
+
+
+def judges(reported: Reported) -> Judges:
+    """For these options."""
+    return (
+        ConfigJudge(
+            needs=(facts.NOVA_NAMES,),
+            applies=lambda subject: applies(subject, reported),
+            check=lambda subject: check(subject, reported),
+        ),
+    )
+
+
+RULE = Rule(
+    name="nova-option-release",
+    severity="medium",
+    groups=("nova",),
+    judges=judges(Reported()),
+    settings=adjustable(Reported, judges),
+)

@@ -49,16 +49,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.model.finding import Severity
+from vnicaudit.knowledge import facts
+from vnicaudit.knowledge.pci_spec import by_name, refusal_reasons
 from vnicaudit.model.nova import NovaConfig, NovaOption
 from vnicaudit.model.nova_options import as_bool
-from vnicaudit.model.pci_spec import by_name, refused
-from vnicaudit.model.rule import ConfigSubject, Problem, Scope
-
-NAME = "nova-vdpa-devices"
-SEVERITY: Severity = "error"
-SCOPE: Scope = "config"
-NEEDS: tuple[str, ...] = ("nova.devices",)
+from vnicaudit.model.rule import ConfigJudge, Problem, Rule
+from vnicaudit.model.subject import ConfigSubject
 
 _NAMES = ("device_spec", "passthrough_whitelist")
 _MOST = 50
@@ -77,7 +73,10 @@ def check(subject: ConfigSubject) -> Iterator[Problem]:
     for option in _entries(nova):
         if not option.certain:
             continue
-        reasons = [*dict.fromkeys(refused(option.value, release)), *_unplaceable(nova, option)]
+        reasons = [
+            *dict.fromkeys(refusal_reasons(option.value, release)),
+            *_unplaceable(nova, option),
+        ]
         if reasons:
             yield Problem(
                 f"{option.written}: nova-compute does not start with it: {'; '.join(reasons[:3])}",
@@ -98,3 +97,11 @@ def _unplaceable(nova: NovaConfig, option: NovaOption) -> Iterator[str]:
         return
     for name in by_name(option.value):
         yield f"devname {name[:20]!r} and [pci] report_in_placement exclude each other"
+
+
+RULE = Rule(
+    name="nova-vdpa-devices",
+    severity="error",
+    groups=("nova", "backends", "refused"),
+    judges=(ConfigJudge(needs=(facts.NOVA_DEVICES,), applies=applies, check=check),),
+)

@@ -64,15 +64,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.model.finding import Severity
 from vnicaudit.model.kubevirt import REMOVED_BINDINGS
-from vnicaudit.model.rule import Problem, Scope, Subject
-
-NAME = "kubevirt-removed-binding"
-SEVERITY: Severity = "error"
-SCOPE: Scope = "nic"
-NEEDS: tuple[str, ...] = ()
-MANIFESTS = True
+from vnicaudit.model.rule import NicJudge, Problem, Rule
+from vnicaudit.model.subject import Subject
 
 _INSTEAD = {
     "slirp": "On the pod network use masquerade: {}, or passtBinding: {} where its gate is on.",
@@ -94,3 +88,12 @@ def check(subject: Subject) -> Iterator[Problem]:
         field="binding",
         fix=_INSTEAD[binding],
     )
+
+
+RULE = Rule(
+    name="kubevirt-removed-binding",
+    severity="error",
+    groups=("kubevirt", "backends", "refused"),
+    forms=("definition", "manifest"),
+    judges=(NicJudge(applies=applies, check=check),),
+)

@@ -46,15 +46,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.model.finding import Change, Severity
+from vnicaudit.model.finding import Change
 from vnicaudit.model.openstack import Flavor, Image, Property
-from vnicaudit.model.rule import FlavorSubject, ImageSubject, Problem, Scope
-
-NAME = "property-not-read"
-SEVERITY: Severity = "medium"
-SCOPE: Scope = "image"
-NEEDS: tuple[str, ...] = ()
-FLAVOR_NEEDS: tuple[str, ...] = ()
+from vnicaudit.model.rule import FlavorJudge, ImageJudge, Problem, Rule
+from vnicaudit.model.subject import FlavorSubject, ImageSubject
 
 _IMAGE = {
     "hw_vif_multiqueue": "hw_vif_multiqueue_enabled",
@@ -104,10 +99,10 @@ def _problems(thing: Image | Flavor, names: dict[str, str]) -> Iterator[Problem]
         setting = thing.property(found)
         if right is None or setting is None or (right and thing.property(right) is not None):
             continue
-        yield _renamed(setting, right) if right else _misplaced(setting)
+        yield _renaming_problem(setting, right) if right else _misplacement_problem(setting)
 
 
-def _renamed(setting: Property, right: str) -> Problem:
+def _renaming_problem(setting: Property, right: str) -> Problem:
     return Problem(
         f"{setting.name} is not read by Nova: the property is called {right}",
         field=setting.name,
@@ -122,9 +117,20 @@ def _renamed(setting: Property, right: str) -> Problem:
     )
 
 
-def _misplaced(setting: Property) -> Problem:
+def _misplacement_problem(setting: Property) -> Problem:
     return Problem(
         f"{setting.name} on a flavor is not read by Nova: only images have a NIC model",
         field=setting.name,
         fix="Remove it here and set hw_vif_model on the images.",
     )
+
+
+RULE = Rule(
+    name="property-not-read",
+    severity="medium",
+    groups=("images",),
+    judges=(
+        ImageJudge(applies=applies, check=check),
+        FlavorJudge(applies=applies_flavor, check=check_flavor),
+    ),
+)

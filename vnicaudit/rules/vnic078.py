@@ -49,15 +49,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.model.finding import Severity
 from vnicaudit.model.nova import NovaOption
 from vnicaudit.model.nova_options import MISPLACED
-from vnicaudit.model.rule import ConfigSubject, Problem, Scope
-
-NAME = "nova-wrong-section"
-SEVERITY: Severity = "medium"
-SCOPE: Scope = "config"
-NEEDS: tuple[str, ...] = ()
+from vnicaudit.model.rule import ConfigJudge, Problem, Rule
+from vnicaudit.model.subject import ConfigSubject
 
 _MOST = 50
 
@@ -87,3 +82,11 @@ def _misplaced(subject: ConfigSubject) -> list[NovaOption]:
         for option in subject.nova.own
         if (option.section, option.name) in MISPLACED and option.present
     ]
+
+
+RULE = Rule(
+    name="nova-wrong-section",
+    severity="medium",
+    groups=("nova",),
+    judges=(ConfigJudge(applies=applies, check=check),),
+)

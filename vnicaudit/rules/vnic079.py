@@ -65,44 +65,40 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.model.backends import NOVA_TAPS
+from vnicaudit.knowledge.backends import NOVA_TAPS
+from vnicaudit.knowledge.models import shown_model
 from vnicaudit.model.finding import Severity
-from vnicaudit.model.models import VIRTIO, shown_model
+from vnicaudit.model.fix import Advice, Command, OpenStack, SetProperty
+from vnicaudit.model.nic import VIRTIO
 from vnicaudit.model.nova_options import as_number
 from vnicaudit.model.openstack import VIF_MODELS
-from vnicaudit.model.rule import Problem, Scope, Subject
+from vnicaudit.model.rule import NicJudge, Problem, Rule
 from vnicaudit.model.server import MULTIQUEUE, ServerConfig
-
-NAME = "server-not-as-kept"
-SEVERITY: Severity = "medium"
-SCOPE: Scope = "nic"
-NEEDS: tuple[str, ...] = ()
+from vnicaudit.model.subject import Subject
 
 _STOPPED = "SHUTOFF"
 _WHEN = {
     "ACTIVE": "the next hard reboot, stop and start, or migration",
     _STOPPED: "its next start",
 }
-_FIX_KEPT = (
-    "Hard-reboot the server (openstack server reboot --hard) if it is to be as Nova would write it"
-)
-_FIX = (
-    f"{_FIX_KEPT}; if it is to stay as it is, stop it, nova-manage image_property set UUID "
-    "--property {}, start it."
-)
-_FIX_STARTED = "Start the server if it is to be as Nova would write it."
-_FIX_CONF = (
-    "Hard-reboot the server (openstack server reboot --hard) when that suits it; nova-compute must "
-    "have read that nova.conf."
+_REBOOT = OpenStack("server reboot --hard")
+_KEEP = " if it is to be as Nova would write it; if it is to stay as it is, "
+_FIX_STARTED = Advice(("Start the server if it is to be as Nova would write it.",))
+_FIX_CONF = Advice(
+    (
+        "Hard-reboot the server (",
+        _REBOOT,
+        ") when that suits it; nova-compute must have read that nova.conf.",
+    )
 )
 
 
 def applies(subject: Subject) -> bool:
     """A NIC that Nova wrote, of a server that Nova says what it keeps of."""
     server, nic = subject.domain.server, subject.nic
-    if server is None or subject.domain.form == "server" or subject.domain.owner != "nova":
+    if server is None or subject.domain.is_server or subject.domain.owner != "nova":
         return False
-    if server.kept_by != "api" or server.status not in _WHEN or subject.state is None:
+    if server.properties_source != "api" or server.status not in _WHEN or subject.state is None:
         return False
     return nic.origin == "interface" and nic.type in NOVA_TAPS
 
@@ -128,7 +124,7 @@ def _model(subject: Subject, server: ServerConfig, kept: str) -> Problem:
         f"{_WHEN[server.status]} makes it {kept}",
         field="model",
         severity=_severity(server, "medium", "info" if kept in VIRTIO else "low"),
-        fix=_fix(server, f"hw_vif_model={now}"),
+        fix=_fix(server, "hw_vif_model", now),
     )
 
 
@@ -157,16 +153,16 @@ def _queues_kept(server: ServerConfig) -> int | None:
     return 1 if node.value("virt_type") == "qemu" else min(flavor.vcpus, as_number(most) or 256)
 
 
-def _fix_queues(server: ServerConfig, now: int) -> str:
+def _fix_queues(server: ServerConfig, now: int) -> Advice:
     """What is asked for by a flavor, or taken away by nova.conf, is no property to set: where
     flavor and image differ Nova cannot start it."""
     if server.status == _STOPPED:
         return _FIX_STARTED
     if server.flavor_flag(MULTIQUEUE) is not None:
-        return f"{_FIX_KEPT}; if it is to stay as it is, resize it to another flavor."
+        return _reboot_or("resize it to another flavor.")
     if server.node is not None and server.asks_for(MULTIQUEUE) and now > 1:
-        return f"{_FIX_KEPT}; if it is to stay as it is, change [libvirt] in {server.node.file}."
-    return _fix(server, f"{MULTIQUEUE}={'true' if now > 1 else 'false'}")
+        return _reboot_or(f"change [libvirt] in {server.node.file}.")
+    return _fix(server, MULTIQUEUE, "true" if now > 1 else "false")
 
 
 def _ring(subject: Subject, server: ServerConfig) -> Iterator[Problem]:
@@ -195,5 +191,19 @@ def _severity(server: ServerConfig, running: Severity, stopped: Severity) -> Sev
     return stopped if server.status == _STOPPED else running
 
 
-def _fix(server: ServerConfig, kept_otherwise: str) -> str:
-    return _FIX_STARTED if server.status == _STOPPED else _FIX.format(kept_otherwise)
+def _fix(server: ServerConfig, name: str, now: str) -> Advice:
+    if server.status == _STOPPED:
+        return _FIX_STARTED
+    return _reboot_or("stop it, ", SetProperty(name, now, "server"), ", start it.")
+
+
+def _reboot_or(*otherwise: str | Command) -> Advice:
+    return Advice(("Hard-reboot the server (", _REBOOT, f"){_KEEP}", *otherwise))
+
+
+RULE = Rule(
+    name="server-not-as-kept",
+    severity="medium",
+    groups=("servers", "drift"),
+    judges=(NicJudge(applies=applies, check=check),),
+)

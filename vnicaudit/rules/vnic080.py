@@ -53,16 +53,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from vnicaudit.knowledge import facts
+from vnicaudit.knowledge.models import BOARD
 from vnicaudit.model.domain import DomainState
 from vnicaudit.model.effective import KNOWN
-from vnicaudit.model.finding import Severity
-from vnicaudit.model.models import BOARD, VIRTIO
-from vnicaudit.model.rule import DomainSubject, Problem, Scope, Subject
-
-NAME = "change-blocked"
-SEVERITY: Severity = "info"
-SCOPE: Scope = "domain"
-NEEDS: tuple[str, ...] = ("state",)
+from vnicaudit.model.nic import VIRTIO
+from vnicaudit.model.owner import Owner
+from vnicaudit.model.rule import DomainJudge, Problem, Rule
+from vnicaudit.model.subject import DomainSubject, Subject
 
 
 def applies(subject: DomainSubject) -> bool:
@@ -93,7 +91,7 @@ def _worth_changing(subject: Subject) -> bool:
     return emulated and subject.model not in BOARD
 
 
-def _blockers(state: DomainState, owner: str) -> Iterator[str]:
+def _blockers(state: DomainState, owner: Owner) -> Iterator[str]:
     if state.managed_save:
         yield "a managed save image brings the old ones back at the next start"
     if state.memory_snapshots:
@@ -103,3 +101,11 @@ def _blockers(state: DomainState, owner: str) -> Iterator[str]:
         yield f"{what} with memory {verb} the old ones back on revert"
     if state.persistent is False and owner == "libvirt":
         yield "a transient domain has no stored definition"
+
+
+RULE = Rule(
+    name="change-blocked",
+    severity="info",
+    groups=("changes",),
+    judges=(DomainJudge(needs=(facts.STATE,), applies=applies, check=check),),
+)

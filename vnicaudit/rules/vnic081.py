@@ -49,14 +49,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.model.finding import Severity
 from vnicaudit.model.nova import NovaOption
-from vnicaudit.model.rule import ConfigSubject, Problem, Scope
-
-NAME = "nova-misspelt-option"
-SEVERITY: Severity = "medium"
-SCOPE: Scope = "config"
-NEEDS: tuple[str, ...] = ()
+from vnicaudit.model.rule import ConfigJudge, Problem, Rule
+from vnicaudit.model.subject import ConfigSubject
 
 _MOST = 50
 _NAMED = 3
@@ -71,7 +66,7 @@ def applies(subject: ConfigSubject) -> bool:
 def check(subject: ConfigSubject) -> Iterator[Problem]:
     """One problem per line."""
     for option in _misspelt(subject)[:_MOST]:
-        names = " or ".join(_shown(meant, option) for meant in option.meant[:_NAMED])
+        names = " or ".join(_spelled_from(meant, option) for meant in option.suggestions[:_NAMED])
         yield Problem(
             f"{option.written} is an option that no release of Nova has: did you mean {names}?",
             field=subject.nova.field_of(option),
@@ -80,10 +75,18 @@ def check(subject: ConfigSubject) -> Iterator[Problem]:
         )
 
 
-def _shown(meant: str, option: NovaOption) -> str:
+def _spelled_from(meant: str, option: NovaOption) -> str:
     section, _, name = meant.partition("/")
     return name if section == option.section else f"[{section}] {name}"
 
 
 def _misspelt(subject: ConfigSubject) -> list[NovaOption]:
-    return [option for option in subject.nova.own if option.meant and option.present]
+    return [option for option in subject.nova.own if option.suggestions and option.present]
+
+
+RULE = Rule(
+    name="nova-misspelt-option",
+    severity="medium",
+    groups=("nova",),
+    judges=(ConfigJudge(applies=applies, check=check),),
+)

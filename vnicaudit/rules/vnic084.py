@@ -70,19 +70,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.model.backends import NOVA_TAPS
+from vnicaudit.knowledge import facts
+from vnicaudit.knowledge.backends import NOVA_TAPS
+from vnicaudit.knowledge.models import shown_model
+from vnicaudit.knowledge.nova_releases import may_have_overrides
+from vnicaudit.model.architectures import X86
 from vnicaudit.model.finding import Severity
-from vnicaudit.model.machines import X86
-from vnicaudit.model.models import VIRTIO, shown_model
-from vnicaudit.model.rule import Problem, Scope, Subject
+from vnicaudit.model.fix import Advice, SetProperty
+from vnicaudit.model.nic import VIRTIO
+from vnicaudit.model.rule import NicJudge, Problem, Rule
 from vnicaudit.model.server import ServerConfig
-
-NAME = "server-model-not-kept"
-SEVERITY: Severity = "medium"
-SCOPE: Scope = "nic"
-NEEDS: tuple[str, ...] = ("server.node",)
-SERVERS = True
-UNASKED = True
+from vnicaudit.model.subject import Subject
 
 _OPTION = "use_virtio_for_bridges"
 _TYPES = ("kvm", "qemu")
@@ -108,13 +106,13 @@ _GUESTS: dict[str, tuple[Severity, str]] = {
 _UNKNOWN: tuple[Severity, str] = ("medium", "; whether this guest has a virtio driver is not known")
 
 _NONE = "Nova keeps no hw_vif_model for this server"
-_SET = "nova-manage image_property set UUID --property hw_vif_model="
-_FIX = (
-    f"Decide before that: stop it, {_SET}virtio (or hw_vif_model={{}}, where its guest has no "
-    "virtio driver), start it."
-)
-_FIX_OFF = (
-    f"To keep virtio: stop it, {_SET}virtio, start it; or turn use_virtio_for_bridges on again."
+_SET = SetProperty("hw_vif_model", "virtio", "server")
+_FIX_OFF = Advice(
+    (
+        "To keep virtio: stop it, ",
+        _SET,
+        ", start it; or turn use_virtio_for_bridges on again.",
+    )
 )
 
 
@@ -123,7 +121,7 @@ def applies(subject: Subject) -> bool:
     server, nic, domain = subject.domain.server, subject.nic, subject.domain
     if server is None or domain.owner != "nova" or server.status not in _WHEN:
         return False
-    if domain.form != "server" and subject.state is None:
+    if not domain.is_server and subject.state is None:
         return False
     return nic.origin == "interface" and subject.backend in NOVA_TAPS and _keeps_none(server)
 
@@ -138,7 +136,7 @@ def check(subject: Subject) -> Iterator[Problem]:
     if on is None:
         return
     # what libvirt has during a rescue is the domain of the rescue
-    if subject.domain.form == "server" or server.status == _RESCUE:
+    if subject.domain.is_server or server.status == _RESCUE:
         found = _in_the_cloud(subject, server, node.file, on=on)
     else:
         found = _in_libvirt(subject, server, node.file, on=on)
@@ -148,11 +146,11 @@ def check(subject: Subject) -> Iterator[Problem]:
 
 def _keeps_none(server: ServerConfig) -> bool:
     """For certain: it says so, or is too old to keep one that the image does not name."""
-    if server.vif_model is not None or server.kept_by == "unseen":
+    if server.vif_model is not None or server.properties_source == "unseen":
         return False
-    if server.kept_by == "api":
+    if server.properties_source == "api":
         return True
-    return not server.may_be_more and server.property("os_distro") is None
+    return not may_have_overrides(server) and server.property("os_distro") is None
 
 
 def _in_libvirt(subject: Subject, server: ServerConfig, file: str, *, on: bool) -> Problem | None:
@@ -168,7 +166,7 @@ def _in_libvirt(subject: Subject, server: ServerConfig, file: str, *, on: bool) 
             f"virtio, unasked; it is {now}{note}",
             field="model",
             severity=severity,
-            fix=_FIX.format(now),
+            fix=_decide(now),
         )
     if not virtio:
         return _follows(server, file, shown_model(model))
@@ -187,7 +185,7 @@ def _in_the_cloud(subject: Subject, server: ServerConfig, file: str, *, on: bool
     """Only its cloud was read: what it keeps tells that the option was off when it was made."""
     if not on:
         return _follows(server, file, "rtl8139")
-    if server.kept_by != "api" or not _registered(server):
+    if server.properties_source != "api" or not _registered(server):
         return None
     note = _GUESTS.get(subject.domain.readiness, _UNKNOWN)[1]
     return Problem(
@@ -196,7 +194,7 @@ def _in_the_cloud(subject: Subject, server: ServerConfig, file: str, *, on: bool
         field="model",
         severity="low",
         confidence="medium",
-        fix=_FIX.format("rtl8139"),
+        fix=_decide("rtl8139"),
     )
 
 
@@ -206,8 +204,18 @@ def _registered(server: ServerConfig) -> bool:
     names = ("hw_machine_type", "hw_input_bus", "hw_pointer_model")
     image = server.image
     return any(
-        server.property(name) is not None and (image is None or image.known(name) is None)
+        server.property(name) is not None and (image is None or image.certain_value(name) is None)
         for name in names
+    )
+
+
+def _decide(now: str) -> Advice:
+    return Advice(
+        (
+            "Decide before that: stop it, ",
+            _SET,
+            f" (or hw_vif_model={now}, where its guest has no virtio driver), start it.",
+        )
     )
 
 
@@ -217,5 +225,15 @@ def _follows(server: ServerConfig, file: str, now: str) -> Problem:
         "virtio",
         field="model",
         severity="info",
-        fix=_FIX.format(now),
+        fix=_decide(now),
     )
+
+
+RULE = Rule(
+    name="server-model-not-kept",
+    severity="medium",
+    groups=("servers", "models"),
+    forms=("definition", "server"),
+    unasked=True,
+    judges=(NicJudge(needs=(facts.SERVER_NODE,), applies=applies, check=check),),
+)

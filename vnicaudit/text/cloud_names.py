@@ -1,16 +1,16 @@
-"""What a user calls a cloud: ``CLOUD``, or one region of it, ``CLOUD/REGION``; and commands on it
-that are shown to be copied: somebody may have several clouds."""
+"""Names by which a user calls a cloud: ``CLOUD``, or one region of it, ``CLOUD/REGION``; and
+commands on it that are shown to be copied: somebody may have several clouds."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Container
 
-from vnicaudit.text.shell import word
+from vnicaudit.base.shell import word
 
+CLOUD = "openstack:"
+"""Before the name of a cloud in clouds.yaml, where it is a target."""
 ENVIRONMENT = "envvars"
 """The cloud that the ``OS_*`` variables are (openstacksdk, ``OS_CLOUD_NAME``)."""
-_COMMAND = re.compile(r"\bopenstack (?=(?:server|image|flavor|volume|port) )")
 
 
 def cloud_and_region(name: str, clouds: Container[object] = ()) -> tuple[str, str]:
@@ -27,8 +27,3 @@ def client(target: str) -> str:
     which = f" --os-cloud {word(cloud)}" if cloud not in ("", ENVIRONMENT) else ""
     where = f" --os-region-name {word(region)}" if region else ""
     return f"openstack{which}{where}"
-
-
-def naming_cloud(text: str, target: str) -> str:
-    """Words of our own with their commands on a target. Not for a text with anybody's names."""
-    return _COMMAND.sub(lambda _found: f"{client(target)} ", text)

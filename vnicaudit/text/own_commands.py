@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from vnicaudit.text.shell import path_word
+from vnicaudit.base.shell import path_word
 
 SYSTEM = "/var/lib/vnicaudit"
 """The state folder of root."""

@@ -1,4 +1,4 @@
-"""What stands for a value that something fills in before a file is used.
+"""Placeholders: texts that stand for a value that is filled in before a file is used.
 
 A text is no value where it is wholly such a placeholder, or where something in it can only be the
 beginning of one. Names and paths may hold ``$``, ``@``, ``%`` and ``_``, which alone say nothing.
@@ -38,23 +38,23 @@ _LONGEST = 40
 
 
 @cache
-def _whole() -> re.Pattern[str]:
+def _whole_pattern() -> re.Pattern[str]:
     """Made when it is needed first: it takes as long as to lint a small file."""
     return re.compile("|".join(_FORMS), re.DOTALL)
 
 
-def whole(text: str) -> bool:
-    """Whether a value is nothing but a placeholder, blanks around it aside."""
+def is_only_placeholder(text: str) -> bool:
+    """True for a value that is nothing but a placeholder, blanks around it aside."""
     text = text.strip()
-    return text[:1] in _FIRST and _whole().fullmatch(text) is not None
+    return text[:1] in _FIRST and _whole_pattern().fullmatch(text) is not None
 
 
 def opened(text: str) -> bool:
-    """Whether a placeholder begins somewhere in a text that cannot be a part of a name."""
+    """True where a placeholder begins somewhere in a text: its opening cannot be part of a name."""
     return any(opener in text for opener in _OPENERS)
 
 
-def shown(text: str) -> str:
+def placeholder_text(text: str) -> str:
     """A placeholder as a message names it: in one line, and cut where it is long."""
     line = " ".join(text.split())
     return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"

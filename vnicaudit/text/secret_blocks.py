@@ -9,7 +9,7 @@ _HEREDOC = re.compile(r"<<[-~]?[ \t]*[\"']?([A-Za-z_]\w*)[\"']?")
 _SCALAR = re.compile(r"[|>][-+0-9]{0,2}[ \t]*(?:#.*)?")
 
 
-class Block(NamedTuple):
+class ValueBlock(NamedTuple):
     """Lines that belong to a value: those that are indented deeper than ``column``, those up to
     ``marker``, or those up to a ``quote``. ``empty``: the key's own line says nothing, so a list
     may stand below it at the same depth. ``shown_head``: what stands in that line is no secret."""
@@ -21,7 +21,7 @@ class Block(NamedTuple):
     shown_head: bool = False
 
     def has(self, line: str) -> bool:
-        """Whether the next line belongs to it."""
+        """True where the next line belongs to the block."""
         if self.marker or self.quote or not line.strip():
             return True
         depth = len(line) - len(line.lstrip(" \t"))
@@ -30,7 +30,7 @@ class Block(NamedTuple):
         return self.empty and depth == self.column and line.lstrip().startswith("- ")
 
     def ends_with(self, line: str) -> bool:
-        """Whether it is over with this line."""
+        """True where the block ends with this line."""
         if self.marker:
             return line.strip() == self.marker
         return bool(self.quote) and self.quote in line
@@ -42,22 +42,22 @@ class Block(NamedTuple):
         return line[: len(line) - len(line.lstrip(" \t"))] + stars
 
 
-def block_of(column: int, value: str, sep: str) -> Block | None:
+def block_of(column: int, value: str, sep: str) -> ValueBlock | None:
     """The block that begins with ``value``, the rest of a line that assigns to a key at
     ``column``; None where nothing can follow."""
     text = value.strip()
     heredoc = _HEREDOC.search(text)
     if heredoc is not None:
-        return Block(column, marker=heredoc[1], shown_head=text == heredoc[0])
+        return ValueBlock(column, marker=heredoc[1], shown_head=text == heredoc[0])
     if _SCALAR.fullmatch(text):
-        return Block(column, shown_head=True)
+        return ValueBlock(column, shown_head=True)
     if text[:1] in ("'", '"') and not _closed(text):
-        return Block(column, quote=text[0])
+        return ValueBlock(column, quote=text[0])
     if text in ("", "{", "[", "(", "{}", "[]"):
-        return Block(column, empty=not text, shown_head=True)
+        return ValueBlock(column, empty=not text, shown_head=True)
     if "=" in sep and text.endswith("\\"):
         return None  # a shell's line goes on, and the word has ended
-    return Block(column)
+    return ValueBlock(column)
 
 
 def _closed(text: str) -> bool:

@@ -9,6 +9,7 @@ QEMU's ``-object secret,data=`` and ``password=``; cloud-init's user data, which
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 _CERTAIN = (
     r"passw|pass_?phrase|pass_?code|secret|token|credential|cookie|private_?key|api_?key"
@@ -31,29 +32,43 @@ _HARMLESS = re.compile(
 """Values that are no secret: switches, nothing, and names of variables that stand for one."""
 
 
+_LONGEST_NAME = 200
+"""Characters of a name that are looked at."""
+
+
 def is_secret_name(name: str) -> bool:
-    """Whether what is called ``name`` is a secret wherever it stands."""
+    """True for a name whose value is a secret wherever it stands."""
+    return _is_certain(name[:_LONGEST_NAME])
+
+
+@lru_cache(maxsize=1024)  # a domain has forty lines with the same dozen names, a plan hundreds
+def _is_certain(name: str) -> bool:
     plain = _plain(name)
     return _CERTAIN_NAME.search(plain) is not None and _ABOUT_ONE.search(plain) is None
 
 
 def may_be_secret_name(name: str) -> bool:
-    """Whether a line of a file that assigns to ``name`` may hold a secret."""
+    """True where a line of a file that assigns to ``name`` may hold a secret."""
+    return _is_likely(name[:_LONGEST_NAME])
+
+
+@lru_cache(maxsize=1024)
+def _is_likely(name: str) -> bool:
     plain = _plain(name)
     return _LIKELY_NAME.search(plain) is not None and _ABOUT_ONE.search(plain) is None
 
 
 def is_address_name(name: str) -> bool:
-    """Whether its value is an address that may have a password in it."""
+    """True for a name whose value is an address that may have a password in it."""
     return _ADDRESS_NAME.search(_plain(name)) is not None
 
 
 def is_harmless(value: str) -> bool:
-    """Whether a value cannot be a secret."""
+    """True for a value that cannot be a secret."""
     return _HARMLESS.fullmatch(value.strip()) is not None
 
 
 def _plain(name: str) -> str:
     """``adminPass``, ``admin-pass`` and ``admin.pass`` as ``admin_pass``."""
-    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name[:200])
+    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name[:_LONGEST_NAME])
     return re.sub(r"[-.:/ ]", "_", spaced).lower()

@@ -23,8 +23,8 @@ _SAID_OF_ONE = re.compile(
 
 
 def is_place(text: str, start: int, end: int) -> bool:
-    """Whether what a message names from ``start`` to ``end`` is a file that something is said of,
-    rather than a secret that has a value. What might be either is a secret."""
+    """True where the text from ``start`` to ``end`` of a message names a file that the message is
+    about, rather than a secret that has a value. What might be either is a secret."""
     name = text[start:end]
     if _SAID_OF_ONE.match(text, end):
         return True

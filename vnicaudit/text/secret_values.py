@@ -102,7 +102,7 @@ def _masked_pair(found: re.Match[str], stars: str) -> str:
 
 
 def _parts(text: str, more: frozenset[str], stars: str, *, in_message: bool) -> Iterator[str]:
-    ends = _Ends(text)
+    ends = _ValueEnds(text)
     at = 0
     while found := _KEY.search(text, at):
         secret = _is_of_secret(text, found, more)
@@ -110,7 +110,7 @@ def _parts(text: str, more: frozenset[str], stars: str, *, in_message: bool) -> 
             secret = False
         end = ends.of(found) if secret else found.end()
         value = text[found.end() : end]
-        if is_harmless(value.strip("\"' \t\r\n")) or is_harmless(value):
+        if not secret or is_harmless(value.strip("\"' \t\r\n")) or is_harmless(value):
             yield text[at : found.end()]
             at = found.end()
             continue
@@ -125,11 +125,13 @@ def _is_of_secret(text: str, found: re.Match[str], more: frozenset[str]) -> bool
     key = found["key"]
     if key in more or is_secret_name(key):
         return True
+    if not may_be_secret_name(key):
+        return False
     before = text[max(0, found.start() - 60) : found.start()].rpartition("\n")[2]
-    return not before.strip(" \t-+?#;\"'{[") and may_be_secret_name(key)
+    return not before.strip(" \t-+?#;\"'{[")
 
 
-class _Ends:
+class _ValueEnds:
     """Where values end. What was not closed once is not looked for again."""
 
     def __init__(self, text: str) -> None:

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
-from vnicaudit.text.secret_blocks import Block, block_of
+from vnicaudit.text.secret_blocks import ValueBlock, block_of
 from vnicaudit.text.secret_commands import masked_commands
 from vnicaudit.text.secret_names import (
     is_address_name,
@@ -95,7 +96,7 @@ def _without_keys(lines: Iterator[str], written: list[str]) -> Iterator[str]:
 
 def _masked_lines(lines: list[str], more: frozenset[str]) -> Iterator[str]:
     """``more``: keys that hold secrets in this file alone."""
-    block: Block | None = None
+    block: ValueBlock | None = None
     named = False  # ``- name: X_PASSWORD``: the value is on a line of its own
     dangling = False
     for line in lines:
@@ -133,8 +134,9 @@ def _names_a_secret(key: str, value: str) -> bool:
     return key == "name" and is_secret_name(value.strip("\"' \t"))
 
 
-def _masked_value(value: str, sep: str, block: Block | None) -> str:
-    """What is assigned to a secret. Behind a quoted value the line goes on: it may be a map."""
+def _masked_value(value: str, sep: str, block: ValueBlock | None) -> str:
+    """Masked form of a value assigned to a secret. Behind a quoted value the line goes on: it may
+    be a map."""
     if block is not None and block.shown_head:
         return value
     if is_harmless(value):
@@ -153,14 +155,30 @@ def _masked_address(value: str) -> str:
     return f"{scheme}{mark}{STARS}" if mark else STARS
 
 
+_SHORT = 200
+"""Characters of a line that is remembered with its stars."""
+
+
 def _masked_inline(line: str, *, in_message: bool = False) -> str:
+    if len(line) <= _SHORT and not in_message:
+        return _masked_short(line)
+    return _masked_anew(line, in_message=in_message)
+
+
+@lru_cache(maxsize=512)  # definitions differ in a line or two from one another
+def _masked_short(line: str) -> str:
+    return _masked_anew(line, in_message=False)
+
+
+def _masked_anew(line: str, *, in_message: bool) -> str:
     line = _BEARER.sub(rf"\1 {STARS}", _URL.sub(_masked_url, line))
     line = _OPTION.sub(_masked_option, "".join(_masked_pairs(line, in_message=in_message)))
     return masked_commands(_LISTED.sub(_masked_option, line), STARS)
 
 
 def _masked_pairs(line: str, *, in_message: bool) -> Iterator[str]:
-    """What is between two pairs, and the pairs: ``password=…``, ``"token": "…"``, ``data=…``."""
+    """Pieces of the line, with the values of secret pairs masked: ``password=…``, ``"token": "…"``,
+    ``data=…``."""
     extra = _extra_names(line)
     at = 0
     while found := _KEY.search(line, at):

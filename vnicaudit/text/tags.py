@@ -1,13 +1,16 @@
-"""Tags of templates (Jinja, Go, ERB, Terraform) in a text: where they are, their first words.
+"""Tags of templates (Jinja, Go, ERB, Terraform) in a text: where they are, and what each does.
 
-Nothing is rendered. What a tag means to a format is told where that format is read.
+Nothing is rendered. What follows from a tag for a format is told where that format is read.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Literal, NamedTuple
+
+HOLE = "\ufffc"
+"""Stands for text that a template fills in: what it becomes is not known."""
 
 _OPEN = re.compile(r"\{\{|\{%|(?<!\$)\{#")
 _OPEN_OR_ERB = re.compile(
@@ -16,24 +19,68 @@ _OPEN_OR_ERB = re.compile(
 """``${#`` is a shell's; ``%%{`` is how Terraform writes ``%{``."""
 CLOSE = {"{{": "}}", "{%": "%}", "{#": "#}", "<%": "%>", "%{": "}"}
 
-BEGIN = frozenset({
+_BEGIN = frozenset({
     "if", "for", "macro", "call", "filter", "block", "raw", "with", "autoescape", "trans",  # Jinja
     "range", "define", "unless", "case", "while", "each",  # Go, ERB, Handlebars
 })  # fmt: skip
-"""What begins something that ends further down."""
-BETWEEN = frozenset({"else", "elif", "elsif", "when"})
-SILENT = frozenset({"set", "do", "import", "from", "extends", "break", "continue", "/*"})
-"""What puts nothing in."""
+_BETWEEN = frozenset({"else", "elif", "elsif", "when"})
+_SILENT = frozenset({"set", "do", "import", "from", "extends", "break", "continue", "/*"})
 
 _WORD = re.compile(r"[-+~\s]*(/\*|[A-Za-z_]\w*)?")
+_ENDS_IN_DO = re.compile(r"\bdo\s*(?:\|[^|]*\|)?\s*-?\Z")
+_DO = 200
+"""Characters at the end of a tag in which ERB's ``do |x|`` stands."""
+_BREAKS = re.compile(r"[^\r\n]")
+
+Turn = Literal["begins", "between", "ends", "silent", "inserts"]
+"""What a tag does: it begins what ends further down (a condition, a loop, a macro), stands between
+two parts of that, or ends it; puts nothing in; or puts something in."""
 
 
 class Tag(NamedTuple):
-    """One tag: ``[start, end)``, and what it begins with."""
+    """One tag of ``source``: ``[start, end)``, and what it begins with."""
 
+    source: str
     start: int
     end: int
     opener: str
+
+    @property
+    def text(self) -> str:
+        """The tag as it is written."""
+        return self.source[self.start : self.end]
+
+    @property
+    def word(self) -> str:
+        """Its first word, which may be a statement's; a call or an attribute has none that is. A
+        comment's of Go is ``/*``."""
+        match = _WORD.match(self.source, self.start + 2, self.end)
+        return (match.group(1) or "") if match else ""
+
+    @property
+    def turn(self) -> Turn:
+        """Effect of the tag on the text around it."""
+        first = self.word
+        if self.opener == "{#":
+            return "silent"
+        if first in _BEGIN or (self.opener == "{%" and self._begins(first)):
+            return "begins"
+        if first in _BETWEEN:
+            return "between"
+        if first.startswith("end"):
+            return "ends"
+        return "silent" if first in _SILENT else "inserts"
+
+    def _begins(self, first: str) -> bool:
+        """True where a block begins although the first word does not say so: Jinja's ``{% set x
+        %}``, ERB's ``<% xs.each do |x| %>`` (made ``{% … %}`` where ``<`` must not stand)."""
+        if first == "set":
+            return "=" not in self.text
+        return _ENDS_IN_DO.search(self.text[2:-2][-_DO:]) is not None
+
+    def covered(self, mark: str) -> str:
+        """``mark`` for each of its characters, and its line breaks."""
+        return _BREAKS.sub(mark, self.text)
 
 
 def tags(text: str, *, erb: bool = False) -> Iterator[Tag]:
@@ -49,29 +96,30 @@ def tags(text: str, *, erb: bool = False) -> Iterator[Tag]:
             never.add(opener)
             position = start + 1
             continue
-        position = _end(text, match.end(), close, len(CLOSE[opener]))
-        yield Tag(start, position, opener)
+        position = close + len(CLOSE[opener])
+        if CLOSE[opener].startswith("}"):
+            position = _behind_own_braces(text, match.end(), close, position)
+        yield Tag(text, start, position, opener)
 
 
 def is_opened(text: str, *, erb: bool = False) -> bool:
-    """Whether a tag begins in a text, be it closed or not."""
+    """True where a tag begins in a text, be it closed or not."""
     return (_OPEN_OR_ERB if erb else _OPEN).search(text) is not None
 
 
-def word(tag: str) -> str:
-    """The first word of a tag, which may be a statement's; a call or an attribute has none that
-    is. A comment's of Go is ``/*``."""
-    match = _WORD.match(tag, 2)
-    return (match.group(1) or "") if match else ""
+def with_holes(text: str) -> str:
+    """The text with ``HOLE`` for each character of an expression and blanks for statements and
+    comments; lines stay lines. What is opened and never closed is no template."""
+    parts: list[str] = []
+    done = 0
+    for tag in tags(text):
+        parts += (text[done : tag.start], tag.covered(HOLE if tag.opener == "{{" else " "))
+        done = tag.end
+    return "".join((*parts, text[done:]))
 
 
-def is_statement(first: str) -> bool:
-    """Whether a tag that begins with this word decides about others, or puts nothing in."""
-    return first in BEGIN or first in BETWEEN or first in SILENT or first.startswith("end")
-
-
-def _end(text: str, start: int, close: int, size: int) -> int:
-    """Behind a tag whose first close is at ``close``: braces that it opens itself are its own
-    (``{{ {a: {}}}}``), and others are not (``{name: {{ .x }}}``)."""
+def _behind_own_braces(text: str, start: int, close: int, end: int) -> int:
+    """Behind a tag of braces whose first close is at ``close``, and ends at ``end``: braces that it
+    opens itself are its own (``{{ {a: {}}}}``), and others are not (``{name: {{ .x }}}``)."""
     own = text.count("{", start, close) - text.count("}", start, close)
-    return close + size + (own if own > 0 and text.startswith("}" * own, close + size) else 0)
+    return end + own if own > 0 and text.startswith("}" * own, end) else end

@@ -10,18 +10,14 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from vnicaudit.text.tags import BEGIN, BETWEEN, CLOSE, is_opened, tags
-
-_HOLE = "\ufffc"
-"""Stands for an expression's unknown text."""
-
-_HARMLESS = frozenset({"import", "from", "do"})
+from vnicaudit.text.tags import HOLE, Tag, is_opened, tags
 
 
-class Line(NamedTuple):
-    """What is left of one line. ``section_lost``: from here on it is unknown which section this
-    is, because a section may have begun inside a block. ``adrift``: something unknown was put in
-    since the last plain section header, and that may have begun another section."""
+class TemplateLine(NamedTuple):
+    """Remainder of one line after its tags are removed. ``section_lost``: from here on it is
+    unknown which section this is, because a section may have begun inside a block. ``adrift``:
+    something unknown was put in since the last plain section header, and that may have begun
+    another section."""
 
     text: str
     certain: bool
@@ -29,37 +25,37 @@ class Line(NamedTuple):
     adrift: bool = False
 
 
-class Plain(NamedTuple):
+class PlainTemplate(NamedTuple):
     """A template without its syntax; as many lines as before. ``open_ended``: something unknown
     is put in somewhere."""
 
-    lines: list[Line]
+    lines: list[TemplateLine]
     open_ended: bool
 
 
 def is_template(text: str) -> bool:
-    """Whether there is any template syntax in it."""
+    """True for a text with any template syntax in it."""
     return is_opened(text, erb=True)
 
 
-def plain(text: str) -> Plain:
+def plain(text: str) -> PlainTemplate:
     """The lines of a template that are configuration, the others empty. Linear in its size."""
-    walk = _Walk()
+    walk = _TemplateWalk()
     position = 0
     for tag in tags(text, erb=True):
         walk.between(text[position : tag.start])
+        walk.tag(tag)
         position = tag.end
-        walk.tag(tag.opener, text[tag.start + 2 : position - len(CLOSE[tag.opener])])
     walk.between(text[position:])
     walk.end_line()
-    return Plain(_assignments(walk.lines), walk.open_ended)
+    return PlainTemplate(_assignments(walk.lines), walk.open_ended)
 
 
-class _Walk:
+class _TemplateWalk:
     """Goes over a template once, gathering lines."""
 
     def __init__(self) -> None:
-        self.lines: list[Line] = []
+        self.lines: list[TemplateLine] = []
         self.open_ended = False
         self._parts: list[str] = []
         self._depth = 0
@@ -81,17 +77,17 @@ class _Walk:
                 self._parts.append(part)
                 self._certain = self._certain and self._depth == 0
 
-    def tag(self, kind: str, body: str) -> None:
+    def tag(self, tag: Tag) -> None:
         """One tag; the lines it spans are kept, empty."""
-        if kind in ("{%", "%{"):
-            self._statement(body.strip("~"))
-        elif kind == "{{":
-            self._parts.append(_HOLE)
+        if tag.opener in ("{%", "%{"):
+            self._statement(tag)
+        elif tag.opener == "{{":
+            self._parts.append(HOLE)
             self._certain = False
-        elif kind == "<%":
+        elif tag.opener == "<%":
             self._opens()
             self._certain = False
-        for _ in range(body.count("\n")):
+        for _ in range(tag.text.count("\n")):
             self.end_line()
 
     def end_line(self) -> None:
@@ -99,27 +95,25 @@ class _Walk:
         text = "".join(self._parts)
         if text.startswith("["):
             self._section_in_block = self._section_in_block or self._depth > 0
-            if _HOLE in text:
+            if HOLE in text:
                 self._opens()
             elif self._depth == 0:
                 self._adrift = False
-        elif _HOLE in text and not _is_value(text):
+        elif HOLE in text and not _is_value(text):
             self._opens()
-        self.lines.append(Line(text, self._certain, self._section_lost, self._adrift))
+        self.lines.append(TemplateLine(text, self._certain, self._section_lost, self._adrift))
         self._parts = []
         self._certain = self._depth == 0
         self._section_lost = False
 
-    def _statement(self, body: str) -> None:
-        word = (body.strip("-+ \t\r\n").split(None, 1) or [""])[0]
-        if word.startswith("end"):
-            self._depth = max(0, self._depth - 1)
-            self._leave()
-        elif word in BETWEEN:
-            self._leave()
-        elif word in BEGIN or (word == "set" and "=" not in body):
+    def _statement(self, tag: Tag) -> None:
+        turn = tag.turn
+        if turn == "begins":
             self._depth += 1
-        elif word != "set" and word not in _HARMLESS:
+        elif turn in ("between", "ends"):
+            self._depth = max(0, self._depth - (turn == "ends"))
+            self._leave()
+        elif turn == "inserts" or tag.word == "extends":  # what is extended stands around it
             self._opens()
 
     def _leave(self) -> None:
@@ -130,11 +124,11 @@ class _Walk:
 
 def _is_value(text: str) -> bool:
     """The hole is in a comment, or in the value of an assignment, or continues one."""
-    before = text.partition(_HOLE)[0]
+    before = text.partition(HOLE)[0]
     return before.startswith(("#", ";")) or "=" in before or ":" in before
 
 
-def _assignments(lines: list[Line]) -> list[Line]:
+def _assignments(lines: list[TemplateLine]) -> list[TemplateLine]:
     """Lines that are no configuration made empty, so that the rest can be parsed."""
     kept = []
     in_value = False

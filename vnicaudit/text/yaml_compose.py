@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
-from vnicaudit.text.yaml_source import Source
+from vnicaudit.text.yaml_source import YamlSource
 from vnicaudit.text.yaml_tree import Mapping, Node, Scalar, Sequence
 
 MAX_DEPTH = 100
@@ -21,8 +21,28 @@ MAX_VALUES = 500_000
 """Values of one document, aliases followed."""
 
 
+class _Mark(Protocol):
+    index: int
+
+
+class _Event(Protocol):
+    """The used part of ruamel.yaml's events; those of scalars alone have a value and a style."""
+
+    start_mark: _Mark
+    end_mark: _Mark
+    anchor: str | None
+    tag: str | None
+    value: str
+    style: str | None
+
+
+class _Parser(Protocol):
+    def check_event(self) -> bool: ...
+    def get_event(self) -> _Event: ...
+
+
 class NotYamlError(Exception):
-    """What is wrong, and at which position of the file."""
+    """Error in YAML, with the position in the file."""
 
     def __init__(self, problem: str, position: int) -> None:
         super().__init__(problem)
@@ -42,7 +62,7 @@ class Composed(NamedTuple):
     duplicates: tuple[tuple[Scalar, Scalar], ...]
 
 
-def composed(source: Source, start: int, text: str) -> Composed:
+def composed(source: YamlSource, start: int, text: str) -> Composed:
     """One document. What the C parser refuses the other one may read (JSON's surrogate pairs), or
     word better. Raises NotYamlError."""
     composer = _Composer(source, start, text)
@@ -73,7 +93,7 @@ class _Frame:
 class _Composer:
     """Makes nodes of the parser's events, without recursion."""
 
-    def __init__(self, source: Source, offset: int, text: str) -> None:
+    def __init__(self, source: YamlSource, offset: int, text: str) -> None:
         self._duplicates: list[tuple[Scalar, Scalar]] = []
         self._offset = offset
         self._text = text
@@ -81,7 +101,7 @@ class _Composer:
         self._stack: list[_Frame] = [_Frame(0, None)]
         self._template = source.template
 
-    def composed(self, events: Iterator[Any]) -> Composed:
+    def composed(self, events: Iterator[_Event]) -> Composed:
         """The one document that the events are of. Raises NotYamlError."""
         from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
@@ -105,7 +125,7 @@ class _Composer:
         nodes = self._stack[0].nodes
         return Composed(nodes[0] if nodes else None, tuple(self._duplicates))
 
-    def scalar(self, event: Any) -> None:
+    def scalar(self, event: _Event) -> None:
         text = event.value
         if not text.isascii():
             text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
@@ -114,26 +134,26 @@ class _Composer:
         node = Scalar(start, end, text, plain, event.anchor is not None)
         self._add(node, 1, 1, event.anchor, start)
 
-    def alias(self, event: Any) -> None:
+    def alias(self, event: _Event) -> None:
         at = self._offset + event.start_mark.index
-        found = self._anchors.get(event.anchor)
+        found = self._anchors.get(event.anchor or "")
         if found is None:
             raise NotYamlError("an alias of an anchor that is not there, or not yet", at)
         self._add(*found, None, at)
 
-    def begin(self, event: Any) -> None:
+    def begin(self, event: _Event) -> None:
         if len(self._stack) > MAX_DEPTH:
             at = self._offset + event.start_mark.index
             raise NotYamlError(f"nested more than {MAX_DEPTH} levels deep", at)
         self._stack.append(_Frame(self._offset + event.start_mark.index, event.anchor))
 
-    def end_sequence(self, event: Any) -> None:
+    def end_sequence(self, event: _Event) -> None:
         frame = self._stack.pop()
         end = self._offset + event.end_mark.index
         node = Sequence(frame.start, end, frame.nodes, frame.anchor is not None)
         self._add(node, frame.size, frame.depth, frame.anchor, frame.start)
 
-    def end_mapping(self, event: Any) -> None:
+    def end_mapping(self, event: _Event) -> None:
         frame = self._stack.pop()
         nodes = iter(frame.nodes)
         pairs = list(zip(nodes, nodes, strict=True))
@@ -144,7 +164,7 @@ class _Composer:
         node = Mapping(frame.start, end, pairs, frame.anchor is not None)
         self._add(node, frame.size, frame.depth, frame.anchor, frame.start)
 
-    def skip(self, event: Any) -> None:
+    def skip(self, event: _Event) -> None:
         """Begin and end of the stream and the document."""
 
     def _add(self, node: Node, size: int, depth: int, anchor: str | None, at: int) -> None:
@@ -177,7 +197,7 @@ class _Composer:
                     self._duplicates.append((first, key))
 
 
-_STEPS: dict[str, Callable[[_Composer, Any], None]] = {
+_STEPS: dict[str, Callable[[_Composer, _Event], None]] = {
     "ScalarEvent": _Composer.scalar,
     "AliasEvent": _Composer.alias,
     "SequenceStartEvent": _Composer.begin,
@@ -191,7 +211,7 @@ _STEPS: dict[str, Callable[[_Composer, Any], None]] = {
 }
 
 
-def _c_events(parser: Any) -> Iterator[Any]:
+def _c_events(parser: _Parser) -> Iterator[_Event]:
     while parser.check_event():
         yield parser.get_event()
 

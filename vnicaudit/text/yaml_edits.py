@@ -10,8 +10,8 @@ import re
 
 from vnicaudit.errors import RefusedError
 from vnicaudit.text.edits import Edit
-from vnicaudit.text.yaml_nodes import Place
-from vnicaudit.text.yaml_source import Source
+from vnicaudit.text.yaml_nodes import YamlPlace
+from vnicaudit.text.yaml_source import YamlSource
 from vnicaudit.text.yaml_tree import Mapping, Node, Scalar, Sequence
 
 _STEP = re.compile(r"(?:\[\d+\])?(.*)", re.DOTALL)
@@ -21,10 +21,10 @@ _LINE_END = re.compile(r"[^\n]*?(?=\r?\n|\r?\Z)")
 _BLANK = " \t\r\n"
 
 
-def at_pointer(top: Place, pointer: str) -> Place | None:
+def at_pointer(top: YamlPlace, pointer: str) -> YamlPlace | None:
     """The value that a JSON pointer (behind its document's number) names below ``top``."""
     match = _STEP.fullmatch(pointer)
-    place: Place | None = top
+    place: YamlPlace | None = top
     for step in (match[1] if match else "").split("/")[1:]:
         if place is None or not step:
             return place
@@ -36,7 +36,7 @@ def at_pointer(top: Place, pointer: str) -> Place | None:
     return place
 
 
-def with_value(place: Place, value: str) -> Edit:
+def with_value(place: YamlPlace, value: str) -> Edit:
     """The scalar at a place made ``value``, in the quotes it has.
 
     Raises RefusedError where it is no scalar in one line, or not for sure what stands there.
@@ -53,7 +53,7 @@ def with_value(place: Place, value: str) -> Edit:
     return _edit(source, node.start + quote, node.end - quote, value)
 
 
-def with_key(place: Place, key: str, value: str, after: tuple[str, ...]) -> Edit:
+def with_key(place: YamlPlace, key: str, value: str, after: tuple[str, ...]) -> Edit:
     """The mapping at a place with one more key, behind the first of ``after`` it has.
 
     Raises RefusedError where none of these is there, or where it stands in a mapping not for sure.
@@ -80,7 +80,7 @@ def with_key(place: Place, key: str, value: str, after: tuple[str, ...]) -> Edit
     return _edit(source, place_of, place_of, f"{line_break}{' ' * column}{key}: {value}")
 
 
-def _in_flow(source: Source, name: Scalar, given: Node, key: str, value: str) -> Edit:
+def _in_flow(source: YamlSource, name: Scalar, given: Node, key: str, value: str) -> Edit:
     text = source.text
     blank = text[_behind_text(text, name.start) : name.start] or " "
     if text[name.start : name.start + 1] == '"':
@@ -98,7 +98,7 @@ def _pair(mapping: Mapping, name: str) -> tuple[Scalar, Node] | None:
     return None
 
 
-def _last_position(source: Source, name: Scalar, node: Node) -> int:
+def _last_position(source: YamlSource, name: Scalar, node: Node) -> int:
     """Where the text of a value ends, without the blanks and remarks behind it. Raises
     RefusedError where an alias ends it, which stands elsewhere."""
     above = name.start
@@ -118,7 +118,7 @@ def _behind_text(text: str, position: int) -> int:
     return position
 
 
-def _check(place: Place) -> None:
+def _check(place: YamlPlace) -> None:
     if not place.certain:
         raise RefusedError("a template fills this in: edit it by hand")
     if place.shared:
@@ -130,5 +130,5 @@ def _check_value(value: str) -> None:
         raise RefusedError(f"{value[:40]!r} is not written here: edit it by hand")
 
 
-def _edit(source: Source, start: int, end: int, new: str) -> Edit:
+def _edit(source: YamlSource, start: int, end: int, new: str) -> Edit:
     return Edit(source.byte_offset(start), source.byte_offset(end), new.encode())

@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from vnicaudit.errors import TargetError
-from vnicaudit.text.placeholders import whole
+from vnicaudit.text.placeholders import is_only_placeholder
+from vnicaudit.text.tags import HOLE
 from vnicaudit.text.yaml_compose import NotYamlError, composed
 from vnicaudit.text.yaml_ranges import ranges_of
-from vnicaudit.text.yaml_source import Source
-from vnicaudit.text.yaml_template import HOLE
+from vnicaudit.text.yaml_source import YamlSource
 from vnicaudit.text.yaml_tree import Mapping, Node, Scalar, Sequence
 
 _TRUE = frozenset({"y", "yes", "true", "on"})
@@ -29,23 +29,23 @@ _TOKEN = re.compile(r"[ \t]*#\{[^{}\r\n]*\}(?:#(?=\s|\Z)|[ \t]*(?=\r?\n|\r?\Z))"
 """Of Azure's Replace Tokens; to YAML it is a comment where it stands without quotes."""
 
 
-class Document(NamedTuple):
+class YamlDocument(NamedTuple):
     """One document of a file. ``number`` is 1-based, over all documents; ``several``: the file
     has more than one. ``duplicates``: keys that stand twice in one mapping, first and second."""
 
-    source: Source
+    source: YamlSource
     number: int
     several: bool
     root: Node
     duplicates: tuple[tuple[Scalar, Scalar], ...] = ()
 
     @property
-    def top(self) -> Place:
-        """Its root."""
-        return Place(self, self.root, f"[{self.number}]" if self.several else "")
+    def top(self) -> YamlPlace:
+        """The root of the document."""
+        return YamlPlace(self, self.root, f"[{self.number}]" if self.several else "")
 
 
-class Place(NamedTuple):
+class YamlPlace(NamedTuple):
     """A node with the way to it.
 
     ``pointer`` is a JSON pointer, behind the document's number where there are several.
@@ -54,13 +54,13 @@ class Place(NamedTuple):
     change of another place too.
     """
 
-    document: Document
+    document: YamlDocument
     node: Node
     pointer: str
     certain: bool = True
     shared: bool = False
 
-    def child(self, key: str) -> Place | None:
+    def child(self, key: str) -> YamlPlace | None:
         """The value of a key; None where there is none, or it is null, or this is no mapping."""
         if not isinstance(self.node, Mapping):
             return None
@@ -70,29 +70,30 @@ class Place(NamedTuple):
         place = self._to(entry.value, entry.key.start, key, shared=entry.merged)
         return None if place.null and place.certain else place
 
-    def at(self, *keys: str) -> Place | None:
+    def at(self, *keys: str) -> YamlPlace | None:
         """The value at the end of a path of keys."""
-        place: Place | None = self
+        place: YamlPlace | None = self
         for key in keys:
             if place is None:
                 return None
             place = place.child(key)
         return place
 
-    def items(self) -> list[Place]:
+    def items(self) -> list[YamlPlace]:
         """The items of a list. That a condition surrounds an item makes nothing in it uncertain:
         where the item is, it is so."""
         count = len(self.node.items) if isinstance(self.node, Sequence) else 0
         return [item for number in range(count) if (item := self.item(number)) is not None]
 
-    def item(self, number: int) -> Place | None:
+    def item(self, number: int) -> YamlPlace | None:
         """One item of a list, by its 0-based number; None where there is none."""
         if not isinstance(self.node, Sequence) or not 0 <= number < len(self.node.items):
             return None
         return self._to(self.node.items[number], self.node.start, str(number))
 
-    def may_lack(self, inner: Place) -> bool:
-        """Whether a condition or a loop of a template surrounds what stands in this, not this."""
+    def may_lack(self, inner: YamlPlace) -> bool:
+        """True where a condition or a loop of a template surrounds ``inner`` but leaves this node
+        outside."""
         return self.document.source.mask.conditional(self.node.start, inner.node.start)
 
     def names(self) -> list[str]:
@@ -101,7 +102,7 @@ class Place(NamedTuple):
 
     @property
     def null(self) -> bool:
-        """It has no value."""
+        """True where the node has no value."""
         node = self.node
         return isinstance(node, Scalar) and node.plain and node.text in _NULL
 
@@ -111,7 +112,7 @@ class Place(NamedTuple):
         if not self.certain or not isinstance(self.node, Scalar):
             return None
         text = self.node.text
-        return None if whole(text) or _PLACEHOLDER.search(text) else text
+        return None if is_only_placeholder(text) or _PLACEHOLDER.search(text) else text
 
     @property
     def boolean(self) -> bool | None:
@@ -132,7 +133,7 @@ class Place(NamedTuple):
 
     @property
     def complete(self) -> bool:
-        """Whether all keys, or items, of it are seen: no template puts more in."""
+        """True where all keys, or items, of the node are seen: no template puts more in."""
         node, mask = self.node, self.document.source.mask
         if isinstance(node, Scalar):
             return self.certain
@@ -146,13 +147,13 @@ class Place(NamedTuple):
         """Where it stands."""
         return self.document.source.line_column(self.node.start)
 
-    def _to(self, node: Node, start: int, step: str, *, shared: bool = False) -> Place:
+    def _to(self, node: Node, start: int, step: str, *, shared: bool = False) -> YamlPlace:
         source = self.document.source
         certain = self.certain
         if source.template and certain:
             certain = not source.mask.conditional(self.node.start, start) and _is_said(node, source)
         certain = certain and not _is_token(node, source)
-        return Place(
+        return YamlPlace(
             self.document,
             node,
             f"{self.pointer}/{step.replace('~', '~0').replace('/', '~1')}",
@@ -163,13 +164,13 @@ class Place(NamedTuple):
 
 def documents(
     data: bytes, file: str, wanted: Callable[[str], bool] | None = None
-) -> Iterator[Document | TargetError]:
+) -> Iterator[YamlDocument | TargetError]:
     """The documents of a file in order, those that are no YAML as the error that says so.
 
     ``wanted`` looks at the text of a document before it is parsed; what it does not want is
     passed over. Raises TargetError where the whole file cannot be read.
     """
-    source = Source(data, file)
+    source = YamlSource(data, file)
     ranges = list(ranges_of(source.mask.text))
     for number, (start, end) in enumerate(ranges, 1):
         text = source.mask.text[start:end]
@@ -181,7 +182,7 @@ def documents(
             yield _error(source, error)
             continue
         if root is not None:
-            yield Document(source, number, len(ranges) > 1, root, duplicates)
+            yield YamlDocument(source, number, len(ranges) > 1, root, duplicates)
 
 
 def _without_tabs(text: str) -> str:
@@ -191,7 +192,7 @@ def _without_tabs(text: str) -> str:
     return text
 
 
-def _error(source: Source, error: NotYamlError) -> TargetError:
+def _error(source: YamlSource, error: NotYamlError) -> TargetError:
     line, _column = source.line_column(min(error.position, len(source.text)))
     written = source.text.split("\n")[line - 1]
     template = source.template or "${" in written or "<%" in written
@@ -199,14 +200,15 @@ def _error(source: Source, error: NotYamlError) -> TargetError:
     return TargetError(f"{what}: {error.problem}", file=source.file, line=line)
 
 
-def _is_token(node: Node, source: Source) -> bool:
-    """Whether what looks like no value and a comment is a placeholder."""
+def _is_token(node: Node, source: YamlSource) -> bool:
+    """True where a seemingly empty value with a comment is a placeholder."""
     nothing = isinstance(node, Scalar) and node.plain and not node.text
     return nothing and _TOKEN.match(source.text, node.end) is not None
 
 
-def _is_said(node: Node, source: Source) -> bool:
-    """Whether a template says what the node is: no expression in it, none behind an empty one."""
+def _is_said(node: Node, source: YamlSource) -> bool:
+    """True where the text of a node is literal: no template expression is in it, or behind an empty
+    one."""
     if not isinstance(node, Scalar):
         return True
     if HOLE in node.text:
@@ -217,4 +219,4 @@ def _is_said(node: Node, source: Source) -> bool:
     return not (following and not source.mask.text[node.end : following[0].start].strip())
 
 
-__all__ = ["Document", "Mapping", "Node", "Place", "Scalar", "Sequence", "Source", "documents"]
+__all__ = ["Mapping", "Node", "Scalar", "Sequence", "YamlDocument", "YamlPlace", "documents"]

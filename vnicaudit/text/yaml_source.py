@@ -15,7 +15,7 @@ MAX_BYTES = 8 * 1024 * 1024
 """Larger files are refused."""
 
 
-class Source:
+class YamlSource:
     """The text of a file, and where in it a position is.
 
     ``text`` is the file as it stands there, without a byte order mark; positions are 0-based

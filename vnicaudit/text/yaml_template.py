@@ -14,10 +14,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from vnicaudit.text.tags import BEGIN, BETWEEN, is_statement, tags, word
-
-HOLE = "\ufffc"
-"""Stands for each character of an expression: what it becomes is not known."""
+from vnicaudit.text.tags import HOLE, Tag, Turn, tags
 
 _GAP = re.compile(r"\s*(?:\Z|(?=\{\{|\{%|\{#))")
 """Blanks up to the end, or to the next tag."""
@@ -31,15 +28,15 @@ class Insertion(NamedTuple):
     indent: int
 
 
-class Block(msgspec.Struct):
-    """What a condition or a loop surrounds: ``[start, end)``. Two are apart, or one has the other
-    in it."""
+class TemplateBlock(msgspec.Struct):
+    """Text surrounded by a condition or a loop: ``[start, end)``. Two are apart, or one has the
+    other in it."""
 
     start: int
     end: int
 
     def has(self, position: int) -> bool:
-        """Whether a position is in it."""
+        """True where a position is in the block."""
         return self.start <= position < self.end
 
 
@@ -49,17 +46,17 @@ class Mask(NamedTuple):
 
     text: str
     edges: tuple[int, ...] = ()
-    innermost: tuple[Block | None, ...] = ()
+    innermost: tuple[TemplateBlock | None, ...] = ()
     insertions: tuple[Insertion, ...] = ()
 
     def inserted(self, start: int, end: int) -> tuple[Insertion, ...]:
-        """What is put in between two positions."""
+        """Insertions between two positions."""
         first = bisect_right(self.insertions, (start - 1, 1 << 30))
         last = bisect_right(self.insertions, (end - 1, 1 << 30))
         return self.insertions[first:last]
 
     def conditional(self, outer: int, inner: int) -> bool:
-        """Whether something at ``inner`` is under a condition that ``outer`` is not under."""
+        """True where the position ``inner`` is under a condition that ``outer`` is not under."""
         edge = bisect_right(self.edges, inner)
         block = self.innermost[edge - 1] if edge else None
         # what has the innermost block in it has all that surround it
@@ -67,39 +64,39 @@ class Mask(NamedTuple):
 
 
 def is_template(text: str) -> bool:
-    """Whether there may be template syntax in it."""
+    """True for a text that may have template syntax in it."""
     return "{{" in text or "{%" in text or "{#" in text
 
 
 def without_tags(text: str) -> Mask:
     """The template as YAML of the same length. Linear in its size."""
-    walk = _Walk(text)
+    walk = _YamlTemplateWalk(text)
     position = 0
     for tag in tags(text):
+        walk.tag(tag)
         position = tag.end
-        walk.tag(tag.opener, tag.start, position)
     return walk.mask(position)
 
 
-class _Walk:
+class _YamlTemplateWalk:
     """Goes over a template once, gathering what is left."""
 
     def __init__(self, text: str) -> None:
         self._source = text
         self._parts: list[str] = []
         self._taken = 0
-        self._open: list[Block] = []
+        self._open: list[TemplateBlock] = []
         self._edges: list[int] = []
-        self._innermost: list[Block | None] = []
+        self._innermost: list[TemplateBlock | None] = []
         self._insertions: list[Insertion] = []
         self._line = 0
         self._line_end = -1
         self._ends_in_tag = False
         self._blank_so_far = True
 
-    def tag(self, kind: str, start: int, end: int) -> None:
-        """One tag, from its opening to behind its close."""
-        text = self._source
+    def tag(self, tag: Tag) -> None:
+        """The next tag."""
+        text, start, end = self._source, tag.start, tag.end
         self._go_to(start)
         column = start - self._line
         alone = self._blank_so_far and self._nothing_behind(end)
@@ -107,23 +104,16 @@ class _Walk:
         self._line = max(self._line, text.rfind("\n", start, end) + 1)
         self._parts.append(text[self._taken : start])
         self._taken = end
-        body = text[start:end]
-        if kind == "{#":
-            self._parts.append(_blank(body, " "))
-            return
-        first = word(body)
-        self._block(first, end)
-        if not alone:
-            self._parts.append(_blank(body, HOLE))
-            return
-        self._parts.append(_blank(body, " "))
-        if (kind == "{{" and not is_statement(first)) or first == "include":
-            indent = _INDENT.search(body)
+        self._parts.append(tag.covered(" " if alone or tag.opener == "{#" else HOLE))
+        turn = tag.turn
+        self._block(turn, end)
+        if alone and turn == "inserts" and (tag.opener == "{{" or tag.word == "include"):
+            indent = _INDENT.search(tag.text)
             said = next((int(group) for group in indent.groups() if group), 0) if indent else column
             self._insertions.append(Insertion(start, said))
 
     def mask(self, end: int) -> Mask:
-        """All of it, with the text behind the last tag."""
+        """Return the whole template, with the text behind the last tag."""
         self._parts.append(self._source[max(end, self._taken) :])
         text = "".join(self._parts)
         return Mask(text, tuple(self._edges), tuple(self._innermost), tuple(self._insertions))
@@ -137,7 +127,7 @@ class _Walk:
         self._blank_so_far = blank and (self._blank_so_far or line > 0)
 
     def _nothing_behind(self, end: int) -> bool:
-        """Whether nothing, or nothing but other tags, stands behind a tag on its line."""
+        """True where only other tags, or nothing, stand behind a tag on its line."""
         text = self._source
         if end > self._line_end:
             line_end = text.find("\n", end)
@@ -146,18 +136,13 @@ class _Walk:
         gap = _GAP.match(text, end, self._line_end)
         return gap is not None and (self._ends_in_tag or gap.end() == self._line_end)
 
-    def _block(self, first: str, end: int) -> None:
-        begins, between = first in BEGIN, first in BETWEEN
-        if not begins and not (self._open and (between or first.startswith("end"))):
+    def _block(self, turn: Turn, end: int) -> None:
+        inside = turn in ("between", "ends") and bool(self._open)
+        if turn != "begins" and not inside:
             return
-        if not begins:
+        if inside:
             self._open.pop().end = end
-        if begins or between:  # until it is closed it is the rest of the file
-            self._open.append(Block(end, len(self._source) + 1))
+        if turn != "ends":  # until it is closed it is the rest of the file
+            self._open.append(TemplateBlock(end, len(self._source) + 1))
         self._edges.append(end)
         self._innermost.append(self._open[-1] if self._open else None)
-
-
-def _blank(body: str, mark: str) -> str:
-    """As long as ``body``, with its line breaks."""
-    return re.sub(r"[^\r\n]", mark, body)

@@ -33,9 +33,9 @@ class Mapping(msgspec.Struct):
     end: int
     pairs: list[tuple[Node, Node]]
     anchored: bool = False
-    merged: dict[str, Entry] | None = None
+    merged: dict[str, MappingEntry] | None = None
 
-    def children(self) -> dict[str, Entry]:
+    def children(self) -> dict[str, MappingEntry]:
         """Key -> entry, merges made: the mapping's own keys win, then those merged first. Of a
         key that stands twice the last one counts."""
         if self.merged is None:
@@ -46,7 +46,7 @@ class Mapping(msgspec.Struct):
 Node = Scalar | Sequence | Mapping
 
 
-class Entry(NamedTuple):
+class MappingEntry(NamedTuple):
     """One key of a mapping. ``merged``: it stands in another mapping, named by ``<<``."""
 
     key: Scalar
@@ -54,9 +54,9 @@ class Entry(NamedTuple):
     merged: bool
 
 
-def _children(mapping: Mapping) -> dict[str, Entry]:
-    own: dict[str, Entry] = {}
-    merged: dict[str, Entry] = {}
+def _children(mapping: Mapping) -> dict[str, MappingEntry]:
+    own: dict[str, MappingEntry] = {}
+    merged: dict[str, MappingEntry] = {}
     for key, value in mapping.pairs:
         if not isinstance(key, Scalar):
             continue
@@ -66,5 +66,5 @@ def _children(mapping: Mapping) -> dict[str, Entry]:
                     for name, entry in source.children().items():
                         merged.setdefault(name, entry._replace(merged=True))
         else:
-            own[key.text] = Entry(key, value, False)
+            own[key.text] = MappingEntry(key, value, False)
     return own | {name: entry for name, entry in merged.items() if name not in own}

@@ -6,11 +6,13 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-PATIENCE = 20.0
+PATIENCE = 120.0
+"""Seconds that a fact may take to come: a busy machine stalls for several, and a limit that is long
+costs nothing where the fact comes."""
 
 
 def marked(folder: str, what: str = "") -> list[int]:
-    """Processes that a session's keeper started."""
+    """Processes that a session's supervisor started."""
     mark = f"KEPT_BY_VNICAUDIT={folder}:{what}".encode()
     found = []
     for environ in Path("/proc").glob("[0-9]*/environ"):
@@ -23,7 +25,8 @@ def marked(folder: str, what: str = "") -> list[int]:
 
 
 def gone(folder: str) -> bool:
-    """Whether nothing is left: no process, no folder."""
+    """Whether nothing is left: no process, no folder. To be waited for: what was killed (SIGKILL)
+    ends when a CPU comes to it."""
     return not marked(folder) and not Path(folder).exists()
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from vnicaudit.bench.contract import Started
+from vnicaudit.bench.contract import StartedProgram
 from vnicaudit.model.machine import GuestInterface
 from vnicaudit.model.measurement import Ran
 
@@ -37,11 +37,11 @@ class Saying:
         """What is listed."""
         return self._listed
 
-    def start(self, argv: Sequence[str], *, seconds: float) -> Started:
+    def start(self, argv: Sequence[str], *, seconds: float) -> StartedProgram:
         """Nothing is started."""
         raise NotImplementedError
 
-    def put(self, name: str, data: bytes) -> str:
+    def put_file(self, name: str, data: bytes) -> str:
         """Nothing is kept."""
         raise NotImplementedError
 

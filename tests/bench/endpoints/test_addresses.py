@@ -11,8 +11,13 @@ from hypothesis import strategies as st
 
 from tests.bench.endpoints.said import Answer, Saying
 from vnicaudit.bench.endpoints.addresses import address_of
-from vnicaudit.bench.endpoints.interfaces import Held, held, held_by
-from vnicaudit.bench.endpoints.routes import Way, ways
+from vnicaudit.bench.endpoints.ip_output import (
+    HeldAddress,
+    NextHop,
+    held_addresses,
+    held_addresses_of,
+    next_hops,
+)
 from vnicaudit.errors import EndpointError, UsageError
 from vnicaudit.model.machine import GuestInterface
 
@@ -47,8 +52,8 @@ def test_lasting_global_addresses_are_held() -> None:
         nic(address("192.0.2.9"), up=False),
     ])  # fmt: skip
     mac = "52:54:00:aa:00:01"
-    assert held(text) == [
-        Held(one, "eth0", mac) for one in ("192.0.2.1", "2001:db8::1", "2001:db8::6")
+    assert held_addresses(text) == [
+        HeldAddress(one, "eth0", mac) for one in ("192.0.2.1", "2001:db8::1", "2001:db8::6")
     ]
 
 
@@ -56,35 +61,35 @@ def test_lasting_global_addresses_are_held() -> None:
     "local", ["", "eth0", "192.0.2.1/24", "0.0.0.0", "224.0.0.1", "fe80::1%eth0", "\x1b[2J", "::1"]
 )
 def test_what_nobody_can_send_to_is_not_held(local: str) -> None:
-    assert held(json.dumps([nic(address(local))])) == []
+    assert held_addresses(json.dumps([nic(address(local))])) == []
 
 
 @pytest.mark.parametrize(
     "text", ["", "[", "{}", "1", "[1]", '[{"addr_info": 7}]', "2: eth0: <UP>", "[" * 100_000]
 )
 def test_what_is_not_of_that_shape_is_none(text: str) -> None:
-    assert held(text) is None
+    assert held_addresses(text) is None
 
 
 def test_the_whole_answer_counts() -> None:
     """Cut off anywhere, it is none."""
     text = json.dumps([nic(address("192.0.2.1"), address("2001:db8::1"))])
-    assert held(text) is not None
-    assert [held(text[:end]) for end in range(len(text))] == [None] * len(text)
+    assert held_addresses(text) is not None
+    assert [held_addresses(text[:end]) for end in range(len(text))] == [None] * len(text)
 
 
 def test_too_long_an_answer_is_none() -> None:
-    assert held("[" + " " * (8 * 2**20) + "]") is None
-    many = held(json.dumps([nic(*[address("192.0.2.1")] * 5000)]))
+    assert held_addresses("[" + " " * (8 * 2**20) + "]") is None
+    many = held_addresses(json.dumps([nic(*[address("192.0.2.1")] * 5000)]))
     assert many is not None
     assert len(many) == 4096
 
 
 @given(st.text() | JSON.map(json.dumps))
 def test_any_answer_is_read_or_refused(text: str) -> None:
-    for one in held(text) or []:
+    for one in held_addresses(text) or []:
         assert one.address
-    ways(text, ["192.0.2.1"])
+    next_hops(text, ["192.0.2.1"])
 
 
 def test_an_agent_lists_them_too() -> None:
@@ -92,35 +97,36 @@ def test_an_agent_lists_them_too() -> None:
         GuestInterface("lo", None, ("127.0.0.1/8", "::1/128")),
         GuestInterface("eth0", "52:54:00:00:00:01", ("192.0.2.1/24", "fe80::1/64")),
     ]
-    assert held_by(listed) == [Held("192.0.2.1", "eth0", "52:54:00:00:00:01")]
+    assert held_addresses_of(listed) == [HeldAddress("192.0.2.1", "eth0", "52:54:00:00:00:01")]
 
 
 @pytest.mark.parametrize(
     ("line", "way"),
     [
         ('[{"dst":"192.0.2.1","dev":"eth0","prefsrc":"192.0.2.2","flags":[],"uid":0,"cache":[]}]',
-         Way.LINK),
-        ('[{"dst":"8.8.8.8","gateway":"192.0.2.1","dev":"eth0"}]', Way.ROUTER),
-        ('[{"dst":"8.8.8.8","via":{"family":"inet6","host":"fe80::1"},"dev":"eth0"}]', Way.ROUTER),
-        ('[{"type":"local","dst":"127.0.0.1","dev":"lo","cache":["local"]}]', Way.LOCAL),
-        ('[{"type":"unreachable","dst":"192.0.2.1","dev":"eth1"}]', Way.NONE),
-        ("[]", Way.NONE),
-        ("[ ]", Way.NONE),
-        ("[1]", Way.NONE),
-        ("RTNETLINK answers: Network is unreachable", Way.NONE),
+         NextHop.LINK),
+        ('[{"dst":"8.8.8.8","gateway":"192.0.2.1","dev":"eth0"}]', NextHop.ROUTER),
+        ('[{"dst":"8.8.8.8","via":{"family":"inet6","host":"fe80::1"},"dev":"eth0"}]',
+         NextHop.ROUTER),
+        ('[{"type":"local","dst":"127.0.0.1","dev":"lo","cache":["local"]}]', NextHop.LOCAL),
+        ('[{"type":"unreachable","dst":"192.0.2.1","dev":"eth1"}]', NextHop.NONE),
+        ("[]", NextHop.NONE),
+        ("[ ]", NextHop.NONE),
+        ("[1]", NextHop.NONE),
+        ("RTNETLINK answers: Network is unreachable", NextHop.NONE),
     ],
 )  # fmt: skip
-def test_a_route_says_the_way(line: str, way: Way) -> None:
-    assert ways(f"{line}\n", ["192.0.2.1"]) == {"192.0.2.1": way}
+def test_a_route_says_the_way(line: str, way: NextHop) -> None:
+    assert next_hops(f"{line}\n", ["192.0.2.1"]) == {"192.0.2.1": way}
 
 
 def test_each_address_has_its_line() -> None:
     text = '[{"dev":"eth0"}]\n[]\n'
-    assert ways(text, ["192.0.2.1", "2001:db8::1"]) == {
-        "192.0.2.1": Way.LINK,
-        "2001:db8::1": Way.NONE,
+    assert next_hops(text, ["192.0.2.1", "2001:db8::1"]) == {
+        "192.0.2.1": NextHop.LINK,
+        "2001:db8::1": NextHop.NONE,
     }
-    assert ways(text, ["192.0.2.1"]) is None
+    assert next_hops(text, ["192.0.2.1"]) is None
 
 
 def target(*locals_: str, code: int = 0, listed: list[GuestInterface] | None = None) -> Saying:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.bench.endpoints.fake_guest import FakeHost, FakeMachine, agent_error
-from tests.bench.endpoints.left import gone
+from tests.bench.endpoints.left import gone, until
 from vnicaudit.bench.endpoints.opening import open_endpoint
 from vnicaudit.bench.endpoints.transports import agent
 from vnicaudit.errors import EndpointError, MissingExtraError, TargetError
@@ -43,13 +43,13 @@ def test_programs_run_in_the_guest(monkeypatch: pytest.MonkeyPatch) -> None:
         said = session.run(["printf", "<%s>", *words]).stdout
         assert said == "".join(f"<{word}>" for word in words)
         data = bytes(range(256)) * 1000
-        assert Path(session.put("data", data)).read_bytes() == data
+        assert Path(session.put_file("data", data)).read_bytes() == data
         long = session.run(["sh", "-c", "yes | head -c 1500000"])
         assert long.stdout == "y\n" * 750_000
         started = session.start(["sleep", "100"], seconds=60)
         assert started.running()
         assert started.stop().code is None
-    assert gone(session.folder)
+    until(lambda: gone(session.folder), "nothing is left")
     assert host.closed == 1
     assert host.uris == ["qemu:///system"]
 
@@ -156,7 +156,7 @@ def test_a_guest_may_answer_anything(
 
 def test_a_guest_that_does_not_answer_in_time() -> None:
     machine = FakeMachine({"guest-exec-status": {"exited": False}})
-    guest = agent.Guest(FakeHost(machine).as_host(), FakeHost(machine).find("web01"))
+    guest = agent.GuestTransport(FakeHost(machine).as_host(), FakeHost(machine).find("web01"))
     with pytest.raises(EndpointError, match=r"^the guest had no answer within 0\.01 s$"):
         guest.run(["sleep", "0"], 0.01)
 

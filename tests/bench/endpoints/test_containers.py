@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.bench.endpoints.left import gone
+from tests.bench.endpoints.left import gone, until
 from vnicaudit.bench.endpoints.opening import open_endpoint
 from vnicaudit.errors import EndpointError
 
@@ -89,7 +89,7 @@ def test_programs_run_there(fakes: Fakes, url: str, called: str) -> None:
         started = session.start(["sleep", "100"], seconds=60)
         assert started.running()
         assert started.stop().code is None
-    assert gone(session.folder)
+    until(lambda: gone(session.folder), "nothing is left")
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_sudo(fakes: Fakes, url: str, called: str) -> None:
     with closing(open_endpoint(url)) as session:
         assert session.run(["sh", "-c", 'echo "$SUDO_USER"']).stdout == "fake\n"
         assert called in fakes.calls.read_text().splitlines()
-    assert gone(session.folder)
+    until(lambda: gone(session.folder), "nothing is left")
 
 
 def test_one_that_is_not_there_is_an_error(fakes: Fakes) -> None:

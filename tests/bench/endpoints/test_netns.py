@@ -7,15 +7,16 @@ import shutil
 import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
+from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
-from tests.bench.endpoints.left import gone
+from tests.bench.endpoints.left import gone, until
 from tests.not_run import not_run
 from vnicaudit.bench.endpoints.addresses import address_of
 from vnicaudit.bench.endpoints.opening import open_endpoint
-from vnicaudit.bench.endpoints.session import Session
+from vnicaudit.bench.endpoints.session import EndpointSession
 from vnicaudit.errors import EndpointError, UsageError
 
 MAC = "52:54:00:00:00:01"
@@ -25,8 +26,8 @@ OTHER_MAC = "52:54:00:00:00:02"
 class Two(NamedTuple):
     """Two ends of a path: ``eth0`` of the target has MAC and 192.0.2.1/24, the peer 192.0.2.2."""
 
-    target: Session
-    peer: Session
+    target: EndpointSession
+    peer: EndpointSession
 
     def ip(self, words: str) -> None:
         """Change something at the target."""
@@ -37,7 +38,7 @@ class Two(NamedTuple):
         self._ip(self.peer, words)
 
     @staticmethod
-    def _ip(session: Session, words: str) -> None:
+    def _ip(session: EndpointSession, words: str) -> None:
         ran = session.run(["ip", *words.split()])
         assert ran.code == 0, ran.stderr
 
@@ -61,8 +62,8 @@ def two() -> Iterator[Two]:
             Two._ip(session, f"addr add {address} dev eth0")
             Two._ip(session, "link set eth0 up")
         yield ends
-    assert gone(target.folder)
-    assert gone(peer.folder)
+    until(lambda: gone(target.folder), "nothing is left")
+    until(lambda: gone(peer.folder), "nothing is left")
 
 
 def test_programs_run_in_the_namespace(two: Two) -> None:
@@ -90,8 +91,22 @@ def test_the_address_on_the_link_is_found(two: Two) -> None:
 
 def test_what_is_wanted_wins(two: Two) -> None:
     assert address_of(two.target, two.peer, "2001:DB8::7", None) == "2001:db8::7"
-    with pytest.raises(UsageError, match=r"^not an IP address: 'web01'$"):
-        address_of(two.target, two.peer, "web01", None)
+    with pytest.raises(UsageError, match=r"^not an IP address: '-web01'$"):
+        address_of(two.target, two.peer, "-web01", None)
+
+
+def test_a_name_is_resolved_where_it_is_connected_from(two: Two) -> None:
+    """``ip netns exec`` puts /etc/netns/NAME/hosts in the place of /etc/hosts."""
+    folder = Path("/etc/netns") / two.peer.url.removeprefix("netns://")
+    folder.mkdir(parents=True)
+    try:
+        (folder / "hosts").write_text("192.0.2.1 web01.example.org\n127.0.1.1 self\n")
+        with closing(open_endpoint(two.peer.url)) as peer:
+            assert address_of(two.target, peer, "web01.example.org", None) == "192.0.2.1"
+            with pytest.raises(UsageError, match="that end itself"):
+                address_of(two.target, peer, "self", None)
+    finally:
+        shutil.rmtree(folder)
 
 
 def test_the_interface_with_that_mac(two: Two) -> None:

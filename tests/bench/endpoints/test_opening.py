@@ -107,11 +107,14 @@ def test_a_url_may_say_where_that_end_is_reached() -> None:
     assert address_option("local?address=192.0.2.1") == "192.0.2.1"
     assert address_option("ssh://h?sudo=true&address=2001:DB8::0001") == "2001:db8::1"
     assert address_option("agent://web01") is None
+    assert address_option("local?address=web01.example.org") == "web01.example.org"
 
 
-@pytest.mark.parametrize("text", ["web01", "", "192.0.2.0/24", "fe80::1%25eth0", "-1"])
+@pytest.mark.parametrize(
+    "text", ["", "192.0.2.0/24", "192.0.2", "fe80::1%25eth0", "-1", "web 1", "a..b"]
+)
 def test_an_address_that_is_none_is_refused(text: str) -> None:
-    with pytest.raises(UsageError, match=r"address= is an IP address, not '"):
+    with pytest.raises(UsageError, match=r"address= is an IP address or a host name, not '"):
         address_option(f"local?address={text}")
 
 

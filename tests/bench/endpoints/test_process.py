@@ -46,10 +46,14 @@ def test_one_that_cannot_be_run_is_an_error(argv: list[str], message: str) -> No
 
 
 def test_one_that_does_not_end_is_ended_with_its_children(tmp_path: Path) -> None:
-    script = f"sleep 60 & echo $! >{tmp_path}/child; sleep 60"
-    with pytest.raises(EndpointError, match=r"^sh had no answer within 0\.5 s$"):
-        run_here(["sh", "-c", script], 0.5)
-    child = Path("/proc", (tmp_path / "child").read_text().strip())
+    note = tmp_path / "child"
+    script = f"sleep 300 & echo $! >{note}.new; mv {note}.new {note}; sleep 300"
+    for seconds in (0.5, 5, 60):  # a busy machine may not have begun it by then
+        with pytest.raises(EndpointError, match=rf"^sh had no answer within {seconds:g} s$"):
+            run_here(["sh", "-c", script], seconds)
+        if note.exists():
+            break
+    child = Path("/proc", note.read_text().strip())
     until(lambda: not (child / "exe").exists(), "the child is gone")
 
 
@@ -75,9 +79,11 @@ def test_ctrl_c_gives_it_a_moment_and_then_ends_it(tmp_path: Path) -> None:
     with subprocess.Popen([sys.executable, "-c", code, note], stderr=subprocess.PIPE) as process:
         until(note.exists, "it runs")
         process.send_signal(2)
-        _out, err = process.communicate(timeout=30)
+        _out, err = process.communicate(timeout=120)
     assert b"KeyboardInterrupt" in err
-    assert not Path("/proc", note.read_text().strip(), "exe").exists()
+    # killed is not yet ended, on a busy machine
+    program = Path("/proc", note.read_text().strip(), "exe")
+    until(lambda: not program.exists(), "the program is gone")
 
 
 def test_threads_do_not_meet() -> None:
@@ -89,5 +95,5 @@ def test_threads_do_not_meet() -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(30)
+        thread.join(120)
     assert said == {f"{n}\n".encode() for n in range(8)}

@@ -10,21 +10,21 @@ from pathlib import Path
 import pytest
 
 from tests.bench.endpoints.said import Saying
-from vnicaudit.bench.contract import Tool
+from vnicaudit.bench.contract import RequiredTool
 from vnicaudit.bench.endpoints.opening import open_endpoint
-from vnicaudit.bench.endpoints.prefixed import Prefixed
-from vnicaudit.bench.endpoints.session import Session, open_session
-from vnicaudit.bench.endpoints.tools import missing, require
+from vnicaudit.bench.endpoints.process import Prefixed
+from vnicaudit.bench.endpoints.session import EndpointSession, open_session
+from vnicaudit.bench.endpoints.tools import missing_tools, require_tools
 from vnicaudit.errors import EndpointError
 
-SH = Tool("sh", {"apt": "dash"})
-IPERF3 = Tool("iperf3", {"apt": "iperf3", "dnf": "iperf3"})
-PING = Tool("ping", {"apt": "iputils-ping", "dnf": "iputils", "brew": "inetutils"})
-OWN = Tool("own-generator", {})
+SH = RequiredTool("sh", {"apt": "dash"})
+IPERF3 = RequiredTool("iperf3", {"apt": "iperf3", "dnf": "iperf3"})
+PING = RequiredTool("ping", {"apt": "iputils-ping", "dnf": "iputils", "brew": "inetutils"})
+OWN = RequiredTool("own-generator", {})
 
 
 @pytest.fixture
-def local() -> Iterator[Session]:
+def local() -> Iterator[EndpointSession]:
     with closing(open_endpoint("local")) as session:
         yield session
 
@@ -38,18 +38,21 @@ def has(*programs: str) -> Saying:
     return Saying("agent://web01", answer)
 
 
-def test_what_is_not_there_is_found(local: Session) -> None:
-    nothing = Tool("no-such-program-1", {})
-    assert missing(local, [SH, nothing, Tool("cat", {}), nothing]) == (nothing, nothing)
-    assert missing(local, [SH]) == ()
-    assert missing(local, []) == ()
+def test_what_is_not_there_is_found(local: EndpointSession) -> None:
+    nothing = RequiredTool("no-such-program-1", {})
+    assert missing_tools(local, [SH, nothing, RequiredTool("cat", {}), nothing]) == (
+        nothing,
+        nothing,
+    )
+    assert missing_tools(local, [SH]) == ()
+    assert missing_tools(local, []) == ()
 
 
 def test_it_is_asked_once() -> None:
     endpoint = has("sh")
-    assert missing(endpoint, [SH, IPERF3, PING]) == (IPERF3, PING)
+    assert missing_tools(endpoint, [SH, IPERF3, PING]) == (IPERF3, PING)
     assert len(endpoint.commands) == 1
-    missing(endpoint, [])
+    missing_tools(endpoint, [])
     assert len(endpoint.commands) == 1
 
 
@@ -58,7 +61,7 @@ def test_a_poor_path_is_made_up_for() -> None:
     place = Path("/usr/sbin") if Path("/usr/sbin").is_dir() else Path("/sbin")
     program = next(p.name for p in sorted(place.iterdir()) if os.access(p, os.X_OK))
     with closing(open_session("local", Prefixed(("env", "PATH=/usr/bin:/bin")))) as session:
-        assert missing(session, [Tool(program, {})]) == ()
+        assert missing_tools(session, [RequiredTool(program, {})]) == ()
         path = session.run(["sh", "-c", "echo $PATH"]).stdout.strip().split(":")
     assert {"/usr/local/sbin", "/usr/sbin", "/sbin"} <= set(path)
 
@@ -78,16 +81,18 @@ def test_a_poor_path_is_made_up_for() -> None:
          " (apt-get install iperf3, dnf install iperf3); own-generator: install it"),
     ],
 )  # fmt: skip
-def test_all_that_is_missing_is_named_with_its_package(tools: list[Tool], message: str) -> None:
+def test_all_that_is_missing_is_named_with_its_package(
+    tools: list[RequiredTool], message: str
+) -> None:
     with pytest.raises(EndpointError) as error:
-        require(has("sh"), tools)
+        require_tools(has("sh"), tools)
     assert str(error.value) == message
 
 
 def test_what_is_there_is_no_error() -> None:
-    require(has("sh", "iperf3"), [SH, IPERF3])
+    require_tools(has("sh", "iperf3"), [SH, IPERF3])
 
 
 def test_a_place_that_cannot_say_is_an_error() -> None:
     with pytest.raises(EndpointError, match=r"^ssh://h: cannot say which programs are there$"):
-        missing(Saying("ssh://h", lambda _argv: (127, "")), [SH])
+        missing_tools(Saying("ssh://h", lambda _argv: (127, "")), [SH])

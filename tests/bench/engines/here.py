@@ -104,7 +104,7 @@ class Here:
         self.started.append(started)
         return started
 
-    def put(self, name: str, data: bytes) -> str:
+    def put_file(self, name: str, data: bytes) -> str:
         assert "/" not in name
         if self._folder is None:
             self._folder = Path(tempfile.mkdtemp(prefix="here-"))

@@ -7,8 +7,8 @@ from typing import Any
 from tests.bench.engines.record import DATA, RUNS
 from vnicaudit.bench.contract import Measured
 from vnicaudit.bench.engines._iperf3 import command, places, result
-from vnicaudit.bench.engines._iperf3.command import Plan
-from vnicaudit.bench.engines._iperf3.pairs import Said
+from vnicaudit.bench.engines._iperf3.command import Iperf3Load
+from vnicaudit.bench.engines._iperf3.pairs import PairRuns
 from vnicaudit.model.measurement import Ran, Workload
 
 VERSIONS = ("3.9", "3.12", "3.18", "3.22")
@@ -29,9 +29,9 @@ def ran(version: str, case: str, end: str, code: int | None = 0) -> Ran:
     return Ran(argv, code, text(version, case, f"{end}.json"), text(version, case, f"{end}.err"))
 
 
-def said(version: str, case: str) -> Said:
+def said(version: str, case: str) -> PairRuns:
     """Both ends of a case."""
-    return Said(ran(version, case, "client"), ran(version, case, "server"))
+    return PairRuns(ran(version, case, "client"), ran(version, case, "server"))
 
 
 def workload(case: str, **changes: Any) -> Workload:
@@ -49,14 +49,14 @@ def workload(case: str, **changes: Any) -> Workload:
     return Workload(**{**fields, **changes})
 
 
-def plan(version: str, case: str, **changes: Any) -> Plan:
+def plan(version: str, case: str, **changes: Any) -> Iperf3Load:
     """How the engine would have run it."""
     found = places.version_of(f"iperf {version}")
     assert found
-    place = places.Place(found, 1 << 23)
+    place = places.Iperf3Install(found, 1 << 23)
     return command.plan(workload(case, **changes), place, place)
 
 
 def measured(version: str, case: str, **changes: Any) -> Measured:
     """What the engine makes of a case."""
-    return result.measured(plan(version, case, **changes), [said(version, case)])
+    return result.measurement_of(plan(version, case, **changes), [said(version, case)])

@@ -142,6 +142,7 @@ def test_nobody_answers(measure: Measure) -> None:
         assert found.error == (
             "no query was answered: is there a DNS server at 192.0.2.2 port 5353 (udp)?"
         )
+        assert found.failure == "silent"
 
 
 @pytest.mark.parametrize("code", ["REFUSED", "SERVFAIL", "NOTIMP"])
@@ -163,6 +164,7 @@ def test_nxdomain_is_an_answer(measure: Measure) -> None:
 def test_a_generator_that_fails(measure: Measure) -> None:
     found = measure(Server(20_000, hangs="-q"))
     assert found.error == ("dnsperf ended with exit code 1: Error: unable to open file: nofile")
+    assert found.failure == "tool"
     found = measure(Server(20_000, hangs="-Q"), pattern="capacity")
     assert found.error.startswith("dnsperf ended with exit code 1")
     assert found.values == {}

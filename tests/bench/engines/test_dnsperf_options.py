@@ -95,10 +95,10 @@ def test_what_can_be_run(fields: dict[str, Any]) -> None:
 
 
 def test_the_command_line() -> None:
-    read = options.asked(
+    read = options.options_of(
         workload(options={**NAME, "port": "5353", "transport": "tcp", "threads": "2"})
     )
-    asking = options.Asking("2001:db8::2", "/q", read, 4)
+    asking = options.QueryRun("2001:db8::2", "/q", read, 4)
     load = options.Load(1.0, 5000, 125)
     assert options.command(asking, load, ("-O", "x")) == (
         *("dnsperf", "-s", "2001:db8::2", "-p", "5353", "-m", "tcp", "-d", "/q", "-l", "1"),
@@ -107,7 +107,7 @@ def test_the_command_line() -> None:
 
 
 def test_outstanding_queries_leave_room_for_what_may_be_lost() -> None:
-    read = options.asked(workload())
+    read = options.options_of(workload())
     assert options.places(read, 1, None) == 100
     assert options.places(read, 1, 40_000, 0.0001) == 100 + 200 + 8
     assert options.places(read, 2, 40_000, 0.0001) == 100 + 100 + 4
@@ -117,5 +117,5 @@ def test_outstanding_queries_leave_room_for_what_may_be_lost() -> None:
 
 
 def test_outstanding_queries_are_those_that_were_asked_for() -> None:
-    read = options.asked(workload(options={**NAME, "outstanding": "7"}))
+    read = options.options_of(workload(options={**NAME, "outstanding": "7"}))
     assert options.places(read, 2, 40_000) == 7

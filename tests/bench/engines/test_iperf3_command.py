@@ -8,13 +8,13 @@ import pytest
 
 from vnicaudit.bench.engines import iperf3
 from vnicaudit.bench.engines._iperf3 import command
-from vnicaudit.bench.engines._iperf3.command import Plan
-from vnicaudit.bench.engines._iperf3.places import Place, Version
+from vnicaudit.bench.engines._iperf3.command import Iperf3Load
+from vnicaudit.bench.engines._iperf3.places import Iperf3Install, Iperf3Version
 from vnicaudit.bench.metrics import METRICS
 from vnicaudit.errors import EndpointError, UsageError
 from vnicaudit.model.measurement import Workload
 
-NEW = Place(Version(3, 18), 8 << 20)
+NEW = Iperf3Install(Iperf3Version(3, 18), 8 << 20)
 
 ADDRESS = "192.0.2.7"
 
@@ -23,11 +23,11 @@ def workload(**fields: Any) -> Workload:
     return Workload(**{"id": "w", "engine": "iperf3", "pattern": "tcp", **fields})
 
 
-def plan(target: Place = NEW, peer: Place = NEW, **fields: Any) -> Plan:
+def plan(target: Iperf3Install = NEW, peer: Iperf3Install = NEW, **fields: Any) -> Iperf3Load:
     return command.plan(workload(**fields), target, peer)
 
 
-def client(target: Place = NEW, peer: Place = NEW, **fields: Any) -> str:
+def client(target: Iperf3Install = NEW, peer: Iperf3Install = NEW, **fields: Any) -> str:
     made = plan(target, peer, **fields)
     return " ".join(command.client(made, made.streams[0], "10.0.0.2", 5201))
 
@@ -95,7 +95,7 @@ def test_several_clients_run_longer_so_that_they_overlap() -> None:
     [((3, 9), ""), ((3, 10), ""), ((3, 11), " --idle-timeout 30"), ((3, 22), " --idle-timeout 30")],
 )
 def test_server(version: tuple[int, int], rest: str) -> None:
-    made = plan(target=Place(Version(*version), 1))
+    made = plan(target=Iperf3Install(Iperf3Version(*version), 1))
     assert " ".join(command.server(made, 5201, "")) == f"iperf3 -s -p 5201 --one-off -J -i 1{rest}"
 
 
@@ -103,7 +103,7 @@ def test_the_server_is_bound_to_the_nic() -> None:
     options = {"bind_dev": "eth1"}
     assert command.server(plan(options=options), 1, "")[-2:] == ("--bind-dev", "eth1")
     with pytest.raises(EndpointError, match=r"bind_dev needs iperf3 3\.11 on the target, .* 3\.9"):
-        plan(target=Place(Version(3, 9), 1), options=options)
+        plan(target=Iperf3Install(Iperf3Version(3, 9), 1), options=options)
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,7 @@ def test_what_the_server_is_bound_to(address: str, bind: str, listens: tuple[str
 
 def test_no_larger_buffer_is_asked_for_than_there_is() -> None:
     """iperf3 fails where it gets less ("socket buffer size not set correctly")."""
-    small = Place(Version(3, 12), 425984)
+    small = Iperf3Install(Iperf3Version(3, 12), 425984)
     assert client(peer=small, pattern="udp", rate=1e6).endswith(" -w 425984")
 
 

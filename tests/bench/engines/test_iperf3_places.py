@@ -9,7 +9,7 @@ import pytest
 
 from tests.bench.engines.here import Here
 from vnicaudit.bench.engines._iperf3 import places
-from vnicaudit.bench.engines._iperf3.places import Place, Version
+from vnicaudit.bench.engines._iperf3.places import Iperf3Install, Iperf3Version
 from vnicaudit.errors import EndpointError
 from vnicaudit.model.measurement import Ran
 
@@ -56,9 +56,9 @@ def test_version(text: str, version: tuple[int, int] | None) -> None:
 
 def test_is_asked_once() -> None:
     there = Answers(iperf3="iperf 3.12 (cJSON 1.7.15)", buffers="425984\n212992\n")
-    assert places.place(there) == Place(Version(3, 12), 425984)
+    assert places.place(there) == Iperf3Install(Iperf3Version(3, 12), 425984)
     commands = list(there.commands)
-    assert places.place(there) == Place(Version(3, 12), 425984)
+    assert places.place(there) == Iperf3Install(Iperf3Version(3, 12), 425984)
     assert there.commands == commands
 
 

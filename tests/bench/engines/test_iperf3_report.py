@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.bench.engines.iperf3_recorded import FILES, VERSIONS, WHOLE, plan, ran, said, text
 from vnicaudit.bench.contract import Measured
 from vnicaudit.bench.engines._iperf3 import report, result
-from vnicaudit.bench.engines._iperf3.pairs import Said
+from vnicaudit.bench.engines._iperf3.pairs import PairRuns
 from vnicaudit.errors import MeasureError
 from vnicaudit.model.measurement import Ran
 
@@ -72,38 +72,40 @@ def test_says_what_the_client_said(version: str, case: str, words: str) -> None:
     """Its exit status is 0 where 3.12 was refused; 3.9 says why on standard error only."""
     stopped = ran(version, case, "server", code=None)
     client = ran(version, case, "client", code=1 if version == "3.9" else 0)
-    found = result.measured(plan(version, case), [Said(client, stopped)])
+    found = result.measurement_of(plan(version, case), [PairRuns(client, stopped)])
     assert (found.error, found.values) == (words, {})
+    assert found.failure == ("silent" if case == "refused" else "tool")
 
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_says_that_the_port_was_taken(version: str) -> None:
-    pair = Said(Ran((), None), ran(version, "taken", "server", code=1))
-    found = result.measured(plan(version, "taken"), [pair])
+    pair = PairRuns(Ran((), None), ran(version, "taken", "server", code=1))
+    found = result.measurement_of(plan(version, "taken"), [pair])
     words = "iperf3 server: unable to start listener for connections: Address already in use"
-    assert (found.error, found.values) == (words, {})
+    assert (found.error, found.values, found.failure) == (words, {}, "tool")
 
 
 def test_says_that_it_was_stopped() -> None:
     pair = said("3.12", "tcp")
     client = Ran(("iperf3",), None, pair.client.stdout[:100], "", 33.0)
-    found = result.measured(plan("3.12", "tcp"), [Said(client, pair.server)])
+    found = result.measurement_of(plan("3.12", "tcp"), [PairRuns(client, pair.server)])
     assert found.error == "iperf3 did not end within 33 s: exit status None, and not a word why"
+    assert found.failure == "silent"
 
 
 def test_takes_no_report_of_another_test() -> None:
-    pair = Said(ran("3.12", "tcp", "client"), ran("3.12", "tcp-omit", "server"))
+    pair = PairRuns(ran("3.12", "tcp", "client"), ran("3.12", "tcp-omit", "server"))
     server = json.loads(ran("3.12", "tcp", "server").stdout)
     server["start"]["cookie"] = "another"
-    pair = Said(pair.client, Ran(("iperf3",), 0, json.dumps(server)))
-    found = result.measured(plan("3.12", "tcp"), [pair])
+    pair = PairRuns(pair.client, Ran(("iperf3",), 0, json.dumps(server)))
+    found = result.measurement_of(plan("3.12", "tcp"), [pair])
     assert found.error == "the iperf3 server's report is of another test than the client's"
 
 
 @pytest.mark.parametrize("case", ["tcp-omit", "udp-loss-omit"])
 def test_takes_no_report_with_an_omitted_part(case: str) -> None:
     """Its clock starts anew; the engine never asks for -O."""
-    found = result.measured(plan("3.12", case), [said("3.12", case)])
+    found = result.measurement_of(plan("3.12", case), [said("3.12", case)])
     assert "iperf3's report has a gap between" in found.error
 
 
@@ -157,7 +159,7 @@ def test_one_wrong_value_never_makes_a_wrong_number(case: str, end: str) -> None
 def _measured(case: str, end: str, document: Any) -> Measured:
     pair = said("3.22", case)._asdict()
     pair[end] = Ran(("iperf3",), 0, json.dumps(document))
-    return result.measured(plan("3.22", case), [Said(**pair)])
+    return result.measurement_of(plan("3.22", case), [PairRuns(**pair)])
 
 
 def _close(found: Measured, right: Measured) -> bool:

@@ -13,7 +13,7 @@ from tests.bench.engines.iperf3_recorded import VERSIONS, WHOLE, measured, plan,
 from vnicaudit.bench.contract import Measured
 from vnicaudit.bench.engines._iperf3 import flows, result
 from vnicaudit.bench.engines._iperf3.flows import Flow, Slice
-from vnicaudit.bench.engines._iperf3.pairs import Said
+from vnicaudit.bench.engines._iperf3.pairs import PairRuns
 from vnicaudit.errors import MeasureError
 from vnicaudit.model.measurement import Ran
 
@@ -60,7 +60,7 @@ def test_a_client_loads_as_long_as_it_was_asked_to(warmup: float, load: int) -> 
 
 def test_several_clients_load_longer() -> None:
     asked = plan("3.12", "tcp", seconds=1.0, connections=2, generators=2)
-    found = result.measured(asked, [said("3.12", "tcp")] * 2)
+    found = result.measurement_of(asked, [said("3.12", "tcp")] * 2)
     assert (found.error, found.load_seconds) == ("", 1 + 1 + 2)
 
 
@@ -208,9 +208,9 @@ def test_several_pairs_are_summed_where_they_overlap() -> None:
         stamp["timesecs"] = stamp["timemillisecs"] // 1000
 
     one = said("3.22", "tcp")
-    two = Said(_with(one.client, later), one.server)
+    two = PairRuns(_with(one.client, later), one.server)
     wanted = plan("3.22", "tcp", connections=2, generators=2, seconds=1.0)
-    found = result.measured(wanted, [one, two])
+    found = result.measurement_of(wanted, [one, two])
     rates = [
         interval["sum"]["bits_per_second"]
         for interval in document("3.22", "tcp", "server")["intervals"]
@@ -225,9 +225,9 @@ def test_pairs_that_hardly_overlap_are_an_error() -> None:
         report["start"]["timestamp"]["timesecs"] += 2
 
     one = said("3.12", "tcp")
-    two = Said(_with(one.client, later), one.server)
+    two = PairRuns(_with(one.client, later), one.server)
     wanted = plan("3.12", "tcp", connections=2, generators=2, seconds=2.0)
-    assert result.measured(wanted, [one, two]).error == "iperf3 measured 0.0 s of 2 s"
+    assert result.measurement_of(wanted, [one, two]).error == "iperf3 measured 0.0 s of 2 s"
 
 
 def _slices(*packets: float) -> tuple[Slice, ...]:
@@ -270,8 +270,8 @@ def changed(
 ) -> Measured:
     """What is measured where the reports are others."""
     pair = said(version, case)
-    other = Said(_with(pair.client, client), _with(pair.server, server))
-    return result.measured(plan(version, case, **options), [other])
+    other = PairRuns(_with(pair.client, client), _with(pair.server, server))
+    return result.measurement_of(plan(version, case, **options), [other])
 
 
 def streams(report: Any) -> list[Any]:

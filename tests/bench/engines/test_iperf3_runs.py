@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import signal
 import socket
@@ -12,15 +13,17 @@ from typing import Any
 
 import pytest
 
+from tests.bench.clearest import clearest
+from tests.bench.endpoints.left import PATIENCE
 from tests.bench.engines.here import Here, HereStarted
 from tests.bench.engines.iperf3_recorded import text
 from tests.not_run import not_run
-from vnicaudit.bench.contract import Endpoint, Ends
+from vnicaudit.bench.contract import Endpoint, Ends, Measured
 from vnicaudit.bench.endpoints.opening import open_endpoint
 from vnicaudit.bench.engines import iperf3
-from vnicaudit.bench.engines._iperf3 import command, pairs, places, rate_search
-from vnicaudit.bench.engines._iperf3.command import Plan
-from vnicaudit.bench.search import Searched, Trial
+from vnicaudit.bench.engines._iperf3 import command, pairs, places, result
+from vnicaudit.bench.engines._iperf3.command import Iperf3Load
+from vnicaudit.bench.search import LoadTrial, Searched
 from vnicaudit.errors import EndpointError
 from vnicaudit.model.measurement import Workload
 
@@ -39,7 +42,8 @@ def workload(**fields: Any) -> Workload:
 @pytest.fixture
 def ends() -> Iterator[Ends]:
     with Here("target") as target, Here("peer") as peer:
-        yield Ends(target, peer, "127.0.0.1", seed=1)
+        # ports are drawn by the seed: another process that runs these tests draws others
+        yield Ends(target, peer, "127.0.0.1", seed=os.getpid())
         left = [one.argv for here in (target, peer) for one in here.started if one.running()]
     assert left == []
 
@@ -57,32 +61,42 @@ def ports(endpoint: Endpoint) -> list[int]:
 
 @pytest.mark.parametrize("direction", ["tx", "rx", "both"])
 def test_tcp(ends: Ends, direction: str) -> None:
-    found = iperf3.measure(workload(direction=direction), ends)
-    assert found.error == ""
-    assert found.bytes
-    assert found.seconds
-    assert found.seconds == pytest.approx(1, rel=0.06)
-    assert found.values == {"goodput": pytest.approx(8 * found.bytes / found.seconds, rel=0.1)}
-    assert [ran.endpoint for ran in found.raw] == ["peer", "target"]
-    assert not listening() & set(ports(ends.target))
+    def from_a_second(found: Measured) -> float:
+        assert found.error == ""
+        assert found.bytes
+        assert found.seconds
+        assert found.values == {"goodput": pytest.approx(8 * found.bytes / found.seconds, rel=0.1)}
+        assert [ran.endpoint for ran in found.raw] == ["peer", "target"]
+        assert not listening() & set(ports(ends.target))
+        return abs(found.seconds - 1)
+
+    wanted = workload(direction=direction)
+    assert clearest(lambda: iperf3.measure(wanted, ends), from_a_second, 0.06) <= 0.06
 
 
 @pytest.mark.parametrize("direction", ["tx", "rx", "both"])
 def test_udp(ends: Ends, direction: str) -> None:
-    found = iperf3.measure(
-        workload(pattern="udp", rate=8e6, size=1000, direction=direction, connections=2), ends
-    )
-    assert found.error == ""
     ways = 2 if direction == "both" else 1
-    assert found.values["goodput"] == pytest.approx(8e6 * ways, rel=0.15)
-    assert found.values["loss"] < 5
-    assert found.details["window"]
+
+    def deviation(found: Measured) -> float:
+        """Of the rate, as a share; a loss of 5 % is as much as a share of 0.15."""
+        assert found.error == ""
+        assert found.details["window"]
+        return max(abs(found.values["goodput"] / (8e6 * ways) - 1), found.values["loss"] * 0.03)
+
+    wanted = workload(pattern="udp", rate=8e6, size=1000, direction=direction, connections=2)
+    assert clearest(lambda: iperf3.measure(wanted, ends), deviation, 0.15) <= 0.15
 
 
 def test_the_warm_up_does_not_count(ends: Ends) -> None:
-    found = iperf3.measure(workload(warmup=1.0), ends)
-    assert found.seconds == pytest.approx(1, rel=0.1)
-    assert float(found.details["bytes_with_warmup"] or 0) > 1.2 * (found.bytes or 0)
+    def from_a_second(found: Measured) -> float:
+        assert found.seconds
+        assert found.bytes
+        more = float(found.details["bytes_with_warmup"] or 0) > 1.2 * found.bytes
+        return abs(found.seconds - 1) if more else 1
+
+    wanted = workload(warmup=1.0)
+    assert clearest(lambda: iperf3.measure(wanted, ends), from_a_second, 0.1) <= 0.1
 
 
 def test_more_streams_than_one_iperf3_takes(ends: Ends) -> None:
@@ -116,7 +130,7 @@ def test_a_server_that_dies_in_the_middle_is_an_error(ends: Ends) -> None:
             return client
 
     with Killing("peer") as peer:
-        found = iperf3.measure(workload(seconds=5.0), ends._replace(peer=peer))
+        found = iperf3.measure(workload(seconds=60.0), ends._replace(peer=peer))
     assert found.error.startswith("iperf3: ")
     assert found.values == {}
     assert len(found.raw) == 2
@@ -154,6 +168,7 @@ def test_a_port_that_was_chosen_and_is_in_use_is_an_error(ends: Ends) -> None:
         port = server.getsockname()[1]
         found = iperf3.measure(workload(options={"port": str(port)}), ends)
     assert found.error == f"port {port} of target is in use by somebody else"
+    assert found.failure == "tool"
     assert ports(ends.target) == []
 
 
@@ -164,6 +179,7 @@ def test_a_server_that_does_not_listen_is_an_error(
     with Here("target", programs(tmp_path, "exec sleep 60")) as target:
         found = iperf3.measure(workload(), ends._replace(target=target))
         assert found.error == "iperf3 does not listen on target after 0.2 s"
+        assert found.failure == "tool"
         assert not [one for one in target.started if one.running()]
 
 
@@ -187,32 +203,39 @@ def test_a_client_that_is_refused_is_tried_again(ends: Ends, tmp_path: Path) -> 
 
 
 def test_the_packet_rate_at_a_given_load(ends: Ends) -> None:
-    found = iperf3.measure(workload(pattern="udp-pps", rate=2000.0, direction="rx"), ends)
-    assert found.error == ""
-    assert found.values["packet_rate"] == pytest.approx(2000, rel=0.15)
-    assert found.details["size"] == 18
+    def deviation(found: Measured) -> float:
+        assert found.error == ""
+        assert found.details["size"] == 18
+        return abs(found.values["packet_rate"] / 2000 - 1)
+
+    wanted = workload(pattern="udp-pps", rate=2000.0, direction="rx")
+    assert clearest(lambda: iperf3.measure(wanted, ends), deviation, 0.15) <= 0.15
 
 
 @pytest.mark.parametrize("direction", ["tx", "rx"])
 def test_the_packet_rate_is_searched_for(
     ends: Ends, direction: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    trials: list[Trial] = []
+    trials: list[LoadTrial] = []
 
-    def one_trial(trial: Callable[[float, float], Trial], start: float) -> Searched:
+    def one_trial(trial: Callable[[float, float], LoadTrial], start: float) -> Searched:
         trials.append(trial(2000.0, 1.0))
         assert start > 2000
         return Searched(trials[0].answered, 2000.0, start, tuple(trials), False, True, "")
 
-    monkeypatch.setattr(rate_search, "search", one_trial)
-    found = iperf3.measure(workload(pattern="udp-pps", direction=direction), ends)
-    (trial,) = trials
-    assert (found.error, trial.intended) == ("", 2000.0)
-    assert trial.offered == pytest.approx(2000, rel=0.15)
-    assert found.values == {"packet_rate": trial.answered}
-    assert (found.seconds, found.bytes, found.load_seconds) == (None, None, None)
-    assert (found.details["rate_lower"], found.details["trials"]) == (2000.0, 1)
-    assert len(found.raw) == 4
+    def deviation(found: Measured) -> float:
+        (trial,) = trials
+        trials.clear()
+        assert (found.error, trial.intended) == ("", 2000.0)
+        assert found.values == {"packet_rate": trial.answered}
+        assert (found.seconds, found.bytes, found.load_seconds) == (None, None, None)
+        assert (found.details["rate_lower"], found.details["trials"]) == (2000.0, 1)
+        assert len(found.raw) == 4
+        return abs(trial.offered / 2000 - 1)
+
+    monkeypatch.setattr(result, "search", one_trial)
+    wanted = workload(pattern="udp-pps", direction=direction)
+    assert clearest(lambda: iperf3.measure(wanted, ends), deviation, 0.15) <= 0.15
 
 
 @pytest.mark.parametrize("rate", [0.0, 1000.0])
@@ -222,7 +245,7 @@ def test_a_search_that_found_nothing_is_an_error(
     def nothing(*_: object) -> Searched:
         return Searched(rate, 0.0, None, (), False, rate == 0, "why")
 
-    monkeypatch.setattr(rate_search, "search", nothing)
+    monkeypatch.setattr(result, "search", nothing)
     found = iperf3.measure(workload(pattern="udp-pps", direction="rx"), ends)
     assert (found.error, found.values) == ("iperf3: why", {})
 
@@ -236,7 +259,7 @@ def as_here(endpoint: Endpoint) -> Here:
     return endpoint
 
 
-def plan(ends: Ends) -> Plan:
+def plan(ends: Ends) -> Iperf3Load:
     return command.plan(workload(), places.place(ends.target), places.place(ends.peer))
 
 
@@ -251,7 +274,7 @@ def programs(folder: Path, script: str) -> Path:
 
 def wait_for_streams(port: int) -> None:
     """Until the control connection and a stream are established (state 01)."""
-    end = time.monotonic() + 10
+    end = time.monotonic() + PATIENCE
     marks = f":{port:04X} 01 "
     while time.monotonic() < end:
         if sum(Path(f"/proc/net/{t}").read_text().count(marks) for t in ("tcp", "tcp6")) >= 2:

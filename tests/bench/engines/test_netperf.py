@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from tests.bench.engines.here import Here
 from tests.bench.generator.roles import group_lives
 from vnicaudit.bench.contract import Ends
-from vnicaudit.bench.engine_registry import load
 from vnicaudit.bench.engines import netperf
 from vnicaudit.bench.engines._netperf.command import SELECTORS, TESTS, client, servers
-from vnicaudit.bench.engines._netperf.output import read
+from vnicaudit.bench.engines._netperf.output import parse_output
 from vnicaudit.bench.metrics import METRICS
+from vnicaudit.bench.registry import ENGINES
 from vnicaudit.errors import MeasureError, UsageError
 from vnicaudit.model.measurement import Workload
 
@@ -37,7 +37,7 @@ def _of(path: Path) -> Workload:
 @pytest.mark.parametrize("path", _RECORDED, ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_recorded_outputs(path: Path) -> None:
     workload = _of(path)
-    found = netperf.measured(workload, read(path.read_text(), workload), ())
+    found = netperf.measurement_of(workload, parse_output(path.read_text(), workload), ())
     assert tuple(found.values) == netperf.PATTERNS[workload.pattern]
     assert all(value >= 0 for value in found.values.values())
     assert found.seconds == pytest.approx(1.0, abs=0.05)
@@ -72,14 +72,14 @@ def test_recorded_outputs(path: Path) -> None:
 )
 def test_the_very_numbers(file: str, values: dict[str, float]) -> None:
     path = _DATA / file
-    found = netperf.measured(_of(path), read(path.read_text(), _of(path)), ())
+    found = netperf.measurement_of(_of(path), parse_output(path.read_text(), _of(path)), ())
     assert found.values == values
 
 
 def test_of_udp_only_what_arrived_counts() -> None:
     """Half of what was sent was lost."""
     path = _DATA / "2.7.1" / "udp_stream-64.txt"
-    found = netperf.measured(_of(path), read(path.read_text(), _of(path)), ())
+    found = netperf.measurement_of(_of(path), parse_output(path.read_text(), _of(path)), ())
     assert found.values["goodput"] == 120296690.0
     assert found.values["loss"] == pytest.approx(49.495, abs=0.001)
     assert (found.bytes, found.details["sent_bytes"]) == (15039296, 29778048)
@@ -88,7 +88,7 @@ def test_of_udp_only_what_arrived_counts() -> None:
 
 def test_percentiles_are_details_and_what_is_not_known_is_none() -> None:
     path = _DATA / "2.7.1" / "tcp_crr.txt"
-    found = netperf.measured(_of(path), read(path.read_text(), _of(path)), ())
+    found = netperf.measurement_of(_of(path), parse_output(path.read_text(), _of(path)), ())
     assert found.details == {
         "latency_p50": 24.0,
         "latency_p90": 26.0,
@@ -104,7 +104,7 @@ def test_an_output_that_is_cut_is_an_error(path: Path) -> None:
     text, workload = path.read_text(), _of(path)
     for length in range(len(text)):
         with pytest.raises(MeasureError):
-            read(text[:length], workload)
+            parse_output(text[:length], workload)
 
 
 _RR = (_DATA / "2.7.1" / "tcp_rr.txt").read_text()
@@ -151,7 +151,7 @@ def _changed(text: str, name: str, value: str) -> str:
 def test_what_cannot_be_is_an_error(pattern: str, text: str, error: str) -> None:
     workload = _workload(pattern)
     with pytest.raises(MeasureError) as raised:
-        netperf.measured(workload, read(text, workload), ())
+        netperf.measurement_of(workload, parse_output(text, workload), ())
     assert error in str(raised.value)
 
 
@@ -159,20 +159,20 @@ def test_a_datagram_that_was_lost_is_no_low_rate() -> None:
     """UDP_RR waits for ever for the answer; its rate would be that of the whole time."""
     text = _changed((_DATA / "2.7.1" / "udp_rr.txt").read_text(), "TRANSACTION_RATE", "91448.0")
     with pytest.raises(MeasureError, match="waited for an answer that did not come"):
-        read(text, _workload("UDP_RR"))
+        parse_output(text, _workload("UDP_RR"))
 
 
 def test_more_than_was_sent_cannot_have_been_received() -> None:
     text = (_DATA / "2.7.1" / "udp_stream.txt").read_text()
-    output = read(_changed(text, "LOCAL_BYTES_SENT", "1000"), _workload("UDP_STREAM"))
+    output = parse_output(_changed(text, "LOCAL_BYTES_SENT", "1000"), _workload("UDP_STREAM"))
     with pytest.raises(MeasureError, match="received more than it sent"):
-        netperf.measured(_workload("UDP_STREAM"), output, ())
+        netperf.measurement_of(_workload("UDP_STREAM"), output, ())
 
 
 @given(st.text(), st.sampled_from(sorted(TESTS)))
 def test_any_text_is_an_error(text: str, pattern: str) -> None:
     with pytest.raises(MeasureError):
-        read(text, _workload(pattern))
+        parse_output(text, _workload(pattern))
 
 
 @given(
@@ -189,7 +189,7 @@ def test_any_value_is_a_measurement_or_an_error(
     ]
     workload = _workload(pattern)
     try:
-        found = netperf.measured(workload, read("\n".join(lines), workload), ())
+        found = netperf.measurement_of(workload, parse_output("\n".join(lines), workload), ())
     except MeasureError:
         return
     assert all(0 <= number < float("inf") for number in found.values.values())
@@ -286,7 +286,8 @@ def test_a_netserver_that_does_not_start_is_an_error(tmp_path: Path) -> None:
     with Here("target", tmp_path) as target, Here("peer", tmp_path) as peer:
         workload = _workload("TCP_RR", options={"port": "20999"})
         found = netperf.measure(workload, Ends(target, peer, "web01"))
-    assert found.error == "netserver does not listen: no such address"
+    assert found.error == "netserver does not listen on target: no such address"
+    assert found.failure == "tool"
     assert found.raw == ()
 
 
@@ -305,7 +306,8 @@ def test_a_netserver_that_does_not_start_is_an_error(tmp_path: Path) -> None:
         ({"size": 5}, "size: tests with requests have the options request and response"),
         ({"options": {"request": "0"}}, "request: '0' is not a number from 1 to 16777216"),
         ({"options": {"burst": "-1"}}, "burst: '-1' is not a number from 0 to 1024"),
-        ({"options": {"nodelay": "1"}}, "netperf has no option 'nodelay'; it has request, "),
+        ({"options": {"quick": "1"}}, "netperf has no option 'quick'; it has request, "),
+        ({"options": {"nodelay": "yes"}}, "nodelay: 'yes' is not a number from 0 to 1"),
         (
             {"pattern": "UDP_RR", "options": {"response": "65508"}},
             "request, response: UDP takes 65507 bytes at most",
@@ -330,7 +332,7 @@ def test_what_cannot_be_run_is_refused(changes: dict[str, object], problem: str)
 
 
 def test_it_is_an_engine() -> None:
-    engine = load("netperf")
+    engine = ENGINES.load("netperf")
     for pattern, metrics in engine.PATTERNS.items():
         assert set(metrics) <= METRICS.keys()
         engine.check(_workload(pattern))

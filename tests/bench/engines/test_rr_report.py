@@ -32,6 +32,9 @@ def _side(**changes: Any) -> dict[str, Any]:
     return usual | {"max": 40_000, "waiting": 1, "oldest": 0.001} | changes
 
 
+_NOTHING: dict[str, Any] = {"bytes": 0, "transactions": 0}
+
+
 def _line(**changes: Any) -> str:
     usual = {"counts": [[10_000, 2], [40_000, 1]], "client": [_side()], "server": [_side()]}
     return json.dumps(usual | {"error": ""} | changes) + "\n"
@@ -39,7 +42,7 @@ def _line(**changes: Any) -> str:
 
 def test_a_report_in_the_units_of_metrics() -> None:
     workload = Workload(id="w", engine="rr", pattern="rr1c-200x1000", direction="both", seconds=2.0)
-    found = rr.measured(workload, _RR, report_of(_line(), _RR), ())
+    found = rr.measurement_of(workload, _RR, report_of(_line(), _RR), ())
     assert found.values == {
         "goodput": 14_400.0,
         "transaction_rate": 1.5,
@@ -59,7 +62,67 @@ def test_a_report_in_the_units_of_metrics() -> None:
 def test_a_worker_that_has_no_cpu_time_left_limits(end: str, cpu: float, wait: float) -> None:
     workload = Workload(id="w", engine="rr", pattern="rr1c-200x1000", direction="both")
     report = report_of(_line(**{end: [_side(cpu=cpu, wait=wait)]}), _RR)
-    assert rr.measured(workload, _RR, report, ()).generator_limited
+    assert rr.measurement_of(workload, _RR, report, ()).generator_limited
+
+
+@pytest.mark.parametrize(
+    ("connections", "client", "server", "limited"),
+    [
+        (1, [(0.49, 0.0)], [(0.46, 0.0)], True),
+        (1, [(0.2, 0.3)], [(0.1, 0.35)], True),
+        (1, [(0.49, 0.0)], [(0.45, 0.0)], False),
+        # two connections, each with a process of its own at both ends, could do twice as much
+        (2, [(0.5, 0.0), (0.5, 0.0)], [(0.45, 0.0), (0.45, 0.0)], True),
+        (2, [(0.49, 0.0)], [(0.46, 0.0)], False),
+        (50, [(0.9, 0.0), (0.9, 0.0)], [(0.9, 0.0), (0.9, 0.0)], False),
+    ],
+)
+def test_ends_that_take_turns_and_leave_the_network_no_time_limit(
+    connections: int,
+    client: list[tuple[float, float]],
+    server: list[tuple[float, float]],
+    limited: bool,
+) -> None:
+    """While one end works on a connection's request, the other one waits for it: neither is ever
+    busy all the time."""
+    workload = Workload(
+        id="w", engine="rr", pattern="rr1c-200x1000", direction="both", connections=connections
+    )
+    sides = {
+        name: [_side(cpu=cpu, wait=wait, **(_NOTHING if number else {})) for number, (cpu, wait) in
+               enumerate(each)]
+        for name, each in (("client", client), ("server", server))
+    }  # fmt: skip
+    found = rr.measurement_of(workload, _RR, report_of(_line(**sides), _RR), ())
+    assert found.generator_limited is limited
+    assert found.details["busy"] == pytest.approx(
+        100 * sum(cpu + wait for cpu, wait in (*client, *server)) / connections
+    )
+
+
+@pytest.mark.parametrize(
+    ("kernel", "limited"), [((0.0, 0.0), True), ((0.4, 0.35), True), ((0.4, 0.36), False)]
+)
+def test_time_in_the_kernel_is_the_path_s(kernel: tuple[float, float], limited: bool) -> None:
+    """What sends nothing but requests has hardly any time of its own: then a path that only costs
+    CPU time (a veth pair, an emulated NIC) is what was measured."""
+    workload = Workload(id="w", engine="rr", pattern="rr1c-200x1000", direction="both")
+    sides = {"client": [_side(cpu=0.5, wait=0.01, kernel=kernel[0])]}
+    sides["server"] = [_side(cpu=0.4, wait=0.09, kernel=kernel[1])]
+    found = rr.measurement_of(workload, _RR, report_of(_line(**sides), _RR), ())
+    assert found.generator_limited is limited
+    assert found.details["busy"] == pytest.approx(100)
+    assert found.details["own"] == pytest.approx(100 - 100 * sum(kernel))
+
+
+def test_streams_take_no_turns() -> None:
+    """Both ends work at the same time."""
+    side = _side(bytes=100, transactions=0, cpu=0.6)
+    report = report_of(_line(counts=[], client=[side], server=[side]), _READ)
+    workload = Workload(id="w", engine="rr", pattern="str-readx30k", seconds=1.0)
+    found = rr.measurement_of(workload, _READ, report, ())
+    assert not found.generator_limited
+    assert "busy" not in found.details
 
 
 def test_requests_that_go_out_late_limit() -> None:
@@ -68,7 +131,7 @@ def test_requests_that_go_out_late_limit() -> None:
     )
     for late, limited in ((2, False), (3, True)):
         report = report_of(_line(client=[_side(late=late)]), _RR)
-        assert rr.measured(workload, _RR, report, ()).generator_limited is limited
+        assert rr.measurement_of(workload, _RR, report, ()).generator_limited is limited
 
 
 @pytest.mark.parametrize(("mode", "goodput"), [("read", 800.0), ("write", 1600.0)])
@@ -81,7 +144,7 @@ def test_a_stream_is_what_its_receiver_counted(mode: str, goodput: float) -> Non
     }
     report = report_of(_line(counts=[], **sides), pattern)
     workload = Workload(id="w", engine="rr", pattern=f"str-{mode}x30k", seconds=1.0)
-    assert rr.measured(workload, pattern, report, ()).values == {"goodput": goodput}
+    assert rr.measurement_of(workload, pattern, report, ()).values == {"goodput": goodput}
 
 
 @pytest.mark.parametrize("length", range(len(_line())))

@@ -7,12 +7,13 @@ import subprocess
 import sys
 import uuid
 from collections.abc import Sequence
+from types import SimpleNamespace
 
 import pytest
 
 from tests.bench.engines.here import Here
 from tests.bench.facts.test_qemu_cpu import running_qemu, wait_for
-from vnicaudit.bench.contract import Endpoint, Ends, Measured, Started
+from vnicaudit.bench.contract import Endpoint, Ends, Measured, StartedProgram
 from vnicaudit.bench.facts import covariates
 from vnicaudit.bench.facts.covariates import Watch
 from vnicaudit.bench.facts.cpu import Used
@@ -46,10 +47,10 @@ class Gone:
     def run(self, argv: Sequence[str], *, seconds: float = 30.0, stdin: bytes = b"") -> Ran:
         raise EndpointError(f"{self.url} cannot be reached: {argv[0]} {seconds} {len(stdin)}")
 
-    def start(self, argv: Sequence[str], *, seconds: float) -> Started:
+    def start(self, argv: Sequence[str], *, seconds: float) -> StartedProgram:
         raise EndpointError(f"{self.url} cannot be reached: {argv[0]} {seconds}")
 
-    def put(self, name: str, data: bytes) -> str:
+    def put_file(self, name: str, data: bytes) -> str:
         raise EndpointError(f"{self.url} cannot be reached: {name} {len(data)}")
 
     def close(self) -> None:
@@ -104,9 +105,15 @@ def test_how_long_the_load_was_in_fact_is_the_engines_to_say(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     readings = {"target": [0.0, 14e6], "peer": [0.0, 7e6]}
-    monkeypatch.setattr(covariates, "read_cpu", lambda end: readings[end.url].pop(0))
     monkeypatch.setattr(
-        covariates, "used", lambda before, after: Used(after - before, seconds=15.0)
+        covariates,
+        "read_end",
+        lambda end, _which, _address: SimpleNamespace(
+            cpu=readings[end.url].pop(0), nics=None, pressure=None
+        ),
+    )
+    monkeypatch.setattr(
+        covariates, "use_between", lambda before, after: Used(after - before, seconds=15.0)
     )
     with Here("target") as target, Here("peer") as peer:
         watch = Watch(ends(target, peer), PATH, None, None)

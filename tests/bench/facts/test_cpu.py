@@ -17,14 +17,14 @@ from tests.bench.facts.recorded import text
 from tests.not_run import not_run
 from vnicaudit.bench.facts.cpu import (
     Clock,
-    Reading,
+    CpuReading,
     Ticks,
     Used,
+    cpu_reading,
     read_cpu,
-    reading,
     throttled_seconds,
     ticks,
-    used,
+    use_between,
 )
 from vnicaudit.bench.facts.sections import Section
 from vnicaudit.errors import MeasureError
@@ -35,8 +35,8 @@ NONE = Ticks(0, 0, 0, 0, 0, 0, 0, 0)
 
 def at(
     uptime: float, spent: Ticks = NONE, throttled: dict[str, float] | None = None, boot: str = "b"
-) -> Reading:
-    return Reading(Clock(uptime, 100, boot), spent, throttled or {})
+) -> CpuReading:
+    return CpuReading(Clock(uptime, 100, boot), spent, throttled or {})
 
 
 def test_the_line_of_all_cpus() -> None:
@@ -86,38 +86,40 @@ def test_a_cut_number_is_no_number(name: str) -> None:
 
 def test_between_two_readings() -> None:
     spent = Ticks(user=300, nice=10, system=80, idle=500, iowait=50, irq=1, softirq=9, steal=50)
-    assert used(at(100.0), at(105.0, spent)) == Used(4e6, 5.0, None, 5.0, "b")
+    assert use_between(at(100.0), at(105.0, spent)) == Used(4e6, 5.0, None, 5.0, "b")
 
 
 def test_a_clock_of_another_rate() -> None:
-    after = Reading(Clock(2.0, 1024, "b"), NONE._replace(user=512, idle=1536), {})
-    assert used(at(1.0), after).busy == 500_000
+    after = CpuReading(Clock(2.0, 1024, "b"), NONE._replace(user=512, idle=1536), {})
+    assert use_between(at(1.0), after).busy == 500_000
 
 
 def test_a_machine_that_was_booted_meanwhile_tells_nothing() -> None:
-    assert used(at(100.0), at(200.0, boot="another")) == Used()
-    assert used(at(100.0), at(99.0)) == Used()
+    assert use_between(at(100.0), at(200.0, boot="another")) == Used()
+    assert use_between(at(100.0), at(99.0)) == Used()
 
 
 def test_counters_that_went_back_tell_nothing() -> None:
     early = at(100.0, NONE._replace(steal=9, user=5))
-    assert used(early, at(110.0, NONE._replace(user=5))) == Used(seconds=10.0, boot="b")
+    assert use_between(early, at(110.0, NONE._replace(user=5))) == Used(seconds=10.0, boot="b")
 
 
 def test_waiting_for_a_disk_may_go_back() -> None:
     early = at(100.0, NONE._replace(iowait=9))
     late = at(110.0, NONE._replace(user=90, steal=10))
-    assert used(early, late) == Used(900_000, 10.0, None, 10.0, "b")
+    assert use_between(early, late) == Used(900_000, 10.0, None, 10.0, "b")
 
 
 def test_the_group_that_was_held_back_most_counts() -> None:
     early = at(0.0, throttled={"/a": 5.0, "/a/b": 0.0, "/session-1": 0.0})
     late = at(10.0, throttled={"/a": 5.1, "/a/b": 0.5, "/session-2": 99.0})
-    assert used(early, late).throttled == pytest.approx(5.0)
+    assert use_between(early, late).throttled == pytest.approx(5.0)
 
 
 def test_several_threads_held_back_at_once_are_no_more_than_all_the_time() -> None:
-    assert used(at(0.0, throttled={"/": 0.0}), at(1.0, throttled={"/": 7.0})).throttled == 100.0
+    assert (
+        use_between(at(0.0, throttled={"/": 0.0}), at(1.0, throttled={"/": 7.0})).throttled == 100.0
+    )
 
 
 def test_without_getconf_there_are_100_ticks_a_second() -> None:
@@ -128,14 +130,14 @@ def test_without_getconf_there_are_100_ticks_a_second() -> None:
         Section("stat", FIRST),
         Section("throttle /sys/fs/cgroup", text("cgroup/v2.quota.cpu.stat")),
     ]
-    assert reading(sections) == Reading(
+    assert cpu_reading(sections) == CpuReading(
         Clock(12.5, 100, "c0bdfe99"), ticks(FIRST), {"/sys/fs/cgroup": 17.841005}
     )
 
 
 def test_a_machine_without_uptime_is_an_error() -> None:
     with pytest.raises(MeasureError, match="uptime"):
-        reading([Section("stat", FIRST)])
+        cpu_reading([Section("stat", FIRST)])
 
 
 def test_a_busy_loop_of_known_cpu_time_is_seen() -> None:
@@ -145,7 +147,7 @@ def test_a_busy_loop_of_known_cpu_time_is_seen() -> None:
         before = read_cpu(here)
         subprocess.run([sys.executable, "-S", "-c", loop], check=True)
         after = read_cpu(here)
-    spent = used(before, after)
+    spent = use_between(before, after)
     assert spent.busy is not None
     assert spent.seconds is not None
     assert spent.busy >= 0.9 * 2e6

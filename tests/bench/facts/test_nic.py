@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.bench.endpoints.said import Saying
-from vnicaudit.bench.facts.nic import FoundNic, nic_with, parse
+from vnicaudit.bench.endpoints.ip_output import FoundNic, nic_in, nic_with
 from vnicaudit.errors import EndpointError
 from vnicaudit.model.measurement import Ran
 
@@ -33,40 +33,40 @@ INTERFACE = st.fixed_dictionaries(
 
 @pytest.mark.parametrize("address", ["192.0.2.1", "2001:db8::1"])
 def test_the_one_that_has_the_address(address: str) -> None:
-    assert parse(ADDR, address) == ETH0
+    assert nic_in(ADDR, address) == ETH0
 
 
 def test_no_address_of_it_no_interface() -> None:
-    assert parse(ADDR, "192.0.2.9") is None
+    assert nic_in(ADDR, "192.0.2.9") is None
 
 
 def test_an_address_that_two_have_is_of_neither() -> None:
     twice = json.loads(ADDR)
-    assert parse(json.dumps([*twice, twice[-1]]), "192.0.2.1") is None
+    assert nic_in(json.dumps([*twice, twice[-1]]), "192.0.2.1") is None
 
 
 def test_the_whole_answer_counts() -> None:
     """Cut off anywhere, it tells nothing: no MTU of which a digit is missing."""
     text = ADDR.rstrip("\n")
-    assert parse(text, "192.0.2.1") == ETH0
+    assert nic_in(text, "192.0.2.1") == ETH0
     for end in range(len(text)):
-        assert parse(text[:end], "192.0.2.1") is None
+        assert nic_in(text[:end], "192.0.2.1") is None
 
 
 @pytest.mark.parametrize("mtu", [0, -1, 65537, 2**40])
 def test_an_mtu_that_none_has_is_not_said(mtu: int) -> None:
     found = json.loads(ADDR)
     found[-1]["mtu"] = mtu
-    assert parse(json.dumps(found), "192.0.2.1") == ETH0._replace(mtu=None)
+    assert nic_in(json.dumps(found), "192.0.2.1") == ETH0._replace(mtu=None)
 
 
 def test_too_long_an_answer_is_none() -> None:
-    assert parse("[" + " " * (8 * 2**20) + ADDR[1:], "192.0.2.1") is None
+    assert nic_in("[" + " " * (8 * 2**20) + ADDR[1:], "192.0.2.1") is None
 
 
 @given(st.text() | st.lists(INTERFACE).map(json.dumps) | st.integers(0, 99999).map("[".__mul__))
 def test_any_answer_is_read_or_refused(text: str) -> None:
-    found = parse(text, "192.0.2.1")
+    found = nic_in(text, "192.0.2.1")
     assert found is None or "192.0.2.1" in text
     if found is not None:
         assert found.mtu is None or 0 < found.mtu <= 65536
@@ -76,7 +76,7 @@ def test_any_answer_is_read_or_refused(text: str) -> None:
 def test_it_is_asked_for_as_iproute2_knows_it() -> None:
     end = Saying("ssh://web01", lambda _argv: (0, ADDR))
     assert nic_with(end, "192.0.2.1") == ETH0
-    assert end.commands == [["ip", "-j", "addr", "show"]]
+    assert end.commands == [("ip", "-j", "addr", "show")]
 
 
 @pytest.mark.parametrize("code", [1, 127, None])

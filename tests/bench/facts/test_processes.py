@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.bench.facts.recorded import text
-from vnicaudit.bench.facts.processes import Process, process
+from vnicaudit.bench.facts.guest_process import Process, process
 from vnicaudit.errors import MeasureError
 
 

@@ -11,12 +11,14 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
 
 from tests.bench.engines.here import Here
 from tests.not_run import not_run
 from vnicaudit.bench.facts.cpu import Clock
-from vnicaudit.bench.facts.guest_process import GuestProcess, find_guest
-from vnicaudit.bench.facts.processes import Process
+from vnicaudit.bench.facts.guest_process import GuestProcess, Process, find_guest
 from vnicaudit.bench.facts.qemu_cpu import (
     HostUse,
     QemuReading,
@@ -84,6 +86,33 @@ def test_vhost_workers_that_are_kernel_threads_are_added() -> None:
     assert workers_are(before) == "kthread"
     used = host_use(qemu(0, worker_9=10), qemu(100, worker_9=50, worker_10=2), vhost=True)
     assert used == HostUse(1_420_000, 420_000, 1.0, "b")
+
+
+def test_how_long_its_threads_waited_for_a_cpu() -> None:
+    """Of the vhost workers and the main loop, the one that waited longest."""
+
+    def reading(uptime: int, main: int, worker: int) -> QemuReading:
+        found = qemu_reading(
+            [
+                Section("uptime", f"{uptime}.00 1.00\n"),
+                *CLOCK[1:],
+                Section("process", stat(7, "qemu-system-x86", 99)),
+                Section("waited 7", f"5 {main} 3\n"),
+                Section("thread", stat(9, "vhost-7", 40)),
+                Section("waited 9", f"5 {worker} 3\n"),
+                Section("worker", stat(11, "vhost-7", 40)),  # calls itself so
+                Section("waited 11", f"5 {10**9 * uptime} 3\n"),
+                Section("waited 12", ""),
+            ]
+        )
+        assert found is not None
+        return found
+
+    before, after = reading(100, 10**9, 5), reading(110, 2 * 10**9, 4 * 10**9 + 5)
+    assert before.waited == {7: 10**9, 9: 5}
+    assert host_use(before, after, vhost=True).waited == pytest.approx(40.0)
+    blind = after._replace(waited={})
+    assert host_use(before, blind, vhost=True).waited is None
 
 
 def test_a_program_that_calls_itself_a_vhost_worker_is_none() -> None:
@@ -157,12 +186,14 @@ def running_qemu(*arguments: str) -> Iterator[subprocess.Popen[bytes]]:
 
 
 def wait_for(here: Here, domain: str, mac: str | None = None) -> GuestProcess:
-    """Its arguments are there when execve has returned."""
-    while True:
+    """Its arguments are there when execve has returned; a QEMU that ended at once never has any."""
+    late = time.monotonic() + 300
+    while time.monotonic() < late:
         found = find_guest(here, domain, mac)
         if found is not None:
             return found
         time.sleep(0.05)
+    raise AssertionError(f"there is no QEMU of {domain}")
 
 
 def spent_by(process: subprocess.Popen[bytes]) -> float:
@@ -219,21 +250,23 @@ def test_a_process_that_has_ended_has_no_reading() -> None:
         assert find_guest(here, domain) is None
 
 
-def test_vhost_user_is_a_path_that_polls(tmp_path: Path) -> None:
-    """This QEMU waits for its backend all the time; its arguments are all there."""
-    domain, mac, other = str(uuid.uuid4()), "52:54:00:00:00:01", "52:54:00:00:00:02"
-    arguments = (
-        *("-uuid", domain),
-        *("-object", "memory-backend-memfd,id=m,size=128M,share=on", "-numa", "node,memdev=m"),
-        *("-netdev", "user,id=n1", "-device", f"virtio-net-pci,netdev=n1,mac={other}"),
-        *("-chardev", f"socket,id=c,path={tmp_path}/s,server=on,wait=off"),
-        *("-netdev", "vhost-user,id=n0,chardev=c"),
-        *("-device", f"virtio-net-pci,netdev=n0,mac={mac}"),
-    )
-    with Here() as here, running_qemu(*arguments):
-        assert wait_for(here, domain, mac).busy_poll
-        assert wait_for(here, domain).busy_poll
-        assert not wait_for(here, domain, other).busy_poll
+def test_vhost_user_is_a_path_that_polls() -> None:
+    """This QEMU waits for its backend all the time; its arguments are all there. The socket has a
+    folder of its own: a path of more than 107 bytes is none for a socket."""
+    with TemporaryDirectory(dir="/tmp") as short:
+        domain, mac, other = str(uuid.uuid4()), "52:54:00:00:00:01", "52:54:00:00:00:02"
+        arguments = (
+            *("-uuid", domain),
+            *("-object", "memory-backend-memfd,id=m,size=128M,share=on", "-numa", "node,memdev=m"),
+            *("-netdev", "user,id=n1", "-device", f"virtio-net-pci,netdev=n1,mac={other}"),
+            *("-chardev", f"socket,id=c,path={short}/s,server=on,wait=off"),
+            *("-netdev", "vhost-user,id=n0,chardev=c"),
+            *("-device", f"virtio-net-pci,netdev=n0,mac={mac}"),
+        )
+        with Here() as here, running_qemu(*arguments):
+            assert wait_for(here, domain, mac).busy_poll
+            assert wait_for(here, domain).busy_poll
+            assert not wait_for(here, domain, other).busy_poll
 
 
 def test_of_two_with_one_name_the_one_with_the_nic_is_meant() -> None:

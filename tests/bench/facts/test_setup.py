@@ -13,9 +13,8 @@ from tests.bench.engines.here import Here
 from tests.bench.facts.recorded import text
 from tests.bench.facts.test_covariates import Gone
 from tests.bench.facts.test_qemu_cpu import running_qemu, wait_for
-from vnicaudit.bench.facts.host_setup import affinity, host_setup_of, quotas
 from vnicaudit.bench.facts.sections import Section
-from vnicaudit.bench.facts.setup import described, setup_of
+from vnicaudit.bench.facts.setup import affinity, facts_and_reasons, host_setup_of, quotas, setup_of
 from vnicaudit.bench.facts.setup_values import cpu_model
 
 NIC = [
@@ -29,7 +28,7 @@ NIC = [
 
 
 def test_a_nic() -> None:
-    facts, unknown = described(NIC)
+    facts, unknown = facts_and_reasons(NIC)
     assert unknown == {}
     assert facts["nic"] == "eth0"
     assert facts["nic.driver"] == "virtio_net"
@@ -50,7 +49,7 @@ def test_a_nic_that_says_nothing() -> None:
             for option, code in zip("ilgc", (71, 1, 1, 1), strict=True)
         ),
     ]
-    facts, unknown = described(sections)
+    facts, unknown = facts_and_reasons(sections)
     assert facts == {"nic": "lo"}
     assert unknown == {
         "nic.driver": "Cannot get driver information: Operation not supported",
@@ -72,7 +71,7 @@ def test_a_nic_that_says_nothing() -> None:
     ],
 )
 def test_why_it_is_not_known(section: Section, why: str) -> None:
-    assert described([section]) == ({}, {"iperf3": why})
+    assert facts_and_reasons([section]) == ({}, {"iperf3": why})
 
 
 @pytest.mark.parametrize(
@@ -92,7 +91,7 @@ def test_why_it_is_not_known(section: Section, why: str) -> None:
     ],
 )  # fmt: skip
 def test_values(name: str, printed: str, code: int, value: str) -> None:
-    assert described([Section(name, printed, code)]) == ({name: value}, {})
+    assert facts_and_reasons([Section(name, printed, code)]) == ({name: value}, {})
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from vnicaudit.bench.facts.vcpu_delay import waited
+from vnicaudit.bench.facts.covariates import percent_waited
 
 
 @pytest.mark.parametrize(
@@ -23,8 +23,8 @@ from vnicaudit.bench.facts.vcpu_delay import waited
 def test_the_vcpu_that_waited_longest(
     before: tuple[int | None, ...], after: tuple[int | None, ...], per_cent: float | None
 ) -> None:
-    assert waited(before, after, 10.0) == per_cent
+    assert percent_waited(before, after, 10.0) == per_cent
 
 
 def test_in_no_time_nothing_can_be_told() -> None:
-    assert waited((0,), (1,), 0.0) is None
+    assert percent_waited((0,), (1,), 0.0) is None

@@ -9,40 +9,48 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from vnicaudit.bench.generator.packing import packed
-from vnicaudit.bench.generator.program.seal import sealed
+from vnicaudit.bench.generator.packing import packed_generator
+from vnicaudit.bench.generator.program.seal import sealed_token
 
 TOKEN = "0123456789abcdef0123456789abcdef"
 
-_PATIENCE = 20.0
+_PATIENCE = 120.0
 
 
 class Roles:
-    """A server that listens on 127.0.0.1, and the clients that are begun. All end with it."""
+    """A server that listens on 127.0.0.1, and the clients that are begun. All end with it.
+    ``program``: what begins their command lines; None: the program in Python."""
 
-    def __init__(self, folder: Path, *, deadline: float = 60, port: int = 0) -> None:
-        self._program = folder / "program.pyz"
-        self._program.write_bytes(packed())
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        program: Sequence[str] | None = None,
+        deadline: float = 60,
+        port: int = 0,
+    ) -> None:
+        self._program = program or _program_in_python(folder)
         self.port_file = folder / "port"
         self.clients: list[subprocess.Popen[bytes]] = []
         self._key_file = folder / "key"
         told = self._start("key", str(self._key_file)).communicate(timeout=_PATIENCE)[0]
         self.key = bytes.fromhex(told.decode())
         words = [*self.shown(TOKEN), "--deadline", str(deadline), "--listen", "127.0.0.1"]
+        # first who waits for the file: a server that nobody comes to takes it away again
+        asked = self._start("port", str(self.port_file))
         self.server = self._start(
             "server", *words, "--port", str(port), "--port-file", str(self.port_file)
         )
-        asked = self._start("port", str(self.port_file))
         self.port = int(asked.communicate(timeout=_PATIENCE)[0])
 
     def shown(self, token: str) -> tuple[str, ...]:
         """A token, as it stands on a command line."""
-        return "--key", str(self._key_file), "--sealed", sealed(self.key, token)
+        return "--key", str(self._key_file), "--sealed", sealed_token(self.key, token)
 
     def client(self, *words: str, token: str = TOKEN, mode: str = "rr") -> subprocess.Popen[bytes]:
         """A client, begun."""
@@ -58,7 +66,7 @@ class Roles:
 
     def _start(self, *argv: str) -> subprocess.Popen[bytes]:
         return subprocess.Popen(
-            [sys.executable, "-I", str(self._program), *argv],
+            [*self._program, *argv],
             stdout=subprocess.PIPE,
             start_new_session=True,
         )
@@ -78,6 +86,12 @@ class Roles:
             process.wait(_PATIENCE)
             if process.stdout is not None:
                 process.stdout.close()
+
+
+def _program_in_python(folder: Path) -> Sequence[str]:
+    path = folder / "program.pyz"
+    path.write_bytes(packed_generator())
+    return sys.executable, "-I", str(path)
 
 
 def result_of(process: subprocess.Popen[bytes]) -> Any:

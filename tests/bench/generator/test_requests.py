@@ -91,7 +91,7 @@ def test_a_request_that_has_no_answer_is_not_forgotten(
     found = _requester(ends[0], rate=10.0)
     clock.now = 2.0
     _answer(found, ends[1])
-    found.marks = [worker.Mark(0.0, 0.0, 0.0), worker.Mark(10.0, 0.1, 0.0)]
+    found.marks = [worker.Mark(0.0, 0.0, 0.0, 0.0), worker.Mark(10.0, 0.1, 0.05, 0.0)]
     report = found.report()
     # one on its way since 0.1 s, and those of 0.2 s to 9.9 s
     assert report["waiting"] == 99

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from vnicaudit.bench.contract import Ends, Started
+from vnicaudit.bench.contract import Ends, StartedProgram
 from vnicaudit.model.measurement import Path as Way
 from vnicaudit.model.measurement import Ran
 
@@ -47,10 +47,10 @@ class Canned:
         said = self.answers[max(found, key=len)] if found else NOT_THERE
         return Ran(tuple(argv), said.code, said.stdout, said.stderr, 1.0, self.url)
 
-    def start(self, argv: Sequence[str], *, seconds: float) -> Started:
+    def start(self, argv: Sequence[str], *, seconds: float) -> StartedProgram:
         raise AssertionError(f"no guard rail starts anything: {argv}, {seconds} s")
 
-    def put(self, name: str, data: bytes) -> str:
+    def put_file(self, name: str, data: bytes) -> str:
         raise AssertionError(f"no guard rail puts anything anywhere: {name}, {len(data)} B")
 
     def close(self) -> None:

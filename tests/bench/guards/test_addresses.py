@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.bench.guards.canned import DATA, NOT_THERE, WAY, Canned, Said, ends, recorded
-from vnicaudit.bench.guards import _interfaces, addresses
+from vnicaudit.bench.endpoints import ip_output
+from vnicaudit.bench.guards import addresses
 from vnicaudit.errors import MeasureError
 
 ADDR = (DATA / "ip" / "addr.json").read_text("utf-8")
@@ -100,11 +101,11 @@ def test_an_ip_without_json_tells_nothing() -> None:
 def test_cut_off_anywhere_it_is_an_error() -> None:
     for end in range(len(ADDR.rstrip())):
         with pytest.raises(MeasureError):
-            _interfaces.interfaces(ADDR[:end])
+            ip_output.interfaces(ADDR[:end])
     route = (DATA / "ip" / "route4.json").read_text("utf-8").rstrip()
     for end in range(len(route)):
         with pytest.raises(MeasureError):
-            _interfaces.routes(route[:end])
+            ip_output.routes(route[:end])
 
 
 @given(
@@ -113,7 +114,7 @@ def test_cut_off_anywhere_it_is_an_error() -> None:
     )
 )
 def test_any_text_is_read_or_refused(noise: str) -> None:
-    for read in (_interfaces.interfaces, _interfaces.routes):
+    for read in (ip_output.interfaces, ip_output.routes):
         try:
             found = read(noise)
         except MeasureError:

@@ -9,9 +9,9 @@ import pytest
 
 from tests.bench.guards.canned import WAY
 from tests.not_run import not_run
-from vnicaudit.bench import guards
 from vnicaudit.bench.contract import Ends
 from vnicaudit.bench.endpoints.opening import open_endpoint
+from vnicaudit.bench.registry import GUARDS
 
 
 @pytest.fixture
@@ -34,14 +34,14 @@ def ends() -> Iterator[Ends]:
 def test_they_hold(ends: Ends, name: str, program: str, detail: str) -> None:
     if shutil.which(program) is None:
         not_run("tests", f"{program} is not installed: see scripts/packages/tests.apt")
-    guard = guards.load(name)
+    guard = GUARDS.load(name)
     rail = guard.after(ends, WAY, guard.before(ends, WAY))
     assert rail.verdict == "ok"
     assert rail.detail.startswith(detail)
 
 
 def test_counters_are_read(ends: Ends) -> None:
-    guard = guards.load("counters")
+    guard = GUARDS.load("counters")
     kept = guard.before(ends, WAY)
     assert kept.startswith('{"counters":{')
     assert guard.after(ends, WAY, kept).verdict in ("ok", "unknown")

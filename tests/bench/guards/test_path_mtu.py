@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from tests.bench.guards.canned import DATA, WAY, Canned, ends, recorded
 from vnicaudit.bench.guards import path_mtu
 from vnicaudit.errors import MeasureError
+from vnicaudit.model.measurement import Path as Way
 
 REACHED = {"20221126-reached": 1500, "20221126-reached6": 1500, "20221126-mtu1400": 1400}
 FILES = sorted((DATA / "tracepath").glob("*.txt"))
@@ -117,3 +118,21 @@ def test_loopback_says_more_than_an_ip_packet_holds() -> None:
     peer = Canned(ping=recorded(FULL))
     path_mtu.before(ends(peer=peer), msgspec.structs.replace(WAY, mtu=65536))
     assert "65507" in peer.commands[-1]
+
+
+@pytest.mark.parametrize(
+    ("peer", "way", "said"),
+    [
+        (Canned(ping=recorded(FULL)), WAY, ""),
+        (Canned(), UNDECLARED, ""),
+        (Canned(), WAY, ""),
+        (
+            Canned(ping=recorded(TOO_LONG, 1)),
+            WAY,
+            "1500 B: ping: local error: message too long, mtu=1500",
+        ),
+    ],
+    ids=["passed", "unknown", "no tool", "did not pass"],
+)
+def test_what_was_wrong_before_the_first_run(peer: Canned, way: Way, said: str) -> None:
+    assert path_mtu.trouble(path_mtu.before(ends(peer=peer), way)) == said

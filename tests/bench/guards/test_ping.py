@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.bench.guards.canned import DATA, WAY, Canned, Said, ends, recorded
 from vnicaudit.bench.guards import ping
-from vnicaudit.bench.guards.ping import Pinged, pinged
+from vnicaudit.bench.guards.ping import Pinged, ping_summary
 from vnicaudit.errors import MeasureError
 
 WITH_SUMMARY = {
@@ -34,10 +34,10 @@ def text(name: str) -> str:
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_recorded(path: Path) -> None:
     if path.stem in WITH_SUMMARY:
-        assert pinged(path.read_text("utf-8")) == WITH_SUMMARY[path.stem]
+        assert ping_summary(path.read_text("utf-8")) == WITH_SUMMARY[path.stem]
     else:
         with pytest.raises(MeasureError, match="ping printed no summary"):
-            pinged(path.read_text("utf-8"))
+            ping_summary(path.read_text("utf-8"))
 
 
 @pytest.mark.parametrize("name", WITH_SUMMARY)
@@ -45,7 +45,7 @@ def test_cut_off_anywhere_it_is_an_error(name: str) -> None:
     whole = text(name)
     for end in range(len(whole)):
         with pytest.raises(MeasureError):
-            pinged(whole[:end])
+            ping_summary(whole[:end])
 
 
 @pytest.mark.parametrize(
@@ -71,13 +71,13 @@ def test_cut_off_anywhere_it_is_an_error(name: str) -> None:
     ],
 )
 def test_forms_that_were_not_recorded(line: str, found: Pinged) -> None:
-    assert pinged(f"--- 192.0.2.2 ping statistics ---\n{line}") == found
+    assert ping_summary(f"--- 192.0.2.2 ping statistics ---\n{line}") == found
 
 
 @given(st.text())
 def test_any_text_is_read_or_refused(noise: str) -> None:
     with pytest.raises(MeasureError):
-        pinged(noise)
+        ping_summary(noise)
 
 
 def test_it_answers_as_before() -> None:

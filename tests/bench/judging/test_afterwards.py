@@ -36,7 +36,6 @@ def test_two_runs_are_a_single_flip() -> None:
     assert (both.decision.verdict, both.decision.action, both.decision.done) == (
         "improved", "none", None,
     )  # fmt: skip
-    assert both.decision.reasons[-1].startswith("single flip: all runs before came first")
 
 
 def test_nothing_is_said_to_be_taken_back() -> None:
@@ -81,7 +80,6 @@ def test_a_catastrophe_is_one_afterwards_too() -> None:
     both = compare_results(few, few, ("one", "four"))
     assert both.decision is not None
     assert both.decision.verdict == "regressed"
-    assert "twice in a row less than half" in both.decision.reasons[0]
 
 
 LOOKS = "there must be as many alphas as looks, and at least one"

@@ -63,6 +63,52 @@ def test_other_work(changed: dict[str, Any], reason: str) -> None:
     assert why_not(ONE, replace(OTHER, workloads=(replace(TCP, **changed),))) == (reason,)
 
 
+def test_results_of_an_engine_of_earlier_versions_are_compared() -> None:
+    """uperf is no engine any more; what it measured is read, and held against its own."""
+    work = replace(TCP, engine="uperf", pattern="str-writex30k")
+    one, other = (replace(each, workloads=(work,)) for each in (ONE, OTHER))
+    assert why_not(one, other) == ()
+    facts = [Setup("ssh://web01", {"uperf": version}) for version in ("1.0.7", "1.0.8")]
+    one, other = (
+        replace(each, environment=(fact,)) for each, fact in zip((one, other), facts, strict=True)
+    )
+    assert why_not(one, other) == ("ssh://web01 had a different uperf: 1.0.7 and 1.0.8",)
+    assert why_not(ONE, other) == (
+        "tcp was run with a different engine: iperf3 and uperf",
+        "tcp was run with a different pattern: tcp and str-writex30k",
+    )
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "reasons"),
+    [
+        ({}, {"generator": "python"}, ()),
+        ({"generator": "c"}, {"generator": "c"}, ()),
+        (
+            {"generator": "c"},
+            {},
+            ("tcp was run with a different options: {'generator': 'c'} and {}",),
+        ),
+        (
+            {"generator": "netperf"},
+            {"generator": "python"},
+            (
+                "tcp was run with a different options: {'generator': 'netperf'} and "
+                "{'generator': 'python'}",
+            ),
+        ),
+    ],
+)
+def test_figures_of_different_generators_are_not_held_against_each_other(
+    one: dict[str, str], other: dict[str, str], reasons: tuple[str, ...]
+) -> None:
+    first, second = (
+        replace(each, workloads=(replace(TCP, options=options),))
+        for each, options in ((ONE, one), (OTHER, other))
+    )
+    assert why_not(first, second) == reasons
+
+
 def test_other_judging_is_no_other_work() -> None:
     judged = replace(TCP, primary=False, decides=("latency_mean",))
     assert why_not(ONE, replace(OTHER, workloads=(judged,))) == ()

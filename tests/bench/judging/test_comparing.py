@@ -93,9 +93,18 @@ def test_one_run_less_is_not_too_few_where_something_can_be_decided() -> None:
 
 
 def test_so_few_were_asked_for() -> None:
-    found = one(pair(steady(9e9, 3), steady(4e9, 3)), Terms(looks=(3,), alphas=(0.05,)))
+    found = one(pair(steady(9e9, 3), steady(5e9, 3)), Terms(looks=(3,), alphas=(0.05,)))
     assert found.verdict == "inconclusive"
-    assert found.notes == ("about -55.6 %; too few runs to say how sure that is",)
+    assert found.notes == ("about -44.4 %; too few runs to say how sure that is",)
+
+
+@pytest.mark.parametrize("after", [1, 2, 3])
+def test_a_row_says_of_a_catastrophe_what_the_verdict_says(after: int) -> None:
+    """Two runs below half are enough to take a change back, however few there are."""
+    found = one(pair(steady(9e9, 3), steady(4e9, after)), Terms(looks=(5,), alphas=(0.05,)))
+    assert found.verdict == ("invalid" if after < 2 else "regressed")
+    told = "less than half of what it was before, twice in a row"
+    assert (told in found.notes) == (after > 1)
 
 
 def test_nothing_at_all() -> None:
@@ -186,7 +195,28 @@ def test_primary_ones_come_first_and_are_adjusted() -> None:
     tcp, rr, udp = (effect(each) for each in found)
     assert tcp.p_holm == pytest.approx(2 * tcp.p)
     assert rr.p_holm == rr.p
-    assert udp.p_holm == udp.p
+    assert udp.p_holm == pytest.approx(3 * udp.p)
+
+
+def test_what_may_be_chance_among_so_many_is_no_difference() -> None:
+    """A p of 0.008 alone, 0.16 among twenty: neither a row that is shown nor one that decides says
+    more than that."""
+    workloads, samples = [], []
+    for number in range(20):
+        name = f"w{number}"
+        workloads.append(replace(TCP, id=name, primary=number % 2 == 0))
+        worth = {0: 8e9, 1: 8e9, 2: 10e9, 3: 10e9}.get(number, 9e9)
+        samples += pair(steady(9e9, 5), steady(worth, 5), workload=name)
+    terms = Terms(looks=(5,), alphas=(0.05,))
+    found = {each.workload: each for each in compare(samples, workloads, "before", "after", terms)}
+    verdicts = [found[f"w{number}"].verdict for number in range(4)]
+    assert verdicts == ["inconclusive", "inconclusive", "not-worse", "not-worse"]
+    assert found["w0"].notes[0] == (
+        "worse, but among so many comparisons that may be chance (adjusted p 0.079)"
+    )
+    assert found["w3"].notes[0] == (
+        "better, but among so many comparisons that may be chance (adjusted p 0.159)"
+    )
 
 
 def test_latency_and_loss_get_better_downwards() -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from itertools import pairwise
+from collections.abc import Sequence
+from itertools import groupby
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vnicaudit.bench.judging.order import Slot, blocks, one_by_one
+from vnicaudit.bench.judging.order import Slot, blocks, one_by_one, turns
 
 ARMS = ("before", "after")
 
@@ -24,17 +25,17 @@ def test_is_pinned() -> None:
     ]  # fmt: skip
 
 
-@given(st.integers(0, 2**64), st.integers(0, 8), st.booleans())
-def test_every_block_has_everything_once(seed: int, n: int, arm_by_arm: bool) -> None:
-    slots = blocks(("a", "b", "c"), ("x", "y"), n, seed, arm_by_arm=arm_by_arm)
+@given(st.integers(0, 2**64), st.integers(0, 8))
+def test_every_block_has_everything_once(seed: int, n: int) -> None:
+    slots = blocks(("a", "b", "c"), ("x", "y"), n, seed)
     assert [slot.order for slot in slots] == list(range(6 * n))
     assert [slot.block for slot in slots] == sorted(list(range(n)) * 6)
     assert set(Counter((slot.block, slot.arm, slot.workload) for slot in slots).values()) <= {1}
 
 
-@given(st.integers(0, 2**32), st.booleans())
-def test_fewer_blocks_are_the_beginning_of_more(seed: int, arm_by_arm: bool) -> None:
-    few, many = (blocks(ARMS, ("x", "y", "z"), n, seed, arm_by_arm=arm_by_arm) for n in (5, 20))
+@given(st.integers(0, 2**32))
+def test_fewer_blocks_are_the_beginning_of_more(seed: int) -> None:
+    few, many = (blocks(ARMS, ("x", "y", "z"), n, seed) for n in (5, 20))
     assert many[: len(few)] == few
 
 
@@ -44,34 +45,52 @@ def test_arms_of_a_workload_follow_one_another() -> None:
         assert (first.workload, {first.arm, second.arm}) == (second.workload, set(ARMS))
 
 
-def test_arm_by_arm_changes_as_rarely_as_can_be() -> None:
-    for block in range(4):
-        slots = [
-            s for s in blocks(ARMS, ("x", "y", "z"), 4, 7, arm_by_arm=True) if s.block == block
-        ]
-        assert len({slot.arm for slot in slots[:3]}) == len({slot.arm for slot in slots[3:]}) == 1
+def visits(slots: Sequence[Slot], runs: int) -> list[str]:
+    """The arm of each turn, in order."""
+    return [arm for (arm, _turn), _all in groupby(slots, lambda s: (s.arm, s.block // runs))]
 
 
-@given(st.integers(0, 2**32), st.integers(2, 20), st.sampled_from(["ab", "abc"]))
-def test_arm_by_arm_every_visit_is_a_change(seed: int, n: int, arms: str) -> None:
-    """Else what is one boot, or one plug, would count as two."""
-    slots = blocks(tuple(arms), ("x", "y"), n, seed, arm_by_arm=True)
-    visits = [slot.arm for slot in slots[::2]]
-    assert [slot.arm for slot in slots[1::2]] == visits
-    assert all(one != other for one, other in pairwise(visits))
+@given(st.integers(0, 2**32), st.integers(1, 8), st.integers(1, 4))
+def test_in_turns_everything_is_run_as_often(seed: int, n: int, runs: int) -> None:
+    slots = turns(ARMS, ("x", "y"), n, seed, runs)
+    assert [slot.order for slot in slots] == list(range(4 * n * runs))
+    found = Counter((slot.block, slot.arm, slot.workload) for slot in slots)
+    assert len(found) == 4 * n * runs
+    assert set(found.values()) == {1}
+    assert len(visits(slots, runs)) == 2 * n
 
 
-def test_arm_by_arm_chance_decides_which_comes_first() -> None:
-    first = Counter(blocks(ARMS, ("x",), 2, seed, arm_by_arm=True)[0].arm for seed in range(1000))
+@given(st.integers(0, 2**32), st.integers(1, 8), st.integers(1, 4))
+def test_turns_are_balanced(seed: int, n: int, runs: int) -> None:
+    """Each pair of turns is followed by its mirror image: a drift hits both arms alike, and what
+    recurs with every second turn."""
+    order = visits(turns(ARMS, ("x", "y"), 2 * n, seed, runs), runs)
+    assert order[:2] == [*ARMS]
+    for begin in range(0, 4 * n, 4):
+        assert order[begin : begin + 2] == order[begin + 3 : begin + 1 : -1]
+        assert {*order[begin : begin + 2]} == {*ARMS}
+
+
+@given(st.integers(0, 2**32), st.integers(1, 3))
+def test_fewer_turns_are_the_beginning_of_more(seed: int, runs: int) -> None:
+    few, many = (turns(ARMS, ("x", "y", "z"), n, seed, runs) for n in (3, 5))
+    assert many[: len(few)] == few
+
+
+def test_chance_decides_which_arm_begins_a_later_pair() -> None:
+    first = Counter(visits(turns(ARMS, ("x",), 3, seed), 1)[4] for seed in range(1000))
     assert min(first["before"], first["after"]) > 400
 
 
-def test_arm_by_arm_is_pinned() -> None:
-    found = [(s.arm[0], s.workload) for s in blocks(ARMS, ("x", "y"), 3, 1234, arm_by_arm=True)]
+def test_turns_are_pinned() -> None:
+    found = [(s.block, s.arm[0], s.workload) for s in turns(ARMS, ("x", "y"), 3, 1234, 2)]
     assert found == [
-        ("b", "y"), ("b", "x"), ("a", "y"), ("a", "x"),
-        ("b", "x"), ("b", "y"), ("a", "x"), ("a", "y"),
-        ("b", "y"), ("b", "x"), ("a", "x"), ("a", "y"),
+        (0, "b", "x"), (0, "b", "y"), (1, "b", "y"), (1, "b", "x"),
+        (0, "a", "y"), (0, "a", "x"), (1, "a", "x"), (1, "a", "y"),
+        (2, "a", "x"), (2, "a", "y"), (3, "a", "x"), (3, "a", "y"),
+        (2, "b", "x"), (2, "b", "y"), (3, "b", "y"), (3, "b", "x"),
+        (4, "b", "y"), (4, "b", "x"), (5, "b", "y"), (5, "b", "x"),
+        (4, "a", "x"), (4, "a", "y"), (5, "a", "y"), (5, "a", "x"),
     ]  # fmt: skip
 
 

@@ -1,5 +1,5 @@
-"""The page's table of the simulation: what it says is what the program does, seen in a small share
-of the same repetitions; and the bars that it has to hold."""
+"""The page's tables of the simulation: what they say is what the program does, seen in a share of
+the same repetitions; and the bounds that every cell has to hold."""
 
 from __future__ import annotations
 
@@ -8,73 +8,64 @@ import math
 import pytest
 
 from scripts import simulate_verdicts as simulation
+from scripts.simulate_verdicts import CASES, WORLDS, Case, Cell, World
 
-SHARE = 600
-"""Repetitions, of thousands: a few seconds."""
+SHARE = 150
+"""Repetitions, of a thousand and more: half a minute in all."""
+BY_CHANCE = 0.22
+"""150 repetitions with 5 % each have a larger share than that once in a billion times."""
 
-CASES = {case.name: case for case in simulation.CASES}
-RANDOMISED = CASES["randomised blocks"]
 
-
-def row(name: str) -> list[str]:
-    """The cells of a line of the page's table."""
+def shown(title: str) -> list[list[str]]:
+    """The rows of a table of the page, without its head."""
     text = simulation.PAGE.read_text("utf-8")
-    table = text.partition(simulation.BEGIN)[2].partition(simulation.END)[0]
-    (line,) = (line for line in table.splitlines() if line.startswith(f"| {name} |"))
-    return [part.strip() for part in line.strip("|").split("|")][1:]
+    found = text.partition(simulation.BEGIN)[2].partition(simulation.END)[0].split("\n\n")
+    (table,) = (each for each in found if title in each)
+    rows = [[part.strip() for part in row.strip("|").split("|")] for row in table.splitlines()]
+    assert rows[0][1:] == [case.name for case in CASES]
+    return rows[2:]
 
 
-def numbers(cell: str) -> list[float]:
-    """``95.1 % (99.9 %)``"""
-    return [float(part) for part in cell.replace("(", "").replace(")", "").replace("%", "").split()]
+def cell(effect: float, world: World, case: Case) -> Cell:
+    """A cell of the page: ``1.2 / 0.8 (13.1)``."""
+    rows = {row[0]: row for row in shown(simulation.TITLES[effect])}
+    said = rows[world.name][1 + CASES.index(case)]
+    numbers = [float(part) for part in said.replace("(", "/").replace(")", "").split("/")]
+    return Cell(*numbers)
 
 
-def test_every_case_is_on_the_page() -> None:
-    text = simulation.PAGE.read_text("utf-8")
-    table = text.partition(simulation.BEGIN)[2].partition(simulation.END)[0]
-    assert len(table.splitlines()) == len(simulation.CASES) + 2
-    for case in simulation.CASES:
-        assert len(row(case.name)) == 7
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize("world", WORLDS, ids=lambda world: world.name)
+def test_without_a_change_none_is_found(world: World, case: Case) -> None:
+    """In every world, of every design, and as the page says."""
+    said = cell(0.0, world, case)
+    found = simulation.cell(case, world, 0.0, SHARE)
+    for wanted, seen in ((said.regressed, found.regressed), (said.improved, found.improved)):
+        assert wanted <= simulation.BOUND
+        assert seen / 100 <= BY_CHANCE
+        share = wanted / 100
+        spread = math.sqrt(max(share * (1 - share), 0.005) / SHARE)
+        assert seen / 100 == pytest.approx(share, abs=4.5 * spread)
 
 
-@pytest.mark.parametrize("name", [case.name for case in simulation.CASES if case.workloads == 1])
-def test_page_says_what_the_program_does(name: str) -> None:
-    for column, effect in ((0, 0.0), (3, -0.10)):
-        wanted = numbers(row(name)[column])[-1] / 100
-        found = simulation.cell(CASES[name], effect, SHARE).regressed / 100
-        spread = math.sqrt(max(wanted * (1 - wanted), 0.01) / SHARE)
-        assert found == pytest.approx(wanted, abs=4 * spread)
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        "randomised blocks", "randomised blocks, one look at n = 10",
-        "randomised blocks, 8 primaries", "boots, one run in each", "boots, three runs in each",
-        "single flip, n = 7",
-    ],
-)  # fmt: skip
-def test_bar_of_false_regressions(name: str) -> None:
-    assert numbers(row(name)[0])[0] <= 5
-
-
-@pytest.mark.parametrize(
-    "name",
-    ["randomised blocks", "randomised blocks, one look at n = 10", "boots, three runs in each"],
-)
-def test_bar_of_ten_per_cent(name: str) -> None:
-    assert numbers(row(name)[3])[0] >= 95
+@pytest.mark.parametrize("world", WORLDS[:5], ids=lambda world: world.name)
+def test_a_loss_is_found_as_often_as_the_page_says(world: World) -> None:
+    case = CASES[0]
+    said = cell(-0.10, world, case).regressed / 100
+    seen = simulation.cell(case, world, -0.10, SHARE).regressed / 100
+    spread = math.sqrt(max(said * (1 - said), 0.005) / SHARE)
+    assert seen == pytest.approx(said, abs=4.5 * spread)
 
 
 def test_the_same_seed_says_the_same() -> None:
-    few, more = (list(simulation.outcomes(RANDOMISED, -0.05, count)) for count in (5, 10))
+    few, more = (list(simulation.outcomes(CASES[0], WORLDS[1], -0.10, count)) for count in (5, 10))
     assert more[:5] == few
 
 
 def test_another_table_is_noticed(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(simulation, "table", lambda: "| another |\n")
+    monkeypatch.setattr(simulation, "tables", lambda: "| another |\n")
     assert simulation.main(["--check"]) == 1
     assert "run scripts/simulate_verdicts.py --write" in capsys.readouterr().err
     assert simulation.main([]) == 0

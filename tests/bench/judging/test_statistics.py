@@ -9,18 +9,18 @@ import math
 import random
 import statistics
 import tracemalloc
+from collections.abc import Sequence
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vnicaudit.bench.judging.effect import LARGEST, deciding, effect_of, shift_of, usable
-from vnicaudit.bench.judging.intervals import RankShift
-from vnicaudit.bench.judging.single_flip import FlipShift, t_cdf, t_quantile
+from vnicaudit.bench.judging.effect import LARGEST, deciding, effect_of, is_usable, shift_of
+from vnicaudit.bench.judging.shifts import FlipShift, RankShift, TurnShift, t_cdf, t_quantile
 from vnicaudit.bench.judging.statistics import (
     critical_rank,
-    exact,
     holm,
+    is_exact,
     mann_whitney,
     median,
     median_interval,
@@ -125,8 +125,8 @@ class TestManyValues:
             assert mann_whitney(before, after) == pytest.approx(wanted, rel=0.005, abs=5e-4)
 
     def test_the_limit(self) -> None:
-        assert (exact(50, 50), exact(51, 50)) == (True, False)
-        assert (exact(2500, 1), exact(1, 2501)) == (True, False)
+        assert (is_exact(50, 50), is_exact(51, 50)) == (True, False)
+        assert (is_exact(2500, 1), is_exact(1, 2501)) == (True, False)
         tests = [RankShift(*draws(1, (size, 50))).test for size in (50, 51)]
         assert tests == ["mann-whitney-exact", "mann-whitney-normal"]
 
@@ -234,6 +234,12 @@ class TestRankShift:
         assert RankShift([1.0, 2.0, 3.0], [1.0, 2.0, 3.0]).interval(0.05) is None
 
 
+def zigzag(values: Sequence[float]) -> list[float]:
+    """In an order without a trend."""
+    ordered = sorted(values)
+    return [ordered[place // 2 if place % 2 else -1 - place // 2] for place in range(len(ordered))]
+
+
 class TestSingleFlip:
     @pytest.mark.parametrize("freedom", [1, 2, 3, 8, 12, 18, 38, 200])
     def test_student_is_student(self, freedom: int) -> None:
@@ -245,7 +251,7 @@ class TestSingleFlip:
             assert t_quantile(share, freedom) == pytest.approx(wanted, rel=1e-8, abs=1e-9)
 
     def test_is_student_s_interval_where_boots_do_not_differ(self) -> None:
-        before, after = draws(3, (6, 8), 0.1)
+        before, after = (zigzag(arm) for arm in draws(3, (6, 8), 0.1))
         wanted = referee.ttest_ind(after, before).confidence_interval(0.95)
         found = FlipShift(before, after, between=0.0)
         assert found.interval(0.05) == pytest.approx((wanted.low, wanted.high), rel=1e-8)
@@ -253,16 +259,71 @@ class TestSingleFlip:
 
     def test_formula(self) -> None:
         """SE^2 = s_w^2/n + s_w^2/m + 2 s_b^2, t with n + m - 2 degrees of freedom."""
-        before, after = [0.00, 0.02, 0.04], [0.30, 0.32, 0.34, 0.36]
+        before, after = [0.00, 0.04, 0.02], [0.30, 0.36, 0.32, 0.34]
         within = (0.0008 + 0.002) / 5
-        reach = referee.t.ppf(0.975, 5) * math.sqrt(within / 3 + within / 4 + 2 * 0.03**2)
+        reach = referee.t.ppf(0.975, 5) * math.sqrt(within / 3 + within / 4 + 2 * 0.11**2)
         wanted = 0.31 - reach, 0.31 + reach
         assert FlipShift(before, after).interval(0.05) == pytest.approx(wanted, rel=1e-8)
 
     def test_runs_do_not_narrow_what_boots_differ_by(self) -> None:
         interval = FlipShift([0.0] * 500, [0.0] * 500).interval(0.05)
         assert interval is not None
-        assert interval.high == pytest.approx(1.9623 * math.sqrt(2) * 0.03, rel=1e-3)
+        assert interval.high == pytest.approx(1.9623 * math.sqrt(2) * 0.11, rel=1e-3)
+
+    def test_a_trend_is_added_at_either_end(self) -> None:
+        """0.01 a run, over the 7 runs from the middle of one arm to that of the other."""
+        level, falling = [0.0, 0.01] * 3 + [0.0], [0.01 * (7 - run) for run in range(7)]
+        plain, found = (
+            FlipShift(level, [*falling[:1], *after])
+            for after in (falling[:0:-2] + falling[1::2], falling[1:])
+        )
+        assert plain.trend == 0.0
+        assert found.trend == pytest.approx(0.07)
+        one, other = plain.interval(0.05), found.interval(0.05)
+        assert one is not None
+        assert other is not None
+        assert other.high - other.low == pytest.approx(one.high - one.low + 0.14)
+        assert found.p > plain.p
+
+
+class TestTurns:
+    def test_is_student_s_where_turns_differ(self) -> None:
+        before, after = draws(3, (3, 4), 0.5)
+        wanted = referee.ttest_ind(after, before).confidence_interval(0.95)
+        found = TurnShift(before, after, least=0.001)
+        assert found.interval(0.05) == pytest.approx((wanted.low, wanted.high), rel=1e-8)
+        assert found.p == pytest.approx(referee.ttest_ind(after, before).pvalue, rel=1e-8)
+
+    @pytest.mark.parametrize(("turns", "least"), [(2, 0.15), (3, 0.08), (4, 0.08)])
+    def test_turns_that_are_alike_by_chance_say_little(self, turns: int, least: float) -> None:
+        shift = shift_of(GOODPUT, [1e9] * turns, [1.2e9] * turns, "flips")
+        assert shift is not None
+        interval = shift.interval(0.05)
+        assert interval is not None
+        assert interval.high - interval.low == pytest.approx(
+            2 * 1.95996 * least * math.sqrt(2 / turns), rel=1e-4
+        )
+        assert (shift.p < 0.05) == (interval.low > 0)
+
+    def test_one_turn_says_nothing(self) -> None:
+        assert shift_of(GOODPUT, [1e9], [2e9, 2e9], "boots") is None
+
+    def test_five_turns_are_enough_for_ranks(self) -> None:
+        shift = shift_of(GOODPUT, [1e9] * 5, [2e9] * 5, "flips")
+        assert shift is not None
+        assert shift.test == "mann-whitney-exact"
+
+    @given(
+        st.lists(st.floats(-3, 3), min_size=2, max_size=4),
+        st.lists(st.floats(-3, 3), min_size=2, max_size=4),
+    )
+    def test_p_and_interval_agree(self, before: list[float], after: list[float]) -> None:
+        shift = TurnShift(before, after, 0.08)
+        for level in (0.01, 0.05):
+            interval = shift.interval(level)
+            assert interval is not None
+            if abs(shift.p - level) > 1e-6:
+                assert (shift.p < level) == (interval.low > 0 or interval.high < 0)
 
 
 class TestOneArm:
@@ -334,7 +395,7 @@ class TestHolm:
 
 class TestEffect:
     def test_doubled(self) -> None:
-        shift = shift_of(GOODPUT, [1.0, 1.1, 0.9, 1.0], [2.0, 2.2, 1.8, 2.0], flip=False)
+        shift = shift_of(GOODPUT, [1.0, 1.1, 0.9, 1.0], [2.0, 2.2, 1.8, 2.0], "live-flip")
         assert shift is not None
         effect = effect_of(GOODPUT, shift)
         assert effect is not None
@@ -344,8 +405,8 @@ class TestEffect:
     def test_lower_is_better_turns_the_sign(self) -> None:
         """The size is that of the change in the value, as benchstat prints it."""
         before, after = [100.0, 101.0, 99.0, 100.0, 100.5], [150.0, 151.0, 149.0, 150.0, 152.0]
-        worse = shift_of(LATENCY, before, after, flip=False)
-        better = shift_of(LATENCY, after, before, flip=False)
+        worse = shift_of(LATENCY, before, after, "live-flip")
+        better = shift_of(LATENCY, after, before, "live-flip")
         assert worse is not None
         assert better is not None
         effects = effect_of(LATENCY, worse), effect_of(LATENCY, better)
@@ -356,7 +417,7 @@ class TestEffect:
         assert effects[1].percent == pytest.approx(33.3, abs=1)
 
     def test_loss_is_a_difference(self) -> None:
-        shift = shift_of(LOSS, [0.0, 0.0, 0.1, 0.0, 0.0], [2.0, 2.1, 2.0, 1.9, 2.0], flip=False)
+        shift = shift_of(LOSS, [0.0, 0.0, 0.1, 0.0, 0.0], [2.0, 2.1, 2.0, 1.9, 2.0], "live-flip")
         assert shift is not None
         effect = effect_of(LOSS, shift)
         assert effect is not None
@@ -364,7 +425,12 @@ class TestEffect:
 
     @pytest.mark.parametrize("flip", [False, True])
     def test_dead_runs_are_a_loss_of_everything(self, flip: bool) -> None:
-        shift = shift_of(GOODPUT, [9e9, 9.1e9, 8.9e9, 9e9, 9e9], [0.0] * 5, flip=flip)
+        shift = shift_of(
+            GOODPUT,
+            [9e9, 9.1e9, 8.9e9, 9e9, 9e9],
+            [0.0] * 5,
+            "single-flip" if flip else "live-flip",
+        )
         assert shift is not None
         effect = effect_of(GOODPUT, shift)
         assert effect is not None
@@ -374,9 +440,9 @@ class TestEffect:
     def test_does_not_depend_on_the_unit(
         self, before: list[float], after: list[float], factor: float
     ) -> None:
-        one = shift_of(GOODPUT, before, after, flip=False)
+        one = shift_of(GOODPUT, before, after, "live-flip")
         other = shift_of(
-            GOODPUT, [v * factor for v in before], [v * factor for v in after], flip=False
+            GOODPUT, [v * factor for v in before], [v * factor for v in after], "live-flip"
         )
         assert one is not None
         assert other is not None
@@ -387,7 +453,7 @@ class TestEffect:
         self, before: list[float], after: list[float], flip: bool
     ) -> None:
         there, back = (
-            shift_of(GOODPUT, one, other, flip=flip)
+            shift_of(GOODPUT, one, other, "single-flip" if flip else "live-flip")
             for one, other in ((before, after), (after, before))
         )
         assert (there is None) == (back is None)
@@ -405,8 +471,8 @@ class TestEffect:
     def test_better_runs_make_a_better_effect(
         self, before: list[float], after: list[float], factor: float
     ) -> None:
-        low = shift_of(GOODPUT, before, after, flip=False)
-        high = shift_of(GOODPUT, before, [value * factor for value in after], flip=False)
+        low = shift_of(GOODPUT, before, after, "live-flip")
+        high = shift_of(GOODPUT, before, [value * factor for value in after], "live-flip")
         assert low is not None
         assert high is not None
         assert high.estimate >= low.estimate - 1e-12
@@ -415,8 +481,8 @@ class TestEffect:
     def test_no_number_breaks_it(
         self, before: list[float], after: list[float], metric: object, flip: bool
     ) -> None:
-        first, second = ([v for v in arm if usable(v)] for arm in (before, after))
-        shift = shift_of(metric, first, second, flip=flip)  # type: ignore[arg-type]
+        first, second = ([v for v in arm if is_usable(v)] for arm in (before, after))
+        shift = shift_of(metric, first, second, "single-flip" if flip else "live-flip")  # type: ignore[arg-type]
         if shift is None:
             return
         effect = effect_of(metric, shift)  # type: ignore[arg-type]
@@ -429,4 +495,4 @@ class TestEffect:
 
     @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, 2 * LARGEST])
     def test_what_cannot_have_been_measured(self, value: float) -> None:
-        assert not usable(value)
+        assert not is_usable(value)

@@ -8,11 +8,11 @@ import pytest
 from msgspec.structs import replace
 
 from tests.bench.judging.made import RR, TCP, pair, sample, spoiled, steady
-from vnicaudit.bench.judging.stopping import State, Step, next_step
+from vnicaudit.bench.judging.stopping import NextRun, State, next_step
 from vnicaudit.bench.judging.terms import DEFAULT, QUICK, SMOKE, Terms
-from vnicaudit.model.measurement import Design, GuardRail, Sample
+from vnicaudit.model.measurement import Design, GuardRail, Sample, Witness
 
-GO_ON = Step("go-on")
+GO_ON = NextRun("go-on")
 
 
 def mixed(before: Sequence[float], after: Sequence[float]) -> list[Sample]:
@@ -22,10 +22,13 @@ def mixed(before: Sequence[float], after: Sequence[float]) -> list[Sample]:
 
 def dead(arm: str, block: int) -> Sample:
     """A run in which nothing came through."""
-    return replace(sample(9e9, arm, block), valid=False, values={}, reason="nothing arrived")
+    return replace(
+        sample(9e9, arm, block), valid=False, values={}, reason="nothing arrived",
+        failure="silent", witness=Witness(False, "0 of 3 answered"),
+    )  # fmt: skip
 
 
-def step(samples: Sequence[Sample], terms: Terms = DEFAULT, *rails: GuardRail) -> Step:
+def step(samples: Sequence[Sample], terms: Terms = DEFAULT, *rails: GuardRail) -> NextRun:
     """What comes next."""
     state = State(samples=samples, workloads=[TCP], arms=("before", "after"), guard_rails=rails)
     return next_step(state, terms)
@@ -46,7 +49,7 @@ def test_goes_on_between_looks() -> None:
     ],
 )
 def test_stops_early_when_it_is_clear(level: float, why: str) -> None:
-    assert step(mixed(steady(9e9, 5), steady(level, 5))) == Step("stop", why)
+    assert step(mixed(steady(9e9, 5), steady(level, 5))) == NextRun("stop", why)
 
 
 def test_goes_on_while_it_may_still_turn_out_better() -> None:
@@ -60,7 +63,7 @@ def test_goes_on_while_it_is_open() -> None:
 
 def test_stops_at_the_last_look() -> None:
     noisy = [8e9, 10e9] * 10
-    assert step(mixed(noisy, noisy)) == Step("stop", "all 20 runs of each arm are made")
+    assert step(mixed(noisy, noisy)) == NextRun("stop", "all 20 runs of each arm are made")
     assert step(mixed(noisy[:7], noisy[:7]), QUICK).action == "stop"
     assert step(mixed(steady(9e9, 2), steady(9e9, 2)), SMOKE) == GO_ON
 
@@ -96,13 +99,13 @@ class TestRunsThatDoNotCount:
         samples = []
         for block in range(5):
             samples += [sample(9e9, block=block), *[spoiled("after", block)] * 3]
-        assert step(samples) == Step("stop", "no run of tcp counts in after")
+        assert step(samples) == NextRun("stop", "no run of tcp counts in after")
 
 
 class TestCatastrophe:
     def test_is_measured_again_and_then_ends_it(self) -> None:
         samples = [*mixed([9.0e9, 9.1e9], [9.2e9]), sample(1e6, "after", 1)]
-        assert step(samples) == Step(
+        assert step(samples) == NextRun(
             "again", "less than half of what it was before; once more, to be sure"
         )
         found = step([*samples, sample(1.2e6, "after", 1)])
@@ -110,7 +113,7 @@ class TestCatastrophe:
             "tcp, goodput: after 1.00 Mb/s and 1.20 Mb/s, twice in a row less than half of the "
             "9.05 Gb/s before, and less than any run before"
         )
-        assert found == Step("stop", reason, (reason,))
+        assert found == NextRun("stop", reason, (reason,))
 
     def test_what_happens_before_as_well_is_none(self) -> None:
         """Seen on a machine whose neighbours halved every third run, of either arm."""
@@ -136,9 +139,14 @@ class TestCatastrophe:
 
     def test_nothing_gets_through_any_more(self) -> None:
         """What the engines really say of a dead path: an error, and no value."""
-        samples = [*mixed([9e9, 9e9], []), dead("after", 0), dead("after", 0)]
-        reason = "tcp: after failed twice in a row, before did not: nothing arrived"
-        assert step(samples) == Step("stop", reason, (reason,))
+        first, second = mixed([9e9, 9e9], [])
+        first = replace(first, witness=Witness(True, "3 of 3 answered"))
+        samples = [first, second, dead("after", 0), dead("after", 0)]
+        reason = (
+            "tcp: nothing got through in after twice in a row, and ping was not answered either; "
+            "in before both worked"
+        )
+        assert step(samples) == NextRun("stop", reason, (reason,))
         assert step(samples, Terms(design="single-flip")).catastrophe == (reason,)
         assert step(samples, SMOKE).catastrophe == (reason,)
 
@@ -167,7 +175,7 @@ class TestCatastrophe:
 class TestGuardRails:
     def test_a_broken_one_ends_it(self) -> None:
         rail = GuardRail("ping", "after", "failed", "no answer")
-        assert step([sample(9e9)], DEFAULT, rail) == Step(
+        assert step([sample(9e9)], DEFAULT, rail) == NextRun(
             "stop", "guard rail ping failed (after): no answer"
         )
 
@@ -194,7 +202,7 @@ class TestDesigns:
             samples=[*samples, *third], workloads=[TCP], arms=("before", "after", "third")
         )
         assert next_step(state, terms) == GO_ON
-        assert step(samples, terms) == Step("stop", "every comparison is decided")
+        assert step(samples, terms) == NextRun("stop", "every comparison is decided")
 
     def test_one_arm_alone_ends_with_its_runs(self) -> None:
         samples = [sample(9e9, "only", block) for block in range(7)]

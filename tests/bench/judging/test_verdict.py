@@ -11,15 +11,15 @@ from vnicaudit.bench.judging.comparing import compare
 from vnicaudit.bench.judging.effect import Deciding
 from vnicaudit.bench.judging.reasons import amount, signed
 from vnicaudit.bench.judging.statistics import Interval
-from vnicaudit.bench.judging.terms import DEFAULT, QUICK, SMOKE, Terms, checked
+from vnicaudit.bench.judging.terms import DEFAULT, QUICK, SMOKE, Terms, checked_terms
 from vnicaudit.bench.judging.verdict import decide, verdict_of
 from vnicaudit.errors import UsageError
 from vnicaudit.model.measurement import (
+    ArmSummary,
     Comparison,
     Design,
     Effect,
     GuardRail,
-    Summary,
     Verdict,
     Workload,
 )
@@ -75,8 +75,8 @@ def comparison(verdict: Verdict, workload: str = "tcp", p_holm: float = 0.001) -
         primary=True,
         before_arm="before",
         after_arm="after",
-        before=Summary(10, 9.41e9),
-        after=Summary(10, 9.41e9 * (1 + percent / 100)),
+        before=ArmSummary(10, 9.41e9),
+        after=ArmSummary(10, 9.41e9 * (1 + percent / 100)),
         effect=Effect(percent, percent - 2, percent + 2, percent - 1, percent + 1, 0.0001, p_holm,
                       "mann-whitney-exact"),
         verdict=verdict,
@@ -247,10 +247,14 @@ class TestTerms:
     )
     def test_no_plan(self, looks: tuple[int, ...], alphas: tuple[float, ...], said: str) -> None:
         with pytest.raises(UsageError, match=said):
-            checked(Terms(looks=looks, alphas=alphas))
+            checked_terms(Terms(looks=looks, alphas=alphas))
 
     def test_plans(self) -> None:
-        assert [checked(terms) for terms in (DEFAULT, QUICK, SMOKE)] == [DEFAULT, QUICK, SMOKE]
+        assert [checked_terms(terms) for terms in (DEFAULT, QUICK, SMOKE)] == [
+            DEFAULT,
+            QUICK,
+            SMOKE,
+        ]
 
 
 @pytest.mark.parametrize(

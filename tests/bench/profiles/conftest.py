@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 import vnicaudit.bench.engines
-from vnicaudit.bench import engine_registry
 from vnicaudit.bench.profiles.load import load_profile
 from vnicaudit.bench.profiles.profile import Profile
 
@@ -22,16 +21,9 @@ Load = Callable[[str], Profile]
 def engines(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The registry reads the tests' folder."""
     monkeypatch.setattr(vnicaudit.bench.engines, "__path__", [str(ENGINES)])
-    _forget()
     yield
     for path in ENGINES.glob("*.py"):
         sys.modules.pop(f"vnicaudit.bench.engines.{path.stem}", None)
-    _forget()
-
-
-def _forget() -> None:
-    engine_registry.names.cache_clear()
-    engine_registry.load.cache_clear()
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vnicaudit.bench.profiles.amounts import amount, short
+from vnicaudit.bench.profiles.matrix import amount, short
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from vnicaudit.bench.profiles.lines import Lines
+from vnicaudit.bench.profiles.place import TomlLines
 
 TEXT = '''\
 # [[workload]]
@@ -50,8 +50,10 @@ sizes = [1]
     ],
 )
 def test_a_key_or_its_table(table: str, nth: int, key: str, line: int | None) -> None:
-    assert Lines(TEXT).of(table, nth, key) == line
+    assert TomlLines(TEXT).of(table, nth, key) == line
 
 
 def test_an_inline_table_has_the_line_of_its_key() -> None:
-    assert Lines('title = "t"\nworkload = [{ engine = "a" }]\n').of("workload", 0, "engine") == 2
+    assert (
+        TomlLines('title = "t"\nworkload = [{ engine = "a" }]\n').of("workload", 0, "engine") == 2
+    )

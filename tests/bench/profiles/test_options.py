@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.bench.profiles.conftest import Load
-from vnicaudit.bench.profiles.load import load_profile, with_seconds
-from vnicaudit.bench.profiles.options import Setting, setting, with_options
+from vnicaudit.bench.profiles.load import load_profile
+from vnicaudit.bench.profiles.options import EngineSetting, setting, with_options, with_seconds
 from vnicaudit.errors import UsageError
 
 TWO = """\
@@ -22,13 +22,13 @@ patterns = ["rr"]
 
 
 def test_an_option_goes_to_its_engine_only(load: Load) -> None:
-    talk, ask = with_options(load(TWO), [Setting("talk", "window", "8M")]).workloads
+    talk, ask = with_options(load(TWO), [EngineSetting("talk", "window", "8M")]).workloads
     assert talk.options == {"window": "8M", "port": "5201"}
     assert ask.options == {}
 
 
 def test_an_empty_value_takes_an_option_away(load: Load) -> None:
-    talk, _ = with_options(load(TWO), [Setting("talk", "port", "")]).workloads
+    talk, _ = with_options(load(TWO), [EngineSetting("talk", "port", "")]).workloads
     assert talk.options == {"window": "4M"}
 
 
@@ -47,12 +47,12 @@ def test_nothing_said_changes_nothing(load: Load) -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("dnsperf.name=www.example.org A", Setting("dnsperf", "name", "www.example.org A")),
-        ("iperf3.bind_dev=eth0=1", Setting("iperf3", "bind_dev", "eth0=1")),
-        ("dnsperf.name=", Setting("dnsperf", "name", "")),
+        ("dnsperf.name=www.example.org A", EngineSetting("dnsperf", "name", "www.example.org A")),
+        ("iperf3.bind_dev=eth0=1", EngineSetting("iperf3", "bind_dev", "eth0=1")),
+        ("dnsperf.name=", EngineSetting("dnsperf", "name", "")),
     ],
 )
-def test_a_setting(text: str, expected: Setting) -> None:
+def test_a_setting(text: str, expected: EngineSetting) -> None:
     assert setting(text) == expected
 
 
@@ -64,13 +64,13 @@ def test_what_is_no_setting(text: str) -> None:
 
 def test_an_engine_that_runs_nothing(load: Load) -> None:
     with pytest.raises(UsageError) as caught:
-        with_options(load(TWO), [Setting("tallk", "port", "1")])
+        with_options(load(TWO), [EngineSetting("tallk", "port", "1")])
     assert str(caught.value) == "nothing in profile p is run by 'tallk'; did you mean 'talk'?"
 
 
 def test_what_the_engine_does_not_do_is_refused() -> None:
     with pytest.raises(UsageError, match=r"dnsperf\.capacity\.g1"):
-        with_options(load_profile("dns"), [Setting("dnsperf", "port", "no")])
+        with_options(load_profile("dns"), [EngineSetting("dnsperf", "port", "no")])
     with pytest.raises(UsageError, match=r"iperf3 takes whole seconds"):
         with_seconds(load_profile("smoke"), 2.5)
 

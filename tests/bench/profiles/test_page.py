@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from docs import generate_profiles
-from vnicaudit.bench.engine_registry import load, names
 from vnicaudit.bench.metrics import METRICS
-from vnicaudit.bench.profiles.described import Kind, descriptions
 from vnicaudit.bench.profiles.keys import ProfileTable, WorkloadTable
-from vnicaudit.bench.profiles.load import shipped
+from vnicaudit.bench.profiles.load import shipped_profiles
+from vnicaudit.bench.profiles.table import Kind, descriptions
+from vnicaudit.bench.registry import ENGINES
 
 
 def text() -> str:
@@ -33,11 +33,11 @@ def test_it_names_every_key(kind: Kind, heading: str) -> None:
 
 def test_it_names_every_profile_engine_pattern_and_metric() -> None:
     page = text()
-    for name in shipped():
+    for name in shipped_profiles():
         assert f"\n### {name}\n" in page
-    for name in names():
+    for name in ENGINES.names():
         section = page.partition(f"\n### {name}\n")[2].partition("\n## ")[0]
-        assert all(f"| `{pattern}` |" in section for pattern in load(name).PATTERNS)
+        assert all(f"| `{pattern}` |" in section for pattern in ENGINES.load(name).PATTERNS)
     assert all(f"| `{metric}` |" in page for metric in METRICS)
 
 

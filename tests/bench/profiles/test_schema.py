@@ -11,9 +11,9 @@ import jsonschema
 import pytest
 
 from tests.bench.profiles.test_load import FULL, MINIMAL, MISTAKES
-from vnicaudit.bench.profiles.described import Kind, examples
 from vnicaudit.bench.profiles.keys import ProfileTable, WorkloadTable
-from vnicaudit.bench.profiles.load import FOLDER, shipped
+from vnicaudit.bench.profiles.load import FOLDER, shipped_profiles
+from vnicaudit.bench.profiles.table import Kind, examples
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -23,7 +23,7 @@ else:
 SCHEMA: dict[str, Any] = json.loads(
     (Path(__file__).parents[3] / "docs/schemas/vnicaudit.profile.json").read_text("utf-8")
 )
-SHIPPED = {name: (Path(FOLDER) / f"{name}.toml").read_text("utf-8") for name in shipped()}
+SHIPPED = {name: (Path(FOLDER) / f"{name}.toml").read_text("utf-8") for name in shipped_profiles()}
 STRUCTURAL = (
     "nothing", "no workload", "empty title", "workload is no table", "workload is no list",
     "no engine", "second without patterns", "unknown key", "unknown key of a workload",

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from vnicaudit.bench.profiles.estimate import estimate, one
-from vnicaudit.bench.profiles.load import FOLDER, load_profile, shipped
+from vnicaudit.bench.profiles.load import FOLDER, load_profile, shipped_profiles
+from vnicaudit.bench.profiles.profile import estimate, sample_seconds
 from vnicaudit.reports.profiles.text import lasting
 
-NAMES = ("dns", "ibm-z", "line-100g", "quick", "smoke", "switch-dns", "vduse")
+NAMES = ("dns", "ibm-z", "line-100g", "loaded", "quick", "smoke", "switch-dns", "vduse")
 FEW = (1, 10, 50, 250)
 
 
@@ -21,7 +21,7 @@ def ids(name: str, *, primary: bool | None = None) -> set[str]:
 
 
 def test_which_there_are() -> None:
-    assert shipped() == NAMES
+    assert shipped_profiles() == NAMES
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -119,6 +119,6 @@ def test_line_100g_has_one_stream_and_many() -> None:
 
 
 def test_a_search_takes_its_own_time() -> None:
-    quick = {workload.id: one(workload) for workload in load_profile("quick").workloads}
+    quick = {workload.id: sample_seconds(workload) for workload in load_profile("quick").workloads}
     assert quick["iperf3.udp-pps.rx.c1.128"] == 41.5
     assert quick["iperf3.tcp.tx.c1.64k"] == 8.5

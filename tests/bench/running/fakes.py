@@ -4,21 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path as File
+from types import SimpleNamespace
 
 import pytest
 from msgspec.structs import replace
 
 from tests.bench.judging.made import TCP
 from vnicaudit.bench import history
-from vnicaudit.bench.contract import Ends, Measured, Needs, Started
-from vnicaudit.bench.facts.covariates import Limits
+from vnicaudit.bench.contract import Ends, Measured, Needs, StartedProgram
+from vnicaudit.bench.facts.validity import ValidityLimits
 from vnicaudit.bench.profiles.profile import Profile
-from vnicaudit.bench.running import rails, sampling
-from vnicaudit.bench.running.arms import Arm, Opened, Switch
-from vnicaudit.bench.running.collector import Collector, Work
-from vnicaudit.model.measurement import Covariates, GuardRail, Path, Ran, Sample, Workload
+from vnicaudit.bench.registry import GUARDS
+from vnicaudit.bench.running import collector
+from vnicaudit.bench.running.arms import Arm, OpenedArm, Switch
+from vnicaudit.bench.running.collector import Collector, SamplingTask
+from vnicaudit.bench.running.forecast import Ahead, Schedule
+from vnicaudit.model.measurement import (
+    Covariates,
+    GuardRail,
+    NicBytes,
+    Path,
+    Ran,
+    Sample,
+    Workload,
+)
 
-RR = replace(TCP, id="rr", engine="rr", primary=False)
+RR = replace(TCP, id="rr", engine="rr", pattern="str-readx30k", size=None, primary=False)
 
 
 class End:
@@ -35,10 +46,10 @@ class End:
         code = self.fails.get(argv[0], 0)
         return Ran(tuple(argv), code, "", "" if code == 0 else "no such device", 0.1, self.url)
 
-    def start(self, argv: Sequence[str], *, seconds: float) -> Started:
+    def start(self, argv: Sequence[str], *, seconds: float) -> StartedProgram:
         raise AssertionError((argv, seconds))
 
-    def put(self, name: str, data: bytes) -> str:
+    def put_file(self, name: str, data: bytes) -> str:
         raise AssertionError((name, data))
 
     def close(self) -> None:
@@ -51,6 +62,9 @@ class Watching:
     def __init__(self) -> None:
         self.steal: list[float] = []
         """Of the next runs; then none."""
+        self.nics: tuple[NicBytes, ...] = ()
+        """Of all runs."""
+        self.unchecked: dict[str, str] = {}
 
     def begin(self) -> None:
         """Nothing is read."""
@@ -58,7 +72,7 @@ class Watching:
     def end(self, measured: Measured, warmup: float | None = None) -> Covariates:
         del warmup
         steal = self.steal.pop(0) if self.steal else 0.0
-        return Covariates(target_steal=steal, seconds=measured.seconds)
+        return Covariates(target_steal=steal, seconds=measured.seconds, nics=self.nics)
 
 
 def path(name: str = "a", target: str = "local") -> Path:
@@ -67,12 +81,12 @@ def path(name: str = "a", target: str = "local") -> Path:
 
 def opened(
     name: str = "a", end: End | None = None, *enter: str, watching: Watching | None = None
-) -> Opened:
+) -> OpenedArm:
     """An arm; ``enter``: the command that brings it about."""
     target = end or End()
     ends = Ends(target, End("netns://peer"), "192.0.2.1")
     watch = watching or Watching()
-    return Opened(Arm(name, path(name, target.url), enter), ends, watch, "boot")  # type: ignore[arg-type]
+    return OpenedArm(Arm(name, path(name, target.url), enter), ends, watch, "boot")  # type: ignore[arg-type]
 
 
 Outcome = Callable[[Workload, Ends, int], "float | Measured"]
@@ -100,15 +114,17 @@ class Engine:
 def install(monkeypatch: pytest.MonkeyPatch, outcome: Outcome) -> Engine:
     """Have every workload run by it."""
     engine = Engine(outcome)
-    monkeypatch.setattr(sampling, "load", lambda _name: engine)
+    monkeypatch.setattr(collector, "ENGINES", SimpleNamespace(load=lambda _name: engine))
     return engine
 
 
 class Guard:
-    """A guard rail. ``broken``: the arms in which it does not hold."""
+    """A guard rail. ``broken``: the arms in which it does not hold; ``troubles``: state -> what was
+    wrong already when it was read."""
 
     def __init__(self, broken: Sequence[str] = ()) -> None:
         self.broken = broken
+        self.troubles: dict[str, str] = {}
         self.asked: list[str] = []
 
     def before(self, ends: Ends, path: Path) -> str:
@@ -122,27 +138,34 @@ class Guard:
         bad = path.name in self.broken
         return GuardRail("ping", path.name, "failed" if bad else "ok", "lost" if bad else "")
 
+    def trouble(self, before: str) -> str:
+        return self.troubles.get(before, "")
+
 
 def guarded(monkeypatch: pytest.MonkeyPatch, guard: Guard) -> None:
     """Have it be the only guard rail."""
-    monkeypatch.setattr(rails, "load", lambda _name: guard)
+    monkeypatch.setattr(GUARDS, "load", lambda _name: guard)
 
 
 class Told:
     """A Listener that notes all."""
 
     def __init__(self) -> None:
-        self.expected: list[float] = []
-        self.left: list[float] = []
+        self.prepared: list[str] = []
+        self.expected: list[Ahead] = []
+        self.ahead: list[Ahead] = []
         self.samples: list[Sample] = []
         self.said: list[str] = []
 
-    def begins(self, seconds: float) -> None:
-        self.expected.append(seconds)
+    def prepares(self, text: str) -> None:
+        self.prepared.append(text)
 
-    def runs(self, workload: Workload, arm: str, left: float) -> None:
+    def begins(self, ahead: Ahead) -> None:
+        self.expected.append(ahead)
+
+    def runs(self, workload: Workload, arm: str, ahead: Ahead) -> None:
         del workload, arm
-        self.left.append(left)
+        self.ahead.append(ahead)
 
     def sampled(self, sample: Sample) -> None:
         self.samples.append(sample)
@@ -162,7 +185,10 @@ def profile(*workloads: Workload, runs: int = 2, **more: object) -> Profile:
 
 def collecting(
     state: File, one: Profile, told: Told, states: dict[str, tuple[str, ...]] | None = None
-) -> tuple[Collector, history.Kept]:
+) -> tuple[Collector, history.StoredMeasurement]:
     """A collector, and where it keeps its samples."""
-    kept = history.new(state)
-    return Collector(Work(one, Limits(), Switch(states or {}), kept, told)), kept
+    kept = history.new_measurement(state)
+    work = SamplingTask(
+        one, ValidityLimits(), Switch(states or {}), kept, told, Schedule(1, one.looks)
+    )
+    return Collector(work), kept

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.bench.running.fakes import End, opened
-from vnicaudit.bench.running.arms import Switch, failure
+from vnicaudit.bench.running.arms import Switch, failure_words
 from vnicaudit.errors import EndpointError
 from vnicaudit.model.measurement import Ran
 
@@ -73,8 +73,8 @@ def test_a_state_that_fails_is_named() -> None:
 
 def test_a_failure_is_one_line() -> None:
     ran = Ran(("x",), 1, "out", "first\n  second\n" + "y" * 400)
-    assert failure(ran) == f"`x` ended with exit code 1: first second {'y' * 287}"
-    assert failure(Ran(("x",), 1, " out \n")) == "`x` ended with exit code 1: out"
+    assert failure_words(ran) == "`x` ended with exit code 1: first"
+    assert failure_words(Ran(("x",), 1, " out \n")) == "`x` ended with exit code 1: out"
 
 
 def test_all_is_left_as_it_was_found() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -21,17 +22,17 @@ from tests.bench.running.fakes import (
 )
 from vnicaudit.bench.contract import Measured
 from vnicaudit.bench.judging.order import Slot, blocks
-from vnicaudit.bench.judging.stopping import State, Step, next_step
+from vnicaudit.bench.judging.stopping import NextRun, State, next_step
 from vnicaudit.bench.judging.terms import Terms
 from vnicaudit.bench.running import collector
 from vnicaudit.bench.running.collector import Judge
 from vnicaudit.errors import EndpointError
-from vnicaudit.model.measurement import Ran
+from vnicaudit.model.measurement import NicBytes, Ran, Witness
 
-GO_ON = Step("go-on")
+GO_ON = NextRun("go-on")
 
 
-def go_on() -> Step:
+def go_on() -> NextRun:
     return GO_ON
 
 
@@ -97,6 +98,8 @@ def test_an_engine_that_fails_has_no_values(
     one.collect(slots(1), {"a": opened()}, go_on)
     (only,) = one.samples
     assert (only.valid, only.reason, only.values) == (False, "refused", {})
+    assert only.invalid_by == ("error",)
+    assert only.failure == "tool"
 
 
 def test_an_engine_that_measures_nothing_does_not_count(
@@ -107,6 +110,50 @@ def test_an_engine_that_measures_nothing_does_not_count(
     one.collect(slots(1), {"a": opened()}, go_on)
     (only,) = one.samples
     assert (only.valid, only.reason) == (False, "the engine measured nothing")
+    assert only.invalid_by == ("nothing-measured",)
+    assert only.failure == "tool"
+
+
+PING = """PING 192.0.2.1 (192.0.2.1) 56(84) bytes of data.
+
+--- 192.0.2.1 ping statistics ---
+3 packets transmitted, 0 received, 100% packet loss, time 400ms
+
+"""
+
+
+def test_ping_is_asked_after_a_run_that_came_to_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And after the first that counts, so that it is known what it says when all is well."""
+
+    class Peer(End):
+        def run(self, argv: Sequence[str], *, seconds: float = 30.0, stdin: bytes = b"") -> Ran:
+            ran = super().run(argv, seconds=seconds, stdin=stdin)
+            return replace(ran, code=1, stdout=PING) if argv[0] == "ping" else ran
+
+    silent = Measured(error="timed out", failure="silent")
+    install(monkeypatch, lambda _w, _e, number: silent if number in (1, 4) else 1e9)
+    peer = Peer("netns://peer")
+    arm = opened()
+    arm = arm._replace(ends=arm.ends._replace(peer=peer))
+    one, kept = collecting(tmp_path, profile(), Told())
+    one.collect(slots(4), {"a": arm}, go_on)
+    nothing = Witness(False, "0 of 3 answered")
+    assert [each.witness for each in one.samples] == [nothing, nothing, None, nothing]
+    assert [each.failure for each in kept.samples()] == ["silent", None, None, "silent"]
+    assert peer.ran == ["ping -q -c 3 -i 0.2 -W 2 192.0.2.1"] * 3
+
+
+def test_without_ping_there_is_no_witness(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    install(monkeypatch, lambda *_: Measured(error="timed out", failure="silent"))
+    arm = opened()
+    arm.ends.peer.fails["ping"] = 127  # type: ignore[attr-defined]
+    one, _kept = collecting(tmp_path, profile(), Told())
+    one.collect(slots(1), {"a": arm}, go_on)
+    (only,) = one.samples
+    said = "ping is not installed: iputils-ping (apt), iputils (dnf)"
+    assert only.witness == Witness(None, said)
 
 
 def losing(*numbers: int) -> Outcome:
@@ -137,6 +184,7 @@ def test_an_end_that_comes_back_is_no_error(
     assert [each.valid for each in one.samples] == [False, False, True, False, False, True, True]
     assert one.samples[0].reason == "ssh://gen1: gone"
     assert one.samples[0].boot == "boot"
+    assert [each.failure for each in one.samples[:3]] == ["lost", "lost", None]
 
 
 def test_a_switch_that_fails_is_an_end_that_is_lost(
@@ -180,11 +228,12 @@ def test_ends_cool_down_and_the_time_that_is_left_is_told(
         return 1e9
 
     install(monkeypatch, outcome)
-    one, _kept = collecting(tmp_path, profile(cooldown=2.0), told)
+    one, _kept = collecting(tmp_path, profile(cooldown=2.0, runs=4), told)
     one.collect(slots(4), {"a": opened()}, go_on)
     assert clock.slept == [2.0] * 4
-    assert told.expected == [4 * (1.5 + 2.0 + 10.0 + 2.0)]
-    assert told.left == [62.0, 66.0, 44.0, 22.0]  # guessed, then as it took
+    assert [ahead.left for ahead in told.expected] == [pytest.approx(4 * 1.05 * 15.5)]
+    assert [(ahead.number, ahead.most) for ahead in told.ahead] == [(n, 4) for n in (1, 2, 3, 4)]
+    assert [ahead.left for ahead in told.ahead][1:] == [66.0, 44.0, 22.0]  # as it took
 
 
 def test_warming_up_is_short_and_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -199,7 +248,7 @@ def test_warming_up_is_short_and_not_kept(tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_it_stops_when_it_is_told_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     engine = install(monkeypatch, lambda *_: 1e9)
-    steps = iter([GO_ON, Step("stop", "enough")])
+    steps = iter([GO_ON, NextRun("stop", "enough")])
     told = Told()
     one, _kept = collecting(tmp_path, profile(), told)
     step = one.collect(slots(9), {"a": opened()}, lambda: next(steps))
@@ -216,12 +265,33 @@ def test_a_catastrophe_waits_for_nothing(tmp_path: Path, monkeypatch: pytest.Mon
     terms = Terms(looks=(20,), alphas=(0.05,), design="live-flip")
     step = one.collect(plan, {"a": opened("a"), "b": opened("b")}, judged(one, terms, ("a", "b")))
     assert step.action == "stop"
-    assert step.catastrophe == (
-        "tcp, goodput: b 1.00 Mb/s and 1.00 Mb/s, twice in a row less than half of the 1.00 Gb/s "
-        "before, and less than any run before",
-    )
+    assert len(step.catastrophe) == 1
     assert len(engine.runs) == 5
-    assert told.said[0] == "less than half of what it was before; once more, to be sure"
+    assert len(told.said) == 2
+
+
+def test_what_is_not_checked_is_said_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    install(monkeypatch, lambda *_: 1e9)
+    watching, told = Watching(), Told()
+    watching.unchecked = {"local": "no counters"}
+    one, _kept = collecting(tmp_path, profile(), told)
+    one.collect(slots(3), {"a": opened(watching=watching)}, go_on)
+    assert [each.valid for each in one.samples] == [True] * 3
+    assert told.said == ["not checked which NIC of local carries the load: no counters"]
+
+
+def test_a_load_that_keeps_taking_another_nic_ends_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(monkeypatch, lambda *_: 1e9)
+    watching = Watching()
+    watching.nics = (NicBytes("peer", "eth0", 3), NicBytes("peer", "lo", 9 * 10**8, named=False))
+    one, kept = collecting(tmp_path, profile(), Told())
+    with pytest.raises(EndpointError, match="lo 900 MB, but eth0"):
+        one.collect(slots(9), {"a": opened(watching=watching)}, go_on)
+    found = list(kept.samples())
+    assert [each.invalid_by for each in found] == [("wrong-path",)] * 6
+    assert [each.values for each in found] == [{"goodput": 1e9}] * 6  # measured, but not that path
 
 
 def test_the_state_of_the_server_is_brought_about(

@@ -22,8 +22,9 @@ from tests.bench.running.fakes import (
 from vnicaudit.bench import history
 from vnicaudit.bench.contract import Ends
 from vnicaudit.bench.judging.terms import Terms
-from vnicaudit.bench.running.arms import Opened
-from vnicaudit.bench.running.measuring import Measuring, Task
+from vnicaudit.bench.running import rails
+from vnicaudit.bench.running.arms import OpenedArm
+from vnicaudit.bench.running.measuring import Measuring, MeasuringTask
 from vnicaudit.errors import EndpointError
 from vnicaudit.model.measurement import BenchResult, Design, GuardRail, Setup, Workload
 from vnicaudit.model.measurement import Path as PathOf
@@ -31,26 +32,26 @@ from vnicaudit.model.measurement import Path as PathOf
 STATES: dict[str, tuple[str, ...]] = {"plain": ("rndc", "off"), "querylog": ("rndc", "on")}
 
 
-def task(design: Design, arms: Sequence[str], runs: int = 2, **more: object) -> Task:
+def task(design: Design, arms: Sequence[str], runs: int = 2, **more: object) -> MeasuringTask:
     terms = Terms(looks=(runs,), alphas=(0.05,), design=design, acts=False)
     made: dict[str, object] = {
         "profile": profile(runs=runs), "design": design, "arms": tuple(arms), "seed": 7,
         "terms": terms,
     }  # fmt: skip
-    return Task(**{**made, **more})  # type: ignore[arg-type]
+    return MeasuringTask(**{**made, **more})  # type: ignore[arg-type]
 
 
-def two_arms(end: End) -> list[Opened]:
+def two_arms(end: End) -> list[OpenedArm]:
     return [opened("one", end, "ethtool", "1"), opened("four", end, "ethtool", "4")]
 
 
-def measured(state: Path, one: Task, arms: Sequence[Opened], told: Told) -> BenchResult:
-    return Measuring(one, history.new(state), told).interleaved(arms)
+def measured(state: Path, one: MeasuringTask, arms: Sequence[OpenedArm], told: Told) -> BenchResult:
+    return Measuring(one, history.new_measurement(state), told).interleaved(arms)
 
 
 def kept(state: Path) -> BenchResult:
-    (only,) = history.ids(state)
-    return history.kept(state, only).result()
+    (only,) = history.measurement_ids(state)
+    return history.stored_measurement(state, only).result()
 
 
 def test_one_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -151,7 +152,7 @@ SHARED = "arms of one target share its counters"
 
 
 def looked_at(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, design: Design, arms: Sequence[Opened]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, design: Design, arms: Sequence[OpenedArm]
 ) -> list[GuardRail]:
     """What is found of ``counters`` where errors rose."""
     guarded(monkeypatch, Guard(broken=[arms[-1].arm.name]))
@@ -199,6 +200,16 @@ def test_what_could_not_be_looked_at_before_is_not_known(
     result = measured(tmp_path, one, [opened("a")], Told())
     (rail,) = result.guard_rails
     assert (rail.verdict, rail.detail) == ("unknown", "it could not be looked at before")
+
+
+def test_what_was_wrong_before_the_first_run_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    guard = Guard()
+    guard.troubles = {"": "nothing was read", "as in one": "1500 B: none passed"}
+    guarded(monkeypatch, guard)
+    states = {"counters": "", "path_mtu": "as in one", "ping": "as in four"}
+    assert list(rails.troubles(["addresses", *states], states)) == [
+        "guard rail path_mtu saw before the first run: 1500 B: none passed"
+    ]
 
 
 def failing(error: BaseException, at: int) -> Outcome:
@@ -251,10 +262,10 @@ def test_a_measurement_that_was_interrupted_is_unfinished(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     install(monkeypatch, failing(KeyboardInterrupt(), 4))
-    place = history.new(tmp_path)
+    place = history.new_measurement(tmp_path)
     measuring = Measuring(task("live-flip", ["one", "four"]), place, Told())
     arms = two_arms(End())
-    measuring.found(arms, [Setup("local", {"kernel": "6.1"})])
+    measuring.note_setups(arms, [Setup("local", {"kernel": "6.1"})], {})
     with pytest.raises(KeyboardInterrupt):
         measuring.interleaved(arms)
     left = kept(tmp_path)
@@ -264,13 +275,15 @@ def test_a_measurement_that_was_interrupted_is_unfinished(
 
 
 def test_what_differs_in_a_later_arm_stands_beside_it(tmp_path: Path) -> None:
-    measuring = Measuring(task("flips", ["before", "after"]), history.new(tmp_path), Told())
-    measuring.found(
-        [opened("before")], [Setup("local", {"nic.driver": "e1000", "nic.mtu": "1500"})]
+    measuring = Measuring(
+        task("flips", ["before", "after"]), history.new_measurement(tmp_path), Told()
+    )
+    measuring.note_setups(
+        [opened("before")], [Setup("local", {"nic.driver": "e1000", "nic.mtu": "1500"})], {}
     )
     later = Setup("local", {"nic.driver": "virtio_net", "nic.mtu": "1500", "iperf3": "3.12"})
-    measuring.found([opened("after")], [later])
-    measuring.found([opened("after")], [later])
+    measuring.note_setups([opened("after")], [later], {})
+    measuring.note_setups([opened("after")], [later], {})
     assert measuring.result().environment == (
         Setup(
             "local",
@@ -282,3 +295,15 @@ def test_what_differs_in_a_later_arm_stands_beside_it(tmp_path: Path) -> None:
             },
         ),
     )
+
+
+def test_labels_that_were_given_or_noted_before_go_first(tmp_path: Path) -> None:
+    given = replace(task("flips", ["before", "after"]), labels={"of": "mine", "vcpus": "3"})
+    measuring = Measuring(given, history.new_measurement(tmp_path), Told())
+    measuring.note_setups([opened("before")], [], {"vcpus": "2"})
+    assert measuring.result().run.labels == {"of": "mine", "vcpus": "3"}
+    other = Measuring(
+        replace(given, labels={}), history.new_measurement(tmp_path), Told(), measuring.result()
+    )
+    other.note_setups([opened("after")], [], {"vcpus": "4"})
+    assert other.result().run.labels == {"of": "mine", "vcpus": "3"}

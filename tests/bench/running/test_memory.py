@@ -16,10 +16,10 @@ from tests.bench.running.fakes import Told, install, opened, profile
 from vnicaudit.bench import history
 from vnicaudit.bench.contract import Measured
 from vnicaudit.bench.judging.terms import Terms
-from vnicaudit.bench.running.measuring import Measuring, Task
-from vnicaudit.cli.bench_stored import stored
+from vnicaudit.bench.running.measuring import Measuring, MeasuringTask
+from vnicaudit.cli.bench.show import named_measurement
 from vnicaudit.model.measurement import BenchResult, Ran
-from vnicaudit.reports.bench.json import stream
+from vnicaudit.reports.bench.formats.json import stream
 
 MOST = 100e6
 SAMPLES = 2000
@@ -55,8 +55,8 @@ def test_all_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ten = tuple(replace(TCP, id=f"tcp{number}") for number in range(10))
     one = profile(*ten, runs=100)
     terms = Terms(looks=(100,), alphas=(0.05,), design="live-flip", acts=False)
-    task = Task(profile=one, design="live-flip", arms=("a", "b"), seed=1, terms=terms)
-    place = history.new(tmp_path)
+    task = MeasuringTask(profile=one, design="live-flip", arms=("a", "b"), seed=1, terms=terms)
+    place = history.new_measurement(tmp_path)
     with small():
         result = Measuring(task, place, Heard()).interleaved([opened("a"), opened("b")])
     assert len(result.samples) == SAMPLES
@@ -75,7 +75,7 @@ def test_all_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def shown(state: Path, name: str, document: Path) -> None:
     """What `bench show NAME -o FILE` and `bench compare` read, and write."""
     with small():
-        found = stored(name, state)
+        found = named_measurement(name, state)
         result: BenchResult = found.result()
         assert len(result.samples) == SAMPLES
         with document.open("w") as output:

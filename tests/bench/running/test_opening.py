@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import ExitStack
 
 import pytest
@@ -9,9 +10,9 @@ import pytest
 from tests.bench.running.fakes import End
 from vnicaudit.bench.contract import Endpoint
 from vnicaudit.bench.facts.guest_process import GuestProcess
-from vnicaudit.bench.paths import GivenPath
+from vnicaudit.bench.paths import PathOption
 from vnicaudit.bench.running import opening
-from vnicaudit.bench.running.opening import Line, Places, both
+from vnicaudit.bench.running.opening import LineFacts, OpenedEndpoints, merged_setup
 from vnicaudit.errors import EndpointError, MeasureError, UsageError
 from vnicaudit.model.measurement import Ran, Setup
 
@@ -26,9 +27,9 @@ class Host(End):
         self.boot = boot
         self.closed = 0
 
-    def run(self, argv: object, **more: object) -> Ran:
-        del argv, more
-        return Ran(("cat",), 0, f"{self.boot}\n")
+    def run(self, argv: Sequence[str], **more: object) -> Ran:
+        del more
+        return Ran(("cat",), 0, f"{self.url if 'readlink' in argv else self.boot}\n")
 
     def close(self) -> None:
         self.closed += 1
@@ -89,9 +90,9 @@ REMOTE = "agent://web01?connect=qemu+ssh://kvm7/system"
 
 def test_each_place_is_opened_once_and_closed(world: World) -> None:
     with ExitStack() as stack:
-        places = Places(stack)
-        places.open(GivenPath("a", "netns://a", "local"), Line())
-        places.open(GivenPath("b", "netns://b", "local"), Line())
+        places = OpenedEndpoints(stack)
+        places.open(PathOption("a", "netns://a", "local"), LineFacts())
+        places.open(PathOption("b", "netns://b", "local"), LineFacts())
         assert [end.url for end in world.opened] == ["netns://a", "local", "netns://b"]
         assert [end.closed for end in world.opened] == [0, 0, 0]
     assert [end.closed for end in world.opened] == [1, 1, 1]
@@ -100,14 +101,14 @@ def test_each_place_is_opened_once_and_closed(world: World) -> None:
 def test_what_was_opened_is_closed_where_another_cannot_be(world: World) -> None:
     world.gone = {"ssh://gen1"}
     with pytest.raises(EndpointError, match="unreachable"), ExitStack() as stack:
-        Places(stack).open(GivenPath("a", "local", "ssh://gen1"), Line())
+        OpenedEndpoints(stack).open(PathOption("a", "local", "ssh://gen1"), LineFacts())
     assert [end.closed for end in world.opened] == [1]
 
 
 def test_engines_draw_by_the_seed(world: World) -> None:
     del world
     with ExitStack() as stack:
-        opened = Places(stack, 7).open(GivenPath("a", "netns://a", "local"), Line())
+        opened = OpenedEndpoints(stack, 7).open(PathOption("a", "netns://a", "local"), LineFacts())
     assert opened.ends.seed == 7
 
 
@@ -133,14 +134,14 @@ def test_whether_packets_leave_the_host(
 ) -> None:
     world.boots = boots
     with ExitStack() as stack:
-        opened = Places(stack).open(GivenPath("a", target, peer), Line())
+        opened = OpenedEndpoints(stack).open(PathOption("a", target, peer), LineFacts())
     assert opened.arm.path.same_host is same
 
 
 def test_the_hypervisor_of_a_guest_is_looked_at(world: World) -> None:
     with ExitStack() as stack:
-        places = Places(stack)
-        opened = places.open(GivenPath("a", REMOTE, "local"), Line())
+        places = OpenedEndpoints(stack)
+        opened = places.open(PathOption("a", REMOTE, "local"), LineFacts())
         assert opened.arm.path.hypervisor == "ssh://kvm7"
         assert opened.arm.path.domain == "web01"
         setups = {setup.endpoint: setup for setup in places.setups([opened])}
@@ -152,8 +153,8 @@ def test_the_hypervisor_of_a_guest_is_looked_at(world: World) -> None:
 def test_a_hypervisor_that_is_the_peer_keeps_its_nic(world: World) -> None:
     del world
     with ExitStack() as stack:
-        places = Places(stack)
-        opened = places.open(GivenPath("a", "agent://web01", "local"), Line())
+        places = OpenedEndpoints(stack)
+        opened = places.open(PathOption("a", "agent://web01", "local"), LineFacts())
         setups = {setup.endpoint: setup for setup in places.setups([opened])}
     assert list(setups) == ["agent://web01", "local"]
     assert setups["local"].facts == {
@@ -166,8 +167,8 @@ def test_a_guest_that_is_not_found_is_not_known(world: World) -> None:
     world.guest = None
     for domain in ("web01", "odd"):
         with ExitStack() as stack:
-            places = Places(stack)
-            opened = places.open(GivenPath("a", f"agent://{domain}", "netns://x"), Line())
+            places = OpenedEndpoints(stack)
+            opened = places.open(PathOption("a", f"agent://{domain}", "netns://x"), LineFacts())
             setups = {setup.endpoint: setup for setup in places.setups([opened])}
         assert setups["local"].unknown["qemu"] == "not found"
 
@@ -175,21 +176,23 @@ def test_a_guest_that_is_not_found_is_not_known(world: World) -> None:
 def test_a_hypervisor_that_cannot_be_reached_is_no_error(world: World) -> None:
     world.gone = {"ssh://kvm7"}
     with ExitStack() as stack:
-        places = Places(stack)
-        opened = places.open(GivenPath("a", REMOTE, "local"), Line())
+        places = OpenedEndpoints(stack)
+        opened = places.open(PathOption("a", REMOTE, "local"), LineFacts())
         assert [setup.endpoint for setup in places.setups([opened])] == [REMOTE, "local"]
 
 
 def test_one_that_was_asked_for_is(world: World) -> None:
     world.gone = {"ssh://kvm8"}
     with pytest.raises(EndpointError, match=r"^ssh://kvm8: unreachable$"), ExitStack() as stack:
-        Places(stack).open(GivenPath("a", REMOTE, "local"), Line(hypervisor="ssh://kvm8"))
+        OpenedEndpoints(stack).open(
+            PathOption("a", REMOTE, "local"), LineFacts(hypervisor="ssh://kvm8")
+        )
 
 
 def test_nobody_looks_at_a_hypervisor_that_is_not_to_be(world: World) -> None:
     with ExitStack() as stack:
-        places = Places(stack)
-        opened = places.open(GivenPath("a", REMOTE, "local"), Line(hypervisor=""))
+        places = OpenedEndpoints(stack)
+        opened = places.open(PathOption("a", REMOTE, "local"), LineFacts(hypervisor=""))
         assert opened.arm.path.hypervisor is None
         assert [setup.endpoint for setup in places.setups([opened])] == [REMOTE, "local"]
     assert world.looked == []
@@ -197,12 +200,49 @@ def test_nobody_looks_at_a_hypervisor_that_is_not_to_be(world: World) -> None:
 
 def test_a_url_that_is_none_opens_nothing(world: World) -> None:
     with pytest.raises(UsageError), ExitStack() as stack:
-        Places(stack).open(GivenPath("a", "local", "foo"), Line())
+        OpenedEndpoints(stack).open(PathOption("a", "local", "foo"), LineFacts())
     assert [end.closed for end in world.opened] == [1] * len(world.opened)
 
 
 def test_what_was_found_in_two_ways() -> None:
     first = Setup("x", {"a": "1"}, {"b": "?", "c": "?"})
     more = Setup("x", {"a": "2", "b": "3"}, {"d": "?"})
-    assert both(first, more) == Setup("x", {"b": "3", "a": "1"}, {"d": "?", "c": "?"})
-    assert both(None, more) is more
+    assert merged_setup(first, more) == Setup("x", {"b": "3", "a": "1"}, {"d": "?", "c": "?"})
+    assert merged_setup(None, more) is more
+
+
+class Domain:
+    """A domain of libvirt, which nobody runs."""
+
+    name = "web01"
+
+    def live(self) -> bytes:
+        return (
+            b'<domain type="kvm"><name>web01</name><devices><interface type="network">'
+            b'<mac address="52:54:00:00:00:01"/><source network="default"/>'
+            b'<model type="rtl8139"/></interface></devices></domain>'
+        )
+
+
+class Libvirt:
+    """A host with one domain, by whichever name."""
+
+    def find(self, name: str) -> Domain:
+        assert name == "u-u-i-d"
+        return Domain()
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+def test_the_guest_of_a_uuid_is_known_by_its_name(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    del world
+    monkeypatch.setattr(opening, "connect", lambda _uri, **_more: Libvirt())
+    with ExitStack() as stack:
+        opened = OpenedEndpoints(stack).open(
+            PathOption("a", "agent://u-u-i-d", "netns://x"), LineFacts(), "52:54:00:00:00:01"
+        )
+    path = opened.arm.path
+    assert (path.domain, path.guest, path.nic) == ("u-u-i-d", "web01", "rtl8139")

@@ -10,22 +10,22 @@ from msgspec.structs import replace
 from tests.bench.judging.made import TCP
 from tests.bench.running.fakes import Told, profile
 from vnicaudit.bench import history
-from vnicaudit.bench.facts.covariates import Limits
-from vnicaudit.bench.paths import given_paths
-from vnicaudit.bench.running.opening import Line
-from vnicaudit.bench.running.run import Asked, task_of, told
+from vnicaudit.bench.facts.validity import ValidityLimits
+from vnicaudit.bench.paths import parse_paths
+from vnicaudit.bench.running.opening import LineFacts
+from vnicaudit.bench.running.run import MeasurementRequest, reporting_where_stored, task_of
 from vnicaudit.errors import EndpointError, UsageError
 
 ARMS = {"one": ("ethtool", "1"), "four": ("ethtool", "4")}
 STATES = {"plain": ("rndc", "off")}
 
 
-def asked(*paths: str, **more: object) -> Asked:
+def asked(*paths: str, **more: object) -> MeasurementRequest:
     made: dict[str, object] = {
-        "profile": profile(), "paths": given_paths(paths or ("local",)), "arms": {}, "states": {},
-        "labels": {}, "line": Line(), "seed": 7, "limits": Limits(),
+        "profile": profile(), "paths": parse_paths(paths or ("local",)), "arms": {}, "states": {},
+        "labels": {}, "line": LineFacts(), "seed": 7, "limits": ValidityLimits(),
     }  # fmt: skip
-    return Asked(**{**made, **more})  # type: ignore[arg-type]
+    return MeasurementRequest(**{**made, **more})  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ def asked(*paths: str, **more: object) -> Asked:
         (asked("a=local", arms=ARMS), "live-flip", ("one", "four")),
     ],
 )
-def test_the_design(given: Asked, design: str, arms: tuple[str, ...]) -> None:
+def test_the_design(given: MeasurementRequest, design: str, arms: tuple[str, ...]) -> None:
     task = task_of(given)
     assert (task.design, task.arms, task.seed) == (design, arms, 7)
     assert task.terms.acts is False
@@ -70,12 +70,12 @@ STATEFUL = profile(
             "--server plain=COMMAND --server querylog=COMMAND",
         ),
         (
-            asked("local", line=Line(hypervisor="ssh://kvm7")),
+            asked("local", line=LineFacts(hypervisor="ssh://kvm7")),
             "--hypervisor is for agent:// targets: of others their QEMU is not known",
         ),
     ],
 )
-def test_what_makes_no_sense(given: Asked, message: str) -> None:
+def test_what_makes_no_sense(given: MeasurementRequest, message: str) -> None:
     with pytest.raises(UsageError) as error:
         task_of(given)
     assert str(error.value) == message
@@ -88,8 +88,8 @@ def test_states_without_a_command_are_left_out() -> None:
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, EndpointError])
 def test_it_is_told_what_is_kept(tmp_path: Path, error: type[BaseException]) -> None:
-    kept, listener = history.new(tmp_path), Told()
-    with pytest.raises(error), told(kept, listener):
+    kept, listener = history.new_measurement(tmp_path), Told()
+    with pytest.raises(error), reporting_where_stored(kept, listener):
         raise error
     assert listener.said == [
         f"what was measured so far is kept: vnicaudit bench show {kept.id} --state {tmp_path}"
@@ -98,6 +98,6 @@ def test_it_is_told_what_is_kept(tmp_path: Path, error: type[BaseException]) -> 
 
 def test_nothing_is_told_of_one_that_ends(tmp_path: Path) -> None:
     listener = Told()
-    with told(history.new(tmp_path), listener):
+    with reporting_where_stored(history.new_measurement(tmp_path), listener):
         pass
     assert listener.said == []

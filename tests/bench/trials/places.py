@@ -9,55 +9,65 @@ from pathlib import Path
 import pytest
 
 from tests.bench.running.fakes import End, Guard, Told, opened
-from vnicaudit.bench.facts.covariates import Limits
-from vnicaudit.bench.paths import GivenPath
+from vnicaudit.bench.endpoints.turns import Say
+from vnicaudit.bench.facts.validity import ValidityLimits
+from vnicaudit.bench.paths import PathOption
 from vnicaudit.bench.profiles.profile import Profile
-from vnicaudit.bench.running import rails
-from vnicaudit.bench.running.arms import Opened
-from vnicaudit.bench.running.opening import Line
-from vnicaudit.bench.trials.order import TrialOrder
+from vnicaudit.bench.registry import GUARDS
+from vnicaudit.bench.running.arms import OpenedArm
+from vnicaudit.bench.running.opening import LineFacts
+from vnicaudit.bench.trials.request import TrialRequest
 from vnicaudit.model.measurement import Setup, Workload
 
 
 class Opening:
-    """Stands for Places, and notes what is opened."""
+    """Stands for OpenedEndpoints, and notes what is opened."""
 
     def __init__(self) -> None:
         self.opened: list[tuple[str, str, str | None]] = []
         self.required = 0
+        self.vcpus = "2"
+        self.remark = ""
+        """What opening says of the ends."""
 
-    def __call__(self, stack: ExitStack, seed: int = 0) -> Opening:
+    def __call__(self, stack: ExitStack, seed: int, say: Say) -> Opening:
         assert seed == 7
         del stack
+        if self.remark:
+            say(self.remark)
         return self
 
-    def open(self, given: GivenPath, line: Line, mac: str | None = None) -> Opened:
-        assert line == Line()
+    def open(self, given: PathOption, line: LineFacts, mac: str | None = None) -> OpenedArm:
+        assert line == LineFacts()
         self.opened.append((given.target, given.peer, mac))
         return opened(given.name, End(given.target))._replace(boot=f"boot {len(self.opened)}")
 
-    def require(self, opened: Iterable[Opened], workloads: Iterable[Workload]) -> None:
+    def require(self, opened: Iterable[OpenedArm], workloads: Iterable[Workload]) -> None:
         assert all(opened)
         assert all(workloads)
         self.required += 1
 
-    def setups(self, opened: Iterable[Opened]) -> list[Setup]:
+    def setups(self, opened: Iterable[OpenedArm]) -> list[Setup]:
         booted = str(len(self.opened))
         return [Setup(each.ends.target.url, {"booted": booted}) for each in opened]
+
+    def labels(self, opened: Iterable[OpenedArm]) -> dict[str, str]:
+        assert all(opened)
+        return {"vcpus": self.vcpus}
 
 
 def installed(monkeypatch: pytest.MonkeyPatch, module: object) -> Opening:
     """Have a trial open nothing."""
     opening = Opening()
-    monkeypatch.setattr(module, "Places", opening)
-    monkeypatch.setattr(rails, "load", lambda _name: Guard())
+    monkeypatch.setattr(module, "OpenedEndpoints", opening)
+    monkeypatch.setattr(GUARDS, "load", lambda _name: Guard())
     return opening
 
 
-def order(state: Path, profile: Profile, told: Told, **more: object) -> TrialOrder:
+def order(state: Path, profile: Profile, told: Told, **more: object) -> TrialRequest:
     """What is asked for."""
     made: dict[str, object] = {
-        "profile": profile, "peer": "ssh://gen1", "line": Line(), "seed": 7, "limits": Limits(),
-        "undecided": "roll-back", "state": state, "listener": told,
+        "profile": profile, "peer": "ssh://gen1", "line": LineFacts(), "seed": 7,
+        "limits": ValidityLimits(), "undecided": "roll-back", "state": state, "listener": told,
     }  # fmt: skip
-    return TrialOrder(**{**made, **more})  # type: ignore[arg-type]
+    return TrialRequest(**{**made, **more})  # type: ignore[arg-type]

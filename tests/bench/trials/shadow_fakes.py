@@ -12,11 +12,10 @@ from typing import Any
 
 import pytest
 
-from vnicaudit.bench.trials import shadow_notes, shadow_plug
+from vnicaudit.bench.trials import shadow, shadow_notes, shadow_plug
 from vnicaudit.bench.trials.shadow_notes import ShadowNote
 from vnicaudit.errors import ActionError, GuestError, SilentError
-from vnicaudit.model.machine import MachineState, Ran, Traffic
-from vnicaudit.remedy.applying import means
+from vnicaudit.model.machine import GuestExit, MachineState, Traffic
 from vnicaudit.remedy.guest import agent
 
 URI = "qemu:///system"
@@ -118,24 +117,24 @@ class Guest:
         self.routes = [one for one in self.routes if one.get("dev") != name]
         self.settings = {key: one for key, one in self.settings.items() if f"/{name}/" not in key}
 
-    def execute(self, argv: Sequence[str], stdin: bytes = b"") -> Ran:
+    def execute(self, argv: Sequence[str], stdin: bytes = b"") -> GuestExit:
         """Run a program."""
         failing = [said for words, said in self.fails.items() if set(words) <= set(argv)]
         if failing:
-            return Ran(1, b"", failing[0].encode())
+            return GuestExit(1, b"", failing[0].encode())
         match list(argv):
             case ["ip", "-j", *words]:
-                return Ran(0, json.dumps(self._shown(words)).encode())
+                return GuestExit(0, json.dumps(self._shown(words)).encode())
             case ["ip", "-batch", "-"]:
                 for line in stdin.decode().splitlines():
                     self._ip(line.split())
-                return Ran(0)
+                return GuestExit(0)
             case ["ip", *words]:
                 return self._ip(words)
             case ["ping", *_, address]:
-                return Ran(0 if address in self.answering else 1)
+                return GuestExit(0 if address in self.answering else 1)
             case ["cat", path]:
-                return Ran(0, f"{self._value(path)}\n".encode())
+                return GuestExit(0, f"{self._value(path)}\n".encode())
             case ["tee", path]:
                 return self._set(path.removeprefix("/proc/sys/"), stdin.decode().strip())
         raise GuestError(f"Failed to execute child process {argv[0]}")
@@ -145,11 +144,11 @@ class Guest:
             return self.boot
         return self.settings[path.removeprefix("/proc/sys/")]
 
-    def _set(self, key: str, value: str) -> Ran:
+    def _set(self, key: str, value: str) -> GuestExit:
         if key not in self.settings:
-            return Ran(1, b"", b"No such file or directory")
+            return GuestExit(1, b"", b"No such file or directory")
         self.settings[key] = value
-        return Ran(0)
+        return GuestExit(0)
 
     def _shown(self, words: list[str]) -> list[dict[str, Any]]:
         if "link" in words:
@@ -164,7 +163,7 @@ class Guest:
             return [one for one in self.neighbours if one["dst"] == words[-1]]
         return self.routes
 
-    def _ip(self, words: list[str]) -> Ran:
+    def _ip(self, words: list[str]) -> GuestExit:
         match words:
             case ["address", "replace", address, "dev", name]:
                 self.addresses[name] = [address]
@@ -186,7 +185,7 @@ class Guest:
                 self.rules.remove((address, table))
             case _:
                 raise AssertionError(words)
-        return Ran(0)
+        return GuestExit(0)
 
     def interfaces(self) -> list[Any]:
         """As the agent's protocol has them."""
@@ -225,7 +224,7 @@ class World:
         self._dead = False
         self._bound_at: float | None = None
         self._gone_at: float | None = None
-        self._answers: list[Ran] = []
+        self._answers: list[GuestExit] = []
 
     def connect(self, uri: str, *, deadline: float) -> World:
         assert (uri, deadline) == (URI, 30.0)
@@ -363,7 +362,7 @@ class World:
 
 def installed(world: World, monkeypatch: pytest.MonkeyPatch) -> World:
     """Have the product work on it."""
-    for module in (means, agent, shadow_plug, shadow_notes):
+    for module in (agent, shadow, shadow_plug, shadow_notes):
         monkeypatch.setattr(module, "time", world.clock)
     monkeypatch.setattr(shadow_plug, "connect", world.connect)
     for name in ("write", "forget"):

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from itertools import groupby, pairwise
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from tests.bench.judging.made import TCP, steady
 from tests.bench.running.fakes import RR, Engine, Guard, Told, install, profile
 from tests.bench.trials.places import installed, order
 from vnicaudit.bench import history
 from vnicaudit.bench.contract import Ends
-from vnicaudit.bench.judging.order import Slot, blocks
-from vnicaudit.bench.running import rails
+from vnicaudit.bench.judging.order import Slot, turns
+from vnicaudit.bench.registry import GUARDS
 from vnicaudit.bench.trials import flips
+from vnicaudit.bench.trials.flips import FlippedNic as Which
 from vnicaudit.bench.trials.flips import Flips
-from vnicaudit.bench.trials.flips import Guest as Which
+from vnicaudit.bench.trials.request import AFTER, BEFORE
 from vnicaudit.errors import ActionError, EndpointError, JournalError
 from vnicaudit.model.measurement import BenchResult, Design, Workload
 
@@ -60,8 +62,8 @@ class Made:
         return Flips(asked, design, which).measure(self.guest)
 
     def kept(self) -> BenchResult:
-        (only,) = history.ids(self.folder)
-        return history.kept(self.folder, only).result()
+        (only,) = history.measurement_ids(self.folder)
+        return history.stored_measurement(self.folder, only).result()
 
 
 @pytest.fixture
@@ -100,27 +102,38 @@ def test_what_makes_no_difference_is_kept_where_that_was_asked_for(made: Made) -
 def test_all_work_is_done_between_two_flips(made: Made) -> None:
     made.profile = profile(TCP, RR, runs=4)
     result = made.measure()
-    plan = blocks(("before", "after"), ("tcp", "rr"), 4, 7, arm_by_arm=True)
+    slots = turns(("before", "after"), ("tcp", "rr"), 5, 7, 3)
     assert [(one.arm, one.workload, one.block) for one in result.samples] == [
-        (slot.arm, slot.workload, slot.block) for slot in plan
+        (slot.arm, slot.workload, slot.block) for slot in slots
     ]
-    visits = [slot.arm for slot in plan[::2]]
-    assert made.guest.asked[:-1] == visits
+    assert (result.run.looks, result.run.runs_per_turn) == ((2, 3, 5), 3)
     assert result.run.seed == 7
 
 
 @pytest.mark.parametrize("design", ["flips", "boots"])
 def test_every_visit_is_a_flip(made: Made, design: Design) -> None:
-    """What counts as so many values are so many plugs, or boots."""
-    made.profile = profile(TCP, RR, runs=7)
+    """What counts as so many values are so many plugs, or boots: between two turns of an arm it is
+    changed away and back."""
+    made.profile = replace(profile(TCP, RR), turns=(2, 7))
     result = made.measure(design)
-    visits = made.guest.asked[:-1]
-    assert len(visits) == 14
-    assert all(one != other for one, other in pairwise(visits))
+    asked = [before for before, after in pairwise(made.guest.asked) if before != after]
+    order = [arm for arm, _slots in visits(7)]
+    assert len(order) == 14
+    again = [BEFORE if arm == AFTER else AFTER for arm, later in pairwise(order) if arm == later]
+    assert again
+    assert len(asked) == 14 + len(again)
+    assert all(one != other for one, other in pairwise(asked))
     tcp = next(one for one in result.results if one.workload == "tcp")
     assert tcp.before is not None
     assert tcp.after is not None
     assert (tcp.before.n, tcp.after.n) == (7, 7)
+
+
+def test_what_is_so_in_every_turn_is_said_once(made: Made) -> None:
+    made.opening.remark = "no lock can be taken there"
+    made.measure()
+    assert len(made.opening.opened) > 2
+    assert made.told.said.count("no lock can be taken there") == 1
 
 
 def test_a_boot_is_a_sample(made: Made) -> None:
@@ -135,13 +148,12 @@ def test_a_catastrophe_stops_it_at_once(made: Made) -> None:
     assert len([one for one in result.samples if one.arm == "after"]) <= 4
     assert result.decision is not None
     assert result.decision.verdict == "regressed"
-    assert "twice in a row less than half" in result.decision.reasons[0]
     assert made.guest.now == "before"
 
 
 def test_a_broken_guard_rail_stops_it(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
     guard = Guard(broken=["after"])
-    monkeypatch.setattr(rails, "load", lambda _name: guard)
+    monkeypatch.setattr(GUARDS, "load", lambda _name: guard)
     made.profile = profile(runs=40, guards=("ping",))
     made.guest.worth["after"] = 5e9
     result = made.measure()
@@ -194,7 +206,7 @@ def test_a_flip_that_fails_is_taken_back(made: Made) -> None:
 
 
 def test_an_error_is_not_hidden_by_one_of_going_back(made: Made) -> None:
-    made.guest.fails_at = 4
+    made.guest.fails_at = 6
     made.guest.stuck = {"before": 3}
     with pytest.raises(KeyboardInterrupt):
         made.measure()
@@ -203,8 +215,7 @@ def test_an_error_is_not_hidden_by_one_of_going_back(made: Made) -> None:
 
 def test_what_could_not_be_taken_back_is_noted(made: Made) -> None:
     made.guest.worth["after"] = 7e8
-    flipped = len({(slot.arm, slot.block) for slot in plan(5)})
-    made.guest.stuck = {"before": flipped + 1}
+    made.guest.stuck = {"before": asked_for(3) + 1}
     with pytest.raises(ActionError, match=r"^it cannot be before$"):
         made.measure()
     decision = made.kept().decision
@@ -214,7 +225,7 @@ def test_what_could_not_be_taken_back_is_noted(made: Made) -> None:
 
 def test_what_could_not_be_kept_is_taken_back(made: Made) -> None:
     made.guest.worth["after"] = 5e9
-    made.guest.stuck = {"after": len({(slot.arm, slot.block) for slot in plan(5)}) + 1}
+    made.guest.stuck = {"after": asked_for(2) + 1}
     with pytest.raises(ActionError, match=r"^it cannot be after$"):
         made.measure()
     assert made.guest.asked[-2:] == ["after", "before"]
@@ -223,5 +234,14 @@ def test_what_could_not_be_kept_is_taken_back(made: Made) -> None:
     assert (decision.action, decision.done) == ("keep", None)
 
 
-def plan(runs: int) -> list[Slot]:
-    return list(blocks(("before", "after"), ("tcp",), runs, 7, arm_by_arm=True))
+def visits(number: int) -> list[tuple[str, list[Slot]]]:
+    """So many turns of each arm."""
+    slots = turns((BEFORE, AFTER), ("tcp",), number, 7)
+    found = groupby(slots, lambda slot: (slot.arm, slot.block))
+    return [(arm, list(run)) for (arm, _turn), run in found]
+
+
+def asked_for(number: int) -> int:
+    """How often the guest is asked to be in some arm, for so many turns of each."""
+    order = [arm for arm, _slots in visits(number)]
+    return len(order) + sum(one == other for one, other in pairwise(order))

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.remedy.applying.fakes import Killed, World, installed
-from vnicaudit.bench.trials.order import AFTER, BEFORE
-from vnicaudit.bench.trials.plan_flips import PlanFlips
+from vnicaudit.bench.trials.flips import PlanFlips
+from vnicaudit.bench.trials.request import AFTER, BEFORE
 from vnicaudit.errors import ActionError
 from vnicaudit.model.plan import Mode
 
@@ -26,7 +26,7 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
 
 
 def flips(world: World, mode: Mode = "restart", **given: object) -> PlanFlips:
-    return PlanFlips(world.steps, b"plan", world.order(mode, **given), world._tell)
+    return PlanFlips(world.steps, b"plan", world.context(mode, **given), world._tell)
 
 
 def model(world: World) -> str:

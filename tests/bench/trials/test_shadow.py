@@ -10,19 +10,19 @@ from typing import Any
 
 import pytest
 
+from tests.bench.silent import SilentListener
 from tests.bench.trials.shadow_fakes import OLD, SHADOW, UUID, World, definition, installed, note
 from vnicaudit.bench.contract import Ends
-from vnicaudit.bench.facts.covariates import Limits
+from vnicaudit.bench.facts.validity import ValidityLimits
 from vnicaudit.bench.judging.terms import Terms
 from vnicaudit.bench.judging.verdict import decide
-from vnicaudit.bench.paths import GivenPath
+from vnicaudit.bench.paths import PathOption
 from vnicaudit.bench.profiles.profile import Profile
-from vnicaudit.bench.running.arms import Arm, Opened
-from vnicaudit.bench.running.listener import Nobody
-from vnicaudit.bench.running.opening import Line
+from vnicaudit.bench.running.arms import Arm, OpenedArm
+from vnicaudit.bench.running.opening import LineFacts
 from vnicaudit.bench.trials import shadow
-from vnicaudit.bench.trials.flips import Guest
-from vnicaudit.bench.trials.order import TrialOrder
+from vnicaudit.bench.trials.flips import FlippedNic
+from vnicaudit.bench.trials.request import TrialRequest
 from vnicaudit.bench.trials.shadow import Shadow
 from vnicaudit.bench.trials.shadow_notes import ShadowNotes
 from vnicaudit.errors import EndpointError, RefusedError
@@ -56,22 +56,26 @@ class Places:
         self._peer = peer
         self.opened: list[tuple[str, str, str | None]] = []
 
-    def __call__(self, _stack: object, _seed: int) -> Places:
+    def __call__(self, _stack: object, _seed: int, _say: object) -> Places:
         return self
 
-    def open(self, given: GivenPath, _line: Line, mac: str | None = None) -> Opened:
+    def open(self, given: PathOption, _line: LineFacts, mac: str | None = None) -> OpenedArm:
         self.opened.append((given.name, given.target, mac))
         address = given.target.partition("&address=")[2]
         path = Path(name=given.name, target=given.target, peer=given.peer, address=address)
         peer: Any = self._peer
         watch: Any = None
-        return Opened(Arm(given.name, path), Ends(peer, peer, address), watch)
+        return OpenedArm(Arm(given.name, path), Ends(peer, peer, address), watch)
 
-    def require(self, _opened: Iterable[Opened], _workloads: Iterable[Workload]) -> None:
+    def require(self, _opened: Iterable[OpenedArm], _workloads: Iterable[Workload]) -> None:
         """All is there."""
 
-    def setups(self, _opened: Iterable[Opened]) -> list[Any]:
+    def setups(self, _opened: Iterable[OpenedArm]) -> list[Any]:
         return []
+
+    def labels(self, opened: Iterable[OpenedArm]) -> dict[str, str]:
+        assert [one.arm.name for one in opened] == ["before"]
+        return {"vcpus": "2"}
 
 
 class Made(Shadow):
@@ -94,17 +98,17 @@ class Trial:
         self.goal = definition("virtio").replace(b"vnet0", b"vnet1")
         self.runs: list[str] = []
         self.during: Callable[[], None] = lambda: None
-        monkeypatch.setattr(shadow, "Places", self.places)
-        monkeypatch.setattr(shadow, "require", lambda *_: None)
+        monkeypatch.setattr(shadow, "OpenedEndpoints", self.places)
+        monkeypatch.setattr(shadow, "require_tools", lambda *_: None)
         monkeypatch.setattr(shadow, "Measuring", self._measuring)
-        monkeypatch.setattr(Made, "_witness", lambda *_: Nobody())
+        monkeypatch.setattr(Made, "_witness", lambda *_: SilentListener())
 
     def measure(self, address: str = "192.0.2.9/24", profile: Profile = _PROFILE) -> object:
-        order = TrialOrder(
-            profile=profile, peer="local", line=Line(), seed=1, limits=Limits(),
-            undecided="roll-back", state=self.state, listener=Nobody(),
+        order = TrialRequest(
+            profile=profile, peer="local", line=LineFacts(), seed=1, limits=ValidityLimits(),
+            undecided="roll-back", state=self.state, listener=SilentListener(),
         )  # fmt: skip
-        guest = Guest("qemu:///system", UUID, OLD)
+        guest = FlippedNic("qemu:///system", UUID, OLD)
         return Made(
             order, guest, self.world, self.goal, IPv4Interface(address), self.world.tell
         ).measure()
@@ -113,16 +117,16 @@ class Trial:
         trial = self
 
         class Measuring:
-            def found(self, *_: object) -> None:
+            def note_setups(self, *_: object) -> None:
                 """Noted."""
 
-            def look_before(self, _opened: object) -> dict[str, str]:
+            def rail_states(self, _opened: object) -> dict[str, str]:
                 return {}
 
-            def look_after(self, *_: object, shared: bool) -> None:
+            def check_rails(self, *_: object, shared: bool) -> None:
                 assert shared  # both NICs are the one guest's
 
-            def warm_up(self, opened: Sequence[Opened]) -> None:
+            def warm_up(self, opened: Sequence[OpenedArm]) -> None:
                 assert [one.arm.name for one in opened] == ["before", "after"]
 
             def stretch(self, _opened: object, slots: Sequence[Any]) -> None:

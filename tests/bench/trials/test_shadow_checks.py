@@ -9,10 +9,11 @@ from ipaddress import IPv4Interface
 import pytest
 
 from tests.bench.trials.shadow_fakes import URI, World, installed
-from vnicaudit.bench.contract import Started
+from vnicaudit.bench.contract import StartedProgram
+from vnicaudit.bench.platform import reading
 from vnicaudit.bench.profiles.profile import Profile
 from vnicaudit.bench.trials.shadow_checks import (
-    beside,
+    bound_to_address,
     check_free,
     check_nic,
     old_address,
@@ -21,7 +22,6 @@ from vnicaudit.bench.trials.shadow_checks import (
 from vnicaudit.errors import RefusedError, UsageError
 from vnicaudit.model.measurement import Ran, Workload
 from vnicaudit.model.nic import Nic
-from vnicaudit.remedy.definitions import reading
 from vnicaudit.remedy.guest.agent import GuestAgent
 
 _WANTED = IPv4Interface("192.0.2.9/24")
@@ -132,10 +132,10 @@ class _Peer:
         del seconds, stdin
         return Ran(tuple(argv), 0 if argv[-1] in self._answering else 1)
 
-    def start(self, argv: Sequence[str], *, seconds: float) -> Started:
+    def start(self, argv: Sequence[str], *, seconds: float) -> StartedProgram:
         raise NotImplementedError
 
-    def put(self, name: str, data: bytes) -> str:
+    def put_file(self, name: str, data: bytes) -> str:
         raise NotImplementedError
 
     def close(self) -> None:
@@ -182,7 +182,7 @@ def _profile(engine: str, pattern: str) -> Profile:
 
 
 def test_iperf3_is_bound_to_the_address_that_is_measured() -> None:
-    (workload,) = beside(_profile("iperf3", "udp-pps")).workloads
+    (workload,) = bound_to_address(_profile("iperf3", "udp-pps")).workloads
     assert workload.options == {"bind": "yes"}
     other = _profile("netperf", "TCP_RR")
-    assert beside(other) == other
+    assert bound_to_address(other) == other

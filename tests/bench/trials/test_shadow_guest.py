@@ -14,11 +14,11 @@ from tests.bench.trials.shadow_fakes import (
     installed,
     note,
 )
-from vnicaudit.bench.trials.shadow_guest import Ground, look, put_back, set_up
+from vnicaudit.bench.trials.shadow_guest import NicSurroundings, ground_of, put_back, set_up
 from vnicaudit.errors import GuestError, RefusedError
 from vnicaudit.remedy.guest.agent import GuestAgent
 
-_GROUND = Ground(
+_GROUND = NicSurroundings(
     device="eth0",
     mtu=1400,
     arp_filter="0",
@@ -36,21 +36,21 @@ def world(monkeypatch: pytest.MonkeyPatch) -> World:
 
 def test_the_ground(world: World) -> None:
     before = world.guest.state()
-    assert look(GuestAgent(world), OLD, NETWORK) == _GROUND
+    assert ground_of(GuestAgent(world), OLD, NETWORK) == _GROUND
     assert world.guest.state() == before
 
 
 def test_a_table_that_is_used_is_left_alone(world: World) -> None:
     world.guest.rules.append(("198.51.100.7", "7710"))
     world.guest.routes.append({"dst": "default", "dev": "eth0", "table": "7711"})
-    assert look(GuestAgent(world), OLD, NETWORK).table == 7712
+    assert ground_of(GuestAgent(world), OLD, NETWORK).table == 7712
 
 
 def test_the_route_that_holds_is_taken(world: World) -> None:
     """Of several to one destination, the first, which has the lowest metric."""
     world.guest.routes.append({"dst": "default", "gateway": "192.0.2.77", "dev": "eth0"})
     world.guest.routes.insert(0, {"dst": "default", "gateway": "192.0.2.78", "dev": "tun0"})
-    assert look(GuestAgent(world), OLD, NETWORK).ways == _GROUND.ways
+    assert ground_of(GuestAgent(world), OLD, NETWORK).ways == _GROUND.ways
 
 
 def test_set_up_and_put_back(world: World) -> None:
@@ -83,7 +83,7 @@ def test_set_up_and_put_back(world: World) -> None:
 
 def test_what_was_set_before_stays_set(world: World) -> None:
     world.guest.settings["net/ipv4/conf/eth0/arp_filter"] = "1"
-    ground = look(GuestAgent(world), OLD, NETWORK)
+    ground = ground_of(GuestAgent(world), OLD, NETWORK)
     world.guest.plugged(SHADOW)
     set_up(GuestAgent(world), note(arp_filter=ground.arp_filter), ground, NETWORK)
     put_back(GuestAgent(world), note(arp_filter=ground.arp_filter))
@@ -100,24 +100,24 @@ def test_a_kernel_without_ipv6(world: World) -> None:
 def test_a_bond_has_the_nic(world: World) -> None:
     world.guest.masters["eth0"] = "bond0"
     with pytest.raises(RefusedError, match=r"^eth0 is part of bond0 in the guest$"):
-        look(GuestAgent(world), OLD, NETWORK)
+        ground_of(GuestAgent(world), OLD, NETWORK)
 
 
 def test_no_such_nic(world: World) -> None:
     with pytest.raises(RefusedError, match="no interface of the guest has the MAC address"):
-        look(GuestAgent(world), SHADOW, NETWORK)
+        ground_of(GuestAgent(world), SHADOW, NETWORK)
 
 
 def test_another_interface_in_the_network(world: World) -> None:
     world.guest.routes.append({"dst": NETWORK, "dev": "eth7", "scope": "link"})
     with pytest.raises(RefusedError, match=r"is in 192.0.2.0/24 with eth7 too, beside eth0$"):
-        look(GuestAgent(world), OLD, NETWORK)
+        ground_of(GuestAgent(world), OLD, NETWORK)
 
 
 def test_no_iproute2(world: World) -> None:
     world.guest.fails["ip", "-j"] = "invalid option -- 'j'"
     with pytest.raises(RefusedError, match="install iproute2"):
-        look(GuestAgent(world), OLD, NETWORK)
+        ground_of(GuestAgent(world), OLD, NETWORK)
 
 
 def test_an_agent_that_may_not(world: World) -> None:
@@ -138,11 +138,11 @@ def test_ip_that_fails(world: World) -> None:
 def test_a_setting_that_is_none(world: World, value: str) -> None:
     world.guest.settings["net/ipv4/conf/eth0/arp_filter"] = value
     with pytest.raises(GuestError, match="arp_filter is a number"):
-        look(GuestAgent(world), OLD, NETWORK)
+        ground_of(GuestAgent(world), OLD, NETWORK)
 
 
 @pytest.mark.parametrize("gateway", ["1.2.3.4 dev lo", "fe80::1%eth0", "\u0661.2.3.4"])
 def test_a_route_that_says_too_much(world: World, gateway: str) -> None:
     world.guest.routes[0]["gateway"] = gateway
     with pytest.raises(RefusedError):
-        look(GuestAgent(world), OLD, NETWORK)
+        ground_of(GuestAgent(world), OLD, NETWORK)

@@ -17,12 +17,12 @@ from tests.bench.trials.shadow_fakes import (
     installed,
     note,
 )
+from vnicaudit.bench.platform import elements
 from vnicaudit.bench.trials import shadow_guest, shadow_plug
 from vnicaudit.bench.trials.shadow_notes import ShadowNotes
 from vnicaudit.bench.trials.shadow_plug import clean_up, plugged_in, take_out
 from vnicaudit.errors import GuestError, RefusedError, SilentError, TargetError, UsageError
 from vnicaudit.remedy.applying.state import StateFolder
-from vnicaudit.remedy.definitions import elements
 from vnicaudit.remedy.guest.agent import GuestAgent
 
 
@@ -34,7 +34,7 @@ def world(monkeypatch: pytest.MonkeyPatch) -> World:
 def trial(world: World, state: Path) -> None:
     """All that is done around a measurement."""
     agent, wanted = GuestAgent(world), note()
-    ground = shadow_guest.look(agent, OLD, NETWORK)
+    ground = shadow_guest.ground_of(agent, OLD, NETWORK)
     element = elements().beside(world.persistent, 1, SHADOW)
     with plugged_in(world, wanted, ShadowNotes(state), element, world.tell):
         shadow_guest.set_up(agent, wanted, ground, NETWORK)
@@ -119,7 +119,7 @@ def killed_while_it_measures(world: World, state: Path) -> None:
 def test_an_error_in_the_middle(world: World, tmp_path: Path, error: BaseException) -> None:
     before, live = world.guest.state(), world.live()
     element = elements().beside(world.persistent, 1, SHADOW)
-    ground = shadow_guest.look(GuestAgent(world), OLD, NETWORK)
+    ground = shadow_guest.ground_of(GuestAgent(world), OLD, NETWORK)
 
     def measure() -> None:
         with plugged_in(world, note(), ShadowNotes(tmp_path), element, world.tell):
@@ -231,7 +231,7 @@ def test_a_guest_without_agent_loses_the_device_and_keeps_the_note(
 
 def test_one_that_another_process_works_on_is_left_alone(world: World, tmp_path: Path) -> None:
     killed_while_it_measures(world, tmp_path)
-    with StateFolder(str(tmp_path)).held("host", "host"):
+    with StateFolder(str(tmp_path)).lock("host", "host"):
         clean_up(tmp_path, 30.0, world.tell)
     assert notes(tmp_path) == [SHADOW]
     assert world.told == []

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import pytest
 
+from tests.bench.silent import SilentListener
 from tests.bench.trials.shadow_fakes import World
-from vnicaudit.bench.running.listener import Nobody
-from vnicaudit.bench.trials.shadow_witness import Taps, Witness
+from vnicaudit.bench.running.forecast import Ahead
+from vnicaudit.bench.trials.shadow_witness import Taps, TapWitness
 from vnicaudit.errors import RefusedError
 from vnicaudit.model.machine import Traffic
 from vnicaudit.model.measurement import Covariates, Sample, Workload
 
 _WORK = Workload(id="tcp", engine="iperf3", pattern="tcp", decides=("goodput",))
+AHEAD = Ahead(1, 2, 3.0, 3.0)
 _RATE = 1e9
 """bit/s for one second: 1,907 packets of 64 KiB."""
 
@@ -27,9 +29,10 @@ def _one_run(sample: Sample, old: tuple[int, int], shadow: tuple[int, int]) -> N
     """A run in which the NICs received and sent so many packets."""
     world = World()
     world.counts = {"vnet0": Traffic(5, 7), "vnet1": Traffic(11, 13)}
-    witness = Witness(Taps(world, "vnet0", "vnet1"), Nobody())
-    witness.begins(1.0)
-    witness.runs(_WORK, sample.arm, 1.0)
+    witness = TapWitness(Taps(world, "vnet0", "vnet1"), SilentListener())
+    witness.prepares("")
+    witness.begins(AHEAD)
+    witness.runs(_WORK, sample.arm, AHEAD)
     world.counts = {
         "vnet0": Traffic(5 + old[0], 7 + old[1]),
         "vnet1": Traffic(11 + shadow[0], 13 + shadow[1]),
@@ -82,4 +85,4 @@ def test_a_host_that_cannot_count() -> None:
     world = World()
     world.counts = {"vnet0": Traffic(0, 0), "vnet1": None}
     with pytest.raises(RefusedError, match="cannot count the packets of both NICs"):
-        Witness(Taps(world, "vnet0", "vnet1"), Nobody())
+        TapWitness(Taps(world, "vnet0", "vnet1"), SilentListener())

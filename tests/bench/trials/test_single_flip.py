@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from tests.bench.judging.made import TCP, steady
 from tests.bench.running.fakes import RR, Engine, Guard, Told, install, profile
@@ -12,11 +13,12 @@ from tests.bench.trials.places import Opening, installed, order
 from tests.remedy.applying.fakes import Killed, World
 from vnicaudit.bench import history
 from vnicaudit.bench.contract import Ends, Measured
+from vnicaudit.bench.profiles.profile import Profile
+from vnicaudit.bench.registry import GUARDS
 from vnicaudit.bench.running import rails
 from vnicaudit.bench.trials import single_flip
-from vnicaudit.bench.trials.made import TrialsMade
-from vnicaudit.bench.trials.order import TrialOrder
-from vnicaudit.bench.trials.single_flip import SingleFlip
+from vnicaudit.bench.trials.request import TrialRequest
+from vnicaudit.bench.trials.single_flip import SingleFlip, TrialFactory
 from vnicaudit.errors import EndpointError, RefusedError, UsageError
 from vnicaudit.model.measurement import BenchResult, Workload
 from vnicaudit.model.runs import Outcome
@@ -49,7 +51,7 @@ class Made:
         self.opening: Opening = installed(monkeypatch, single_flip)
         self.engine: Engine = install(monkeypatch, self.guest.outcome)
 
-    def order(self, **more: object) -> TrialOrder:
+    def order(self, **more: object) -> TrialRequest:
         one = more.pop("profile", profile(runs=5))
         return order(self.folder / "state", one, self.told, **more)  # type: ignore[arg-type]
 
@@ -62,7 +64,10 @@ class Made:
 
     def results(self) -> list[BenchResult]:
         state = self.folder / "state"
-        return [history.kept(state, name).result() for name in history.ids(state)]
+        return [
+            history.stored_measurement(state, name).result()
+            for name in history.measurement_ids(state)
+        ]
 
     def result(self) -> BenchResult:
         (only,) = self.results()
@@ -85,6 +90,7 @@ def test_what_got_better_is_kept(made: Made) -> None:
     assert result.decision is not None
     assert (result.decision.verdict, result.decision.action) == ("improved", "keep")
     assert result.decision.done == "kept"
+    assert result.run.labels == {"vcpus": "2"}
     assert [(one.arm, one.block) for one in result.samples] == [
         (arm, block) for arm in ("before", "after") for block in range(5)
     ]
@@ -92,6 +98,29 @@ def test_what_got_better_is_kept(made: Made) -> None:
     assert (result.run.design, result.run.looks) == ("single-flip", (5,))
     assert result.environment[0].facts == {"booted": "1", "booted (after)": "2"}
     assert made.opening.opened == [(URL, "ssh://gen1", MAC)] * 2
+
+
+def test_both_halves_are_measured_by_what_was_chosen_before_the_first(
+    made: Made, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is chosen of a workload is chosen once: the second half has what stands in the result of
+    the first, though by now something else would be chosen."""
+    chosen = iter("cx")
+
+    def settled(asked: Profile, _opened: object, _listener: object) -> Profile:
+        options = {"generator": next(chosen)}
+        works = tuple(replace(one, options=options) for one in asked.workloads)
+        return replace(asked, workloads=works)
+
+    monkeypatch.setattr(single_flip, "settled_profile", settled)
+    trial = made.trial()
+    trial.before()
+    made.guest.level = 5e9
+    assert trial.after() == ""
+    assert {tuple(one.options.items()) for one in made.result().workloads} == {
+        (("generator", "c"),)
+    }
+    assert next(chosen) == "x"
 
 
 def test_what_got_worse_is_taken_back_and_says_why(made: Made) -> None:
@@ -143,7 +172,7 @@ def test_a_catastrophe_does_not_wait(made: Made) -> None:
 
 def test_a_guard_rail_that_the_change_broke(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
     guard = Guard(broken=["after"])
-    monkeypatch.setattr(rails, "load", lambda _name: guard)
+    monkeypatch.setattr(GUARDS, "load", lambda _name: guard)
     trial = made.trial(profile=profile(runs=3, guards=("ping",)))
     trial.before()
     made.guest.level = 5e9
@@ -163,7 +192,7 @@ def test_a_guard_rail_that_the_change_broke(made: Made, monkeypatch: pytest.Monk
 def test_a_guard_rail_that_breaks_under_load(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is looked at again when all is run."""
     guard = Guard()
-    monkeypatch.setattr(rails, "load", lambda _name: guard)
+    monkeypatch.setattr(GUARDS, "load", lambda _name: guard)
     trial = made.trial(profile=profile(runs=3, guards=("ping",)))
     trial.before()
 
@@ -180,7 +209,7 @@ def test_a_guard_rail_that_was_broken_before_ends_nothing(
     made: Made, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     guard = Guard(broken=["before", "after"])
-    monkeypatch.setattr(rails, "load", lambda _name: guard)
+    monkeypatch.setattr(GUARDS, "load", lambda _name: guard)
     trial = made.trial(profile=profile(runs=5, guards=("ping",)))
     trial.before()
     made.guest.level = 5e9
@@ -294,7 +323,7 @@ def test_half_a_line_was_never_measured(made: Made) -> None:
     made.guest.killed_at = 10
     with pytest.raises(Killed):
         made.trial().after()
-    (name,) = history.ids(made.folder / "state")
+    (name,) = history.measurement_ids(made.folder / "state")
     with (made.folder / "state" / "bench" / name / "samples.jsonl").open("ab") as stream:
         stream.write(b'{"workload":"tcp","arm":"af')
     made.guest.killed_at = 0
@@ -309,24 +338,27 @@ def test_what_cannot_be_measured_before_leaves_no_trace(made: Made) -> None:
     with pytest.raises(RefusedError) as error:
         made.trial().after()
     assert str(error.value) == f"{MAC} was not measured before it was changed"
-    assert list(made.trial().kept()) == []
+    assert list(made.trial().measurements()) == []
     made.trial().ended("refused", undone=True)
 
 
 def test_a_measurement_that_is_gone(made: Made) -> None:
     made.trial().before()
-    (kept,) = made.trial().kept()
+    (kept,) = made.trial().measurements()
     (kept.folder / "head.json").unlink()
-    with pytest.raises(UsageError, match="there is no measurement"):
+    with pytest.raises(UsageError, match=kept.id):
         made.trial().after()
     made.trial().ended("failed", undone=True)
-    assert made.told.said[-1].startswith("what was done could not be noted: there is no measure")
+    assert made.told.said[-1].startswith("what was done could not be noted: ")
+    assert kept.id in made.told.said[-1]
 
 
 def test_what_runs_of_apply_have_measured(made: Made) -> None:
-    trials = TrialsMade(made.order())
+    trials = TrialFactory(made.order())
     (made.folder / "run").mkdir()
     world = World(made.folder)
     for key in ("a", "b"):
         trials(made.folder / "run", key, world, "u-u-i-d", (MAC,)).before()  # type: ignore[arg-type]
-    assert [kept.id for kept in trials.kept()] == history.ids(made.folder / "state")
+    assert [kept.id for kept in trials.measurements()] == history.measurement_ids(
+        made.folder / "state"
+    )

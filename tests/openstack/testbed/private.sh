@@ -27,6 +27,7 @@ mknod -m 666 /run/dev/vhost-net c 1 3
 mount -t devpts -o newinstance,ptmxmode=0666,mode=0620 devpts /run/dev/pts
 ln -s pts/ptmx /run/dev/ptmx
 ln -s /proc/self/fd /run/dev/fd
+mount --bind /dev/shm /run/dev/shm # tests may write there what they hand in
 mount --move /run/dev /dev
 
 # the upper layers are in memory: not every file system can be one
@@ -44,5 +45,8 @@ mount --bind /run/qemu /usr/bin/.qemu
 install -m 755 "$testbed/qemu.sh" "$qemu.new"
 mv "$qemu.new" "$qemu"
 install -m 755 "$testbed/sudo.sh" /usr/bin/sudo
-rm -rf /etc/libvirt/qemu/* /etc/openvswitch/conf.db
+rm -f /etc/openvswitch/conf.db
+# not emptied: what the machine outside defines from now on would show in the layer below
+mkdir -p /etc/libvirt/qemu
+mount -t tmpfs private /etc/libvirt/qemu
 touch /run/testbed

@@ -8,7 +8,8 @@ from __future__ import annotations
 import pytest
 
 from vnicaudit.audit.effective import resolve
-from vnicaudit.audit.engine import Engine
+from vnicaudit.audit.judging.domains import DomainAuditor
+from vnicaudit.cli.platforms import every_platform
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.effective import KNOWN, NONE, UNKNOWN, Effective, Resolved
 from vnicaudit.model.host import HostConfig
@@ -182,7 +183,7 @@ def test_what_runs_wins() -> None:
 def test_no_rule_judges_what_is_changed_behind_it(
     rule: str, nic: str, driver: str, properties: dict[str, str]
 ) -> None:
-    engine = Engine([rule])
+    engine = DomainAuditor([rule], every_platform())
     for device, fires in (
         (_device("net1", **properties), True),
         (_device("net0", **properties), False),

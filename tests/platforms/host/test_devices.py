@@ -8,8 +8,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.platforms.host.trees import write
-from vnicaudit.platforms.host.devices import read_paths, read_vdpa_drivers
 from vnicaudit.platforms.host.tree import Tree
+from vnicaudit.platforms.host.vdpa import read_paths, read_vdpa_drivers
 
 
 def test_own_and_asked_paths_in_order(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.platforms.host.trees import RELEASE, write
-from vnicaudit.platforms.host.kernel import libvirt_arch, read_arch, read_release
+from vnicaudit.platforms.host.read import libvirt_arch, read_arch, read_release
 from vnicaudit.platforms.host.tree import Tree
 
 

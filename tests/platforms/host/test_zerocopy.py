@@ -8,7 +8,7 @@ import pytest
 
 from tests.platforms.host.trees import write
 from vnicaudit.platforms.host.tree import Tree
-from vnicaudit.platforms.host.zerocopy import parse, read_zerocopy
+from vnicaudit.platforms.host.vhost_net import parse, read_zerocopy
 
 
 @pytest.mark.parametrize(

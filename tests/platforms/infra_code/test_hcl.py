@@ -7,13 +7,13 @@ import pytest
 from hcl2.parser import parser
 
 from vnicaudit.errors import TargetError
-from vnicaudit.platforms.infra_code.hcl import ESCAPED, MAX_LENGTH, Rule, blocks
+from vnicaudit.platforms.infra_code.hcl import ESCAPED, MAX_LENGTH, GrammarRule, blocks
 from vnicaudit.platforms.infra_code.value import Value
 
 
 def test_the_grammar_has_the_rules_that_are_looked_for() -> None:
     """Where a rule has another name, its subtrees would be passed over without a word."""
-    wanted = {name for key, name in vars(Rule).items() if key.isupper()}
+    wanted = {name for key, name in vars(GrammarRule).items() if key.isupper()}
     assert len(wanted) > 10
     grammar = parser()
     assert wanted <= {str(rule.origin.name) for rule in grammar.rules}

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from vnicaudit.model.openstack import Flavor, Image
-from vnicaudit.platforms.infra_code.holes import HOLE, without_templates
 from vnicaudit.platforms.infra_code.shell import looks_like, read
 from vnicaudit.platforms.infra_code.shell_words import commands
+from vnicaudit.text.tags import HOLE, with_holes
 
 SCRIPT = """#!/bin/bash
 # openstack image create --property hw_vif_model=e1000 commented
@@ -251,11 +251,21 @@ _TAG = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|(?<!\$)\{#.*?#\}", re.DOTALL)
 
 
 @given(st.text(alphabet="{}%#$a\n ", max_size=60))
+@example("{%{%}}")
+@example("{{{}}}")
+@example("{{ {a} }}}")
 def test_templates_become_holes(text: str) -> None:
-    def covered(tag: re.Match[str]) -> str:
-        return re.sub(r"[^\n]", HOLE if tag.group().startswith("{{") else " ", tag.group())
-
-    assert without_templates(text) == _TAG.sub(covered, text)
+    parts, done = [], 0
+    while (tag := _TAG.search(text, done)) is not None:
+        end, inside = tag.end(), tag.group()[2:-2]
+        expression = tag.group().startswith("{{")
+        own = max(0, inside.count("{") - inside.count("}")) if expression else 0
+        if text[end : end + own] == "}" * own:
+            end += own
+        covered = re.sub(r"[^\n]", HOLE if expression else " ", text[tag.start() : end])
+        parts += [text[done : tag.start()], covered]
+        done = end
+    assert with_holes(text) == "".join([*parts, text[done:]])
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,9 @@ from contextlib import suppress
 
 import pytest
 
-from vnicaudit.audit.catalogue import rule_ids
-from vnicaudit.audit.engine import Engine
+from vnicaudit.audit.judging.catalogue import rule_ids
+from vnicaudit.audit.judging.domains import DomainAuditor
+from vnicaudit.cli.platforms import every_platform
 from vnicaudit.errors import TargetError
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.host import HostConfig
@@ -111,9 +112,9 @@ def test_a_guest_that_is_not_understood_is_not_judged(old: str, new: str) -> Non
     text = GUEST.replace(old, new)
     (domain,) = _guests(text.replace("    ]\n", "    ])\n") if "concat" in new else text)
     assert domain.nics == ()
-    audited = Engine(rule_ids()).audit_domain(domain, HostConfig(), "t")
+    audited = DomainAuditor(rule_ids(), every_platform()).audit_domain(domain, HostConfig(), "t")
     (skipped,) = audited.skipped
-    assert (skipped.rule, skipped.nic.domain) == ("*", domain.name)
+    assert (skipped.rule, skipped.about.name) == ("*", domain.name)
     assert skipped.needs.startswith("its type and interfaces in full")
     assert audited.findings == ()
 

@@ -113,7 +113,7 @@ def _wait_until_ready(daemon: PrivateDaemon, folder: Path) -> None:
         with socket.socket() as client:
             return client.connect_ex(("127.0.0.1", daemon.port)) == 0
 
-    wait_for(listens, "our own libvirtd listens", seconds=60)
+    wait_for(listens, "our own libvirtd listens")
     connection = libvirt.open(daemon.uri)
     connection.getVersion()
     connection.close()

@@ -98,7 +98,7 @@ except TargetError as error:
     print(error)
 """
     ended = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, timeout=30, check=False
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=False
     )
     assert (ended.returncode, ended.stderr) == (0, "")
     assert "no answer within 0.5 s" in ended.stdout
@@ -115,7 +115,7 @@ except MissingExtraError as error:
     print(error)
 """
     ended = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, timeout=30, check=True
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=True
     )
     assert ended.stdout == (
         "reading a live libvirt needs an optional package: pip install 'vnicaudit[libvirt]'\n"

@@ -1,6 +1,7 @@
 """One domain whose definition libvirt never hands out (its monitor hangs, say)."""
 
 import threading
+import time
 from typing import Any
 
 import pytest
@@ -8,12 +9,13 @@ import pytest
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.host import Host
 from vnicaudit.model.report import ReadError
-from vnicaudit.platforms.libvirt.crew import Crew, Mailbox, Pulse
+from vnicaudit.platforms.libvirt import workers
 from vnicaudit.platforms.libvirt.domains import Surroundings
 from vnicaudit.platforms.libvirt.read import stream
-from vnicaudit.platforms.libvirt.state import Listing
+from vnicaudit.platforms.libvirt.state import DomainListing
 from vnicaudit.platforms.libvirt.uri import parse
-from vnicaudit.platforms.libvirt.visit import Opened, Visit, fetch_all
+from vnicaudit.platforms.libvirt.visit import OpenedHost, Visit, fetch_all
+from vnicaudit.platforms.libvirt.workers import Mailbox, Pulse, WorkerThreads
 
 
 class Handle:
@@ -35,21 +37,43 @@ class Handle:
         return f"<domain type='kvm'><name>{self._name}</name></domain>"
 
 
+class Shelf(dict[int, Any]):
+    """Knows when so many domains were brought; until then its clock stands still, for a machine
+    that stalls is no silent host."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__()
+        self._missing = number
+        self._stopped_at = time.monotonic()
+
+    def __setitem__(self, place: int, item: Any) -> None:
+        super().__setitem__(place, item)
+        self._missing -= 1
+
+    def monotonic(self) -> float:
+        """Seconds."""
+        return self._stopped_at if self._missing else time.monotonic()
+
+
 @pytest.mark.parametrize("place", [0, 7, 39])
-def test_a_domain_that_hangs_costs_no_other_domain(place: int) -> None:
+def test_a_domain_that_hangs_costs_no_other_domain(
+    place: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     end = threading.Event()
+    shelf = Shelf(39)
+    monkeypatch.setattr(workers, "time", shelf)
     names = [f"vm-{number:02}" for number in range(40)]
     handles: list[Any] = [Handle(name) for name in names]
     handles[place] = Handle(names[place], end)
     pulse = Pulse(0.3)
-    visit = Visit(pulse, Mailbox(pulse), Mailbox(pulse), {})
-    listing = Listing(tuple(handles), frozenset(), frozenset(), frozenset())
-    crew = Crew(2, pulse.beat)
-    fetch_all(listing, crew, visit)
-    opened = Opened(Host("h"), False, tuple(names), (), {})
+    visit = Visit(pulse, Mailbox(pulse), Mailbox(pulse), shelf)
+    listing = DomainListing(tuple(handles), frozenset(), frozenset(), frozenset())
+    threads = WorkerThreads(2, pulse.beat)
+    fetch_all(listing, threads, visit)
+    opened = OpenedHost(Host("h"), False, tuple(names), (), {})
     found = list(stream(opened, visit, Surroundings(parse("qemu:///system"), {}, {})))
     end.set()
-    crew.dismiss()
+    threads.dismiss()
     assert [item.name for item in found if isinstance(item, Domain)] == [
         name for name in names if name != names[place]
     ]

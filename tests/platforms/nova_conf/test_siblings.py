@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from vnicaudit.audit.descriptions import DescriptionJudge
+from vnicaudit.audit.judging.descriptions import DescriptionAuditor
 from vnicaudit.model.nova import NovaConfig
 from vnicaudit.model.report import Audited
 from vnicaudit.platforms.nova_conf.siblings import (
@@ -22,7 +22,7 @@ ON = "[libvirt]\nuse_virtio_for_bridges = true\n"
 
 def judge(file: Path, rule: str = "VNIC060") -> Audited:
     config = read_with_siblings(file.read_bytes(), target="t", file=str(file))
-    return DescriptionJudge([rule]).audit(config, "t")
+    return DescriptionAuditor([rule]).audit(config, "t")
 
 
 def places(audited: Audited) -> list[str]:

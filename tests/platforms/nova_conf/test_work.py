@@ -13,14 +13,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.remedy.works import work
-from vnicaudit.audit.catalogue import rule_ids
-from vnicaudit.audit.descriptions import DescriptionJudge
+from vnicaudit.audit.judging.catalogue import rule_ids
+from vnicaudit.audit.judging.descriptions import DescriptionAuditor
+from vnicaudit.cli.platforms import every_platform
 from vnicaudit.errors import TargetError
+from vnicaudit.knowledge.nova_conf import resolve
+from vnicaudit.knowledge.nova_conf.options import knowledge
 from vnicaudit.model.nova import NovaConfig, NovaIndex
-from vnicaudit.platforms.nova_conf import resolve, siblings
-from vnicaudit.platforms.nova_conf.options import knowledge
+from vnicaudit.platforms.nova_conf import siblings
 from vnicaudit.platforms.nova_conf.read import read_bytes
-from vnicaudit.remedy.check import Made, objection
+from vnicaudit.remedy.check import MadeChange, objection
 from vnicaudit.remedy.in_place import fixed
 from vnicaudit.remedy.reading import Reader
 
@@ -102,7 +104,7 @@ def _looks(monkeypatch: pytest.MonkeyPatch, text: str) -> int:
     with monkeypatch.context() as patch:
         patch.setattr(NovaIndex, "__init__", counted)
         effective = calls(patch, NovaIndex, "_effective")
-        audited = DescriptionJudge(rule_ids()).audit(config(text), "t")
+        audited = DescriptionAuditor(rule_ids()).audit(config(text), "t")
     assert len(audited.findings) == 50
     assert (audited.crashed, audited.skipped) == ((), ())
     return sum(made) + effective["_effective"]
@@ -124,7 +126,7 @@ def test_but_it_is_seen_that_it_changed(text: str, same: bool) -> None:
     before = config("[x]\na = 1\nc = 2\n[libvirt]\nvirt_type = kvm\n")
     after = config(f"[x]\n{text}[libvirt]\nvirt_type = kvm\n")
     assert before.options[0].value == after.options[0].value
-    assert (before.rest == after.rest) is same
+    assert (before.rest_checksum == after.rest_checksum) is same
 
 
 def test_one_option_is_changed_once_whatever_findings_there_are(
@@ -133,7 +135,9 @@ def test_one_option_is_changed_once_whatever_findings_there_are(
     reads = calls(monkeypatch, Reader, "read")
     text = "[DEFAULT]\ncompute_driver = libvirt.L\n" + DEAD * 200
     text += "[libvirt]\nvif_driver = y\nrx_queue_size = 511\n"
-    outcome = fixed(text.encode(), "nova.conf", work(), include_unsafe=True)
+    outcome = fixed(
+        text.encode(), "nova.conf", work(), every_platform().writer, include_unsafe=True
+    )
     assert outcome.after == (
         b"[DEFAULT]\ncompute_driver = libvirt.L\n[libvirt]\nrx_queue_size = 256\n"
     )
@@ -142,7 +146,9 @@ def test_one_option_is_changed_once_whatever_findings_there_are(
 
 def test_every_option_is_told_so_that_fixing_brings_none_up() -> None:
     text = "[DEFAULT]\nforce_raw_images = true\n" + DEAD * 60 + "libvirt_vif_driver = y\n"
-    outcome = fixed(text.encode(), "nova.conf", work(), include_unsafe=True)
+    outcome = fixed(
+        text.encode(), "nova.conf", work(), every_platform().writer, include_unsafe=True
+    )
     assert (outcome.after, outcome.refused) == (b"[DEFAULT]\nforce_raw_images = true\n", ())
 
 
@@ -152,12 +158,12 @@ def test_a_change_of_an_option_that_is_not_kept_is_seen() -> None:
     before = reader.read(data)
     (finding,) = (f for f in before.findings().values() if f.rule == "VNIC035")
     assert finding.change is not None
-    made = Made(0, finding, finding.change)
+    made = MadeChange(0, finding, finding.change)
     good = data.replace(b"511", b"256")
-    assert objection(before, reader.read(good), [made]) is None
+    assert objection(before, reader.read(good), [made], every_platform().writer) is None
     bad = good.replace(b"note = 1", b"note = 2")
     reason = "another option of the file would change"
-    assert objection(before, reader.read(bad), [made]) == reason
+    assert objection(before, reader.read(bad), [made], every_platform().writer) == reason
 
 
 def _folder(path: Path, files: int) -> list[Path]:
@@ -177,13 +183,13 @@ def _read_all(paths: list[Path]) -> Iterator[NovaConfig]:
 def test_files_that_are_read_together_are_read_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    reads = calls(monkeypatch, siblings, "_read")
-    named = calls(monkeypatch, resolve, "_named")
+    reads = calls(monkeypatch, siblings, "_file_content")
+    named = calls(monkeypatch, resolve, "_under_current_name")
     paths = _folder(tmp_path / "a", 40)
     found = list(_read_all(paths))
     assert {len(one.options) for one in found} == {41}
-    assert reads["_read"] == 41
-    assert named["_named"] <= 3 * 41
+    assert reads["_file_content"] == 41
+    assert named["_under_current_name"] <= 3 * 41
 
 
 def test_a_file_that_was_replaced_is_read_again(tmp_path: Path) -> None:
@@ -241,4 +247,4 @@ def test_what_a_problem_names_is_found_where_it_stands(text: str) -> None:
     for option, field in zip(found.own, fields, strict=True):
         if fields.count(field) == 1:
             assert found.place(field) == found.at(option)
-    assert DescriptionJudge(rule_ids()).audit(found, "t").crashed == ()
+    assert DescriptionAuditor(rule_ids()).audit(found, "t").crashed == ()

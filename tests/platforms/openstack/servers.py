@@ -5,20 +5,16 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from vnicaudit.model.domain import Domain, DomainConfig
+from vnicaudit.knowledge.libosinfo import emulated_model
+from vnicaudit.model.domain import DomainConfig, Server
 from vnicaudit.model.nic import NicConfig
 from vnicaudit.model.openstack import Image
 from vnicaudit.model.server import NovaVersions, ServerConfig
-from vnicaudit.platforms.openstack.aggregates import Aggregates
-from vnicaudit.platforms.openstack.domains import Around, domain_of
-from vnicaudit.platforms.openstack.flavors import Flavors
-from vnicaudit.platforms.openstack.groups import Groups
+from vnicaudit.platforms.openstack.domains import CloudSurroundings, server_of
 from vnicaudit.platforms.openstack.images import Images, image_of
-from vnicaudit.platforms.openstack.libosinfo import emulated_model
-from vnicaudit.platforms.openstack.nodes import Nodes
-from vnicaudit.platforms.openstack.ports import Ports, RawPort
-from vnicaudit.platforms.openstack.projects import Projects
-from vnicaudit.platforms.openstack.servers import DECODER, RawServer
+from vnicaudit.platforms.openstack.lists import Aggregates, HypervisorNodes, Projects, ServerGroups
+from vnicaudit.platforms.openstack.network import Networks, Ports, RawPort
+from vnicaudit.platforms.openstack.servers import SERVERS, Flavors, RawServer
 
 ID = "11111111-2222-3333-4444-555555555555"
 IMAGE = "66666666-2222-3333-4444-555555555555"
@@ -44,7 +40,7 @@ def raw(properties: dict[str, Any] | None = None, **changes: Any) -> RawServer:
         "flavor": {"original_name": "m1", "vcpus": vcpus, "extra_specs": specs},
         **changes,
     }
-    return DECODER.decode(json.dumps(said))
+    return SERVERS.decoder.decode(json.dumps(said))
 
 
 def port(**said: Any) -> RawPort:
@@ -70,43 +66,45 @@ def image(**said: Any) -> Image:
     return found
 
 
-def around(*ports: RawPort, nova: NovaVersions = NOVA_34, **said: Any) -> Around:
+def around(*ports: RawPort, nova: NovaVersions = NOVA_34, **said: Any) -> CloudSurroundings:
     """A cloud with these ports and, where given, one image."""
     found = Ports()
-    found.complete = said.pop("complete", True)
+    found.visible = said.pop("complete", True) or None
     for each in ports:
         found.add(each)
-    images = Images()
-    images.complete = True
+    networks = Networks()
+    networks.mtus.update(said.pop("mtus", {"n1": 1450}))
+    images = Images("openstack:c", emulated_model)
+    images.visible = True
     if (one := said.pop("image", None)) is not None:
         images.by_id[IMAGE] = one
-    return Around(
-        "openstack:c", nova, images, Flavors(), found, said.pop("nodes", Nodes()), Groups(),
-        said.pop("aggregates", Aggregates()), said.pop("projects", Projects({})),
-        said.pop("mtus", {"n1": 1450}), **said,
+    return CloudSurroundings(
+        "openstack:c", nova, images, Flavors("openstack:c"), found,
+        said.pop("nodes", HypervisorNodes()), ServerGroups(), said.pop("aggregates", Aggregates()),
+        said.pop("projects", Projects({})), networks, **said,
     )  # fmt: skip
 
 
-def domain(server: RawServer, near: Around | None = None) -> Domain:
-    """The server as a domain."""
-    found = domain_of(server, near or around(port()))
-    assert isinstance(found, Domain)
+def domain(server: RawServer, near: CloudSurroundings | None = None) -> Server:
+    """The server."""
+    found = server_of(server, near or around(port()))
+    assert isinstance(found, Server)
     return found
 
 
-def declared(server: RawServer, near: Around | None = None) -> DomainConfig:
+def declared(server: RawServer, near: CloudSurroundings | None = None) -> DomainConfig:
     """What is set for all of it."""
     return domain(server, near).declared
 
 
-def kept(server: RawServer, near: Around | None = None) -> ServerConfig:
+def kept(server: RawServer, near: CloudSurroundings | None = None) -> ServerConfig:
     """What Nova keeps of it."""
     found = declared(server, near).server
     assert found is not None
     return found
 
 
-def nic(server: RawServer, near: Around | None = None) -> NicConfig:
+def nic(server: RawServer, near: CloudSurroundings | None = None) -> NicConfig:
     """What is set for its one NIC."""
     [found] = domain(server, near).nics
     return found.declared

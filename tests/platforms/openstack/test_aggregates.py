@@ -9,15 +9,15 @@ import pytest
 
 from tests.platforms.openstack.cloud import Asked, FakeCloud, Reply, reply
 from vnicaudit.model.server import Aggregate
-from vnicaudit.platforms.openstack.aggregates import Aggregates, read_aggregates
-from vnicaudit.platforms.openstack.calls import Calls
+from vnicaudit.platforms.openstack.client import Client
 from vnicaudit.platforms.openstack.connect import connect
+from vnicaudit.platforms.openstack.lists import AGGREGATES, Aggregates
 
 PATH = "/compute/v2.1/os-aggregates"
 
 
 def found(name: str = "admin") -> Aggregates:
-    return read_aggregates(Calls(connect(name, deadline=30)))
+    return Aggregates().read(Client(connect(name, deadline=30)), AGGREGATES)
 
 
 def aggregate(name: Any, *hosts: Any, zone: str | None = None, **metadata: Any) -> dict[str, Any]:
@@ -30,7 +30,7 @@ def aggregate(name: Any, *hosts: Any, zone: str | None = None, **metadata: Any) 
 @pytest.mark.usefixtures("cloud")
 def test_hosts_have_their_aggregates() -> None:
     all_of_them = found()
-    assert (all_of_them.seen, all_of_them.errors) == (True, [])
+    assert (all_of_them.visible, all_of_them.errors) == (True, [])
     assert all_of_them.of("cmp1") == (Aggregate("agg-one", "nova", (("ssd", "true"),)),)
     assert all_of_them.of("cmp2") == all_of_them.of(None) == ()
 
@@ -54,13 +54,13 @@ def test_they_are_asked_for_once_and_without_a_page(cloud: FakeCloud) -> None:
 
 @pytest.mark.usefixtures("cloud")
 def test_a_tenant_is_not_shown_any() -> None:
-    assert (found("demo").seen, found("demo").errors) == (False, [])
+    assert (found("demo").visible, found("demo").errors) == (False, [])
 
 
 def test_a_nova_that_fails(cloud: FakeCloud) -> None:
     cloud.intercept = lambda asked: reply(500, {}) if asked.path == PATH else None
     failed = found()
-    assert failed.seen is None
+    assert failed.visible is None
     [error] = failed.errors
     assert error.message.startswith(f"compute: GET {cloud.url}{PATH}: 500; the log of the service")
 
@@ -92,4 +92,4 @@ def test_an_answer_that_is_cut(cloud: FakeCloud, cut: int) -> None:
 
     cloud.intercept = intercept
     part = found()
-    assert (part.seen, part.of("cmp1"), len(part.errors)) == (None, (), 1)
+    assert (part.visible, part.of("cmp1"), len(part.errors)) == (None, (), 1)

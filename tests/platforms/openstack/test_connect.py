@@ -20,7 +20,7 @@ from cryptography.x509.oid import NameOID
 from tests.platforms.openstack.cloud import PASSWORD, FakeCloud, silent_until
 from tests.platforms.openstack.conftest import CLOUD
 from vnicaudit.errors import TargetError
-from vnicaudit.platforms.openstack.connect import Cloud, connect
+from vnicaudit.platforms.openstack.connect import CloudLogin, connect
 
 
 def refused(name: str, *, deadline: float = 30) -> str:
@@ -183,7 +183,7 @@ def test_images_as_code_are_read_without_it() -> None:
     code = """
 import sys
 import vnicaudit.platforms.infra_code.definition
-from vnicaudit.platforms.openstack.libosinfo import emulated_model
+from vnicaudit.knowledge.libosinfo import emulated_model
 print(emulated_model("debian12"), {"openstack", "keystoneauth1"} & set(sys.modules))
 """
     assert python(code) == "e1000e set()"
@@ -191,7 +191,7 @@ print(emulated_model("debian12"), {"openstack", "keystoneauth1"} & set(sys.modul
 
 @pytest.mark.usefixtures("cloud")
 def test_requests_are_counted_by_service() -> None:
-    found: Cloud = connect("admin", deadline=30)
+    found: CloudLogin = connect("admin", deadline=30)
     assert dict(found.session.calls) == {"identity": 2}
     found.endpoint("compute")
     found.endpoint("network")

@@ -21,13 +21,14 @@ import requests
 from hypothesis import given
 from hypothesis import strategies as st
 
+from vnicaudit.base.deadlines import TimeUpError
 from vnicaudit.errors import ActionError, GoneError, RefusedError, SilentError, TargetError
 from vnicaudit.model.cloud_state import FlavorState
 from vnicaudit.platforms.openstack import connect as entrance
-from vnicaudit.platforms.openstack import control, orders, states
+from vnicaudit.platforms.openstack import control, states
 from vnicaudit.platforms.openstack.binding import keystone_errors
-from vnicaudit.platforms.openstack.connect import Cloud, Endpoint
-from vnicaudit.platforms.openstack.waiting import TimeUpError
+from vnicaudit.platforms.openstack.client import AnswerError
+from vnicaudit.platforms.openstack.connect import CloudLogin, ServiceEndpoint
 
 RECORDED: dict[str, list[dict[str, Any]]] = json.loads(
     (Path(__file__).parent / "data/control.json").read_text()
@@ -99,10 +100,10 @@ def session(monkeypatch: pytest.MonkeyPatch) -> Session:
     """The one that the cloud is asked through."""
     found = Session()
 
-    def endpoint(_region: object, service: str) -> Endpoint:
+    def endpoint(_region: object, service: str) -> ServiceEndpoint:
         if service not in _URLS:
             raise keystone_errors.EndpointNotFound(f"no {service}")
-        return Endpoint(_URLS[service], (2, 104) if service == "compute" else None)
+        return ServiceEndpoint(_URLS[service], (2, 104) if service == "compute" else None)
 
     monkeypatch.setattr(entrance, "_endpoint", endpoint)
     monkeypatch.setattr(time, "sleep", lambda _seconds: None)
@@ -112,7 +113,7 @@ def session(monkeypatch: pytest.MonkeyPatch) -> Session:
 @pytest.fixture
 def cloud(session: Session, monkeypatch: pytest.MonkeyPatch) -> control.Control:
     """The cloud whose answers were recorded."""
-    there = Cloud("prod", None, session, 30.0, frozenset({"admin"}))  # type: ignore[arg-type]
+    there = CloudLogin("prod", None, session, 30.0, frozenset({"admin"}))  # type: ignore[arg-type]
     monkeypatch.setattr(entrance, "connect", lambda _name, **_deadline: there)
     return control.connect("prod", deadline=30.0)
 
@@ -142,15 +143,15 @@ def test_which_cloud_it_is(cloud: control.Control) -> None:
 def test_a_project_in_the_url_is_not_another_cloud(
     session: Session, monkeypatch: pytest.MonkeyPatch, url: str, key: str
 ) -> None:
-    there = Cloud("prod", None, session, 30.0)  # type: ignore[arg-type]
+    there = CloudLogin("prod", None, session, 30.0)  # type: ignore[arg-type]
     monkeypatch.setattr(entrance, "connect", lambda _name, **_deadline: there)
-    monkeypatch.setattr(entrance, "_endpoint", lambda _region, _name: Endpoint(url, (2, 90)))
+    monkeypatch.setattr(entrance, "_endpoint", lambda _region, _name: ServiceEndpoint(url, (2, 90)))
     found = control.connect("prod", deadline=30.0)
     assert (found.key, found.release) == (key, (24, 25))
 
 
 def test_a_cloud_without_nova_is_none(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
-    there = Cloud("prod", None, session, 30.0)  # type: ignore[arg-type]
+    there = CloudLogin("prod", None, session, 30.0)  # type: ignore[arg-type]
     monkeypatch.setattr(entrance, "connect", lambda _name, **_deadline: there)
     monkeypatch.setitem(_URLS, "compute", "")
     monkeypatch.delitem(_URLS, "compute")
@@ -179,8 +180,8 @@ def test_a_server(
         vm_state, task_state, power_state,
     )  # fmt: skip
     assert (found.host, found.host_status, found.locked) == ("cmp1", "UP", False)
-    assert found.kept is not None
-    assert found.kept["hw_machine_type"] == "pc"
+    assert found.stored_properties is not None
+    assert found.stored_properties["hw_machine_type"] == "pc"
     error = "Requested hardware 'lan9118' is not supported by the 'kvm' virt driver"
     assert found.fault == (error if status == "ERROR" else "")
 
@@ -195,7 +196,7 @@ def test_whether_a_server_was_made_of_an_image(
     """Below microversion 2.98 an image is its id and links alone; of a server that boots from a
     volume it is empty, and it is missing where the server's cell is down."""
     found = states.server_of(json.dumps({"server": {"id": SERVER, **image}}).encode())
-    assert (found.has_image, found.kept) == (has_image, None)
+    assert (found.has_image, found.stored_properties) == (has_image, None)
 
 
 def test_what_is_asked_for(cloud: control.Control, session: Session) -> None:
@@ -217,7 +218,7 @@ def test_nova_says_no(
     cloud: control.Control, session: Session, name: str, ask: str, server: str, words: str
 ) -> None:
     expect(session, name)
-    with pytest.raises(orders.AnswerError) as raised:
+    with pytest.raises(AnswerError) as raised:
         getattr(cloud, ask)(server)
     assert words in str(raised.value)
     assert not isinstance(raised.value, SilentError)
@@ -235,6 +236,7 @@ def test_a_server_of_another_cloud(cloud: control.Control, session: Session) -> 
     expect(session, "no server")
     with pytest.raises(RefusedError) as raised:
         cloud.server(NOBODY)
+    assert raised.value.codes == ("unreadable",)
     assert str(raised.value) == (
         f"Nova knows no server {NOBODY}, not even as one that was deleted (or this user may not "
         "see it): is openstack:prod another cloud, region or project now than when the plan was "
@@ -262,8 +264,8 @@ def test_ports_and_packets(cloud: control.Control, session: Session) -> None:
     expect(session, "ports", "sent", "sent off")
     (port,) = cloud.ports(SERVER)
     assert (port.mac, port.status) == (MAC, "ACTIVE")
-    assert cloud.sent(SERVER) == {MAC: 773}
-    assert cloud.sent(SERVER) is None  # it is off
+    assert cloud.packets_sent(SERVER) == {MAC: 773}
+    assert cloud.packets_sent(SERVER) is None  # it is off
 
 
 def test_what_went_wrong(cloud: control.Control, session: Session) -> None:
@@ -277,19 +279,19 @@ def test_what_went_wrong(cloud: control.Control, session: Session) -> None:
 @pytest.mark.parametrize("status", [400, 403, 404, 409, 501])
 def test_packets_that_are_not_told(cloud: control.Control, session: Session, status: int) -> None:
     session.instead = [status]
-    assert cloud.sent(SERVER) is None
+    assert cloud.packets_sent(SERVER) is None
 
 
 def test_packets_whose_answer_is_lost(cloud: control.Control, session: Session) -> None:
     session.instead = [503] * 4
     with pytest.raises(SilentError, match="503"):
-        cloud.sent(SERVER)
+        cloud.packets_sent(SERVER)
 
 
 def test_packets_that_are_refused_otherwise(cloud: control.Control, session: Session) -> None:
     session.instead = [418]
-    with pytest.raises(orders.AnswerError, match="418"):
-        cloud.sent(SERVER)
+    with pytest.raises(AnswerError, match="418"):
+        cloud.packets_sent(SERVER)
 
 
 def test_more_volumes_than_are_looked_at(
@@ -411,7 +413,7 @@ def test_an_order_without_an_answer_in_time_may_be_carried_out(
     def late(*_given: object) -> object:
         raise TimeUpError
 
-    monkeypatch.setattr(Cloud, "within", late)
+    monkeypatch.setattr(CloudLogin, "within", late)
     with pytest.raises(SilentError, match="no answer within 30 s; it may be done all the same"):
         cloud.stop(SERVER)
 

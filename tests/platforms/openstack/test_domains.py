@@ -22,27 +22,25 @@ from tests.platforms.openstack.servers import (
     raw,
 )
 from tests.platforms.openstack.test_guest import nodes
-from vnicaudit.model.domain import Domain
+from vnicaudit.model.domain import Server
 from vnicaudit.model.openstack import Flavor
 from vnicaudit.model.report import ReadError
-from vnicaudit.platforms.openstack.domains import domain_of
+from vnicaudit.platforms.openstack.domains import server_of
 from vnicaudit.platforms.openstack.images import Images, image_of
-from vnicaudit.platforms.openstack.pages import Listing, decoded
-from vnicaudit.platforms.openstack.ports import Ports, RawPort
-from vnicaudit.platforms.openstack.servers import DECODER, RawServer
-
-LISTING = Listing("compute", "/servers/detail", "servers", 1)
+from vnicaudit.platforms.openstack.listing import decoded
+from vnicaudit.platforms.openstack.network import PORTS, Ports, RawPort
+from vnicaudit.platforms.openstack.servers import SERVERS, RawServer
 
 
 def test_a_server_that_is_deleted_is_none() -> None:
     near = around(port())
-    assert domain_of(raw({}, status="DELETED"), near) is None
+    assert server_of(raw({}, status="DELETED"), near) is None
     assert near.ports.take(ID) == []  # and its ports are not kept
 
 
 @pytest.mark.parametrize("identity", ["", "7", "../etc/passwd", f"{ID}\n", "x" * 10_000])
 def test_an_id_that_is_none(identity: str) -> None:
-    found = domain_of(raw({}, id=identity), around())
+    found = server_of(raw({}, id=identity), around())
     assert isinstance(found, ReadError)
     assert found.message.endswith("is no id of a server")
     assert len(found.message) < 500
@@ -101,7 +99,7 @@ def test_by_its_ports(vnic: str, vif: str, needs: str) -> None:
 def test_a_cell_that_is_down() -> None:
     # as GET /servers/detail of Nova 34 shows them: api/openstack/compute/views/servers.py
     text = {"id": ID, "status": "UNKNOWN", "tenant_id": "p", "created": "2026-11-22T03:18:06Z"}
-    found = domain(DECODER.decode(json.dumps(text)), around())
+    found = domain(SERVERS.decoder.decode(json.dumps(text)), around())
     assert found.unjudged == "an answer of its cell, which is down"
     assert (found.name, found.nics) == (ID, ())
 
@@ -117,12 +115,12 @@ def test_servers_that_are_set_alike_share_what_is_said_of_them() -> None:
 def test_the_flavor_is_that_which_nova_keeps() -> None:
     near = around()
     now = Flavor("openstack:c", "m1", domain(raw({})).location, vcpus=8, id="f1")
-    near.flavors.add(now)
+    near.flavors.keep(now)
     config = declared(raw({}, specs={"hw:cpu_policy": "dedicated"}), near).server
     assert config is not None
     assert config.flavor is not None
     assert (config.flavor.name, config.flavor.vcpus, config.flavor.id) == ("m1", 2, None)
-    assert config.flavor.known("hw:cpu_policy") == "dedicated"
+    assert config.flavor.certain_value("hw:cpu_policy") == "dedicated"
     same = declared(raw({}, vcpus=8), near).server
     assert same is not None
     assert same.flavor is not None
@@ -168,14 +166,12 @@ def test_no_answer_brings_it_down(
     texts = [json.dumps(each).encode() for each in ({**good, **server}, server, {**more, "id": ID})]
     near = around(image=image(**kept))
     for text in (json.dumps(each).encode() for each in ports):
-        for found in decoded(
-            [msgspec.Raw(text)], LISTING, msgspec.json.Decoder(RawPort), "t"
-        ).items:
+        for found in decoded([msgspec.Raw(text)], PORTS, "t").items:
             near.ports.add(found)
-    page = decoded([msgspec.Raw(text) for text in texts], LISTING, DECODER, "openstack:c")
+    page = decoded([msgspec.Raw(text) for text in texts], SERVERS, "openstack:c")
     assert len(page.items) + len(page.errors) == len(texts)
     for each in page.items:
-        assert isinstance(domain_of(each, near), Domain | ReadError | None)
+        assert isinstance(server_of(each, near), Server | ReadError | None)
 
 
 @settings(deadline=None)
@@ -195,6 +191,6 @@ def test_absurd_numbers_of_ports_and_properties() -> None:
 
 
 def test_what_is_listed_and_no_server() -> None:
-    ports, images = Ports(), Images()
+    ports, images = Ports(), Images("openstack:c", lambda _system: None)
     assert ports.take(ID) == []
     assert images.by_id == {}

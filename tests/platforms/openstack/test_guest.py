@@ -8,15 +8,15 @@ import pytest
 
 from tests.platforms.openstack.servers import HOST, around, declared, domain, port, raw
 from vnicaudit.model.version import Version
-from vnicaudit.platforms.openstack.nodes import Nodes, RawNode, Service
+from vnicaudit.platforms.openstack.lists import HypervisorNodes, RawNode, Service
 
 DISK = {"hw_disk_bus": "virtio"}
 PC = {"hw_machine_type": "pc"}
 
 
-def nodes(**said: Any) -> Nodes:
+def nodes(**said: Any) -> HypervisorNodes:
     """One hypervisor: that of :data:`HOST`."""
-    found = Nodes()
+    found = HypervisorNodes()
     node = {"name": "node1", "kind": "QEMU", "version": 8_002_002, "service": Service("cmp1")}
     found.add(RawNode(**{**node, **said}))
     return found

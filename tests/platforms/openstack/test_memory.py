@@ -11,9 +11,9 @@ import msgspec
 import pytest
 
 from tests.platforms.openstack.cloud import Asked, FakeCloud, Item, Reply, load, reply
-from vnicaudit.model.domain import Domain
-from vnicaudit.platforms.openstack.ports import Ports, RawPort
-from vnicaudit.platforms.openstack.read import Item as ReadItem
+from vnicaudit.model.domain import Server
+from vnicaudit.model.live import CloudItem as ReadItem
+from vnicaudit.platforms.openstack.network import Ports, RawPort
 from vnicaudit.platforms.openstack.read import read
 
 SERVERS, PORTS = "/compute/v2.1/servers/detail", "/network/v2.0/ports"
@@ -77,12 +77,12 @@ class Many:
 
 def walked(items: Iterator[ReadItem]) -> int:
     """How many servers came; none is kept."""
-    return sum(isinstance(item, Domain) for item in items)
+    return sum(isinstance(item, Server) for item in items)
 
 
 def kept(items: Iterator[ReadItem]) -> int:
     """The same, all of them kept until the last has come."""
-    return sum(isinstance(item, Domain) for item in list(items))
+    return sum(isinstance(item, Server) for item in list(items))
 
 
 def peak(cloud: FakeCloud, count: int, *, ports: bool = False, all_kept: bool = False) -> int:

@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.platforms.openstack.cloud import FakeCloud, Item
-from vnicaudit.model.domain import Domain
+from vnicaudit.model.domain import Server
+from vnicaudit.model.live import CloudItem as ReadItem
 from vnicaudit.model.report import ReadError
 from vnicaudit.model.server import ProviderNetwork
-from vnicaudit.platforms.openstack.networks import RawNetwork, made_of
-from vnicaudit.platforms.openstack.read import Item as ReadItem
+from vnicaudit.platforms.openstack.network import RawNetwork, provider_network
 from vnicaudit.platforms.openstack.read import read
 
 ADMINS = {
@@ -56,7 +56,7 @@ def segments(*physical: str | None) -> Item:
     ],
 )
 def test_what_a_network_is_made_of(said: Item, made: ProviderNetwork | None) -> None:
-    assert made_of(msgspec.json.decode(json.dumps(said), type=RawNetwork)) == made
+    assert provider_network(msgspec.json.decode(json.dumps(said), type=RawNetwork)) == made
 
 
 _ANY: st.SearchStrategy[Any] = st.none() | st.booleans() | st.integers() | st.text() | st.lists(
@@ -70,13 +70,13 @@ def test_any_network_is_one_or_is_none(said: dict[str, Any]) -> None:
         raw = msgspec.json.decode(json.dumps(said), type=RawNetwork)
     except msgspec.ValidationError:
         return
-    found = made_of(raw)
+    found = provider_network(raw)
     assert found is None or len(found.physical) <= 64
 
 
 def networks_of(items: list[ReadItem], name: str) -> list[ProviderNetwork | None]:
     """Those of a server's ports."""
-    [server] = [one for one in items if isinstance(one, Domain) and one.name == name]
+    [server] = [one for one in items if isinstance(one, Server) and one.name == name]
     assert server.declared.server is not None
     return [binding.network for binding in server.declared.server.bindings]
 
@@ -94,7 +94,7 @@ def test_an_admin_is_told_what_the_network_of_a_port_is_made_of(cloud: FakeCloud
 
 def test_a_tenant_is_not(cloud: FakeCloud) -> None:
     items = list(read("demo").items)
-    named = [one.name for one in items if isinstance(one, Domain) and one.nics]
+    named = [one.name for one in items if isinstance(one, Server) and one.nics]
     assert named
     assert all(networks_of(items, name) == [None] for name in named)
     assert [asked for asked in cloud.asked if asked.path.endswith("/networks")]

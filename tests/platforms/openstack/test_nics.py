@@ -8,7 +8,7 @@ import pytest
 
 from tests.platforms.openstack.servers import MAC, around, domain, nic, port, raw
 from vnicaudit.model.server import NovaVersions
-from vnicaudit.platforms.openstack.ports import RawDetails
+from vnicaudit.platforms.openstack.network import RawDetails
 
 E1000 = {"hw_vif_model": "e1000"}
 VIRTIO = {"hw_vif_model": "virtio"}

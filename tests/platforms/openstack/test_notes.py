@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from vnicaudit.knowledge.libosinfo import Models
 from vnicaudit.model.server import NovaVersions
-from vnicaudit.platforms.openstack.libosinfo import Models
-from vnicaudit.platforms.openstack.notes import Seen, notes_of, release
+from vnicaudit.platforms.openstack.notes import ReadingFacts, notes_of, release
 
 
 @pytest.mark.parametrize(
@@ -25,8 +25,8 @@ def test_release(nova: NovaVersions, words: str) -> None:
     assert release(nova) == words
 
 
-def seen(**changes: Any) -> Seen:
-    all_of_it = Seen(NovaVersions("2.104", 34, 34), True, True, True, True, True, True)
+def seen(**changes: Any) -> ReadingFacts:
+    all_of_it = ReadingFacts(NovaVersions("2.104", 34, 34), True, True, True, True)
     return all_of_it._replace(**changes)
 
 
@@ -36,7 +36,7 @@ def test_an_admin_who_sees_all_has_nothing_to_be_told() -> None:
 
 def test_properties_that_an_admin_may_have_changed() -> None:
     nova = NovaVersions("2.90", 24, 25)
-    note = notes_of(seen(nova=nova, kept=False))[1]
+    note = notes_of(seen(nova=nova, stored_properties=False))[1]
     assert note.endswith(
         "else not known; what nova-manage image_property set has changed is not seen"
     )
@@ -49,7 +49,7 @@ def test_an_admin_of_nova_alone() -> None:
 
 
 def test_what_nothing_tells_is_not_said() -> None:
-    nothing = seen(hosts=None, nodes=None, aggregates=None, bindings=None, all_projects=None)
+    nothing = seen(hosts=None, bindings=None, all_projects=None)
     assert len(notes_of(nothing)) == 1
 
 

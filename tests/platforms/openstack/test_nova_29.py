@@ -20,7 +20,7 @@ def configs(cloud: FakeCloud) -> dict[str, ServerConfig]:
 
 def test_what_is_known_of_its_servers(cloud: FakeCloud) -> None:
     found = configs(cloud)
-    assert {name: (one.kept_by, one.vif_model) for name, one in found.items()} == {
+    assert {name: (one.properties_source, one.vif_model) for name, one in found.items()} == {
         "n29-k": ("image", "rtl8139"),
         "n29-c": ("image", None),
         "n29-a": ("unseen", None),  # its image was changed later

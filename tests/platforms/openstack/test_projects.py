@@ -7,16 +7,16 @@ from pathlib import Path
 import pytest
 
 from tests.platforms.openstack.cloud import FakeCloud, recorded_error, reply
-from vnicaudit.platforms.openstack.calls import Calls
+from vnicaudit.platforms.openstack.client import Client
 from vnicaudit.platforms.openstack.connect import connect
-from vnicaudit.platforms.openstack.projects import Projects, read_projects
+from vnicaudit.platforms.openstack.lists import Projects, read_projects
 
 PATH = "/identity/v3/projects"
 ADMIN, DEMO = "bdf8e1534c7b48fba40a980a5f599aab", "f324e78b7e724f4499d90957e67b1c2c"
 
 
 def found(name: str = "admin") -> Projects:
-    return read_projects(Calls(connect(name, deadline=30)))
+    return read_projects(Client(connect(name, deadline=30)))
 
 
 @pytest.mark.usefixtures("cloud")

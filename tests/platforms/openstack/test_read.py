@@ -20,10 +20,10 @@ from tests.platforms.openstack.cloud import (
     reply,
 )
 from vnicaudit.errors import TargetError
-from vnicaudit.model.domain import Domain
+from vnicaudit.model.domain import Server
 from vnicaudit.model.openstack import Flavor, Image
 from vnicaudit.model.report import ReadError
-from vnicaudit.model.server import Aggregate, NovaVersions, ServerConfig, ServerRef
+from vnicaudit.model.server import Aggregate, CloudServer, NovaVersions, ServerConfig
 from vnicaudit.model.version import Version
 from vnicaudit.platforms.openstack.read import read
 
@@ -35,7 +35,7 @@ PORTS = "/network/v2.0/ports"
 class Read(NamedTuple):
     """All that came of a cloud."""
 
-    servers: dict[str, Domain]
+    servers: dict[str, Server]
     images: list[Image]
     flavors: list[Flavor]
     errors: list[str]
@@ -44,25 +44,21 @@ class Read(NamedTuple):
 
     def config(self, name: str) -> ServerConfig:
         """What Nova keeps of a server."""
-        found = self.servers[name].declared.server
-        assert found is not None
-        return found
+        return self.servers[name].config
 
-    def reference(self, name: str) -> ServerRef:
+    def reference(self, name: str) -> CloudServer:
         """Who a server is."""
-        found = self.servers[name].cloud
-        assert found is not None
-        return found
+        return self.servers[name].cloud
 
 
 def everything(name: str) -> Read:
     reading = read(name, deadline=30)
     items = list(reading.items)
-    kinds = [Domain, Image, Flavor]
+    kinds = [Server, Image, Flavor]
     order = [kinds.index(type(item)) for item in items if not isinstance(item, ReadError)]
     assert order == sorted(order)
     return Read(
-        {item.name: item for item in items if isinstance(item, Domain)},
+        {item.name: item for item in items if isinstance(item, Server)},
         [item for item in items if isinstance(item, Image)],
         [item for item in items if isinstance(item, Flavor)],
         [item.message for item in items if isinstance(item, ReadError)],
@@ -118,7 +114,7 @@ def test_a_server_is_a_domain() -> None:
     assert (declared.form, declared.owner, declared.type) == ("server", "nova", "kvm")
     assert (declared.arch, declared.machine, declared.vcpus) == ("x86_64", "pc", 1)
     assert server.qemu_version == Version(7, 2, 22)
-    assert server.cloud == ServerRef(
+    assert server.cloud == CloudServer(
         id="89ec0f0b-f6ec-4a08-b51f-adbdc8a1ff32",
         name="old",
         project="bdf8e1534c7b48fba40a980a5f599aab",
@@ -153,10 +149,10 @@ def test_a_port_is_a_nic() -> None:
 def test_what_nova_keeps_is_not_what_the_image_says() -> None:
     found = everything("admin")
     config = found.config("a")
-    assert config.kept_by == "api"
+    assert config.properties_source == "api"
     assert config.property("hw_vif_model") == "virtio"
     assert config.image is not None
-    assert config.image.known("hw_vif_model") == "rtl8139"
+    assert config.image.certain_value("hw_vif_model") == "rtl8139"
     assert found.servers["a"].nics[0].declared.model == "virtio"
 
 
@@ -188,7 +184,7 @@ def test_images_by_use_and_flavors_with_their_images() -> None:
     by_name = {flavor.name: flavor for flavor in found.flavors}
     assert by_name["m1"].servers == 5
     assert {image.name for image in by_name["m1"].images} == {"legacy", "plain", "rd-hidden"}
-    assert by_name["rd-mq"].known("hw:vif_multiqueue_enabled") == "true"
+    assert by_name["rd-mq"].certain_value("hw:vif_multiqueue_enabled") == "true"
     assert (by_name["fake"].servers, by_name["fake"].images) == (0, ())
 
 
@@ -341,7 +337,11 @@ def test_a_server_on_a_volume(cloud: FakeCloud) -> None:
     server["os-extended-volumes:volumes_attached"] = [{"id": str(uuid4())}]
     found = everything("admin")
     config = found.config("old")
-    assert (config.image_state, config.kept, config.kept_by) == ("volume", (), "unseen")
+    assert (config.image_state, config.stored_properties, config.properties_source) == (
+        "volume",
+        (),
+        "unseen",
+    )
     assert found.servers["old"].nics[0].declared.model is None
     assert found.reference("old").volumes == 1
 
@@ -402,10 +402,12 @@ def test_a_nova_that_does_not_say_what_it_keeps(cloud: FakeCloud) -> None:
     assert found.config("old").nova == NovaVersions("2.87", 21, 22)
     microversions = {asked.path: asked.microversion for asked in cloud.asked}
     assert microversions[SERVERS] == "2.69"
-    known = {name: found.config(name).kept_by for name in ("old", "b", "rd-none")}
+    known = {name: found.config(name).properties_source for name in ("old", "b", "rd-none")}
     # the image legacy was changed after old was made; plain too, but before rd-none was
     assert known == {"old": "unseen", "b": "unseen", "rd-none": "image"}
-    assert found.config("rd-none").kept == (("os_command_line", "console=ttyS0 quiet"),)
+    assert found.config("rd-none").stored_properties == (
+        ("os_command_line", "console=ttyS0 quiet"),
+    )
     assert found.servers["old"].nics[0].declared.model is None
     assert found.servers["old"].declared.vcpus == 1
     assert found.notes[1] == (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from vnicaudit.model.server import NovaVersions
-from vnicaudit.platforms.openstack.versions import microversions, releases, shown
+from vnicaudit.platforms.openstack.versions import microversion_text, microversions, releases
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ from vnicaudit.platforms.openstack.versions import microversions, releases, show
     ],
 )
 def test_releases(highest: tuple[int, int], oldest: int | None, newest: int | None) -> None:
-    assert releases(highest) == NovaVersions(shown(highest), oldest, newest)
+    assert releases(highest) == NovaVersions(microversion_text(highest), oldest, newest)
 
 
 def test_a_nova_that_does_not_say() -> None:
@@ -55,8 +55,8 @@ def test_what_is_asked_with(
     highest: tuple[int, int] | None, servers: str, flavors: str, nodes: str
 ) -> None:
     found = microversions(highest)
-    assert tuple(map(shown, (found.servers, found.flavors, found.nodes))) == (
+    assert tuple(map(microversion_text, (found.servers, found.flavors, found.nodes))) == (
         servers, flavors, nodes,
     )  # fmt: skip
-    assert found.kept == (servers == "2.98")
+    assert found.stored_properties == (servers == "2.98")
     assert found.paged_nodes == (nodes != "2.1")

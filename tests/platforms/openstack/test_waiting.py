@@ -7,12 +7,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from vnicaudit.platforms.openstack.waiting import Feed, Task, TimeUpError, within
+from vnicaudit.base.deadlines import DaemonCall, TimeUpError
+from vnicaudit.platforms.openstack.waiting import Feed, within
 
 
 def test_what_a_function_returns_or_raises() -> None:
     assert within(30, "t", lambda: 7) == 7
-    assert Task("t", lambda: None).result() is None
+    assert DaemonCall("t", lambda: None).result() is None
     with pytest.raises(ZeroDivisionError):
         within(30, "t", lambda: 1 // 0)
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vnicaudit.model.nic import RunningNic
-from vnicaudit.platforms.qemu.added import Added, read_added
+from vnicaudit.platforms.qemu.added import NicsInArguments, read_added
 
 BROKEN = "-device: JSON that is cut off or malformed"
 DEVICE = json.dumps({"driver": "virtio-net-pci", "netdev": "u", "mac": "52:54:00:00:00:09"})
@@ -18,7 +18,7 @@ WORDS = st.sampled_from(
 ) | st.text(max_size=8)  # fmt: skip
 
 
-def _read(*words: str) -> Added:
+def _read(*words: str) -> NicsInArguments:
     return read_added(words, arch=None, machine=None)
 
 
@@ -34,13 +34,13 @@ def test_nics_at_their_arguments() -> None:
         queues=1,
         evidence="arguments in <qemu:commandline>",
     )
-    assert _read(*words) == Added(((3, nic),), ())
-    assert _read() == Added((), ())
+    assert _read(*words) == NicsInArguments(((3, nic),), ())
+    assert _read() == NicsInArguments((), ())
 
 
 def test_an_argument_that_is_cut_off_anywhere_is_named() -> None:
     for end in range(1, len(DEVICE)):
-        assert _read("-device", DEVICE[:end]) == Added((), ((1, BROKEN),))
+        assert _read("-device", DEVICE[:end]) == NicsInArguments((), ((1, BROKEN),))
 
 
 def test_a_file_of_options_may_hold_nics() -> None:

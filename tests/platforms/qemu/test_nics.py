@@ -8,10 +8,10 @@ import pytest
 
 from vnicaudit.model.nic import RunningNic
 from vnicaudit.platforms.qemu.arguments import parse
-from vnicaudit.platforms.qemu.nics import Found, nics
+from vnicaudit.platforms.qemu.nics import NicsFound, nics
 
 
-def _found(line: str, *, arch: str | None = "x86_64", machine: str | None = "q35") -> Found:
+def _found(line: str, *, arch: str | None = "x86_64", machine: str | None = "q35") -> NicsFound:
     return nics(parse(shlex.split(line)), arch=arch, machine=machine, with_default=True)
 
 

@@ -64,13 +64,13 @@ def main(folder: Path) -> None:
     for server in world.servers:
         server.boot()
     steps = tuple(server_step(server) for server in world.servers)
-    order = world.order("restart", canary=0, batch=SERVERS)
+    context = world.context("restart", canary=0, batch=SERVERS)
     try:
-        world.apply(steps, order)
+        world.apply(steps, context)
     except Killed:
         print("off:", sum(server.model is None for server in world.servers))
     world.ending = False
-    done = world.apply(steps, order)
+    done = world.apply(steps, context)
     print("outcomes:", *[unit.outcome for unit in done.run.steps])
     print("run:", *[server.running.get(MODEL) for server in world.servers])
 

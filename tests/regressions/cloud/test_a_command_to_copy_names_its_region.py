@@ -35,7 +35,7 @@ def test_a_server_that_was_left_off_is_named_with_its_region(
     world = make_cloud()
     (server,) = world.servers
     server.boot()
-    steps, order = (replace(server_step(server), target=target),), world.order("restart")
+    steps, context = (replace(server_step(server), target=target),), world.context("restart")
 
     def look() -> None:
         if server.vm_state == "stopped":
@@ -44,9 +44,9 @@ def test_a_server_that_was_left_off_is_named_with_its_region(
 
     world.looks.append(look)
     with pytest.raises(KeyboardInterrupt):
-        world.apply(steps, order)
+        world.apply(steps, context)
     world.elsewhere = True
-    (unit,) = world.apply(steps, order).run.steps
+    (unit,) = world.apply(steps, context).run.steps
     assert f"by hand: openstack{which} server start {server.id} (" in unit.message
 
 

@@ -12,13 +12,15 @@ import pytest
 from tests.platforms.openstack.cloud import FakeCloud
 from tests.platforms.openstack.conftest import cloud, nowhere
 from tests.regressions.cloud.test_regions import configured, more_regions
-from vnicaudit.audit.cloud import each_region
-from vnicaudit.audit.options import LiveOptions
-from vnicaudit.audit.run import prepared
+from vnicaudit.audit.reading.targets import expanded_targets, unique_targets
+from vnicaudit.cli.platforms import every_platform
+from vnicaudit.model.live import LiveOptions
 from vnicaudit.platforms.openstack.connect import connect
 from vnicaudit.text.cloud_names import client
 
 __all__ = ["cloud", "nowhere"]
+
+KINDS = every_platform().targets
 
 BOTH = "    regions: [RegionOne, RegionTwo]\n"
 ONE = "    region_name: RegionOne\n"
@@ -26,7 +28,10 @@ ONE = "    region_name: RegionOne\n"
 
 def named(*names: str) -> list[str]:
     """What is read of these."""
-    return [target.name for target in each_region(prepared(names), LiveOptions())]
+    return [
+        target.name
+        for target in expanded_targets(unique_targets(names, KINDS), KINDS, LiveOptions())
+    ]
 
 
 @pytest.mark.parametrize(

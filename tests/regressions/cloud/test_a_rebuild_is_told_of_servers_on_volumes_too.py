@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from inspect import getdoc
 
-from vnicaudit.audit.catalogue import module_of
+from vnicaudit.audit.judging.catalogue import shipped_catalogue
 
 
 def test_the_page_says_what_a_rebuild_does_to_a_volume() -> None:
-    said = " ".join((getdoc(module_of("VNIC064")) or "").split())
+    said = " ".join((getdoc(shipped_catalogue().module("VNIC064")) or "").split())
     assert "cannot get another model by a rebuild" not in said
     assert "A rebuild makes the copy anew for a server that boots from a volume as well" in said
     assert "2.93" in said

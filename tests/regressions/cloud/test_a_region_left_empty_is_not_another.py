@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import pytest
 
-from vnicaudit.audit.targets import target_of
+from vnicaudit.audit.reading.targets import target_of
+from vnicaudit.cli.platforms import every_platform
 from vnicaudit.errors import UsageError
 
 
@@ -15,7 +16,7 @@ def test_a_slash_without_a_region_is_refused(name: str, monkeypatch: pytest.Monk
     with pytest.raises(
         UsageError, match=r": no region is named behind the slash; write openstack:"
     ):
-        target_of(name)
+        target_of(name, every_platform().targets)
 
 
 @pytest.mark.parametrize(
@@ -32,10 +33,10 @@ def test_a_region_of_the_cloud_of_the_environment(
     name: str, found: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OS_CLOUD", "prod")
-    assert target_of(name).name == found
+    assert target_of(name, every_platform().targets).name == found
 
 
 def test_no_cloud_at_all_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OS_CLOUD", raising=False)
     with pytest.raises(UsageError, match="no cloud is named"):
-        target_of("openstack:/RegionTwo")
+        target_of("openstack:/RegionTwo", every_platform().targets)

@@ -43,7 +43,7 @@ def test_what_is_refused_says_what_to_do(make_cloud: MakeCloud, state: str, says
     world = make_cloud()
     step = server_step(world.servers[0])
     world.servers[0].vm_state = state
-    done = world.apply((step,), world.order("restart"))
+    done = world.apply((step,), world.context("restart"))
     (unit,) = done.run.steps
     assert unit.outcome == "refused"
     assert says.format(id=world.servers[0].id) in unit.message

@@ -10,11 +10,11 @@ import pytest
 from tests.remedy.applying.clouds.conftest import MakeCloud
 from tests.remedy.applying.clouds.conftest import make_cloud as make_cloud
 from tests.remedy.applying.clouds.fakes import MODEL, TARGET
-from vnicaudit.remedy.applying.clouds.later import looked_at
 from vnicaudit.remedy.applying.clouds.nodes import Nodes
 from vnicaudit.remedy.applying.clouds.nova_manage import Manage
-from vnicaudit.remedy.applying.clouds.place import Place
-from vnicaudit.remedy.applying.clouds.task import CloudTask
+from vnicaudit.remedy.applying.clouds.server import verify
+from vnicaudit.remedy.applying.clouds.transaction import CloudTransaction
+from vnicaudit.remedy.applying.clouds.work import CloudPlace
 
 VIRTIO: dict[str, str | None] = {MODEL: "virtio"}
 
@@ -65,11 +65,12 @@ def test_what_is_in_error_is_not_well(
     (server,) = world.servers
     server.keep({MODEL: "virtio"})
     server.vm_state = vm_state
-    task = CloudTask(
+    task = CloudTransaction(
         key="1", name=server.name, target=TARGET, steps=(), object="server", id=server.id,
         mode="restart", before={}, goal=VIRTIO, back={}, active=ran, state="ACTIVE",
     )  # fmt: skip
     with ExitStack() as stack:
-        place = Place(world, Manage(world.manage), Nodes("", 1.0, stack), thorough=False)
-        state, why, _checks = looked_at(place, task)
+        nodes = Nodes("", 1.0, stack, world.adapters.connect)
+        place = CloudPlace(world, Manage(world.manage), nodes, world.adapters, thorough=False)
+        state, why, _checks = verify(place, task)
     assert (state, why) == (found[0], found[1].format(id=server.id))

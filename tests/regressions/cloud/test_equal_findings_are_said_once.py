@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from tests.audit.clouds import TARGET, FakeCloud, config, image, port, put_in_place, server
 from tests.cli.inside import inside
-from vnicaudit.model.domain import Domain
+from vnicaudit.model.domain import Server
 from vnicaudit.reports import grouped
 from vnicaudit.reports.grouped import GROUP_BY
 from vnicaudit.reports.plan.grouped import PLAN_GROUP_BY
@@ -21,7 +21,7 @@ SERVERS = 60
 IMAGES = {1: "jammy", 2: "focal"}
 
 
-def placed(number: int) -> Domain:
+def placed(number: int) -> Server:
     """Every third is of another project and host, every other of another image."""
     named = IMAGES[number % 2 + 1]
     kept = replace(config(hw_vif_model="rtl8139"), image=image(named))
@@ -71,6 +71,28 @@ def test_the_fix_is_said_once_for_each_group(by: str, groups: list[str]) -> None
     assert heads == groups
     assert text.count("server start UUID") == len(groups)
     assert "Found 60 problems (60 high) in 60 of 60 domains" in text
+
+
+@pytest.mark.parametrize(("by", "named"), [("image", "image-jammy"), ("rule", "IMAGE")])
+def test_the_fix_of_an_image_is_said_for_what_the_group_has(
+    cloud: FakeCloud, by: str, named: str
+) -> None:
+    cloud.clouds["prod"] = [image("jammy", hw_vif_model="rtl8139")]
+    result = inside("audit", TARGET, "--select", "VNIC062", "--fail-on", "error", "--group-by", by)
+    words = " ".join(result.stdout.split())
+    assert f"image set --property hw_vif_model=virtio {named};" in words
+    assert words.count("Unsafe: ") == 1
+
+
+def test_a_shared_address_is_said(tmp_path: Path) -> None:
+    nic = "<interface type='bridge'><mac address='52:54:00:00:00:01'/><source bridge='br0'/>"
+    for name in ("web-1", "web-2"):
+        (tmp_path / f"{name}.xml").write_text(
+            f"<domain type='kvm'><name>{name}</name><os><type>hvm</type></os>"
+            f"<devices>{nic}<model type='virtio'/></interface></devices></domain>"
+        )
+    text = inside("audit", tmp_path, "--select", "VNIC016", "--group-by", "rule").stdout
+    assert "1: 52:54:00:00:00:01 is the MAC address of NIC 0 of web-1 too" in " ".join(text.split())
 
 
 def test_some_are_named_and_the_rest_counted() -> None:

@@ -14,7 +14,7 @@ from vnicaudit.cli.main import run
 from vnicaudit.model.host import CloudLimits
 from vnicaudit.platforms.openstack import connect as connecting
 from vnicaudit.platforms.openstack import read as reading
-from vnicaudit.platforms.openstack.connect import Cloud, connect
+from vnicaudit.platforms.openstack.connect import CloudLogin, connect
 from vnicaudit.platforms.openstack.session import Pace
 
 __all__ = ["cloud", "nowhere"]
@@ -30,7 +30,7 @@ def logins(monkeypatch: pytest.MonkeyPatch) -> Asked:
     """Each login: to which cloud, with which deadline, and how much may be asked."""
     found: Asked = []
 
-    def noted(name: str, *, deadline: float, limits: CloudLimits | None = None) -> Cloud:
+    def noted(name: str, *, deadline: float, limits: CloudLimits | None = None) -> CloudLogin:
         found.append((name, deadline, limits))
         return connect(name, deadline=deadline, limits=limits)
 

@@ -16,12 +16,14 @@ from tests.remedy.applying.clouds.conftest import make_cloud as make_cloud
 from tests.remedy.applying.clouds.fakes import server_step
 from tests.remedy.planning.cloud.clouds import MAC, flavor, image, port, server, step, tenants
 from tests.remedy.works import work as audited
-from vnicaudit.audit.engine import Engine
-from vnicaudit.model.domain import Domain
+from vnicaudit.audit.judging.domains import DomainAuditor
+from vnicaudit.cli.platforms import every_platform
+from vnicaudit.model.domain import Server
 from vnicaudit.model.host import HostConfig
-from vnicaudit.model.plan import Left, Step
+from vnicaudit.model.plan import NotPlanned, Step
 from vnicaudit.model.server import PortBinding
 from vnicaudit.remedy.planning.cloud.items import CloudPlanner
+from vnicaudit.remedy.planning.judged_item import Judges
 from vnicaudit.remedy.planning.options import PlanOptions
 from vnicaudit.text.cloud_names import client
 
@@ -31,15 +33,15 @@ _ANY = re.compile(r"\bopenstack (?!--os-)[a-z]+ [a-z]+")
 STATES = ("PAUSED", "SUSPENDED", "RESCUE", "SHELVED", "VERIFY_RESIZE", "ERROR", "SOFT_DELETED")
 
 
-def texts(found: Step | Left) -> Iterator[str]:
+def texts(found: Step | NotPlanned) -> Iterator[str]:
     """All that a plan says of one object."""
-    if isinstance(found, Left):
+    if isinstance(found, NotPlanned):
         yield found.reason
         return
-    yield from (*found.blocked, *found.route, *found.notes)
+    yield from (*(one.text for one in found.blocked), *found.procedure, *found.notes)
 
 
-def there(domain: Domain) -> Domain:
+def there(domain: Server) -> Server:
     """The server in the region that is asked for."""
     assert domain.cloud is not None
     return replace(domain, cloud=replace(domain.cloud, target=TARGET))
@@ -77,7 +79,7 @@ def test_a_plan_for_a_port_on_vdpa() -> None:
 
 def test_a_plan_for_an_image_of_others_and_for_a_flavor() -> None:
     options = PlanOptions()
-    planner = CloudPlanner(audited(), audited(), options, TARGET)
+    planner = CloudPlanner(Judges(audited(), audited()), options, TARGET)
     wrong = image({"hw_vif_multiqueue_enabled": "true"})
     for item in (
         there(tenants(server())),
@@ -94,7 +96,11 @@ def test_a_plan_for_an_image_of_others_and_for_a_flavor() -> None:
 @pytest.mark.parametrize("status", ["ACTIVE", "ERROR"])
 def test_the_fix_of_a_finding_on_a_server(status: str) -> None:
     domain = there(server(status=status))
-    (found,) = Engine(["VNIC001"]).audit_domain(domain, HostConfig(), TARGET).findings
+    (found,) = (
+        DomainAuditor(["VNIC001"], every_platform())
+        .audit_domain(domain, HostConfig(), TARGET)
+        .findings
+    )
     check(found.fix, least=2)
 
 
@@ -107,12 +113,12 @@ def test_the_fix_of_a_finding_on_an_image() -> None:
 def test_what_a_run_refuses(make_cloud: MakeCloud, state: str) -> None:
     world = make_cloud()
     (found,) = world.servers
-    order = replace(server_step(found), target=TARGET)
+    step = replace(server_step(found), target=TARGET)
     if state == "locked":
         found.locked = True
     else:
         found.vm_state = state
-    (unit,) = world.apply((order,), world.order("restart")).run.steps
+    (unit,) = world.apply((step,), world.context("restart")).run.steps
     assert unit.outcome == "refused"
     check(unit.message)
 
@@ -121,9 +127,9 @@ def test_what_a_run_refuses_where_somebody_stopped_a_server(make_cloud: MakeClou
     world = make_cloud()
     (found,) = world.servers
     found.boot()
-    order = replace(server_step(found), target=TARGET)
+    step = replace(server_step(found), target=TARGET)
     found.vm_state = "stopped"
-    (unit,) = world.apply((order,), world.order("restart")).run.steps
+    (unit,) = world.apply((step,), world.context("restart")).run.steps
     assert f"then {CLIENT} server start {found.id}, and the same" in unit.message
     check(unit.message)
 

@@ -10,13 +10,14 @@ import pytest
 
 from tests.audit.clouds import server
 from tests.platforms.openstack.servers import IMAGE
-from vnicaudit.audit.catalogue import rule_ids
-from vnicaudit.audit.suppressions import Suppressor
+from vnicaudit.audit.accepting.suppressions import Suppressor
+from vnicaudit.audit.judging.catalogue import rule_ids
 from vnicaudit.audit.work import Assumptions, AuditWork
+from vnicaudit.cli.platforms import every_platform
+from vnicaudit.knowledge.nova_conf.options import release_of
 from vnicaudit.model.host import HostConfig
 from vnicaudit.model.nic import NicConfig
 from vnicaudit.model.server import NovaVersions, ServerConfig
-from vnicaudit.platforms.nova_conf.options import release_of
 from vnicaudit.platforms.openstack.images import image_of
 from vnicaudit.platforms.openstack.versions import releases
 
@@ -29,7 +30,9 @@ def said(model: str, highest: tuple[int, int] | None, release: str | None = None
     found = image_of(raw, "openstack:c", lambda _system: None, newest)
     assert found is not None
     given = Assumptions(nova=None if release is None else release_of(release))
-    work = AuditWork(rule_ids(), given, Suppressor((), date.today(), rule_ids()), {})
+    work = AuditWork(
+        rule_ids(), given, Suppressor((), date.today(), rule_ids()), {}, every_platform()
+    )
     audited = work.description(found, "openstack:c")
     assert audited.crashed == ()
     return {one.rule: f"{one.message} | {one.fix}" for one in audited.findings}
@@ -67,12 +70,14 @@ def test_other_models_that_came_later(model: str, highest: tuple[int, int]) -> N
 
 def test_a_server_that_keeps_it_does_not_start_there() -> None:
     kept = ServerConfig(
-        status="ACTIVE", kept=(("hw_vif_model", "igb"),), kept_by="api",
+        status="ACTIVE", stored_properties=(("hw_vif_model", "igb"),), properties_source="api",
         nova=NovaVersions("2.96", 29, 30),
     )  # fmt: skip
     nic = NicConfig("ethernet", actual_type="ethernet", model="igb")
     rules = rule_ids()
-    work = AuditWork(rules, Assumptions(), Suppressor((), date.today(), rules), {})
+    work = AuditWork(
+        rules, Assumptions(), Suppressor((), date.today(), rules), {}, every_platform()
+    )
     audited = work.domain(server(1, nic, kept=kept), HostConfig(), "openstack:c")
     (found,) = [one for one in audited.findings if one.rule == "VNIC007"]
     assert found.message.startswith("Nova refuses igb with KVM: the server does not start")

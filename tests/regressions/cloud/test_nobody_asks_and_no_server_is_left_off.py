@@ -39,15 +39,15 @@ def test_every_server_runs_in_the_end_without_nova_manage(
     for server in world.servers:
         server.boot()
     steps = tuple(server_step(server) for server in world.servers)
-    order = world.order("restart", canary=0, batch=3, max_failures=9)
+    context = world.context("restart", canary=0, batch=3, max_failures=9)
     world.place = place
     with pytest.raises(Killed):
-        world.apply(steps, order)
+        world.apply(steps, context)
     world.place, world.reach = "", Reach(None)
     world.clock.sleep(60)
     ran = [server.model is not None for server in world.servers]
     world.calls.clear()
-    done = world.apply(steps, world.order("restart", canary=0, batch=3, max_failures=9))
+    done = world.apply(steps, world.context("restart", canary=0, batch=3, max_failures=9))
     world.clock.sleep(60)
     assert [server.model is not None for server in world.servers] == [True] * 3, done.run.steps
     if all(ran) and place in ("before stop", "within stop"):

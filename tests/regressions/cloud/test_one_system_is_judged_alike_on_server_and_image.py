@@ -17,11 +17,11 @@ from tests.remedy.planning.cloud.clouds import server as planned_server
 from tests.remedy.works import work
 from vnicaudit.model.finding import Finding
 from vnicaudit.model.openstack import Image
-from vnicaudit.model.plan import Left, Step
-from vnicaudit.platforms.openstack.connect import Cloud
+from vnicaudit.model.plan import NotPlanned, Step, UnitStep
+from vnicaudit.platforms.openstack.connect import CloudLogin
 from vnicaudit.platforms.openstack.images import Images, image_of
-from vnicaudit.platforms.openstack.projects import Projects
-from vnicaudit.platforms.openstack.uses import Uses
+from vnicaudit.platforms.openstack.lists import Projects
+from vnicaudit.platforms.openstack.read import Uses
 
 DISK = {"hw_vif_model": "rtl8139", "hw_disk_bus": "virtio"}
 """What Nova keeps for a server of such an image: the bus it chose by itself."""
@@ -41,11 +41,11 @@ def image(**properties: str) -> Image:
 
 def listed(one: Image, kept: dict[str, Any]) -> Image:
     """The image as it comes when its one server, for which Nova keeps that, was read."""
-    images, uses = Images(), Uses()
+    images, uses = Images("openstack:c", lambda _system: None), Uses()
     images.by_id[IMAGE] = one
     uses.complete = True
     uses.count(domain(raw(kept, **LAUNCHED), around(port(), image=one)), None)
-    cloud = Cloud("c", None, None, 30.0, frozenset({"admin"}))  # type: ignore[arg-type]
+    cloud = CloudLogin("c", None, None, 30.0, frozenset({"admin"}))  # type: ignore[arg-type]
     (found,) = uses.images(images, cloud, Projects({}))
     return found
 
@@ -94,7 +94,7 @@ def test_a_plan_changes_the_image_with_its_servers() -> None:
         {"hw_vif_model": "rtl8139", "os_type": "linux"}, libosinfo_model=None, proven=True
     )
     steps = plan(planned_server(config={"image": one}), one)
-    assert [one.cloud.object for one in steps if isinstance(one, Step) and one.cloud] == [
+    assert [one.unit.kind for one in steps if isinstance(one, UnitStep)] == [
         "image", "server",
     ]  # fmt: skip
     assert not any("rebuild" in note for step in steps for note in _notes(step))
@@ -103,9 +103,9 @@ def test_a_plan_changes_the_image_with_its_servers() -> None:
 def test_a_plan_that_leaves_the_image_says_what_a_rebuild_does() -> None:
     one = planned_image({"hw_vif_model": "rtl8139", "os_type": "linux"}, libosinfo_model=None)
     left, changed = plan(planned_server(config={"image": one}), one)
-    assert isinstance(left, Left)
+    assert isinstance(left, NotPlanned)
     assert "small kernel may lack it" in left.reason
-    assert isinstance(changed, Step)
+    assert isinstance(changed, UnitStep)
     assert changed.notes[-1] == (
         "its image says hw_vif_model=rtl8139 and is not changed by this plan: a rebuild gives the "
         "server that again (VNIC064)"
@@ -119,5 +119,5 @@ def test_an_image_on_pci_express_is_as_unsure_as_its_servers() -> None:
     assert image(**system).readiness == domain(raw(kept)).declared.readiness
 
 
-def _notes(one: Step | Left) -> tuple[str, ...]:
-    return one.notes if isinstance(one, Step) else ()
+def _notes(one: Step | NotPlanned) -> tuple[str, ...]:
+    return one.notes if isinstance(one, UnitStep) else ()

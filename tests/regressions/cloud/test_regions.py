@@ -11,15 +11,16 @@ import pytest
 
 from tests.platforms.openstack.cloud import PASSWORD, FakeCloud
 from tests.platforms.openstack.conftest import CLOUD, cloud, nowhere
-from vnicaudit.audit.cloud import each_region
-from vnicaudit.audit.options import LiveOptions
-from vnicaudit.audit.run import prepared
-from vnicaudit.audit.targets import target_of
+from vnicaudit.audit.reading.targets import expanded_targets, target_of, unique_targets
+from vnicaudit.cli.platforms import every_platform
 from vnicaudit.errors import TargetError
+from vnicaudit.model.live import LiveOptions
 from vnicaudit.platforms.openstack.connect import connect
 from vnicaudit.platforms.openstack.read import read
 
 __all__ = ["cloud", "nowhere"]
+
+KINDS = every_platform().targets
 
 
 def more_regions(cloud: FakeCloud, *names: str) -> None:
@@ -72,12 +73,14 @@ def test_a_region_that_is_not_there_is_told(cloud: FakeCloud, nowhere: Path) -> 
 
 def test_the_cloud_of_the_environment_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OS_CLOUD", "multi")
-    assert target_of("openstack:").name == "openstack:multi"
+    assert target_of("openstack:", every_platform().targets).name == "openstack:multi"
 
 
 def test_all_regions_are_a_target_each(cloud: FakeCloud) -> None:
     more_regions(cloud, "RegionTwo", "RegionThree")
-    targets = each_region(prepared(["openstack:admin/*", "-"]), LiveOptions())
+    targets = expanded_targets(
+        unique_targets(["openstack:admin/*", "-"], KINDS), KINDS, LiveOptions()
+    )
     assert [target.name for target in targets] == [
         "openstack:admin/RegionOne",
         "openstack:admin/RegionThree",

@@ -15,9 +15,9 @@ pytest.importorskip("openstack")
 from benchmarks import openstack as benchmark
 from tests.audit.clouds import config, port, server
 from vnicaudit.model.domain import Domain
-from vnicaudit.platforms.openstack.connect import Cloud
+from vnicaudit.platforms.openstack.connect import CloudLogin
 
-CLOUD = Cloud("c", None, None, 30.0)  # type: ignore[arg-type]
+CLOUD = CloudLogin("c", None, None, 30.0)  # type: ignore[arg-type]
 
 
 class Reading:

@@ -20,11 +20,11 @@ from tests.remedy.applying.clouds.fakes import (
     server_step,
 )
 from tests.remedy.applying.fakes import Killed
-from vnicaudit.cli.nova_manage import Controller
+from vnicaudit.cli.remedy.controller import Controller
 from vnicaudit.errors import ActionError
 from vnicaudit.model.plan import Step
 from vnicaudit.remedy.applying.clouds.nova_manage import Manage
-from vnicaudit.remedy.cloud import MANAGE_JOBS, Reach, Said
+from vnicaudit.remedy.cloud import MANAGE_JOBS, CommandOutput, Reach
 
 PLACES = ["before set", "within set", "between set", "behind set"]
 WAIT = 30.0
@@ -39,7 +39,7 @@ class Counting:
         self._lock = threading.Lock()
         self._all = threading.Barrier(full)
 
-    def __call__(self, arguments: Sequence[str]) -> Said:
+    def __call__(self, arguments: Sequence[str]) -> CommandOutput:
         del arguments
         with self._lock:
             self.now += 1
@@ -47,7 +47,7 @@ class Counting:
         self._all.wait(WAIT)
         with self._lock:
             self.now -= 1
-        return Said(0)
+        return CommandOutput(0)
 
 
 def together(*works: Callable[[], object]) -> None:
@@ -64,7 +64,7 @@ def together(*works: Callable[[], object]) -> None:
 def test_as_many_run_as_may_and_no_more(jobs: int) -> None:
     run = Counting(jobs)
     manage = Manage(run, jobs)
-    together(*[lambda: manage.set("x", {MODEL: "virtio"})] * (3 * jobs))
+    together(*[lambda: manage.set_properties("x", {MODEL: "virtio"})] * (3 * jobs))
     assert run.most == jobs
 
 
@@ -73,15 +73,19 @@ def test_one_that_waits_for_others_has_not_begun() -> None:
     started, go = threading.Event(), threading.Event()
     begun: list[str] = []
 
-    def run(arguments: Sequence[str]) -> Said:
+    def run(arguments: Sequence[str]) -> CommandOutput:
         del arguments
         started.set()
         assert go.wait(WAIT)
-        return Said(0)
+        return CommandOutput(0)
 
     manage = Manage(run, 1)
-    first = threading.Thread(target=lambda: manage.set("x", {}, lambda: begun.append("first")))
-    second = threading.Thread(target=lambda: manage.set("y", {}, lambda: begun.append("second")))
+    first = threading.Thread(
+        target=lambda: manage.set_properties("x", {}, lambda: begun.append("first"))
+    )
+    second = threading.Thread(
+        target=lambda: manage.set_properties("y", {}, lambda: begun.append("second"))
+    )
     first.start()
     assert started.wait(WAIT)
     second.start()
@@ -96,18 +100,18 @@ def test_one_that_waits_for_others_has_not_begun() -> None:
 def test_what_cannot_be_noted_is_not_run() -> None:
     asked: list[object] = []
 
-    def run(arguments: Sequence[str]) -> Said:
+    def run(arguments: Sequence[str]) -> CommandOutput:
         asked.append(arguments)
-        return Said(0)
+        return CommandOutput(0)
 
     def begins() -> None:
         raise OSError("no space left on device")
 
     manage = Manage(run, 1)
     with pytest.raises(OSError, match="no space left"):
-        manage.set("x", {MODEL: "virtio"}, begins)
+        manage.set_properties("x", {MODEL: "virtio"}, begins)
     assert asked == []
-    manage.set("x", {MODEL: "virtio"})
+    manage.set_properties("x", {MODEL: "virtio"})
     assert len(asked) == 1
 
 
@@ -124,13 +128,13 @@ def test_servers_of_a_batch_are_set_side_by_side(
     world = installed(CloudWorld(tmp_path, 4), monkeypatch)
     real, meet = world.manage, threading.Barrier(4)
 
-    def manage(arguments: Sequence[str]) -> Said:
+    def manage(arguments: Sequence[str]) -> CommandOutput:
         if "set" in arguments:
             meet.wait(WAIT)  # broken where fewer than four run at once
         return real(arguments)
 
     world.reach = Reach(manage, jobs=4)
-    done = world.apply(booted(world), world.order("restart", canary=0, batch=4))
+    done = world.apply(booted(world), world.context("restart", canary=0, batch=4))
     assert [unit.outcome for unit in done.run.steps] == ["applied"] * 4
     assert [server.model for server in world.servers] == ["virtio"] * 4
 
@@ -142,7 +146,7 @@ def test_the_end_of_one_is_no_others(tmp_path: Path, monkeypatch: pytest.MonkeyP
     refused, lost = world.servers[1].id, world.servers[2].id
     turns: dict[str, int] = {}
 
-    def manage(arguments: Sequence[str]) -> Said:
+    def manage(arguments: Sequence[str]) -> CommandOutput:
         if "set" not in arguments:
             return real(arguments)
         server = arguments[2]
@@ -150,14 +154,14 @@ def test_the_end_of_one_is_no_others(tmp_path: Path, monkeypatch: pytest.MonkeyP
         if turns[server] == 1:
             meet.wait(WAIT)
         if server == refused:
-            return Said(6, "Field value is invalid")
+            return CommandOutput(6, "Field value is invalid")
         if server == lost:
             raise LOST
         return real(arguments)
 
     world.reach = Reach(manage, jobs=4)
-    order = world.order("restart", canary=0, batch=4, max_failures=9)
-    done = world.apply(booted(world), order)
+    context = world.context("restart", canary=0, batch=4, max_failures=9)
+    done = world.apply(booted(world), context)
     units = done.run.steps
     assert [units[number].outcome for number in (0, 3)] == ["applied"] * 2
     assert "ended with 6" in units[1].message
@@ -186,11 +190,11 @@ def test_killed_with_several_at_work_and_carried_on(
     installed(world, monkeypatch)
     steps = booted(world)
     world.reach, world.place = Reach(world.manage, jobs=jobs), place
-    order = world.order("restart", canary=0, batch=4, max_failures=9)
+    context = world.context("restart", canary=0, batch=4, max_failures=9)
     with pytest.raises(Killed):
-        world.apply(steps, order)
+        world.apply(steps, context)
     world.place = ""
-    done = world.apply(steps, order)
+    done = world.apply(steps, context)
     world.clock.sleep(600)
     assert [unit.outcome for unit in done.run.steps] == ["applied"] * 4
     assert [server.model for server in world.servers] == ["virtio"] * 4
@@ -205,8 +209,8 @@ def test_those_that_come_late_are_waited_for_one_by_one(
     steps = booted(world)
     world.reach = Reach(world.manage, jobs=jobs)
     world.faults["set"] = Fault(LOST, "before", None)
-    order = world.order("restart", canary=0, batch=3, max_failures=9)
-    done = world.apply(steps, order)
+    context = world.context("restart", canary=0, batch=3, max_failures=9)
+    done = world.apply(steps, context)
     assert not any(unit.outcome == "applied" for unit in done.run.steps)
     world.clock.sleep(600)
     assert [server.model for server in world.servers] == ["rtl8139"] * 3

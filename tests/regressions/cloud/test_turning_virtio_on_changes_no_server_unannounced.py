@@ -16,19 +16,20 @@ from tests.audit.clouds import config, port, server
 from tests.remedy.planning.cloud.clouds import left, step
 from tests.remedy.planning.cloud.clouds import port as planned_port
 from tests.remedy.planning.cloud.clouds import server as planned_server
+from tests.remedy.planning.units import cloud_of
 from tests.remedy.works import work
-from vnicaudit.audit.catalogue import module_of
-from vnicaudit.audit.effective import resolve
 from vnicaudit.audit.explain import layers
-from vnicaudit.audit.servers import with_server
-from vnicaudit.model.domain import Domain, DomainConfig, DomainState
+from vnicaudit.audit.judging.catalogue import shipped_catalogue
+from vnicaudit.audit.reading.servers import with_server
+from vnicaudit.cli.platforms import every_platform
+from vnicaudit.model.domain import Domain, DomainConfig, DomainState, LiveFacts
 from vnicaudit.model.finding import Finding
 from vnicaudit.model.host import HostConfig
 from vnicaudit.model.location import Location
 from vnicaudit.model.nic import Nic, NicConfig
-from vnicaudit.model.report import LayerFact
-from vnicaudit.model.rule import ConfigSubject
+from vnicaudit.model.readiness import Readiness
 from vnicaudit.model.server import NodeFacts
+from vnicaudit.model.subject import ConfigSubject
 from vnicaudit.platforms.nova_conf.read import read_bytes
 
 FILE = "nodes/cmp1/nova.conf"
@@ -41,15 +42,21 @@ def node(virtio: str) -> NodeFacts:
     return NodeFacts(FILE, (("use_virtio_for_bridges", virtio), ("virt_type", "kvm")))
 
 
-def in_libvirt(virtio: str, model: str = "rtl8139", readiness: str = "needs-driver") -> Domain:
+def in_libvirt(
+    virtio: str, model: str = "rtl8139", readiness: Readiness = "needs-driver"
+) -> Domain:
     """The domain of such a server, with all that was read: cloud, libvirt and nova.conf."""
     nic = Nic(0, NicConfig("bridge", actual_type="bridge", model=model), Location("qemu:///system"))
     declared = DomainConfig(
-        type="kvm", arch="x86_64", machine="pc", owner="nova", form="live", nics=1,
+        type="kvm", arch="x86_64", machine="pc", owner="nova", described_by="live", nics=1,
         readiness=readiness,
     )  # fmt: skip
     domain = Domain(
-        "instance-21", declared, Location("qemu:///system"), (nic,), state=DomainState(active=True)
+        "instance-21",
+        declared,
+        Location("qemu:///system"),
+        (nic,),
+        live=LiveFacts(DomainState(active=True)),
     )
     cloud = server(1, port(None), kept=replace(config("api", **KEPT), node=node(virtio)))
     return with_server(domain, cloud)
@@ -83,7 +90,7 @@ def test_none_is_left_off_that_list_for_its_state(status: str) -> None:
     domain = in_libvirt("false")
     kept = domain.declared.server
     assert kept is not None
-    declared = replace(domain.declared, server=replace(kept, status=status))
+    declared = domain.declared.with_server(replace(kept, status=status))
     (finding,) = found(replace(domain, declared=declared))
     assert finding.severity == "info"
 
@@ -95,11 +102,18 @@ def test_one_that_was_started_since_is_not_listed() -> None:
 def test_explain_says_what_the_next_hard_reboot_writes() -> None:
     domain = in_libvirt("true")
     (nic,) = domain.nics
-    effective = resolve(nic.declared, domain.declared, HostConfig(), None)
-    shown = {layer.name: layer for layer in layers(domain, nic, HostConfig(), effective)}
-    assert shown["What Nova keeps"].facts[0] == LayerFact(
-        "hw_vif_model", "none", note="libvirt has rtl8139: the next hard reboot writes virtio"
+    effective = every_platform().resolver(domain.declared)(
+        nic.declared, domain.declared, HostConfig(), None
     )
+    shown = {
+        layer.name: layer
+        for layer in layers(
+            domain, nic, HostConfig(), effective, every_platform().title(domain.declared)
+        )
+    }
+    fact = shown["What Nova keeps"].facts[0]
+    assert (fact.fact, fact.value) == ("hw_vif_model", "none")
+    assert "virtio" in fact.note
 
 
 @pytest.mark.parametrize("words", ["manual", "finding"])
@@ -113,13 +127,13 @@ def test_vnic060_does_not_say_that_existing_servers_keep_their_model(words: str)
 
 
 def _manual() -> Iterator[str]:
-    yield getdoc(module_of("VNIC060")) or ""
+    yield getdoc(shipped_catalogue().module("VNIC060")) or ""
 
 
 def _fix() -> Iterator[str]:
     text = b"[libvirt]\nvirt_type = kvm\nuse_virtio_for_bridges = false\n"
     nova = read_bytes(text, file="nova.conf", target="nova.conf")
-    for problem in module_of("VNIC060").check(ConfigSubject(nova)):
+    for problem in shipped_catalogue().module("VNIC060").check(ConfigSubject(nova)):
         assert problem.change is not None
         assert "made while it was off at their next hard reboot" in problem.change.reason
         yield problem.fix
@@ -140,5 +154,4 @@ def test_a_plan_that_gives_it_a_model_of_its_own_says_no_more() -> None:
         planned_port(None), kept=KEPT, config={"node": node("false"), "image": None}
     )
     made = step(one)
-    assert made.cloud is not None
-    assert made.cloud.properties == {"hw_vif_model": "virtio"}
+    assert cloud_of(made).properties == {"hw_vif_model": "virtio"}

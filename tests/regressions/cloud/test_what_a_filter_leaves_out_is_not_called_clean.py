@@ -24,7 +24,7 @@ from tests.audit.clouds import (
 )
 from tests.cli.definitions import E1000
 from tests.cli.inside import inside
-from vnicaudit.model.domain import Domain
+from vnicaudit.model.domain import Server
 from vnicaudit.model.report import ReadError
 from vnicaudit.model.server import Aggregate
 
@@ -33,7 +33,7 @@ NOVA = (
 )
 
 
-def placed(number: int, **facts: object) -> Domain:
+def placed(number: int, **facts: object) -> Server:
     """A server with an old NIC, of which these facts are told."""
     name = str(facts.setdefault("image", "image-jammy")).removeprefix("image-")
     kept = replace(config(hw_vif_model="rtl8139"), image=image(name))
@@ -159,12 +159,12 @@ def test_a_server_of_a_cell_that_is_down_is_not_left_out(cloud: FakeCloud) -> No
     config_ = replace(config(), status="UNKNOWN", image=None, flavor=None)
     down = replace(
         down,
-        declared=replace(down.declared, server=config_),
+        declared=down.declared.with_server(config_),
         unjudged="an answer of its cell, which is down",
     )
     cloud.clouds["prod"] = [down, *cloud.clouds["prod"]]
     result = audit("--host", "cmp1")
-    assert "an answer of its cell, which is down" in result.stdout
+    assert down.unjudged in result.stdout
     assert "2 of 4 servers" in result.stdout
     assert "1 of them cannot be told: their cell is down" in result.stdout
 
@@ -265,7 +265,7 @@ def test_servers_on_volumes_that_a_choice_by_image_leaves_out_are_counted(
 ) -> None:
     one = placed(5, image="")
     on_volume = replace(config(), image=None, image_state="volume")
-    one = replace(one, declared=replace(one.declared, server=on_volume))
+    one = replace(one, declared=one.declared.with_server(on_volume))
     cloud.clouds["prod"] = [one, *cloud.clouds["prod"]]
     words = "1 that were left out boot from a volume, of which Nova names no image"
     assert words in words_of(audit("--image", "image-old"))

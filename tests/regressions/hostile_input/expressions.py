@@ -11,7 +11,7 @@ import importlib
 import inspect
 import pkgutil
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -21,7 +21,7 @@ import vnicaudit
 METHODS = frozenset({"match", "fullmatch", "search", "finditer", "findall", "sub", "split"})
 _MADE: dict[str, tuple[str, tuple[object, ...], str]] = {
     "vnicaudit.platforms.domain_xml.spans": ("_tags", (b"domain",), "finditer"),
-    "vnicaudit.text.placeholders": ("_whole", (), "fullmatch"),
+    "vnicaudit.text.placeholders": ("_whole_pattern", (), "fullmatch"),
 }
 """Module -> a function that makes a pattern, what it is asked for, and how that is called."""
 
@@ -56,19 +56,22 @@ def _modules() -> Iterator[ModuleType]:
 
 
 def _in_module(module: ModuleType) -> Iterator[tuple[re.Pattern[Any], str, frozenset[str]]]:
+    held = [(name, one) for name, value in vars(module).items() for one in _patterns(value)]
+    if not held and module.__name__ not in _MADE and vars(module).get("re") is not re:
+        return  # most modules: nothing to look for in their sources
     source = Path(inspect.getsourcefile(module) or "").read_text("utf-8")
-    named, others = _calls(ast.parse(source), module)
-    for name, value in vars(module).items():
-        for pattern in _patterns(value):
-            used = named.get((pattern.pattern, pattern.flags), frozenset())
-            yield pattern, f"{module.__name__}.{name}", used or others
+    calls = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
+    named, others = _calls(calls, module)
+    for name, pattern in held:
+        used = named.get((pattern.pattern, pattern.flags), frozenset())
+        yield pattern, f"{module.__name__}.{name}", used or others
     if module.__name__ in _MADE:
         name, arguments, method = _MADE[module.__name__]
         made = vars(module)[name](*arguments)
         yield made, f"{module.__name__}.{name}", frozenset({method})
-    for node in ast.walk(ast.parse(source)):
+    for node in calls:
         if (direct := _direct(node, module)) is not None:
-            yield direct[0], f"{module.__name__}:{node.lineno}", direct[1]  # type: ignore[attr-defined]
+            yield direct[0], f"{module.__name__}:{node.lineno}", direct[1]
 
 
 def _patterns(value: object, depth: int = 0) -> Iterator[re.Pattern[Any]]:
@@ -82,13 +85,15 @@ def _patterns(value: object, depth: int = 0) -> Iterator[re.Pattern[Any]]:
             yield from _patterns(part, depth + 1)
 
 
-def _calls(tree: ast.AST, module: ModuleType) -> tuple[dict[Key, frozenset[str]], frozenset[str]]:
+def _calls(
+    calls: Sequence[ast.Call], module: ModuleType
+) -> tuple[dict[Key, frozenset[str]], frozenset[str]]:
     """Pattern -> the methods it is called by in this module; and those that are called on
     something that is not a name of the module."""
     named: dict[Key, frozenset[str]] = {}
     others: set[str] = set()
-    for node in ast.walk(tree):
-        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+    for node in calls:
+        if not isinstance(node.func, ast.Attribute):
             continue
         method, owner = node.func.attr, _value(node.func.value, module)
         if method not in METHODS:
@@ -101,9 +106,9 @@ def _calls(tree: ast.AST, module: ModuleType) -> tuple[dict[Key, frozenset[str]]
     return named, frozenset(others) or METHODS
 
 
-def _direct(node: ast.AST, module: ModuleType) -> tuple[re.Pattern[Any], frozenset[str]] | None:
+def _direct(node: ast.Call, module: ModuleType) -> tuple[re.Pattern[Any], frozenset[str]] | None:
     """``re.search(TEXT, …)``; ``re.compile`` of a text that is known without being called."""
-    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+    if not isinstance(node.func, ast.Attribute):
         return None
     if _value(node.func.value, module) is not re or node.func.attr not in (*METHODS, "compile"):
         return None

@@ -14,7 +14,7 @@ from tests.not_run import not_run
 from vnicaudit.bench.contract import Ends
 from vnicaudit.bench.engines import iperf3
 from vnicaudit.bench.engines._iperf3 import command
-from vnicaudit.bench.engines._iperf3.command import Plan
+from vnicaudit.bench.engines._iperf3.command import Iperf3Load
 from vnicaudit.model.measurement import Workload
 
 LOOPBACK = "0100007F"
@@ -82,7 +82,7 @@ def test_where_the_address_is_translated_it_listens_at_all(
     """The target has no such address: the server that is bound to it ends, and one that is not
     bound takes its place."""
 
-    def elsewhere(_plan: Plan, _address: str) -> tuple[str, ...]:
+    def elsewhere(_plan: Iperf3Load, _address: str) -> tuple[str, ...]:
         return "192.0.2.7", ""
 
     monkeypatch.setattr(command, "listens_at", elsewhere)

@@ -17,27 +17,25 @@ from tests.bench.engines.here import Here
 from tests.cli.command import vnicaudit
 from tests.not_run import not_run
 from vnicaudit.bench.contract import Ends, Measured
-from vnicaudit.bench.endpoints.interfaces import held
-from vnicaudit.bench.endpoints.keeper import understood
+from vnicaudit.bench.endpoints.ip_output import held_addresses, interfaces
+from vnicaudit.bench.endpoints.ip_output import nic_in as nic_of
+from vnicaudit.bench.endpoints.supervisor import status_in
 from vnicaudit.bench.engines._dnsperf_run import busiest, generators
 from vnicaudit.bench.engines._dnsperf_text import statistics
 from vnicaudit.bench.engines._iperf3.places import ports_of, version_of
 from vnicaudit.bench.engines._iperf3.report import parse as iperf3_report
 from vnicaudit.bench.engines._netperf.command import SELECTORS
-from vnicaudit.bench.engines._netperf.output import Output
+from vnicaudit.bench.engines._netperf.output import NetperfOutput
 from vnicaudit.bench.engines._patterns import pattern_of
 from vnicaudit.bench.engines._rr.report import report_of
-from vnicaudit.bench.engines._uperf.output import window
 from vnicaudit.bench.facts.cpu import clock, throttled_seconds, ticks
-from vnicaudit.bench.facts.ethtool import sizes
-from vnicaudit.bench.facts.nic import parse as nic_of
-from vnicaudit.bench.facts.processes import process
+from vnicaudit.bench.facts.guest_process import process
 from vnicaudit.bench.facts.sections import Section, split
-from vnicaudit.bench.guards._interfaces import interfaces
+from vnicaudit.bench.facts.setup_values import sizes
 from vnicaudit.bench.guards.counters import counters
 from vnicaudit.bench.guards.path_mtu import path_mtu
-from vnicaudit.bench.guards.ping import pinged
-from vnicaudit.bench.running.sampling import run_once
+from vnicaudit.bench.guards.ping import ping_summary
+from vnicaudit.bench.running.collector import run_once
 from vnicaudit.errors import MeasureError
 from vnicaudit.model.measurement import Ran, Workload
 
@@ -65,12 +63,8 @@ def _clock(text: str) -> object:
     return clock((Section("uptime", text), Section("ticks", text), Section("boot", text)))
 
 
-def _uperf(text: str) -> object:
-    return window(text, warmup=1.0, seconds=2.0, duration=5.0)
-
-
 def _netperf(text: str) -> object:
-    output = Output(text)
+    output = NetperfOutput(text)
     return [output.measured(name) for name in output.texts]
 
 
@@ -91,12 +85,12 @@ _SIDE = '{"bytes": 2, "transactions": 1, "cpu": 0.5, "wait": 0.1, "lost": 0, "la
 
 PARSERS: dict[str, tuple[Callable[[str], object], str]] = {
     "counters": (counters, _data(GUARDS, "net-dev/two.txt")),
-    "ping": (pinged, _data(GUARDS, "ping/iputils*-ok.txt")),
-    "ping-busybox": (pinged, _data(GUARDS, "ping/busybox*-ok.txt")),
+    "ping": (ping_summary, _data(GUARDS, "ping/iputils*-ok.txt")),
+    "ping-busybox": (ping_summary, _data(GUARDS, "ping/busybox*-ok.txt")),
     "tracepath": (path_mtu, _data(GUARDS, "tracepath/*-mtu1400.txt")),
     "interfaces": (interfaces, _IP),
     "nic": (lambda text: nic_of(text, "192.0.2.1"), _IP),
-    "held": (held, _IP),
+    "held": (held_addresses, _IP),
     "dnsperf": (_dnsperf, _data(ENGINES, "dnsperf/2.14.0/histogram.txt")),
     "dnsperf-tcp": (_dnsperf, _data(ENGINES, "dnsperf/2.14.0/histogram-tcp.txt")),
     "dnsperf-together": (_together, _RUN),
@@ -107,17 +101,19 @@ PARSERS: dict[str, tuple[Callable[[str], object], str]] = {
     "throttled": (throttled_seconds, "usage_usec 1\nthrottled_usec 7\n"),
     "process": (process, _STAT),
     "ethtool": (sizes, _data(FACTS, "ethtool/5.9/e1000.g.txt")),
-    "keeper": (lambda text: understood(text.encode()), "\nvnicaudit-keeper ended 0 1 2\nabc"),
+    "supervisor": (
+        lambda text: status_in(text.encode()),
+        "\nvnicaudit-supervisor ended 0 1 2\nabc",
+    ),
     "iperf3-ports": (ports_of, " sl local_address\n 0: 0100007F:1F90 00000000:0000 0A \n"),
     "iperf3-version": (version_of, "iperf 3.12 (cJSON 1.7.15)\n"),
     "netperf": (_netperf, "".join(f"{name}=1.5\n" for name in SELECTORS)),
-    "uperf": (_uperf, _data(ENGINES, "uperf/rr1c*.txt")),
     "rr": (_rr, f'{{"error": "", "counts": [[1, 1]], "client": [{_SIDE}], "server": [{_SIDE}]}}\n'),
 }  # fmt: skip
 
 
 SAY_NOTHING = {
-    "nic", "held", "keeper", "throttled", "dnsperf-threads", "ethtool", "iperf3-ports",
+    "nic", "held", "supervisor", "throttled", "dnsperf-threads", "ethtool", "iperf3-ports",
     "iperf3-version",
 }  # fmt: skip
 """Parsers that find nothing where there is nothing."""
@@ -189,7 +185,7 @@ class _Odd:
 def test_what_an_engine_stumbles_over_is_not_measured(
     error: Exception, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("vnicaudit.bench.running.sampling.load", lambda _name: _Odd(error))
+    monkeypatch.setattr("vnicaudit.bench.registry.ENGINES.load", lambda _name: _Odd(error))
     with Here("target") as here:
         workload = Workload(id="w", engine="rr", pattern="rr1c-1x1")
         found = run_once(workload, Ends(here, here, "127.0.0.1"))

@@ -8,11 +8,12 @@ from pathlib import Path
 PACKAGE = Path(__file__).parents[3] / "vnicaudit"
 
 EDGES = {
-    "audit/edge.py": 2,  # a host or a cloud; a file
-    "audit/judgement.py": 1,  # a rule
-    "bench/generator/program/crew.py": 1,  # a worker of the generator, at the endpoint
+    "audit/reading/error_boundary.py": 2,  # a host or a cloud; a file
+    "audit/judging/judgement.py": 1,  # a rule
+    "audit/judging/outside.py": 2,  # somebody's rule, or package of rules, that does not load
+    "bench/generator/program/workers.py": 1,  # a worker of the generator, at the endpoint
     "cli/main.py": 1,
-    "remedy/applying/cautious.py": 3,  # a trial of a guest that is being changed
+    "remedy/applying/guarded_trial.py": 3,  # a trial of a guest that is being changed
 }
 
 

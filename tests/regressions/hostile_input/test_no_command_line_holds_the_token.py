@@ -13,7 +13,7 @@ import pytest
 
 from vnicaudit.bench.contract import Ends
 from vnicaudit.bench.endpoints.opening import open_endpoint
-from vnicaudit.bench.endpoints.session import Session
+from vnicaudit.bench.endpoints.session import EndpointSession
 from vnicaudit.bench.engines import rr
 from vnicaudit.bench.engines._rr import places
 from vnicaudit.model.measurement import Workload
@@ -96,7 +96,7 @@ def _shapes(secret: str) -> tuple[bytes, ...]:
 
 def test_the_folder_of_the_key_is_its_users_alone(ends: Ends) -> None:
     for endpoint in (ends.target, ends.peer):
-        assert isinstance(endpoint, Session)
+        assert isinstance(endpoint, EndpointSession)
         assert Path(endpoint.folder).stat().st_mode & 0o777 == 0o700
         assert places.place(endpoint).key_file.startswith(f"{endpoint.folder}/")
     assert places.place(ends.target).key != places.place(ends.peer).key

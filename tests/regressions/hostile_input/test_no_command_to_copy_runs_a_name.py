@@ -12,10 +12,10 @@ import pytest
 
 from tests.cli.definitions import E1000
 from tests.cli.inside import inside
+from vnicaudit.base.shell import kubernetes_word, path_word, uuid_word, word
 from vnicaudit.cli.main import run
-from vnicaudit.remedy.applying.task import Task, by_hand
-from vnicaudit.remedy.history import runs
-from vnicaudit.text.shell import kubernetes_word, path_word, uuid_word, word
+from vnicaudit.remedy.applying.definition_transactions import DomainTransaction, FileTransaction
+from vnicaudit.remedy.applying.history import runs
 
 _NOVA = """\
 <domain type='kvm'>
@@ -51,7 +51,7 @@ UUID = "6f1f9a90-6f0c-4f2a-9bb4-2b4bd9b9c001"
 
 
 def commands(text: str) -> list[str]:
-    """The numbered commands of a plan's route."""
+    """The numbered commands of a plan's procedure."""
     return re.findall(
         r"^ +\d+\. ((?:openstack|nova-manage|virtctl|kubectl|vnicaudit) .*)$", text, re.M
     )
@@ -119,12 +119,15 @@ def test_the_command_that_follows_a_plan_can_be_copied(tmp_path: Path) -> None:
     ],
 )
 def test_what_to_edit_by_hand_is_no_option(place: dict[str, str], says: str) -> None:
+    kind: type[DomainTransaction | FileTransaction] = (
+        FileTransaction if "file" in place else DomainTransaction
+    )
     task = msgspec.convert(
         {"key": "a", "target": "qemu:///system", "steps": [], "wanted": [], "mode": "restart",
          "before": "", "goal": "", **place},
-        Task,
+        kind,
     )  # fmt: skip
-    assert by_hand(task).startswith(says)
+    assert task.by_hand().startswith(says)
 
 
 def test_a_state_folder_in_the_way_back_is_no_option(

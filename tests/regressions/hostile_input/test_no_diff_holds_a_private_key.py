@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from vnicaudit.reports.diff import MASKED, unified
+from vnicaudit.reports.diff import MASKED, diff_lines
 from vnicaudit.reports.paint import Paint
 from vnicaudit.text.secrets import masked
 
@@ -43,7 +43,7 @@ def test_what_no_name_tells_is_masked_and_what_follows_is_not(text: str) -> None
 
 def test_a_diff_shows_stars_for_the_secret_beside_a_change() -> None:
     text = f"data:\n  anything: {SECRET}\nkind: Secret\n---\nmodel: e1000\n"
-    lines = list(unified(text, text.replace("e1000", "virtio"), "vm.yaml", Paint(color=False)))
+    lines = list(diff_lines(text, text.replace("e1000", "virtio"), "vm.yaml", Paint(color=False)))
     assert SECRET not in "".join(lines)
     assert lines[0] == f"{MASKED}\n"
     assert "+model: virtio\n" in lines

@@ -12,7 +12,7 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import chain
 from pathlib import Path
 from time import process_time
@@ -20,12 +20,15 @@ from typing import Any
 
 import pytest
 
-from vnicaudit.audit import files
-from vnicaudit.audit.edge import guarded_file
 from vnicaudit.audit.pool import SERIAL_BELOW
-from vnicaudit.audit.readers import Content, Item, Reader
+from vnicaudit.audit.reading import files
+from vnicaudit.audit.reading.error_boundary import guarded_file
+from vnicaudit.base.cpu_deadline import Deadline, OutOfTime
 from vnicaudit.cli.main import run
-from vnicaudit.deadline import Deadline, OutOfTime
+from vnicaudit.cli.platforms import PLATFORMS, PlatformRegistry, RegisteredPlatform
+from vnicaudit.cli.wiring import Wiring
+from vnicaudit.model.file_kind import Content, FileKind, Item
+from vnicaudit.model.platform_name import PlatformName
 from vnicaudit.model.report import ReadError
 
 Capture = pytest.CaptureFixture[str]
@@ -52,9 +55,13 @@ def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     return tmp_path
 
 
-def report(folder: Path, capsys: Capture) -> dict[str, list[dict[str, str]]]:
+def report(
+    folder: Path, capsys: Capture, platforms: PlatformRegistry | None = None
+) -> dict[str, list[dict[str, str]]]:
     """What an audit of the folder by two workers says; it is a report, whatever was met."""
-    assert run(["audit", str(folder), "--format", "json", "--jobs", "2", "--exit-zero"]) == 4
+    arguments = ["audit", str(folder), "--format", "json", "--jobs", "2", "--exit-zero"]
+    wiring = None if platforms is None else Wiring(platforms=lambda: platforms)
+    assert run(arguments, wiring) == 4
     found: dict[str, list[dict[str, str]]] = json.loads(capsys.readouterr().out)
     return found
 
@@ -76,21 +83,17 @@ def test_a_number_beyond_all_bounds_costs_its_file(
     assert message.startswith("not YAML: ")
 
 
-def _as(read: object) -> Reader:
-    return Reader("odd", "", lambda head: head == b"odd", read)  # type: ignore[arg-type]
-
-
-def odd(monkeypatch: pytest.MonkeyPatch, folder: Path, read: object, seconds: float = 30) -> None:
-    """A file that is read by ``read``, in ``seconds`` of CPU time."""
+def odd(
+    monkeypatch: pytest.MonkeyPatch,
+    folder: Path,
+    read: Callable[[Content], Iterator[Item]],
+    seconds: float = 30,
+) -> PlatformRegistry:
+    """A file that is read by ``read``, in ``seconds`` of CPU time; and the platforms with it."""
     (folder / "a.odd").write_text("odd")
-    monkeypatch.setattr("vnicaudit.audit.readers.READERS", (*files_readers(), _as(read)))
     monkeypatch.setattr(files, "guarded_file", functools.partial(guarded_file, seconds=seconds))
-
-
-def files_readers() -> tuple[Reader, ...]:
-    from vnicaudit.audit.readers import READERS
-
-    return READERS
+    kind = FileKind("odd", "", "code", lambda head: head == b"odd", read)
+    return PlatformRegistry((*PLATFORMS, RegisteredPlatform(PlatformName("odd"), (kind,))))
 
 
 @pytest.mark.parametrize("kind", [ZeroDivisionError, KeyError, AssertionError, UnicodeError])
@@ -101,8 +104,8 @@ def test_what_a_library_raises_costs_its_file(
         yield from ()
         raise kind("password = hunter2")
 
-    odd(monkeypatch, folder, read)
-    said = report(folder, capsys)
+    platforms = odd(monkeypatch, folder, read)
+    said = report(folder, capsys, platforms)
     assert said["findings"]
     # the error's own words may quote the file: they are left out
     assert errors(said) == [("a.odd", f"could not be read ({kind.__name__}); please report this")]
@@ -119,8 +122,8 @@ def test_a_file_that_takes_too_long_costs_itself(
             except Exception:  # what a library may do
                 continue
 
-    odd(monkeypatch, folder, read, seconds=0.3)
-    said = report(folder, capsys)
+    platforms = odd(monkeypatch, folder, read, seconds=0.3)
+    said = report(folder, capsys, platforms)
     assert said["findings"]
     assert errors(said) == [("a.odd", "took more than 0 s of CPU time to read: given up")]
 
@@ -134,8 +137,8 @@ def test_a_file_on_which_c_code_hangs_costs_itself_in_workers(
 
     for number in range(SERIAL_BELOW + 1):
         (tmp_path / f"b{number}.xml").write_text(GUEST)
-    odd(monkeypatch, tmp_path, read, seconds=0.2)
-    said = report(tmp_path, capsys)
+    platforms = odd(monkeypatch, tmp_path, read, seconds=0.2)
+    said = report(tmp_path, capsys, platforms)
     assert len([one for one in said["findings"] if one["rule"] == "VNIC001"]) == SERIAL_BELOW + 1
     ((name, message),) = errors(said)
     assert name == "a.odd"
@@ -151,8 +154,8 @@ def test_a_worker_that_dies_costs_its_file(
 
     for number in range(SERIAL_BELOW + 1):
         (tmp_path / f"b{number}.xml").write_text(GUEST)
-    odd(monkeypatch, tmp_path, read)
-    said = report(tmp_path, capsys)
+    platforms = odd(monkeypatch, tmp_path, read)
+    said = report(tmp_path, capsys, platforms)
     assert len([one for one in said["findings"] if one["rule"] == "VNIC001"]) == SERIAL_BELOW + 1
     assert [name for name, _message in errors(said)] == ["a.odd"]
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.remedy.works import work
+from vnicaudit.cli.platforms import every_platform
 from vnicaudit.remedy.files import fix_files
 
 COUNT = 40
@@ -28,7 +29,11 @@ def test_no_real_path_is_looked_up_again_for_each_file(
 
     monkeypatch.setattr(os.path, "realpath", counted)
     paths = dict.fromkeys(names, False)
-    fixed = list(fix_files(paths, work(), include_unsafe=False, write=False, targets=names))
+    fixed = list(
+        fix_files(
+            paths, work(), every_platform().writer, include_unsafe=False, write=False, targets=names
+        )
+    )
     assert [one.path for one in fixed] == names
     assert COUNT <= len(asked) <= 4 * COUNT
 
@@ -44,7 +49,12 @@ def test_no_file_behind_a_link_out_of_the_target_is_fixed(tmp_path: Path) -> Non
 
     def refused(path: str, *targets: str) -> bool:
         (one,) = fix_files(
-            {path: False}, work(), include_unsafe=False, write=False, targets=targets
+            {path: False},
+            work(),
+            every_platform().writer,
+            include_unsafe=False,
+            write=False,
+            targets=targets,
         )
         return one.error.startswith("a link leads out of the target, to ")
 

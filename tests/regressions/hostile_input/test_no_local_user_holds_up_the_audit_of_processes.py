@@ -9,10 +9,10 @@ import pytest
 
 from tests.regressions.hostile_input.growth import ratio
 from tests.regressions.hostile_input.test_no_reader_grows_with_the_square import MOST
-from vnicaudit.audit.live import read_processes
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.report import ReadError
 from vnicaudit.platforms.qemu import proc
+from vnicaudit.platforms.qemu.proc import read_processes
 
 QEMU = b"qemu-system-x86_64\0-nodefaults\0-netdev\0%s\0-device\0rtl8139,netdev=n0\0"
 PIECES = (b"fd ", b"hostnet1", b",,", b"{", b'"', b"$", b"<", b"%(", b"0", b"a=b,", b"\0-device\0a")

@@ -43,7 +43,7 @@ PIECES = (
 def _linear(call: Callable[[str], str], small: str, large: str) -> None:
     if cost(lambda: call(large), 1) < LITTLE:
         return
-    grown = ratio(call, small, large, MOST, tries=3)
+    grown = ratio(call, small, large, MOST, tries=8)
     assert grown <= MOST, f"{large[:40]!r} grows by {grown:.0f}"
 
 

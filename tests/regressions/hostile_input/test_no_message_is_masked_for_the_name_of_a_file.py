@@ -73,7 +73,7 @@ def test_the_error_says_what_is_wrong(tmp_path: Path) -> None:
         (tmp_path / "token.json", "token.json:"),
         (tmp_path / "passwd", "passwd: No such file"),
     ):
-        result = inside("audit", target)
+        result = inside("audit", target, env={"COLUMNS": "1000"})
         assert result.returncode in (2, 4)
         assert said in result.stdout + result.stderr
         assert "***" not in result.stdout + result.stderr

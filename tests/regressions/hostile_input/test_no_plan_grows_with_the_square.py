@@ -14,15 +14,18 @@ import pytest
 from tests.cli.inside import inside
 from tests.regressions.hostile_input.growth import ratio
 from tests.remedy.planning.planned import definition, interface
-from vnicaudit.audit.files import read_stream
-from vnicaudit.model.plan import Left, Plan, Step
-from vnicaudit.remedy.applying.engine import Order, look
-from vnicaudit.remedy.applying.means import Limits
+from tests.remedy.planning.units import file_of, on_files
+from vnicaudit.audit.reading.files import read_stream
+from vnicaudit.cli.adapters import adapters, texts
+from vnicaudit.cli.platforms import every_platform
+from vnicaudit.model.plan import FileUnit, NotPlanned, Plan, Step
+from vnicaudit.remedy.applying.apply import RunContext, dry_run_apply
 from vnicaudit.remedy.applying.prepare import prepare_file
+from vnicaudit.remedy.applying.run_request import RunLimits
 from vnicaudit.remedy.applying.schedule import Schedule
 from vnicaudit.remedy.applying.state import StateFolder
-from vnicaudit.remedy.planning import diffs, run
-from vnicaudit.remedy.planning.build import MOST_NICS, Planner
+from vnicaudit.remedy.planning import diffs, domain_targets
+from vnicaudit.remedy.planning.domains import MOST_NICS, DomainPlanner
 from vnicaudit.remedy.planning.source import Source
 from vnicaudit.reports.plan.json import from_json
 from vnicaudit.text.secrets import masked
@@ -59,7 +62,7 @@ def test_what_all_steps_have_in_common_is_masked_once(
         return masked(text)
 
     monkeypatch.setattr("vnicaudit.remedy.planning.diffs.masked", counted)
-    diffs._shown.cache_clear()
+    diffs._readable.cache_clear()
     result = inside("plan", "guest.xml", "--include-unsafe", cwd=tmp_path)
     assert "40 steps" in result.stdout
     assert [len(text) > size / 2 for text in texts].count(True) == 1
@@ -90,21 +93,24 @@ def test_a_file_of_eight_times_the_domains_costs_eight_times_as_much(tmp_path: P
 
 def test_the_steps_of_such_a_file_are_applied_in_time_that_grows_with_it(tmp_path: Path) -> None:
     small, large = (
-        _planned(tmp_path, _many(tmp_path, number)).steps for number in (12, 12 * TIMES)
+        on_files(_planned(tmp_path, _many(tmp_path, number)).steps) for number in (12, 12 * TIMES)
     )
-    assert ratio(lambda steps: prepare_file(steps, "u"), small, large, DOUBLED**3) <= DOUBLED**3
+    assert (
+        ratio(lambda steps: prepare_file(steps, "u", texts()), small, large, DOUBLED**3)
+        <= DOUBLED**3
+    )
 
 
 def test_each_step_of_such_a_file_says_its_own_place(tmp_path: Path) -> None:
     plan = _planned(tmp_path, _many(tmp_path, 3))
     text = (tmp_path / "3.xml").read_text()
     for number, step in enumerate(plan.steps, 1):
-        assert step.place == f"/domain[{number}]/devices/interface[1]"
+        assert file_of(step).place == f"/domain[{number}]/devices/interface[1]"
         found = re.search(r"^@@ -(\d+),", step.diff, re.MULTILINE)
         assert found is not None
         line = text.split("\n")[int(found[1]) - 1]
         assert step.diff.split("\n")[3] == f" {line}"
-    goal = prepare_file(plan.steps, "u").goal
+    goal = prepare_file(on_files(plan.steps), "u", texts()).goal
     assert goal == text.replace("e1000", "virtio").encode()
 
 
@@ -116,20 +122,22 @@ def test_a_file_that_takes_too_long_costs_itself(
     for number, name in enumerate(("a.xml", "b.xml", "c.xml")):
         mac = f"52:54:00:00:00:{number:02x}"
         (folder / name).write_text(definition(interface("e1000", mac=mac)))
-    plan_one = Planner.plan
+    plan_one = DomainPlanner.plan
 
-    def slow(planner: Planner, source: Source) -> Iterator[Step | Left]:
+    def slow(planner: DomainPlanner, source: Source) -> Iterator[Step | NotPlanned]:
         while source.name.endswith("b.xml"):
-            for _item in read_stream(BytesIO(source.text), "f"):  # it has a deadline of its own
+            for _item in read_stream(
+                BytesIO(source.text), "f", every_platform().files
+            ):  # it has a deadline of its own
                 pass
         yield from plan_one(planner, source)
 
-    monkeypatch.setattr(Planner, "plan", slow)
-    monkeypatch.setattr(run, "FILE_SECONDS", 0.3)
+    monkeypatch.setattr(DomainPlanner, "plan", slow)
+    monkeypatch.setattr(domain_targets, "FILE_SECONDS", 0.3)
     result = inside("plan", "all", "--include-unsafe", "-o", "p.json", cwd=tmp_path)
     assert result.returncode == 4
     plan = from_json((tmp_path / "p.json").read_bytes(), "p")
-    assert [Path(step.file or "").name for step in plan.steps] == ["a.xml", "c.xml"]
+    assert [Path(file_of(step).path).name for step in plan.steps] == ["a.xml", "c.xml"]
     (error,) = plan.errors
     assert "b.xml: took more than" in error
 
@@ -137,14 +145,18 @@ def test_a_file_that_takes_too_long_costs_itself(
 def test_the_steps_of_a_plan_are_found_once_for_all_its_units(tmp_path: Path) -> None:
     """For each server all steps of the plan were looked through."""
     (step,) = _planned(tmp_path, _many(tmp_path, 1)).steps
-    steps = [msgspec.structs.replace(step, id=str(n), file=f"/{n}.xml") for n in range(1600)]
+    steps = [
+        msgspec.structs.replace(step, id=str(n), unit=FileUnit(f"/{n}.xml")) for n in range(1600)
+    ]
     small, large = steps[:200], steps
 
     def looked_at(some: list[Step]) -> None:
-        assert len(look(some, b"", _order(tmp_path))) == len(some)
+        assert len(dry_run_apply(some, b"", _order(tmp_path))) == len(some)
 
     assert ratio(looked_at, small, large, DOUBLED**3) <= DOUBLED**3
 
 
-def _order(folder: Path) -> Order:
-    return Order("next-boot", Limits(), Schedule(), 30.0, StateFolder(str(folder / "state")))
+def _order(folder: Path) -> RunContext:
+    state = StateFolder(str(folder / "state"))
+    table = every_platform().kinds()
+    return RunContext("next-boot", RunLimits(), Schedule(), 30.0, state, table, adapters())

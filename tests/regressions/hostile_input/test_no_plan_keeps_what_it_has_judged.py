@@ -8,16 +8,20 @@ from collections.abc import Iterable
 from pathlib import Path
 from types import FunctionType, ModuleType
 
+from tests.remedy.planning.cloud.clouds import server
 from tests.remedy.planning.planned import definition, interface, live
 from tests.remedy.works import work
-from vnicaudit.audit.files import read_file
+from vnicaudit.audit.reading.files import read_file
+from vnicaudit.cli.adapters import texts
+from vnicaudit.cli.platforms import every_platform
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.finding import Change
 from vnicaudit.model.host import HostConfig
 from vnicaudit.model.macs import NicSeen
 from vnicaudit.remedy.files import fix_files
-from vnicaudit.remedy.planning.cloud.judged import JudgedServer
-from vnicaudit.remedy.planning.judged import Judged
+from vnicaudit.remedy.planning.cloud.servers import judged_server
+from vnicaudit.remedy.planning.judged_domain import JudgedDomain
+from vnicaudit.remedy.planning.judged_item import Judges
 
 _CODE = (type, ModuleType, FunctionType)
 
@@ -47,35 +51,37 @@ def _file(folder: Path) -> Path:
 
 def test_no_plan_of_a_domain_keeps_its_nics() -> None:
     everything = work()
-    found = Judged(live(definition(interface("e1000"))), everything, everything)
+    found = JudgedDomain(
+        live(definition(interface("e1000"))), Judges(everything, everything), texts()
+    )
     (nic,) = found.source.domain.nics
     changes = [Change("model", "e1000", "virtio", safe=True)]
-    _text, after = found.changed(nic, changes)
-    assert found.proposed(nic, []) != []
-    found.worse(nic, after)
+    _text, after = found.with_changes(nic, changes)
+    assert found.findings_to_plan(nic, []) != []
+    found.new_errors(after, nic.index)
     assert _kept(everything) == 0
 
 
-def test_no_plan_of_a_server_keeps_its_nics(tmp_path: Path) -> None:
+def test_no_plan_of_a_server_keeps_its_nics() -> None:
     everything = work()
-    (domain,) = read_file(str(_file(tmp_path)), "t", explicit=True)
-    assert isinstance(domain, Domain)
-    found = JudgedServer(domain, "openstack:c", everything, everything)
+    found = judged_server(server(), "openstack:c", Judges(everything, everything))
     assert found.findings
     assert _kept(everything) == 0
 
 
 def test_no_fix_in_place_keeps_the_nics_of_its_file(tmp_path: Path) -> None:
     everything, path = work(), _file(tmp_path)
-    (one,) = fix_files({str(path): False}, everything, include_unsafe=True, write=True)
+    (one,) = fix_files(
+        {str(path): False}, everything, every_platform().writer, include_unsafe=True, write=True
+    )
     assert one.made
     assert _kept(everything) == 0
 
 
 def test_no_judgement_keeps_what_was_judged(tmp_path: Path) -> None:
     everything = work()
-    (domain,) = read_file(str(_file(tmp_path)), "t", explicit=True)
+    (domain,) = read_file(str(_file(tmp_path)), "t", every_platform().files, explicit=True)
     assert isinstance(domain, Domain)
     everything.domain(domain, HostConfig(), "t")
-    assert [nic.mac for nic in everything.compared(domain, "t")] == [domain.nics[0].mac]
+    assert [nic.mac for nic in everything.nics_to_compare(domain, "t")] == [domain.nics[0].mac]
     assert _kept(everything) == 0

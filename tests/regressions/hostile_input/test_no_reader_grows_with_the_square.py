@@ -15,10 +15,11 @@ import pytest
 
 from tests.regressions.hostile_input.growth import cost, ratio
 from tests.shares import table
-from vnicaudit.audit.baseline import load_baseline
-from vnicaudit.audit.files import read_stream
-from vnicaudit.audit.settings import load_settings
+from vnicaudit.audit.accepting.baseline import load_baseline
+from vnicaudit.audit.reading.files import read_stream
+from vnicaudit.audit.settings.settings import load_settings
 from vnicaudit.bench.profiles.load import load_profile
+from vnicaudit.cli.platforms import every_platform
 from vnicaudit.errors import UsageError
 from vnicaudit.remedy.applying.journal import NAME, read_journal
 from vnicaudit.reports.plan.json import from_json
@@ -90,7 +91,7 @@ def _filled(before: str, piece: str, after: str, size: int) -> bytes:
 
 
 def read(data: bytes) -> None:
-    for _item in read_stream(BytesIO(data), "f"):
+    for _item in read_stream(BytesIO(data), "f", every_platform().files):
         pass
 
 
@@ -101,7 +102,7 @@ def grown(form: Callable[[int], bytes], reader: Callable[[bytes], object] = read
         return 0.0
     least = ratio(reader, form(SIZE), large, MOST, tries=2)
     if least > MOST:
-        least = ratio(reader, form(4 * SIZE), form(4 * SIZE * TIMES), MOST, tries=3)
+        least = ratio(reader, form(4 * SIZE), form(4 * SIZE * TIMES), MOST, tries=8)
     return least
 
 

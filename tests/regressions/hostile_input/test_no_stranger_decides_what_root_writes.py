@@ -13,9 +13,10 @@ import pytest
 
 from tests.cli.inside import inside
 from tests.regressions.hostile_input.strangers import give_away
-from vnicaudit.cli.outputs import Output
+from vnicaudit.base.private_files import write_private
+from vnicaudit.cli.output.files import ReportOutput
 from vnicaudit.errors import UsageError
-from vnicaudit.remedy.applying.state import StateFolder, write_private
+from vnicaudit.remedy.applying.state import StateFolder
 
 _XML = """\
 <domain type='kvm'>
@@ -72,7 +73,7 @@ class TestPlan:
         def full(_self: object, _text: str) -> None:
             raise UsageError("full")
 
-        monkeypatch.setattr(Output, "write", full)
+        monkeypatch.setattr(ReportOutput, "write", full)
         assert inside("plan", guest, "-o", plan, "--quiet").returncode == 2
         assert plan.read_text() == before
         assert sorted(path.name for path in tmp_path.iterdir()) == ["guests", "plan.json"]
@@ -111,7 +112,7 @@ class TestState:
         state = tmp_path / "state"
         (state / "locks").mkdir(parents=True)
         (state / "locks" / "files.lock").symlink_to(victim)
-        with pytest.raises(UsageError), StateFolder(str(state)).held("files", "files"):
+        with pytest.raises(UsageError), StateFolder(str(state)).lock("files", "files"):
             pass
         assert victim.read_text() == "precious"
 
@@ -119,7 +120,7 @@ class TestState:
         (tmp_path / "locks").mkdir()
         os.mkfifo(tmp_path / "locks" / "files.lock")
         tmp_path.chmod(0o700)
-        with StateFolder(str(tmp_path)).held("files", "files"):
+        with StateFolder(str(tmp_path)).lock("files", "files"):
             pass  # it was locked, or refused: it did not wait
 
     def test_what_a_dead_process_left_is_no_way_elsewhere(self, tmp_path: Path) -> None:

@@ -56,7 +56,7 @@ def test_what_is_raised_after_the_change_takes_it_back(
     for machine in world.machines:
         machine.boot()
     trial = Odd("after", error)
-    done = world.apply(world.steps, world.order("restart"), trials=trial)
+    done = world.apply(world.steps, world.context("restart"), trials=trial)
     first = done.run.steps[0]
     assert first.outcome == "failed"
     assert first.message.startswith(f"internal error while it was measured: {type(error).__name__}")
@@ -72,7 +72,7 @@ def test_what_is_raised_after_the_change_takes_it_back(
 def test_what_is_raised_before_it_begins_nothing(error: Exception, make_world: MakeWorld) -> None:
     world = make_world()
     world.machines[0].boot()
-    done = world.apply(world.steps, world.order("restart"), trials=Odd("before", error))
+    done = world.apply(world.steps, world.context("restart"), trials=Odd("before", error))
     (unit,) = done.run.steps
     assert unit.outcome == "refused"
     assert unit.message.startswith("it cannot be measured: internal error while it was measured: ")
@@ -86,6 +86,6 @@ def test_what_is_raised_when_all_is_done_changes_nothing_of_it(
 ) -> None:
     world = make_world()
     world.machines[0].boot()
-    done = world.apply(world.steps, world.order("restart"), trials=Odd("ended", error))
+    done = world.apply(world.steps, world.context("restart"), trials=Odd("ended", error))
     assert [step.outcome for step in done.run.steps] == ["applied"]
     assert world.machines[0].at_work[world.machines[0].macs[0]] == "virtio"

@@ -6,7 +6,8 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from tests.platforms.host.test_links import TAP, made
-from vnicaudit.audit.engine import Engine
+from vnicaudit.audit.judging.domains import DomainAuditor
+from vnicaudit.cli.platforms import every_platform
 from vnicaudit.model.host import HostConfig
 from vnicaudit.platforms.domain_xml.read import read_bytes
 from vnicaudit.platforms.host.links import read_path_mtu
@@ -22,7 +23,9 @@ def messages(folder: Path, uplink: str) -> list[str]:
     (domain,) = read_bytes(XML, target="t", file="guest.xml")
     (nic,) = domain.nics
     seen = replace(nic, path=read_path_mtu(tree, nic.target_dev or ""))
-    judged = Engine(["VNIC048"]).audit_domain(replace(domain, nics=(seen,)), HostConfig(), "t")
+    judged = DomainAuditor(["VNIC048"], every_platform()).audit_domain(
+        replace(domain, nics=(seen,)), HostConfig(), "t"
+    )
     return [found.message for found in judged.findings]
 
 

@@ -12,14 +12,17 @@ from pathlib import Path
 import pytest
 
 from tests.conformance.argv_lines import random_line
-from tests.rules.cases import cases, document
-from vnicaudit.audit.catalogue import rule_ids
+from tests.rules.shipped import cases
 from vnicaudit.audit.effective import resolve
-from vnicaudit.audit.engine import Engine
-from vnicaudit.audit.files import read_stream
+from vnicaudit.audit.judging.catalogue import rule_ids
+from vnicaudit.audit.judging.domains import DomainAuditor
+from vnicaudit.audit.reading.files import read_stream
+from vnicaudit.cli.platforms import every_platform
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.host import HostConfig
+from vnicaudit.model.refs import nic_index
 from vnicaudit.model.version import Version
+from vnicaudit.rule_cases.definitions import document
 
 TESTS = Path(__file__).parents[2]
 HOSTS = (
@@ -77,16 +80,18 @@ def _behind() -> Iterator[tuple[str, str]]:
 
 @pytest.mark.parametrize("source", [_of_rules, _of_files, _of_qemu, _behind])
 def test_it_is_an_error(source: Callable[[], Iterator[tuple[str, str]]]) -> None:
-    engine = Engine(rule_ids())
+    engine = DomainAuditor(rule_ids(), every_platform())
     stopped = 0
     silent = []
     for where, text in source():
-        for item in read_stream(BytesIO(text.encode()), "given"):
+        for item in read_stream(BytesIO(text.encode()), "given", every_platform().files):
             if not isinstance(item, Domain):
                 continue
             for host in HOSTS:
                 audited = engine.audit_domain(item, host, "given")
-                errors = {one.nic.index for one in audited.findings if one.severity == "error"}
+                errors = {
+                    nic_index(one.about) for one in audited.findings if one.severity == "error"
+                }
                 for nic in item.nics:
                     starts = resolve(nic.declared, item.declared, host, nic.running).starts
                     stopped += not starts

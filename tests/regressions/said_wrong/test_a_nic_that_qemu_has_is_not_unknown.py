@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from vnicaudit.model.buses import PCI, bus_of
-from vnicaudit.model.models import QEMU_MODELS
+from vnicaudit.knowledge.buses import PCI, bus_of
+from vnicaudit.knowledge.models import QEMU_MODELS
 
 EEPRO100 = (
     "i82550", "i82551", "i82557a", "i82557b", "i82557c", "i82558a", "i82558b",

@@ -11,16 +11,16 @@ from msgspec.structs import replace
 
 from tests.remedy.applying.conftest import MakeWorld
 from tests.remedy.applying.fakes import Killed, Machine, World, uuid_of
-from vnicaudit.cli.doing import code_of, code_of_undone
+from vnicaudit.cli import adapters as composed
+from vnicaudit.cli.platforms import every_platform
+from vnicaudit.cli.remedy.run_output import code_of, code_of_undone
 from vnicaudit.errors import GoneError
 from vnicaudit.model.plan import Mode
 from vnicaudit.platforms.libvirt.control import connect
-from vnicaudit.remedy.applying import hosts
-from vnicaudit.remedy.applying.back import Chosen
-from vnicaudit.remedy.applying.back import look as look_back
-from vnicaudit.remedy.applying.engine import look
+from vnicaudit.remedy.applying.apply import dry_run_apply
+from vnicaudit.remedy.applying.history import runs
+from vnicaudit.remedy.applying.rollback import RollbackSelection, dry_run_rollback
 from vnicaudit.remedy.applying.runner import Ended
-from vnicaudit.remedy.history import runs
 
 OTHER = "qemu+ssh://b.example/system"
 NOWHERE = (
@@ -59,43 +59,51 @@ def two_hosts(world: World, monkeypatch: pytest.MonkeyPatch) -> OtherHost:
     """The last guest is on another host."""
     other = OtherHost([world.machines[-1]])
     world.steps = (*world.steps[:-1], replace(world.steps[-1], target=OTHER))
-    monkeypatch.setattr(hosts, "connect", lambda uri, **_given: other if uri == OTHER else world)
+
+    def connect(uri: str, **_given: float) -> World | OtherHost:
+        return other if uri == OTHER else world
+
+    monkeypatch.setattr(composed, "connect", connect)
+    world.adapters = world.adapters._replace(connect=connect)  # type: ignore[arg-type]
     return other
 
 
 def test_an_apply_goes_on(make_world: MakeWorld) -> None:
     world = make_world(4)
     world.leaves(1)
-    went = world.apply(world.steps, world.order())
+    went = world.apply(world.steps, world.context())
     assert outcomes(went) == {
         "guest-1": "gone", "guest-2": "applied", "guest-3": "applied", "guest-4": "applied",
     }  # fmt: skip
     assert went.stopped == ""
     assert went.run.steps[0].message == NOWHERE
-    assert code_of(went.run, refused=False) == 5
+    assert code_of(went.run, every_platform().kinds(), refused=False) == 5
 
 
 def test_a_rollback_goes_on(make_world: MakeWorld) -> None:
     world = make_world(4)
-    world.apply(world.steps, world.order())
+    world.apply(world.steps, world.context())
     world.leaves(4)
-    (went,) = world.rollback(world.order())
+    (went,) = world.rollback(world.context())
     assert outcomes(went) == {
         "guest-4": "gone", "guest-3": "applied", "guest-2": "applied", "guest-1": "applied",
     }  # fmt: skip
     assert went.stopped == ""
     assert [machine.persistent for machine in world.machines[:3]] == world.before[:3]
-    assert code_of(went.run, refused=False) == 5
+    assert code_of(went.run, every_platform().kinds(), refused=False) == 5
 
 
 def test_a_dry_run_says_so(make_world: MakeWorld) -> None:
     world = make_world(2)
     world.leaves(2)
-    assert look(world.steps, b"plan", world.order()) == [("guest-1", ""), ("guest-2", NOWHERE)]
-    world.apply(world.steps, world.order())
+    assert dry_run_apply(world.steps, b"plan", world.context()) == [
+        ("guest-1", ""),
+        ("guest-2", NOWHERE),
+    ]
+    world.apply(world.steps, world.context())
     world.leaves(1)
     (run,) = runs(str(world.folder))
-    assert look_back(run.id, Chosen(), world.order()) == [("guest-1", NOWHERE)]
+    assert dry_run_rollback(run.id, RollbackSelection(), world.context()) == [("guest-1", NOWHERE)]
 
 
 @pytest.mark.parametrize("mode", ["next-boot", "restart", "hotswap"])
@@ -108,7 +116,7 @@ def test_one_that_goes_in_the_middle_stops_nobody_else(
         machine.boot()
     first = world.machines[0]
     first.leaves_at = moment
-    went = world.apply(world.steps, world.order(mode))
+    went = world.apply(world.steps, world.context(mode))
     found = outcomes(went)
     assert found.pop("guest-1") == ("gone" if first.left else "applied")
     assert found == {"guest-2": "applied", "guest-3": "applied"}
@@ -129,10 +137,10 @@ def test_an_unfinished_run_of_it_can_be_ended(make_world: MakeWorld, mode: Mode)
         machine.boot()
     world.kill_when = "behind line begin", 2
     with pytest.raises(Killed):
-        world.apply(world.steps, world.order(mode))
+        world.apply(world.steps, world.context(mode))
     world.kill_when = "", 1
     world.leaves(2)
-    middle, back = world.rollback(world.order(mode))
+    middle, back = world.rollback(world.context(mode))
     assert outcomes(middle)["guest-2"] == "gone"
     assert code_of_undone(middle.run) == 0
     assert outcomes(back) == {"guest-1": "applied"}
@@ -147,7 +155,7 @@ def test_one_that_moved_is_named_with_its_new_host(
     moved = world.machines[0]
     other.machines.append(moved)
     world.leaves(1)
-    went = world.apply(world.steps, world.order())
+    went = world.apply(world.steps, world.context())
     assert outcomes(went) == {"guest-1": "refused", "guest-2": "applied", "guest-3": "applied"}
     assert went.run.steps[0].message == (
         f"it is on {OTHER} now: what is to be done to it is to be done there"
@@ -163,7 +171,7 @@ def test_one_that_moved_in_the_middle_is_for_its_owner_to_look_at(
     first = world.machines[0]
     first.leaves_at = "define"
     other.machines.append(Machine(world, 1))
-    went = world.apply(world.steps, world.order(canary=0, max_failures=1))
+    went = world.apply(world.steps, world.context(canary=0, max_failures=1))
     assert outcomes(went) == {"guest-1": "failed", "guest-2": "applied", "guest-3": "applied"}
     assert went.run.steps[0].message == (
         f"it moved to {OTHER} in the middle of the change: look at it there"

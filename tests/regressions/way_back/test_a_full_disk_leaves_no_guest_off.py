@@ -42,16 +42,16 @@ def test_wherever_it_is_full(
             (machine,) = world.machines
             machine.boot()
             machine.driverless = way == "undone"
-            order = world.order(mode)
+            context = world.context(mode)
             if way == "back":
-                world.apply(world.steps, order)
+                world.apply(world.steps, context)
             with patch.context() as full:
                 seen = full_at(full, number)
                 try:
                     if way == "back":
-                        world.rollback(order)
+                        world.rollback(context)
                     else:
-                        world.apply(world.steps, order)
+                        world.apply(world.steps, context)
                 except JournalError:
                     pass
                 else:
@@ -61,9 +61,9 @@ def test_wherever_it_is_full(
             assert machine.active, number
             assert len(machine._models(machine.running or b"")) == 1, number
             if way == "back":
-                world.rollback(order)
+                world.rollback(context)
             else:
-                world.apply(world.steps, order)
+                world.apply(world.steps, context)
             world.clock.sleep(1000)
             wanted = "virtio" if way == "there" else "e1000"
             assert machine.at_work == {machine.macs[0]: wanted}, number

@@ -10,8 +10,8 @@ import pytest
 from tests.remedy.applying.conftest import MakeWorld
 from tests.remedy.applying.fakes import Killed, World, mac_of, uuid_of
 from vnicaudit.model.plan import Mode
-from vnicaudit.remedy.applying.back import Chosen, look
-from vnicaudit.remedy.history import runs
+from vnicaudit.remedy.applying.history import runs
+from vnicaudit.remedy.applying.rollback import RollbackSelection, dry_run_rollback
 
 BY_HAND = (
     "put that file right from a backup of it and do this again, or change it by hand: virsh -c "
@@ -35,13 +35,14 @@ def edit(path: Path) -> None:
 @pytest.mark.parametrize("over_edits", [False, True])
 def test_it_is_refused_and_all_others_come_back(make_world: MakeWorld, over_edits: bool) -> None:
     world = make_world(3)
-    world.apply(world.steps, world.order())
+    world.apply(world.steps, world.context())
     now = world.machines[0].persistent
     path = kept(world, "before")
     edit(path)
-    (went,) = world.rollback(world.order(), Chosen(over_edits=over_edits))
+    (went,) = world.rollback(world.context(), RollbackSelection(over_edits=over_edits))
     outcomes = {unit.name: unit.outcome for unit in went.run.steps}
     assert outcomes == {"guest-3": "applied", "guest-2": "applied", "guest-1": "refused"}
+    assert went.run.steps[-1].codes == ("kept-original",)
     assert went.run.steps[-1].message == (
         f"{path} is not what was kept there (the journal has another digest of it: it was edited, "
         f"or is damaged): {BY_HAND}"
@@ -52,22 +53,23 @@ def test_it_is_refused_and_all_others_come_back(make_world: MakeWorld, over_edit
 
 def test_a_dry_run_says_so(make_world: MakeWorld) -> None:
     world = make_world(2)
-    world.apply(world.steps, world.order())
+    world.apply(world.steps, world.context())
     edit(kept(world, "before"))
     (run,) = runs(str(world.folder))
-    said = dict(look(run.id, Chosen(), world.order()))
+    said = dict(dry_run_rollback(run.id, RollbackSelection(), world.context()))
     assert said["guest-2"] == ""
     assert "is not what was kept there" in said["guest-1"]
 
 
 def test_one_that_is_gone_is_that_domains_matter_alone(make_world: MakeWorld) -> None:
     world = make_world(3)
-    world.apply(world.steps, world.order())
+    world.apply(world.steps, world.context())
     path = kept(world, "before", 2)
     path.unlink()
-    (went,) = world.rollback(world.order())
+    (went,) = world.rollback(world.context())
     outcomes = {unit.name: unit.outcome for unit in went.run.steps}
     assert outcomes == {"guest-3": "applied", "guest-2": "refused", "guest-1": "applied"}
+    assert went.run.steps[1].codes == ("kept-original",)
     assert went.run.steps[1].message.startswith(
         f"{path} was kept and cannot be read (No such file or directory): put that file right"
     )
@@ -83,10 +85,10 @@ def test_a_run_that_is_carried_on_defines_nothing_of_it(
     machine.boot()
     world.kill_when = "behind line begin", 1
     with pytest.raises(Killed):
-        world.apply(world.steps, world.order(mode))
+        world.apply(world.steps, world.context(mode))
     world.kill_when = "", 1
     edit(kept(world, kind))
-    (unit,) = world.apply(world.steps, world.order(mode)).run.steps
+    (unit,) = world.apply(world.steps, world.context(mode)).run.steps
     assert unit.outcome == "failed"
     assert "is not what was kept there" in unit.message
     assert machine.persistent == world.before[0]
@@ -103,11 +105,11 @@ def test_what_a_guest_gets_by_hot_swap_is_held_against_it_too(
     machine.makes_of_it = lambda text: text.replace(b"<vcpu ", b"<!-- libvirt's --><vcpu ", 1)
     world.kill_when = "before attach", 1
     with pytest.raises(Killed):
-        world.apply(world.steps, world.order("hotswap"))
+        world.apply(world.steps, world.context("hotswap"))
     world.kill_when = "", 1
     path = kept(world, kind)
     path.write_bytes(path.read_bytes().replace(b"br0", b"br9"))
-    (unit,) = world.apply(world.steps, world.order("hotswap")).run.steps
+    (unit,) = world.apply(world.steps, world.context("hotswap")).run.steps
     assert unit.outcome in ("failed", "rolled-back")
     assert "is not what was kept there" in unit.message
     assert b"br9" not in machine.persistent + machine.live()

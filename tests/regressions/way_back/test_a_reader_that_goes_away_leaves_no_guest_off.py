@@ -16,12 +16,12 @@ from msgspec.structs import replace
 from tests.cli.command import SCRIPT
 from tests.cli.definitions import E1000, VIRTIO
 from tests.remedy.applying.fakes import World, installed
-from vnicaudit.cli.hangup import hang_up_noted
-from vnicaudit.cli.telling import telling
+from vnicaudit.cli.output.stderr import telling
+from vnicaudit.cli.process import hang_up_noted
 from vnicaudit.model.plan import Mode
-from vnicaudit.remedy.applying.back import Chosen, rollback
-from vnicaudit.remedy.applying.engine import apply
-from vnicaudit.remedy.history import runs
+from vnicaudit.remedy.applying.apply import apply
+from vnicaudit.remedy.applying.history import runs
+from vnicaudit.remedy.applying.rollback import RollbackSelection, rollback
 
 MODES: tuple[Mode, ...] = ("next-boot", "restart", "hotswap")
 ERRORS = [
@@ -61,11 +61,11 @@ def test_at_whatever_line_it_goes_away_there_and_back_are_finished(
             for machine in world.machines:
                 machine.boot()
             reader = Reader(number, error, returns=returns)
-            done = apply(world.steps, b"plan", world.order(mode, canary=0, batch=2), reader)
+            done = apply(world.steps, b"plan", world.context(mode, canary=0, batch=2), reader)
             assert (done.stopped, done.run.outcome) == ("", "done")
             assert [machine.active for machine in world.machines] == [True] * 2
             assert all(b"'virtio'" in machine.persistent for machine in world.machines)
-            (back,) = rollback(done.run.id, Chosen(), world.order(mode), reader)
+            (back,) = rollback(done.run.id, RollbackSelection(), world.context(mode), reader)
             assert (back.stopped, back.run.outcome) == ("", "done")
             assert [machine.active for machine in world.machines] == [True] * 2
             assert [machine.persistent for machine in world.machines] == world.before
@@ -209,8 +209,8 @@ def test_a_terminal_that_hangs_up_ends_the_run_behind_what_was_begun(
     signal.signal(signal.SIGHUP, lambda *_given: sys.exit(129))
     try:
         with hang_up_noted() as halted:
-            order = replace(world.order("restart"), halted=halted)
-            done = apply(world.steps, b"plan", order, lambda _name, _text: None)
+            context = replace(world.context("restart"), halted=halted)
+            done = apply(world.steps, b"plan", context, lambda _name, _text: None)
     finally:
         signal.signal(signal.SIGHUP, before)
     assert [unit.outcome for unit in done.run.steps] == ["applied", "not-reached", "not-reached"]

@@ -12,7 +12,7 @@ from tests.rig.faults import firmware_guest
 from tests.rig.hooks import ERRORS, Streams, command
 from tests.rig.hypervisor import Hypervisor
 from tests.rig.remedy import SYSTEM
-from vnicaudit.remedy.history import runs
+from vnicaudit.remedy.applying.history import runs
 
 pytestmark = pytest.mark.rig
 

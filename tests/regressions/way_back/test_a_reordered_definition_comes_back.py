@@ -14,9 +14,14 @@ from tests.remedy.applying.fakes import Killed, Machine, World
 from tests.remedy.planning.planned import OFF, URI, step
 from vnicaudit.model.plan import Mode
 from vnicaudit.platforms.domain_xml.likeness import rearranged, same, unlike
-from vnicaudit.platforms.libvirt.domains import Definition, Fetched, Surroundings, definition_from
+from vnicaudit.platforms.libvirt.domains import (
+    Fetched,
+    JudgedDefinition,
+    Surroundings,
+    definition_from,
+)
 from vnicaudit.platforms.libvirt.uri import parse
-from vnicaudit.remedy.applying.back import Chosen
+from vnicaudit.remedy.applying.rollback import RollbackSelection
 from vnicaudit.remedy.planning.options import PlanOptions
 from vnicaudit.remedy.planning.source import Source
 
@@ -74,8 +79,8 @@ def test_a_way_back_succeeds_though_libvirt_sorts_controllers(
     world = _shuffled(make_world)
     for machine in world.machines:
         machine.boot()
-    world.apply(world.steps, world.order(mode))
-    (went,) = world.rollback(world.order(mode))
+    world.apply(world.steps, world.context(mode))
+    (went,) = world.rollback(world.context(mode))
     assert {unit.outcome for unit in went.run.steps} == {"applied"}
     assert all(_SORTED in unit.message for unit in went.run.steps)
     assert all(map(_is_back, world.machines, world.before))
@@ -90,7 +95,7 @@ def test_undoing_a_guest_that_did_not_come_back_succeeds_though_libvirt_sorts_co
     first = world.machines[0]
     first.boot()
     first.driverless = True
-    (unit, *_others) = world.apply(world.steps, world.order(mode)).run.steps
+    (unit, *_others) = world.apply(world.steps, world.context(mode)).run.steps
     assert unit.outcome == "rolled-back"
     assert "it was put back" in unit.message
     assert "could not all be undone" not in unit.message
@@ -103,10 +108,10 @@ def test_a_daemon_that_is_started_anew_is_nobodys_edit(make_world: MakeWorld) ->
     world = _shuffled(make_world)
     for machine in world.machines:
         machine.makes_of_it = lambda text: text
-    world.apply(world.steps, world.order())
+    world.apply(world.steps, world.context())
     for machine in world.machines:
         machine.persistent = _sorting(machine.persistent)
-    (went,) = world.rollback(world.order())
+    (went,) = world.rollback(world.context())
     assert {unit.outcome for unit in went.run.steps} == {"applied"}
 
 
@@ -114,12 +119,12 @@ def test_a_run_goes_on_though_the_daemon_was_started_anew(make_world: MakeWorld)
     world = _shuffled(make_world)
     world.kill_when = "behind line begin", 1
     with pytest.raises(Killed):
-        world.apply(world.steps, world.order())
+        world.apply(world.steps, world.context())
     world.kill_when = "", 1
     for machine in world.machines[:1]:
         machine.persistent = _sorting(machine.persistent)
-    unit = world.apply(world.steps, world.order()).run.steps[0]
-    assert (unit.outcome, unit.message) == ("applied", "in effect at its next start")
+    unit = world.apply(world.steps, world.context()).run.steps[0]
+    assert unit.outcome == "applied"
 
 
 def test_a_guest_that_runs_is_restarted_once_its_definition_is_back(make_world: MakeWorld) -> None:
@@ -127,9 +132,9 @@ def test_a_guest_that_runs_is_restarted_once_its_definition_is_back(make_world: 
     world = _shuffled(make_world)
     for machine in world.machines:
         machine.boot()
-    world.apply(world.steps, world.order("restart"))
-    world.rollback(world.order("next-boot"))
-    (went,) = world.rollback(world.order("restart"), Chosen())
+    world.apply(world.steps, world.context("restart"))
+    world.rollback(world.context("next-boot"))
+    (went,) = world.rollback(world.context("restart"), RollbackSelection())
     assert {unit.outcome for unit in went.run.steps} == {"applied"}
     assert {one for machine in world.machines for one in machine.at_work.values()} == {"e1000"}
 
@@ -137,23 +142,22 @@ def test_a_guest_that_runs_is_restarted_once_its_definition_is_back(make_world: 
 def test_another_edit_is_still_somebody_elses(make_world: MakeWorld) -> None:
     """A controller more, or another order of anything else, is no order of controllers."""
     world = _shuffled(make_world)
-    world.apply(world.steps, world.order())
+    world.apply(world.steps, world.context())
     edited = world.machines[0].persistent.replace(
         b"    <graphics ", _controller("pci", 5, "pcie-root-port") + b"    <graphics "
     )
     world.machines[0].persistent = edited
-    (went,) = world.rollback(world.order(), Chosen(domains=("guest-1",)))
-    assert went.run.steps[0].outcome == "refused"
-    assert went.run.steps[0].message.startswith("somebody changed the definition since")
+    (went,) = world.rollback(world.context(), RollbackSelection(domains=("guest-1",)))
+    assert (went.run.steps[0].outcome, went.run.steps[0].codes) == ("refused", ("edited",))
     assert world.machines[0].persistent == edited
 
 
 def test_what_did_not_come_back_is_named(make_world: MakeWorld) -> None:
     world = _shuffled(make_world)
-    world.apply(world.steps, world.order())
+    world.apply(world.steps, world.context())
     for machine in world.machines:
         machine.makes_of_it = lambda text: _sorting(text).replace(b" passwd='s3cret'", b"")
-    (went,) = world.rollback(world.order())
+    (went,) = world.rollback(world.context())
     assert went.run.steps[0].outcome == "failed"
     assert went.run.steps[0].message.startswith(
         "the definition did not come out as the one that was saved: <graphics> is not as it was"
@@ -197,7 +201,7 @@ def _planned(text: bytes, again: bytes) -> tuple[str, ...]:
     """The notes of the step on that definition, of which libvirt says what comes of it."""
     fetched = Fetched(text.decode(), OFF, again=again.decode())
     found = definition_from(fetched, Surroundings(parse(URI), {}, {}))
-    assert isinstance(found, Definition)
+    assert isinstance(found, JudgedDefinition)
     source = Source(URI, found.running, found.domain, found.text, way_back=found.way_back)
     return step(source, PlanOptions(unsafe=True)).notes
 

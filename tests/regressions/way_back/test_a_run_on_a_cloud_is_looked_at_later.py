@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.test_apply_cloud import plan, world
+from tests.cli.remedy.test_apply_cloud import apply, plan, world
+from tests.cli.remedy.test_apply_cloud import run as run_on
 from tests.remedy.applying.clouds.fakes import (
     MODEL,
     CloudWorld,
@@ -14,10 +15,10 @@ from tests.remedy.applying.clouds.fakes import (
     image_step,
     server_step,
 )
+from vnicaudit.cli import adapters as composed
 from vnicaudit.cli.main import run
 from vnicaudit.errors import TargetError
-from vnicaudit.remedy.applying import hosts
-from vnicaudit.remedy.history import runs
+from vnicaudit.remedy.applying.history import runs
 
 __all__ = ["world"]
 
@@ -34,7 +35,7 @@ def applied(world: CloudWorld, capsys: Capture) -> str:
         server_step(world.servers[0]), image_step(world, {MODEL: "virtio"}),
         flavor_step(world, dict(QUEUES)),
     )  # fmt: skip
-    assert run(["apply", "plan.json", "--yes", "--mode", "restart", "--quiet", *MANAGE]) == 0
+    assert apply(world, "--quiet", *MANAGE) == 0
     capsys.readouterr()
     return runs("state")[0].id
 
@@ -106,14 +107,16 @@ def test_a_cloud_that_cannot_be_reached(
     def reach(*_asked: object, **_limits: object) -> None:
         raise TargetError("openstack:test: cannot connect")
 
-    monkeypatch.setattr(hosts, "connect_cloud", reach)
+    monkeypatch.setattr(composed, "connect_cloud", reach)
     code, found, said = states(applied, capsys)
     assert (code, set(found.values())) == (4, {"unknown"})
     assert "cannot connect" in said
 
 
-def test_what_was_taken_back_does_not_differ(applied: str, capsys: Capture) -> None:
-    assert run(["rollback", applied, "--yes", "--quiet", *MANAGE]) == 0
+def test_what_was_taken_back_does_not_differ(
+    applied: str, world: CloudWorld, capsys: Capture
+) -> None:
+    assert run_on(world, "rollback", applied, "--yes", "--quiet", *MANAGE) == 0
     code, found, _said = states(applied, capsys)
     assert (code, set(found.values())) == (0, {"taken-back"})
 

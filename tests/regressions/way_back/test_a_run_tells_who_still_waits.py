@@ -10,11 +10,11 @@ import pytest
 
 from tests.cli.definitions import E1000
 from tests.remedy.applying.fakes import World, installed
+from vnicaudit.cli import adapters as composed
 from vnicaudit.cli.main import run
 from vnicaudit.errors import TargetError
-from vnicaudit.remedy.applying import hosts
-from vnicaudit.remedy.applying.engine import apply
-from vnicaudit.remedy.history import runs
+from vnicaudit.remedy.applying.apply import apply
+from vnicaudit.remedy.applying.history import runs
 
 Capture = pytest.CaptureFixture[str]
 
@@ -26,7 +26,7 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
     world = installed(World(tmp_path, 3), monkeypatch)
     world.machines[0].boot()
     world.machines[1].boot()
-    done = apply(world.steps, b"plan", world.order(), lambda _name, _text: None)
+    done = apply(world.steps, b"plan", world.context(), lambda _name, _text: None)
     assert done.run.outcome == "done"
     assert [unit.waiting for unit in done.run.steps] == [True, True, False]
     return world
@@ -86,7 +86,7 @@ def test_a_host_that_cannot_be_reached(
     def connect(uri: str, **_deadline: float) -> World:
         raise TargetError(f"{uri}: cannot connect")
 
-    monkeypatch.setattr(hosts, "connect", connect)
+    monkeypatch.setattr(composed, "connect", connect)
     code, lines = verified(world, capsys)
     assert (code, {line[0] for line in lines}) == (4, {"unknown"})
 

@@ -20,9 +20,10 @@ from tests.remedy.planning.planned import (
     step,
 )
 from tests.remedy.works import work
-from vnicaudit.model import to_virtio
+from vnicaudit.knowledge import to_virtio
 from vnicaudit.model.host import HostConfig
-from vnicaudit.model.plan import Left, Step
+from vnicaudit.model.plan import NotPlanned, UnitStep
+from vnicaudit.model.refs import mac_of
 from vnicaudit.remedy.planning.options import PlanOptions
 
 OWN = "/usr/lib/ipxe/qemu/pxe-e1000.rom"
@@ -76,10 +77,10 @@ def test_no_word_of_a_rule_decides_whether_a_step_is_safe(monkeypatch: pytest.Mo
 
 def test_qemus_rom_makes_no_other_step_safe() -> None:
     text = definition(interface(children=f"<rom file='{OWN}'/>"), os=None)
-    assert left(live(text)).reason.startswith("unsafe: whether the guest has a virtio driver")
+    assert left(live(text)).code == "unsafe"
     asked = step(live(text), PlanOptions(unsafe=True))
     assert not asked.safe
-    assert "whether the guest has a virtio driver is not known" in asked.reason
+    assert asked.readiness == "unknown"
 
 
 def test_what_else_is_said_of_a_rom_stays() -> None:
@@ -147,9 +148,9 @@ def test_an_alias_that_cannot_be_told_counts_for_each_nic_that_may_have_it() -> 
         behind=override("mitigation", alias="net1"), root=NAMESPACE,
     )  # fmt: skip
     found = plan(live(text))
-    reasons = {one.nic.mac: one.reason for one in found if isinstance(one, Left)}
+    reasons = {mac_of(one.about): one.reason for one in found if isinstance(one, NotPlanned)}
     assert reasons == {"52:54:00:00:00:03": BEHIND.format("mitigation")}
-    assert [one.nic.mac for one in found if isinstance(one, Step)] == [MAC]
+    assert [mac_of(one.about) for one in found if isinstance(one, UnitStep)] == [MAC]
 
 
 @pytest.mark.parametrize(
@@ -159,7 +160,8 @@ def test_another_backend_is_not_safer(to: str, device: str) -> None:
     options = PlanOptions(to=to, macs=(MAC,), devices=(device,))  # type: ignore[arg-type]
     text = definition(interface(), before=SHARED, behind=override("mitigation"), root=NAMESPACE)
     found = step(live(text), options)
-    assert any(one.startswith("mitigation set behind libvirt's settings") for one in found.blocked)
+    (text,) = (one.text for one in found.blocked if one.code == "behind-libvirt")
+    assert text.startswith("mitigation set behind libvirt's settings")
 
 
 def test_a_fix_in_place_does_not_do_it_either() -> None:

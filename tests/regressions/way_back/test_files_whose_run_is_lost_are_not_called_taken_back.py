@@ -9,7 +9,7 @@ import pytest
 
 from tests.cli.definitions import E1000
 from vnicaudit.cli.main import run
-from vnicaudit.remedy.history import runs
+from vnicaudit.remedy.applying.history import runs
 
 
 @pytest.fixture

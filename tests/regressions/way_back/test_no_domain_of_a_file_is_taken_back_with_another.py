@@ -34,7 +34,8 @@ def test_a_domain_is_refused_and_the_file_is_not(tmp_path: Path) -> None:
         assert f"has no such domain or NIC '{name}'; vnicaudit runs" in refused.stderr
         assert file.read_text() == changed
 
-    assert f"applied      {file}" in inside("runs", run["id"], *state).stdout
+    wide = inside("runs", run["id"], *state, env={"COLUMNS": "1000"})  # however long the path is
+    assert f"applied      {file}" in wide.stdout
     whole = inside("rollback", run["id"], "--domain", file, "--yes", *state)
     assert whole.returncode == 0, whole.stderr
     assert file.read_text() == before

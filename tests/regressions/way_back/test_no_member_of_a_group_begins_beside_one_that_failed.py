@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.remedy.applying.clouds.test_killed import life
-from vnicaudit.remedy.applying.apart import Apart
+from vnicaudit.remedy.applying.exclusion_locks import ExclusionLocks
 
 
 def test_a_failure_is_known_before_the_group_is_let_go_of(
@@ -18,17 +18,17 @@ def test_a_failure_is_known_before_the_group_is_let_go_of(
 ) -> None:
     one = life("running-group", tmp_path, monkeypatch)
     one.world.servers[0].wont_start = lambda: True
-    really, known = Apart.held, []
+    really, known = ExclusionLocks.hold, []
 
     @contextmanager
-    def held(apart: Apart, names: Iterable[str]) -> Iterator[None]:
+    def held(apart: ExclusionLocks, names: Iterable[str]) -> Iterator[None]:
         mine = tuple(names)
         with really(apart, mine):
             yield
         if mine:
-            known.append(apart.unwell(mine))
+            known.append(apart.failed_member(mine))
 
-    monkeypatch.setattr(Apart, "held", held)
+    monkeypatch.setattr(ExclusionLocks, "hold", held)
     assert one.apply()
     assert known
     assert all(known), "somebody let go of the group, and who failed was not known yet"

@@ -16,7 +16,7 @@ from tests.rig.guests import Guest, GuestFactory
 from tests.rig.hypervisor import Hypervisor
 from tests.rig.process import require, run, wait_for
 from tests.rig.remedy import MAC, SYSTEM, Remedy, definition, remedy
-from vnicaudit.model.of_old_device import OF_VIRTIO
+from vnicaudit.knowledge.of_old_device import OF_VIRTIO
 
 pytestmark = pytest.mark.rig
 
@@ -106,13 +106,13 @@ def test_a_guest_boots_from_the_network_as_before(hypervisor: Hypervisor, remedy
 
     with Guest(hypervisor, wanted) as guest:
         guest.start()
-        wait_for(lambda: boots("82540em"), "the old NIC boots", seconds=120)
+        wait_for(lambda: boots("82540em"), "the old NIC boots")
         guest.domain.destroy()
         before = definition(guest)
         remedy.apply(remedy.plan(guest))
         assert remedy.last()["outcome"] == "applied", remedy.last()
         guest.start()
-        wait_for(lambda: boots("virtio-net"), "virtio boots", seconds=120)
+        wait_for(lambda: boots("virtio-net"), "virtio boots")
         guest.domain.destroy()
         remedy.rollback(remedy.last()["run"])
         assert definition(guest) == before

@@ -13,14 +13,14 @@ import msgspec
 import pytest
 
 from tests.remedy.applying.fakes import TARGET, Killed, World, installed
+from vnicaudit.cli import adapters as composed
 from vnicaudit.cli.main import run
 from vnicaudit.errors import SilentError, TargetError
 from vnicaudit.model.plan import Mode
-from vnicaudit.remedy.applying import hosts
-from vnicaudit.remedy.applying.back import Chosen, rollback
-from vnicaudit.remedy.applying.engine import apply
+from vnicaudit.remedy.applying.apply import apply
+from vnicaudit.remedy.applying.history import runs
 from vnicaudit.remedy.applying.recovering import Recovered, recover
-from vnicaudit.remedy.history import runs
+from vnicaudit.remedy.applying.rollback import RollbackSelection, rollback
 
 MODES: tuple[Mode, ...] = ("next-boot", "restart", "hotswap")
 MOST = 500
@@ -42,7 +42,7 @@ def made(folder: Path, monkeypatch: pytest.MonkeyPatch, guests: int = 2) -> Worl
 
 def recovered(world: World) -> Sequence[Recovered]:
     """What ``runs --recover`` finds and does."""
-    return list(recover(world.order(), silent))
+    return list(recover(world.context(), silent))
 
 
 def all_well(world: World, goals: Sequence[bytes]) -> None:
@@ -65,7 +65,7 @@ def test_wherever_it_died_nobody_is_left_in_the_middle(
             goals = [text.replace(b"'e1000'", b"'virtio'") for text in world.before]
             world.kill_at = place
             with contextlib.suppress(Killed):
-                apply(world.steps, b"plan", world.order(mode), silent)
+                apply(world.steps, b"plan", world.context(mode), silent)
                 world.kill_at = None
             died = world.kill_at is not None
             world.kill_at = None
@@ -76,7 +76,7 @@ def test_wherever_it_died_nobody_is_left_in_the_middle(
             shown = [unit for one in runs(str(world.folder)) for unit in one.steps]
             assert "unfinished" not in [unit.outcome for unit in shown]
             assert recovered(world) == []  # again: there is nothing to do
-            done = apply(world.steps, b"plan", world.order(mode), silent)
+            done = apply(world.steps, b"plan", world.context(mode), silent)
             assert {unit.outcome for unit in done.run.steps} <= {"applied", "already"}
             assert [machine.persistent for machine in world.machines] == goals
         if not died:
@@ -86,11 +86,11 @@ def test_wherever_it_died_nobody_is_left_in_the_middle(
 
 def test_a_way_back_that_died_is_finished(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     world = made(tmp_path, monkeypatch)
-    done = apply(world.steps, b"plan", world.order("restart"), silent)
+    done = apply(world.steps, b"plan", world.context("restart"), silent)
     world.passed.clear()
     world.kill_when = ("behind shut_down", 1)
     with pytest.raises(Killed):
-        rollback(done.run.id, Chosen(), world.order("restart"), silent)
+        rollback(done.run.id, RollbackSelection(), world.context("restart"), silent)
     world.kill_when = ("", 1)
     world.clock.sleep(10)
     assert [machine.active for machine in world.machines] == [True, False]
@@ -105,7 +105,7 @@ def left_off(folder: Path, monkeypatch: pytest.MonkeyPatch) -> World:
     world = made(folder, monkeypatch, 1)
     world.kill_when = ("behind shut_down", 1)
     with pytest.raises(Killed):
-        apply(world.steps, b"plan", world.order("restart"), silent)
+        apply(world.steps, b"plan", world.context("restart"), silent)
     world.kill_when = ("", 1)
     world.clock.sleep(10)
     assert not world.machines[0].active
@@ -128,8 +128,8 @@ def test_a_run_that_somebody_is_at_work_on_is_left_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
     world = left_off(tmp_path, monkeypatch)
-    order = world.order()
-    with order.state.held(world.key, world.name):
+    context = world.context()
+    with context.state.lock(world.key, world.name):
         assert run(["runs", "--recover", "--state", str(tmp_path)]) == 0
         assert "another run is at work on host.example" in capsys.readouterr().err
         assert not world.machines[0].active
@@ -143,7 +143,7 @@ def test_a_host_that_cannot_be_reached_is_code_4(
     def connect(uri: str, **_deadline: float) -> World:
         raise TargetError(f"{uri}: cannot connect")
 
-    monkeypatch.setattr(hosts, "connect", connect)
+    monkeypatch.setattr(composed, "connect", connect)
     assert run(["runs", "--recover", "--state", str(tmp_path)]) == 4
     assert f"{TARGET}: cannot connect" in capsys.readouterr().err
 
@@ -187,7 +187,7 @@ def test_a_nic_that_was_taken_out_meanwhile_ends_it_in_a_sentence(
     (machine,) = world.machines
     world.kill_when = ("behind define", 1)
     with pytest.raises(Killed):
-        apply(world.steps[1:], b"plan", world.order(), silent)
+        apply(world.steps[1:], b"plan", world.context(), silent)
     world.kill_when = ("", 1)
     start = machine.persistent.index(b"    <interface")
     end = machine.persistent.index(b"</interface>\n") + len(b"</interface>\n")
@@ -259,7 +259,7 @@ def two_left_off(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(world, "passing", until_they_start)
         with pytest.raises(Killed):
-            apply(steps, b"plan", world.order("restart", canary=0, batch=2), silent)
+            apply(steps, b"plan", world.context("restart", canary=0, batch=2), silent)
     world.clock.sleep(10)
 
     def connect(uri: str, **_deadline: float) -> World:
@@ -267,7 +267,7 @@ def two_left_off(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
             raise TargetError(f"{uri}: cannot connect")
         return world
 
-    monkeypatch.setattr(hosts, "connect", connect)
+    monkeypatch.setattr(composed, "connect", connect)
 
 
 def test_a_host_that_cannot_be_reached_leaves_no_guest_of_another_off(

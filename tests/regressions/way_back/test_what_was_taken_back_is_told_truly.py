@@ -14,9 +14,9 @@ from vnicaudit.cli.main import run
 from vnicaudit.errors import UsageError
 from vnicaudit.model.runs import RunRecord
 from vnicaudit.remedy.applying import state
-from vnicaudit.remedy.applying.back import Chosen
+from vnicaudit.remedy.applying.history import runs
+from vnicaudit.remedy.applying.rollback import RollbackSelection
 from vnicaudit.remedy.applying.state import StateFolder
-from vnicaudit.remedy.history import runs
 
 Capture = pytest.CaptureFixture[str]
 VIRTIO = b"<model type='virtio'/>"
@@ -37,10 +37,10 @@ def verified(world: World, run_id: str, capsys: Capture) -> tuple[int, str]:
 def test_a_way_back_of_a_way_back_of_a_way_back(world: World, capsys: Capture) -> None:
     """The first run read "applied", and to be changed since, when all was as before it."""
     (machine,) = world.machines
-    world.apply(world.steps, world.order())
+    world.apply(world.steps, world.context())
     for number in range(1, 5):
         ids = [one.id for one in oldest_first(world)]
-        world.rollback(world.order(), run=ids[-1])
+        world.rollback(world.context(), run=ids[-1])
         undone = [one.steps[0].undone_by for one in oldest_first(world)]
         ids.append(oldest_first(world)[-1].id)
         wanted = [ids[at + 1] if (number - at) % 2 else None for at in range(number)]
@@ -53,23 +53,23 @@ def test_a_way_back_of_a_way_back_of_a_way_back(world: World, capsys: Capture) -
 def test_nic_by_nic(make_world: MakeWorld, capsys: Capture) -> None:
     """Both were back, and the run read "applied" and "changed since"."""
     world = make_world(1, 2)
-    world.apply(world.steps, world.order())
+    world.apply(world.steps, world.context())
     first = oldest_first(world)[0].id
-    world.rollback(world.order(), Chosen(macs=(mac_of(1, 2),)))
+    world.rollback(world.context(), RollbackSelection(macs=(mac_of(1, 2),)))
     second = oldest_first(world)[-1].id
     code, said = verified(world, first, capsys)
     assert code == 1
     assert f"{mac_of(1, 2)} was taken back by run {second}" in said
     assert oldest_first(world)[0].steps[0].undone_by is None
-    world.rollback(world.order(), Chosen(macs=(mac_of(1, 1),)))
+    world.rollback(world.context(), RollbackSelection(macs=(mac_of(1, 1),)))
     assert oldest_first(world)[0].steps[0].undone_by == oldest_first(world)[-1].id
     assert verified(world, first, capsys)[0] == 0
 
 
 def test_what_was_put_back_by_hand_is_taken_back(world: World, capsys: Capture) -> None:
-    world.apply(world.steps, world.order())
+    world.apply(world.steps, world.context())
     world.machines[0].persistent = world.before[0]
-    (went,) = world.rollback(world.order())
+    (went,) = world.rollback(world.context())
     assert [unit.outcome for unit in went.run.steps] == ["already"]
     assert verified(world, oldest_first(world)[0].id, capsys)[0] == 0
 
@@ -88,11 +88,11 @@ def clock(monkeypatch: pytest.MonkeyPatch, year: int) -> None:
 def test_a_clock_that_is_set_back(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """The newest run was listed as the oldest, and what it undid as applied."""
     clock(monkeypatch, 2026)
-    world.apply(world.steps, world.order())
+    world.apply(world.steps, world.context())
     made = [oldest_first(world)[0].id]
     for year in (2020, 2026, 2019):
         clock(monkeypatch, year)
-        (went,) = world.rollback(world.order(), run=made[-1])
+        (went,) = world.rollback(world.context(), run=made[-1])
         made.append(went.run.id)
     assert [one.id for one in oldest_first(world)] == made
     assert [one.steps[0].undone_by for one in oldest_first(world)] == [made[1], None, made[3], None]
@@ -114,11 +114,11 @@ def test_a_run_that_goes_on_says_what_was_taken_back_of_it_meanwhile(
     world.machines[0].boot()
     world.kill_when = "behind line begin", 2
     with pytest.raises(Killed):
-        world.apply(world.steps, world.order())
+        world.apply(world.steps, world.context())
     world.kill_when = "", 1
-    world.rollback(world.order(), Chosen(domains=("guest-1",)))
+    world.rollback(world.context(), RollbackSelection(domains=("guest-1",)))
     back = oldest_first(world)[-1].id
-    done = world.apply(world.steps, world.order())
+    done = world.apply(world.steps, world.context())
     first, second = done.run.steps
     assert (first.outcome, first.undone_by, first.waiting) == ("applied", back, False)
     assert (second.outcome, second.undone_by) == ("applied", None)
@@ -131,31 +131,33 @@ def test_a_run_of_which_one_domain_was_taken_back_is_not_rolled_back(
     world = make_world(3)
     world.kill_when = "behind line done", 2
     with pytest.raises(Killed):
-        world.apply(world.steps, world.order())
+        world.apply(world.steps, world.context())
     world.kill_when = "", 1
-    world.rollback(world.order(), Chosen(domains=("guest-1",)))
+    world.rollback(world.context(), RollbackSelection(domains=("guest-1",)))
     (found, _back) = oldest_first(world)
     assert [unit.undone_by is None for unit in found.steps] == [False, True, True]
     assert found.outcome == "failed"
-    world.rollback(world.order(), Chosen(domains=("guest-2",)))
+    world.rollback(world.context(), RollbackSelection(domains=("guest-2",)))
     assert [machine.persistent for machine in world.machines] == world.before
 
 
 @pytest.mark.parametrize(
     "chosen",
     [
-        Chosen(domains=("guest-1", "guest-two")),
-        Chosen(macs=(mac_of(1), "52:54:00:ff:ff:ff")),
-        Chosen(domains=("guest-1",), macs=(mac_of(1), mac_of(2))),
+        RollbackSelection(domains=("guest-1", "guest-two")),
+        RollbackSelection(macs=(mac_of(1), "52:54:00:ff:ff:ff")),
+        RollbackSelection(domains=("guest-1",), macs=(mac_of(1), mac_of(2))),
     ],
 )
-def test_a_misspelt_name_beside_a_good_one(make_world: MakeWorld, chosen: Chosen) -> None:
+def test_a_misspelt_name_beside_a_good_one(
+    make_world: MakeWorld, chosen: RollbackSelection
+) -> None:
     """It was passed over in silence, with exit code 0."""
     world = make_world(2)
-    world.apply(world.steps, world.order())
+    world.apply(world.steps, world.context())
     changed = [machine.persistent for machine in world.machines]
     with pytest.raises(UsageError, match="has no such domain or NIC '"):
-        world.rollback(world.order(), chosen)
+        world.rollback(world.context(), chosen)
     assert [machine.persistent for machine in world.machines] == changed
 
 
@@ -163,7 +165,7 @@ def test_a_guest_that_runs_as_before_waits_for_nothing(world: World, capsys: Cap
     """It was to be powered off and on, and had never been changed under it."""
     (machine,) = world.machines
     machine.boot()
-    world.apply(world.steps, world.order())
+    world.apply(world.steps, world.context())
     first = oldest_first(world)[0].id
     assert run(["rollback", first, "--yes", "--state", str(world.folder)]) == 0
     said = capsys.readouterr()
@@ -174,9 +176,9 @@ def test_a_guest_that_runs_as_before_waits_for_nothing(world: World, capsys: Cap
 
 def test_a_guest_that_was_started_since_waits_for_the_way_back(world: World) -> None:
     (machine,) = world.machines
-    world.apply(world.steps, world.order())
+    world.apply(world.steps, world.context())
     machine.boot()
-    (went,) = world.rollback(world.order())
+    (went,) = world.rollback(world.context())
     assert [unit.waiting for unit in went.run.steps] == [True]
 
 
@@ -185,13 +187,13 @@ def test_what_somebody_edited_in_the_middle_can_still_be_taken_back(world: World
     (machine,) = world.machines
     world.kill_when = "behind define", 1
     with pytest.raises(Killed):
-        world.apply(world.steps, world.order())
+        world.apply(world.steps, world.context())
     world.kill_when = "", 1
     machine.persistent = machine.persistent.replace(b"262144", b"524288")
-    (unit,) = world.apply(world.steps, world.order()).run.steps
+    (unit,) = world.apply(world.steps, world.context()).run.steps
     assert unit.outcome == "failed"
     assert "what this run changed is in it (vnicaudit rollback" in unit.message
-    (went,) = world.rollback(world.order(), Chosen(over_edits=True))
+    (went,) = world.rollback(world.context(), RollbackSelection(over_edits=True))
     assert [one.outcome for one in went.run.steps] == ["applied"]
     assert machine.persistent == world.before[0].replace(b"262144", b"524288")
 
@@ -200,13 +202,13 @@ def test_an_edit_that_took_the_change_out_leaves_nothing_to_take_back(world: Wor
     (machine,) = world.machines
     world.kill_when = "behind define", 1
     with pytest.raises(Killed):
-        world.apply(world.steps, world.order())
+        world.apply(world.steps, world.context())
     world.kill_when = "", 1
     machine.persistent = world.before[0].replace(b"262144", b"524288").replace(b"e1000", b"e1000e")
-    (unit,) = world.apply(world.steps, world.order()).run.steps
+    (unit,) = world.apply(world.steps, world.context()).run.steps
     assert (unit.outcome, "is in it" in unit.message) == ("failed", False)
     with pytest.raises(UsageError, match="nothing to take back"):
-        world.rollback(world.order(), Chosen(over_edits=True))
+        world.rollback(world.context(), RollbackSelection(over_edits=True))
 
 
 def test_a_guest_that_was_only_restarted_stops_no_way_back(make_world: MakeWorld) -> None:
@@ -216,8 +218,8 @@ def test_a_guest_that_was_only_restarted_stops_no_way_back(make_world: MakeWorld
         machine.boot()
     machine = world.machines[1]
     machine.persistent = by_hand = machine.persistent.replace(b"'e1000'", b"'virtio'")
-    world.apply(world.steps, world.order("restart"))
-    (went,) = world.rollback(world.order("restart"))
+    world.apply(world.steps, world.context("restart"))
+    (went,) = world.rollback(world.context("restart"))
     assert [unit.outcome for unit in went.run.steps] == ["refused", "applied"]
     assert "only had the guest run with it" in went.run.steps[0].message
     assert [one.persistent for one in world.machines] == [world.before[0], by_hand]

@@ -18,11 +18,10 @@ from tests.remedy.planning.planned import (
     step,
 )
 from tests.remedy.works import work
-from vnicaudit.audit.settings_keys import PolicyTable
+from vnicaudit.audit.settings.keys import PolicyTable
 from vnicaudit.model.host import HostConfig
 from vnicaudit.model.plan import Plan, Step
 from vnicaudit.remedy.planning.options import PlanOptions
-from vnicaudit.reports.paint import Paint
 from vnicaudit.reports.plan.json import from_json, to_json
 from vnicaudit.reports.plan.text import render
 from vnicaudit.reports.writer import Options
@@ -44,7 +43,7 @@ def plan_of(found: Step) -> Plan:
 
 def text_of(found: Step) -> str:
     """The step as it is shown, on one line."""
-    return " ".join("".join(render(plan_of(found), Options(100), Paint(color=False))).split())
+    return " ".join("".join(render(plan_of(found), Options(100))).split())
 
 
 @pytest.mark.parametrize("other", ["interface", "device"])
@@ -146,8 +145,10 @@ def test_a_reason_is_not_told_twice() -> None:
     assert all(words.count(one.reason) == 1 for one in found.changes)
     named = replace(found, safe=False, reason="the name is another")
     assert " unsafe: the name is another mode:" in text_of(named)
-    both = replace(found, reason=f"{found.reason}; the name is another")
-    assert " safe: the name is another mode:" in text_of(both)
+    another = "the name is another"
+    both = replace(found, reason=f"{found.reason}; {another}", risk=another)
+    for one in (both, from_json(to_json(plan_of(both)), "p.json").steps[0]):
+        assert " safe: the name is another mode:" in text_of(one)
     edited = replace(found, reason="somebody's own words")
     assert " safe: somebody's own words mode:" in text_of(edited)
 

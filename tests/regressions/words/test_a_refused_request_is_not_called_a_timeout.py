@@ -24,7 +24,7 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
 def test_why_it_was_not_asked_is_said(world: World) -> None:
     (machine,) = world.machines
     machine.refuses["shut_down"] = REFUSED
-    (unit,) = world.apply(world.steps, world.order("restart")).run.steps
+    (unit,) = world.apply(world.steps, world.context("restart")).run.steps
     assert unit.outcome == "failed"
     assert unit.message.startswith(
         f"the guest was not asked to shut down: by its agent: {REFUSED}; by its power button: "
@@ -49,20 +49,20 @@ def test_one_way_that_was_refused_leaves_its_time_to_the_other(
         machine._off_at = world.clock.seconds + 45.0
 
     monkeypatch.setattr(machine, "shut_down", shut_down)
-    order = world.order("restart", guest_deadline=60.0)
-    (unit,) = world.apply(world.steps, order).run.steps
+    context = world.context("restart", guest_deadline=60.0)
+    (unit,) = world.apply(world.steps, context).run.steps
     assert unit.outcome == "applied"
 
 
 def test_one_that_was_asked_and_did_not_is_late(world: World) -> None:
     (machine,) = world.machines
     machine.deaf = True
-    (unit,) = world.apply(world.steps, world.order("restart")).run.steps
+    (unit,) = world.apply(world.steps, world.context("restart")).run.steps
     assert "the guest did not shut down within 60 s (--force-off" in unit.message
 
 
 def test_one_that_is_not_asked_is_powered_off_where_that_is_allowed(world: World) -> None:
     (machine,) = world.machines
     machine.refuses["shut_down"] = REFUSED
-    (unit,) = world.apply(world.steps, world.order("restart", force_off=True)).run.steps
+    (unit,) = world.apply(world.steps, world.context("restart", force_off=True)).run.steps
     assert unit.outcome == "applied"

@@ -11,11 +11,15 @@ import pytest
 from msgspec.structs import replace
 
 from tests.cli.definitions import E1000
+from tests.cli.records import options_of
 from tests.reports.runs.samples import APPLY
-from vnicaudit.cli.doing import ended
 from vnicaudit.cli.main import run
+from vnicaudit.cli.options.remedy import RemedyOptions
+from vnicaudit.cli.platforms import every_platform
+from vnicaudit.cli.remedy.apply import command as command_of_apply
+from vnicaudit.cli.remedy.run_output import print_run
+from vnicaudit.remedy.applying.history import runs
 from vnicaudit.remedy.applying.runner import Ended
-from vnicaudit.remedy.history import runs
 from vnicaudit.text.own_commands import command, default_state
 
 Capture = pytest.CaptureFixture[str]
@@ -89,12 +93,13 @@ def test_runs_are_listed_by_it(folder: Path, capsys: Capture) -> None:
 def test_where_nova_manage_is_and_which_uris_are_trusted_is_told_again(capsys: Capture) -> None:
     units = (replace(APPLY.steps[0], kind="server", outcome="applied"),)
     done = Ended(replace(APPLY, steps=units))
-    given = {
-        "quiet": False, "verbose": False, "color": None, "width": None, "state": STATE,
-        "trusted_uris": ("qemu+ext:///system?command=x y",), "nova_manage": "ssh://controller",
-        "nova_manage_command": "sudo docker exec nova_api nova-manage", "libvirt_of_host": None,
-    }  # fmt: skip
-    ended(done, given)
+    options = options_of(
+        command_of_apply, "plan.json", "--state", STATE, "--nova-manage", "ssh://controller",
+        "--trust-uri", "qemu+ext:///system?command=x y",
+        "--nova-manage-command", "sudo docker exec nova_api nova-manage",
+    )  # fmt: skip
+    assert isinstance(options, RemedyOptions)
+    print_run(done, options, every_platform().kinds())
     assert capsys.readouterr().err.endswith(
         f"Take it back: vnicaudit rollback {APPLY.id} --state 'my state' --trust-uri "
         "'qemu+ext:///system?command=x y' --nova-manage ssh://controller --nova-manage-command "

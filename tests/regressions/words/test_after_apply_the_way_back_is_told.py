@@ -14,7 +14,7 @@ from tests.cli.definitions import E1000
 from tests.reports.plan.samples import MAIL, PLAN
 from vnicaudit.cli.main import run
 from vnicaudit.model.plan import Loss
-from vnicaudit.remedy.history import runs
+from vnicaudit.remedy.applying.history import runs
 from vnicaudit.reports.plan.text import summary
 
 Capture = pytest.CaptureFixture[str]
@@ -90,7 +90,7 @@ def test_a_plan_that_could_not_be_read_whole_says_so(capsys: Capture) -> None:
 
 def test_a_blocked_step_is_not_counted_as_safe() -> None:
     blocked = replace(MAIL, id="b", safe=True, losses=(Loss("mtu", "gone", accepted=False),))
-    text = summary(replace(PLAN, steps=(MAIL, blocked), left=(), errors=()))
+    text = summary(replace(PLAN, steps=(MAIL, blocked), not_planned=(), errors=()))
     assert text == "2 steps on 1 domain: 1 safe, 1 blocked"
 
 

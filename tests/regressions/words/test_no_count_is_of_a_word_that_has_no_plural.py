@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.audit.test_macs import text
+from tests.audit.judging.test_macs import text
 from tests.cli.inside import inside
+from vnicaudit.base.counting import count
 from vnicaudit.reports.tally import SCOPE_WORD
-from vnicaudit.reports.wording import count
 
 PLURALS = {
     "domain": "domains", "host": "hosts", "config": "files", "image": "images",

@@ -16,23 +16,28 @@ from typing import Any
 
 import pytest
 
+from vnicaudit.cli import adapters as composed
+from vnicaudit.cli.adapters import adapters
+from vnicaudit.cli.platforms import every_platform
 from vnicaudit.errors import ActionError, GoneError, GuestError, SilentError
-from vnicaudit.model.finding import Change, NicRef
+from vnicaudit.model.finding import Change
 from vnicaudit.model.guest_network import GuestLink, GuestNetwork
-from vnicaudit.model.machine import MachineState, Traffic
-from vnicaudit.model.plan import MODES, Mode, ModeOption, Step
-from vnicaudit.remedy.applying import hosts, hotswap, journal, means, power, unit
-from vnicaudit.remedy.applying.back import Chosen, rollback
-from vnicaudit.remedy.applying.engine import Order, apply
-from vnicaudit.remedy.applying.means import Limits
+from vnicaudit.model.machine import MachineState, PowerPhase, Traffic
+from vnicaudit.model.plan import MODES, DomainUnit, Mode, ModeOption, Step
+from vnicaudit.model.platform_name import LIBVIRT
+from vnicaudit.model.refs import NicRef
+from vnicaudit.remedy.applying import journal
+from vnicaudit.remedy.applying.apply import RunContext, apply
+from vnicaudit.remedy.applying.events import Event, name_of
+from vnicaudit.remedy.applying.history import runs
+from vnicaudit.remedy.applying.rollback import RollbackSelection, rollback
+from vnicaudit.remedy.applying.run_request import RunLimits
 from vnicaudit.remedy.applying.runner import Ended
 from vnicaudit.remedy.applying.schedule import Schedule
 from vnicaudit.remedy.applying.state import StateFolder
 from vnicaudit.remedy.cloud import Reach
-from vnicaudit.remedy.definitions import rewritten
 from vnicaudit.remedy.digests import digest
 from vnicaudit.remedy.guest import agent, network
-from vnicaudit.remedy.history import runs
 from vnicaudit.remedy.planning.diffs import unified_diff
 from vnicaudit.remedy.trial import Trials
 
@@ -46,6 +51,11 @@ BIND_SECONDS = 0.4
 
 class Killed(BaseException):
     """The program was ended here."""
+
+
+def reaching(there: Any) -> Any:
+    """How a host or a cloud is reached that is a fake."""
+    return lambda _name, **_deadline: there
 
 
 class Clock:
@@ -161,7 +171,7 @@ class Machine:
     def state(self) -> MachineState:
         self.must_be_here()
         self._catch_up()
-        phase = "off" if self.running is None else "running"
+        phase: PowerPhase = "off" if self.running is None else "running"
         return MachineState(
             phase, persistent=True, managed_save=self.managed_save, memory_snapshots=0, job=False,
             migrating=False,
@@ -318,9 +328,11 @@ class Stage:
 
     deadline = 30.0
     reach = Reach()
+    platforms = every_platform()
 
     def __init__(self, folder: Path) -> None:
         self.clock = Clock()
+        self.adapters = adapters()._replace(clock=self.clock)
         self.folder = folder
         self.passed: list[str] = []
         self.kill_at: int | None = None
@@ -338,32 +350,41 @@ class Stage:
         if place == self.interrupt_at:
             raise KeyboardInterrupt
 
-    def order(self, mode: Mode = "next-boot", **given: Any) -> Order:
+    def context(self, mode: Mode = "next-boot", **given: Any) -> RunContext:
         """What is asked for."""
-        limits = Limits(
+        limits = RunLimits(
             given.pop("guest_deadline", 60.0), given.pop("force_off", False),
             given.pop("manage_seconds", 180.0),
         )  # fmt: skip
         schedule = Schedule(**given)
         state = StateFolder(str(self.folder))
-        return Order(mode, limits, schedule, self.deadline, state, self.reach)
+        return RunContext(
+            mode,
+            limits,
+            schedule,
+            self.deadline,
+            state,
+            self.platforms.kinds(),
+            self.adapters,
+            self.reach,
+        )
 
     def apply(
         self,
         steps: tuple[Step, ...],
-        order: Order,
+        context: RunContext,
         text: bytes = b"plan",
         trials: Trials | None = None,
     ) -> Ended:
         """Carry it out, or go on with it."""
-        return apply(steps, text, order, self._tell, trials)
+        return apply(steps, text, context, self._tell, trials)
 
     def rollback(
-        self, order: Order, chosen: Chosen | None = None, run: str | None = None
+        self, context: RunContext, chosen: RollbackSelection | None = None, run: str | None = None
     ) -> tuple[Ended, ...]:
         """Take a run back, the first one if none is named."""
         run = run or runs(str(self.folder))[-1].id
-        return rollback(run, chosen or Chosen(), order, self._tell)
+        return rollback(run, chosen or RollbackSelection(), context, self._tell)
 
     def _tell(self, name: str, said: str) -> None:
         self.told.append((name, said))
@@ -382,6 +403,7 @@ class World(Stage):
         self.machines = [Machine(self, number, nics=nics) for number in range(1, guests + 1)]
         self.calls: list[tuple[str, str]] = []
         self.silent_at = ""
+        self.adapters = self.adapters._replace(connect=reaching(self))
         self.plan_again()
 
     def plan_again(self) -> None:
@@ -411,9 +433,9 @@ def step_of(machine: Machine, nic: int = 1) -> Step:
     shown = machine.definition(secrets=False)
     return Step(
         id=f"{machine.name}-{nic}",
-        platform="libvirt",
+        platform=LIBVIRT,
         target=TARGET,
-        nic=NicRef(machine.name, machine.uuid, machine.macs[nic - 1], nic - 1),
+        about=NicRef(machine.name, machine.uuid, machine.macs[nic - 1], nic - 1),
         owner="libvirt",
         to="virtio",
         rules=("VNIC001",),
@@ -424,15 +446,21 @@ def step_of(machine: Machine, nic: int = 1) -> Step:
         running=machine.active,
         modes=tuple(ModeOption(mode, possible=True) for mode in MODES),
         digest=digest(shown),
-        diff=unified_diff(shown, rewritten(shown, nic, (CHANGE,)), machine.name),
+        diff=unified_diff(
+            shown,
+            adapters().texts.rewritten(shown, nic, (CHANGE,)),
+            machine.name,
+            adapters().texts.writer.text_of,
+        ),
+        unit=DomainUnit(),
     )
 
 
 def installed(world: World, monkeypatch: pytest.MonkeyPatch) -> World:
     """Have the product work on it."""
-    monkeypatch.setattr(hosts, "connect", lambda _uri, **_deadline: world)
-    for module in (means, hotswap, power, unit, agent):
-        monkeypatch.setattr(module, "time", world.clock)
+    monkeypatch.setattr(composed, "connect", lambda _uri, **_deadline: world)
+    monkeypatch.setattr(composed, "time", world.clock)
+    monkeypatch.setattr(agent, "time", world.clock)
     watch(world, monkeypatch)
     _stand_for_ip(monkeypatch)
     return world
@@ -440,7 +468,7 @@ def installed(world: World, monkeypatch: pytest.MonkeyPatch) -> World:
 
 def watch(world: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     """Have each line and each file that is written be a place to be ended at."""
-    monkeypatch.setattr(journal, "now", world.clock.now)
+    monkeypatch.setattr(journal, "timestamp", world.clock.now)
     monkeypatch.setattr(os, "fsync", lambda _descriptor: None)  # no power is lost here
     _watch_lines(world, monkeypatch)
     _watch_files(world, monkeypatch)
@@ -449,10 +477,10 @@ def watch(world: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
 def _watch_lines(world: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     real = journal.Journal.write
 
-    def write(one: journal.Journal, event: str, unit: str = "", **data: Any) -> journal.Entry:
-        world.passing(f"before line {event}")
-        entry = real(one, event, unit, **data)
-        world.passing(f"behind line {event}")
+    def write(one: journal.Journal, event: Event, unit: str = "") -> journal.Entry:
+        world.passing(f"before line {name_of(event)}")
+        entry = real(one, event, unit)
+        world.passing(f"behind line {name_of(event)}")
         return entry
 
     monkeypatch.setattr(journal.Journal, "write", write)
@@ -461,10 +489,10 @@ def _watch_lines(world: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
 def _watch_files(world: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     real = os.replace
 
-    def put(part: Path, path: Path) -> None:
-        world.passing(f"before file {path.name}")
+    def put(part: Path | str, path: Path | str) -> None:
+        world.passing(f"before file {Path(path).name}")
         real(part, path)
-        world.passing(f"behind file {path.name}")
+        world.passing(f"behind file {Path(path).name}")
 
     monkeypatch.setattr(os, "replace", put)
 

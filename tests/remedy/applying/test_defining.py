@@ -10,7 +10,7 @@ from vnicaudit.model.runs import UnitRun
 
 def applied(world: World) -> UnitRun:
     """How the one unit ended."""
-    (unit,) = world.apply(world.steps, world.order()).run.steps
+    (unit,) = world.apply(world.steps, world.context()).run.steps
     return unit
 
 
@@ -47,7 +47,7 @@ def test_a_way_back_that_does_not_come_out_the_same_is_said(world: World) -> Non
     (machine,) = world.machines
     assert applied(world).outcome == "applied"
     machine.makes_of_it = lambda text: text.replace(b"262144", b"262145")
-    (went,) = world.rollback(world.order())
+    (went,) = world.rollback(world.context())
     assert went.run.steps[0].outcome == "failed"
     assert went.run.steps[0].message.startswith(
         "the definition did not come out as the one that was saved"
@@ -59,7 +59,7 @@ def test_an_edit_meanwhile_is_left_alone(world: World) -> None:
     (machine,) = world.machines
     world.kill_when = "behind define", 1
     with pytest.raises(Killed):
-        world.apply(world.steps, world.order())
+        world.apply(world.steps, world.context())
     world.kill_when = "", 1
     machine.persistent = edited = machine.persistent.replace(b"262144", b"524288")
     unit = applied(world)
@@ -79,7 +79,7 @@ def test_a_definition_that_was_made_and_not_noted_is_known_as_its_own(world: Wor
     )
     world.kill_when = "behind define", 1
     with pytest.raises(Killed):
-        world.apply(world.steps, world.order())
+        world.apply(world.steps, world.context())
     world.kill_when = "", 1
     assert applied(world).outcome == "applied"
     assert world.calls == [("guest-1", "define")]

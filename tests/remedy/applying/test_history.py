@@ -3,52 +3,58 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
-from msgspec import to_builtins
+from msgspec.structs import replace
 
 from vnicaudit.errors import KeptError
 from vnicaudit.model.runs import Check
+from vnicaudit.remedy.applying.definition_transactions import DomainTransaction
+from vnicaudit.remedy.applying.events import Done, End, Event, name_of
+from vnicaudit.remedy.applying.history import record, runs
 from vnicaudit.remedy.applying.journal import NAME, Journal
-from vnicaudit.remedy.applying.means import Definitions
-from vnicaudit.remedy.applying.sheet import RunSheet, UnitSheet
-from vnicaudit.remedy.applying.state import StateFolder
-from vnicaudit.remedy.applying.task import Task
-from vnicaudit.remedy.history import (
+from vnicaudit.remedy.applying.kept_texts import KeptTexts
+from vnicaudit.remedy.applying.notes import begun_with
+from vnicaudit.remedy.applying.past_run import (
     TAKEN_BACK,
-    Past,
+    PastRun,
     begin_run,
     damaged,
-    past,
-    record,
-    runs,
+    read_run,
     unfinished,
 )
+from vnicaudit.remedy.applying.run_request import RunRequest, UnitRequest
+from vnicaudit.remedy.applying.state import StateFolder
+from vnicaudit.remedy.applying.transaction import Transaction
 
 A, B = (
-    UnitSheet(key, f"guest-{key}", "qemu:///system", (f"step-{key}",), ("52:54:00:00:00:01",), key)
+    UnitRequest(
+        key, f"guest-{key}", "qemu:///system", (f"step-{key}",), ("52:54:00:00:00:01",), key,
+        kind="domain",
+    )
     for key in ("a", "b")
+)  # fmt: skip
+Line = tuple[Event, str]
+TASK = DomainTransaction(
+    "a", "guest-a", A.target, A.steps, "restart", before="sha256:1", goal="sha256:2", uuid="a"
 )
-Line = tuple[str, str, dict[str, Any]]
-TASK = Task("a", "guest-a", A.target, A.steps, (), "restart", "sha256:1", "sha256:2", "a")
-BEGIN_A: Line = ("begin", "a", {"task": to_builtins(TASK)})
-DONE_A: Line = ("done", "a", {"outcome": "applied", "checks": [["device", "ok", "as wanted"]]})
-DONE_B: Line = ("done", "b", {"outcome": "rolled-back", "message": "the domain is off"})
-FAILED_B: Line = ("done", "b", {"outcome": "failed", "message": "libvirt says no"})
-END: Line = ("end", "", {"stopped": ""})
-BACK: Line = ("end", "", {"stopped": TAKEN_BACK})
+BEGIN_A: Line = (begun_with(TASK, A), "a")
+DONE_A: Line = (Done("applied", checks=(("device", "ok", "as wanted"),)), "a")
+DONE_B: Line = (Done("rolled-back", "the domain is off"), "b")
+FAILED_B: Line = (Done("failed", "libvirt says no"), "b")
+END: Line = (End(), "")
+BACK: Line = (End(TAKEN_BACK), "")
 
 
-def run_with(state: StateFolder, *lines: Line) -> Past:
+def run_with(state: StateFolder, *lines: Line) -> PastRun:
     """A run of two units with these lines in its journal."""
-    sheet = RunSheet("", "apply", "2026-11-21T10:00:00.000Z", "sha256:0", "restart", (A, B))
+    sheet = RunRequest("", "apply", "2026-11-21T10:00:00.000Z", "sha256:0", "restart", (A, B))
     found = begin_run(state, sheet)
     journal = Journal(found.folder)
-    for event, unit, data in lines:
-        journal.write(event, unit, **data)
+    for event, unit in lines:
+        journal.write(event, unit)
     journal.close()
-    again = past(found.folder)
+    again = read_run(found.folder)
     assert again is not None
     return again
 
@@ -86,14 +92,14 @@ def test_what_is_said_of_a_unit(tmp_path: Path) -> None:
 
 def test_newest_first_and_those_that_did_not_end(tmp_path: Path) -> None:
     state = StateFolder(str(tmp_path))
-    made = [run_with(state, *lines).sheet.id for lines in ([END], [], [BEGIN_A])]
+    made = [run_with(state, *lines).request.id for lines in ([END], [], [BEGIN_A])]
     assert [run.id for run in runs(str(tmp_path))] == made[::-1]
-    assert [found.sheet.id for found in unfinished(state)] == [made[2], made[1]]
+    assert [found.request.id for found in unfinished(state)] == [made[2], made[1]]
 
 
 def test_a_run_that_was_ended_before_anything_was_noted_of_it(tmp_path: Path) -> None:
     folder = StateFolder(str(tmp_path)).new()
-    assert past(folder) is None
+    assert read_run(folder) is None
     assert runs(str(tmp_path)) == []
 
 
@@ -120,13 +126,49 @@ def test_a_journal_without_a_line_in_the_middle_is_not_read_on(tmp_path: Path) -
     with (found.folder / NAME).open("ab") as stream:
         stream.write(b'{"at":"2026-')
     assert record(found).outcome == "unfinished"
-    assert [entry.event for entry in found.entries] == ["run", "begin"]
+    assert [name_of(entry.event) for entry in found.entries] == ["run", "begin"]
 
 
 def test_a_definition_that_was_kept_and_is_gone(tmp_path: Path) -> None:
     found = run_with(StateFolder(str(tmp_path)))
-    kept = Definitions(found.folder, "a")
+    kept = KeptTexts(found.folder, "a")
     made = kept.keep("before", b"<domain/>")
     assert kept.get("before", made) == b"<domain/>"
     with pytest.raises(KeptError, match=r"a.goal.xml was kept and cannot be read \(No such file"):
         kept.get("goal", made)
+
+
+class OwnTask(Transaction, frozen=True, kw_only=True):
+    """Of a driver from elsewhere, with fields of its own of names that others have used."""
+
+    kind: tuple[str, ...]
+    uuid: int
+    file: bool
+    object: dict[str, str]
+
+
+@pytest.mark.parametrize("has_sheet", [True, False])
+def test_which_unit_it_is_stands_in_the_line_that_begins_it(
+    has_sheet: bool, tmp_path: Path
+) -> None:
+    unit = replace(A, kind="elsewhere", file="guests.ini")
+    task = OwnTask(
+        "a", "guest-a", A.target, A.steps, "restart", kind=("a",), uuid=1, file=True, object={}
+    )
+    begin = begun_with(task, unit)
+    state = StateFolder(str(tmp_path))
+    sheet = RunRequest("", "apply", "2026-11-21T10:00:00.000Z", "sha256:0", "restart", (unit,))
+    found = begin_run(state, sheet)
+    KeptTexts(found.folder, "a").keep_transaction(begin)
+    if has_sheet:
+        journal = Journal(found.folder)
+        journal.write(begin, "a")
+        journal.close()
+    else:
+        (found.folder / "run.json").unlink()
+        (found.folder / NAME).unlink()
+    again = read_run(found.folder)
+    assert again is not None
+    assert [one.identity for one in again.request.units] == [unit.identity]
+    assert again.is_open("a")
+    assert again.begin("a") == begin

@@ -14,6 +14,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vnicaudit.errors import JournalError
+from vnicaudit.remedy.applying.events import (
+    Defining,
+    End,
+    Replacing,
+    Starting,
+    Stopping,
+    Undoing,
+    name_of,
+)
 from vnicaudit.remedy.applying.journal import (
     NAME,
     Entry,
@@ -26,18 +35,16 @@ from vnicaudit.remedy.applying.journal import (
 
 def events(folder: Path) -> list[tuple[str, str]]:
     """What the whole lines say: event and unit."""
-    return [(entry.event, entry.unit) for entry in entries(folder)]
+    return [(name_of(entry.event), entry.unit) for entry in entries(folder)]
 
 
 def test_lines_are_read_as_they_were_written(tmp_path: Path) -> None:
     journal = Journal(tmp_path)
-    journal.write("stopping", "a", by="agent")
-    written = journal.write("end", stopped="näher")
+    journal.write(Stopping("agent"), "a")
+    written = journal.write(End("näher"))
     journal.close()
     first, last = entries(tmp_path)
-    assert (first.event, first.unit, first.data) == (
-        "stopping", "a", {"by": "agent"},
-    )  # fmt: skip
+    assert (first.event, first.unit) == (Stopping("agent"), "a")
     assert last == written
     assert stat.S_IMODE((tmp_path / NAME).stat().st_mode) == 0o600
 
@@ -54,25 +61,25 @@ def test_wherever_it_was_cut_off_whole_lines_stay_and_more_can_be_added(
     with patch("os.fsync"):
         journal = Journal(folder)
         for unit in ("a", "b", "c"):
-            journal.write("replacing", unit, text="x" * 50)
+            journal.write(Undoing("x" * 50, "failed"), unit)
         journal.close()
     path = folder / NAME
     whole = path.read_bytes()
     length = cut % (len(whole) + 1)
     path.write_bytes(whole[:length])
-    left = [("replacing", unit) for unit in "abc"[: whole[:length].count(b"\n")]]
+    left = [("undoing", unit) for unit in "abc"[: whole[:length].count(b"\n")]]
 
     assert events(folder) == left
     with patch("os.fsync"):
         journal = Journal(folder)
-        journal.write("end")
+        journal.write(End())
         journal.close()
     assert events(folder) == [*left, ("end", "")]
 
 
 def test_a_line_longer_than_a_block_is_cut_off_whole(tmp_path: Path) -> None:
     journal = Journal(tmp_path)
-    journal.write("replacing", "a")
+    journal.write(Replacing(), "a")
     journal.close()
     with (tmp_path / NAME).open("ab") as stream:
         stream.write(b'{"event":"' + b"x" * 200_000)
@@ -102,7 +109,7 @@ def test_behind_half_a_line_nothing_is_written_any_more(
 ) -> None:
     """Another thread's line would be lost behind it, and what it announces would be done."""
     journal = Journal(tmp_path)
-    journal.write("replacing", "a")
+    journal.write(Replacing(), "a")
     monkeypatch.setattr(os, "write", failing(os.write, errno.ENOSPC))
     message = (
         f"{tmp_path / NAME} cannot be written (No space left on device): nothing more was done; "
@@ -110,11 +117,11 @@ def test_behind_half_a_line_nothing_is_written_any_more(
     )
     for unit in ("a", "b"):
         with pytest.raises(JournalError) as raised:
-            journal.write("defining", unit)
+            journal.write(Defining(), unit)
         assert str(raised.value) == message
     journal.close()
     journal = Journal(tmp_path)
-    journal.write("defining", "a")
+    journal.write(Defining(), "a")
     journal.close()
     assert events(tmp_path) == [("replacing", "a"), ("defining", "a")]
 
@@ -129,7 +136,7 @@ def test_what_cannot_be_synced_counts_as_not_written(
 
     monkeypatch.setattr(os, "fsync", fsync)
     with pytest.raises(JournalError, match=r"cannot be written \(Input/output error\)"):
-        journal.write("defining", "a")
+        journal.write(Defining(), "a")
 
 
 def test_who_goes_on_behind_the_end_of_the_run_is_stopped(tmp_path: Path) -> None:
@@ -137,7 +144,7 @@ def test_who_goes_on_behind_the_end_of_the_run_is_stopped(tmp_path: Path) -> Non
     journal = Journal(tmp_path)
     journal.close()
     with pytest.raises(JournalError, match="the run was ended"):
-        journal.write("starting", "a")
+        journal.write(Starting(), "a")
 
 
 def test_a_folder_that_may_not_be_written_to(tmp_path: Path) -> None:
@@ -146,22 +153,27 @@ def test_a_folder_that_may_not_be_written_to(tmp_path: Path) -> None:
         Journal(tmp_path)
 
 
-@pytest.mark.parametrize("line", ["{}", "no json", '{"at":1,"event":"end"}', "[" * 10_000])
+UNKNOWN = '{"at":"2026-11-21T10:00:00Z","event":"shelving","unit":"a"}'
+
+
+@pytest.mark.parametrize("line", ["{}", "no json", '{"at":1,"event":"end"}', "[" * 10_000, UNKNOWN])
 def test_a_line_that_is_none_is_named_and_passed_over(tmp_path: Path, line: str) -> None:
     journal = Journal(tmp_path)
-    journal.write("replacing", "a")
+    journal.write(Replacing(), "a")
     journal.close()
     with (tmp_path / NAME).open("a") as stream:
         stream.write(line + "\n")
     journal = Journal(tmp_path)
-    journal.write("end")
+    journal.write(End())
     journal.close()
     text = read_journal(tmp_path)
     assert text.damage == (f"{tmp_path / NAME}:2: damaged: not a line of a journal",)
-    assert [entry.event for entry in text.entries] == ["replacing", "end"]
+    assert [entry.event for entry in text.entries] == [Replacing(), End()]
 
 
 def test_how_long_ago(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("vnicaudit.remedy.applying.journal.now", lambda: "2026-11-21T10:00:01.500Z")
-    assert seconds_since(Entry("2026-11-21T10:00:00.000Z", "stopping")) == 1.5
-    assert seconds_since(Entry("2026-11-21T10:00:09.000Z", "stopping")) == 0  # set back
+    monkeypatch.setattr(
+        "vnicaudit.remedy.applying.journal.timestamp", lambda: "2026-11-21T10:00:01.500Z"
+    )
+    assert seconds_since(Entry("2026-11-21T10:00:00.000Z", Stopping())) == 1.5
+    assert seconds_since(Entry("2026-11-21T10:00:09.000Z", Stopping())) == 0  # set back

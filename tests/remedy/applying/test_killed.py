@@ -13,7 +13,7 @@ import pytest
 from tests.remedy.applying.fakes import Killed, Machine, World, installed
 from vnicaudit.errors import UsageError
 from vnicaudit.model.plan import Mode
-from vnicaudit.remedy.history import runs
+from vnicaudit.remedy.applying.history import runs
 
 LATER = 1000.0
 CASES: list[tuple[Mode, bool, int]] = [
@@ -59,12 +59,12 @@ class Life:
     def apply(self, kill_at: int | None = None) -> bool:
         """Whether it came to its end."""
         return self._do(
-            lambda: self.world.apply(self.world.steps, self.world.order(self.mode)), kill_at
+            lambda: self.world.apply(self.world.steps, self.world.context(self.mode)), kill_at
         )
 
     def rollback(self, kill_at: int | None = None) -> bool:
         """Take the first run back; whether that came to its end."""
-        return self._do(lambda: self.world.rollback(self.world.order(self.mode)), kill_at)
+        return self._do(lambda: self.world.rollback(self.world.context(self.mode)), kill_at)
 
     def _do(self, work: Callable[[], object], kill_at: int | None) -> bool:
         self.world.passed.clear()

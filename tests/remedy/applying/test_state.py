@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from vnicaudit.base.private_files import make_private, write_private
 from vnicaudit.errors import JournalError, RefusedError, UsageError, VnicauditError
-from vnicaudit.remedy.applying.state import StateFolder, make_private, write_private
+from vnicaudit.remedy.applying.state import StateFolder
 
 
 def modes(folder: Path) -> set[tuple[bool, int]]:
@@ -23,7 +24,7 @@ def modes(folder: Path) -> set[tuple[bool, int]]:
 def test_nobody_else_may_look_into_it(tmp_path: Path) -> None:
     state = StateFolder(str(tmp_path / "above/state"))
     write_private(state.new() / "definitions/a.before.xml", b"passwd='s3cret'")
-    with state.held("host", "host.example"):
+    with state.lock("host", "host.example"):
         pass
     assert modes(tmp_path / "above") == {(True, 0o700), (False, 0o600)}
 
@@ -71,24 +72,24 @@ def test_there_is_no_folder_yet(tmp_path: Path) -> None:
 
 def test_the_second_on_a_host_is_refused(tmp_path: Path) -> None:
     state = StateFolder(str(tmp_path))
-    with state.held("0000-1111", "kvm7"):
+    with state.lock("0000-1111", "kvm7"):
         with (
             pytest.raises(RefusedError) as raised,
-            StateFolder(str(tmp_path)).held("0000-1111", "kvm7"),
+            StateFolder(str(tmp_path)).lock("0000-1111", "kvm7"),
         ):
             raise AssertionError
         assert str(raised.value) == (
             f"another run is at work on kvm7 (process {os.getpid()}): wait for it to end"
         )
-        with state.held("another host", "kvm8"):
+        with state.lock("another host", "kvm8"):
             pass
-    with state.held("0000-1111", "kvm7"):
+    with state.lock("0000-1111", "kvm7"):
         pass
 
 
 def test_a_hostile_key_stays_in_the_folder(tmp_path: Path) -> None:
     state = StateFolder(str(tmp_path / "state"))
-    with state.held("../../etc/passwd" + "x" * 300, "kvm7"):
+    with state.lock("../../etc/passwd" + "x" * 300, "kvm7"):
         (lock,) = (tmp_path / "state/locks").iterdir()
     assert lock.name.startswith(".._.._etc_passwd")
 
@@ -118,7 +119,7 @@ def test_where_nothing_can_be_written(
     monkeypatch.setattr(Path, "mkdir", fails)
     state = StateFolder(str(tmp_path / "state"))
     with pytest.raises(kind) as raised:
-        state.held("host", "kvm7").__enter__() if held else state.new()
+        state.lock("host", "kvm7").__enter__() if held else state.new()
     assert words in str(raised.value)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from vnicaudit.errors import GuestError
-from vnicaudit.model.machine import GuestInterface, Ran
+from vnicaudit.model.machine import GuestExit, GuestInterface
 
 DATA = Path(__file__).parent / "data"
 BATCH = "ip -force -batch -"
@@ -25,7 +25,9 @@ class Answers:
     """A guest that answers by the command line. ``answers``: what a program prints, or what
     becomes of it; one that is not there fails, as if it were not installed."""
 
-    def __init__(self, answers: dict[str, str | Ran], names: Sequence[str] = ("eth0",)) -> None:
+    def __init__(
+        self, answers: dict[str, str | GuestExit], names: Sequence[str] = ("eth0",)
+    ) -> None:
         self.answers = answers
         self.names = names
         self.mac = "52:54:00:12:34:57"
@@ -34,13 +36,13 @@ class Answers:
     def interfaces(self) -> list[GuestInterface]:
         return [GuestInterface(name, self.mac) for name in self.names]
 
-    def execute(self, argv: Sequence[str], stdin: bytes = b"") -> Ran:
+    def execute(self, argv: Sequence[str], stdin: bytes = b"") -> GuestExit:
         if "-batch" in argv:
             self.batches.append(stdin.decode())
         answer = self.answers.get(" ".join(argv))
         if answer is None:
             raise GuestError(f"cannot run {argv[0]}")
-        return answer if isinstance(answer, Ran) else Ran(0, answer.encode())
+        return answer if isinstance(answer, GuestExit) else GuestExit(0, answer.encode())
 
     def change(self, command: str, edit: Callable[[Any], object]) -> None:
         """Edit what a command answers: objects, in place."""

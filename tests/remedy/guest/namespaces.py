@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from tests.not_run import not_run
-from vnicaudit.model.machine import GuestInterface, Ran
+from vnicaudit.model.machine import GuestExit, GuestInterface
 
 MAC = "52:54:00:12:34:57"
 _PATIENCE = 10
@@ -34,12 +34,12 @@ class Namespace:
             for link in self.json("link", "show")
         ]
 
-    def execute(self, argv: Sequence[str], stdin: bytes = b"") -> Ran:
+    def execute(self, argv: Sequence[str], stdin: bytes = b"") -> GuestExit:
         """Run a program in it."""
         self.executed.append(tuple(argv))
         command = ["nsenter", f"--net=/run/netns/{self._name}", *argv]
         done = subprocess.run(command, input=stdin, capture_output=True, check=False)
-        return Ran(done.returncode, done.stdout, done.stderr)
+        return GuestExit(done.returncode, done.stdout, done.stderr)
 
     def ip(self, words: str) -> bytes:
         """What ``ip`` prints in it; it must succeed."""

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from tests.remedy.guest.namespaces import MAC, Namespace, namespace
 from tests.remedy.guest.scenario import PLAIN, REFUSED, RICH
-from vnicaudit.model.machine import Ran
+from vnicaudit.model.machine import GuestExit
 from vnicaudit.remedy.guest.network import capture
 
 DATA = Path(__file__).parent / "data"
@@ -43,7 +43,7 @@ class _Noting:
         self._answers = answers
         self.interfaces = guest.interfaces
 
-    def execute(self, argv: Sequence[str], stdin: bytes = b"") -> Ran:
+    def execute(self, argv: Sequence[str], stdin: bytes = b"") -> GuestExit:
         """Run it, and note what it says."""
         words = [self._program if word == "ip" else word for word in argv]
         ran = self._guest.execute(words, stdin)

@@ -13,7 +13,7 @@ from tests.remedy.guest.namespaces import MAC, Namespace, namespace
 from tests.remedy.guest.scenario import PLAIN, RICH
 from vnicaudit.errors import GuestError, RefusedError
 from vnicaudit.model.guest_network import GuestNetwork
-from vnicaudit.model.machine import Ran
+from vnicaudit.model.machine import GuestExit
 from vnicaudit.remedy.guest.network import capture, missing, restore
 
 _FLEETING = {"ifindex", "link_index", "valid_life_time", "preferred_life_time", "expires"}
@@ -362,7 +362,7 @@ class _Renaming:
         self._left = 1
         self.interfaces = guest.interfaces
 
-    def execute(self, argv: Sequence[str], stdin: bytes = b"") -> Ran:
+    def execute(self, argv: Sequence[str], stdin: bytes = b"") -> GuestExit:
         if "-batch" in argv and self._left:
             self._left -= 1
             self._guest.ip("link set dev ens9 name enp0s9")

@@ -21,7 +21,7 @@ from vnicaudit.model.guest_network import (
     GuestNetwork,
     GuestRoute,
 )
-from vnicaudit.model.machine import Ran
+from vnicaudit.model.machine import GuestExit
 from vnicaudit.remedy.guest.batch import Device, batch
 from vnicaudit.remedy.guest.network import aged, capture, missing, restore
 
@@ -284,19 +284,19 @@ def test_a_guest_without_tc() -> None:
 def test_a_kernel_without_routing_rules() -> None:
     guest = rich()
     message = b"RTNETLINK answers: Operation not supported\nDump terminated\n"
-    guest.answers |= {f"ip -j {family} rule show": Ran(2, b"", message) for family in ROUTES}
+    guest.answers |= {f"ip -j {family} rule show": GuestExit(2, b"", message) for family in ROUTES}
     assert not capture(guest, MAC).ruled
 
 
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
-        (Ran(1, b"", b"RTNETLINK answers: Operation not permitted\nCommand failed -:1\n"),
+        (GuestExit(1, b"", b"RTNETLINK answers: Operation not permitted\nCommand failed -:1\n"),
          "RTNETLINK answers: Operation not permitted Command failed -:1"),
-        (Ran(0), "(nothing)"),  # an agent that gives programs no input
+        (GuestExit(0), "(nothing)"),  # an agent that gives programs no input
     ],
 )  # fmt: skip
-def test_an_agent_that_may_read_only(answer: Ran, said: str) -> None:
+def test_an_agent_that_may_read_only(answer: GuestExit, said: str) -> None:
     guest = rich()
     guest.answers[BATCH] = answer
     with pytest.raises(RefusedError) as error:
@@ -326,7 +326,7 @@ def test_a_guest_that_runs_no_programs() -> None:
     ("answer", "message"),
     [
         (
-            Ran(1, b"", b"ip: invalid option -- 'j'\nBusyBox v1.36.1 multi-call binary.\n"),
+            GuestExit(1, b"", b"ip: invalid option -- 'j'\nBusyBox v1.36.1 multi-call binary.\n"),
             "ip -j -d link show failed in the guest (ip: invalid option -- 'j' BusyBox v1.36.1 "
             "multi-call binary.): install iproute2 4.17 or later in the guest (busybox's ip will "
             "not do)",
@@ -349,7 +349,7 @@ def test_a_guest_that_runs_no_programs() -> None:
         ("[" + " " * (9 << 20), "the guest answered ip -j -d link show with 9 MiB"),
     ],
 )
-def test_another_ip(answer: str | Ran, message: str) -> None:
+def test_another_ip(answer: str | GuestExit, message: str) -> None:
     guest = rich()
     guest.answers[LINK] = answer
     with pytest.raises(RefusedError) as error:

@@ -49,4 +49,4 @@ def guest(
 ) -> Domain:
     """A domain. ``os``: what the guest's agent says of its system."""
     state = DomainState(active=active, guest_os=os) if os or active is not None else None
-    return Domain("d", declared, HERE, nics=nics, state=state)
+    return Domain("d", declared, HERE, nics=nics).with_state(state)

@@ -6,20 +6,25 @@ from datetime import date
 from pathlib import Path
 
 from tests.remedy.works import work
-from vnicaudit.audit.catalogue import rule_ids
-from vnicaudit.audit.options import RunOptions
-from vnicaudit.audit.suppressions import Suppressor
-from vnicaudit.audit.targets import Target
+from vnicaudit.audit.accepting.suppressions import Suppressor
+from vnicaudit.audit.judging.catalogue import rule_ids
+from vnicaudit.audit.reading.options import RunOptions
+from vnicaudit.audit.reading.seen_files import SeenFiles
+from vnicaudit.audit.reading.targets import Target
 from vnicaudit.audit.work import Assumptions, AuditWork
+from vnicaudit.cli.adapters import texts
+from vnicaudit.cli.platforms import PlatformRegistry, every_platform
 from vnicaudit.model.domain import DomainState
 from vnicaudit.model.host import HostConfig, Network, VdpaDevice
-from vnicaudit.model.plan import Left, Step
+from vnicaudit.model.plan import NotPlanned, Planned, Step, UnitStep
 from vnicaudit.model.report import ReadError
 from vnicaudit.model.version import Version
 from vnicaudit.platforms.libvirt.domains import Fetched, Surroundings, definition_from
 from vnicaudit.platforms.libvirt.uri import parse
-from vnicaudit.remedy.planning.build import Names, Planner
-from vnicaudit.remedy.planning.guests import nobody_asked
+from vnicaudit.remedy.planning.domains import DomainPlanner
+from vnicaudit.remedy.planning.guests import AskNames, InterfaceNames, no_names
+from vnicaudit.remedy.planning.judged_item import Judges
+from vnicaudit.remedy.planning.nic_step import NicContext
 from vnicaudit.remedy.planning.options import PlanOptions
 from vnicaudit.remedy.planning.source import Source, sources
 
@@ -125,33 +130,34 @@ def live(
 def in_file(path: Path, content: str | bytes) -> list[Source]:
     """What is read of a file with that content."""
     path.write_bytes(content.encode() if isinstance(content, str) else content)
-    found = list(sources(Target(str(path), "path"), RunOptions()))
+    found = list(sources(Target(str(path), "path"), RunOptions(), every_platform(), SeenFiles(())))
     assert all(isinstance(one, Source) for one in found), found
     return [one for one in found if isinstance(one, Source)]
 
 
-def selected(*rules: str) -> AuditWork:
+def selected(*rules: str, platforms: PlatformRegistry | None = None) -> AuditWork:
     """What judges by these rules alone."""
     suppressor = Suppressor((), date(2026, 11, 21), rules)
-    return AuditWork(rules, Assumptions(), suppressor, {})
+    return AuditWork(rules, Assumptions(), suppressor, {}, platforms or every_platform())
 
 
 def plan(
     source: Source, options: PlanOptions = VIRTIO, *, rules: tuple[str, ...] = (),
-    devices: tuple[VdpaDevice, ...] | None = None, names: Names = nobody_asked,
+    devices: tuple[VdpaDevice, ...] | None = None, names: AskNames = no_names,
     users: dict[tuple[str, str], str] | None = None,
-) -> list[Step | Left]:  # fmt: skip
+) -> list[Planned]:  # fmt: skip
     """The steps of a domain, and what is left. ``rules``: only these are asked for."""
     asked = selected(*rules) if rules and rules != rule_ids() else work()
-    planner = Planner(asked, work() if rules else asked, options, devices, names, users or {})
+    context = NicContext(options, texts(), devices, users or {}, InterfaceNames(names))
+    planner = DomainPlanner(Judges(asked, work() if rules else asked), context)
     return list(planner.plan(source))
 
 
 def steps(source: Source, options: PlanOptions = VIRTIO, **given: object) -> list[Step]:
     """All steps, where nothing is left."""
     found = plan(source, options, **given)  # type: ignore[arg-type]
-    assert all(isinstance(one, Step) for one in found), found
-    return [one for one in found if isinstance(one, Step)]
+    assert all(isinstance(one, UnitStep) for one in found), found
+    return [one for one in found if isinstance(one, UnitStep)]
 
 
 def step(source: Source, options: PlanOptions = VIRTIO, **given: object) -> Step:
@@ -160,10 +166,10 @@ def step(source: Source, options: PlanOptions = VIRTIO, **given: object) -> Step
     return found
 
 
-def left(source: Source, options: PlanOptions = VIRTIO, **given: object) -> Left:
+def left(source: Source, options: PlanOptions = VIRTIO, **given: object) -> NotPlanned:
     """The one NIC that is left."""
     (found,) = plan(source, options, **given)  # type: ignore[arg-type]
-    assert isinstance(found, Left), found
+    assert isinstance(found, NotPlanned), found
     return found
 
 

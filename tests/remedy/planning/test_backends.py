@@ -8,12 +8,15 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from tests.remedy.planning.blocked import codes, why
 from tests.remedy.planning.guests import PC, guest, pci
 from vnicaudit.model.domain import Domain, DomainConfig
-from vnicaudit.model.finding import Change, NicRef
+from vnicaudit.model.finding import Change
 from vnicaudit.model.host import HostConfig, VdpaDevice
 from vnicaudit.model.nic import Nic
-from vnicaudit.model.plan import Goal, Loss, Step
+from vnicaudit.model.plan import DomainUnit, Goal, Loss, Step
+from vnicaudit.model.platform_name import LIBVIRT
+from vnicaudit.model.refs import NicRef
 from vnicaudit.model.version import Version
 from vnicaudit.remedy.planning.backends import Conversion, still_against, to_backend
 
@@ -96,12 +99,11 @@ def test_nothing_is_in_the_way() -> None:
     ],
 )
 def test_shared_memory(device: VdpaDevice, declared: DomainConfig, says: str | None) -> None:
-    assert to_vdpa(declared=declared, devices=(device,)).blocked == ((says,) if says else ())
+    assert why(to_vdpa(declared=declared, devices=(device,))) == ((says,) if says else ())
 
 
 def test_memory_of_which_it_cannot_be_told_is_taken_for_not_shared() -> None:
-    (says,) = to_vdpa(declared=replace(READY, shared_memory=None)).blocked
-    assert "needs the guest's memory shared" in says
+    assert codes(to_vdpa(declared=replace(READY, shared_memory=None))) == ("shared-memory",)
 
 
 @pytest.mark.parametrize(
@@ -120,19 +122,19 @@ def test_memory_of_which_it_cannot_be_told_is_taken_for_not_shared() -> None:
     ],
 )
 def test_the_device_must_be_there(devices: tuple[VdpaDevice, ...] | None, says: str) -> None:
-    assert to_vdpa(devices=devices).blocked == (says,)
+    assert why(to_vdpa(devices=devices)) == (says,)
 
 
 def test_two_nics_of_a_domain_are_not_put_on_one_device() -> None:
     other = replace(pci("virtio", "0000:00:04.0", 1, type="vdpa", device=DEVICE), source=DEVICE)
     says = f"{DEVICE} is used by another NIC of this domain"
-    assert to_vdpa(others=(other,)).blocked == (says,)
+    assert why(to_vdpa(others=(other,))) == (says,)
 
 
 def test_two_nics_of_a_domain_are_not_put_on_one_socket() -> None:
     other = replace(pci("virtio", "0000:00:04.0", 1, type="vhostuser"), source=SOCKET)
     says = f"{SOCKET} is used by another NIC of this domain"
-    assert to_vhostuser(guest(SHARING, NIC, other)).blocked == (says,)
+    assert why(to_vhostuser(guest(SHARING, NIC, other))) == (says,)
 
 
 def test_a_bridge_of_that_name_is_no_device() -> None:
@@ -142,7 +144,7 @@ def test_a_bridge_of_that_name_is_no_device() -> None:
 
 def test_vhostuser_needs_shared_memory() -> None:
     says = f"vhost-user needs the guest's memory shared: {SHARED}"
-    assert to_vhostuser(guest(READY, NIC)).blocked == (says,)
+    assert why(to_vhostuser(guest(READY, NIC))) == (says,)
     assert to_vhostuser(guest(SHARING, NIC)).blocked == ()
 
 
@@ -185,7 +187,7 @@ def test_encrypted_memory_needs_more_than_the_model() -> None:
 
 def test_a_guest_that_does_not_support_virtio_is_left_alone() -> None:
     made = to_vdpa(pci("e1000"), replace(SHARING, readiness="not-supported"))
-    assert made.blocked == ("the guest is known not to support virtio",)
+    assert codes(made) == ("not-supported",)
 
 
 @pytest.mark.parametrize(
@@ -197,8 +199,8 @@ def test_a_guest_that_does_not_support_virtio_is_left_alone() -> None:
     ],
 )
 def test_nics_that_are_not_converted(set_: dict[str, Any], says: str) -> None:
-    (blocked,) = to_vdpa(pci("virtio", **set_)).blocked
-    assert blocked.startswith(says)
+    (text,) = why(to_vdpa(pci("virtio", **set_)))
+    assert text.startswith(says)
 
 
 @pytest.mark.parametrize(
@@ -213,7 +215,7 @@ def test_nics_that_are_not_converted(set_: dict[str, Any], says: str) -> None:
     ],
 )
 def test_versions(host: HostConfig, says: str) -> None:
-    assert to_vdpa(host=host).blocked == (says,)
+    assert why(to_vdpa(host=host)) == (says,)
 
 
 def test_what_is_lost_blocks_until_it_is_accepted_by_name() -> None:
@@ -244,8 +246,9 @@ def edited(to: Goal, *losses: Loss) -> Step:
     field = "device" if to == "vdpa" else "source_path"
     changes = (Change(field, None, DEVICE, safe=True),)
     return Step(
-        "1", "libvirt", "qemu:///system", NicRef(), "libvirt", to, (), changes, "ready",
-        safe=True, reason="", running=False, modes=(), digest="", diff="", losses=losses,
+        "1", LIBVIRT, "qemu:///system", NicRef(), "libvirt", to, (), changes, "ready",
+        safe=True, reason="", running=False, modes=(), digest="", diff="",
+        unit=DomainUnit(), losses=losses,
     )  # fmt: skip
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from tests.remedy.planning.blocked import codes, why
 from tests.remedy.planning.planned import (
     CENTOS_6,
     CENTOS_7,
@@ -31,13 +32,15 @@ from tests.remedy.planning.planned import (
     step,
     steps,
 )
-from vnicaudit.audit.catalogue import rule_ids
-from vnicaudit.audit.settings_keys import PolicyTable
+from tests.remedy.planning.units import file_of
+from vnicaudit.audit.judging.catalogue import rule_ids
+from vnicaudit.audit.settings.keys import PolicyTable
+from vnicaudit.cli.adapters import texts
 from vnicaudit.model.domain import DomainState
-from vnicaudit.model.finding import Change, NicRef
+from vnicaudit.model.finding import Change
 from vnicaudit.model.host import Network
-from vnicaudit.model.plan import GuestView, Left
-from vnicaudit.remedy.definitions import rewritten
+from vnicaudit.model.plan import DomainUnit, GuestView, NotPlanned
+from vnicaudit.model.refs import NicRef, mac_of, nic_index
 from vnicaudit.remedy.digests import digest
 from vnicaudit.remedy.planning.options import PlanOptions
 from vnicaudit.remedy.planning.source import Source
@@ -50,13 +53,13 @@ UNSAFE = PlanOptions(unsafe=True)
 def test_one_nic_of_a_live_domain() -> None:
     source = live(definition(interface("e1000")), RUNNING)
     found = step(source)
-    assert (found.platform, found.target, found.file, found.place) == ("libvirt", URI, None, None)
-    assert found.nic == NicRef("a", UUID, MAC, 0, None)
+    assert (found.platform, found.target, found.unit) == ("libvirt", URI, DomainUnit())
+    assert found.about == NicRef("a", UUID, MAC, 0, None)
     assert (found.owner, found.to, found.rules) == ("libvirt", "virtio", ("VNIC002",))
     assert found.changes == (Change("model", "e1000", "virtio", safe=True, reason=KEEPS),)
     assert (found.readiness, found.safe, found.reason) == ("ready", True, KEEPS)
     assert found.running
-    assert (found.blocked, found.losses, found.route, found.notes) == ((), (), (), ())
+    assert (found.blocked, found.losses, found.procedure, found.notes) == ((), (), (), ())
     assert found.refused == ()
     assert found.digest == digest(source.text)
 
@@ -72,8 +75,8 @@ def test_a_step_of_a_file_says_where_the_nic_stands(tmp_path: Path) -> None:
     text = definition(interface("e1000"))
     (source,) = in_file(path, text)
     found = step(source)
-    assert (found.platform, found.target, found.file) == ("file", str(path), str(path))
-    assert found.place == "/domain/devices/interface[1]"
+    assert (found.platform, found.target, file_of(found).path) == ("file", str(path), str(path))
+    assert file_of(found).place == "/domain/devices/interface[1]"
     assert not found.running
     assert found.digest == digest(text.encode())
     assert found.diff.startswith(f"--- {path}\n+++ {path}\n@@ ")
@@ -86,8 +89,8 @@ def test_a_step_of_a_file_says_where_the_nic_stands(tmp_path: Path) -> None:
 def test_each_nic_has_a_step_of_its_own_and_each_diff_that_nic_alone() -> None:
     both = live(definition(interface("e1000"), interface("virtio", 2), interface("rtl8139", 3)))
     first, third = steps(both)
-    assert (first.nic.index, first.rules) == (0, ("VNIC002",))
-    assert (third.nic.index, third.rules) == (2, ("VNIC001",))
+    assert (nic_index(first.about), first.rules) == (0, ("VNIC002",))
+    assert (nic_index(third.about), third.rules) == (2, ("VNIC001",))
     assert changed_lines(first.diff) == SWAP
     assert changed_lines(third.diff) == [
         "-      <model type='rtl8139'/>", "+      <model type='virtio'/>",
@@ -121,9 +124,13 @@ def test_what_may_hurt_the_guest_is_left_unless_it_is_asked_for(
 ) -> None:
     source = live(definition(interface("e1000"), os=system))
     found = left(source)
-    assert (found.nic, found.target, found.rules) == (NicRef("a", UUID, MAC, 0), URI, ("VNIC002",))
+    assert (found.about, found.target, found.rules) == (
+        NicRef("a", UUID, MAC, 0),
+        URI,
+        ("VNIC002",),
+    )
     assert found.reason.startswith(f"unsafe: {reason}")
-    assert found.reason.endswith(" (--include-unsafe plans it)")
+    assert found.text.endswith(" (--include-unsafe plans it)")
     asked = step(source, UNSAFE)
     assert (asked.readiness, asked.safe) == (readiness, False)
     assert asked.reason.startswith(reason)
@@ -140,9 +147,7 @@ def test_a_disk_alone_does_not_make_it_safe() -> None:
 def test_a_guest_that_cannot_is_named_and_never_planned(options: PlanOptions) -> None:
     source = live(definition(interface("e1000"), os=WINDOWS_95))
     found = left(source, options)
-    assert (found.rules, found.reason) == (
-        ("VNIC002",), "the guest is known not to support virtio",
-    )  # fmt: skip
+    assert (found.rules, found.code) == (("VNIC002",), "no-proposal")
 
 
 def test_an_old_driver_keeps_its_conventional_slot() -> None:
@@ -229,7 +234,7 @@ def test_nothing_is_said_of_snippets_or_names_where_nothing_changes(tmp_path: Pa
     options = PlanOptions(to="vdpa", macs=(MAC,), devices=("/dev/vhost-vdpa-0",))
     found = step(source, options)
     assert (found.diff, found.changes, found.guest) == ("", (), GuestView())
-    assert found.blocked == ("a definition in a file is not converted: plan on the host",)
+    assert why(found) == ("a definition in a file is not converted: plan on the host",)
 
 
 def test_transient_domains_have_nothing_to_be_changed() -> None:
@@ -259,7 +264,7 @@ def test_transient_domains_have_nothing_to_be_changed() -> None:
 )
 def test_what_would_bring_the_old_nic_back_blocks(state: DomainState, says: str) -> None:
     found = step(live(definition(interface("e1000")), state))
-    assert found.blocked == (says,)
+    assert why(found) == (says,)
     assert found.refused == (says,)
 
 
@@ -294,15 +299,18 @@ def test_two_nics_with_one_mac_are_not_touched_on_a_host() -> None:
     """They are known by it when the plan is applied."""
     twins = definition(interface("e1000"), interface("rtl8139", 2, mac=MAC))
     same = "another NIC of the domain has the same MAC address: they cannot be told apart"
-    assert [found.blocked for found in steps(live(twins))] == [(same,), (same,)]
+    assert [why(found) for found in steps(live(twins))] == [(same,), (same,)]
 
 
 def test_two_nics_with_one_mac_are_told_apart_in_a_file(tmp_path: Path) -> None:
     twins = definition(interface("e1000"), interface("rtl8139", 2, mac=MAC))
     (source,) = in_file(tmp_path / "a.xml", twins)
     first, second = steps(source)
-    assert (first.place, changed_lines(first.diff)) == ("/domain/devices/interface[1]", SWAP)
-    assert second.place == "/domain/devices/interface[2]"
+    assert (file_of(first).place, changed_lines(first.diff)) == (
+        "/domain/devices/interface[1]",
+        SWAP,
+    )
+    assert file_of(second).place == "/domain/devices/interface[2]"
     assert changed_lines(second.diff)[0] == "-      <model type='rtl8139'/>"
     assert first.blocked == second.blocked == ()
 
@@ -311,11 +319,11 @@ def test_nics_without_mac(tmp_path: Path) -> None:
     """In a file they have a place; libvirt always writes one."""
     text = definition(interface("e1000", mac=None), interface("rtl8139", 2, mac=None), uuid=None)
     (source,) = in_file(tmp_path / "a.xml", text)
-    assert [(found.nic, found.blocked) for found in steps(source)] == [
+    assert [(found.about, found.blocked) for found in steps(source)] == [
         (NicRef("a", None, None, 0), ()), (NicRef("a", None, None, 1), ()),
     ]  # fmt: skip
     none = "its definition has no MAC address, by which it would be found again"
-    assert [found.blocked for found in steps(live(text))] == [(none,), (none,)]
+    assert [why(found) for found in steps(live(text))] == [(none,), (none,)]
 
 
 def test_a_nic_without_model_becomes_virtio(tmp_path: Path) -> None:
@@ -336,17 +344,17 @@ _QEMU_NIC = (
 
 def test_nics_of_qemu_arguments_are_named_and_left() -> None:
     found = plan(live(definition(interface("e1000"), behind=_QEMU_NIC)))
-    (there,) = (one for one in found if isinstance(one, Left))
-    assert (there.nic.mac, there.nic.index) == ("52:54:00:00:00:77", 1)
+    (there,) = (one for one in found if isinstance(one, NotPlanned))
+    assert (mac_of(there.about), nic_index(there.about)) == ("52:54:00:00:00:77", 1)
     assert there.reason == "it is no <interface> of a definition: change it where it is added"
-    (made,) = (one for one in found if not isinstance(one, Left))
-    assert made.nic.index == 0
+    (made,) = (one for one in found if not isinstance(one, NotPlanned))
+    assert nic_index(made.about) == 0
 
 
 def test_a_nic_that_only_the_running_guest_has_is_named() -> None:
     now = definition(interface("virtio"), interface("e1000", 2))
     found = left(live(definition(interface("virtio")), RUNNING, running=now))
-    assert found.nic.mac == SECOND
+    assert mac_of(found.about) == SECOND
     assert found.reason == "only the running guest has it: it was plugged in, and no definition " \
         "says so"  # fmt: skip
 
@@ -374,7 +382,7 @@ def test_the_domains_that_are_named_by_name_or_uuid() -> None:
 
 def test_the_nics_that_are_named() -> None:
     source = live(definition(interface("e1000"), interface("e1000", 2)))
-    assert [found.nic.mac for found in steps(source, PlanOptions(macs=(SECOND,)))] == [SECOND]
+    assert [mac_of(found.about) for found in steps(source, PlanOptions(macs=(SECOND,)))] == [SECOND]
 
 
 def test_only_what_the_chosen_rules_find() -> None:
@@ -404,8 +412,7 @@ def test_an_error_that_would_come_up_blocks_whatever_rules_are_chosen() -> None:
     for rules in ((), ("VNIC002",)):
         found = step(source, rules=rules)
         assert found.rules == ("VNIC002",)
-        assert len(found.blocked) == 1
-        assert found.blocked[0].startswith("it would bring up VNIC024: ")
+        assert codes(found) == ("brings-up-error",)
 
 
 def test_findings_that_the_domain_itself_suppresses_are_not_planned() -> None:
@@ -423,7 +430,7 @@ def test_what_is_planned_makes_the_finding_go_away() -> None:
     source = live(definition(interface("e1000"), interface("rtl8139", 2)))
     text = source.text
     for found in steps(source):
-        text = rewritten(text, (found.nic.index or 0) + 1, found.changes)
+        text = texts().rewritten(text, (nic_index(found.about) or 0) + 1, found.changes)
     assert plan(live(text.decode())) == []
 
 
@@ -438,10 +445,11 @@ def test_a_crashing_rule_costs_its_domain_alone(monkeypatch: pytest.MonkeyPatch)
     def crash(_subject: object) -> None:
         raise ZeroDivisionError("no")
 
-    monkeypatch.setattr(vnic002, "check", crash)
+    judges = tuple(replace(judge, check=crash) for judge in vnic002.RULE.judges)
+    monkeypatch.setattr(vnic002, "RULE", replace(vnic002.RULE, judges=judges))
     source = live(definition(interface("e1000"), interface("virtio", 2)))
     found = plan(source, PlanOptions(macs=(MAC,)), rules=("VNIC002",))
-    assert [one.reason for one in found if isinstance(one, Left)] == [
+    assert [one.reason for one in found if isinstance(one, NotPlanned)] == [
         "rule VNIC002 crashes on it: ZeroDivisionError: no"
     ]
 
@@ -452,8 +460,8 @@ def test_several_domains_of_one_file(tmp_path: Path) -> None:
     )
     first, second = in_file(tmp_path / "both.xml", text)
     one, two = step(first), step(second)
-    assert (one.nic.domain, one.place) == ("a", "/domain[1]/devices/interface[1]")
-    assert (two.nic.domain, two.place) == ("b", "/domain[2]/devices/interface[1]")
+    assert (one.about.name, file_of(one).place) == ("a", "/domain[1]/devices/interface[1]")
+    assert (two.about.name, file_of(two).place) == ("b", "/domain[2]/devices/interface[1]")
     assert one.digest == two.digest == digest(text.encode())
     assert changed_lines(one.diff) == SWAP
     assert changed_lines(two.diff)[0] == "-      <model type='rtl8139'/>"
@@ -474,9 +482,7 @@ def test_the_modes_of_a_running_guest() -> None:
     assert [(mode.mode, mode.possible) for mode in found.modes] == [
         ("next-boot", True), ("restart", True), ("hotswap", False),
     ]  # fmt: skip
-    assert found.mode("hotswap").reason == (
-        "no guest agent is connected, which would have to put the addresses back"
-    )
+    assert found.mode("hotswap").code == "no-agent"
 
 
 def test_the_modes_of_a_guest_that_is_off() -> None:

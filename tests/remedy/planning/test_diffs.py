@@ -15,8 +15,10 @@ from tests.remedy.planning.planned import (
     interface,
     step,
 )
-from vnicaudit.remedy.definitions import changed_at
-from vnicaudit.remedy.planning.diffs import unified_diff
+from tests.remedy.planning.units import file_of
+from vnicaudit.cli.adapters import texts
+from vnicaudit.platforms.domain_xml.write import text_of
+from vnicaudit.remedy.planning.diffs import is_diff_of, unified_diff
 
 SWAP = ["-      <model type='e1000'/>", "+      <model type='virtio'/>"]
 TEXT = definition(interface("e1000"), name="büro")
@@ -39,7 +41,7 @@ def test_an_encoding_is_not_seen(data: bytes, tmp_path: Path) -> None:
     assert changed_lines(found.diff) == SWAP
     assert "\x00" not in found.diff
     assert "\\x" not in found.diff
-    after = changed_at(data, found.place or "", found.changes)
+    after = texts().changed_at(data, file_of(found).place or "", found.changes)
     codec = "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "latin-1"
     assert after.decode(codec) == data.decode(codec).replace("e1000", "virtio")
 
@@ -50,7 +52,7 @@ def test_lines_that_end_in_crlf_keep_their_ends(tmp_path: Path) -> None:
     found = step(source)
     swap = [line for line in found.diff.split("\n") if line[:1] in "+-" and "model" in line]
     assert swap == [f"{line}\r" for line in SWAP]
-    after = changed_at(data, found.place or "", found.changes)
+    after = texts().changed_at(data, file_of(found).place or "", found.changes)
     assert after == data.replace(b"e1000", b"virtio")
 
 
@@ -75,7 +77,7 @@ def test_a_password_beside_the_nic_is_not_shown(secret: str, tmp_path: Path) -> 
     assert "cret" not in found.diff
     assert "passwd='***" in found.diff
     assert changed_lines(found.diff) == SWAP
-    after = changed_at(source.text, found.place or "", found.changes)
+    after = texts().changed_at(source.text, file_of(found).place or "", found.changes)
     assert after == text.replace("e1000", "virtio").encode()
 
 
@@ -97,25 +99,47 @@ def test_cookies_are_not_shown(tmp_path: Path) -> None:
 
 def test_secrets_leave_the_numbers_of_lines_alone() -> None:
     before = b"<a passwd='x\ny'/>\n1\n2\n3\n4\n5\nold\n"
-    assert unified_diff(before, before.replace(b"old", b"new"), "n").splitlines()[2] == (
+    assert unified_diff(before, before.replace(b"old", b"new"), "n", text_of).splitlines()[2] == (
         "@@ -5,4 +5,4 @@"
     )
 
 
 def test_what_cannot_be_decoded_is_shown_as_escapes() -> None:
-    assert changed_lines(unified_diff(b"<a>\xff</a>\n", b"<a>\xfe</a>\n", "n")) == [
+    assert changed_lines(unified_diff(b"<a>\xff</a>\n", b"<a>\xfe</a>\n", "n", text_of)) == [
         "-<a>\\xff</a>", "+<a>\\xfe</a>",
     ]  # fmt: skip
 
 
 def test_no_difference_is_no_diff() -> None:
-    assert unified_diff(b"<a/>\n", b"<a/>\n", "n") == ""
+    assert unified_diff(b"<a/>\n", b"<a/>\n", "n", text_of) == ""
+
+
+_GUEST = b"<graphics passwd='s3cret'/>\n<model type='e1000'/>\n<b/>\n"
+
+
+def test_a_diff_is_known_again_with_its_secrets_as_stars_and_with_what_they_hide() -> None:
+    after = _GUEST.replace(b"e1000", b"virtio")
+    diff = unified_diff(_GUEST, after, "n", text_of)
+    assert "passwd='***'" in diff
+    assert is_diff_of(_GUEST, after, "n", text_of, diff)
+    assert is_diff_of(_GUEST, after, "n", text_of, diff.replace("***", "s3cret"))
+    assert not is_diff_of(_GUEST, after, "n", text_of, diff.replace("***", "another"))
+
+
+@pytest.mark.parametrize("other", [
+    _GUEST.replace(b"e1000", b"rtl8139"),
+    _GUEST.replace(b"e1000", b"virtio").replace(b"<b/>", b"<c/>"),
+    _GUEST,
+])  # fmt: skip
+def test_a_diff_of_another_change_is_told_apart(other: bytes) -> None:
+    diff = unified_diff(_GUEST, _GUEST.replace(b"e1000", b"virtio"), "n", text_of)
+    assert not is_diff_of(_GUEST, other, "n", text_of, diff)
 
 
 def test_only_line_feeds_end_lines() -> None:
     """A form feed or U+2028 in a comment is a character like others."""
     before = "<!-- a\fb\u2028c\x85d -->\n<e1000/>\n".encode()
-    lines = unified_diff(before, before.replace(b"e1000", b"virtio"), "n").split("\n")
+    lines = unified_diff(before, before.replace(b"e1000", b"virtio"), "n", text_of).split("\n")
     assert lines[3:6] == [" <!-- a\fb\u2028c\x85d -->", "-<e1000/>", "+<virtio/>"]
 
 
@@ -127,8 +151,9 @@ def test_what_is_taken_away_and_put_in_makes_one_of_the_other(
     before: list[str], after: list[str]
 ) -> None:
     old, new = ("".join(f"{line}\n" for line in lines) for lines in (before, after))
-    diff = unified_diff(old.encode(), new.encode(), "n")
+    diff = unified_diff(old.encode(), new.encode(), "n", text_of)
     assert (diff == "") == (old == new)
+    assert is_diff_of(old.encode(), new.encode(), "n", text_of, diff)
     added = [line[1:] for line in changed_lines(diff) if line.startswith("+")]
     gone = [line[1:] for line in changed_lines(diff) if line.startswith("-")]
     assert sorted([*before, *added]) == sorted([*after, *gone])

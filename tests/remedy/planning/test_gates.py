@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from tests.remedy.planning.guests import PC, guest, pci
 from vnicaudit.model.domain import DomainState
 from vnicaudit.model.plan import Goal
+from vnicaudit.model.reasons import Blocked
 from vnicaudit.remedy.planning.gates import identity_blocks, modes, no_change, state_notes
 
 _RUNS = DomainState(active=True, persistent=True, agent=True)
@@ -18,7 +19,7 @@ def why_not(
     os_id: str | None = None,
 ) -> dict[str, str]:  # fmt: skip
     """The modes that are not possible -> why."""
-    domain = replace(guest(replace(PC, os_id=os_id), pci("e1000")), state=state)
+    domain = guest(replace(PC, os_id=os_id), pci("e1000")).with_state(state)
     found = modes(domain, to, server_socket=server, live=live)
     assert [option.mode for option in found] == ["next-boot", "restart", "hotswap"]
     return {option.mode: option.reason for option in found if not option.possible}
@@ -66,13 +67,13 @@ def test_a_socket_that_qemu_listens_on_makes_its_start_wait() -> None:
 
 
 def test_a_guest_that_is_off_takes_it_up_at_its_next_start() -> None:
-    domain = replace(guest(PC, pci("e1000")), state=DomainState(active=False))
+    domain = guest(PC, pci("e1000")).with_state(DomainState(active=False))
     off = True, "the guest is off: it takes effect when it is started"
     found = modes(domain, "virtio", server_socket=False, live=True)
     assert [(one.possible, one.reason) for one in found] == [off] * 3
     found = modes(domain, "vhostuser", server_socket=True, live=True)
-    assert [(one.possible, one.reason) for one in found] == [
-        off, off, (False, "only a change to virtio can be made under a running guest"),
+    assert [(one.possible, one.code) for one in found] == [
+        (True, "off"), (True, "off"), (False, "virtio-only"),
     ]  # fmt: skip
 
 
@@ -86,11 +87,16 @@ def test_a_nic_is_known_by_its_mac() -> None:
     assert list(identity_blocks(guest(PC, one, other), one)) == []
     twin = replace(other, mac=one.mac)
     assert list(identity_blocks(guest(PC, one, twin), twin)) == [
-        "another NIC of the domain has the same MAC address: they cannot be told apart"
+        Blocked(
+            "mac-not-unique",
+            "another NIC of the domain has the same MAC address: they cannot be told apart",
+        )
     ]
     bare = replace(one, mac=None)
     assert list(identity_blocks(guest(PC, bare), bare)) == [
-        "its definition has no MAC address, by which it would be found again"
+        Blocked(
+            "mac-missing", "its definition has no MAC address, by which it would be found again"
+        )
     ]
 
 

@@ -8,11 +8,11 @@ import msgspec
 import pytest
 
 from tests.remedy.planning.guests import PC, Q35, S390X, ccw, guest, nic, pci
+from vnicaudit.knowledge.systems import system_of
 from vnicaudit.model.domain import DomainConfig
 from vnicaudit.model.nic import Nic
 from vnicaudit.model.plan import Naming
 from vnicaudit.remedy.planning.names import naming
-from vnicaudit.remedy.planning.systems import system_of
 
 AGENT = "today's name is the guest agent's word"
 STAYS = f"{AGENT}; systemd makes it of the address, which stays"

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.remedy.planning.guests import PC, Q35, S390X, ccw, nic, pci
-from vnicaudit.audit.settings_keys import PolicyTable
+from vnicaudit.audit.settings.keys import PolicyTable
 from vnicaudit.model.domain import DomainConfig
 from vnicaudit.model.effective import NONE, Effective, Resolved
 from vnicaudit.model.finding import Change

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from tests.platforms.stand_ins import platforms_with
+from tests.remedy.planning.blocked import codes
 from tests.remedy.planning.planned import (
     HOST,
     MAC,
@@ -21,18 +23,24 @@ from tests.remedy.planning.planned import (
     live,
     selected,
 )
+from tests.remedy.planning.units import file_of
 from tests.remedy.works import work
 from vnicaudit import __version__
-from vnicaudit.audit.live import LiveDefinition
-from vnicaudit.audit.options import RunOptions
-from vnicaudit.audit.targets import target_of
+from vnicaudit.audit.reading.options import RunOptions
+from vnicaudit.audit.reading.targets import target_of
+from vnicaudit.cli.adapters import adapters
 from vnicaudit.errors import TargetError, UsageError
 from vnicaudit.model.host import Host, VdpaDevice
+from vnicaudit.model.live import LiveDefinition
 from vnicaudit.model.plan import Plan
+from vnicaudit.model.refs import mac_of
 from vnicaudit.model.report import ReadError
-from vnicaudit.remedy.planning import run, source
+from vnicaudit.remedy.planning import run
+from vnicaudit.remedy.planning.judged_item import Judges
 from vnicaudit.remedy.planning.options import PlanOptions
 from vnicaudit.remedy.planning.source import Source
+from vnicaudit.remedy.planning.target_planner import PlanRequest
+from vnicaudit.reports.plan.json import to_json
 
 TEXT = definition(interface("e1000"))
 DEVICE = "/dev/vhost-vdpa-0"
@@ -40,33 +48,60 @@ CARD = VdpaDevice("v0", DEVICE, "vhost_vdpa", "pci", "0000:65:00.2", shared_memo
 VDPA = PlanOptions(to="vdpa", macs=(MAC,), devices=(DEVICE,))
 
 
+class _Machine:
+    """What this machine has: one card."""
+
+    def running_process(self, uuid: str) -> None:
+        """No QEMU of any domain."""
+
+    def arp_table(self) -> dict[str, tuple[str, ...]]:
+        """Nobody's address."""
+        return {}
+
+    def vdpa_devices(self) -> tuple[VdpaDevice, ...]:
+        """The card's device."""
+        return (CARD,)
+
+
+_HOSTS: dict[str, list[Source | ReadError]] = {}
+
+
+def _definitions(uri: str, _options: object) -> Iterator[Host | LiveDefinition | ReadError]:
+    if uri not in _HOSTS:
+        raise TargetError("no answer within 30 s", file=uri)
+    yield Host(uri)
+    for one in _HOSTS[uri]:
+        yield one if isinstance(one, ReadError) else LiveDefinition(
+            one.running, one.domain, one.text, one.host, local=True
+        )  # fmt: skip
+
+
+PLATFORMS = platforms_with(definitions=_definitions)
+
+
 def plan(*names: str | Path, options: PlanOptions = PlanOptions()) -> Plan:  # noqa: B008
     seen: list[tuple[str, int]] = []
-    targets = [target_of(str(name)) for name in names]
+    targets = [target_of(str(name), PLATFORMS.targets) for name in names]
     made = run.make_plan(
-        targets, work(), work(), RunOptions(), options, lambda *now: seen.append(now)
+        targets,
+        PLATFORMS.planners,
+        PlanRequest(
+            Judges(work(PLATFORMS), work(PLATFORMS)),
+            adapters()._replace(machine=_Machine()),
+            RunOptions(),
+            options,
+            lambda *now: seen.append(now),
+        ),
     )
     assert {name for name, _number in seen} <= {target.name for target in targets}
     return made
 
 
 @pytest.fixture
-def hosts(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[Source | ReadError]]:
+def hosts() -> Iterator[dict[str, list[Source | ReadError]]]:
     """What stands for live hosts: URI -> their domains. One without is silent."""
-    known: dict[str, list[Source | ReadError]] = {}
-
-    def definitions(uri: str, _options: object) -> Iterator[Host | LiveDefinition | ReadError]:
-        if uri not in known:
-            raise TargetError("no answer within 30 s", file=uri)
-        yield Host(uri)
-        for one in known[uri]:
-            yield one if isinstance(one, ReadError) else LiveDefinition(
-                one.running, one.domain, one.text, one.host, local=True
-            )  # fmt: skip
-
-    monkeypatch.setattr(source, "read_live_definitions", definitions)
-    monkeypatch.setattr(run, "vdpa_devices", lambda: (CARD,))
-    return known
+    yield _HOSTS
+    _HOSTS.clear()
 
 
 def named(name: str, *interfaces: str, uuid: str = UUID, state: object = OFF) -> Source:
@@ -80,11 +115,11 @@ def test_a_plan_says_what_made_it_and_of_what(tmp_path: Path) -> None:
     made = plan(tmp_path)
     assert (made.tool, made.version, made.to) == ("vnicaudit", __version__, "virtio")
     assert made.targets == (str(tmp_path),)
-    assert made.schema == "vnicaudit.plan/1"
+    assert to_json(made).startswith(b'{\n  "schema": "vnicaudit.plan/1"')
     assert datetime.fromisoformat(made.created.replace("Z", "+00:00")).tzinfo is not None
     assert [step.id for step in made.steps] == ["1", "2", "3"]
     assert {step.target for step in made.steps} == {str(tmp_path)}
-    assert (made.left, made.errors) == ((), ())
+    assert (made.not_planned, made.errors) == ((), ())
 
 
 def test_what_cannot_be_read_costs_itself(
@@ -94,7 +129,7 @@ def test_what_cannot_be_read_costs_itself(
     broken = tmp_path / "a.xml"
     broken.write_text("<domain>\n<name>a</name>\n")
     made = plan("qemu:///system", broken, "qemu:///session")
-    assert [step.nic.domain for step in made.steps] == ["a"]
+    assert [step.about.name for step in made.steps] == ["a"]
     first, second, third = made.errors
     assert first == "qemu:///system: domain 'b': not read: gone"
     assert second.startswith(f"{broken}:")
@@ -109,7 +144,7 @@ def test_a_file_that_two_targets_name_is_planned_once(
     (tmp_path / "link.xml").symlink_to(path)
     monkeypatch.chdir(tmp_path)
     made = plan("a.xml", path, tmp_path, "link.xml")
-    assert [(step.nic.domain, step.file) for step in made.steps] == [
+    assert [(step.about.name, file_of(step).path) for step in made.steps] == [
         ("a", str(path)), ("b", str(path)),
     ]  # fmt: skip
 
@@ -118,7 +153,7 @@ def test_the_order_is_that_of_the_targets(hosts: dict[str, list[Source | ReadErr
     for uri, name in (("qemu+ssh://b/system", "b"), ("qemu+ssh://a/system", "a")):
         hosts[uri] = [named(name)]
     made = plan("qemu+ssh://b/system", "qemu+ssh://a/system")
-    assert [step.nic.domain for step in made.steps] == ["b", "a"]
+    assert [step.about.name for step in made.steps] == ["b", "a"]
 
 
 @pytest.mark.parametrize(
@@ -166,14 +201,14 @@ def test_where_not_all_was_read_it_may_be_there(
 def test_a_nic_with_nothing_to_change_is_there(hosts: dict[str, list[Source | ReadError]]) -> None:
     hosts["qemu:///system"] = [named("a", interface("virtio"))]
     made = plan("qemu:///system", options=PlanOptions(macs=(MAC,)))
-    assert (made.steps, made.left, made.errors) == ((), (), ())
+    assert (made.steps, made.not_planned, made.errors) == ((), (), ())
 
 
 def test_a_nic_that_was_plugged_in_is_there(hosts: dict[str, list[Source | ReadError]]) -> None:
     now = definition(interface("virtio"), interface("e1000", 2))
     hosts["qemu:///system"] = [live(definition(interface("virtio")), RUNNING, running=now)]
     made = plan("qemu:///system", options=PlanOptions(macs=(SECOND,)))
-    assert [left.nic.mac for left in made.left] == [SECOND]
+    assert [mac_of(left.about) for left in made.not_planned] == [SECOND]
 
 
 def test_one_device_is_not_for_two_guests(hosts: dict[str, list[Source | ReadError]]) -> None:
@@ -185,7 +220,7 @@ def test_one_device_is_not_for_two_guests(hosts: dict[str, list[Source | ReadErr
         plan("qemu:///system", options=VDPA)
     assert str(error.value) == f"NIC {MAC} is in domain a and in b: say which (--domain)"
     made = plan("qemu:///system", options=replace(VDPA, domains=frozenset({"b"})))
-    assert [step.nic.domain for step in made.steps] == ["b"]
+    assert [step.about.name for step in made.steps] == ["b"]
     virtio = plan("qemu:///system", options=PlanOptions(macs=(MAC,)))
     assert virtio.steps == ()
 
@@ -200,7 +235,7 @@ def test_a_device_that_somebody_has_is_taken(hosts: dict[str, list[Source | Read
     for other in (named("b", vdpa), plugged):
         hosts["qemu:///system"] = [here, other]
         (step,) = plan("qemu:///system", options=VDPA).steps
-        assert step.blocked == (f"{DEVICE} is used by domain b",)
+        assert codes(step) == ("device-in-use",)
     hosts["qemu:///system"] = [here]
     (step,) = plan("qemu:///system", options=VDPA).steps
     assert step.blocked == ()
@@ -212,13 +247,26 @@ def test_what_would_be_wrong_is_judged_by_all_rules(
     pinned = definition(interface("e1000", children="<driver name='vhost'/>"))
     hosts["qemu:///system"] = [live(pinned, host=replace(HOST, vhost_net=False, kvm=True))]
     (step,) = run.make_plan(
-        [target_of("qemu:///system")], selected("VNIC002"), work(), RunOptions(), PlanOptions(),
-        lambda *_now: None,
+        [target_of("qemu:///system", PLATFORMS.targets)],
+        PLATFORMS.planners,
+        PlanRequest(
+            Judges(selected("VNIC002", platforms=PLATFORMS), work()), adapters(), RunOptions(),
+            PlanOptions(), lambda *_now: None,
+        ),
     ).steps  # fmt: skip
     assert step.rules == ("VNIC002",)
-    assert step.blocked[0].startswith("it would bring up VNIC024: ")
+    assert codes(step) == ("brings-up-error",)
 
 
 def test_targets_that_cannot_be_changed_are_no_targets() -> None:
     with pytest.raises(UsageError, match="standard input cannot be changed"):
         plan("-")
+
+
+def test_what_runs_is_not_planned() -> None:
+    with pytest.raises(UsageError) as error:
+        plan("/proc")
+    assert str(error.value) == (
+        "/proc: what runs is not changed by itself; give the libvirt URI it belongs to, for "
+        "example qemu:///system"
+    )

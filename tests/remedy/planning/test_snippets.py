@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
+from vnicaudit.knowledge.systems import NEWEST, System
 from vnicaudit.model.plan import Snippet
 from vnicaudit.remedy.planning.snippets import snippets
-from vnicaudit.remedy.planning.systems import NEWEST, System
 
 MAC = "52:54:00:12:34:56"
 

@@ -9,14 +9,17 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from tests.platforms.stand_ins import platforms_with
 from tests.remedy.planning.planned import HOST, RUNNING, definition, in_file, interface, live
-from vnicaudit.audit import files
-from vnicaudit.audit.live import LiveDefinition
-from vnicaudit.audit.options import RunOptions
-from vnicaudit.audit.selection import Exclusion, Selection
-from vnicaudit.audit.targets import Target, target_of
+from vnicaudit.audit.reading import files
+from vnicaudit.audit.reading.options import RunOptions
+from vnicaudit.audit.reading.seen_files import SeenFiles
+from vnicaudit.audit.reading.selection import Exclusion, Selection
+from vnicaudit.audit.reading.targets import Target, target_of
+from vnicaudit.cli.platforms import every_platform
 from vnicaudit.errors import TargetError, UsageError
 from vnicaudit.model.host import Host, Network
+from vnicaudit.model.live import LiveDefinition
 from vnicaudit.model.report import NotJudged, ReadError
 from vnicaudit.remedy.planning import source as module
 from vnicaudit.remedy.planning.source import Source, sources, with_actual_types
@@ -29,7 +32,7 @@ def read(
     path: Path,
     options: RunOptions = RunOptions(),  # noqa: B008
 ) -> list[Source | ReadError | NotJudged]:
-    return list(sources(Target(str(path), "path"), options))
+    return list(sources(Target(str(path), "path"), options, every_platform(), SeenFiles(())))
 
 
 def test_a_file_is_a_definition_with_its_text(tmp_path: Path) -> None:
@@ -44,7 +47,7 @@ def test_a_path_is_made_absolute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     """The plan may be applied from another folder."""
     (tmp_path / "a.xml").write_text(TEXT)
     monkeypatch.chdir(tmp_path)
-    (found,) = sources(Target("a.xml", "path"), RunOptions())
+    (found,) = sources(Target("a.xml", "path"), RunOptions(), every_platform(), SeenFiles(()))
     assert isinstance(found, Source)
     assert (found.target, found.file) == ("a.xml", str(tmp_path / "a.xml"))
 
@@ -130,24 +133,20 @@ def test_a_file_that_is_too_large_is_not_read_in_part(
     assert error.message.startswith("larger than")
 
 
-@pytest.mark.parametrize(
-    ("name", "says"),
-    [
-        ("-", "standard input cannot be changed: give a file, or a libvirt URI"),
-        (
-            "/proc",
-            "/proc: what runs is not changed by itself; give the libvirt URI it belongs to, for "
-            "example qemu:///system",
-        ),
-    ],
-)
-def test_targets_that_cannot_be_changed(name: str, says: str) -> None:
+def test_standard_input_cannot_be_changed() -> None:
     with pytest.raises(UsageError) as error:
-        list(sources(target_of(name), RunOptions()))
-    assert str(error.value) == says
+        list(
+            sources(
+                target_of("-", every_platform().targets),
+                RunOptions(),
+                every_platform(),
+                SeenFiles(()),
+            )
+        )
+    assert str(error.value) == "standard input cannot be changed: give a file, or a libvirt URI"
 
 
-def test_a_live_host(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_live_host() -> None:
     known = live(definition(interface("e1000"), name="web"), RUNNING)
 
     def definitions(uri: str, _options: object) -> Iterator[Host | LiveDefinition | ReadError]:
@@ -156,8 +155,10 @@ def test_a_live_host(monkeypatch: pytest.MonkeyPatch) -> None:
         yield ReadError("domain 'x': not read: gone")
         raise TargetError("no answer within 30 s", file=uri)
 
-    monkeypatch.setattr(module, "read_live_definitions", definitions)
-    found, gone, silent = sources(Target("qemu:///system", "libvirt"), RunOptions())
+    there = platforms_with(definitions=definitions)
+    found, gone, silent = sources(
+        Target("qemu:///system", "libvirt"), RunOptions(), there, SeenFiles(())
+    )
     assert isinstance(found, Source)
     assert (found.target, found.name, found.file, found.local, found.host) == (
         "qemu:///system", "web", None, False, HOST,

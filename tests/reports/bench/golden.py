@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from vnicaudit.model.measurement import BenchResult
-from vnicaudit.reports.bench import load
+from vnicaudit.reports.bench.registry import load
 from vnicaudit.reports.writer import Options
 
 DATA = Path(__file__).parent / "data"

@@ -14,7 +14,7 @@ from tests.reports.bench.golden import expected, written
 from tests.reports.bench.samples import side_by_side, two_arms
 from vnicaudit.bench.metrics import METRICS
 from vnicaudit.errors import UsageError
-from vnicaudit.reports.bench.gobench import render
+from vnicaudit.reports.bench.formats.gobench import render
 from vnicaudit.reports.writer import Options
 
 UNITS = {

@@ -10,6 +10,7 @@ import pytest
 from tests.reports.bench.golden import written
 from tests.reports.bench.samples import (
     ALL,
+    applied,
     hostile,
     one_arm,
     side_by_side,
@@ -73,11 +74,12 @@ def test_it_is_well_formed_and_needs_nothing_else(result: BenchResult) -> None:
 
 def test_the_decision_the_design_and_the_numbers_are_said() -> None:
     said = Page(written("html", single_flip())).said()
-    assert "vnicaudit bench: smoke inconclusive: take the change back (the runs do not" in said
+    assert "UNDECIDED web-01: after against before the runs do not decide it; 26 min 30 s" in said
+    assert "inconclusive: take the change back (the runs do not" in said
     assert "guard rail retransmits is broken the effect is within" in said
     assert "single flip: all runs before the change, then all after it: drift" in said
     assert "goodput 4.12 Gb/s (4.05 to 4.17) 43.7 % of line rate 4.30 Gb/s" in said
-    assert "+4.6 % [-5.3, +15.5] inconclusive" in said
+    assert "+4.6 % [-27.0, +49.7] inconclusive" in said
     assert "retransmits after failed 31 times as many as before" in said
 
 
@@ -105,6 +107,50 @@ def test_tables_are_tables_with_heads_and_charts_have_words() -> None:
     assert {head.get("scope") for head in page.all("th")} == {"col", "row", "rowgroup"}
     assert all(chart.get("role") == "img" for chart in page.all("svg"))
     assert len(page.all("svg")) == len(page.all("desc")) == 5
+
+
+def test_the_verdict_comes_first() -> None:
+    page = Page(written("html", applied()))
+    inside = [tag for tag, _ in page.seen]
+    assert inside[inside.index("body") :][:4] == ["body", "header", "section", "h1"]
+    assert page.all("section")[0]["class"] == "verdict good"
+    assert "-3f2a KEPT web01: rtl8139 → virtio better, beyond" in page.said()
+    assert "TCP to the guest 132 Mb/s → 7.82 Gb/s 59x (42x to 83x) better" in page.said()
+    assert "per vCPU (of 2) 9.01k q/s → 22.9k q/s" in page.said()
+
+
+def test_it_is_dark_where_the_system_is_charts_too() -> None:
+    text = written("html", two_arms())
+    assert '<meta name="color-scheme" content="light dark">' in text
+    assert "@media (prefers-color-scheme: dark)" in text
+    for chart in re.findall(r"<svg.*?</svg>", text, re.DOTALL):
+        assert not re.search("#000000|#ffffff|#e0e0e0", chart)
+        assert "currentColor" in chart
+    used = set(re.findall(r"var\((--\w+)\)", text))
+    light, dark = (
+        set(re.findall(r"(--\w+):", each)) for each in re.findall(r":root \{.*?\}", text, re.DOTALL)
+    )
+    assert used == light == dark
+
+
+def test_a_narrow_page_has_a_list_for_each_row_with_the_effect_first() -> None:
+    text = written("html", two_arms())
+    page = Page(text)
+    narrow = text.partition("@media (max-width: 40rem)")[2]
+    assert '.stack td[data-head$=": effect"] { order: -1; }' in narrow
+    (_table,) = (each for each in page.all("table") if each.get("class") == "stack")
+    heads = {each["data-head"] for each in page.all("td") if "data-head" in each}
+    assert {"before", "after", "after: effect"} <= heads
+
+
+def test_nothing_on_it_is_run() -> None:
+    page = Page(written("html", hostile()))
+    assert not [name for _, attributes in page.seen for name in attributes if name.startswith("on")]
+    (policy,) = (
+        each["content"] for each in page.all("meta")
+        if each.get("http-equiv") == "Content-Security-Policy"
+    )  # fmt: skip
+    assert policy == "default-src 'none'; style-src 'unsafe-inline'"
 
 
 def test_no_markup_comes_out_of_names() -> None:

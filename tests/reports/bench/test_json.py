@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from tests.reports.bench.golden import expected, written
 from tests.reports.bench.samples import ALL, NASTY, big, one_arm, two_arms
 from vnicaudit.model.measurement import BenchResult, Effect
-from vnicaudit.reports.bench.json import from_json, stream
+from vnicaudit.reports.bench.formats.json import from_json, stream
 
 SCHEMAS = Path(__file__).parents[3] / "docs" / "schemas"
 FITS = jsonschema.Draft202012Validator(
@@ -25,6 +25,13 @@ MIB = 1 << 20
 
 def test_the_whole_document() -> None:
     assert written("json", one_arm()) == expected("one-arm.json")
+
+
+def test_a_document_from_before_failures_were_named_is_read() -> None:
+    old = written("json", one_arm()).replace(',"failure":null,"witness":null', "")
+    assert "witness" not in old
+    new = written("json", one_arm())
+    assert from_json(old.encode(), "old") == from_json(new.encode(), "new")
 
 
 def test_keys_are_in_the_order_of_the_record_and_samples_one_per_line() -> None:
@@ -51,7 +58,7 @@ def test_raw_samples_and_tool_output_are_in_it() -> None:
     sample = json.loads(written("json", two_arms()))["samples"][0]
     assert sample["raw"] == [
         {"command": ["iperf3", "-c", "192.0.2.10", "-J"], "code": 0, "stdout": '{"end":{}}',
-         "stderr": "", "seconds": 12.4, "endpoint": "ssh://root@gen1"}
+         "stderr": "", "seconds": 12.4, "endpoint": "ssh://root@gen1", "cpu_wait": None}
     ]  # fmt: skip
 
 

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from tests.reports.bench.golden import expected, written
 from tests.reports.bench.samples import (
     ALL,
+    applied,
     hostile,
     one_arm,
     side_by_side,
@@ -18,7 +19,7 @@ from tests.reports.bench.samples import (
     two_arms,
 )
 from vnicaudit.model.measurement import BenchResult, Decision
-from vnicaudit.reports.bench.text import tables
+from vnicaudit.reports.bench.formats.text import tables
 from vnicaudit.reports.wrap import width_of
 from vnicaudit.reports.writer import Options
 
@@ -32,6 +33,7 @@ from vnicaudit.reports.writer import Options
         ("side-by-side.100.txt", side_by_side(), 100),
         ("one-arm.80.txt", one_arm(), 80),
         ("switch-dns.80.txt", switch_dns("2"), 80),
+        ("applied.80.txt", applied(), 80),
     ],
 )
 def test_the_whole_report(name: str, result: BenchResult, width: int) -> None:
@@ -74,16 +76,25 @@ def test_two_measurements_make_one_table_by_vcpus_options_and_generators() -> No
         "  virtio, 1 vCPU    24,000 / 27,100  16,300 / 17,800  10,700 / 11,600\n"
         "  virtio, 2 vCPU    46,000 / 49,000  28,600 / 29,600  19,600 / 19,600\n"
         "\n"
+        "dnsperf max: DNS queries answered, q/s per vCPU, 1 / 2 generators\n"
+        "                           as found         querylog     querylog+dsc\n"
+        "  emulated, 1 vCPU  21,100 / 21,100  16,100 / 16,100  10,000 / 10,000\n"
+        "  emulated, 2 vCPU    9,040 / 9,040    7,530 / 7,530    5,020 / 5,020\n"
+        "  virtio, 1 vCPU    24,000 / 27,100  16,300 / 17,800  10,700 / 11,600\n"
+        "  virtio, 2 vCPU    23,000 / 24,500  14,300 / 14,800    9,790 / 9,790\n"
+        "\n"
     )
 
 
 def test_quiet_leaves_the_tables_what_is_broken_and_the_decision() -> None:
     text = written("text", single_flip(), Options(width=60, quiet=True))
-    assert text.startswith("iperf3.tcp.tx.c1.64k\n")
+    assert text.startswith("UNDECIDED  web-01: after against before\n")
+    assert "5 runs of each arm show" in text
+    assert "  guard rail retransmits failed" not in text
     assert "failed   retransmits" in text
     assert "seed" not in text
     assert "the effect is within its uncertainty\n" in text
-    assert "guard rail" not in written("text", side_by_side(), Options(quiet=True))
+    assert "guard rails" not in written("text", side_by_side(), Options(quiet=True))
 
 
 def test_verbose_lists_guard_rails_and_what_was_found_at_the_endpoints() -> None:
@@ -96,9 +107,7 @@ def test_verbose_lists_guard_rails_and_what_was_found_at_the_endpoints() -> None
 def test_what_was_done_is_said_once_it_is_done() -> None:
     decision = Decision(verdict="regressed", action="roll-back", done="rolled-back")
     text = written("text", replace(two_arms(), decision=decision))
-    assert text.endswith(
-        "\nregressed: the change was taken back (worse, by more than the margin)\n"
-    )
+    assert text.endswith("\nregressed: the change was taken back (worse, beyond chance)\n")
 
 
 def test_what_did_not_end_says_so() -> None:

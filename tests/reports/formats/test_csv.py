@@ -7,7 +7,7 @@ import csv
 import msgspec
 
 from tests.reports.samples import CLEAN, OK_END, WEB_01, finding, written
-from vnicaudit.model.finding import NicRef
+from vnicaudit.model.refs import NicRef
 
 HEADER = (
     '"rule","name","severity","confidence","domain","uuid","nic","mac","target_dev","owner",'
@@ -41,7 +41,7 @@ def test_one_line_per_finding() -> None:
         "target": "domains",
         "file": "domains/web-01.xml",
         "line": "18",
-        "message": "rtl8139 is emulated packet by packet: no offload, no vhost",
+        "message": finding().message,
         "fix": "Set <model type='virtio'/> (virsh edit), then power the guest off and on. "
         "Unsafe: no sign of a virtio driver.",
         "fix_safe": "false",
@@ -56,7 +56,7 @@ def test_what_is_not_known_is_empty() -> None:
 
 def test_a_name_cannot_be_a_formula_or_a_second_line() -> None:
     nic = NicRef('=HYPERLINK("http://e.example")\n', None, "@x", 0, "-1")
-    stream = [msgspec.structs.replace(WEB_01, findings=(finding(nic=nic),))]
+    stream = [msgspec.structs.replace(WEB_01, findings=(finding(about=nic),))]
     [row] = rows(written("csv", stream=stream))
     assert row["domain"] == '\'=HYPERLINK("http://e.example")\\n'
     assert (row["mac"], row["target_dev"]) == ("'@x", "'-1")

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
-from itertools import chain
 
 import msgspec
 
 from tests.reports.samples import CLEAN, END, LIVE, NOVA, OK_END, START, STREAM, finding, written
 from vnicaudit.model.location import Location
-from vnicaudit.model.report import Report
+from vnicaudit.reports.report_file import (
+    Report,
+    written_crash,
+    written_finding,
+    written_skip,
+    written_suppressed,
+)
 
 
 def test_the_report_reads_back_as_the_record_it_stands_for() -> None:
@@ -19,10 +24,12 @@ def test_the_report_reads_back_as_the_record_it_stands_for() -> None:
         started=START.started,
         finished=END.finished,
         targets=END.targets,
-        findings=tuple(chain.from_iterable(audited.findings for audited in STREAM)),
-        skipped=tuple(chain.from_iterable(audited.skipped for audited in STREAM)),
-        crashed=NOVA.crashed,
-        suppressed=tuple(chain.from_iterable(audited.suppressed for audited in STREAM)),
+        findings=tuple(written_finding(one) for audited in STREAM for one in audited.findings),
+        skipped=tuple(written_skip(one) for audited in STREAM for one in audited.skipped),
+        crashed=tuple(map(written_crash, NOVA.crashed)),
+        suppressed=tuple(
+            written_suppressed(one) for audited in STREAM for one in audited.suppressed
+        ),
         summary=END.summary,
     )
 
@@ -37,7 +44,7 @@ def test_the_words_of_the_format() -> None:
     assert report["schema"] == "vnicaudit.report/1"
     assert list(report["findings"][3]) == [
         "rule", "name", "severity", "confidence", "message", "nic", "location", "owner",
-        "change", "fingerprint", "fix", "related",
+        "change", "fingerprint", "fix", "related", "fixes",
     ]  # fmt: skip
     assert report["findings"][3]["nic"] == {
         "domain": "instance-0000002a",
@@ -60,4 +67,4 @@ def test_a_file_name_in_another_encoding_does_not_stop_the_report() -> None:
     stream = [msgspec.structs.replace(CLEAN, findings=(odd, LIVE))]
     report = msgspec.json.decode(written("json", stream=stream), type=Report)
     assert report.findings[0].location.file == "d/latin1-\\xe9.xml"
-    assert report.findings[1] == LIVE
+    assert report.findings[1] == written_finding(LIVE)

@@ -6,7 +6,7 @@ import msgspec
 from markdown_it import MarkdownIt
 
 from tests.reports.samples import CLEAN, OK_END, WEB_01, finding, written
-from vnicaudit.model.finding import NicRef
+from vnicaudit.model.refs import NicRef
 from vnicaudit.model.report import TargetResult
 
 NOVA = """\
@@ -66,7 +66,7 @@ def test_notes_stand_before_the_last_sentence() -> None:
 
 def test_a_hostile_name_makes_no_markup() -> None:
     evil = "</td>|\n# [x](http://e.example) <script>`@all"
-    problem = finding(nic=NicRef(evil, None, "`|`", 0), message=evil, fix=evil)
+    problem = finding(about=NicRef(evil, None, "`|`", 0), message=evil, fix=evil)
     stream = [msgspec.structs.replace(WEB_01, subject=evil, findings=(problem,))]
     html = MarkdownIt("commonmark").enable("table").render(written("markdown", stream=stream))
     assert html.count("<tr>") == 2

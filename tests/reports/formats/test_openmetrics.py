@@ -6,6 +6,7 @@ import msgspec
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from tests.reports.samples import CLEAN, OK_END, WEB_01, finding, written
+from vnicaudit.model.owner import OutsideOwner
 
 Samples = dict[str, list[tuple[dict[str, str], float]]]
 
@@ -61,7 +62,7 @@ def test_label_values_are_escaped() -> None:
 
 def test_ever_new_owners_do_not_make_ever_new_series() -> None:
     stream = [
-        msgspec.structs.replace(CLEAN, findings=(finding(owner=f"owner-{number}"),))
+        msgspec.structs.replace(CLEAN, findings=(finding(owner=OutsideOwner(f"owner-{number}")),))
         for number in range(5010)
     ]
     found = samples(written("openmetrics", stream=stream))["vnicaudit_findings"]

@@ -11,8 +11,8 @@ import msgspec
 import pytest
 
 from tests.reports.samples import CLEAN, END, NOVA, OK_END, WEB_01, finding, written
-from vnicaudit.model.finding import NicRef
 from vnicaudit.model.location import Location
+from vnicaudit.model.refs import HostRef
 from vnicaudit.model.report import Audited
 
 SCHEMA = Path(__file__).parents[1] / "data" / "sarif-schema-2.1.0.json"
@@ -105,7 +105,7 @@ def test_a_live_finding_has_names_and_no_file() -> None:
 
 
 def test_a_host_finding_is_located_at_its_target() -> None:
-    problem = finding(nic=NicRef(), location=Location("qemu:///system"))
+    problem = finding(about=HostRef(), location=Location("qemu:///system"))
     host = Audited("qemu:///system", "kvm7", scope="host", findings=(problem,))
     assert run_of([host])["results"][0]["locations"] == [
         {"logicalLocations": [{"fullyQualifiedName": "qemu:///system", "kind": "target"}]}

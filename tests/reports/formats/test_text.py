@@ -8,7 +8,8 @@ import msgspec
 import pytest
 
 from tests.reports.samples import CLEAN, END, OK_END, STREAM, WEB_01, finding, written
-from vnicaudit.model.finding import NicRef, Skipped
+from vnicaudit.model.finding import Skipped
+from vnicaudit.model.refs import DomainRef, HostRef, NicRef
 from vnicaudit.model.report import Audited, ReadError, RunEnd, Summary, TargetResult
 from vnicaudit.reports.wrap import width_of
 from vnicaudit.reports.writer import Options
@@ -151,7 +152,7 @@ def test_a_run_over_nothing_says_so() -> None:
 
 
 def test_a_host_and_a_configuration_file_are_counted_beside_domains() -> None:
-    problem = finding(nic=NicRef(), fix="")
+    problem = finding(about=HostRef(), fix="")
     stream = [
         Audited("qemu:///system", "kvm7", owner="host", scope="host", findings=(problem,)),
         Audited("/etc/nova", "/etc/nova/nova.conf", owner="nova", scope="config"),
@@ -228,7 +229,7 @@ def test_a_domain_that_is_a_server_has_both_names() -> None:
 def test_rules_that_lack_the_same_thing_share_a_sentence() -> None:
     ref = NicRef("a", None, None, 0)
     skipped = tuple(Skipped(rule, ref, "a live libvirt connection") for rule in ("VNIC2", "VNIC1"))
-    foreign = Skipped("*", NicRef("a"), "a QEMU or KVM domain (this one is type='xen')")
+    foreign = Skipped("*", DomainRef("a"), "a QEMU or KVM domain (this one is type='xen')")
     stream = [msgspec.structs.replace(CLEAN, skipped=(*skipped, foreign))]
     text = written("text", stream=stream, end=OK_END)
     assert "  VNIC1, VNIC2 were not judged for 1 NIC: need a live libvirt connection\n" in text
@@ -241,7 +242,7 @@ def test_rules_that_lack_the_same_thing_share_a_sentence() -> None:
 def test_a_hostile_name_stays_on_its_line() -> None:
     name = "web\n  high    VNIC001\x1b[2J\u202e"
     nic = NicRef(name, None, "52:54:00:00:00:01", 0)
-    stream = [msgspec.structs.replace(WEB_01, subject=name, findings=(finding(nic=nic, fix=""),))]
+    stream = [msgspec.structs.replace(WEB_01, subject=name, findings=(finding(about=nic, fix=""),))]
     text = written("text", stream=stream)
     assert text.startswith(
         "web\\n  high    VNIC001\\x1b[2J\\u202e  libvirt, 2 NICs\n  high    VNIC001  NIC 0 52:"
@@ -253,7 +254,7 @@ def test_ever_new_reasons_do_not_grow_the_report_for_ever() -> None:
     def stream() -> list[Audited]:
         return [
             msgspec.structs.replace(
-                CLEAN, skipped=(Skipped("*", NicRef("a"), f"a QEMU domain, not {number}"),)
+                CLEAN, skipped=(Skipped("*", DomainRef("a"), f"a QEMU domain, not {number}"),)
             )
             for number in range(3000)
         ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vnicaudit.model.domain import Domain, DomainConfig, DomainState
+from vnicaudit.model.domain import Domain, DomainConfig, DomainState, LiveFacts
 from vnicaudit.model.effective import NONE, UNKNOWN, Effective, Resolved
 from vnicaudit.model.location import Location
 from vnicaudit.model.nic import Nic, NicConfig
@@ -55,7 +55,7 @@ WEB = Domain(
     PLACE,
     (LEGACY, TUNED),
     uuid="3b2bb8cc-9a31-4a4b-a26c-1a7d0a5c8e01",
-    state=DomainState(active=True),
+    live=LiveFacts(DomainState(active=True)),
 )
 ODD = Domain("odd\x1b[2J", DomainConfig("kvm", owner="nova"), PLACE, (REFUSED,))
 EMPTY = Domain("router", DomainConfig("kvm"), PLACE)

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from vnicaudit.model.finding import Change, NicRef
+from vnicaudit.model.finding import Change
 from vnicaudit.model.plan import (
-    CloudPart,
+    FlavorUnit,
     GuestView,
-    Left,
+    ImageUnit,
     ModeOption,
     Naming,
+    NotPlanned,
     Plan,
+    ServerUnit,
     Step,
 )
+from vnicaudit.model.platform_name import OPENSTACK
+from vnicaudit.model.reasons import Blocked
+from vnicaudit.model.refs import FlavorRef, ImageRef, ServerRef
 
 CLOUD = "openstack:prod"
 ALPHA, BETA = "1f" * 16, "2e" * 16
@@ -29,9 +34,9 @@ BY_RESTART = (
 
 WEB = Step(
     id="3",
-    platform="openstack",
+    platform=OPENSTACK,
     target=CLOUD,
-    nic=NicRef("web-01", WEB_ID),
+    about=ServerRef("web-01", WEB_ID),
     owner="nova",
     to="virtio",
     rules=("VNIC001",),
@@ -44,36 +49,36 @@ WEB = Step(
     digest=DIGEST,
     diff=DIFF.format("web-01", "web-01"),
     guest=GuestView(name=Naming(reason="Nova keeps no address"), drivers=("virtio_net",)),
-    cloud=CloudPart(
-        "server", {"hw_vif_model": "virtio"}, {"hw_vif_model": "rtl8139"}, ALPHA, "cmp1", "nova",
+    unit=ServerUnit(
+        {"hw_vif_model": "virtio"}, {"hw_vif_model": "rtl8139"}, ALPHA, host="cmp1", zone="nova",
         macs=("fa:16:3e:00:00:01", "fa:16:3e:00:00:02"),
     ),
 )  # fmt: skip
 OFF = replace(
     WEB,
     id="4",
-    nic=NicRef("db-01", "1c2f6d2e-7a1c-4f0e-9d56-1f9a6c3b5e77"),
+    about=ServerRef("db-01", "1c2f6d2e-7a1c-4f0e-9d56-1f9a6c3b5e77"),
     running=False,
     safe=False,
     reason="it may not start",
-    cloud=CloudPart(
-        "server", {"hw_vif_model": "virtio"}, {"hw_vif_model": None}, BETA,
+    unit=ServerUnit(
+        {"hw_vif_model": "virtio"}, {"hw_vif_model": None}, BETA,
         macs=("fa:16:3e:00:00:03",),
     ),
 )  # fmt: skip
 ASKED = replace(
     OFF,
     id="5",
-    nic=NicRef("db-02", "2c2f6d2e-7a1c-4f0e-9d56-1f9a6c3b5e77"),
+    about=ServerRef("db-02", "2c2f6d2e-7a1c-4f0e-9d56-1f9a6c3b5e77"),
     safe=True,
-    blocked=("it is paused",),
-    route=("openstack server unpause db-02", "ask the operator"),
+    blocked=(Blocked("server-state", "it is paused"),),
+    procedure=("openstack server unpause db-02", "ask the operator"),
 )
 IMAGE = Step(
     id="1",
-    platform="openstack",
+    platform=OPENSTACK,
     target=CLOUD,
-    nic=NicRef("legacy", "5b1f3a0c-2f4d-4b6a-8d0e-3c9e7f1a2b44"),
+    about=ImageRef("legacy", "5b1f3a0c-2f4d-4b6a-8d0e-3c9e7f1a2b44"),
     owner="nova",
     to="virtio",
     rules=("VNIC062",),
@@ -85,26 +90,26 @@ IMAGE = Step(
     modes=(ModeOption("next-boot", possible=True),),
     digest=DIGEST,
     diff=DIFF.format("legacy", "legacy"),
-    cloud=CloudPart("image", {"hw_vif_model": "virtio"}, {"hw_vif_model": "rtl8139"}, ALPHA),
+    unit=ImageUnit({"hw_vif_model": "virtio"}, {"hw_vif_model": "rtl8139"}, ALPHA),
 )
 FLAVOR = replace(
     IMAGE,
     id="2",
-    nic=NicRef("m1.small", "2"),
+    about=FlavorRef("m1.small", "2"),
     diff="",
-    cloud=CloudPart("flavor", {"hw:x": None}, {"hw:x": "true"}, new_name="m1.small-vnic"),
+    unit=FlavorUnit({"hw:x": None}, {"hw:x": "true"}, new_name="m1.small-vnic"),
 )
-LEFT = (
-    Left(NicRef("win-01", "3c"), CLOUD, ("VNIC001",), "no driver", "server", ALPHA),
-    Left(
-        NicRef("win-02", "4c"),
+NOT_PLANNED = (
+    NotPlanned(ServerRef("win-01", "3c"), CLOUD, ("VNIC001",), "no driver", ALPHA),
+    NotPlanned(
+        ServerRef("win-02", "4c"),
         CLOUD,
         ("VNIC001",),
-        "no driver (--include-unsafe plans it)",
-        "server",
+        "no driver",
         BETA,
+        code="unsafe",
     ),
-    Left(NicRef("win", "5c"), CLOUD, ("VNIC062",), "no driver", "image", ALPHA),
+    NotPlanned(ImageRef("win", "5c"), CLOUD, ("VNIC062",), "no driver", ALPHA),
 )
 PLAN = Plan(
     tool="vnicaudit",
@@ -113,6 +118,6 @@ PLAN = Plan(
     to="virtio",
     targets=(CLOUD,),
     steps=(IMAGE, FLAVOR, WEB, OFF, ASKED),
-    left=LEFT,
+    not_planned=NOT_PLANNED,
     notes=("openstack:prod: this user sees the servers of all projects",),
 )

@@ -2,35 +2,49 @@
 
 from __future__ import annotations
 
+from typing import Any, get_args
+
 from hypothesis import strategies as st
 
-from vnicaudit.model.finding import Change, NicRef
+from vnicaudit.model.finding import Change
+from vnicaudit.model.owner import owner_named
 from vnicaudit.model.plan import (
     GOALS,
     MODES,
-    CloudPart,
+    DomainUnit,
+    FileUnit,
+    FlavorUnit,
     GuestView,
-    Left,
+    ImageUnit,
     Loss,
     ModeOption,
     Naming,
+    NotPlanned,
     Plan,
+    ServerUnit,
     Snippet,
     Step,
+    Unit,
 )
+from vnicaudit.model.readiness import Readiness
+from vnicaudit.model.reasons import Blocked, BlockedCode
+from vnicaudit.model.refs import CloudRef, FlavorRef, ImageRef, NicRef, ServerRef
 
 NASTY = "\x00\x07\x1b\x7f\x9b\n\r\t\u2028\u202e\u200b\ufeff\ufffe\udce9\ud800|`<>@#%:,;=+-\"'\\/"
 TEXT = st.text(st.one_of(st.sampled_from(NASTY), st.characters(exclude_categories=())), max_size=9)
 MAYBE = st.none() | TEXT
+OWNER = TEXT.map(owner_named)
 # no file has a name with a zero byte, and a plan that says so is refused
-FILE = st.none() | TEXT.map(lambda text: text.replace("\0", ""))
+FILE = TEXT.map(lambda text: text.replace("\0", ""))
 
 
 def _some(one: st.SearchStrategy[object]) -> st.SearchStrategy[tuple[object, ...]]:
     return st.lists(one, max_size=2).map(tuple)
 
 
-NIC = st.builds(NicRef, MAYBE, MAYBE, MAYBE, st.none() | st.integers(0, 99), MAYBE)
+INDEX = st.integers(0, 99)
+NIC = st.builds(NicRef, MAYBE, MAYBE, MAYBE, st.none() | INDEX, MAYBE)
+PORT = st.builds(NicRef, MAYBE, MAYBE, MAYBE, INDEX, MAYBE)
 CHANGE = st.builds(Change, TEXT, MAYBE, MAYBE, st.booleans(), TEXT)
 MODE = st.builds(ModeOption, st.sampled_from(MODES), st.booleans(), TEXT)
 GUEST = st.builds(
@@ -39,29 +53,40 @@ GUEST = st.builds(
 )  # fmt: skip
 # names of properties: as they are, since two that differ in what JSON has no form for become one
 _VALUES = st.dictionaries(st.text("hw_:\n|`\x1b", max_size=4), MAYBE, max_size=2)
-CLOUD = st.builds(
-    CloudPart,
-    object=st.sampled_from(("server", "image", "flavor")),
-    properties=_VALUES,
-    old=_VALUES,
-    project=TEXT,
-    host=MAYBE,
-    zone=TEXT,
-    groups=_some(TEXT),
-    macs=_some(TEXT),
-    new_name=TEXT,
+_OF_CLOUD = {"properties": _VALUES, "old": _VALUES, "project": TEXT, "project_name": TEXT}
+SERVER = st.builds(
+    ServerUnit, host=MAYBE, zone=TEXT, groups=_some(TEXT), macs=_some(TEXT), image=TEXT,
+    image_name=TEXT, flavor=TEXT, **_OF_CLOUD,
+)  # fmt: skip
+IMAGE = st.builds(ImageUnit, **_OF_CLOUD)
+FLAVOR = st.builds(FlavorUnit, new_name=TEXT, **_OF_CLOUD)
+SERVER_REF = st.builds(ServerRef, MAYBE, MAYBE)
+IMAGE_REF = st.builds(ImageRef, MAYBE, MAYBE)
+FLAVOR_REF = st.builds(FlavorRef, MAYBE, MAYBE)
+ABOUT_AND_UNIT = st.one_of(
+    st.tuples(NIC, st.just(DomainUnit()) | st.builds(FileUnit, FILE, MAYBE)),
+    st.tuples(SERVER_REF | PORT, SERVER),
+    st.tuples(IMAGE_REF, IMAGE),
+    st.tuples(FLAVOR_REF, FLAVOR),
 )
+
+
+def _step(about_and_unit: tuple[NicRef | CloudRef, Unit], **others: Any) -> Step:
+    about, unit = about_and_unit
+    return Step(about=about, unit=unit, **others)
+
+
 STEP = st.builds(
-    Step,
+    _step,
+    ABOUT_AND_UNIT,
     id=TEXT,
     platform=TEXT,
     target=TEXT,
-    nic=NIC,
-    owner=TEXT,
+    owner=OWNER,
     to=st.sampled_from(GOALS),
     rules=_some(TEXT),
     changes=_some(CHANGE),
-    readiness=TEXT,
+    readiness=st.sampled_from(get_args(Readiness)),
     safe=st.booleans(),
     reason=TEXT,
     running=st.booleans(),
@@ -70,16 +95,13 @@ STEP = st.builds(
     diff=TEXT,
     guest=GUEST,
     losses=_some(st.builds(Loss, TEXT, TEXT, st.booleans())),
-    blocked=_some(TEXT),
-    route=_some(TEXT),
+    blocked=_some(st.builds(Blocked, st.sampled_from(("", *get_args(BlockedCode))), TEXT)),
+    procedure=_some(TEXT),
     notes=_some(TEXT),
-    file=FILE,
-    place=MAYBE,
-    cloud=st.none() | CLOUD,
 )
-LEFT = st.builds(
-    Left, NIC, TEXT, _some(TEXT), TEXT, st.sampled_from(("nic", "server", "image", "flavor")), TEXT
-)  # fmt: skip
+NOT_PLANNED = st.builds(
+    NotPlanned, NIC | SERVER_REF | IMAGE_REF | FLAVOR_REF, TEXT, _some(TEXT), TEXT, TEXT
+)
 PLANS = st.builds(
     Plan,
     TEXT,
@@ -88,7 +110,7 @@ PLANS = st.builds(
     st.sampled_from(GOALS),
     _some(TEXT),
     st.lists(STEP, max_size=3, unique_by=lambda step: step.id).map(tuple),
-    _some(LEFT),
+    _some(NOT_PLANNED),
     _some(TEXT),
     _some(TEXT),
 )

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from vnicaudit.model.finding import Change, NicRef
+from vnicaudit.model.finding import Change
 from vnicaudit.model.plan import (
+    DomainUnit,
+    FileUnit,
     GuestView,
-    Left,
     Loss,
     ModeOption,
     Naming,
+    NotPlanned,
     Plan,
     Snippet,
     Step,
 )
+from vnicaudit.model.platform_name import DOMAIN_FILE, LIBVIRT
+from vnicaudit.model.reasons import Blocked
+from vnicaudit.model.refs import NicRef
 
 MAIL_UUID = "6f4d3c1e-0e5a-4c52-8f6c-0d2f8f4f3a11"
 DIGEST = f"sha256:{'5f' * 32}"
@@ -38,9 +43,9 @@ DIFF = """\
 """
 MAIL = Step(
     id="s1",
-    platform="libvirt",
+    platform=LIBVIRT,
     target="qemu:///system",
-    nic=NicRef("mail-01", MAIL_UUID, "52:54:00:12:34:56", 0, "vnet3"),
+    about=NicRef("mail-01", MAIL_UUID, "52:54:00:12:34:56", 0, "vnet3"),
     owner="libvirt",
     to="virtio",
     rules=("VNIC001", "VNIC040"),
@@ -66,12 +71,13 @@ MAIL = Step(
         (LINK,),
     ),
     notes=("the host was not asked for its vhost-net",),
+    unit=DomainUnit(),
 )
 MAIL_1 = Step(
     id="s2",
-    platform="libvirt",
+    platform=LIBVIRT,
     target="qemu:///system",
-    nic=NicRef("mail-01", MAIL_UUID, "52:54:00:12:34:57", 1, None),
+    about=NicRef("mail-01", MAIL_UUID, "52:54:00:12:34:57", 1, None),
     owner="libvirt",
     to="vhostuser",
     rules=("VNIC001",),
@@ -88,13 +94,14 @@ MAIL_1 = Step(
         Loss("filterref", "nothing keeps the guest from using other addresses"),
         Loss("bandwidth", "", accepted=True),
     ),
-    blocked=("a managed save would bring the old NIC back",),
+    blocked=(Blocked("managed-save", "a managed save would bring the old NIC back"),),
+    unit=DomainUnit(),
 )
 FILE = Step(
     id="s3",
-    platform="file",
+    platform=DOMAIN_FILE,
     target="definitions",
-    nic=NicRef("web-01", None, "52:54:00:00:00:01", 0, None),
+    about=NicRef("web-01", None, "52:54:00:00:00:01", 0, None),
     owner="libvirt",
     to="virtio",
     rules=("VNIC001",),
@@ -107,14 +114,13 @@ FILE = Step(
     digest=DIGEST,
     diff="",
     guest=GuestView(name=Naming(reason="no operating system is known")),
-    file="definitions/web-01.xml",
-    place="/domain/devices/interface[1]",
+    unit=FileUnit("definitions/web-01.xml", "/domain/devices/interface[1]"),
 )
 NOVA = Step(
     id="s4",
-    platform="libvirt",
+    platform=LIBVIRT,
     target="qemu+ssh://kvm2/system",
-    nic=NicRef("instance-0000002a", None, None, 0, "tap1f2e3d4c-5b"),
+    about=NicRef("instance-0000002a", None, None, 0, "tap1f2e3d4c-5b"),
     owner="nova",
     to="virtio",
     rules=("VNIC001",),
@@ -126,19 +132,21 @@ NOVA = Step(
     modes=(),
     digest=DIGEST,
     diff="",
-    route=(
+    procedure=(
         "openstack server stop 1d0c7a52-4a0e-4bb4-9f0e-7c1f2a3b4c5d",
         "nova-manage image_property set 1d0c7a52-4a0e-4bb4-9f0e-7c1f2a3b4c5d "
         "--property hw_vif_model=virtio",
         "openstack server start 1d0c7a52-4a0e-4bb4-9f0e-7c1f2a3b4c5d",
     ),
+    unit=DomainUnit(),
 )
 UNKNOWN = "it is not known whether the guest drives virtio"
-LEFT = (
-    Left(NicRef("win-02", None, "52:54:00:00:00:09", 0), "qemu:///system", ("VNIC001",),
+NOT_PLANNED = (
+    NotPlanned(NicRef("win-02", None, "52:54:00:00:00:09", 0), "qemu:///system", ("VNIC001",),
          "Windows without NetKVM"),
-    Left(NicRef("db-01", None, "52:54:00:00:00:07", 0), "qemu:///system", ("VNIC001",), UNKNOWN),
-    Left(NicRef("db-02", None, "52:54:00:00:00:08", 0), "definitions", ("VNIC001", "VNIC003"),
+    NotPlanned(NicRef("db-01", None, "52:54:00:00:00:07", 0), "qemu:///system", ("VNIC001",),
+         UNKNOWN),
+    NotPlanned(NicRef("db-02", None, "52:54:00:00:00:08", 0), "definitions", ("VNIC001", "VNIC003"),
          UNKNOWN),
 )  # fmt: skip
 PLAN = Plan(
@@ -149,7 +157,7 @@ PLAN = Plan(
     targets=("qemu:///system", "definitions", "qemu+ssh://kvm2/system", "qemu+ssh://kvm9/system"),
     # those of one domain need not stand together
     steps=(MAIL, FILE, MAIL_1, NOVA),
-    left=LEFT,
+    not_planned=NOT_PLANNED,
     errors=("qemu+ssh://kvm9/system: cannot connect",),
 )
 EMPTY = Plan("vnicaudit", "0.4.0", "2026-11-21T10:15:00Z", "virtio", ("definitions",), ())

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from tests.reports.plan.cloud_samples import ASKED, CLOUD, IMAGE, LEFT, PLAN, WEB
+from tests.remedy.planning.units import server_of
+from tests.reports.plan.cloud_samples import ASKED, CLOUD, IMAGE, NOT_PLANNED, PLAN, WEB
 from vnicaudit.model.plan import Plan
-from vnicaudit.reports.paint import Paint
+from vnicaudit.model.refs import NicRef
 from vnicaudit.reports.plan.json import from_json, to_json
 from vnicaudit.reports.plan.text import render, summary
 from vnicaudit.reports.writer import Options
@@ -92,7 +93,7 @@ note: openstack:prod: this user sees the servers of all projects
 
 
 def shown(plan: Plan, *, verbose: bool = False) -> str:
-    return "".join(render(plan, Options(width=100, verbose=verbose), Paint(color=False)))
+    return "".join(render(plan, Options(width=100, verbose=verbose)))
 
 
 def test_a_whole_plan_of_a_cloud() -> None:
@@ -104,21 +105,22 @@ def test_what_was_left_is_named_when_asked_for() -> None:
 
 
 def test_a_nic_of_a_server_is_named_by_its_place() -> None:
-    vdpa = replace(WEB, nic=replace(WEB.nic, mac="fa:16:3e:00:00:01", index=0), to="vdpa")
+    vdpa = replace(
+        WEB, about=NicRef(WEB.about.name, WEB.about.id, "fa:16:3e:00:00:01", 0), to="vdpa"
+    )
     assert "    safe  3  NIC 0 fa:16:3e:00:00:01  to vdpa" in shown(replace(PLAN, steps=(vdpa,)))
 
 
 def test_a_server_without_a_mac_is_a_server() -> None:
-    assert WEB.cloud is not None
-    bare = replace(WEB, cloud=replace(WEB.cloud, macs=()))
+    bare = replace(WEB, unit=replace(server_of(WEB), macs=()))
     assert "    safe  3  server  to virtio" in shown(replace(PLAN, steps=(bare,)))
 
 
 def test_the_summary_counts_each_kind() -> None:
-    assert summary(replace(PLAN, steps=(IMAGE,), left=LEFT[:1])) == (
+    assert summary(replace(PLAN, steps=(IMAGE,), not_planned=NOT_PLANNED[:1])) == (
         "1 step on 1 image: 1 safe; 1 server left"
     )
-    assert summary(replace(PLAN, steps=(ASKED, WEB), left=())) == (
+    assert summary(replace(PLAN, steps=(ASKED, WEB), not_planned=())) == (
         "2 steps on 2 servers: 1 safe, 1 for the owner to do"
     )
 

@@ -14,10 +14,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from tests.reports.plan.cloud_samples import PLAN as CLOUD_PLAN
 from tests.reports.plan.plans import PLANS
 from tests.reports.plan.samples import EMPTY, MAIL, PLAN
 from vnicaudit.errors import UsageError
-from vnicaudit.model.plan import Plan
+from vnicaudit.model.plan import FileUnit, Plan
 from vnicaudit.reports.plan import json as plan_json
 from vnicaudit.reports.plan.json import from_json, to_json
 
@@ -77,8 +78,8 @@ def _ids(plan: Plan) -> bool:
 
 
 def test_a_path_that_is_not_utf_8_is_written_visibly() -> None:
-    plan = replace(EMPTY, steps=(replace(MAIL, file="caf\udce9.xml"),))
-    assert from_json(to_json(plan), "p.json").steps[0].file == "caf\\xe9.xml"
+    plan = replace(EMPTY, steps=(replace(MAIL, unit=FileUnit("caf\udce9.xml")),))
+    assert from_json(to_json(plan), "p.json").steps[0].unit == FileUnit("caf\\xe9.xml")
 
 
 def test_editors_may_put_a_mark_in_front_and_lay_it_out_anew() -> None:
@@ -109,6 +110,15 @@ def test_fields_with_a_default_may_be_left_out() -> None:
 )  # fmt: skip
 def test_a_wrong_edit_is_refused_with_its_place(changes: dict[str, Any], message: str) -> None:
     assert refusal(edited(**changes)) == f"p.json: not a plan: {message}"
+
+
+def test_a_step_of_a_cloud_has_no_file() -> None:
+    document = json.loads(to_json(CLOUD_PLAN))
+    document["steps"][2]["file"] = "a.xml"
+    assert refusal(json.dumps(document).encode()) == (
+        "p.json: step 3: a step has a part cloud and no file, or no part cloud: put back what was "
+        "edited, or make a new plan"
+    )
 
 
 def test_an_unknown_field_of_the_plan_and_of_what_was_left_out() -> None:

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from msgspec.structs import replace
 
-from tests.reports.plan.cloud_samples import ALPHA, ASKED, BETA, CLOUD, LEFT, OFF, PLAN, WEB
+from tests.remedy.planning.units import cloud_of
+from tests.reports.plan.cloud_samples import ALPHA, ASKED, BETA, CLOUD, NOT_PLANNED, OFF, PLAN, WEB
 from tests.reports.plan.plans import PLANS
 from tests.reports.plan.samples import PLAN as OF_HOSTS
 from vnicaudit.model.plan import Plan, Step
-from vnicaudit.reports.paint import Paint
 from vnicaudit.reports.plan.project_table import COLUMNS, projects_table
 from vnicaudit.reports.plan.project_text import MARK, project_text
 from vnicaudit.reports.plan.projects import projects, what_changes, what_happens
@@ -68,14 +68,15 @@ of virtio-win first.
 
 def named(step: Step, name: str) -> Step:
     """A step whose project is called so."""
-    assert step.cloud is not None
-    return replace(step, cloud=replace(step.cloud, project_name=name))
+    return replace(step, unit=replace(cloud_of(step), project_name=name))
 
 
 def test_every_project_that_has_a_server_in_it() -> None:
     alpha, beta = projects(PLAN)
     assert (alpha.target, alpha.id, alpha.steps) == (CLOUD, ALPHA, (WEB,))
-    assert [one.nic.domain for one in alpha.left] == ["win-01"]  # the image is the operator's
+    assert [one.about.name for one in alpha.not_planned] == [
+        "win-01"
+    ]  # the image is the operator's
     assert (beta.id, beta.steps) == (BETA, (OFF, ASKED))
 
 
@@ -114,8 +115,7 @@ def test_what_happens_to_a_server(step: Step, says: str) -> None:
 
 
 def test_what_changes_is_in_the_words_of_the_change_where_no_property_does() -> None:
-    assert WEB.cloud is not None
-    vdpa = replace(WEB, cloud=replace(WEB.cloud, properties={}, old={}))
+    vdpa = replace(WEB, unit=replace(cloud_of(WEB), properties={}, old={}))
     assert what_changes(vdpa) == ["model: rtl8139 → virtio"]
     assert what_changes(WEB) == ["hw_vif_model: rtl8139 → virtio"]
 
@@ -128,7 +128,7 @@ def test_the_table_of_all_projects() -> None:
     ]  # fmt: skip
     web, left = rows[0], rows[1]
     assert web == {
-        "cloud": CLOUD, "project": ALPHA, "server": "web-01", "id": WEB.nic.uuid, "host": "cmp1",
+        "cloud": CLOUD, "project": ALPHA, "server": "web-01", "id": WEB.about.id, "host": "cmp1",
         "zone": "nova", "running": "true", "macs": "fa:16:3e:00:00:01 fa:16:3e:00:00:02",
         "rules": "VNIC001", "changes": "hw_vif_model: rtl8139 → virtio", "state": "safe",
         "what_happens": what_happens(WEB), "why": "the guest drives virtio",
@@ -138,7 +138,9 @@ def test_the_table_of_all_projects() -> None:
 
 
 def test_what_a_project_is_called_comes_before_its_id() -> None:
-    plan = replace(PLAN, steps=(named(WEB, "web team"),), left=(replace(LEFT[0], project=BETA),))
+    plan = replace(
+        PLAN, steps=(named(WEB, "web team"),), not_planned=(replace(NOT_PLANNED[0], project=BETA),)
+    )
     alpha, beta = projects(plan)
     assert (alpha.name, beta.name) == ("web team", "")
     assert f"# Servers of project web team ({ALPHA})\n" in project_text(plan, alpha)
@@ -150,20 +152,20 @@ def test_what_a_project_is_called_comes_before_its_id() -> None:
 
 
 def test_one_server_with_the_name_is_enough() -> None:
-    left = replace(LEFT[0], project_name="web team")
-    [alpha] = projects(replace(PLAN, steps=(WEB,), left=(left,)))
+    left = replace(NOT_PLANNED[0], project_name="web team")
+    [alpha] = projects(replace(PLAN, steps=(WEB,), not_planned=(left,)))
     assert alpha.name == "web team"
 
 
 def test_the_plan_itself_has_both() -> None:
     plan = replace(PLAN, steps=(named(WEB, "web team"),))
-    text = "".join(render(plan, Options(width=100), Paint(color=False)))
+    text = "".join(render(plan, Options(width=100)))
     assert f"project web team ({ALPHA})" in " ".join(text.split())
 
 
 def test_a_name_is_no_formula() -> None:
     """A spreadsheet calculates what begins with an equals sign."""
-    evil = replace(WEB, nic=replace(WEB.nic, domain='=HYPERLINK("http://x")'))
+    evil = replace(WEB, about=replace(WEB.about, name='=HYPERLINK("http://x")'))
     rows = list(csv.DictReader(io.StringIO(projects_table(replace(PLAN, steps=(evil,))))))
     assert rows[0]["server"] == '\'=HYPERLINK("http://x")'
 

@@ -10,10 +10,19 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from tests.reports.plan.plans import PLANS
-from tests.reports.plan.samples import EMPTY, FILE, LEFT, LINK, MAIL, MAIL_1, NOVA, PLAN
-from vnicaudit.model.finding import NicRef
-from vnicaudit.model.plan import GuestView, Left, Loss, ModeOption, Naming, Plan, Snippet, Step
-from vnicaudit.reports.paint import Paint
+from tests.reports.plan.samples import EMPTY, FILE, LINK, MAIL, MAIL_1, NOT_PLANNED, NOVA, PLAN
+from vnicaudit.model.plan import (
+    FileUnit,
+    GuestView,
+    Loss,
+    ModeOption,
+    Naming,
+    NotPlanned,
+    Plan,
+    Snippet,
+    Step,
+)
+from vnicaudit.model.refs import NicRef
 from vnicaudit.reports.plan.text import render, summary
 from vnicaudit.reports.wrap import width_of
 from vnicaudit.reports.writer import Options
@@ -118,7 +127,7 @@ Left out
 
 
 def text_of(plan: Plan, options: Options) -> str:
-    return "".join(render(plan, options, Paint(color=options.color)))
+    return "".join(render(plan, options))
 
 
 def of(step: Step, options: Options | None = None) -> str:
@@ -132,7 +141,7 @@ def test_a_whole_plan() -> None:
 
 
 def test_verbose_adds_reasons_snippets_digests_and_names_what_was_left() -> None:
-    plan = replace(EMPTY, steps=(replace(MAIL, diff=""),), left=LEFT)
+    plan = replace(EMPTY, steps=(replace(MAIL, diff=""),), not_planned=NOT_PLANNED)
     assert text_of(plan, Options(width=80, verbose=True)) == VERBOSE
 
 
@@ -143,7 +152,7 @@ def test_quiet_leaves_the_summary_away() -> None:
 
 def test_nothing_to_change() -> None:
     assert text_of(EMPTY, Options()) == "Nothing to change\n"
-    assert summary(replace(EMPTY, left=LEFT)) == "Nothing to change; 3 NICs left"
+    assert summary(replace(EMPTY, not_planned=NOT_PLANNED)) == "Nothing to change; 3 NICs left"
 
 
 def test_the_summary_counts_domains_once_and_each_step_once() -> None:
@@ -155,7 +164,7 @@ def test_the_summary_counts_domains_once_and_each_step_once() -> None:
 
 
 def test_two_domains_of_one_name_in_two_files_stay_apart() -> None:
-    other = replace(FILE, id="s9", file="definitions/copy.xml")
+    other = replace(FILE, id="s9", unit=FileUnit("definitions/copy.xml"))
     text = text_of(replace(EMPTY, steps=(FILE, other)), Options(quiet=True))
     assert re.findall(r"^  web-01  libvirt  (\S+)", text, re.MULTILINE) == [
         "definitions/web-01.xml", "definitions/copy.xml",
@@ -163,7 +172,7 @@ def test_two_domains_of_one_name_in_two_files_stay_apart() -> None:
 
 
 def test_a_file_that_was_named_is_not_named_twice() -> None:
-    step = replace(FILE, target="web-01.xml", file="web-01.xml")
+    step = replace(FILE, target="web-01.xml", unit=FileUnit("web-01.xml"))
     text = text_of(replace(EMPTY, steps=(step,)), Options(quiet=True))
     assert text.startswith("web-01.xml\n  web-01  libvirt  readiness: likely-ready\n")
 
@@ -243,8 +252,8 @@ def test_twenty_errors_are_shown_and_the_rest_counted() -> None:
 
 
 def test_a_nic_without_a_domain_is_still_named() -> None:
-    left = (Left(NicRef(), "host", ("VNIC001",), "nothing is known of it"),)
-    text = text_of(replace(EMPTY, left=left), Options(verbose=True))
+    left = (NotPlanned(NicRef(), "host", ("VNIC001",), "nothing is known of it"),)
+    text = text_of(replace(EMPTY, not_planned=left), Options(verbose=True))
     assert "    (no name)  VNIC001  host\n" in text
 
 

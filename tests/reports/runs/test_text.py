@@ -11,8 +11,8 @@ from msgspec.structs import replace
 
 from tests.reports.runs.records import RECORDS
 from tests.reports.runs.samples import APPLY, BACK, BROKEN, DB, RUNS
-from vnicaudit.model.runs import RunRecord, UnitKind
-from vnicaudit.reports.paint import Paint
+from vnicaudit.model.plan import UnitKind
+from vnicaudit.model.runs import RunRecord
 from vnicaudit.reports.runs.text import counts, render, render_one
 from vnicaudit.reports.wrap import width_of
 from vnicaudit.reports.writer import Options
@@ -51,11 +51,11 @@ qemu+ssh://kvm2/system
 
 
 def listed(runs: list[RunRecord], options: Options) -> str:
-    return "".join(render(runs, options, Paint(color=options.color)))
+    return "".join(render(runs, options))
 
 
 def one(run: RunRecord, options: Options) -> str:
-    return "".join(render_one(run, options, Paint(color=options.color)))
+    return "".join(render_one(run, options))
 
 
 def test_the_list() -> None:

@@ -51,6 +51,7 @@ done
 if [ -n "$address" ]; then
     ip address add "$address" dev "$nic"
     [ -n "$gateway" ] && ip route add default via "$gateway"
+    mkdir -p /var/lib/nsd # where releases before 4.8 keep a database
     nsd -c /etc/nsd.conf
 fi
 

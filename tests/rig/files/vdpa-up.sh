@@ -14,8 +14,8 @@ testpmd() {
 # Where packets cannot be delivered it says so for each of them.
 { testpmd 2>&1 | { head -c 100000 >$log; cat; }; } >/dev/null 2>&1 </dev/null &
 # Its device cannot be added ("Invalid argument") before it has set up its queues.
-timeout 60 sh -c 'until vdpa dev add name rig mgmtdev vduse 2>/dev/null; do sleep 0.1; done'
-timeout 60 sh -c 'until [ -e /dev/vhost-vdpa-0 ]; do sleep 0.1; done'
+timeout 250 sh -c 'until vdpa dev add name rig mgmtdev vduse 2>/dev/null; do sleep 0.1; done'
+timeout 250 sh -c 'until [ -e /dev/vhost-vdpa-0 ]; do sleep 0.1; done'
 ip link set vdpatap master br0 up
 # The thread that forwards polls all the time: it gets only the time that nobody else wants.
 cd /proc/$(busybox pidof dpdk-testpmd)/task

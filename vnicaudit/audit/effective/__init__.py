@@ -6,58 +6,83 @@ Where QEMU's own arguments are at hand they win over inference, and the reason s
 
 from __future__ import annotations
 
+from typing import Protocol
+
 from msgspec.structs import replace
 
-from vnicaudit.audit.effective.given import Given
-from vnicaudit.audit.effective.manifest import resolve_manifest
+from vnicaudit.audit.effective.emulated_nic import EmulatedNic
+from vnicaudit.audit.effective.manifest import of_manifest
 from vnicaudit.audit.effective.model import resolve_model
 from vnicaudit.audit.effective.queues import resolve_queues
 from vnicaudit.audit.effective.refused import is_refused, is_refused_assigned
 from vnicaudit.audit.effective.rings import resolve_rx, resolve_tx
-from vnicaudit.audit.effective.server import resolve_server
+from vnicaudit.audit.effective.server import of_server
 from vnicaudit.audit.effective.unjudged import (
-    assigned,
+    effective_assigned,
+    effective_if_refused,
+    effective_unfilled,
+    effective_without,
     foreign,
     is_assigned,
-    refused,
-    unfilled,
-    without,
 )
 from vnicaudit.audit.effective.vhost import opens_vhost_net, resolve_vhost
-from vnicaudit.model.backends import TAP_TYPES
-from vnicaudit.model.behind import refused_behind
-from vnicaudit.model.domain import DomainConfig
+from vnicaudit.knowledge.backends import TAP_TYPES
+from vnicaudit.knowledge.behind import refused_behind
+from vnicaudit.knowledge.hypervisors import QEMU_DOMAINS
+from vnicaudit.model.domain import Domain, DomainConfig
 from vnicaudit.model.effective import Effective
 from vnicaudit.model.host import HostConfig
-from vnicaudit.model.hypervisors import QEMU_DOMAINS
 from vnicaudit.model.nic import NicConfig, RunningNic
+
+
+class Resolver(Protocol):
+    """A function that works out what the guest gets for one NIC. Pure: it depends on
+    nothing but its arguments."""
+
+    def __call__(
+        self, nic: NicConfig, domain: DomainConfig, host: HostConfig, running: RunningNic | None
+    ) -> Effective: ...
 
 
 def resolve(
     nic: NicConfig, domain: DomainConfig, host: HostConfig, running: RunningNic | None = None
 ) -> Effective:
-    """What the guest gets for one NIC. Pure; depends on nothing but its arguments."""
+    """The effective facts of one NIC of a definition, or of a command line, by libvirt and QEMU."""
     if is_assigned(nic):
-        return assigned(nic, refused=is_refused_assigned(nic, domain, running))
-    if domain.manifest is not None:
-        return _refused_mac(resolve_manifest(nic, domain, domain.manifest), nic)
+        return effective_assigned(nic, refused=is_refused_assigned(nic, domain, running))
     if domain.type not in QEMU_DOMAINS:
         return foreign(nic, domain)
-    if domain.form == "server" and domain.server is not None:
-        return _refused_mac(resolve_server(nic, domain, domain.server, host), nic)
-    if (never := refused(nic, running, host.qemu_version)) is not None:
+    if (never := effective_if_refused(nic, running, host.qemu_version)) is not None:
         return never
-    given = Given(nic, domain, host, running)
-    if not given.proven and (why := refused_behind(nic, host)) is not None:
-        return without(nic, f"does not start: {why}")
-    model = resolve_model(given)
+    emulated = EmulatedNic(nic, domain, host, running)
+    if not emulated.proven and (why := refused_behind(nic, host)) is not None:
+        return effective_without(nic, f"does not start: {why}")
+    model = resolve_model(emulated)
     name = model.value.effective
-    vhost, queues = resolve_vhost(given, name), resolve_queues(given, name)
-    rx, tx = resolve_rx(given, name), resolve_tx(given, name)
+    vhost, queues = resolve_vhost(emulated, name), resolve_queues(emulated, name)
+    rx, tx = resolve_rx(emulated, name), resolve_tx(emulated, name)
     stopped = any(fact.refused for fact in (model, vhost, queues, rx, tx))
-    starts = not (stopped or is_refused(given, model.value))
+    starts = not (stopped or is_refused(emulated, model.value))
     found = Effective(model.value, vhost.value, queues.value, rx.value, tx.value, starts)
-    return unfilled(found, nic) if nic.unseen else found
+    return effective_unfilled(found, nic) if nic.unseen else found
+
+
+def resolve_manifest(
+    nic: NicConfig, domain: DomainConfig, host: HostConfig, running: RunningNic | None = None
+) -> Effective:
+    """The effective facts of one interface of a manifest, by KubeVirt."""
+    if is_assigned(nic) or domain.manifest is None:
+        return resolve(nic, domain, host, running)
+    return _refused_mac(of_manifest(nic, domain, domain.manifest), nic)
+
+
+def resolve_server(
+    nic: NicConfig, domain: DomainConfig, host: HostConfig, running: RunningNic | None = None
+) -> Effective:
+    """The effective facts of one port of a server, by Nova."""
+    if is_assigned(nic) or domain.type not in QEMU_DOMAINS or domain.server is None:
+        return resolve(nic, domain, host, running)
+    return _refused_mac(of_server(nic, domain, domain.server, host), nic)
 
 
 def _refused_mac(found: Effective, nic: NicConfig) -> Effective:
@@ -68,12 +93,32 @@ def _refused_mac(found: Effective, nic: NicConfig) -> Effective:
 def wants_vhost_net(
     nic: NicConfig, domain: DomainConfig, host: HostConfig, running: RunningNic | None = None
 ) -> bool:
-    """Whether libvirt opens ``/dev/vhost-net`` for this NIC on a host that has it; False also
+    """True where libvirt opens ``/dev/vhost-net`` for this NIC on a host that has it; False also
     where that cannot be told."""
     if nic.actual_type not in TAP_TYPES or domain.type not in QEMU_DOMAINS:
         return False
-    given = Given(nic, domain, host, running)
-    return opens_vhost_net(given, resolve_model(given).value.effective)
+    emulated = EmulatedNic(nic, domain, host, running)
+    return opens_vhost_net(emulated, resolve_model(emulated).value.effective)
 
 
-__all__ = ["QEMU_DOMAINS", "TAP_TYPES", "resolve", "wants_vhost_net"]
+def uses_of(domain: Domain, host: HostConfig) -> set[str]:
+    """The features of its host that a domain's NICs use: actual types, and ``kvm-tap`` for one that
+    gets vhost-net where the host has it."""
+    uses = {kind for nic in domain.nics if (kind := nic.declared.actual_type) is not None}
+    if any(
+        wants_vhost_net(nic.declared, domain.declared, host, nic.running) for nic in domain.nics
+    ):
+        uses.add("kvm-tap")
+    return uses
+
+
+__all__ = [
+    "QEMU_DOMAINS",
+    "TAP_TYPES",
+    "Resolver",
+    "resolve",
+    "resolve_manifest",
+    "resolve_server",
+    "uses_of",
+    "wants_vhost_net",
+]

@@ -1,4 +1,4 @@
-"""What KubeVirt makes of a manifest's interface.
+"""Effective NIC settings that KubeVirt derives from an interface of a manifest.
 
 Sources, all in KubeVirt: ``pkg/virt-launcher/virtwrap/converter/network/configurator.go`` (model,
 queues, driver), ``pkg/instancetype/preference/apply`` (what a preference sets, and only where the
@@ -7,20 +7,20 @@ manifest does not), ``pkg/network/admitter/netiface.go`` (models that are admitt
 
 from __future__ import annotations
 
+from vnicaudit.knowledge.models import E1000, LEGACY
+from vnicaudit.knowledge.rings import DEFAULT_RING
+from vnicaudit.model.architectures import S390
 from vnicaudit.model.domain import DomainConfig
 from vnicaudit.model.effective import NONE, UNKNOWN, Effective, Resolved
 from vnicaudit.model.kubevirt import MAX_QUEUES, MODELS, REMOVED_BINDINGS, Manifest
-from vnicaudit.model.machines import S390
-from vnicaudit.model.models import E1000, LEGACY, VIRTIO
-from vnicaudit.model.nic import NicConfig
-from vnicaudit.model.rings import DEFAULT_RING
+from vnicaudit.model.nic import VIRTIO, NicConfig
 
 _RENDERED = "KubeVirt: a template decides; the rendered manifest would tell"
 _NO_RING = "KubeVirt: it has no field for it"
 
 
-def resolve_manifest(nic: NicConfig, domain: DomainConfig, manifest: Manifest) -> Effective:
-    """What the guest gets for one interface of a manifest."""
+def of_manifest(nic: NicConfig, domain: DomainConfig, manifest: Manifest) -> Effective:
+    """The effective facts of one interface of a manifest."""
     model = _model(nic, manifest)
     name = model.effective
     removed = nic.binding in REMOVED_BINDINGS and not nic.plugin

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from vnicaudit.audit.default_model import default_model
-from vnicaudit.audit.effective.given import WHOSE, Given, Outcome
-from vnicaudit.model.backends import OWN_PATH
-from vnicaudit.model.binaries import lacks, misplaced
+from vnicaudit.audit.effective.emulated_nic import WHOSE, EmulatedNic, ResolvedFact
+from vnicaudit.knowledge.backends import OWN_PATH
+from vnicaudit.knowledge.binaries import lacks, misplaced
+from vnicaudit.knowledge.default_model import default_model
+from vnicaudit.knowledge.machines import is_board
+from vnicaudit.knowledge.models import QEMU_MODELS, model_of_driver, shown_model
+from vnicaudit.model.architectures import X86
 from vnicaudit.model.definition_refusal import is_misspelt
 from vnicaudit.model.effective import NONE, UNKNOWN, Resolved
-from vnicaudit.model.machines import X86, is_board
-from vnicaudit.model.models import QEMU_MODELS, VIRTIO, model_of_driver, shown_model
-from vnicaudit.model.nic import MAYBE, Behind
+from vnicaudit.model.nic import MAYBE, VIRTIO, Behind
 from vnicaudit.model.version import Version
 
 VHOSTUSER_DEFAULT = Version(11, 1)
@@ -22,22 +23,22 @@ VDPA_LIBVIRT, VDPA_QEMU = Version(6, 9), Version(5, 1)
 """The first ones with ``type='vdpa'`` (libvirt NEWS 6.9.0; ``QEMU_CAPS_NETDEV_VHOST_VDPA``)."""
 
 
-def resolve_model(given: Given) -> Outcome[str]:
+def resolve_model(emulated: EmulatedNic) -> ResolvedFact[str]:
     """libvirt's name of the device, the one that runs first of all; refused where no QEMU has it
     or libvirt wants another one written."""
-    nic, running = given.nic, given.running
+    nic, running = emulated.nic, emulated.running
     if running is not None:
         value = Resolved(nic.model, running.model, f"QEMU runs -device {running.driver}")
-        refusal = None if given.proven else _refused_type(given)
-        return Outcome(value, (refusal or _refused_model(given, running.model)) is not None)
-    if (driver := given.override("driver")) is not None:
-        return Outcome(Resolved(None, None, _overridden(driver), UNKNOWN))
-    if (reason := _refused_type(given)) is not None:
-        return Outcome(Resolved(nic.model, None, reason, NONE), refused=True)
-    value = _default(given) if nic.model is None else _declared(nic.model)
-    if (reason := _refused_model(given, value.effective)) is not None:
-        return Outcome(replace(value, reason=reason), refused=True)
-    return Outcome(value)
+        refusal = None if emulated.proven else _refused_type(emulated)
+        return ResolvedFact(value, (refusal or _refused_model(emulated, running.model)) is not None)
+    if (driver := emulated.override("driver")) is not None:
+        return ResolvedFact(Resolved(None, None, _overridden(driver), UNKNOWN))
+    if (reason := _refused_type(emulated)) is not None:
+        return ResolvedFact(Resolved(nic.model, None, reason, NONE), refused=True)
+    value = _default(emulated) if nic.model is None else _declared(nic.model)
+    if (reason := _refused_model(emulated, value.effective)) is not None:
+        return ResolvedFact(replace(value, reason=reason), refused=True)
+    return ResolvedFact(value)
 
 
 def _overridden(driver: Behind) -> str:
@@ -46,9 +47,9 @@ def _overridden(driver: Behind) -> str:
     return f"{driver.by} gives QEMU another driver: its command line would tell"
 
 
-def _refused_type(given: Given) -> str | None:
+def _refused_type(emulated: EmulatedNic) -> str | None:
     """Why libvirt takes no such interface, or not with this model; None where it does."""
-    nic, host = given.nic, given.host
+    nic, host = emulated.nic, emulated.host
     if nic.type not in OWN_PATH:
         return None
     if nic.model is not None and nic.model not in VIRTIO:
@@ -72,34 +73,35 @@ def _without_vdpa(program: str, version: Version | None, first: Version) -> str 
     return f"{program} {version} has no type='vdpa', {since} brought it: does not start"
 
 
-def _refused_model(given: Given, model: str | None) -> str | None:
+def _refused_model(emulated: EmulatedNic, model: str | None) -> str | None:
     """Why QEMU does not start with this device; None where it does, as far as is known. ARM
     boards have NICs of other names."""
-    if given.proven or is_board(given.domain):
+    if emulated.proven or is_board(emulated.domain):
         return None
-    written = given.nic.model if given.nic.origin == "interface" else None
-    if written is not None and is_misspelt(given.nic.refused):
+    written = emulated.nic.model if emulated.nic.origin == "interface" else None
+    if written is not None and is_misspelt(emulated.nic.refused):
         return f"libvirt refuses the name {shown_model(written)}"
     if written is not None and written not in QEMU_MODELS:
         return f"{shown_model(written)} is no NIC model of QEMU: does not start"
     for name in (written, model):
-        if name is not None and _runs_all_the_same(given, name):
+        if name is not None and _runs_all_the_same(emulated, name):
             continue
-        if name is not None and lacks(name, given.arch, given.host.qemu_version):
-            version = given.host.qemu_version
-            where = "" if given.arch is None else f" on {given.arch}"
+        if name is not None and lacks(name, emulated.arch, emulated.host.qemu_version):
+            version = emulated.host.qemu_version
+            where = "" if emulated.arch is None else f" on {emulated.arch}"
             return f"QEMU{f' {version}' if version else ''} has no {name}{where}: does not start"
     if written is not None:
-        reason = misplaced(given.nic, given.domain, given.host)
+        reason = misplaced(emulated.nic, emulated.domain, emulated.host)
         return None if reason is None else f"{reason}: does not start"
     return None
 
 
-def _runs_all_the_same(given: Given, model: str) -> bool:
-    """Whether an x86 QEMU runs what none has: somebody built it otherwise."""
-    if given.running is None or given.nic.origin == "interface" or given.arch not in X86:
+def _runs_all_the_same(emulated: EmulatedNic, model: str) -> bool:
+    """True where a running guest has a model that no stock x86 QEMU offers: its QEMU is a custom
+    build."""
+    if emulated.running is None or emulated.nic.origin == "interface" or emulated.arch not in X86:
         return False
-    return lacks(model, given.arch, None)
+    return lacks(model, emulated.arch, None)
 
 
 def _declared(model: str) -> Resolved[str]:
@@ -109,8 +111,8 @@ def _declared(model: str) -> Resolved[str]:
     return Resolved(model, name, reason)
 
 
-def _default(given: Given) -> Resolved[str]:
-    nic, domain, arch = given.nic, given.domain, given.arch
+def _default(emulated: EmulatedNic) -> Resolved[str]:
+    nic, domain, arch = emulated.nic, emulated.domain, emulated.arch
     if nic.type in OWN_PATH:
         since = "6.9" if nic.type == "vdpa" else "11.1"
         return Resolved(None, "virtio", f"libvirt's default for type='{nic.type}' since {since}")

@@ -2,40 +2,40 @@
 
 from __future__ import annotations
 
-from vnicaudit.audit.effective.given import (
+from vnicaudit.audit.effective.emulated_nic import (
     NO_MODEL,
     NOT_READ,
     WHOSE,
-    Given,
-    Outcome,
+    EmulatedNic,
+    ResolvedFact,
 )
-from vnicaudit.model.backends import SINGLE_QUEUE, queue_limit
+from vnicaudit.base.counting import count
+from vnicaudit.knowledge.backends import SINGLE_QUEUE, queue_limit
 from vnicaudit.model.domain import DomainConfig
 from vnicaudit.model.effective import NONE, UNKNOWN, Resolved
-from vnicaudit.model.models import VIRTIO
-from vnicaudit.model.nic import MAYBE
+from vnicaudit.model.nic import MAYBE, VIRTIO
 
 
-def resolve_queues(given: Given, model: str | None) -> Outcome[int]:
+def resolve_queues(emulated: EmulatedNic, model: str | None) -> ResolvedFact[int]:
     """Queue pairs; refused where the backend has fewer than are declared. What QEMU runs
     decides how many there are, and that there can be as many."""
-    refusal = _refusal(given)
-    if given.proven and not given.unreadable("queues"):
+    refusal = _refusal(emulated)
+    if emulated.proven and not emulated.unreadable("queues"):
         refusal = None
-    running = None if given.running is None else given.running.queues
+    running = None if emulated.running is None else emulated.running.queues
     if running is None:
-        return Outcome(_inferred(given, model, refusal), refusal is not None)
-    reason = f"QEMU runs {_pairs(running)}{_idle(running, given.domain)}"
-    return Outcome(Resolved(given.nic.queues, running, reason), refusal is not None)
+        return ResolvedFact(_inferred(emulated, model, refusal), refusal is not None)
+    reason = f"QEMU runs {_pairs(running)}{_idle(running, emulated.domain)}"
+    return ResolvedFact(Resolved(emulated.nic.queues, running, reason), refusal is not None)
 
 
-def _refusal(given: Given) -> str | None:
+def _refusal(emulated: EmulatedNic) -> str | None:
     """Why libvirt or QEMU does not start with what is declared; None where they do."""
-    declared, kind = given.nic.queues or 1, given.nic.actual_type
+    declared, kind = emulated.nic.queues or 1, emulated.nic.actual_type
     limit = queue_limit(kind)
-    if given.unreadable("queues"):
+    if emulated.unreadable("queues"):
         return "queues= is not a number: libvirt refuses the definition"
-    if not given.tuned or declared <= 1:
+    if not emulated.tuned or declared <= 1:
         return None
     if kind in SINGLE_QUEUE:
         return f"libvirt refuses to start: type='{kind}' has no multiqueue"
@@ -45,8 +45,8 @@ def _refusal(given: Given) -> str | None:
     return None
 
 
-def _inferred(given: Given, model: str | None, refusal: str | None) -> Resolved[int]:
-    declared = given.nic.queues
+def _inferred(emulated: EmulatedNic, model: str | None, refusal: str | None) -> Resolved[int]:
+    declared = emulated.nic.queues
     if model is None:
         return Resolved(declared, None, NO_MODEL, UNKNOWN)
     if model not in VIRTIO:
@@ -56,19 +56,19 @@ def _inferred(given: Given, model: str | None, refusal: str | None) -> Resolved[
         return Resolved(declared, None, refusal, NONE)
     if declared is None:
         return Resolved(None, 1, "none declared: one queue pair")
-    if not given.tuned:
+    if not emulated.tuned:
         return Resolved(declared, 1, NOT_READ)
     if declared <= 1:
         return Resolved(declared, 1, "one queue pair")
-    mq = given.override("mq")
+    mq = emulated.override("mq")
     if mq is not None and mq.text == MAYBE:
         return Resolved(declared, None, WHOSE.format(mq.by), UNKNOWN)
     if mq is not None and mq.text in ("", "false", "off"):
         return Resolved(declared, 1, f"{mq.by} takes multiqueue (mq) from the device")
-    if given.nic.actual_type == "vdpa":
+    if emulated.nic.actual_type == "vdpa":
         reason = "as declared; QEMU 10 takes the device's own number of queue pairs"
         return Resolved(declared, declared, reason)
-    return Resolved(declared, declared, "as declared" + _idle(declared, given.domain))
+    return Resolved(declared, declared, "as declared" + _idle(declared, emulated.domain))
 
 
 def _pairs(count: int) -> str:
@@ -79,4 +79,4 @@ def _idle(queues: int, domain: DomainConfig) -> str:
     vcpus = domain.vcpus_max or domain.vcpus
     if vcpus is None or queues <= vcpus:
         return ""
-    return f"; {queues - vcpus} of them idle, the guest has {vcpus} vCPU{'s' if vcpus > 1 else ''}"
+    return f"; {queues - vcpus} of them idle, the guest has {count(vcpus, 'vCPU')}"

@@ -1,13 +1,12 @@
-"""What libvirt refuses of a NIC whatever its model, queues, rings and vhost are."""
+"""NICs that libvirt refuses whatever their model, queues, rings and vhost are."""
 
 from __future__ import annotations
 
-from vnicaudit.audit.effective.given import Given
+from vnicaudit.audit.effective.emulated_nic import EmulatedNic
 from vnicaudit.model.definition_refusal import on_ccw
 from vnicaudit.model.domain import DomainConfig
 from vnicaudit.model.effective import NONE, UNKNOWN, Resolved
-from vnicaudit.model.models import VIRTIO
-from vnicaudit.model.nic import NicConfig, RunningNic
+from vnicaudit.model.nic import VIRTIO, NicConfig, RunningNic
 from vnicaudit.model.version import Version
 
 _SHARED_MEMORY = Version(11, 2)
@@ -17,18 +16,19 @@ _VIRTIO_OPTIONS = ("iommu", "ats", "packed", "page_per_vq")
 """``virDomainCheckVirtioOptionsAreAbsent``: refused on other models, ``off`` as well."""
 
 
-def is_refused(given: Given, model: Resolved[str]) -> bool:
-    """Whether libvirt is known not to start this NIC, its model apart."""
+def is_refused(emulated: EmulatedNic, model: Resolved[str]) -> bool:
+    """True where libvirt is known not to start this NIC, its model apart."""
     return (
-        is_undefinable(given.nic, given.domain, given.running, given.arch)
-        or _without_shared_memory(given)
-        or _without_device(given)
-        or (_has_options(given.nic, given.running) and _takes_no_options(given.nic, model))
+        is_undefinable(emulated.nic, emulated.domain, emulated.running, emulated.arch)
+        or _without_shared_memory(emulated)
+        or _without_device(emulated)
+        or (_has_options(emulated.nic, emulated.running) and _takes_no_options(emulated.nic, model))
     )
 
 
 def is_refused_assigned(nic: NicConfig, domain: DomainConfig, running: RunningNic | None) -> bool:
-    """The same for ``<interface type='hostdev'>``: it is not virtio."""
+    """True where libvirt refuses an assigned device (``<interface type='hostdev'>``): it cannot be
+    defined, or has options that only virtio takes."""
     if is_undefinable(nic, domain, running, domain.arch):
         return True
     return nic.type == "hostdev" and _has_options(nic, running)
@@ -37,23 +37,24 @@ def is_refused_assigned(nic: NicConfig, domain: DomainConfig, running: RunningNi
 def is_undefinable(
     nic: NicConfig, domain: DomainConfig, running: RunningNic | None, arch: str | None
 ) -> bool:
-    """Whether libvirt refuses to define it. What libvirt itself wrote, or runs, it did not."""
+    """True where libvirt refuses to define a NIC. What libvirt itself wrote, or runs, it did
+    not."""
     refused = bool(nic.refused) or on_ccw(nic.address_type, arch) is not None
     return refused and domain.as_written and running is None
 
 
-def _without_shared_memory(given: Given) -> bool:
-    version = given.host.libvirt_version
-    if given.nic.actual_type != "vhostuser" or given.domain.shared_memory is not False:
+def _without_shared_memory(emulated: EmulatedNic) -> bool:
+    version = emulated.host.libvirt_version
+    if emulated.nic.actual_type != "vhostuser" or emulated.domain.shared_memory is not False:
         return False
     return version is not None and version >= _SHARED_MEMORY
 
 
-def _without_device(given: Given) -> bool:
+def _without_device(emulated: EmulatedNic) -> bool:
     """The vDPA device is gone: ``Unable to open '/dev/vhost-vdpa-0' for vdpa device``."""
-    if given.nic.type != "vdpa" or given.running is not None:
+    if emulated.nic.type != "vdpa" or emulated.running is not None:
         return False
-    return dict(given.host.vhost_paths).get(given.nic.device or "") is False
+    return dict(emulated.host.vhost_paths).get(emulated.nic.device or "") is False
 
 
 def _has_options(nic: NicConfig, running: RunningNic | None) -> bool:
@@ -63,8 +64,8 @@ def _has_options(nic: NicConfig, running: RunningNic | None) -> bool:
 
 
 def _takes_no_options(nic: NicConfig, model: Resolved[str]) -> bool:
-    """Whether it is certain that the NIC is not virtio when it is defined: a written model that
-    is QEMU's word for virtio is none to libvirt."""
+    """True where the NIC is certain to be other than virtio when it is defined: as a declared
+    model, QEMU's word for virtio means nothing to libvirt."""
     if nic.model is not None:
         return nic.model not in VIRTIO
     return model.state not in (UNKNOWN, NONE) and model.effective not in VIRTIO

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from typing import Literal
 
-from vnicaudit.audit.effective.given import (
+from vnicaudit.audit.effective.emulated_nic import (
     NO_MODEL,
     NOT_READ,
     WHOSE,
-    Given,
-    Outcome,
+    EmulatedNic,
+    ResolvedFact,
 )
-from vnicaudit.model.effective import NONE, UNKNOWN, Resolved
-from vnicaudit.model.models import VIRTIO
-from vnicaudit.model.nic import MAYBE, Behind
-from vnicaudit.model.rings import (
+from vnicaudit.knowledge.rings import (
     DEFAULT_RING,
     MAX_RING,
     RING_SIZES,
@@ -23,70 +20,74 @@ from vnicaudit.model.rings import (
     ring_behind,
     tx_limit,
 )
+from vnicaudit.model.effective import NONE, UNKNOWN, Resolved
+from vnicaudit.model.nic import MAYBE, VIRTIO, Behind
 
 _Field = Literal["rx_queue_size", "tx_queue_size"]
 
 
-def resolve_rx(given: Given, model: str | None) -> Outcome[int]:
+def resolve_rx(emulated: EmulatedNic, model: str | None) -> ResolvedFact[int]:
     """The receive ring; refused where libvirt or QEMU does not take the size."""
-    return _resolve(given, model, "rx_queue_size", MAX_RING)
+    return _resolve(emulated, model, "rx_queue_size", MAX_RING)
 
 
-def resolve_tx(given: Given, model: str | None) -> Outcome[int]:
+def resolve_tx(emulated: EmulatedNic, model: str | None) -> ResolvedFact[int]:
     """The transmit ring; refused as the other, and where its backend has less and QEMU minds."""
-    return _resolve(given, model, "tx_queue_size", tx_limit(given.nic.actual_type))
+    return _resolve(emulated, model, "tx_queue_size", tx_limit(emulated.nic.actual_type))
 
 
-def _resolve(given: Given, model: str | None, field: _Field, limit: int) -> Outcome[int]:
-    declared: int | None = getattr(given.nic, field)
-    size = None if given.running is None else getattr(given.running, field)
-    refusal = _refusal(given, field, declared, limit)
-    if given.runs and declared not in RING_SIZES:
+def _resolve(
+    emulated: EmulatedNic, model: str | None, field: _Field, limit: int
+) -> ResolvedFact[int]:
+    declared: int | None = getattr(emulated.nic, field)
+    size = None if emulated.running is None else getattr(emulated.running, field)
+    refusal = _refusal(emulated, field, declared, limit)
+    if emulated.runs and declared not in RING_SIZES:
         refusal = None  # what no QEMU takes does not run: it is not what is declared
-    if given.proven and size is not None and (given.runs or refusal is None):
-        return Outcome(_seen(declared, size, limit), refusal is not None)
-    behind = ring_behind(given.nic, field, declared=bool(declared) and given.tuned)
+    if emulated.proven and size is not None and (emulated.runs or refusal is None):
+        return ResolvedFact(_ring_by_arguments(declared, size, limit), refusal is not None)
+    behind = ring_behind(emulated.nic, field, declared=bool(declared) and emulated.tuned)
     if behind is not None and model in VIRTIO and refusal is None:
-        return _overridden(given, behind, limit)
-    return Outcome(_inferred(given, model, field, limit, refusal), refusal is not None)
+        return _overridden(emulated, behind, limit)
+    return ResolvedFact(_inferred(emulated, model, field, limit, refusal), refusal is not None)
 
 
-def _refusal(given: Given, field: _Field, declared: int | None, limit: int) -> str | None:
+def _refusal(emulated: EmulatedNic, field: _Field, declared: int | None, limit: int) -> str | None:
     """Why libvirt or QEMU does not take what is declared; None where it does."""
-    if not given.tuned:
+    if not emulated.tuned:
         return None
-    if given.unreadable(field):
+    if emulated.unreadable(field):
         return f"{field}= is not a number: libvirt refuses the definition"
-    if declared is None or (declared == 0 and given.nic.origin == "interface"):
+    if declared is None or (declared == 0 and emulated.nic.origin == "interface"):
         return None  # to libvirt 0 is as good as none
-    return _refused_by_qemu(given, declared, limit)
+    return _refused_by_qemu(emulated, declared, limit)
 
 
-def _refused_by_qemu(given: Given, size: int, limit: int) -> str | None:
+def _refused_by_qemu(emulated: EmulatedNic, size: int, limit: int) -> str | None:
     if size not in RING_SIZES:
         return "does not start: a ring is a power of two from 256 to 1024"
-    version = given.host.qemu_version
+    version = emulated.host.qemu_version
     if size > limit and version is not None and version >= STRICT_TX_QEMU:
         return f"QEMU {version} refuses to start"
     return None
 
 
-def _overridden(given: Given, behind: Behind, limit: int) -> Outcome[int]:
+def _overridden(emulated: EmulatedNic, behind: Behind, limit: int) -> ResolvedFact[int]:
     """The ring as it is set behind libvirt's settings; ``<driver>`` then says nothing."""
     text, by = behind.text, behind.by
     if text == MAYBE:
-        return Outcome(Resolved(None, None, WHOSE.format(by), UNKNOWN))
+        return ResolvedFact(Resolved(None, None, WHOSE.format(by), UNKNOWN))
     if not text:
-        return Outcome(Resolved(None, DEFAULT_RING, f"{by} leaves QEMU's default"))
+        return ResolvedFact(Resolved(None, DEFAULT_RING, f"{by} leaves QEMU's default"))
     size = as_ring(text)
-    if (refusal := _refused_by_qemu(given, size, limit)) is not None:
-        return Outcome(Resolved(None, None, f"{by}: {refusal}", NONE), refused=True)
+    if (refusal := _refused_by_qemu(emulated, size, limit)) is not None:
+        return ResolvedFact(Resolved(None, None, f"{by}: {refusal}", NONE), refused=True)
     if size > limit:
-        return Outcome(Resolved(None, limit, f"{by}: {_cut(given, limit)}"))
-    return Outcome(Resolved(None, size, f"set by {by}"))
+        return ResolvedFact(Resolved(None, limit, f"{by}: {_cut_reason(emulated, limit)}"))
+    return ResolvedFact(Resolved(None, size, f"set by {by}"))
 
 
-def _seen(declared: int | None, size: int, limit: int) -> Resolved[int]:
+def _ring_by_arguments(declared: int | None, size: int, limit: int) -> Resolved[int]:
     """The ring of a QEMU by its arguments: more than the backend's maximum no guest ever gets
     (QEMU before 8.1 cuts it down, later ones do not start)."""
     if size <= limit:
@@ -96,9 +97,9 @@ def _seen(declared: int | None, size: int, limit: int) -> Resolved[int]:
 
 
 def _inferred(
-    given: Given, model: str | None, field: _Field, limit: int, refusal: str | None
+    emulated: EmulatedNic, model: str | None, field: _Field, limit: int, refusal: str | None
 ) -> Resolved[int]:
-    declared: int | None = getattr(given.nic, field)
+    declared: int | None = getattr(emulated.nic, field)
     if model is None:
         return Resolved(declared, None, NO_MODEL, UNKNOWN)
     if model not in VIRTIO:
@@ -108,18 +109,18 @@ def _inferred(
         return Resolved(declared, None, refusal, NONE)
     if not declared:
         return Resolved(declared, DEFAULT_RING, "none declared: QEMU's default")
-    if not given.tuned:
+    if not emulated.tuned:
         return Resolved(declared, DEFAULT_RING, NOT_READ)
     if declared > limit:
-        return Resolved(declared, limit, _cut(given, limit))
+        return Resolved(declared, limit, _cut_reason(emulated, limit))
     return Resolved(declared, declared, "as declared")
 
 
-def _cut(given: Given, limit: int) -> str:
-    version = given.host.qemu_version
+def _cut_reason(emulated: EmulatedNic, limit: int) -> str:
+    version = emulated.host.qemu_version
     if version is not None:
         return f"QEMU {version} cuts it down silently"
-    kind = given.nic.actual_type or given.nic.type
+    kind = emulated.nic.actual_type or emulated.nic.type
     return (
         f"type='{kind}' has {limit} at most: QEMU before 8.1 cuts it down silently, later "
         "ones do not start"

@@ -1,4 +1,4 @@
-"""What a server of OpenStack gets, by what Nova keeps of it.
+"""Effective NIC settings of an OpenStack server, derived from Nova's record of it.
 
 Sources, all in Nova 34.0.0: ``virt/libvirt/vif.py`` (``get_base_config``, ``get_vif_model``,
 ``_get_virtio_mq_settings``), ``virt/libvirt/designer.py``, ``virt/libvirt/config.py``
@@ -8,20 +8,19 @@ decides is known where nova.conf of the server's host was read in the same run.
 
 from __future__ import annotations
 
-from vnicaudit.audit.default_model import default_model
-from vnicaudit.audit.effective.given import NO_MODEL, Given, Outcome
+from vnicaudit.audit.effective.emulated_nic import NO_MODEL, EmulatedNic, ResolvedFact
 from vnicaudit.audit.effective.model import resolve_model
 from vnicaudit.audit.effective.refused import is_refused
-from vnicaudit.model.backends import OWN_PATH, TAP_TYPES
+from vnicaudit.knowledge.backends import OWN_PATH, TAP_TYPES
+from vnicaudit.knowledge.default_model import default_model
+from vnicaudit.knowledge.nova_releases import lacks_vif_model, may_have_overrides
+from vnicaudit.knowledge.rings import DEFAULT_RING
 from vnicaudit.model.domain import DomainConfig
 from vnicaudit.model.effective import NONE, UNKNOWN, Effective, Resolved
 from vnicaudit.model.host import HostConfig
-from vnicaudit.model.models import VIRTIO
-from vnicaudit.model.nic import NicConfig
+from vnicaudit.model.nic import VIRTIO, NicConfig
 from vnicaudit.model.nova_options import as_number
-from vnicaudit.model.nova_releases import lacks_vif_model
 from vnicaudit.model.openstack import FOREIGN_VIF_MODELS
-from vnicaudit.model.rings import DEFAULT_RING
 from vnicaudit.model.server import ServerConfig
 
 MAX_QUEUES = 256
@@ -39,14 +38,14 @@ _CHOSE = (
 )
 
 
-def resolve_server(
+def of_server(
     nic: NicConfig, domain: DomainConfig, server: ServerConfig, host: HostConfig
 ) -> Effective:
-    """What the guest gets for one port of a server: what Nova writes at its next start."""
-    given = Given(nic, domain, host, None)
-    model = _model(given, server)
+    """The effective facts of one port of a server: what Nova writes at its next start."""
+    emulated = EmulatedNic(nic, domain, host, None)
+    model = _model(emulated, server)
     name = model.value.effective
-    refused = model.refused or is_refused(given, model.value)
+    refused = model.refused or is_refused(emulated, model.value)
     return Effective(
         model.value,
         _vhost(nic, server, name),
@@ -57,40 +56,43 @@ def resolve_server(
     )
 
 
-def _model(given: Given, server: ServerConfig) -> Outcome[str]:
-    nic = given.nic
+def _model(emulated: EmulatedNic, server: ServerConfig) -> ResolvedFact[str]:
+    nic = emulated.nic
     if nic.actual_type == "vdpa":
         reason = "Nova writes no model for vDPA, and libvirt makes it virtio"
-        return Outcome(Resolved(None, "virtio", reason))
+        return ResolvedFact(Resolved(None, "virtio", reason))
     if nic.model is None:
-        return Outcome(_default(given, server))
+        return ResolvedFact(_default(emulated, server))
     newest = None if server.nova is None else server.nova.newest
     foreign = nic.model in FOREIGN_VIF_MODELS and not _takes(nic.model, server)
     if foreign or lacks_vif_model(nic.model, newest):
         reason = f"Nova refuses {nic.model} with KVM: does not start"
-        return Outcome(Resolved(nic.model, None, reason, NONE), refused=True)
-    found = resolve_model(given)
+        return ResolvedFact(Resolved(nic.model, None, reason, NONE), refused=True)
+    found = resolve_model(emulated)
     if found.refused:
         return found
-    return Outcome(Resolved(nic.model, found.value.effective, _why(nic.model, server)))
+    return ResolvedFact(
+        Resolved(nic.model, found.value.effective, _model_reason(nic.model, server))
+    )
 
 
 def _takes(model: str, server: ServerConfig) -> bool:
-    """Whether Nova takes one of the models that it refuses with KVM (SUPPORTED_VIF_MODELS)."""
+    """True for a model that Nova accepts with plain QEMU but refuses with KVM
+    (SUPPORTED_VIF_MODELS); an unknown ``virt_type`` counts as QEMU."""
     return model == "lan9118" and _option(server, "virt_type") in ("qemu", None)
 
 
-def _why(model: str, server: ServerConfig) -> str:
+def _model_reason(model: str, server: ServerConfig) -> str:
     if server.vif_model != model:
         return f"Nova writes {model} for it, whatever it keeps"
-    if server.kept_by == "image":
+    if server.properties_source == "image":
         return f"hw_vif_model={model} of its image, which was not changed since the server was made"
     return f"Nova keeps hw_vif_model={model} for this server"
 
 
-def _default(given: Given, server: ServerConfig) -> Resolved[str]:
+def _default(emulated: EmulatedNic, server: ServerConfig) -> Resolved[str]:
     """The model where none is kept: libosinfo's, else virtio, else libvirt's (get_vif_model)."""
-    if server.kept_by == "unseen":
+    if server.properties_source == "unseen":
         return Resolved(None, None, _NOT_SAID, UNKNOWN)
     system = server.property("os_distro")
     if system is not None:
@@ -101,27 +103,27 @@ def _default(given: Given, server: ServerConfig) -> Resolved[str]:
         return Resolved(None, None, reason, UNKNOWN)
     virtio = _option(server, "use_virtio_for_bridges")
     none = "no hw_vif_model kept"
-    if server.kept_by == "image":
+    if server.properties_source == "image":
         none = "its image names no hw_vif_model"
     if virtio is None:
         reason = f"{none}: virtio, unless use_virtio_for_bridges is off; {_TELL}"
         return Resolved(None, None, reason, UNKNOWN)
     if virtio == "true":
         return Resolved(None, "virtio", f"{none}: virtio, by {_CONF}")
-    if server.may_be_more:
+    if may_have_overrides(server):
         return Resolved(
             None, None, f"use_virtio_for_bridges is off in {_CONF}, but {_CHOSE}", UNKNOWN
         )
-    return _libvirts(given)
+    return _libvirts(emulated)
 
 
-def _libvirts(given: Given) -> Resolved[str]:
+def _libvirts(emulated: EmulatedNic) -> Resolved[str]:
     reason = f"use_virtio_for_bridges is off in {_CONF}: Nova writes no model"
-    if given.arch is None:
+    if emulated.arch is None:
         reason += "; the architecture of its host would tell libvirt's default"
         return Resolved(None, None, reason, UNKNOWN)
     return Resolved(
-        None, default_model(given.arch, given.domain.machine), f"{reason}; libvirt's default"
+        None, default_model(emulated.arch, emulated.domain.machine), f"{reason}; libvirt's default"
     )
 
 
@@ -155,7 +157,7 @@ def _queues(nic: NicConfig, server: ServerConfig, model: str | None) -> Resolved
     if model not in VIRTIO:
         return Resolved(nic.queues, 1, f"{model} has one queue")
     if nic.queues is None:
-        return _without(server)
+        return _without_multiqueue(server)
     kind = _option(server, "virt_type")
     if kind == "qemu":
         return Resolved(nic.queues, 1, f"virt_type=qemu in {_CONF}: Nova ignores multiqueue")
@@ -170,8 +172,8 @@ def _queues(nic: NicConfig, server: ServerConfig, model: str | None) -> Resolved
     return Resolved(nic.queues, limit, reason + (f" (max_queues in {_CONF})" if most else ""))
 
 
-def _without(server: ServerConfig) -> Resolved[int]:
-    if server.kept_by == "unseen" or server.flavor is None:
+def _without_multiqueue(server: ServerConfig) -> Resolved[int]:
+    if server.properties_source == "unseen" or server.flavor is None:
         return Resolved(None, None, _NOT_SAID, UNKNOWN)
     reason = "multiqueue is off in its flavor and in what Nova keeps: one queue pair"
     return Resolved(None, 1, reason)
@@ -208,6 +210,6 @@ def _ring(nic: NicConfig, server: ServerConfig, model: str | None, option: str) 
 
 
 def _option(server: ServerConfig, name: str) -> str | None:
-    """What an option of ``[libvirt]`` is on the server's host, ``""`` where it is not set and has
-    no default; None: not known."""
+    """Value of an option of ``[libvirt]`` on the server's host: ``""`` where it is unset and has no
+    default, None where it is unknown."""
     return None if server.node is None else server.node.value(name)

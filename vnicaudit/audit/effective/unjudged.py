@@ -22,7 +22,7 @@ def is_assigned(nic: NicConfig) -> bool:
     return "hostdev" in (nic.type, nic.actual_type)
 
 
-def assigned(nic: NicConfig, *, refused: bool) -> Effective:
+def effective_assigned(nic: NicConfig, *, refused: bool) -> Effective:
     """The guest drives the host's device: there is nothing of virtio. ``refused``: libvirt is
     known not to start it."""
     reason = "passed through: no virtio device"
@@ -51,8 +51,8 @@ _DECIDES_MODEL = frozenset({"model", "type", "*"})
 _DECIDES_VHOST = frozenset({"driver_name", "backend_type", "backend_vhost", "source_mode"})
 
 
-def unfilled(found: Effective, nic: NicConfig) -> Effective:
-    """What is known of a NIC of which a template decides something."""
+def effective_unfilled(found: Effective, nic: NicConfig) -> Effective:
+    """The facts known of a NIC of which a template decides something."""
     unseen = frozenset(nic.unseen)
     none: Resolved[Any] = Resolved(None, None, "a template decides it", UNKNOWN)
     if unseen & _DECIDES_MODEL:
@@ -73,23 +73,25 @@ def foreign(nic: NicConfig, domain: DomainConfig) -> Effective:
     return _as_declared(nic, reason, UNKNOWN)
 
 
-def refused(nic: NicConfig, running: RunningNic | None, qemu: Version | None) -> Effective | None:
+def effective_if_refused(
+    nic: NicConfig, running: RunningNic | None, qemu: Version | None
+) -> Effective | None:
     """A NIC of a command line that there will not be; None where nothing speaks against it."""
     refusal = None if running is None else running.refusal
     outcome = None if refusal is None else refusal.outcome(qemu)
     if refusal is None or outcome is None:
         return None
     reason = f"{WORDS[outcome]}: {refusal.reason}"
-    return without(nic, reason, starts=outcome == "missing")
+    return effective_without(nic, reason, starts=outcome == "missing")
 
 
-def without(nic: NicConfig, reason: str, *, starts: bool = False) -> Effective:
+def effective_without(nic: NicConfig, reason: str, *, starts: bool = False) -> Effective:
     """A NIC that there will not be, and why."""
     return replace(_as_declared(nic, reason, NONE), starts=starts)
 
 
 def _as_declared(nic: NicConfig, reason: str, state: str) -> Effective:
-    """What is declared, and for one reason nothing of what comes of it."""
+    """The settings as declared, all of them unresolved for one reason."""
     return Effective(
         model=Resolved(nic.model, None, reason, state),
         vhost=Resolved(None, None, reason, state),

@@ -20,36 +20,30 @@ _FACTS = ("model", "driver_name", "queues", "rx_queue_size", "tx_queue_size")
 _EFFECTIVE = {"driver_name": "vhost"}
 """Declared field -> effective fact, where the names differ."""
 
-_FORMS = {
-    "raw": "Definition (as written)",
-    "dump": "Persistent definition",
-    "live": "Live definition",
-    "qemu": "QEMU's arguments, as a definition",
-    "manifest": "Manifest",
-    "terraform": "Terraform resource",
-}
 
-
-def layers(domain: Domain, nic: Nic, host: HostConfig, effective: Effective) -> Iterator[Layer]:
-    """Every place that has a say, the one furthest from the guest first."""
+def layers(
+    domain: Domain, nic: Nic, host: HostConfig, effective: Effective, title: str
+) -> Iterator[Layer]:
+    """Every place that has a say, the one furthest from the guest first. ``title``: what that of
+    the definition is called."""
     yield from nova_layers(domain, nic, effective)
-    if domain.declared.form == "server":
+    if domain.declared.is_server:
         yield without_definition(domain)
     else:
-        yield _definition(domain, nic, effective)
-    staged = next((change for change in domain.staged if change.mac == nic.mac), None)
+        yield _definition(domain, nic, effective, title)
+    staged = next((change for change in domain.pending.staged if change.mac == nic.mac), None)
     if staged is not None:
         yield _persistent(staged)
     manifest = domain.declared.manifest
     if manifest is not None and manifest.preference is not None:
         yield _preference(manifest)
-    if domain.declared.form not in ("manifest", "server") and nic.declared.type == "network":
+    if domain.declared.kind == "definition" and nic.declared.type == "network":
         yield _network(nic)
     yield _qemu(domain, nic, effective)
     yield _host(domain, host)
 
 
-def _definition(domain: Domain, nic: Nic, effective: Effective) -> Layer:
+def _definition(domain: Domain, nic: Nic, effective: Effective, title: str) -> Layer:
     facts = [LayerFact("type", nic.declared.type)]
     if nic.wiring is not None:
         facts = [LayerFact("wiring", nic.wiring)]
@@ -68,11 +62,11 @@ def _definition(domain: Domain, nic: Nic, effective: Effective) -> Layer:
         LayerFact(field, text, note="libvirt refuses this value")
         for field, text in nic.declared.invalid
     )
-    return Layer(_FORMS[domain.declared.form], str(nic.location), tuple(facts))
+    return Layer(title, str(nic.location), tuple(facts))
 
 
 def _preference(manifest: Manifest) -> Layer:
-    """What the preference that a manifest refers to has to say."""
+    """Layer of the preference that a manifest refers to; marked missing where it was not read."""
     name = f"Preference {manifest.preference}"
     if not manifest.preference_read:
         return Layer(name, missing="the preference itself, in the same folder, would tell")
@@ -123,7 +117,7 @@ def _qemu(domain: Domain, nic: Nic, effective: Effective) -> Layer:
 def _not_seen(domain: Domain) -> str:
     if domain.state is not None and domain.state.active is False:
         return "the domain is shut off"
-    if domain.joined:
+    if domain.live is not None and domain.live.joined:
         return (
             "it is not on the command line that QEMU was started with, as a rule because it was "
             "plugged in later; QEMU's monitor would tell"

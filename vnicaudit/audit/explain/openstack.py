@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from vnicaudit.knowledge.nova_releases import may_have_overrides
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.effective import Effective
-from vnicaudit.model.models import VIRTIO
-from vnicaudit.model.nic import Nic
+from vnicaudit.model.nic import VIRTIO, Nic
 from vnicaudit.model.openstack import as_flag, normal_vif_model
 from vnicaudit.model.report import Layer, LayerFact
 from vnicaudit.model.server import (
@@ -47,8 +47,8 @@ _IMAGES = {
 
 
 def nova_layers(domain: Domain, nic: Nic, effective: Effective) -> Iterator[Layer]:
-    """What OpenStack says of a NIC; nothing of one that is no server's, or whose cloud was not
-    read."""
+    """The layers that OpenStack adds to a NIC; nothing of one that is no server's, or whose cloud
+    was not read."""
     server = domain.declared.server
     if server is None:
         return
@@ -56,7 +56,7 @@ def nova_layers(domain: Domain, nic: Nic, effective: Effective) -> Iterator[Laye
     yield layers.flavor()
     yield layers.image()
     yield layers.node()
-    yield layers.kept()
+    yield layers.stored_properties()
     yield layers.port()
 
 
@@ -99,10 +99,10 @@ class _Layers:
         self._nic = nic
         self._effective = effective
         self._server = server
-        self._alone = domain.declared.form == "server"
+        self._alone = domain.declared.is_server
 
     def flavor(self) -> Layer:
-        """What the server has of its flavor."""
+        """Layer of the server's flavor: its vCPUs and the extra specs that concern NICs."""
         flavor = self._server.flavor
         if flavor is None:
             return Layer("Flavor", missing="this user may not see it: an admin could")
@@ -115,11 +115,12 @@ class _Layers:
         return Layer(f"Flavor {flavor.name}", str(flavor.location), tuple(facts))
 
     def image(self) -> Layer:
-        """What its image says now: it counts where that has not changed since."""
+        """Layer of the server's image as it is now, which counts only if unchanged since the server
+        was created."""
         image = self._server.image
         if image is None:
             return Layer("Image", missing=_IMAGES.get(self._server.image_state, _IMAGES["unseen"]))
-        known = ((name, image.known(name)) for name in _PROPERTIES)
+        known = ((name, image.certain_value(name)) for name in _PROPERTIES)
         facts = tuple(self._of_image(name, value) for name, value in known if value is not None)
         return Layer(f"Image {image.name}", str(image.location), facts)
 
@@ -140,16 +141,16 @@ class _Layers:
         )
         return Layer(name, missing=(who and who.unjoined) or missing)
 
-    def kept(self) -> Layer:
-        """What Nova keeps of its image since the server was made."""
+    def stored_properties(self) -> Layer:
+        """Layer of the image properties that Nova has stored since the server was created."""
         name, place = "What Nova keeps", self._place()
-        if self._server.kept_by == "unseen":
+        if self._server.properties_source == "unseen":
             return Layer(name, place, missing=self._unseen())
         known = ((name, self._server.property(name)) for name in _PROPERTIES)
         facts = tuple(self._keeps(name, value) for name, value in known if value is not None)
-        if self._server.kept_by == "api" and self._server.property(MODEL) is None:
+        if self._server.properties_source == "api" and self._server.property(MODEL) is None:
             facts = (LayerFact(MODEL, "none", note=self._decided_anew()), *facts)
-        if self._server.kept_by == "image":
+        if self._server.properties_source == "image":
             name += ", taken from its image, which was not changed since"
         return Layer(name, place, facts)
 
@@ -174,7 +175,7 @@ class _Layers:
 
     def _of_image(self, name: str, value: str) -> LayerFact:
         kept = self._server.property(name)
-        if self._server.kept_by != "api" or kept == value:
+        if self._server.properties_source != "api" or kept == value:
             return LayerFact(name, value)
         note = f"for new servers; Nova keeps {'none' if kept is None else kept} for this one"
         return LayerFact(name, value, note=note)
@@ -185,8 +186,9 @@ class _Layers:
         return LayerFact(option, value or "not set", wins, self._later(option, value))
 
     def _later(self, option: str, value: str) -> str:
-        """What the next hard reboot changes, where libvirt has another ring than nova.conf: Nova
-        writes it for virtio, and for transmission on vhost-user alone."""
+        """Note on a ring size that the next hard reboot changes because libvirt and nova.conf
+        differ; empty without one. Nova writes ring sizes for virtio, the transmit ring for
+        vhost-user only."""
         nic = self._nic.declared
         rings = {"rx_queue_size": nic.rx_queue_size}
         if nic.actual_type == "vhostuser":
@@ -197,7 +199,7 @@ class _Layers:
         return "" if has == writes else f"libvirt has {has}: the next hard reboot writes {writes}"
 
     def _chosen(self, option: str, value: str) -> bool:
-        """Whether an option of nova.conf decides what the guest gets."""
+        """True where an option of nova.conf decides what the guest gets."""
         effective = self._effective
         if option == "use_virtio_for_bridges":
             return self._nic.declared.model is None and effective.model.effective is not None
@@ -217,8 +219,8 @@ class _Layers:
         return LayerFact(name, value, self._decides(name, value))
 
     def _decided_anew(self) -> str:
-        """What a start makes of a server that no model is kept for: Nova writes NULL where it chose
-        none, and never looks again."""
+        """Note on the model that a start gives a server without a stored one: Nova stores NULL
+        where it chose none, and never checks again."""
         node, declared = self._server.node, self._nic.declared.model
         option = None if node is None else node.value("use_virtio_for_bridges")
         if option is None:
@@ -236,12 +238,15 @@ class _Layers:
         declared = self._nic.declared.model
         note = ""
         if declared is not None and declared != model:
-            later = _SET if self._server.may_be_more else f"the next hard reboot writes {model}"
+            later = (
+                _SET if may_have_overrides(self._server) else f"the next hard reboot writes {model}"
+            )
             note = f"libvirt has {declared}: {later}"
         return LayerFact(name, value, note=note)
 
     def _decides(self, name: str, value: str) -> bool:
-        """Whether a flag of flavor or image is why the guest has queues, or a packed ring."""
+        """True where a flag of the flavor or image is the reason for the guest's queues or packed
+        ring."""
         if not (self._alone and as_flag(value)):
             return False
         queues = self._nic.declared.queues or 1

@@ -6,14 +6,20 @@ from collections.abc import Sequence
 from ipaddress import ip_address
 
 from vnicaudit.bench.contract import Endpoint
-from vnicaudit.bench.endpoints.interfaces import Held, held, held_by
-from vnicaudit.bench.endpoints.routes import Way, ways
+from vnicaudit.bench.endpoints.ip_output import (
+    ADDRESSES,
+    HeldAddress,
+    NextHop,
+    held_addresses,
+    held_addresses_of,
+    next_hops,
+)
+from vnicaudit.bench.endpoints.names import is_host_name, resolved_at
 from vnicaudit.bench.endpoints.transport import Interfaces
 from vnicaudit.errors import EndpointError, UsageError
 
 _GIVE = "say it behind its URL: ?address=IP"
-_ASK = ("ip", "-j", "addr", "show")
-_WAYS = (
+_ROUTES_SCRIPT = (
     "ip -j route show >/dev/null 2>&1 || exit 3; for to; do "
     """way=$(ip -j route get "$to" 2>/dev/null) || way='[]'; printf '%s\\n' "$way"; done"""
 )
@@ -24,15 +30,15 @@ _SHOWN_MAX = 8
 
 
 def address_of(target: Endpoint, peer: Endpoint, wanted: str | None, mac: str | None) -> str:
-    """The target's address: ``wanted``, or one that is found. It is one of those of the interface
-    with that MAC address, where one is given; IPv4 before IPv6; on a link of the peer before one
-    behind a router.
+    """The target's address: ``wanted``, or one that is found. A name that is wanted is resolved at
+    the peer. What is found is one of those of the interface with that MAC address, where one is
+    given; IPv4 before IPv6; on a link of the peer before one behind a router.
 
     Raises UsageError where several would do, or ``wanted`` is none; EndpointError where none is
     found.
     """
     if wanted is not None:
-        return _given(wanted)
+        return resolved_at(peer, wanted) if is_host_name(wanted) else _ip_address(wanted)
     found = [one for one in _of_target(target) if mac is None or one.mac == mac.lower()]
     if not found:
         which = "lasting address" if mac is None else f"interface with {mac} and a lasting address"
@@ -40,48 +46,52 @@ def address_of(target: Endpoint, peer: Endpoint, wanted: str | None, mac: str | 
     return _only(_reached(found, target, peer), target, peer)
 
 
-def _given(wanted: str) -> str:
+def _ip_address(wanted: str) -> str:
     try:
         return str(ip_address(wanted))
     except ValueError:
         raise UsageError(f"not an IP address: {wanted!r}") from None
 
 
-def _of_target(target: Endpoint) -> list[Held]:
+def _of_target(target: Endpoint) -> list[HeldAddress]:
     """Its lasting addresses. Raises EndpointError where it cannot list them."""
-    ran = target.run(_ASK)
-    if ran.code == 0 and (found := held(ran.stdout)) is not None:
+    ran = target.run(ADDRESSES)
+    if ran.code == 0 and (found := held_addresses(ran.stdout)) is not None:
         return found
     listed = target.interfaces() if isinstance(target, Interfaces) else None
     if listed is not None:
-        return held_by(listed)
+        return held_addresses_of(listed)
     raise EndpointError(
-        f"{target.url} cannot list its addresses (`{' '.join(_ASK)}` of iproute2 4.17 or later"
+        f"{target.url} cannot list its addresses (`{' '.join(ADDRESSES)}` of iproute2 4.17 or later"
         f" does): install iproute2, or {_GIVE}"
     )
 
 
-def _reached(found: Sequence[Held], target: Endpoint, peer: Endpoint) -> list[str]:
+def _reached(found: Sequence[HeldAddress], target: Endpoint, peer: Endpoint) -> list[str]:
     """The best of them, by the peer's routes; all, where the peer cannot tell."""
     asked = sorted({one.address for one in found}, key=_order)[:_ASKED_MAX]
-    known = _ways(peer, asked)
+    known = _next_hops(peer, asked)
     if known is None:
         return _first_family(asked)
-    here = Way.LOCAL in known.values() and _machine(target) == _machine(peer)
-    for wanted in ((Way.LINK, Way.LOCAL) if here else (Way.LINK,)), (Way.ROUTER,):
+    here = NextHop.LOCAL in known.values() and place_of(target) == place_of(peer)
+    for wanted in (
+        ((NextHop.LINK, NextHop.LOCAL) if here else (NextHop.LINK,)),
+        (NextHop.ROUTER,),
+    ):
         best = _first_family([one for one in asked if known.get(one) in wanted])
         if best:
             return best
     return []
 
 
-def _ways(peer: Endpoint, asked: Sequence[str]) -> dict[str, Way] | None:
-    ran = peer.run(["sh", "-c", _WAYS, "sh", *asked])
-    return ways(ran.stdout, asked) if ran.code == 0 else None
+def _next_hops(peer: Endpoint, asked: Sequence[str]) -> dict[str, NextHop] | None:
+    ran = peer.run(["sh", "-c", _ROUTES_SCRIPT, "sh", *asked])
+    return next_hops(ran.stdout, asked) if ran.code == 0 else None
 
 
-def _machine(endpoint: Endpoint) -> tuple[str, ...]:
-    """What two endpoints share that are one machine, and one network of it."""
+def place_of(endpoint: Endpoint) -> tuple[str, ...]:
+    """Identity of the endpoint's machine and network namespace, equal for two endpoints that share
+    both; its URL where that cannot be read."""
     ran = endpoint.run(["sh", "-c", _MACHINE])
     return tuple(ran.stdout.split()) if ran.code == 0 else (endpoint.url,)
 

@@ -10,26 +10,28 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from vnicaudit.bench.endpoints.process import run_here
-from vnicaudit.bench.endpoints.transport import Answer, Where
+from vnicaudit.bench.endpoints.transport import Answer, EndpointUrl, Transport, TransportModule
 from vnicaudit.errors import MissingExtraError, UsageError
 
 if TYPE_CHECKING:
     from testinfra.backend.base import BaseBackend, CommandResult
 
+_CONTAINER = r"(\w[\w.-]*@)?\w[\w.-]*"
+_POD = r"\w[\w.-]*"
 _PLAIN = re.compile(r"[A-Za-z0-9_./~:@+=,][A-Za-z0-9_./~:@+=,-]*")
 """What is passed on of a URL: nothing that a shell or testinfra's templates would change, and
 nothing that begins like an option."""
 
 
-class Host:
+class TestinfraHost:
     """A host as testinfra reaches it, where its name is of that pattern. Raises UsageError where it
     is not, MissingExtraError without testinfra."""
 
-    def __init__(self, where: Where, form: str, pattern: str) -> None:
+    def __init__(self, where: EndpointUrl, form: str, pattern: str) -> None:
         if re.fullmatch(pattern, where.name, re.ASCII) is None:
             raise UsageError(f"{where.url}: not an endpoint; it is {form}")
         self._spec = f"{where.scheme}://{where.name}"
@@ -63,14 +65,39 @@ class Host:
         return backend
 
 
-def _needed(where: Where) -> None:
+class Containers:
+    """A transport into containers: ``docker exec`` and the like. ``form`` and ``options`` as in
+    TransportModule; ``pattern`` is that of a container's name."""
+
+    def __init__(self, form: str, pattern: str, *options: str) -> None:
+        self.FORM = form
+        self.OPTIONS = (*options, "sudo", "sudo_user")
+        self._pattern = pattern
+
+    def connect(self, where: EndpointUrl) -> Transport:
+        """Programs in that container."""
+        return TestinfraHost(where, self.FORM, self._pattern)
+
+
+CONTAINERS: Mapping[str, TransportModule] = {
+    "docker": Containers("docker://[USER@]CONTAINER", _CONTAINER),
+    "kubectl": Containers(
+        "kubectl://POD[?container=C&namespace=N&context=X]",
+        _POD, "container", "namespace", "context", "kubeconfig",
+    ),
+    "podman": Containers("podman://[USER@]CONTAINER", _CONTAINER),
+}  # fmt: skip
+"""Scheme -> transport."""
+
+
+def _needed(where: EndpointUrl) -> None:
     try:
         import testinfra.backend  # noqa: F401
     except ImportError:
         raise MissingExtraError(f"{where.scheme}://", "hosts") from None
 
 
-def _arguments(where: Where) -> dict[str, object]:
+def _arguments(where: EndpointUrl) -> dict[str, object]:
     for option, value in where.options.items():
         if _PLAIN.fullmatch(value) is None:
             raise UsageError(f"{where.url}: {option}= has a letter that is not passed on")

@@ -1,24 +1,35 @@
-"""Endpoints by URL. A file in ``transports/`` is a transport; its name is the scheme."""
+"""Endpoints by URL. A file in ``transports/`` is a transport, its name the scheme; those into
+containers are a table (``hosts.py``)."""
 
 from __future__ import annotations
 
-import importlib
-import os
 from ipaddress import ip_address
-from typing import cast
+from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, unquote, urlsplit
 
-import vnicaudit.bench.endpoints.transports as folder
-from vnicaudit.bench.endpoints.session import LEASE_SECONDS, Session, open_session
-from vnicaudit.bench.endpoints.transport import TransportModule, Where
+import vnicaudit.bench.endpoints.transports
+from vnicaudit.base.registry import Registry
+from vnicaudit.bench.endpoints.hosts import CONTAINERS
+from vnicaudit.bench.endpoints.names import is_host_name
+from vnicaudit.bench.endpoints.session import LEASE_SECONDS, EndpointSession, open_session
+from vnicaudit.bench.endpoints.transport import EndpointUrl, TransportModule
 from vnicaudit.errors import UsageError
 
 ADDRESS = "address"
 """The option of every URL: where this end is reached from the other one."""
 _NAMELESS = "local"
 
+if TYPE_CHECKING:
+    from vnicaudit.bench.endpoints.transports import agent, local, netns, ssh
 
-def open_endpoint(url: str, *, lease: float = LEASE_SECONDS) -> Session:
+    _CHECKED: tuple[TransportModule, ...] = (agent, local, netns, ssh)
+
+_TRANSPORTS: Registry[TransportModule] = Registry(
+    "transport", vnicaudit.bench.endpoints.transports, TransportModule
+)
+
+
+def open_endpoint(url: str, *, lease: float = LEASE_SECONDS) -> EndpointSession:
     """An endpoint, ready. ``lease``: seconds after which what was begun there ends by itself when
     nothing is heard from here (it may take twice as long).
 
@@ -31,20 +42,24 @@ def open_endpoint(url: str, *, lease: float = LEASE_SECONDS) -> Session:
 
 
 def address_option(url: str) -> str | None:
-    """The ``?address=`` of a URL: where that end is reached. Raises UsageError where it is no
-    address."""
+    """The ``?address=`` of a URL: where that end is reached, an IP address or the name of a host.
+    Raises UsageError where it is neither."""
     text = _options(_split(url).query, url).get(ADDRESS)
     if text is None:
         return None
+    if is_host_name(text):
+        return text
     try:
         if "%" in text:  # a zone: it means something on one machine only
             raise ValueError(text)
         return str(ip_address(text))
     except ValueError:
-        raise UsageError(f"{url}: {ADDRESS}= is an IP address, not {text!r}") from None
+        raise UsageError(
+            f"{url}: {ADDRESS}= is an IP address or a host name, not {text!r}"
+        ) from None
 
 
-def parse(url: str) -> Where:
+def parse(url: str) -> EndpointUrl:
     """Take a URL apart. Raises UsageError where it is none."""
     scheme = url.partition("?")[0].partition("://")[0]
     if scheme not in schemes() or ("://" not in url and scheme != _NAMELESS):
@@ -59,13 +74,12 @@ def parse(url: str) -> Where:
     for option in options.keys() - set(module.OPTIONS):
         known = ", ".join(sorted((ADDRESS, *module.OPTIONS)))
         raise UsageError(f"{url}: {scheme}:// has no option {option!r}; there are {known}")
-    return Where(url, scheme, unquote(parts.netloc), options)
+    return EndpointUrl(url, scheme, unquote(parts.netloc), options)
 
 
 def schemes() -> tuple[str, ...]:
     """The names of all transports, ordered. Reads the folder, imports nothing."""
-    names = [name for place in folder.__path__ for name in os.listdir(place)]
-    return tuple(sorted(n[:-3] for n in names if n.endswith(".py") and not n.startswith("_")))
+    return tuple(sorted((*CONTAINERS, *_TRANSPORTS.names())))
 
 
 def forms() -> tuple[str, ...]:
@@ -74,8 +88,8 @@ def forms() -> tuple[str, ...]:
 
 
 def load(scheme: str) -> TransportModule:
-    """A transport's module."""
-    return cast(TransportModule, importlib.import_module(f"{folder.__name__}.{scheme}"))
+    """A transport, of :func:`schemes`."""
+    return CONTAINERS.get(scheme) or _TRANSPORTS.load(scheme)
 
 
 def _split(url: str) -> SplitResult:

@@ -1,4 +1,6 @@
-"""Programs of this machine by which endpoints are reached: ``ssh``, ``docker``, ``ip netns``."""
+"""Programs of this machine by which endpoints are reached: ``ssh``, ``docker``, ``ip netns``; and
+the transport that is such a program with the command behind it, word for word.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +13,13 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import IO
 
-from vnicaudit.bench.endpoints.transport import Answer
+from vnicaudit.bench.endpoints.transport import Answer, EndpointUrl
 from vnicaudit.errors import EndpointError
 
 ANSWER_MAX = 8 * 2**20
-"""Bytes: many times what the keeper answers at once."""
+"""Bytes: many times what the supervisor answers at once."""
 _TOO_MUCH = f"its answer is longer than {ANSWER_MAX >> 20} MiB"
-_LOOK_SECONDS = 0.05
+_POLL_SECONDS = 0.05
 _SOON_SECONDS = 0.001
 _GRACE_SECONDS = 0.5
 
@@ -39,7 +41,7 @@ def run_here(argv: Sequence[str], seconds: float) -> Answer:
             raise
         if code is None:
             raise EndpointError(f"{argv[0]} had no answer within {seconds:g} s")
-        return Answer(code, _said(out), _said(err))
+        return Answer(code, _output(out), _output(err))
 
 
 def _started(argv: Sequence[str], out: IO[bytes], err: IO[bytes]) -> subprocess.Popen[bytes]:
@@ -73,12 +75,12 @@ def _end_of(
         if any(_size(stream) > ANSWER_MAX for stream in streams):
             _kill(process)  # no moment of grace: it fills the disk
             raise EndpointError(_TOO_MUCH)
-        time.sleep(min(_LOOK_SECONDS, _SOON_SECONDS + elapsed / 20))
+        time.sleep(min(_POLL_SECONDS, _SOON_SECONDS + elapsed / 20))
     return process.returncode
 
 
 def _let_end(process: subprocess.Popen[bytes]) -> None:
-    """A moment to end what it does: a session that is being made is known to its keeper then."""
+    """A moment to end what it does: a supervisor knows a session that is being made then."""
     with suppress(subprocess.TimeoutExpired):
         process.wait(_GRACE_SECONDS)
     _kill(process)
@@ -91,8 +93,9 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
         process.wait(_GRACE_SECONDS)
 
 
-def _said(stream: IO[bytes]) -> bytes:
-    """All of it. One that ended before it was looked at may have said too much as well."""
+def _output(stream: IO[bytes]) -> bytes:
+    """Return all that was printed. Raises EndpointError where it is too much: a program that ended
+    before it was looked at may have printed that."""
     if _size(stream) > ANSWER_MAX:
         raise EndpointError(_TOO_MUCH)
     stream.seek(0)
@@ -101,3 +104,22 @@ def _said(stream: IO[bytes]) -> bytes:
 
 def _size(stream: IO[bytes]) -> int:
     return os.fstat(stream.fileno()).st_size
+
+
+class Prefixed:
+    """Runs commands behind some words."""
+
+    def __init__(self, words: Sequence[str] = ()) -> None:
+        self._words = tuple(words)
+
+    def run(self, argv: Sequence[str], seconds: float) -> Answer:
+        """Run a command to its end."""
+        return run_here((*self._words, *argv), seconds)
+
+    def close(self) -> None:
+        """There is nothing to leave."""
+
+
+def sudo(where: EndpointUrl) -> tuple[str, ...]:
+    """The words for ``sudo=true``; it does not ask for a password."""
+    return ("sudo", "-n", "--") if where.flag("sudo") else ()

@@ -1,8 +1,8 @@
-"""An endpoint over any transport: a folder there, a keeper in it, and a lease on both.
+"""An endpoint over any transport: a folder there, a supervisor in it, and a lease on both.
 
-Whatever becomes of this process, the keeper ends what was started and removes the folder when the
-lease was not renewed; see ``keeper.sh``. A thread renews it, for an end of a path may have nothing
-to say for as long as the other one measures.
+Whatever becomes of this process, the supervisor ends what was started and removes the folder when
+the lease was not renewed; see ``supervisor.sh``. A thread renews it, for an end of a path may have
+nothing to say for as long as the other one measures.
 """
 
 from __future__ import annotations
@@ -15,16 +15,113 @@ from collections.abc import Sequence
 from contextlib import suppress
 from itertools import count
 
-from vnicaudit.bench.endpoints.keeper import PUT_BLOCK, Keeper, Status
-from vnicaudit.bench.endpoints.program import Program
+from vnicaudit.bench.endpoints.supervisor import BLOCK, PUT_BLOCK, Status, Supervisor
 from vnicaudit.bench.endpoints.transport import Interfaces, Transport
+from vnicaudit.bench.endpoints.turns import TurnState
 from vnicaudit.errors import EndpointError
 from vnicaudit.model.machine import GuestInterface
 from vnicaudit.model.measurement import Ran
 
+OUTPUT_MAX = 64 * 2**20
+"""Bytes that a program may print; the supervisor's limit on files (``most``)."""
+_PATIENCE = 15
+"""Seconds that the supervisor is let wait at a time: far less than a lease."""
+_PAUSE = 0.05
+_READ_SECONDS = 300.0
+"""In which all of it has been read: an end that hands its output over in drops ends there."""
+_SIGNALS = range(128 + 1, 128 + 32)
+"""Codes by which a shell says that a signal ended a program (POSIX: more than 128)."""
+
+
+class Program:
+    """A StartedProgram (:mod:`vnicaudit.bench.contract`), in the supervisor's hands."""
+
+    def __init__(self, session: EndpointSession, number: str, argv: Sequence[str]) -> None:
+        self._session = session
+        self._number = number
+        self._argv = tuple(argv)
+        self._began = time.monotonic()
+        self._ran: Ran | None = None
+
+    def begin(self, seconds: float, source: str, patience: float) -> None:
+        """Start it, with a file to read, and wait up to ``patience`` for its end."""
+        wait = _whole_seconds(patience)
+        words = (self._number, f"{seconds:.2f}", str(wait), source, *self._argv)
+        self._note(self._session.ask("start", *words, patience=wait))
+
+    def running(self) -> bool:
+        """Tell whether the program still runs."""
+        if self._ran is None:
+            self._note(self._session.ask("wait", self._number, "0"))
+        return self._ran is None
+
+    def wait(self, seconds: float) -> Ran:
+        """Wait for the end of the program. One that still runs after ``seconds`` is stopped, and
+        its ``code`` is None."""
+        end = time.monotonic() + seconds
+        while self._ran is None and (left := end - time.monotonic()) > 0:
+            wait = _whole_seconds(left)
+            self._note(self._session.ask("wait", self._number, str(wait), patience=wait))
+            if self._ran is None and not wait:
+                time.sleep(min(_PAUSE, left))
+        return self.stop()
+
+    def stop(self) -> Ran:
+        """End it (TERM, then KILL) and all its children; what it said."""
+        if self._ran is None:
+            self._note(self._session.ask("stop", self._number))
+        if self._ran is None:
+            raise EndpointError(f"{self._session.url}: {self._argv[0]} cannot be stopped there")
+        return self._ran
+
+    def _note(self, status: Status) -> None:
+        if status.running:
+            return
+        seconds = time.monotonic() - self._began
+        outside = status.state == "stopped" or status.code in _SIGNALS
+        stdout, stderr = self._output(status)
+        self._ran = Ran(
+            command=self._argv,
+            code=None if outside else status.code,
+            stdout=stdout.decode("utf-8", "replace"),
+            stderr=stderr.decode("utf-8", "replace"),
+            seconds=seconds,
+            endpoint=self._session.url,
+            cpu_wait=None if status.waited is None else min(100.0, status.waited / 10),
+        )
+
+    def _output(self, status: Status) -> tuple[bytes, bytes]:
+        if max(status.stdout, status.stderr) >= OUTPUT_MAX:
+            limit = f"{OUTPUT_MAX >> 20} MiB"
+            raise EndpointError(f"{self._session.url}: {self._argv[0]} printed more than {limit}")
+        first = min(status.stdout, BLOCK)
+        stdout = self._whole_output("out", status.data[:first], status.stdout)
+        stderr = self._whole_output("err", status.data[first:], status.stderr)
+        return stdout, stderr
+
+    def _whole_output(self, which: str, beginning: bytes, size: int) -> bytes:
+        pieces = [beginning[: min(size, BLOCK)]]
+        end = time.monotonic() + _READ_SECONDS
+        for number in range(1, -(-size // BLOCK)):
+            if time.monotonic() > end:
+                raise EndpointError(
+                    f"{self._session.url}: the output of {self._argv[0]} was not read in "
+                    f"{_READ_SECONDS:g} s"
+                )
+            pieces.append(self._session.ask("read", self._number, which, str(number)).data[:BLOCK])
+        whole = b"".join(pieces)
+        if len(whole) != size:
+            raise EndpointError(f"{self._session.url}: the output of {self._argv[0]} was cut short")
+        return whole
+
+
+def _whole_seconds(seconds: float) -> int:
+    return max(0, min(_PATIENCE, int(seconds)))
+
+
 LEASE_SECONDS = 60.0
 _ANSWER_SECONDS = 30.0
-"""In which a keeper that has nothing to wait for has answered, even in a busy guest."""
+"""In which a supervisor that has nothing to wait for has answered, even in a busy guest."""
 _NOTHING = "/dev/null"
 _JOIN_SECONDS = 1.0
 _SLACK_SECONDS = 10.0
@@ -32,25 +129,29 @@ _SLACK_SECONDS = 10.0
 _FILE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")
 
 
-def open_session(url: str, transport: Transport, *, lease: float = LEASE_SECONDS) -> Session:
+def open_session(
+    url: str, transport: Transport, *, lease: float = LEASE_SECONDS
+) -> EndpointSession:
     """Begin a session, which owns the transport. Raises EndpointError."""
-    keeper = Keeper(url, transport, lease)
+    supervisor = Supervisor(url, transport, lease)
     try:
-        keeper.open(_ANSWER_SECONDS)
-        return Session(url, transport, keeper, lease)
+        supervisor.open(_ANSWER_SECONDS)
+        return EndpointSession(url, transport, supervisor, lease)
     except BaseException:
         transport.close()
         raise
 
 
-class Session:
+class EndpointSession:
     """An Endpoint (:mod:`vnicaudit.bench.contract`): one thread at a time, but any for close."""
 
-    def __init__(self, url: str, transport: Transport, keeper: Keeper, lease: float) -> None:
+    def __init__(
+        self, url: str, transport: Transport, supervisor: Supervisor, lease: float
+    ) -> None:
         self.url = url
-        self.folder = keeper.folder
+        self.folder = supervisor.folder
         self._transport = transport
-        self._keeper = keeper
+        self._supervisor = supervisor
         self._numbers = count(1)
         self._closing = threading.Event()
         self._renewer = threading.Thread(
@@ -68,7 +169,7 @@ class Session:
         """Start a program in the background; it is ended after ``seconds`` whatever happens."""
         return self._start(argv, seconds, b"", patience=0)
 
-    def put(self, name: str, data: bytes) -> str:
+    def put_file(self, name: str, data: bytes) -> str:
         """Keep a file there, in a folder of this session's own; its path. Raises ValueError for a
         name that is more than one."""
         if _FILE.fullmatch(name) is None:
@@ -90,6 +191,13 @@ class Session:
         except EndpointError as error:
             raise EndpointError(f"{self.url}: {error}") from None
 
+    def take_turn(self, text: str) -> TurnState:
+        """Try to take the lock of that place until the session ends; ``text``: who we are."""
+        status = self.ask("turn", text)
+        seen = status.data.decode("utf-8", "replace").splitlines()
+        by = tuple(line for line in seen if line.strip() and line != text)
+        return TurnState({"held": True, "taken": False}.get(status.state), by)
+
     def close(self) -> None:
         """Stop what runs, remove what was put there, leave. May be called twice. What cannot be
         reached any more ends by itself, when the lease does."""
@@ -99,19 +207,19 @@ class Session:
         self._renewer.join(_JOIN_SECONDS)
         try:
             with suppress(EndpointError):
-                self._keeper.ask("end", seconds=_ANSWER_SECONDS)
+                self._supervisor.ask("end", seconds=_ANSWER_SECONDS)
         finally:
             self._transport.close()
 
     def ask(self, verb: str, *words: str, patience: int = 0) -> Status:
-        """What the keeper says, when it may wait ``patience`` seconds before."""
-        return self._keeper.ask(verb, *words, seconds=patience + _ANSWER_SECONDS)
+        """Ask the supervisor, which may wait ``patience`` seconds before it answers."""
+        return self._supervisor.ask(verb, *words, seconds=patience + _ANSWER_SECONDS)
 
     def _start(
         self, argv: Sequence[str], seconds: float, stdin: bytes, *, patience: float
     ) -> Program:
         number = str(next(self._numbers))
-        source = self.put(f"{number}.in", stdin) if stdin else _NOTHING
+        source = self.put_file(f"{number}.in", stdin) if stdin else _NOTHING
         program = Program(self, number, argv)
         program.begin(seconds, source, patience)
         return program

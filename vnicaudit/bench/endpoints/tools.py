@@ -1,13 +1,13 @@
-"""Whether the programs that are needed are on an endpoint, and what to install where not."""
+"""The programs that are needed on an endpoint: which are missing, and what to install."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from vnicaudit.bench.contract import Endpoint, Tool
+from vnicaudit.bench.contract import Endpoint, RequiredTool
 from vnicaudit.errors import EndpointError
 
-_LOOK = (
+_MISSING_SCRIPT = (
     'PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin; for tool; do command -v "$tool" >/dev/null 2>&1'
     ' || printf "%s\\n" "$tool"; done'
 )
@@ -22,20 +22,21 @@ _INSTALL = {
 }
 
 
-def missing(endpoint: Endpoint, tools: Sequence[Tool]) -> tuple[Tool, ...]:
-    """Those that are not there, asked at once. Raises EndpointError where it cannot say."""
+def missing_tools(endpoint: Endpoint, tools: Sequence[RequiredTool]) -> tuple[RequiredTool, ...]:
+    """Return the tools that are missing, asked at once. Raises EndpointError where it cannot
+    say."""
     if not tools:
         return ()
-    ran = endpoint.run(["sh", "-c", _LOOK, "sh", *(tool.program for tool in tools)])
+    ran = endpoint.run(["sh", "-c", _MISSING_SCRIPT, "sh", *(tool.program for tool in tools)])
     if ran.code != 0:
         raise EndpointError(f"{endpoint.url}: cannot say which programs are there")
     absent = set(ran.stdout.split())
     return tuple(tool for tool in tools if tool.program in absent)
 
 
-def require(endpoint: Endpoint, tools: Sequence[Tool]) -> None:
+def require_tools(endpoint: Endpoint, tools: Sequence[RequiredTool]) -> None:
     """Raises EndpointError that says all that is missing there, and what to install."""
-    absent = missing(endpoint, tools)
+    absent = missing_tools(endpoint, tools)
     if absent:
         wanted = "; ".join(f"{tool.program}: install {_packages(tool.packages)}" for tool in absent)
         if len(absent) > 1:

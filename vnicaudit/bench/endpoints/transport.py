@@ -1,7 +1,8 @@
 """A transport: how a command gets to where it runs, and its answer back.
 
-A file in ``transports/`` is one; its name is the scheme of its URLs. Commands are short: what takes
-long is started by the keeper (``session.py``) and asked for.
+A file in ``transports/`` is one; its name is the scheme of its URLs. Those into containers are a
+table (``hosts.py``). Commands are short: what takes long is started by the supervisor
+(``session.py``) and asked for.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from vnicaudit.model.machine import GuestInterface
 
 
 class Answer(NamedTuple):
-    """What a command left. ``code`` is the transport's as much as the command's."""
+    """Exit code and output of a command. ``code`` is as much the transport's as the command's."""
 
     code: int
     stdout: bytes
@@ -37,10 +38,11 @@ class Interfaces(Protocol):
     """A place that can list its network interfaces without a program of its own."""
 
     def interfaces(self) -> list[GuestInterface] | None:
-        """All of them; None: it cannot. Raises EndpointError where there is no answer."""
+        """Return all interfaces; None: it cannot list them. Raises EndpointError where there is no
+        answer."""
 
 
-class Where(NamedTuple):
+class EndpointUrl(NamedTuple):
     """An endpoint's URL, taken apart. ``name`` is what stands before the options, with user and
     port; ``options`` are those of the transport."""
 
@@ -50,7 +52,8 @@ class Where(NamedTuple):
     options: Mapping[str, str]
 
     def flag(self, option: str) -> bool:
-        """Whether an option is ``true``. Raises UsageError where it is neither true nor false."""
+        """True where an option is ``true``. Raises UsageError where it is neither true nor
+        false."""
         value = self.options.get(option, "false").lower()
         if value not in ("true", "false"):
             raise UsageError(f"{self.url}: {option}= is true or false, not {value!r}")
@@ -58,13 +61,16 @@ class Where(NamedTuple):
 
 
 class TransportModule(Protocol):
-    """What a file in ``transports/`` offers."""
+    """The members of a file in ``transports/``."""
 
-    FORM: str
-    """How its URLs look, for messages."""
-    OPTIONS: tuple[str, ...]
-    """Names that may stand behind the question mark."""
+    @property
+    def FORM(self) -> str:
+        """How its URLs look, for messages."""
 
-    def connect(self, where: Where) -> Transport:
+    @property
+    def OPTIONS(self) -> tuple[str, ...]:
+        """Names that may stand behind the question mark."""
+
+    def connect(self, where: EndpointUrl) -> Transport:
         """Raises UsageError where ``where`` cannot be meant so, EndpointError where it cannot be
         reached."""

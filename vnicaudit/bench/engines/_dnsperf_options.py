@@ -1,4 +1,4 @@
-"""What a dnsperf workload says, checked, and the command line it becomes."""
+"""The options of a dnsperf workload, checked, and the command line it becomes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LATENCY = 0.001
 """Seconds that an answer is thought to take where it was not measured yet."""
 
 
-class Asked(NamedTuple):
+class DnsperfOptions(NamedTuple):
     """The options, read. ``lines``: what is asked, unless ``queries`` names a file at the peer."""
 
     lines: tuple[str, ...]
@@ -36,7 +36,7 @@ class Asked(NamedTuple):
     search_seconds: int
 
 
-def asked(workload: Workload) -> Asked:
+def options_of(workload: Workload) -> DnsperfOptions:
     """Raises UsageError, with the option's name, where one is not as it has to be."""
     options = workload.options
     for name in options:
@@ -45,14 +45,14 @@ def asked(workload: Workload) -> Asked:
     transport = options.get("transport", "udp")
     if transport not in ("udp", "tcp"):
         raise _wrong(workload, f"option transport is udp or tcp, not {transport!r}")
-    return Asked(
+    return DnsperfOptions(
         lines=_lines(workload),
         queries=options.get("queries", ""),
-        port=_whole(workload, "port", 53, 65535),
+        port=_whole_number(workload, "port", 53, 65535),
         transport=transport,
-        outstanding=_whole(workload, "outstanding", 0, 65536) or None,
-        threads=_whole(workload, "threads", 1, 64),
-        search_seconds=_whole(workload, "search_seconds", 120, 3600),
+        outstanding=_whole_number(workload, "outstanding", 0, 65536) or None,
+        threads=_whole_number(workload, "threads", 1, 64),
+        search_seconds=_whole_number(workload, "search_seconds", 120, 3600),
     )
 
 
@@ -71,7 +71,7 @@ def _lines(workload: Workload) -> tuple[str, ...]:
     return lines
 
 
-def _whole(workload: Workload, name: str, default: int, most: int) -> int:
+def _whole_number(workload: Workload, name: str, default: int, most: int) -> int:
     text = workload.options.get(name)
     if text is None:
         return default
@@ -80,7 +80,7 @@ def _whole(workload: Workload, name: str, default: int, most: int) -> int:
     return int(text)
 
 
-def check_shape(workload: Workload, read: Asked) -> None:
+def check_shape(workload: Workload, read: DnsperfOptions) -> None:
     """Raises UsageError where generators, connections, rate or direction do not fit."""
     if workload.direction != "both":
         raise _wrong(workload, "queries go one way and answers the other: direction is both")
@@ -95,7 +95,7 @@ def check_shape(workload: Workload, read: Asked) -> None:
     _check_sockets(workload, read)
 
 
-def _check_sockets(workload: Workload, read: Asked) -> None:
+def _check_sockets(workload: Workload, read: DnsperfOptions) -> None:
     most = _SOCKETS * read.threads * workload.generators
     if workload.connections < workload.generators * read.threads:
         raise _wrong(workload, "each thread of each generator needs a connection of its own")
@@ -109,7 +109,9 @@ def _wrong(workload: Workload, what: str) -> UsageError:
     return UsageError(f"workload {workload.id}: {what}")
 
 
-def places(read: Asked, generators: int, rate: float | None, latency: float = _LATENCY) -> int:
+def places(
+    read: DnsperfOptions, generators: int, rate: float | None, latency: float = _LATENCY
+) -> int:
     """How many queries a generator may have outstanding.
 
     dnsperf's own 100, and beside them what may be lost at ``rate`` (0.5 %, each for as long as the
@@ -133,33 +135,35 @@ class Load(NamedTuple):
     places: int
 
 
-class Asking(NamedTuple):
-    """What is asked, whom, and how. ``queries``: path of the query file at the peer."""
+class QueryRun(NamedTuple):
+    """Parameters of a run of queries. ``queries``: path of the query file at the peer."""
 
     address: str
     queries: str
-    options: Asked
+    options: DnsperfOptions
     connections: int
 
 
-def asking(workload: Workload, read: Asked, ends: Ends) -> Asking:
+def query_run(workload: Workload, read: DnsperfOptions, ends: Ends) -> QueryRun:
     """Puts the query file at the peer, where it is not there already."""
     each = workload.connections // workload.generators
-    return Asking(ends.address, read.queries or _put(read, ends), read, each)
+    return QueryRun(ends.address, read.queries or _put_queries(read, ends), read, each)
 
 
-def command(asking: Asking, load: Load, extra: tuple[str, ...]) -> tuple[str, ...]:
+def command(query_run: QueryRun, load: Load, extra: tuple[str, ...]) -> tuple[str, ...]:
     """dnsperf's command line; ``extra``: what not every version has."""
-    read = asking.options
+    read = query_run.options
     return (
-        *("dnsperf", "-s", asking.address, "-p", str(read.port), "-m", read.transport),
-        *("-d", asking.queries, "-l", f"{load.seconds:g}", "-t", str(TIMEOUT)),
-        *("-c", str(asking.connections), "-T", str(read.threads)),
+        *("dnsperf", "-s", query_run.address, "-p", str(read.port), "-m", read.transport),
+        *("-d", query_run.queries, "-l", f"{load.seconds:g}", "-t", str(TIMEOUT)),
+        *("-c", str(query_run.connections), "-T", str(read.threads)),
         *("-q", str(load.places)),
         *(("-Q", str(load.rate)) if load.rate is not None else ()),
         *extra,
     )
 
 
-def _put(read: Asked, ends: Ends) -> str:
-    return ends.peer.put("dnsperf-queries", "".join(f"{line}\n" for line in read.lines).encode())
+def _put_queries(read: DnsperfOptions, ends: Ends) -> str:
+    return ends.peer.put_file(
+        "dnsperf-queries", "".join(f"{line}\n" for line in read.lines).encode()
+    )

@@ -11,7 +11,8 @@ from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 from typing import NamedTuple
 
-from vnicaudit.errors import MeasureError
+from vnicaudit.bench.readable import one_line
+from vnicaudit.errors import MeasureError, SilenceError
 from vnicaudit.model.measurement import Ran
 
 _SCRIPT = """\
@@ -51,8 +52,8 @@ _TICKS = 100
 """USER_HZ of every architecture that vnicaudit is for (include/asm-generic/param.h)."""
 
 
-class StuckError(MeasureError):
-    """A generator did not end and had to be ended."""
+class StuckError(SilenceError):
+    """A generator did not end and had to be ended: it waits for answers."""
 
 
 class Generators(NamedTuple):
@@ -62,26 +63,30 @@ class Generators(NamedTuple):
     busiest: float | None
 
 
-def together(argv: Sequence[str], *, count: int, output: str, look: int) -> tuple[str, ...]:
+def concurrent_command(
+    argv: Sequence[str], *, count: int, output: str, observe_after: int
+) -> tuple[str, ...]:
     """A command that runs another ``count`` times at once. What they print is kept at ``output``
-    meanwhile, a path there; ``look``: see after so many seconds how busy their threads are."""
-    return ("sh", "-c", _SCRIPT, "dnsperf", output, str(count), str(look), *argv)
+    meanwhile, a path there; ``observe_after``: seconds after which to see how busy their threads
+    are."""
+    return ("sh", "-c", _SCRIPT, "dnsperf", output, str(count), str(observe_after), *argv)
 
 
-def generators(ran: Ran, argv: Sequence[str], look: int) -> Generators:
-    """What the command of :func:`together` says. Raises MeasureError where it is not all there,
-    and StuckError where that is because time was over."""
+def generators(ran: Ran, argv: Sequence[str], observe_after: int) -> Generators:
+    """The runs that the command of :func:`concurrent_command` tells. Raises MeasureError where
+    they are not all there, and StuckError where that is because time was over."""
     if ran.code is None:
-        raise StuckError(f"dnsperf did not end by itself{_said(ran)}")
+        raise StuckError(f"dnsperf did not end by itself{_error_output(ran)}")
     sections = ran.stdout.split("\n== ")
     if ran.code != 0 or sections[-1] != "end\n" or len(sections) < _FEWEST:
-        raise MeasureError(f"dnsperf could not be run to its end{_said(ran)}")
+        raise MeasureError(f"dnsperf could not be run to its end{_error_output(ran)}")
     threads = sections[1].removeprefix("threads\n")
-    return Generators(tuple(_runs(sections[2:-1], argv, ran)), busiest(threads, look))
+    return Generators(tuple(_runs(sections[2:-1], argv, ran)), busiest(threads, observe_after))
 
 
-def _said(ran: Ran) -> str:
-    return f": {ran.stderr.strip()[:200]}" if ran.stderr.strip() else ""
+def _error_output(ran: Ran) -> str:
+    said = one_line(ran.stderr)
+    return f": {said}" if said else ""
 
 
 def _runs(sections: list[str], argv: Sequence[str], ran: Ran) -> Iterator[Ran]:
@@ -90,7 +95,9 @@ def _runs(sections: list[str], argv: Sequence[str], ran: Ran) -> Iterator[Ran]:
         if found is None or not stderr.startswith("stderr\n"):
             raise MeasureError("what the generators printed cannot be told apart")
         said = stderr.removeprefix("stderr\n")
-        yield Ran(tuple(argv), int(found[1]), found[2], said, ran.seconds, ran.endpoint)
+        yield Ran(
+            tuple(argv), int(found[1]), found[2], said, ran.seconds, ran.endpoint, ran.cpu_wait
+        )
 
 
 def busiest(stats: str, seconds: int) -> float | None:

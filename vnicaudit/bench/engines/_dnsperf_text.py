@@ -1,4 +1,4 @@
-"""What dnsperf prints when it has measured: the ``Statistics:`` block.
+"""Output of dnsperf after a measurement: the ``Statistics:`` block.
 
 Formats are those of ``print_statistics`` in src/dnsperf.c: 2.10 has *Reconnections*, 2.11 adds the
 latency histogram, 2.14 says *Connection attempts*, and what comes after it *Unexpected IDs*. Under
@@ -11,6 +11,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from vnicaudit.bench.readable import one_line
 from vnicaudit.errors import MeasureError
 
 _USEFUL = ("NOERROR", "NXDOMAIN")
@@ -92,10 +93,10 @@ def statistics(text: str, *, connected: bool) -> Statistics:
         raise MeasureError(f"dnsperf was ended before its time ({found['end']})")
     if connected and int(found["completed"]) and found["connections"] is None:
         raise MeasureError("dnsperf printed no connection statistics")
-    return _checked(_read(found))
+    return _checked(_statistics(found))
 
 
-def _read(found: re.Match[str]) -> Statistics:
+def _statistics(found: re.Match[str]) -> Statistics:
     mean, least, most = (_microseconds(found[group]) for group in _latency_groups())
     return Statistics(
         sent=int(found["sent"]),
@@ -141,8 +142,8 @@ def _microseconds(seconds: str) -> float:
 
 
 def _last_line(text: str) -> str:
-    lines = text.strip().splitlines()
-    return f"; its last line: {lines[-1][:200]}" if lines else ""
+    said = one_line(text, last=True)
+    return f"; its last line: {said}" if said else ""
 
 
 def percentile(runs: Sequence[Statistics], share: float) -> float | None:

@@ -1,13 +1,28 @@
-"""Servers of programs that take a port: started on one that is free, and waited for."""
+"""Servers of programs that take a port: bound to the address that they are reached by where that
+can be, started on a port that is free, and waited for.
+"""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Sequence
+import re
+from collections.abc import Callable, Sequence
+from ipaddress import ip_address
 
-from vnicaudit.bench.contract import Endpoint, Started
-from vnicaudit.errors import MeasureError
+from vnicaudit.bench.contract import Endpoint, StartedProgram
+from vnicaudit.bench.readable import one_line
+from vnicaudit.errors import MeasureError, SilenceError
 from vnicaudit.model.measurement import Ran
+
+
+def is_literal(address: str) -> bool:
+    """True for an address that means the same at both ends: neither a name nor one with a zone."""
+    try:
+        ip_address(address)
+    except ValueError:
+        return False
+    return "%" not in address
+
 
 _PORTS = range(20000, 30000)
 """Below those that Linux gives to connections (net.ipv4.ip_local_port_range)."""
@@ -40,37 +55,57 @@ def start_server(
     tried: Sequence[int],
     *,
     seconds: float,
-) -> tuple[Started, int]:
+) -> tuple[StartedProgram, int]:
     """A server that listens, and its port. ``commands``: of a port, those that may start it, the
     best one first. Raises MeasureError where none of them does on any port."""
     last: Ran | None = None
-    for port, argv in _attempts(commands, tried):
+    for port, argv in ((each, argv) for each in tried for argv in commands(each)):
         if listens(endpoint, port, tries=1):
             continue
         server = endpoint.start(argv, seconds=seconds)
         if listens(endpoint, port, tries=_LONGEST_WAIT) and server.running():
             return server, port
         last = server.stop()
-    raise MeasureError(_failure(commands(tried[0])[0][0], tried, last))
+    raise MeasureError(_failure(commands(tried[0])[0][0], endpoint, tried, last))
+
+
+_NO_WAY = re.compile(
+    r"timed out|refused|unreachable|no route to host|sure there is a netserver|nothing came or went"
+    r"|did not answer in time",
+    re.IGNORECASE,
+)
+"""Words of clients, and of the system, for a server that was not reached or does not answer."""
+
+
+def client_error(said: str) -> MeasureError:
+    """The error of a client that says this: SilenceError where it did not reach its server."""
+    return SilenceError(said) if _NO_WAY.search(said) else MeasureError(said)
+
+
+def require_success(ran: Ran) -> None:
+    """Raises MeasureError where a client failed, SilenceError where it did not reach its server or
+    did not end by itself."""
+    program = ran.command[0].rpartition("/")[2]
+    if ran.code is None:
+        raise SilenceError(f"{program} did not end in time")
+    if ran.code != 0:
+        reason = _last_line(ran) or f"exit {ran.code}"
+        raise client_error(f"{program} failed: {reason}")
 
 
 def listens(endpoint: Endpoint, port: int, *, tries: int) -> bool:
-    """Whether somebody listens on a TCP port there (Documentation/networking/proc_net_tcp.rst; 0A
-    is TCP_LISTEN)."""
+    """True where somebody listens on a TCP port of the endpoint
+    (Documentation/networking/proc_net_tcp.rst; 0A is TCP_LISTEN)."""
     line = f":{port:04X} [0-9A-F]*:[0-9A-F]* 0A "
     return endpoint.run(("sh", "-c", _WAIT, "wait", line, str(tries))).code == 0
 
 
-def _attempts(
-    commands: Callable[[int], Sequence[tuple[str, ...]]], tried: Sequence[int]
-) -> Iterator[tuple[int, tuple[str, ...]]]:
-    for port in tried:
-        for argv in commands(port):
-            yield port, argv
-
-
-def _failure(program: str, tried: Sequence[int], last: Ran | None) -> str:
+def _failure(program: str, endpoint: Endpoint, tried: Sequence[int], last: Ran | None) -> str:
     if last is None:
-        return f"port {', '.join(map(str, tried))} is in use"
-    said = (last.stderr.strip() or last.stdout.strip()).splitlines()
-    return f"{program} does not listen" + (f": {said[-1][:200]}" if said else "")
+        return f"port {', '.join(map(str, tried))} of {endpoint.url} is in use"
+    reason = _last_line(last)
+    return f"{program} does not listen on {endpoint.url}" + (f": {reason}" if reason else "")
+
+
+def _last_line(ran: Ran) -> str:
+    return one_line(ran.stderr.strip() or ran.stdout, last=True)

@@ -1,4 +1,4 @@
-"""IBM's names for what uperf and our own generator run.
+"""IBM's names for requests and streams, which it runs by uperf and we by our own generator.
 
 ``rr1c-200x1000``: a request of 200 bytes and an answer of 1000 over a connection that stays; ``k``
 is 1024. ``str-readx30k``, ``str-writex30k``: a stream in messages of 30 KiB (IBM, KVM network
@@ -16,6 +16,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Literal, NamedTuple
 
+from vnicaudit.bench.engines._checks import require_none
 from vnicaudit.errors import UsageError
 from vnicaudit.model.measurement import Direction, Workload
 
@@ -45,7 +46,7 @@ class Pattern(NamedTuple):
 
 
 def pattern_of(name: str) -> Pattern | None:
-    """What a name means; None: nothing."""
+    """The pattern of that name; None where there is none."""
     if found := _RR.fullmatch(name):
         pattern = Pattern("rr", _bytes(found[1]), _bytes(found[2]))
     elif found := _STREAM.fullmatch(name):
@@ -81,14 +82,13 @@ def _bytes(text: str) -> int:
 def checked_pattern(
     workload: Workload, engine: str, problems: Callable[[Workload, Pattern], Iterable[str]]
 ) -> Pattern:
-    """What an engine of these patterns is to run; ``problems``: why it cannot. Raises UsageError
-    with the first."""
+    """The pattern that an engine of these patterns is to run; ``problems``: why it cannot. Raises
+    UsageError with the first."""
     pattern = pattern_of(workload.pattern)
     if pattern is None:
         raise UsageError(
             f"{workload.id}: {engine} has no pattern {workload.pattern!r}; it has "
             f"{', '.join(IBM)}, and these with other sizes"
         )
-    for problem in problems(workload, pattern):
-        raise UsageError(f"{workload.id}: {problem}")
+    require_none(workload, problems(workload, pattern))
     return pattern

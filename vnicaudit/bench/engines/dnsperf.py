@@ -18,11 +18,11 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 
-from vnicaudit.bench.contract import Ends, Measured, Needs, Tool
+from vnicaudit.bench.contract import Ends, Measured, Needs, RequiredTool, as_written, failed_run
 from vnicaudit.bench.engines import _dnsperf_options as options
-from vnicaudit.bench.engines._dnsperf_batch import Batch, Job, must_answer
+from vnicaudit.bench.engines._dnsperf_batch import DnsperfBatch, DnsperfJob, must_answer
 from vnicaudit.bench.engines._dnsperf_text import percentile
-from vnicaudit.bench.search import Limits, Searched, Trial, search
+from vnicaudit.bench.search import LoadTrial, Searched, SearchLimits, search
 from vnicaudit.errors import MeasureError, UsageError
 from vnicaudit.model.measurement import Workload
 
@@ -43,7 +43,7 @@ _BUSY = 95.0
 def needs(workload: Workload) -> Needs:
     """dnsperf at the peer, whatever is run (for RHEL it is in EPEL)."""
     del workload
-    return Needs(peer=(Tool("dnsperf", {"apt": "dnsperf", "dnf": "dnsperf"}),))
+    return Needs(peer=(RequiredTool("dnsperf", {"apt": "dnsperf", "dnf": "dnsperf"}),))
 
 
 def check(workload: Workload) -> None:
@@ -53,35 +53,38 @@ def check(workload: Workload) -> None:
         raise UsageError(
             f"workload {workload.id}: dnsperf has no pattern {workload.pattern!r}: {known}"
         )
-    options.check_shape(workload, options.asked(workload))
+    options.check_shape(workload, options.options_of(workload))
+
+
+settled = as_written
 
 
 def measure(workload: Workload, ends: Ends) -> Measured:
     """One run, or one search."""
-    job = Job(workload, ends)
+    job = DnsperfJob(workload, ends)
     try:
         if workload.pattern == "capacity":
             return _capacity(job)
         return _steady(job)
     except MeasureError as error:
-        return Measured(error=str(error), raw=tuple(job.raw), details=job.details)
+        return failed_run(error, job.raw, job.details)
 
 
-def _steady(job: Job) -> Measured:
+def _steady(job: DnsperfJob) -> Measured:
     """Patterns ``max`` and ``rate``: a warm-up that does not count, and the run."""
     workload, count = job.workload, job.workload.generators
     rate = None if workload.rate is None else round(workload.rate / count)
-    places = options.places(job.asked, count, workload.rate)
+    places = options.places(job.options, count, workload.rate)
     if workload.warmup:
-        must_answer(job.run(options.Load(workload.warmup, rate, places), look=False), job)
+        must_answer(job.run(options.Load(workload.warmup, rate, places), observed=False), job)
     job.completed = 0
-    batch = job.run(options.Load(workload.seconds, rate, places), look=True)
+    batch = job.run(options.Load(workload.seconds, rate, places), observed=True)
     must_answer(batch, job)
     job.details |= _steady_details(batch)
     return Measured(
         values=_values(batch),
         details=job.details,
-        seconds=max(one.seconds for one in batch.each),
+        seconds=max(one.seconds for one in batch.statistics),
         transactions=float(job.completed),
         generator_cpu=batch.busiest,
         generator_limited=_limited(batch, rate),
@@ -89,30 +92,30 @@ def _steady(job: Job) -> Measured:
     )
 
 
-def _limited(batch: Batch, rate: int | None) -> bool:
+def _limited(batch: DnsperfBatch, rate: int | None) -> bool:
     """Unthrottled, dnsperf either waits for answers or is itself the limit."""
     if rate is None:
         return not batch.held_back or (batch.busiest or 0) >= _BUSY
-    short = batch.total("sent") < _OFFERED * rate * len(batch.each) * batch.seconds
+    short = batch.total("sent") < _OFFERED * rate * len(batch.statistics) * batch.seconds
     return short and not batch.held_back
 
 
-def _values(batch: Batch) -> dict[str, float]:
+def _values(batch: DnsperfBatch) -> dict[str, float]:
     completed = batch.total("completed")
-    tails = {name: percentile(batch.each, share) for name, share in _PERCENTILES.items()}
+    tails = {name: percentile(batch.statistics, share) for name, share in _PERCENTILES.items()}
     return {
-        "query_rate": sum(one.rate for one in batch.each),
-        "latency_mean": sum(one.completed * one.mean for one in batch.each) / completed,
+        "query_rate": sum(one.rate for one in batch.statistics),
+        "latency_mean": sum(one.completed * one.mean for one in batch.statistics) / completed,
         **{name: value for name, value in tails.items() if value is not None},
-        "latency_max": max(one.most for one in batch.each),
+        "latency_max": max(one.most for one in batch.statistics),
         "loss": 100 * batch.total("lost") / batch.total("sent"),
     }
 
 
-def _steady_details(batch: Batch) -> dict[str, str | float | int | bool | None]:
+def _steady_details(batch: DnsperfBatch) -> dict[str, str | float | int | bool | None]:
     return {
         "outstanding": batch.places,
-        "outstanding_taken": round(100 * batch.taken, 1),
+        "outstanding_taken": round(100 * batch.share_taken, 1),
         "paced_by_answers": batch.held_back,
         "offered": round(batch.total("sent") / batch.seconds, 1),
         "connections_made": _attempts(batch),
@@ -120,18 +123,18 @@ def _steady_details(batch: Batch) -> dict[str, str | float | int | bool | None]:
     }
 
 
-def _attempts(batch: Batch) -> int | None:
-    counts = [one.attempts for one in batch.each if one.attempts is not None]
+def _attempts(batch: DnsperfBatch) -> int | None:
+    counts = [one.attempts for one in batch.statistics if one.attempts is not None]
     return sum(counts) if counts else None
 
 
-def _capacity(job: Job) -> Measured:
+def _capacity(job: DnsperfJob) -> Measured:
     """A run at full speed, and the search from what was answered then."""
     first = _full_speed(job)
-    latency = min(one.least for one in first.each) / 1e6
+    latency = min(one.least for one in first.statistics) / 1e6
     rate = first.total("useful") / first.seconds
     began = time.monotonic()
-    limits = Limits(timeout_s=float(job.asked.search_seconds))
+    limits = SearchLimits(timeout_s=float(job.options.search_seconds))
     found = search(lambda load, _: _trial(job, load, latency, limits), rate, limits=limits)
     job.details |= _capacity_details(found, time.monotonic() - began)
     if not found.complete or not found.lower:
@@ -153,24 +156,24 @@ _FULL_SPEED = 2.0
 """Seconds, at least, for the busiest thread to be seen."""
 
 
-def _full_speed(job: Job) -> Batch:
-    places = options.places(job.asked, job.workload.generators, None)
+def _full_speed(job: DnsperfJob) -> DnsperfBatch:
+    places = options.places(job.options, job.workload.generators, None)
     load = options.Load(max(_FULL_SPEED, job.workload.warmup), None, places)
-    batch = job.run(load, look=True)
+    batch = job.run(load, observed=True)
     must_answer(batch, job)
     return batch
 
 
-def _trial(job: Job, load: float, latency: float, limits: Limits) -> Trial:
+def _trial(job: DnsperfJob, load: float, latency: float, limits: SearchLimits) -> LoadTrial:
     """One trial of the search; where answers held the generators back, all was offered."""
     count = job.workload.generators
-    places = options.places(job.asked, count, load, latency)
+    places = options.places(job.options, count, load, latency)
     rate = max(round(load / count), 1)
-    batch = job.run(options.Load(limits.trial_seconds, rate, places), look=False)
+    batch = job.run(options.Load(limits.trial_seconds, rate, places), observed=False)
     offered = batch.total("sent") / batch.seconds
     if batch.held_back:
         offered = max(offered, load)
-    return Trial(load, offered, batch.total("useful") / batch.seconds, batch.seconds)
+    return LoadTrial(load, offered, batch.total("useful") / batch.seconds, batch.seconds)
 
 
 def _capacity_details(

@@ -20,9 +20,9 @@ docs/how-to/bench.md.
 
 from __future__ import annotations
 
-from vnicaudit.bench.contract import Ends, Measured, Needs
+from vnicaudit.bench.contract import Ends, Measured, Needs, as_written, failed_run
 from vnicaudit.bench.engines._iperf3 import checks, command, pairs, places, result
-from vnicaudit.bench.engines._iperf3.rate_search import measure_packet_rate
+from vnicaudit.bench.engines._iperf3.result import measure_packet_rate
 from vnicaudit.errors import MeasureError
 from vnicaudit.model.measurement import Workload
 
@@ -43,12 +43,15 @@ def check(workload: Workload) -> None:
     checks.check(workload, PATTERNS)
 
 
+settled = as_written
+
+
 def measure(workload: Workload, ends: Ends) -> Measured:
     """One run, or one search."""
     plan = command.plan(workload, places.place(ends.target), places.place(ends.peer))
     try:
         if workload.pattern == "udp-pps" and workload.rate is None:
             return measure_packet_rate(plan, ends)
-        return result.measured(plan, pairs.run(plan, ends))
+        return result.measurement_of(plan, pairs.run(plan, ends))
     except MeasureError as error:
-        return Measured(error=str(error))
+        return failed_run(error)

@@ -8,7 +8,8 @@ engine rr has better ones. Its CPU figures are not used: its manual calls them u
 guest.
 
 Options: ``request`` and ``response`` (bytes), ``burst`` (requests on their way beside the first),
-``port`` (of netserver), ``data_port``.
+``nodelay`` (1: no message waits for an acknowledgement, as TCP_NODELAY has it; with ``burst`` it
+is so anyway), ``port`` (of netserver), ``data_port``.
 """
 
 from __future__ import annotations
@@ -16,11 +17,11 @@ from __future__ import annotations
 import secrets
 from math import ceil
 
-from vnicaudit.bench.contract import Ends, Measured, Needs, Tool
-from vnicaudit.bench.engines._listening import ports, start_server
-from vnicaudit.bench.engines._netperf import checks, command
+from vnicaudit.bench.contract import Ends, Measured, Needs, RequiredTool, as_written, failed_run
+from vnicaudit.bench.engines._listening import ports, require_success, start_server
+from vnicaudit.bench.engines._netperf import command
 from vnicaudit.bench.engines._netperf.command import TESTS
-from vnicaudit.bench.engines._netperf.output import Output, read
+from vnicaudit.bench.engines._netperf.output import NetperfOutput, parse_output
 from vnicaudit.errors import MeasureError
 from vnicaudit.model.measurement import Ran, Workload
 
@@ -44,27 +45,32 @@ _Details = dict[str, str | float | int | bool | None]
 
 def needs(workload: Workload) -> Needs:  # noqa: ARG001
     """netserver at the target, netperf at the peer."""
-    return Needs(target=(Tool("netserver", _PACKAGES),), peer=(Tool("netperf", _PACKAGES),))
+    return Needs(
+        target=(RequiredTool("netserver", _PACKAGES),), peer=(RequiredTool("netperf", _PACKAGES),)
+    )
 
 
 def check(workload: Workload) -> None:
     """Raises UsageError where this cannot be run as written."""
-    checks.check(workload)
+    command.check(workload)
+
+
+settled = as_written
 
 
 def measure(workload: Workload, ends: Ends) -> Measured:
     """One run, after one of its warm-up."""
-    checks.check(workload)
+    command.check(workload)
     raw: list[Ran] = []
     try:
         _run(workload, ends, raw)
-        return measured(workload, read(raw[-1].stdout, workload), tuple(raw))
+        return measurement_of(workload, parse_output(raw[-1].stdout, workload), tuple(raw))
     except MeasureError as error:
-        return Measured(error=str(error), raw=tuple(raw))
+        return failed_run(error, raw)
 
 
-def measured(workload: Workload, output: Output, raw: tuple[Ran, ...]) -> Measured:
-    """What a test found, in the metrics' units."""
+def measurement_of(workload: Workload, output: NetperfOutput, raw: tuple[Ran, ...]) -> Measured:
+    """The result of a test, in the metrics' units."""
     seconds = output.number("ELAPSED_TIME")
     if TESTS[workload.pattern].direction == "both":
         found = Measured(
@@ -84,7 +90,7 @@ def measured(workload: Workload, output: Output, raw: tuple[Ran, ...]) -> Measur
     return found
 
 
-def _stream(workload: Workload, output: Output, raw: tuple[Ran, ...]) -> Measured:
+def _stream(workload: Workload, output: NetperfOutput, raw: tuple[Ran, ...]) -> Measured:
     receiver = TESTS[workload.pattern].received
     values = {"goodput": output.number(f"{receiver}_RECV_THROUGHPUT") * 1000}
     received = output.number(f"{receiver}_BYTES_RECVD")
@@ -120,26 +126,18 @@ def _run(workload: Workload, ends: Ends, raw: list[Ran]) -> None:
         for seconds in runs:
             argv = command.client(workload, ends.address, token, port, seconds)
             raw.append(ends.peer.run(argv, seconds=seconds + _SLACK))
-            _require_success(raw[-1])
+            require_success(raw[-1])
     finally:
         server.stop()
 
 
-def _require_success(ran: Ran) -> None:
-    if ran.code is None:
-        raise MeasureError("netperf did not end in time")
-    if ran.code != 0:
-        said = (ran.stderr.strip() or ran.stdout.strip()).splitlines()
-        raise MeasureError(f"netperf failed: {said[-1][:200] if said else f'exit {ran.code}'}")
-
-
-def _request_details(output: Output) -> _Details:
+def _request_details(output: NetperfOutput) -> _Details:
     names = {"p50": "P50_LATENCY", "p90": "P90_LATENCY", "p99": "P99_LATENCY"}
     details: _Details = {f"latency_{key}": output.number(name) for key, name in names.items()}
     return details | _common_details(output)
 
 
-def _stream_details(output: Output) -> _Details:
+def _stream_details(output: NetperfOutput) -> _Details:
     return {
         "sent_bytes": max(output.number("LOCAL_BYTES_SENT"), output.number("REMOTE_BYTES_SENT")),
         # netperf knows that of the sender, and -1 or 0 of the other end
@@ -147,7 +145,7 @@ def _stream_details(output: Output) -> _Details:
     } | _common_details(output)
 
 
-def _common_details(output: Output) -> _Details:
+def _common_details(output: NetperfOutput) -> _Details:
     return {
         "mss": output.measured("TRANSPORT_MSS"),
         "peer_retransmits": output.measured("LOCAL_TRANSPORT_RETRANS"),

@@ -3,19 +3,33 @@
 The server runs at the target, the client at the peer; the names of patterns, and which way a
 stream goes: ``_patterns.py``. What is counted, and how: docs/decisions/0007-own-generator.md.
 
-Options: ``workers`` (processes at each end; without it one per CPU, at most one per connection),
-``port`` (of the server, for firewalls; without it the system's choice).
+There are two programs of it. Requests of one connection, as fast as they go, are made by the one
+in C, which is compiled at both ends where they have a compiler; else by netperf where that is
+installed (it has no percentiles, so not where those decide); else by the one in Python, of which
+then a good part of each latency is its own. Rates, many connections and streams are the one in
+Python's. It is chosen before the first run, for all arms, and named in the result
+(docs/decisions/0010-generator-in-c.md).
+
+Options: ``generator`` (``c``, ``netperf`` or ``python``; without it as above), ``workers``
+(processes at each end; without it one per CPU, at most one per connection; the one in C has a
+thread per connection), ``port`` (of the server, for firewalls; without it the system's choice),
+``fill`` (``rx`` or ``tx``: a stream of iperf3 fills the path that way, seen from the target, while
+requests are made).
 """
 
 from __future__ import annotations
 
-from vnicaudit.bench.contract import Ends, Measured, Needs
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from vnicaudit.bench.contract import Ends, Measured, Needs, Settled, failed_run
 from vnicaudit.bench.engines._patterns import Pattern, Patterns
-from vnicaudit.bench.engines._rr.checks import checked, messages
-from vnicaudit.bench.engines._rr.command import Runs, run_pair
-from vnicaudit.bench.engines._rr.places import PYTHON
-from vnicaudit.bench.engines._rr.report import Report, error_of, received, report_of
-from vnicaudit.errors import MeasureError
+from vnicaudit.bench.engines._rr import by_netperf, choosing, filling
+from vnicaudit.bench.engines._rr.command import RrRuns, checked_workload, messages, run_pair
+from vnicaudit.bench.engines._rr.report import RrReport, error_of, received, report_of
+from vnicaudit.bench.readable import one_line
+from vnicaudit.errors import MeasureError, SilenceError
 from vnicaudit.model.measurement import Ran, Workload
 
 PATTERNS = Patterns(
@@ -28,37 +42,80 @@ PATTERNS = Patterns(
 """rr1c's ``goodput`` is the payload of requests and answers together."""
 
 _LIMIT = 0.95
-"""Share of the time at which a worker is taken to be the bottleneck itself: that it had a CPU, or
-waited for one (both ends on one machine share its CPUs)."""
+"""Share of the time at which the generator is taken to be the bottleneck itself: a worker had a CPU
+or waited for one (both ends on one machine share its CPUs), or the workers of both ends did so in
+turns, while the network had nothing to do."""
+_OWN = 0.25
+"""Where they took turns, the share that has to be their own, without the kernel's work: sending and
+receiving is the path that is measured, and the kernel may do all of it."""
 _LATE = 0.02
 """Share of what was to be offered that may go out late."""
 
 
-def needs(workload: Workload) -> Needs:  # noqa: ARG001
-    """Python at both ends."""
-    return Needs(target=(PYTHON,), peer=(PYTHON,))
+def needs(workload: Workload) -> Needs:
+    """Of the program that makes the requests, and of what fills the path."""
+    needs = choosing.needs_of(workload)
+    if filling.OPTION not in workload.options:
+        return needs
+    more = filling.NEEDS
+    return Needs(target=needs.target + more.target, peer=needs.peer + more.peer)
 
 
 def check(workload: Workload) -> None:
     """Raises UsageError where this cannot be run as written."""
-    checked(workload)
+    checked_workload(workload)
+
+
+def settled(workload: Workload, ends: Sequence[Ends]) -> Settled:
+    """With the program that makes the requests."""
+    return choosing.settled(workload, checked_workload(workload), ends)
 
 
 def measure(workload: Workload, ends: Ends) -> Measured:
     """One run."""
-    pattern = checked(workload)
-    runs = run_pair(workload, pattern, ends)
+    pattern = checked_workload(workload)
+    measured = _filled if filling.OPTION in workload.options else _measured
+    found = measured(workload, pattern, ends)
+    return replace(found, details={"generator": choosing.generator_of(workload), **found.details})
+
+
+def _measured(workload: Workload, pattern: Pattern, ends: Ends) -> Measured:
+    if choosing.generator_of(workload) == "netperf":
+        return by_netperf.measure(workload, pattern, ends)
+    return _measure(workload, pattern, ends)
+
+
+def _filled(workload: Workload, pattern: Pattern, ends: Ends) -> Measured:
+    """One run while a stream fills the path. What CPUs did was mostly for the stream, so that no
+    bytes and requests are told by which a cost could be worked out."""
+    found = Measured()
+    try:
+        with filling.filled_path(workload, ends) as fill:
+            found = _measured(workload, pattern, ends)
+            rate = fill.end()
+    except MeasureError as error:
+        return found if found.error else failed_run(error, found.raw)
+    raw = (*found.raw, *([fill.ran] if fill.ran else []))
+    details = {**found.details, "fill_rate": rate}
+    return replace(found, details=details, bytes=None, transactions=None, raw=raw)
+
+
+def _measure(workload: Workload, pattern: Pattern, ends: Ends) -> Measured:
+    try:
+        runs = run_pair(workload, pattern, ends)
+    except MeasureError as error:
+        return failed_run(error)
     raw = tuple(ran for ran in (runs.client, runs.server) if ran is not None)
     try:
-        return measured(workload, pattern, _report(runs, pattern), raw)
+        return measurement_of(workload, pattern, _report(runs, pattern), raw)
     except MeasureError as error:
-        return Measured(error=str(error), raw=raw)
+        return failed_run(error, raw)
 
 
-def measured(
-    workload: Workload, pattern: Pattern, report: Report, raw: tuple[Ran, ...]
+def measurement_of(
+    workload: Workload, pattern: Pattern, report: RrReport, raw: tuple[Ran, ...]
 ) -> Measured:
-    """What a report says, in the metrics' units."""
+    """The result in a report, in the metrics' units."""
     carried = received(report, pattern)
     answered = report.latencies.total
     sides = (*report.client, *report.server)
@@ -67,35 +124,41 @@ def measured(
         values |= {"transaction_rate": answered / workload.seconds, **_latencies(report)}
     return Measured(
         values=values,
-        details=_details(report),
+        details=_details(workload, pattern, report),
         seconds=workload.seconds,
         bytes=carried,
         transactions=answered if pattern.mode == "rr" else None,
         generator_cpu=100 * max(side.cpu for side in sides),
-        generator_limited=max(side.cpu + side.wait for side in sides) >= _LIMIT
+        generator_limited=max(side.busy for side in sides) >= _LIMIT
+        or (pattern.mode == "rr" and _limited_in_turns(workload, report))
         or _too_late(workload, pattern, report),
+        cpu_waits={
+            "target": 100 * max(side.wait for side in report.server),
+            "peer": 100 * max(side.wait for side in report.client),
+        },
         histogram=report.latencies.encode() if pattern.mode == "rr" else None,
         raw=raw,
     )
 
 
-def _report(runs: Runs, pattern: Pattern) -> Report:
+def _report(runs: RrRuns, pattern: Pattern) -> RrReport:
     if runs.client is None:
-        raise MeasureError(f"the generator's server did not start{_reason(runs.server)}")
+        where = runs.server.endpoint or "the target"
+        raise MeasureError(f"the generator's server did not start on {where}{_reason(runs.server)}")
     if runs.client.code is None:
-        raise MeasureError("the generator's client did not end in time")
+        raise SilenceError("the generator's client did not end in time")
     if not runs.client.stdout and runs.client.code:
         raise MeasureError(f"the generator's client failed{_reason(runs.client)}")
     return report_of(runs.client.stdout, pattern)
 
 
 def _reason(ran: Ran) -> str:
-    """What a program said before it failed, as the end of a sentence."""
-    said = error_of(ran.stdout) or (ran.stderr.strip().splitlines() or [""])[-1]
-    return f": {said[:200]}" if said else ""
+    """Last message of a program that failed, as the end of a sentence; empty without one."""
+    said = error_of(ran.stdout) or one_line(ran.stderr, last=True)
+    return f": {one_line(said)}" if said else ""
 
 
-def _latencies(report: Report) -> dict[str, float]:
+def _latencies(report: RrReport) -> dict[str, float]:
     """Microseconds. Mean and largest are exact, percentiles to three digits."""
     latencies = report.latencies
     return {
@@ -107,8 +170,15 @@ def _latencies(report: Report) -> dict[str, float]:
     }
 
 
-def _details(report: Report) -> dict[str, str | float | int | bool | None]:
+def _details(
+    workload: Workload, pattern: Pattern, report: RrReport
+) -> dict[str, str | float | int | bool | None]:
+    turns: dict[str, float] = {}
+    if pattern.mode == "rr":
+        busy, own = _turns(workload, report)
+        turns = {"busy": 100 * busy, "own": 100 * own}
     return {
+        **turns,
         "client_workers": len(report.client),
         "server_workers": len(report.server),
         "client_cpu": 100 * max(side.cpu for side in report.client),
@@ -121,8 +191,24 @@ def _details(report: Report) -> dict[str, str | float | int | bool | None]:
     }
 
 
-def _too_late(workload: Workload, pattern: Pattern, report: Report) -> bool:
-    """Whether requests went out late though connections were free; a stream catches up."""
+def _turns(workload: Workload, report: RrReport) -> tuple[float, float]:
+    """Shares of a connection's time in which a worker of either end was at work or waited for a
+    CPU: in all, and without the kernel's work."""
+    sides = (*report.client, *report.server)
+    busy, own = sum(side.busy for side in sides), sum(side.own for side in sides)
+    return busy / workload.connections, own / workload.connections
+
+
+def _limited_in_turns(workload: Workload, report: RrReport) -> bool:
+    """True where the ends left the network no time. While one works on a request the other waits
+    for it, so with one connection neither is ever busy all the time."""
+    busy, own = _turns(workload, report)
+    return busy >= _LIMIT and own >= _OWN
+
+
+def _too_late(workload: Workload, pattern: Pattern, report: RrReport) -> bool:
+    """True where too many requests went out late though connections were free; a stream catches
+    up."""
     if pattern.mode != "rr":
         return False
     late = sum(side.late for side in (*report.client, *report.server))

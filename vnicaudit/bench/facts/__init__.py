@@ -1,1 +1,1 @@
-"""What is read beside the measurement: CPU time, steal, versions; command and pure parser."""
+"""Facts read beside the measurement: CPU time, steal, versions; command and pure parser."""

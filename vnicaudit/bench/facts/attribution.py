@@ -41,7 +41,7 @@ def attribute(
 ) -> CpuUse:
     """CPU time of the measured seconds. ``load``: how long there was load in fact; None: in the
     warm-up and in the measured seconds. ``warmup`` None: not known, the whole window was load."""
-    spent = _apart(spent)
+    spent = _measured_apart(spent)
     if load is None and warmup is not None:
         load = warmup + (measured or 0.0)
 
@@ -67,7 +67,7 @@ def _share(window: float | None, measured: float | None, load: float | None) -> 
     return min(1.0, measured / (window if load is None else min(longest, window)))
 
 
-def _apart(spent: Spent) -> Spent:
+def _measured_apart(spent: Spent) -> Spent:
     """Where both ends are on one machine (network namespaces, containers), its CPU time is
     neither's. Where the peer is the target's hypervisor, what QEMU used is not the peer's."""
     target, peer, host = spent.target, spent.peer, spent.host

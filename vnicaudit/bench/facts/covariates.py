@@ -1,33 +1,68 @@
-"""What is read beside a run, just before it and just after it; what makes the run not count; and
-what it cost."""
+"""Covariates of a run, read just before it and just after it: reasons for which the run does not
+count, and its cost.
+
+How long a guest's vCPUs waited for a CPU of the host is steal time, seen from outside: libvirt's
+``vcpu.N.delay`` (domain statistics, group vcpu; since libvirt 7.2.0, commit 4719ec15e97d) is
+*run_delay*, the second number in ``/proc/PID/task/TID/schedstat``, in nanoseconds
+(Documentation/scheduler/sched-stats.rst). KVM tells the guest the same number as steal time, where
+the guest asks for it; here it is known of every guest, without an agent.
+"""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 from vnicaudit.bench.contract import Endpoint, Ends, Measured
-from vnicaudit.bench.facts.attribution import Spent, attribute, cost
-from vnicaudit.bench.facts.cpu import Reading, Used, read_cpu, used
+from vnicaudit.bench.facts.attribution import Spent, attribute
+from vnicaudit.bench.facts.cpu import Used, use_between
+from vnicaudit.bench.facts.end_reading import EndReading, read_end
 from vnicaudit.bench.facts.guest_process import GuestProcess, find_guest
+from vnicaudit.bench.facts.path_check import (
+    PathFinding,
+    check_path,
+    look_again,
+    payload_of,
+)
+from vnicaudit.bench.facts.pressure import percent_between
 from vnicaudit.bench.facts.qemu_cpu import HostUse, QemuReading, host_use, read_qemu
-from vnicaudit.bench.facts.validity import Limits, why_invalid
-from vnicaudit.bench.facts.vcpu_delay import Delays, waited
 from vnicaudit.bench.readable import readable
 from vnicaudit.errors import ActionError, EndpointError, MeasureError
-from vnicaudit.model.measurement import Covariates, Path
+from vnicaudit.model.measurement import Covariates, End, NicBytes, Path
 
-__all__ = ["Limits", "Watch", "cost", "why_invalid"]
+
+class Delays(Protocol):
+    """A domain whose vCPUs can be asked (:class:`vnicaudit.remedy.hypervisor.Machine`)."""
+
+    def vcpu_delays(self) -> tuple[int | None, ...]:
+        """Nanoseconds that each vCPU has waited so far; None where libvirt does not say. Raises
+        ActionError."""
+
+
+def percent_waited(
+    before: tuple[int | None, ...], after: tuple[int | None, ...], seconds: float
+) -> float | None:
+    """Per cent of the time, of the vCPU that waited longest: one that waits can hold up all
+    traffic. vCPUs that were not there all the time do not count; None where none was."""
+    delays = [
+        late - early
+        for early, late in zip(before, after, strict=False)
+        if early is not None and late is not None and late >= early
+    ]
+    if not delays or seconds <= 0:
+        return None
+    return min(100.0, max(delays) / (seconds * 1e9) * 100)
+
 
 T = TypeVar("T")
 
 
 class _Moment(NamedTuple):
-    """What was read at one moment; None: it could not be."""
+    """Readings of one moment; None: it could not be read."""
 
-    target: Reading | None
-    peer: Reading | None
+    target: EndReading | None
+    peer: EndReading | None
     qemu: QemuReading | None
     delays: tuple[int | None, ...] | None
     at: float
@@ -49,27 +84,30 @@ class Watch:
         self._hypervisor, self._machine = hypervisor, machine
         self._guest: GuestProcess | None = None
         self._before: _Moment | None = None
+        self.unchecked: dict[str, str] = {}
+        """URL of an end -> why it is not known by which of its NICs the payload went."""
 
     def begin(self) -> None:
         """Just before a run. The target's QEMU is looked for once, and again when it has ended."""
         if self._guest is None:
             self._find()
-        self._before = self._look()
+        self._before = self._read_moment()
         if self._guest is not None and self._before.qemu is None:
             self._find()
-            self._before = self._look()
+            self._before = self._read_moment()
 
     def end(self, measured: Measured, warmup: float | None = None) -> Covariates:
         """Just after it. ``warmup``: seconds of load before those that were measured, unless the
         engine says how long there was load; None: that is not known, and the load is taken to have
         lasted from :meth:`begin` to here, which makes its CPU time too small by the share of the
         time that was spent on setting it up."""
-        before, after = self._before, self._look()
+        before, after = self._before, self._read_moment()
         if before is None:
             return Covariates(seconds=measured.seconds)
         target, peer = _used(before.target, after.target), _used(before.peer, after.peer)
         polls = self._guest is not None and self._guest.busy_poll
-        spent = Spent(target, peer, self._host(before, after), polls)
+        host = self._host(before, after)
+        spent = Spent(target, peer, host, polls)
         held = [use.throttled for use in (target, peer) if use.throttled is not None]
         return Covariates(
             target_steal=target.steal,
@@ -80,10 +118,38 @@ class Watch:
             generator_limited=measured.generator_limited,
             seconds=measured.seconds,
             cpu=attribute(spent, measured.seconds, warmup, measured.load_seconds),
+            target_wait=_waited("target", measured, self._ends.target),
+            peer_wait=_waited("peer", measured, self._ends.peer),
+            host_wait=host.waited,
+            target_pressure=_pressure(before.target, after.target, target),
+            peer_pressure=_pressure(before.peer, after.peer, peer),
+            payload=payload_of(measured),
+            nics=self._nics(before, after, measured),
         )
 
-    def _look(self) -> _Moment:
-        machine, host, guest = self._machine, self._hypervisor, self._guest
+    def _nics(self, before: _Moment, after: _Moment, measured: Measured) -> tuple[NicBytes, ...]:
+        target = self._checked("target", before.target, after.target, measured)
+        peer = self._checked("peer", before.peer, after.peer, measured)
+        return (*target.nics, *peer.nics)
+
+    def _checked(
+        self, end: End, before: EndReading | None, after: EndReading | None, measured: Measured
+    ) -> PathFinding:
+        endpoint = self._ends.target if end == "target" else self._ends.peer
+        finding = check_path(
+            end,
+            before and before.nics,
+            after and after.nics,
+            payload_of(measured),
+            lambda nic: look_again(endpoint, end, self._ends.address, nic),
+        )
+        if finding.unchecked:
+            self.unchecked[endpoint.url] = finding.unchecked
+        return finding
+
+    def _read_moment(self) -> _Moment:
+        ends, machine = self._ends, self._machine
+        host, guest = self._hypervisor, self._guest
         delays = None if machine is None else _if_possible(machine.vcpu_delays)
         at = time.monotonic()
         qemu = None
@@ -91,8 +157,8 @@ class Watch:
             qemu = _if_possible(lambda: read_qemu(host, guest))
         return _Moment(
             qemu=qemu,
-            peer=_if_possible(lambda: read_cpu(self._ends.peer)),
-            target=_if_possible(lambda: read_cpu(self._ends.target)),
+            peer=_if_possible(lambda: read_end(ends.peer, "peer", ends.address)),
+            target=_if_possible(lambda: read_end(ends.target, "target", ends.address)),
             delays=delays,
             at=at,
         )
@@ -116,11 +182,31 @@ def _if_possible(read: Callable[[], T]) -> T | None:
         return None
 
 
-def _used(before: Reading | None, after: Reading | None) -> Used:
-    return used(before, after) if before is not None and after is not None else Used()
+def _used(before: EndReading | None, after: EndReading | None) -> Used:
+    if before is None or after is None:
+        return Used()
+    return use_between(before.cpu, after.cpu)
+
+
+def _waited(end: End, measured: Measured, endpoint: Endpoint) -> float | None:
+    """Per cent, of the program there that waited longest for a CPU."""
+    if end in measured.cpu_waits:
+        return min(100.0, measured.cpu_waits[end])
+    waits = [
+        ran.cpu_wait
+        for ran in measured.raw
+        if ran.endpoint == endpoint.url and ran.cpu_wait is not None
+    ]
+    return max(waits, default=None)
+
+
+def _pressure(before: EndReading | None, after: EndReading | None, used: Used) -> float | None:
+    if before is None or after is None:
+        return None
+    return percent_between(before.pressure, after.pressure, used.seconds)
 
 
 def _delay(before: _Moment, after: _Moment) -> float | None:
     if before.delays is None or after.delays is None:
         return None
-    return waited(before.delays, after.delays, after.at - before.at)
+    return percent_waited(before.delays, after.delays, after.at - before.at)

@@ -32,7 +32,7 @@ part boot; cat /proc/sys/kernel/random/boot_id
 """
 """Sections that :func:`clock` reads; what is read right after is of the same moment."""
 
-_SCRIPT = (
+CPU_TIME = (
     CLOCK
     + r"""
 part stat; head -n 1 /proc/stat
@@ -57,6 +57,7 @@ while IFS=: read -r number controllers path; do
 done </proc/self/cgroup
 """
 )
+"""Sections that :func:`cpu_reading` reads."""
 _STAT = re.compile(r"cpu((?: +[0-9]{1,20}){8,})\n")
 _THROTTLED = re.compile(r"^throttled_(usec|time) ([0-9]{1,20})\n", re.MULTILINE)
 _UPTIME = re.compile(r"([0-9]{1,12}\.[0-9]{1,9}) [0-9]+\.[0-9]+\n")
@@ -89,7 +90,7 @@ class Ticks(NamedTuple):
         return self.user + self.nice + self.system + self.irq + self.softirq
 
 
-class Reading(NamedTuple):
+class CpuReading(NamedTuple):
     """A machine at one moment. ``throttled``: cgroup -> seconds; empty where none could be seen."""
 
     clock: Clock
@@ -108,19 +109,19 @@ class Used(NamedTuple):
     boot: str = ""
 
 
-def read_cpu(endpoint: Endpoint) -> Reading:
+def read_cpu(endpoint: Endpoint) -> CpuReading:
     """The machine that an endpoint is on: in a container, the whole machine, but the container's
     quotas. Raises EndpointError, MeasureError (no Linux, no ``/proc``)."""
-    return reading(ask(endpoint, _SCRIPT))
+    return cpu_reading(ask(endpoint, CPU_TIME))
 
 
-def reading(sections: Sequence[Section]) -> Reading:
-    """What the script printed. Raises MeasureError."""
-    return Reading(clock(sections), ticks(text_of(sections, "stat")), _throttled(sections))
+def cpu_reading(sections: Sequence[Section]) -> CpuReading:
+    """Parse the sections of :data:`CPU_TIME`. Raises MeasureError."""
+    return CpuReading(clock(sections), ticks(text_of(sections, "stat")), _throttled(sections))
 
 
 def clock(sections: Sequence[Section]) -> Clock:
-    """Of the sections of :data:`CLOCK`. Raises MeasureError."""
+    """Clock in the sections of :data:`CLOCK`. Raises MeasureError."""
     uptime = _UPTIME.fullmatch(text_of(sections, "uptime"))
     if uptime is None:
         raise MeasureError("/proc/uptime is not what Linux writes")
@@ -138,7 +139,8 @@ def ticks(line: str) -> Ticks:
 
 
 def throttled_seconds(text: str) -> float:
-    """Of a ``cpu.stat``; 0 where its group can have no quota, and so no such line."""
+    """Seconds of throttling in a ``cpu.stat``; 0 where its group can have no quota, and so no such
+    line."""
     found = _THROTTLED.search(text)
     if found is None:
         return 0.0
@@ -153,9 +155,9 @@ def _throttled(sections: Sequence[Section]) -> dict[str, float]:
     }
 
 
-def used(before: Reading, after: Reading) -> Used:
-    """What happened between two readings of one machine; nothing is known of one that was
-    booted in between, or whose counters went back (a guest that was migrated)."""
+def use_between(before: CpuReading, after: CpuReading) -> Used:
+    """CPU use between two readings of one machine; nothing is known of one that was booted in
+    between, or whose counters went back (a guest that was migrated)."""
     window = after.clock.uptime - before.clock.uptime
     boot = after.clock.boot
     if before.clock.boot != boot or window <= 0:

@@ -1,17 +1,57 @@
-"""The QEMU process of a domain, at the endpoint of its hypervisor."""
+"""The QEMU process of a domain, at the endpoint of its hypervisor, and the lines of
+``/proc/PID/stat`` and ``/proc/PID/task/TID/stat`` (Documentation/filesystems/proc.rst, table 1-4).
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from vnicaudit.bench.contract import Endpoint
-from vnicaudit.bench.facts.processes import process
 from vnicaudit.bench.facts.sections import Section, ask
 from vnicaudit.errors import MeasureError, TargetError
 from vnicaudit.model.nic import RunningNic
 from vnicaudit.model.running import RunningQemu
 from vnicaudit.platforms.qemu.read import read_text
+
+_KERNEL_THREAD = 0x00200000
+"""PF_KTHREAD in include/linux/sched.h: no program can give itself this flag."""
+
+_NUMBER = r"-?[0-9]{1,20}"
+_FIRST = re.compile(
+    rf"([0-9]{{1,20}}) \((.*)\) [A-Za-z] ({_NUMBER}(?: {_NUMBER}){{18,}})\n", re.DOTALL
+)
+"""Whatever is between the first and the last parenthesis is the name: programs choose theirs."""
+
+
+class Process(NamedTuple):
+    """A process, or one of its threads. ``spent``: ticks of CPU time, of user and system; of a
+    process, with those of its threads that have ended (thread_group_cputime_adjusted), without
+    its children. ``started``: ticks after boot; with the id, it is the same process."""
+
+    id: int
+    name: str
+    spent: int
+    started: int
+    kernel: bool
+
+
+def process(line: str) -> Process:
+    """One line. Raises MeasureError."""
+    found = _FIRST.fullmatch(line)
+    if found is None:
+        raise MeasureError("/proc/PID/stat is not what Linux writes")
+    # from the fourth on: ppid 0, flags 5, utime 10, stime 11, starttime 18
+    numbers = [int(number) for number in found[3].split()]
+    return Process(
+        id=int(found[1]),
+        name=found[2],
+        spent=numbers[10] + numbers[11],
+        started=numbers[18],
+        kernel=bool(numbers[5] & _KERNEL_THREAD),
+    )
+
 
 _SCRIPT = r"""
 for folder in /proc/[0-9]*; do
@@ -51,7 +91,7 @@ def find_guest(endpoint: Endpoint, domain: str, mac: str | None = None) -> Guest
     if len(found) != 1:
         return None
     ((pid, qemu),) = found
-    return _guest(qemu, process(_text(sections, f"stat {pid}")).started, pid, mac)
+    return _guest(qemu, process(_section_text(sections, f"stat {pid}")).started, pid, mac)
 
 
 def _running(sections: Sequence[Section]) -> Iterator[tuple[int, RunningQemu]]:
@@ -84,7 +124,7 @@ def _guest(qemu: RunningQemu, started: int, pid: int, mac: str | None) -> GuestP
     )
 
 
-def _text(sections: Sequence[Section], name: str) -> str:
+def _section_text(sections: Sequence[Section], name: str) -> str:
     for section in sections:
         if section.name == name:
             return section.text

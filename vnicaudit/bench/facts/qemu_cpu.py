@@ -10,23 +10,28 @@ commit 7d9896e9f6d0), each is a kernel thread of its own, a child of kthreadd: t
 Both are named ``vhost-PID`` after the process that opened the device; the number is the host's,
 so in a container only the threads of QEMU itself can be known by it. Nothing is counted twice:
 a thread of QEMU is never added.
+
+How long a thread was ready to run and had no CPU is the second number of its ``schedstat``, in
+nanoseconds (Documentation/scheduler/sched-stats.rst). It is read of the vhost workers and of QEMU's
+main loop, in which NICs without vhost are emulated; that of vCPUs libvirt tells.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from vnicaudit.bench.contract import Endpoint
 from vnicaudit.bench.facts.cpu import CLOCK, Clock, clock
-from vnicaudit.bench.facts.guest_process import GuestProcess
-from vnicaudit.bench.facts.processes import Process, process
+from vnicaudit.bench.facts.guest_process import GuestProcess, Process, process
 from vnicaudit.bench.facts.sections import Section, ask, text_of
 
 _SCRIPT = (
     CLOCK
     + r"""
 part process; cat "/proc/$1/stat"
+part "waited $1"; cat "/proc/$1/task/$1/schedstat" 2>/dev/null
 for folder in "/proc/$1"/task/[0-9]* /proc/[0-9]*; do
     { read -r name <"$folder/comm"; } 2>/dev/null || continue
     case $folder,$name in
@@ -35,51 +40,65 @@ for folder in "/proc/$1"/task/[0-9]* /proc/[0-9]*; do
         *) continue ;;
     esac
     cat "$folder/stat" 2>/dev/null
+    part "waited ${folder##*/}"; cat "$folder/schedstat" 2>/dev/null
 done
 """
 )
+_SCHEDSTAT = re.compile(r"[0-9]{1,20} ([0-9]{1,20}) [0-9]{1,20}\n")
 
 
 class QemuReading(NamedTuple):
     """A guest's QEMU at one moment. ``threads``: vhost workers that are threads of QEMU;
-    ``workers``: those that are kernel threads. Both by thread id."""
+    ``workers``: those that are kernel threads. Both by thread id. ``waited``: nanoseconds that each
+    of these and QEMU's main loop waited for a CPU."""
 
     clock: Clock
     process: Process
     threads: dict[int, Process]
     workers: dict[int, Process]
+    waited: dict[int, int] = {}  # noqa: RUF012  (a default that nobody changes)
 
 
 class HostUse(NamedTuple):
     """Microseconds: all of it, and of that the vhost workers'; in how many seconds; on which boot
-    of the hypervisor. None: it cannot be told."""
+    of the hypervisor. ``waited``: per cent of that time that one of its threads waited for a CPU,
+    of the one that waited longest. None: it cannot be told."""
 
     total: float | None = None
     vhost: float | None = None
     seconds: float | None = None
     boot: str = ""
+    waited: float | None = None
 
 
 def read_qemu(endpoint: Endpoint, guest: GuestProcess) -> QemuReading | None:
-    """That process now; None where it has ended, or another has its id. Raises EndpointError,
-    MeasureError."""
+    """Reading of the guest's QEMU process now; None where it has ended, or another has its id.
+    Raises EndpointError, MeasureError."""
     found = qemu_reading(ask(endpoint, _SCRIPT, str(guest.pid)))
     return found if found is not None and found.process.started == guest.started else None
 
 
 def qemu_reading(sections: Sequence[Section]) -> QemuReading | None:
-    """What the script printed; None where there is no such process. Raises MeasureError."""
+    """Parse the output of the script; None where there is no such process. Raises MeasureError."""
     line = text_of(sections, "process")
     if not line:
         return None
     threads = _by_id(sections, "thread")
-    workers = {tid: found for tid, found in _by_id(sections, "worker").items() if found.kernel}
-    return QemuReading(
-        clock(sections),
-        process(line),
-        threads,
-        {tid: found for tid, found in workers.items() if tid not in threads},
-    )
+    found = _by_id(sections, "worker").items()
+    workers = {tid: one for tid, one in found if one.kernel and tid not in threads}
+    main = process(line)
+    known = {main.id, *threads, *workers}
+    waited = {tid: since for tid, since in _waited(sections).items() if tid in known}
+    return QemuReading(clock(sections), main, threads, workers, waited)
+
+
+def _waited(sections: Sequence[Section]) -> dict[int, int]:
+    return {
+        int(tid): int(numbers[1])
+        for section in sections
+        if (tid := section.name.partition("waited ")[2]).isdecimal()
+        and (numbers := _SCHEDSTAT.fullmatch(section.text)) is not None
+    }
 
 
 def _by_id(sections: Sequence[Section], name: str) -> dict[int, Process]:
@@ -89,11 +108,11 @@ def _by_id(sections: Sequence[Section], name: str) -> dict[int, Process]:
 
 
 def host_use(before: QemuReading, after: QemuReading, *, vhost: bool) -> HostUse:
-    """What was used between two readings of one guest. ``vhost``: it is known to have vhost
-    workers; where none can be seen then (in a container, on a kernel where they are no threads of
-    QEMU), what is seen is not all, and nothing is told."""
+    """CPU use of one guest between two readings. ``vhost``: it is known to have vhost workers;
+    where none can be seen then (in a container, on a kernel where they are no threads of QEMU),
+    what is seen is not all, and nothing is told."""
     boot = after.clock.boot
-    if not _same(before.process, after.process) or before.clock.boot != boot:
+    if not _is_same_process(before.process, after.process) or before.clock.boot != boot:
         return HostUse()
     if vhost and not (after.threads or after.workers):
         return HostUse(boot=boot)
@@ -102,7 +121,17 @@ def host_use(before: QemuReading, after: QemuReading, *, vhost: bool) -> HostUse
     process = after.process.spent - before.process.spent
     total, vhost_part = process + workers, _spent(before.threads, after.threads) + workers
     window = after.clock.uptime - before.clock.uptime
-    return HostUse(total * each, vhost_part * each, window, boot)
+    waited = _longest_wait(before, after, window)
+    return HostUse(total * each, vhost_part * each, window, boot, waited)
+
+
+def _longest_wait(before: QemuReading, after: QemuReading, seconds: float) -> float | None:
+    """Per cent of the time, of the thread that waited longest; None where none is known twice."""
+    both = before.waited.keys() & after.waited.keys()
+    if not both or seconds <= 0:
+        return None
+    longest = max(after.waited[tid] - before.waited[tid] for tid in both)
+    return min(100.0, max(0.0, longest / (seconds * 1e9) * 100))
 
 
 def _spent(before: dict[int, Process], after: dict[int, Process]) -> int:
@@ -112,10 +141,10 @@ def _spent(before: dict[int, Process], after: dict[int, Process]) -> int:
 
 
 def _earlier(before: Process | None, after: Process) -> int:
-    return before.spent if before is not None and _same(before, after) else 0
+    return before.spent if before is not None and _is_same_process(before, after) else 0
 
 
-def _same(before: Process, after: Process) -> bool:
+def _is_same_process(before: Process, after: Process) -> bool:
     return (before.id, before.started) == (after.id, after.started)
 
 

@@ -41,8 +41,8 @@ _CODE = re.compile(r"[0-9]{1,3}")
 
 
 class Section(NamedTuple):
-    """What was printed under a name. ``code``: how the command ended, None where the script does
-    not say or what it printed was too long."""
+    """Text printed under a name. ``code``: how the command ended, None where the script does not
+    say or what it printed was too long."""
 
     name: str
     text: str
@@ -58,7 +58,7 @@ def ask(
     argv = ("sh", "-c", BEGINNING + script + ENDING, "sh", separator, *arguments)
     ran = endpoint.run(argv, seconds=seconds)
     if ran.code != 0:
-        raise MeasureError(f"facts of {endpoint.url} could not be read: {_why(ran)}")
+        raise MeasureError(f"facts of {endpoint.url} could not be read: {_failure_reason(ran)}")
     return split(ran.stdout, separator)
 
 
@@ -68,7 +68,7 @@ def split(text: str, separator: str) -> tuple[Section, ...]:
     found = [_section(piece) for piece in pieces]
     if first.strip() or not found or found[-1] != Section("end", ""):
         raise MeasureError("what was printed about an endpoint is not complete")
-    return tuple(_joined(found[:-1]))
+    return tuple(_with_codes(found[:-1]))
 
 
 def _section(piece: str) -> Section:
@@ -76,7 +76,7 @@ def _section(piece: str) -> Section:
     return Section(name, text)
 
 
-def _joined(found: Sequence[Section]) -> list[Section]:
+def _with_codes(found: Sequence[Section]) -> list[Section]:
     """Each section with the code of its command, which is printed as if it were one more."""
     joined: list[Section] = []
     for section in found:
@@ -93,7 +93,7 @@ def text_of(sections: Sequence[Section], name: str) -> str:
     return next((section.text for section in sections if section.name == name), "")
 
 
-def _why(ran: Ran) -> str:
+def _failure_reason(ran: Ran) -> str:
     if ran.code is None:
         return "sh did not end in time"
     said = " ".join(ran.stderr.split())[:200]

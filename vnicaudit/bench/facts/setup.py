@@ -1,4 +1,6 @@
-"""Versions and settings of an endpoint that bear on what is measured there."""
+"""Versions and settings of an endpoint that bear on what is measured there; of a hypervisor, also
+those that bear on one guest's traffic.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +8,8 @@ import re
 from collections.abc import Sequence
 
 from vnicaudit.bench.contract import Endpoint
+from vnicaudit.bench.facts.guest_process import GuestProcess
+from vnicaudit.bench.facts.qemu_cpu import read_qemu, workers_are
 from vnicaudit.bench.facts.sections import Section, ask
 from vnicaudit.bench.facts.setup_values import title_of, values_of
 from vnicaudit.bench.readable import readable
@@ -48,6 +52,8 @@ if [ -n "$device" ]; then
     fact nic printf '%s\n' "$device"
     fact nic.driver.of readlink "/sys/class/net/$device/device/driver"
     fact nic.mtu cat "/sys/class/net/$device/mtu"
+    fact nic.speed cat "/sys/class/net/$device/speed"
+    fact nic.duplex cat "/sys/class/net/$device/duplex"
     fact nic.numa_node cat "/sys/class/net/$device/device/numa_node"
     for letter in i k l g c; do
         fact "ethtool $letter" ethtool "-$letter" "$device"
@@ -60,13 +66,13 @@ _MISSING = re.compile(r"(?<!\S)(\S+): (?:command )?not found", re.MULTILINE)
 def setup_of(
     endpoint: Endpoint, address: str | None = None, *, towards: str | None = None
 ) -> Setup:
-    """What is found at an endpoint, in one round trip. The NIC is the one that has ``address``, or
-    the one on the way ``towards`` an address; without either, none is looked at. What cannot be
-    found out is in ``unknown``, with why."""
+    """Versions and settings of an endpoint, read in one round trip. The NIC is the one that has
+    ``address``, or the one on the way ``towards`` an address; without either, none is looked at.
+    What cannot be found out is in ``unknown``, with why."""
     try:
         with readable("what was printed"):
             sections = ask(endpoint, _SCRIPT, address or "", towards or "", *_SYSCTLS)
-            facts, unknown = described(sections)
+            facts, unknown = facts_and_reasons(sections)
     except (EndpointError, MeasureError) as error:
         return Setup(endpoint.url, unknown={"all": str(error)})
     wanted = address or towards
@@ -75,7 +81,7 @@ def setup_of(
     return Setup(endpoint.url, facts, unknown)
 
 
-def described(sections: Sequence[Section]) -> tuple[dict[str, str], dict[str, str]]:
+def facts_and_reasons(sections: Sequence[Section]) -> tuple[dict[str, str], dict[str, str]]:
     """Facts of what a script printed, and why others are not known."""
     facts: dict[str, str] = {}
     unknown: dict[str, str] = {}
@@ -83,11 +89,11 @@ def described(sections: Sequence[Section]) -> tuple[dict[str, str], dict[str, st
         found = values_of(section)
         facts |= found
         if not found:
-            unknown[title_of(section)] = _why(section)
+            unknown[title_of(section)] = _why_unknown(section)
     return facts, {name: why for name, why in unknown.items() if name not in facts}
 
 
-def _why(section: Section) -> str:
+def _why_unknown(section: Section) -> str:
     if section.code is None:
         return "what was printed is too long"
     missing = _MISSING.search(section.text[:500])
@@ -97,3 +103,111 @@ def _why(section: Section) -> str:
     if section.code:
         return said[:200] or f"exit code {section.code}"
     return "not said"
+
+
+_HOST_SCRIPT = r"""
+program=$(readlink "/proc/$1/exe")
+case $program in
+    # a link that a user made could lead anywhere: only what the system has is started
+    /usr/bin/* | /usr/libexec/* | /usr/lib/*)
+        case $program in
+            *" (deleted)") ;;
+            *) fact qemu "$program" --version ;;
+        esac ;;
+esac
+for daemon in libvirtd virtqemud; do
+    command -v "$daemon" >/dev/null && fact libvirt "$daemon" --version && break
+done
+fact threads sed -n 's/^Name:\t//p; s/^Cpus_allowed_list:\t//p' "/proc/$1"/task/[0-9]*/status
+quota() { # MOUNT PATH: of a group and of all above it
+    path=${2%/}
+    case $path in */..*) path= ;; esac
+    [ -d "$1$path" ] || path=
+    part "group $path"
+    while [ -n "$path" ]; do
+        for file in cpu.max cpu.cfs_quota_us; do
+            [ -r "$1$path/$file" ] && part "quota $path" && head -c 64 "$1$path/$file"
+        done
+        path=${path%/*}
+    done
+}
+cat "/proc/$1"/task/[0-9]*/cgroup | sort -u | head -n 256 |
+    while IFS=: read -r number controllers path; do
+        case ,$controllers, in
+            ,,) quota /sys/fs/cgroup "$path" ;;
+            *,cpu,*) quota /sys/fs/cgroup/cpu "$path" ;;
+        esac
+    done
+"""
+_NO_QUOTA = re.compile(r"(?:max [0-9]+|-1)\n")
+
+
+def host_setup_of(endpoint: Endpoint, guest: GuestProcess | None) -> Setup:
+    """Versions and settings of a hypervisor, and of one guest's QEMU; ``guest`` None: it was not
+    found, and what is known of QEMU goes to ``unknown``."""
+    base = setup_of(endpoint)
+    if guest is None:
+        why = "the QEMU of that domain was not found"
+        names = ("qemu", "qemu.cpus", "qemu.cpu_quota", "vhost")
+        return Setup(endpoint.url, base.facts, {**base.unknown, **dict.fromkeys(names, why)})
+    try:
+        with readable("what was printed"):
+            facts, unknown = _of_guest(ask(endpoint, _HOST_SCRIPT, str(guest.pid)))
+    except (EndpointError, MeasureError) as error:
+        facts, unknown = {}, {"qemu": str(error)}
+    facts |= _vhost(endpoint, guest)
+    if "vhost" not in facts:
+        unknown["vhost"] = "no vhost worker is seen"
+    return Setup(endpoint.url, {**base.facts, **facts}, {**base.unknown, **unknown})
+
+
+def _of_guest(sections: Sequence[Section]) -> tuple[dict[str, str], dict[str, str]]:
+    ours = ("qemu", "libvirt")
+    facts, unknown = facts_and_reasons([section for section in sections if section.name in ours])
+    for name in ours:
+        if name not in facts:
+            unknown.setdefault(name, "its program is not where the system keeps programs")
+    threads = next((each for each in sections if each.name == "threads"), None)
+    cpus = affinity(threads.text) if threads is not None and threads.code == 0 else ""
+    if cpus:
+        facts["qemu.cpus"] = cpus
+    else:
+        unknown["qemu.cpus"] = "its threads cannot be looked at"
+    if any(each.name.startswith("group ") for each in sections):
+        facts["qemu.cpu_quota"] = quotas(sections)
+    else:
+        unknown["qemu.cpu_quota"] = "its cgroups cannot be looked at"
+    return facts, unknown
+
+
+def affinity(text: str) -> str:
+    """On which CPUs threads may run (``Cpus_allowed_list``), of lines of names and lists in turn:
+    one list where all have the same, else each group of threads with its own."""
+    lines = text.rstrip("\n").split("\n")
+    by_cpus: dict[str, dict[str, None]] = {}
+    for name, cpus in zip(lines[0::2], lines[1::2], strict=False):
+        by_cpus.setdefault(cpus, {})[name] = None
+    if len(by_cpus) == 1:
+        return f"all threads: {next(iter(by_cpus))}"
+    return "; ".join(f"{', '.join(names)}: {cpus}" for cpus, names in by_cpus.items())
+
+
+def quotas(sections: Sequence[Section]) -> str:
+    """CPU quotas of a process's cgroups and those above: ``cpu.max`` (v2), or microseconds of
+    each period (v1)."""
+    found = {
+        section.name.partition(" ")[2]: section.text.strip()
+        for section in sections
+        if section.name.startswith("quota ") and not _NO_QUOTA.fullmatch(section.text)
+    }
+    return "; ".join(f"{path}: {quota}" for path, quota in found.items()) or "none"
+
+
+def _vhost(endpoint: Endpoint, guest: GuestProcess) -> dict[str, str]:
+    try:
+        with readable("what was printed"):
+            reading = read_qemu(endpoint, guest)
+    except (EndpointError, MeasureError):
+        return {}
+    kind = workers_are(reading) if reading is not None else None
+    return {} if kind is None else {"vhost": kind}

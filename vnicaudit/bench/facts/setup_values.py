@@ -1,12 +1,75 @@
-"""What a section of a setup script says: name -> value."""
+"""The values that a section of a setup script tells, by name; those of ``ethtool`` in its text.
+
+The text and not ``--json``: 5.9 takes that option and prints text, 6.1 refuses it for rings,
+channels and coalescing, 6.14 still does for channels and for the driver (tests/bench/facts/data).
+The text is the same in all of them, and in those before.
+
+Only whole lines count; what is ``n/a`` is left out: the driver does not have it.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from typing import NamedTuple
 
-from vnicaudit.bench.facts import ethtool
 from vnicaudit.bench.facts.sections import Section
+
+_ADAPTIVE = re.compile(r"^Adaptive RX: (\S+)  TX: (\S+)[ \t]*\n", re.MULTILINE)
+_NOW = "Current hardware settings"
+_NOT = ("n/a", "")
+
+
+class Sized(NamedTuple):
+    """A number that can be set; ``most``: the highest the NIC takes."""
+
+    now: str
+    most: str | None
+
+    def __str__(self) -> str:
+        return self.now if self.most is None else f"{self.now} of {self.most}"
+
+
+def driver(text: str) -> dict[str, str]:
+    """``ethtool -i``: driver, version, firmware-version, bus-info, as far as there are any."""
+    return _pairs(text)
+
+
+def features(text: str) -> dict[str, str]:
+    """``ethtool -k``: name -> ``on``, ``off``, with ``[fixed]`` or ``[requested on]`` behind it
+    where that is so."""
+    return {
+        name: value for name, value in _pairs(text).items() if value.split()[0] in ("on", "off")
+    }
+
+
+def sizes(text: str) -> dict[str, Sized]:
+    """``ethtool -l`` (channels) and ``-g`` (rings): ``RX``, ``TX``, ``Combined``… -> numbers."""
+    highest, _heading, now = text.partition(f"{_NOW}:\n")
+    most = _pairs(highest)
+    return {
+        name: Sized(value, most.get(name))
+        for name, value in _pairs(now).items()
+        if value.isdecimal()
+    }
+
+
+def coalescing(text: str) -> dict[str, str]:
+    """``ethtool -c``: ``rx-usecs`` -> number, ``adaptive-rx`` -> ``on`` or ``off``."""
+    found = {name: value for name, value in _pairs(text).items() if value.isdecimal()}
+    adaptive = _ADAPTIVE.search(text)
+    if adaptive is not None:
+        both = zip(("adaptive-rx", "adaptive-tx"), adaptive.groups(), strict=True)
+        found |= {name: value for name, value in both if value not in _NOT}
+    return found
+
+
+def _pairs(text: str) -> dict[str, str]:
+    """``name: value`` lines that say something."""
+    halves = (line.partition(":") for line in text.split("\n")[:-1])
+    pairs = ((name.strip(), value.strip()) for name, _colon, value in halves)
+    return {name: value for name, value in pairs if name and value not in _NOT}
+
 
 _FEATURES = (
     "rx-checksumming",
@@ -32,8 +95,8 @@ Values = dict[str, str]
 
 
 def values_of(section: Section) -> Values:
-    """What it says; empty where the command failed, or says nothing. One that fails may still have
-    said it: ``systemd-detect-virt`` ends with 1 for ``none``."""
+    """Values that a section tells, by name; empty where the command failed, or says nothing. One
+    that fails may still have said it: ``systemd-detect-virt`` ends with 1 for ``none``."""
     if section.code != 0 and not (section.name == "virtualization" and section.code == 1):
         return {}
     read = _READERS.get(section.name) or _line(section.name)
@@ -41,7 +104,7 @@ def values_of(section: Section) -> Values:
 
 
 def title_of(section: Section) -> str:
-    """What is not known where it says nothing."""
+    """The name of the fact that is unknown where a section says nothing."""
     return _TITLES.get(section.name, section.name)
 
 
@@ -66,35 +129,35 @@ def _line(name: str) -> Callable[[str], Values]:
 def _version(name: str, before: str) -> Callable[[str], Values]:
     pattern = re.compile(rf"^{before} (\S+)", re.MULTILINE)
 
-    def read(text: str) -> Values:
+    def version(text: str) -> Values:
         found = pattern.search(text)
         return {} if found is None else {name: found[1]}
 
-    return read
+    return version
 
 
 def _driver(text: str) -> Values:
-    found = ethtool.driver(text)
+    found = driver(text)
     names = {"driver": "nic.driver", "version": "nic.driver_version"}
     names["firmware-version"] = "nic.firmware"
     return {ours: found[theirs] for theirs, ours in names.items() if theirs in found}
 
 
 def _features(text: str) -> Values:
-    found = ethtool.features(text)
+    found = features(text)
     return {f"nic.offload.{name}": found[name] for name in _FEATURES if name in found}
 
 
 def _sizes(kind: str) -> Callable[[str], Values]:
-    def read(text: str) -> Values:
-        found = ethtool.sizes(text)
+    def sizes_of(text: str) -> Values:
+        found = sizes(text)
         return {f"nic.{kind}.{name.lower()}": str(found[name]) for name in _SIZES if name in found}
 
-    return read
+    return sizes_of
 
 
 def _coalescing(text: str) -> Values:
-    found = ethtool.coalescing(text)
+    found = coalescing(text)
     return {f"nic.coalescing.{name}": found[name] for name in _COALESCING if name in found}
 
 

@@ -11,7 +11,7 @@ NAME = "vnicaudit-rr.pyz"
 _MAIN = b"import sys\nfrom program.__main__ import main\nsys.exit(main(sys.argv[1:]))\n"
 
 
-def packed() -> bytes:
+def packed_generator() -> bytes:
     """The archive; the same bytes every time."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -23,6 +23,6 @@ def packed() -> bytes:
 
 def sources() -> dict[str, bytes]:
     """The program's modules: name of the file -> its text."""
-    folder = files("vnicaudit.bench.generator").joinpath("program")
+    folder = files(__package__).joinpath("program")
     found = {path.name: path.read_bytes() for path in folder.iterdir() if path.name[-3:] == ".py"}
     return dict(sorted(found.items()))

@@ -1,7 +1,12 @@
-"""How a program that a guard rail needs came out, where it did not do its work."""
+"""Programs that guard rails need, and why one told nothing."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from vnicaudit.bench.contract import Endpoint
+from vnicaudit.bench.readable import one_line
+from vnicaudit.errors import MeasureError
 from vnicaudit.model.measurement import Ran
 
 _NOT_FOUND = 127
@@ -14,7 +19,15 @@ _PACKAGES = {
 }
 
 
-def missing(ran: Ran) -> bool:
+def output_of(endpoint: Endpoint, argv: Sequence[str]) -> str:
+    """The output of a program. Raises MeasureError where it failed, or is not there."""
+    ran = endpoint.run(argv)
+    if ran.code != 0:
+        raise MeasureError(why_not(ran))
+    return ran.stdout
+
+
+def is_missing(ran: Ran) -> bool:
     """Whether the program is not there."""
     return ran.code == _NOT_FOUND
 
@@ -22,9 +35,13 @@ def missing(ran: Ran) -> bool:
 def why_not(ran: Ran) -> str:
     """Why a program told nothing, with the package it is in where it is not there."""
     program = ran.command[0].rpartition("/")[2]
-    if missing(ran):
+    if is_missing(ran):
         return f"{program} is not installed: {_PACKAGES.get(program, program)}"
     if ran.code is None:
         return f"{program} did not end in time"
-    said = " ".join((ran.stderr.strip() or ran.stdout.strip()).split())[:200]
-    return f"{program} ended with exit code {ran.code}: {said}" if said else f"{program} failed"
+    said = one_line(ran.stderr.strip() or ran.stdout)
+    return (
+        f"{program} ended with exit code {ran.code}: {said}"
+        if said
+        else f"{program} ended with exit code {ran.code}"
+    )

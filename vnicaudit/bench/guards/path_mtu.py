@@ -13,7 +13,8 @@ import msgspec
 
 from vnicaudit.bench.contract import Ends
 from vnicaudit.bench.guards._programs import why_not
-from vnicaudit.bench.guards.ping import pinged
+from vnicaudit.bench.guards.ping import ping_summary
+from vnicaudit.bench.readable import one_line
 from vnicaudit.errors import MeasureError
 from vnicaudit.model.decoding import json_as
 from vnicaudit.model.measurement import GuardRail, Path, Ran
@@ -26,19 +27,20 @@ _LARGEST = 65535
 _RESUME = re.compile(r"^ +Resume: pmtu (\d{1,9}) hops \d+ back \d+ \n\Z", re.MULTILINE)
 
 
-class _State(msgspec.Struct, frozen=True):
-    """``mtu``: what has to pass; None: it could not be found. ``passed``: whether it did."""
+class MtuState(msgspec.Struct, frozen=True):
+    """``mtu``: the size that has to pass; None: it could not be found. ``passed``: whether it did;
+    None: that could not be told."""
 
     mtu: int | None
-    passed: bool
+    passed: bool | None
     why: str = ""
 
 
-class _Found(NamedTuple):
+class _Probe(NamedTuple):
     """Whether packets of that size pass; None: it cannot be told."""
 
     passed: bool | None
-    said: str
+    answer: str
 
 
 def path_mtu(text: str) -> int:
@@ -54,14 +56,16 @@ def before(ends: Ends, path: Path) -> str:
     try:
         mtu = path.mtu or path_mtu(_tracepath(ends).stdout)
     except MeasureError as error:
-        return msgspec.json.encode(_State(None, False, f"no MTU is declared, and {error}")).decode()
-    found = _passes(ends, mtu)
-    return msgspec.json.encode(_State(mtu, bool(found.passed), found.said)).decode()
+        state = MtuState(None, None, f"no MTU is declared, and {error}")
+    else:
+        found = _passes(ends, mtu)
+        state = MtuState(mtu, found.passed, found.answer)
+    return msgspec.json.encode(state).decode()
 
 
 def after(ends: Ends, path: Path, before: str) -> GuardRail:
     """Broken where packets of that size do not pass any more."""
-    state = json_as(before, _State) if before else _State(path.mtu, True)
+    state = json_as(before, MtuState) if before else MtuState(path.mtu, True)
     if state.mtu is None:
         detail = state.why or "no MTU is declared for this path"
         return GuardRail("path_mtu", path.name, "unknown", detail)
@@ -70,38 +74,44 @@ def after(ends: Ends, path: Path, before: str) -> GuardRail:
         return GuardRail("path_mtu", path.name, "unknown", detail)
     found = _passes(ends, state.mtu)
     if found.passed is None:
-        return GuardRail("path_mtu", path.name, "unknown", found.said)
-    said = f"{state.mtu} B: {found.said}"
+        return GuardRail("path_mtu", path.name, "unknown", found.answer)
+    said = f"{state.mtu} B: {found.answer}"
     return GuardRail("path_mtu", path.name, "ok" if found.passed else "failed", said)
 
 
-def _passes(ends: Ends, mtu: int) -> _Found:
+def trouble(before: str) -> str:
+    """That packets of the path's MTU did not pass before the first run; empty: they did, or that is
+    not known."""
+    state = json_as(before, MtuState)
+    return f"{state.mtu} B: {state.why}" if state.passed is False else ""
+
+
+def _passes(ends: Ends, mtu: int) -> _Probe:
     """By ping, or by tracepath where ping told nothing."""
     size = min(mtu, _LARGEST) - _HEADERS[6 if ":" in ends.address else 4]
     argv = ("ping", "-c", "3", "-i", "0.2", "-W", "2", "-M", "do", "-s", str(size))
     ran = ends.peer.run((*argv, ends.address), seconds=20)
     try:
-        found = pinged(ran.stdout)
+        found = ping_summary(ran.stdout)
     except MeasureError:
         return _by_tracepath(ends, mtu, ran)
     if found.received:
-        return _Found(True, f"{found.received} of {found.sent} passed")
-    return _Found(False, _complaint(ran))
+        return _Probe(True, f"{found.received} of {found.sent} passed")
+    return _Probe(False, _complaint(ran))
 
 
 def _complaint(ran: Ran) -> str:
-    said = (ran.stderr.strip() or "none passed").splitlines()
-    return said[0][:200]
+    return one_line(ran.stderr) or "none passed"
 
 
-def _by_tracepath(ends: Ends, mtu: int, pinging: Ran) -> _Found:
+def _by_tracepath(ends: Ends, mtu: int, pinging: Ran) -> _Probe:
     ran = _tracepath(ends)
     try:
         found = path_mtu(ran.stdout)
     except MeasureError as error:
         said = why_not(ran) if ran.code != 0 else str(error)
-        return _Found(None, f"{why_not(pinging)}; {said}")
-    return _Found(found >= min(mtu, _LARGEST), f"path MTU is {found} (tracepath)")
+        return _Probe(None, f"{why_not(pinging)}; {said}")
+    return _Probe(found >= min(mtu, _LARGEST), f"path MTU is {found} (tracepath)")
 
 
 def _tracepath(ends: Ends) -> Ran:

@@ -8,8 +8,9 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from vnicaudit.bench.contract import Ends
-from vnicaudit.bench.guards import _interfaces
-from vnicaudit.bench.guards._programs import missing, why_not
+from vnicaudit.bench.endpoints.ip_output import ADDRESSES, interfaces, other_family
+from vnicaudit.bench.guards._programs import is_missing, why_not
+from vnicaudit.bench.readable import one_line
 from vnicaudit.errors import MeasureError
 from vnicaudit.model.decoding import json_as
 from vnicaudit.model.measurement import GuardRail, Path, Ran
@@ -44,14 +45,14 @@ class Pinged(NamedTuple):
         return self.sent - self.received
 
 
-class _State(msgspec.Struct, frozen=True):
+class PingState(msgspec.Struct, frozen=True):
     """Address -> packets lost before. ``why``: why ping told nothing of the path's address."""
 
     lost: dict[str, int]
     why: str = ""
 
 
-def pinged(text: str) -> Pinged:
+def ping_summary(text: str) -> Pinged:
     """The summary of ping (iputils, busybox). Raises MeasureError where it is not whole."""
     found = _SUMMARY.search(text)
     mean = found and (found["rtt"] or found["trip"])
@@ -60,17 +61,24 @@ def pinged(text: str) -> Pinged:
     return Pinged(int(found["sent"]), int(found["received"]), float(mean) if mean else None)
 
 
+def pinged(ends: Ends, count: int) -> Pinged | str:
+    """What ``count`` echo requests to the path's address find, or why they find nothing."""
+    return _reached(_ping(ends, ends.address, count), count)
+
+
 def before(ends: Ends, path: Path) -> str:  # noqa: ARG001  (a Guard)
     """Which addresses of the target answer: that of the path, and its other family's."""
-    found = {to: _reached(_ping(ends, to)) for to in (ends.address, *_other(ends))}
+    found = {
+        to: _reached(_ping(ends, to)) for to in (ends.address, *_addresses_of_other_family(ends))
+    }
     lost = {to: one.lost for to, one in found.items() if isinstance(one, Pinged)}
     own = found[ends.address]
-    return msgspec.json.encode(_State(lost, own if isinstance(own, str) else "")).decode()
+    return msgspec.json.encode(PingState(lost, own if isinstance(own, str) else "")).decode()
 
 
 def after(ends: Ends, path: Path, before: str) -> GuardRail:
     """Broken where an address that answered before does not, or loses packets that it did not."""
-    state = json_as(before, _State) if before else _State({ends.address: 0})
+    state = json_as(before, PingState) if before else PingState({ends.address: 0})
     known = {address: lost for address, lost in state.lost.items() if lost < _COUNT}
     if ends.address not in known:
         detail = state.why or f"{ends.address} did not answer ping before either"
@@ -79,6 +87,11 @@ def after(ends: Ends, path: Path, before: str) -> GuardRail:
     verdicts = [verdict for verdict, _ in judged]
     worst = min(verdicts, key=_BY_WEIGHT.index)
     return GuardRail("ping", path.name, worst, "; ".join(detail for _, detail in judged))
+
+
+def trouble(before: str) -> str:  # noqa: ARG001  (a Guard)
+    """Always empty: a target that ignores ping may well answer everything else."""
+    return ""
 
 
 _Verdict = Literal["ok", "failed", "unknown"]
@@ -98,32 +111,32 @@ def _judged(address: str, ran: Ran, lost_before: int) -> tuple[_Verdict, str]:
     return "ok", said
 
 
-def _reached(ran: Ran) -> Pinged | str:
+def _reached(ran: Ran, count: int = _COUNT) -> Pinged | str:
     """What ping found, or why it found nothing. Where there is no way to the address, it says so
     and has no summary."""
-    if missing(ran) or ran.code is None:
+    if is_missing(ran) or ran.code is None:
         return why_not(ran)
     try:
-        return pinged(ran.stdout)
+        return ping_summary(ran.stdout)
     except MeasureError:
-        return Pinged(_COUNT, 0, None) if "unreachable" in ran.stderr else why_not(ran)
+        return Pinged(count, 0, None) if "unreachable" in ran.stderr else why_not(ran)
 
 
 def _complaint(ran: Ran) -> str:
-    said = ran.stderr.strip().splitlines()
-    return f" ({said[0][:120]})" if said else ""
+    said = one_line(ran.stderr)
+    return f" ({said})" if said else ""
 
 
-def _ping(ends: Ends, address: str) -> Ran:
+def _ping(ends: Ends, address: str, count: int = _COUNT) -> Ran:
     # 0.2 s is the shortest interval for users that are not root
-    argv = ("ping", "-q", "-c", str(_COUNT), "-i", "0.2", "-W", "2", address)
+    argv = ("ping", "-q", "-c", str(count), "-i", "0.2", "-W", "2", address)
     return ends.peer.run(argv, seconds=30)
 
 
-def _other(ends: Ends) -> tuple[str, ...]:
+def _addresses_of_other_family(ends: Ends) -> tuple[str, ...]:
     """The target's address of the other family; none where that cannot be told."""
-    ran = ends.target.run(_interfaces.ADDRESSES)
+    ran = ends.target.run(ADDRESSES)
     try:
-        return _interfaces.neighbours(_interfaces.interfaces(ran.stdout), ends.address)
+        return other_family(interfaces(ran.stdout), ends.address)
     except MeasureError:
         return ()

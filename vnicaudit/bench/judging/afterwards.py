@@ -7,10 +7,11 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 
-from vnicaudit.bench.judging.catastrophe import catastrophe
+from vnicaudit.bench.judging.catastrophe import catastrophe, silence
 from vnicaudit.bench.judging.comparable import why_not
 from vnicaudit.bench.judging.comparing import compare
-from vnicaudit.bench.judging.terms import Terms, checked
+from vnicaudit.bench.judging.failures import failure_words
+from vnicaudit.bench.judging.terms import Terms, checked_terms
 from vnicaudit.bench.judging.verdict import decide
 from vnicaudit.errors import UsageError
 from vnicaudit.model.measurement import BenchResult, BenchRun, GuardRail, Path, Sample, Setup
@@ -30,16 +31,22 @@ def compare_results(a: BenchResult, b: BenchResult, arms: Arms | None = None) ->
     reasons, where they must not be compared, and where they cannot be judged."""
     if reasons := why_not(a, b, arms):
         raise UsageError(f"these cannot be compared: {'; '.join(reasons)}")
-    first, second = chosen(a, b, arms)
+    first, second = chosen_arms(a, b, arms)
     names = names_of(a, b, arms)
     terms = _terms(a.run, b.run)
-    samples = (*renamed(a.samples, first, names[0]), *renamed(b.samples, second, names[1]))
+    samples = (
+        *renamed_samples(a.samples, first, names[0]),
+        *renamed_samples(b.samples, second, names[1]),
+    )
     _bounded(samples)
     rails = (*_rails(a.guard_rails, first, names[0]), *_rails(b.guard_rails, second, names[1]))
     paths = (*_paths(a, first, names[0]), *_paths(b, second, names[1]))
     workloads = tuple(one for one in a.workloads if one.id in {each.id for each in b.workloads})
     results = compare(samples, workloads, *names, terms, paths)
-    fell = catastrophe(samples, workloads, *names) if terms.design != "paths" else ()
+    fell: tuple[str, ...] = ()
+    if terms.design != "paths":
+        fell = catastrophe(samples, workloads, *names) + silence(samples, workloads, *names)
+    failures = failure_words(samples, workloads, *names)
     return BenchResult(
         run=_run(a.run, b.run, terms),
         arms=names,
@@ -49,21 +56,21 @@ def compare_results(a: BenchResult, b: BenchResult, arms: Arms | None = None) ->
         samples=samples,
         guard_rails=rails,
         results=results,
-        decision=decide(results, terms, guard_rails=rails, catastrophe=fell),
+        decision=decide(results, terms, guard_rails=rails, catastrophe=fell, failures=failures),
     )
 
 
-def chosen(a: BenchResult, b: BenchResult, arms: Arms | None) -> Arms:
+def chosen_arms(a: BenchResult, b: BenchResult, arms: Arms | None) -> Arms:
     """The arms that are compared, as the runs call them."""
     return arms or (a.arms[0], b.arms[0])
 
 
 def names_of(a: BenchResult, b: BenchResult, arms: Arms | None) -> Arms:
-    """What they are called side by side: as they are where they are of one run."""
-    return chosen(a, b, arms) if _one_run(a.run, b.run) else (BEFORE, AFTER)
+    """Names of the two arms: their own where they are of one run, else *before* and *after*."""
+    return chosen_arms(a, b, arms) if _one_run(a.run, b.run) else (BEFORE, AFTER)
 
 
-def renamed(samples: Iterable[Sample], arm: str, name: str) -> Iterator[Sample]:
+def renamed_samples(samples: Iterable[Sample], arm: str, name: str) -> Iterator[Sample]:
     """The samples of an arm, by another name."""
     return (replace(one, arm=name) for one in samples if one.arm == arm)
 
@@ -75,11 +82,13 @@ def _one_run(a: BenchRun, b: BenchRun) -> bool:
 def _terms(a: BenchRun, b: BenchRun) -> Terms:
     """Nothing was changed here that could be taken back. A file may say anything: raises UsageError
     where that cannot be judged by."""
-    terms = Terms(looks=a.looks, alphas=a.alphas, design=a.design, margins=a.margins, acts=False)
+    terms = Terms(looks=a.looks, alphas=a.alphas, design=a.design, margins=a.margins,
+                  runs_per_turn=a.runs_per_turn, acts=False)  # fmt: skip
     if not _one_run(a, b):
-        terms = replace(terms, looks=(1,), alphas=(0.05,), design="single-flip")
+        terms = replace(terms, looks=(1,), alphas=(0.05,), design="single-flip",
+                        runs_per_turn=1)  # fmt: skip
     try:
-        return checked(terms)
+        return checked_terms(terms)
     except UsageError as error:
         raise UsageError(f"run {a.id} cannot be judged by its own terms: {error}") from error
 
@@ -103,6 +112,7 @@ def _run(a: BenchRun, b: BenchRun, terms: Terms) -> BenchRun:
         looks=terms.looks,
         alphas=terms.alphas,
         margins=terms.margins,
+        runs_per_turn=terms.runs_per_turn,
         labels={key: value for key, value in a.labels.items() if b.labels.get(key) == value},
     )
 

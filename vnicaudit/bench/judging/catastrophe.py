@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from vnicaudit.bench.judging.effect import is_share, usable
+from vnicaudit.bench.judging.effect import is_share, is_usable
 from vnicaudit.bench.judging.reasons import amount
 from vnicaudit.bench.judging.statistics import median
 from vnicaudit.bench.metrics import METRICS, Metric
@@ -22,11 +22,11 @@ from vnicaudit.model.measurement import Sample, Workload
 _SHARE = 0.5
 """Of the median before."""
 
-_KNOWN = 2
+KNOWN = 2
 """Runs before that there have to be, to know what is usual."""
 
 
-class Watched(NamedTuple):
+class WatchedMetric(NamedTuple):
     """A metric of a workload whose fall would be a catastrophe. ``least``: what it must not fall
     below."""
 
@@ -41,49 +41,89 @@ def catastrophe(
 ) -> tuple[str, ...]:
     """Reasons, one for each metric that fell below half of its median before, and below every run
     before, in two runs after the change that followed one another; empty: none."""
-    found = []
+    found = _fallen(samples, workloads, before_arm, after_arm)
+    return tuple(_sentence(watched, after_arm, *values) for watched, values in found)
+
+
+def fallen_metrics(
+    samples: Sequence[Sample], workloads: Sequence[Workload], before_arm: str, after_arm: str
+) -> frozenset[tuple[str, str]]:
+    """Workload and metric of each :func:`catastrophe`."""
+    found = _fallen(samples, workloads, before_arm, after_arm)
+    return frozenset((watched.workload, watched.metric.name) for watched, _values in found)
+
+
+def _fallen(
+    samples: Sequence[Sample], workloads: Sequence[Workload], before_arm: str, after_arm: str
+) -> Iterator[tuple[WatchedMetric, tuple[float, float]]]:
     runs = _by_arm(samples)
     for watched in _watched(runs, workloads, before_arm):
         values = list(_values(runs[watched.workload, after_arm], watched.metric.name))
         for first, second in pairwise(values):
             if max(first, second) < watched.least:
-                found.append(_words(watched, after_arm, first, second))
+                yield watched, (first, second)
                 break
-    return tuple(found)
+
+
+def silent_workloads(
+    samples: Sequence[Sample], workloads: Sequence[Workload], before_arm: str, after_arm: str
+) -> tuple[str, ...]:
+    """Primary workloads of which nothing got through in two runs after the change that followed one
+    another, with a second witness to each that saw nothing either, though at least two runs before
+    were measured, none before was silent, and the witness saw something then.
+
+    What did not start, or was lost, is no silence: it says nothing of the network.
+    """
+    if before_arm == after_arm:
+        return ()
+    if not any(each.arm == before_arm and _answered(each) for each in samples):
+        return ()
+    runs: defaultdict[tuple[str, str], list[Sample]] = defaultdict(list)
+    for sample in samples:
+        runs[sample.workload, sample.arm].append(sample)
+    return tuple(
+        workload.id
+        for workload in workloads
+        if workload.primary
+        and _was_measured(runs[workload.id, before_arm])
+        and any(
+            _is_silent(first) and _is_silent(second)
+            for first, second in pairwise(runs[workload.id, after_arm])
+        )
+    )
 
 
 def silence(
     samples: Sequence[Sample], workloads: Sequence[Workload], before_arm: str, after_arm: str
 ) -> tuple[str, ...]:
-    """Reasons, one for each workload of which nothing came back in two runs after the change that
-    followed one another, though it did before: an engine that gets nothing through has no number
-    to show for it. Where the latest run before came to nothing too, the change did not do that."""
-    found = []
-    runs: defaultdict[tuple[str, str], list[Sample]] = defaultdict(list)
-    for sample in samples:
-        runs[sample.workload, sample.arm].append(sample)
-    for workload in workloads if before_arm != after_arm else ():
-        before, after = (runs[workload.id, arm] for arm in (before_arm, after_arm))
-        ran = sum(each.valid for each in before)
-        if not workload.primary or ran < _KNOWN or _came_to_nothing(before[-1]):
-            continue
-        for first, second in pairwise(after):
-            if _came_to_nothing(first) and _came_to_nothing(second):
-                reason = f"{workload.id}: {after_arm} failed twice in a row, {before_arm} did not"
-                found.append(f"{reason}: {second.reason}")
-                break
-    return tuple(found)
+    """Reasons, one for each of the :func:`silent_workloads`."""
+    return tuple(
+        f"{name}: nothing got through in {after_arm} twice in a row, and ping was not answered "
+        f"either; in {before_arm} both worked"
+        for name in silent_workloads(samples, workloads, before_arm, after_arm)
+    )
 
 
-def _came_to_nothing(sample: Sample) -> bool:
-    """Not one that was measured and does not count: of that there are values."""
-    return not sample.valid and not sample.values
+def _was_measured(before: Sequence[Sample]) -> bool:
+    """Often enough, and it was never silent."""
+    silent = any(sample.failure == "silent" for sample in before)
+    return sum(sample.valid for sample in before) >= KNOWN and not silent
+
+
+def _answered(sample: Sample) -> bool:
+    return sample.witness is not None and sample.witness.answered is True
+
+
+def _is_silent(sample: Sample) -> bool:
+    """Nothing got through, and a second witness says so."""
+    witness = sample.witness
+    return sample.failure == "silent" and witness is not None and witness.answered is False
 
 
 def suspicious(
     last: Sample, samples: Sequence[Sample], workloads: Sequence[Workload], before_arm: str
 ) -> bool:
-    """Whether this run, made last, is so bad that it has to be made again."""
+    """True where the last run is so bad that it has to be made again."""
     if not last.valid or last.arm == before_arm:
         return False
     mine = [workload for workload in workloads if workload.id == last.workload]
@@ -106,17 +146,17 @@ def _watched(
     runs: defaultdict[tuple[str, str], list[Sample]],
     workloads: Sequence[Workload],
     before_arm: str,
-) -> Iterator[Watched]:
+) -> Iterator[WatchedMetric]:
     """Where it is known what is usual. Where the latest run before is that bad too, the change is
     not what did it, and nothing is watched."""
     for workload in workloads:
         metrics = [METRICS[name] for name in workload.decides if name in METRICS]
         for metric in metrics if workload.primary else ():
             values = list(_values(runs[workload.id, before_arm], metric.name))
-            if metric.better == "lower" or is_share(metric) or len(values) < _KNOWN:
+            if metric.better == "lower" or is_share(metric) or len(values) < KNOWN:
                 continue
             usual = median(values)
-            watched = Watched(workload.id, metric, usual, min(_SHARE * usual, *values))
+            watched = WatchedMetric(workload.id, metric, usual, min(_SHARE * usual, *values))
             if values[-1] >= watched.least:
                 yield watched
 
@@ -125,11 +165,11 @@ def _values(runs: Sequence[Sample], metric: str) -> Iterator[float]:
     """In the order in which they were measured."""
     for sample in runs:
         value = sample.values.get(metric)
-        if value is not None and usable(value):
+        if value is not None and is_usable(value):
             yield value
 
 
-def _words(watched: Watched, arm: str, first: float, second: float) -> str:
+def _sentence(watched: WatchedMetric, arm: str, first: float, second: float) -> str:
     unit = watched.metric.unit
     seen = f"{amount(first, unit)} and {amount(second, unit)}"
     return (

@@ -1,4 +1,4 @@
-"""What the line of a path allows a workload to carry."""
+"""The most that the line of a path allows a workload to carry."""
 
 from __future__ import annotations
 
@@ -48,7 +48,8 @@ def ceiling(workload: Workload, metric: str, path: Path | None) -> float | None:
 
 
 def fills(median: float, most: float | None) -> bool:
-    """Whether it fills the line; what is well above the line shows that the line is another."""
+    """True where the median fills the line; a median well above the line shows that the line is
+    another."""
     return most is not None and AT_CEILING * most <= median <= _BEYOND * most
 
 

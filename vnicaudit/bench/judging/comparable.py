@@ -1,4 +1,4 @@
-"""Whether two measurements may be compared, and if not, why.
+"""Reasons for which two measurements must not be compared.
 
 What differs besides the change could be the reason for any difference. So what makes the numbers
 (the work, the tools, the way through the network) has to be the same. What may be the change itself
@@ -42,12 +42,12 @@ def why_not(a: BenchResult, b: BenchResult, arms: tuple[str, str] | None = None)
 
 
 def warnings(a: BenchResult, b: BenchResult) -> tuple[str, ...]:
-    """What else differs, and could be the reason for a difference."""
+    """Other differences between two measurements, which could be the reason for an effect."""
     if _same_run(a, b):
         return ()
     found = ["measured at different times: what drifted in between is part of every difference"]
     found += [
-        f"{name} was ended before its time" for name, each in _named(a, b) if _unfinished(each)
+        f"{name} was ended before its time" for name, each in _labelled(a, b) if _unfinished(each)
     ]
     if a.run.profile != b.run.profile:
         found.append(f"different profiles: {_versus(a.run.profile, b.run.profile)}")
@@ -65,7 +65,7 @@ def _same_run(a: BenchResult, b: BenchResult) -> bool:
     return a.run.id == b.run.id
 
 
-def _named(a: BenchResult, b: BenchResult) -> list[tuple[str, BenchResult]]:
+def _labelled(a: BenchResult, b: BenchResult) -> list[tuple[str, BenchResult]]:
     return [("the first", a), ("the second", b)]
 
 
@@ -80,7 +80,7 @@ def _versus(one: object, other: object) -> str:
 
 
 def _arms(a: BenchResult, b: BenchResult, arms: tuple[str, str] | None) -> Iterator[str]:
-    for (name, result), arm in zip_longest(_named(a, b), arms or ()):
+    for (name, result), arm in zip_longest(_labelled(a, b), arms or ()):
         listed = ", ".join(result.arms)
         if arm is None and len(result.arms) != 1:
             yield f"{name} has {len(result.arms)} arms ({listed}): say which one is meant"
@@ -102,13 +102,20 @@ def _works(a: BenchResult, b: BenchResult) -> Iterator[str]:
 def _different_work(one: Workload, other: Workload) -> Iterator[str]:
     theirs = asdict(other)
     for key, value in asdict(one).items():
-        if key not in _JUDGING and value != theirs[key]:
+        if key not in _JUDGING and _usual(key, value) != _usual(key, theirs[key]):
             yield f"{one.id} was run with a different {key}: {_versus(value, theirs[key])}"
+
+
+def _usual(key: str, value: object) -> object:
+    """A value without what goes without saying: an rr whose generator is not named is Python's."""
+    if key != "options" or not isinstance(value, dict):
+        return value
+    return {name: text for name, text in value.items() if (name, text) != ("generator", "python")}
 
 
 def _only_in_one(a: BenchResult, b: BenchResult) -> Iterator[str]:
     ids = [{workload.id for workload in result.workloads} for result in (a, b)]
-    for (name, _), own, other in zip(_named(a, b), ids, reversed(ids), strict=True):
+    for (name, _), own, other in zip(_labelled(a, b), ids, reversed(ids), strict=True):
         for workload in sorted(own - other):
             yield f"only {name} has {workload}; it is left out"
 
@@ -130,17 +137,17 @@ def _paths(one: Path | None, other: Path | None) -> Iterator[str]:
 
 
 def _versions(a: BenchResult, arm_a: str, b: BenchResult, arm_b: str) -> Iterator[str]:
-    """Of the generators, as the runs themselves say (iperf3 changes its meaning of numbers and its
-    number of threads between versions)."""
-    theirs = _told(b.samples, arm_b)
-    for key, versions in _told(a.samples, arm_a).items():
+    """Differences between the generators' versions, as the runs themselves say (iperf3 changes its
+    meaning of numbers and its number of threads between versions)."""
+    theirs = _tool_versions(b.samples, arm_b)
+    for key, versions in _tool_versions(a.samples, arm_a).items():
         if key in theirs and versions != theirs[key]:
             workload, name = key
             both = (", ".join(sorted(each)) for each in (versions, theirs[key]))
             yield f"{workload} was run with a different {name}: {_versus(*both)}"
 
 
-def _told(samples: Sequence[Sample], arm: str) -> dict[tuple[str, str], set[str]]:
+def _tool_versions(samples: Sequence[Sample], arm: str) -> dict[tuple[str, str], set[str]]:
     found: dict[tuple[str, str], set[str]] = {}
     for sample in samples:
         for name, value in sample.details.items():

@@ -6,16 +6,28 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
+from vnicaudit.bench.judging.catastrophe import fallen_metrics, silent_workloads
 from vnicaudit.bench.judging.ceiling import ceiling, fills, path_of
-from vnicaudit.bench.judging.effect import Deciding, deciding, effect_of, margin_of, shift_of
-from vnicaudit.bench.judging.runs import runs_of
-from vnicaudit.bench.judging.sides import Side, Sides, effect_notes, side_notes
+from vnicaudit.bench.judging.drift import Level, Series, levelled
+from vnicaudit.bench.judging.effect import (
+    Deciding,
+    centres_of,
+    deciding,
+    effect_of,
+    is_share,
+    margin_of,
+    shift_of,
+)
+from vnicaudit.bench.judging.sides import Side, Sides, effect_notes, runs_of, side_notes
 from vnicaudit.bench.judging.statistics import holm, median, median_interval, variation
 from vnicaudit.bench.judging.terms import Terms
-from vnicaudit.bench.judging.verdict import verdict_of
+from vnicaudit.bench.judging.verdict import fewest_runs, may_be_chance, verdict_of
 from vnicaudit.bench.metrics import METRICS, Metric
 from vnicaudit.errors import UsageError
-from vnicaudit.model.measurement import Comparison, Path, Sample, Summary, Verdict, Workload
+from vnicaudit.model.measurement import ArmSummary, Comparison, Path, Sample, Verdict, Workload
+
+_OPEN: tuple[Verdict, ...] = ("invalid", "inconclusive")
+"""Too few runs to say more of a difference."""
 
 
 def compare(
@@ -36,26 +48,48 @@ def compare(
     if before_arm == after_arm:
         raise UsageError(f"{before_arm} cannot be compared with itself")
     found = []
+    judged = terms.design not in ("single", "paths")
+    silent = silent_workloads(samples, workloads, before_arm, after_arm) if judged else ()
+    fallen = fallen_metrics(samples, workloads, before_arm, after_arm) if judged else frozenset()
     for workload in workloads:
         of_this = [sample for sample in samples if sample.workload == workload.id]
         for metric in _metrics(workload, of_this):
             before, after = (
                 Side(
                     arm,
-                    runs_of(of_this, workload.id, arm, metric.name, terms.design),
+                    runs_of(
+                        of_this, workload.id, arm, metric.name, terms.design, terms.runs_per_turn
+                    ),
                     ceiling(workload, metric.name, path_of(arm, paths)),
                 )
                 for arm in (before_arm, after_arm)
             )
             if metric.name in workload.decides or (before.runs.values and after.runs.values):
-                one = compared(workload, metric, Sides(before, after), terms)
-                found.append(one if _told(of_this, metric) else _set_aside(one))
-    return _adjusted(sorted(found, key=lambda each: not each.primary))
+                one = comparison_of(workload, metric, Sides(before, after), terms)
+                if workload.id in silent and one.primary:
+                    one = _harmed(one, f"nothing got through in {after_arm}")
+                elif (workload.id, metric.name) in fallen and one.verdict in _OPEN and one.primary:
+                    one = _harmed(one, "less than half of what it was before, twice in a row")
+                found.append(one if _has_values(of_this, metric) else _set_aside(one))
+    found.sort(key=lambda each: not each.primary)
+    return tuple(
+        each
+        if each.primary and (each.workload in silent or (each.workload, each.metric) in fallen)
+        else _that_stands(each, terms)
+        for each in _adjusted(found)
+    )
 
 
-def _told(samples: Sequence[Sample], metric: Metric) -> bool:
-    """Whether some run that counts has it. If none has, in any arm, these tools or hosts do not
-    tell it (CPU time of a hypervisor that cannot be reached): that is no fault of the change."""
+def _harmed(comparison: Comparison, why: str) -> Comparison:
+    """The row of a workload that the change harmed so much that it ends the measurement: it says
+    what the verdict says, however few runs there are."""
+    return replace(comparison, verdict="regressed", notes=(why, *comparison.notes))
+
+
+def _has_values(samples: Sequence[Sample], metric: Metric) -> bool:
+    """True where some run that counts has the metric, or no run counts. If none has it, in any arm,
+    these tools or hosts do not tell it (CPU time of a hypervisor that cannot be reached): that is
+    no fault of the change."""
     counted = [sample for sample in samples if sample.valid]
     return not counted or any(metric.name in sample.values for sample in counted)
 
@@ -71,13 +105,16 @@ def _metrics(workload: Workload, samples: Sequence[Sample]) -> list[Metric]:
     return [METRICS[name] for name in names if name in METRICS]
 
 
-def compared(workload: Workload, metric: Metric, sides: Sides, terms: Terms) -> Comparison:
+def comparison_of(workload: Workload, metric: Metric, sides: Sides, terms: Terms) -> Comparison:
     """One metric of one workload; ``p_holm`` is not adjusted yet."""
     before, after = sides.before.runs.values, sides.after.runs.values
-    shift = shift_of(metric, before, after, flip=terms.design == "single-flip")
+    level = _level(metric, sides, terms)
+    shift = shift_of(metric, level.before, level.after, terms.design)
     alpha = terms.alpha(min(len(before), len(after)))
     found = deciding(metric, shift, alpha) if shift else None
     notes = [*effect_notes(metric, shift, found, alpha)]
+    if level.drifts:
+        notes.append("the runs drift: each is set against the level of its time, of both arms")
     notes += [note for side in sides for note in side_notes(metric, side)]
     return Comparison(
         workload=workload.id,
@@ -89,18 +126,30 @@ def compared(workload: Workload, metric: Metric, sides: Sides, terms: Terms) -> 
         after_arm=sides.after.arm,
         before=summary(before, sides.before.most),
         after=summary(after, sides.after.most),
-        effect=effect_of(metric, shift) if shift else None,
+        effect=(
+            effect_of(metric, shift, centres_of(metric, level.before, level.after, shift))
+            if shift
+            else None
+        ),
         verdict=_verdict(metric, sides, found, terms),
         notes=tuple(notes),
     )
 
 
-def summary(values: Sequence[float], most: float | None = None) -> Summary | None:
-    """Of the values of one arm; None where it has none. ``most``: what the line allows."""
+def _level(metric: Metric, sides: Sides, terms: Terms) -> Level:
+    """The values of both arms; freed of drift, where the arms ran side by side."""
+    before, after = (Series(side.runs.values, side.runs.blocks) for side in sides)
+    if terms.design == "single-flip":
+        return Level(list(before.values), list(after.values), drifts=False)
+    return levelled(before, after, by_difference=is_share(metric))
+
+
+def summary(values: Sequence[float], most: float | None = None) -> ArmSummary | None:
+    """Summary of the values of one arm; None where it has none. ``most``: what the line allows."""
     if not values:
         return None
     middle, interval = median(values), median_interval(values)
-    return Summary(
+    return ArmSummary(
         n=len(values),
         median=middle,
         low=interval.low if interval else None,
@@ -111,8 +160,8 @@ def summary(values: Sequence[float], most: float | None = None) -> Summary | Non
 
 
 def _verdict(metric: Metric, sides: Sides, found: Deciding | None, terms: Terms) -> Verdict:
-    """What the effect says, but where there is too little to say it, or where both arms show the
-    line or the generator."""
+    """Verdict by the effect; another one where there are too few values, or where both arms show
+    the limit of the line or of the generator."""
     if terms.too_few(*(len(side.runs.values) for side in sides)):
         short = [side for side in sides if len(side.runs.values) < terms.looks[0]]
         limited = any(side.runs.spoiled_by_generator for side in short)
@@ -120,13 +169,13 @@ def _verdict(metric: Metric, sides: Sides, found: Deciding | None, terms: Terms)
     if all(fills(median(side.runs.values), side.most) for side in sides):
         return "at-ceiling"
     verdict = verdict_of(found, margin_of(metric, terms.margins))
-    return verdict if _stands(metric, sides, verdict) else "generator-limited"
+    return verdict if _is_conclusive(metric, sides, verdict) else "generator-limited"
 
 
-def _stands(metric: Metric, sides: Sides, verdict: Verdict) -> bool:
-    """Whether it holds, seen what the generator could do. Where that was the limit after the
-    change, it can have hidden a gain but not made one; before it, it can have hidden harm. It
-    tells nothing of latency and costs, since they are those of another load."""
+def _is_conclusive(metric: Metric, sides: Sides, verdict: Verdict) -> bool:
+    """True where the verdict holds, given the limits of the generator. Where that was the limit
+    after the change, it can have hidden a gain but not made one; before it, it can have hidden
+    harm. It tells nothing of latency and costs, since they are those of another load."""
     before, after = (side.runs.limited for side in sides)
     if not before and not after:
         return True
@@ -136,16 +185,27 @@ def _stands(metric: Metric, sides: Sides, verdict: Verdict) -> bool:
 
 
 def _adjusted(comparisons: Sequence[Comparison]) -> tuple[Comparison, ...]:
-    """p of the primary ones, adjusted for how many of them there are."""
-    p_values = {
-        place: each.effect.p
-        for place, each in enumerate(comparisons)
-        if each.primary and each.effect is not None
+    """p of the primary ones, adjusted for how many of them there are; of the others, for how many
+    there are in all."""
+    everything = {
+        place: each.effect.p for place, each in enumerate(comparisons) if each.effect is not None
     }
-    adjusted = holm(p_values)
+    primaries = {place: p for place, p in everything.items() if comparisons[place].primary}
+    adjusted = {**holm(everything), **holm(primaries)}
     return tuple(
         replace(each, effect=replace(each.effect, p_holm=adjusted[place]))
-        if each.effect is not None and place in adjusted
+        if each.effect is not None
         else each
         for place, each in enumerate(comparisons)
     )
+
+
+def _that_stands(comparison: Comparison, terms: Terms) -> Comparison:
+    """A difference that may be chance, among so many comparisons, is not called one."""
+    effect, verdict = comparison.effect, comparison.verdict
+    if effect is None or verdict not in ("improved", "regressed"):
+        return comparison
+    if effect.p_holm <= terms.alpha(fewest_runs(comparison)):
+        return comparison
+    weaker: Verdict = "not-worse" if verdict == "improved" else "inconclusive"
+    return replace(comparison, verdict=weaker, notes=(may_be_chance(comparison), *comparison.notes))

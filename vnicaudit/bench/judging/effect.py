@@ -12,11 +12,18 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from vnicaudit.bench.judging.intervals import RankShift, Shift
-from vnicaudit.bench.judging.single_flip import BETWEEN_BOOTS, FlipShift
-from vnicaudit.bench.judging.statistics import Interval
+from vnicaudit.bench.judging.shifts import (
+    BETWEEN_BOOTS,
+    FEW_TURNS,
+    FlipShift,
+    RankShift,
+    Shift,
+    TurnShift,
+    between_turns,
+)
+from vnicaudit.bench.judging.statistics import Interval, median
 from vnicaudit.bench.metrics import Metric
-from vnicaudit.model.measurement import Effect
+from vnicaudit.model.measurement import Design, Effect
 
 LARGEST = 1e100
 """Values beyond that, either way, are no measurement."""
@@ -25,20 +32,33 @@ SHARE_MARGIN = 0.5
 """Percentage points by which a share has to be worse (or better) to count: the loss that the search
 for the highest rate allows."""
 
-_SHARE_BETWEEN = SHARE_MARGIN * BETWEEN_BOOTS / 0.05
-"""Between boots, in percentage points; the same part of the margin as with throughput."""
+_SHARE_SCALE = SHARE_MARGIN / 0.05
+"""What is reckoned with between boots or turns, in percentage points: the same part of the margin
+as with throughput."""
+
+ONE_TURN: frozenset[Design] = frozenset({"single-flip", "shadow"})
+"""Each arm was booted or plugged in once."""
+TURNS: frozenset[Design] = frozenset({"flips", "boots"})
+"""The change is made and taken back in turns."""
 
 _DEAD = math.log(1e-9)
 _LARGEST_LOG = 690.0
 
 
 class Deciding(NamedTuple):
-    """What a verdict rests on. ``outer``, ``inner``: the intervals at the level alpha (harm, gain)
-    and at twice that (two one-sided tests at alpha: equivalence)."""
+    """The estimate and intervals that a verdict rests on. ``outer``, ``inner``: the intervals at
+    the level alpha (harm, gain) and at twice that (two one-sided tests at alpha: equivalence)."""
 
     estimate: float
     outer: Interval
     inner: Interval
+
+
+class Centres(NamedTuple):
+    """Where the values of each arm lie, as the effect has it."""
+
+    before: float
+    after: float
 
 
 def margin_of(metric: Metric, margins: Mapping[str, float]) -> float:
@@ -54,22 +74,28 @@ def is_share(metric: Metric) -> bool:
     return metric.unit == "%"
 
 
-def usable(value: float) -> bool:
-    """Whether it is a number that can have been measured."""
+def is_usable(value: float) -> bool:
+    """Tell whether a value can have been measured: finite, and not beyond :data:`LARGEST`."""
     return math.isfinite(value) and abs(value) <= LARGEST
 
 
 def shift_of(
-    metric: Metric, before: Sequence[float], after: Sequence[float], *, flip: bool
+    metric: Metric, before: Sequence[float], after: Sequence[float], design: Design
 ) -> Shift | None:
-    """On the metric's scale, of usable values; None where there are too few. ``flip``: all before
-    came first."""
-    if not before or not after or (flip and len(before) + len(after) < 3):
+    """On the metric's scale, of usable values; None where there are too few. With ``flips`` and
+    ``boots``, a value is a turn."""
+    fewest = min(len(before), len(after))
+    if not fewest:
         return None
+    scale = _SHARE_SCALE if is_share(metric) else 1.0
     if not is_share(metric):
         before, after = _logs(before, after)
-    if flip:
-        return FlipShift(before, after, _SHARE_BETWEEN if is_share(metric) else BETWEEN_BOOTS)
+    if design in ONE_TURN:
+        few = len(before) + len(after) < 3
+        return None if few else FlipShift(before, after, scale * BETWEEN_BOOTS)
+    if design in TURNS and fewest <= FEW_TURNS:
+        few = fewest < 2
+        return None if few else TurnShift(before, after, scale * between_turns(fewest))
     return RankShift(before, after)
 
 
@@ -84,9 +110,10 @@ def _logs(before: Sequence[float], after: Sequence[float]) -> tuple[list[float],
     return first, second
 
 
-def effect_of(metric: Metric, shift: Shift) -> Effect | None:
-    """As it is reported, with intervals at 95 and 90 %; None where there are too few values for
-    them. ``p_holm`` is as if this were the only comparison."""
+def effect_of(metric: Metric, shift: Shift, centres: Centres | None = None) -> Effect | None:
+    """Return the effect as it is reported, with intervals at 95 and 90 %; None where there are too
+    few values for them. ``p_holm`` is as if this were the only comparison."""
+    before, after = centres or (None, None)
     wide, narrow = shift.interval(0.05), shift.interval(0.10)
     if wide is None or narrow is None:
         return None
@@ -100,7 +127,27 @@ def effect_of(metric: Metric, shift: Shift) -> Effect | None:
         p=shift.p,
         p_holm=shift.p,
         test=shift.test,
+        before=before,
+        after=after,
     )
+
+
+def centres_of(
+    metric: Metric, before: Sequence[float], after: Sequence[float], shift: Shift
+) -> Centres:
+    """The centres of both arms that belong to the shift: the median of the values before and of
+    those after without it, and that median with it; in the metric's unit."""
+    if is_share(metric):
+        centre = median([*before, *(value - shift.estimate for value in after)])
+        least = min(centre, centre + shift.estimate, 0.0)  # nobody loses less than nothing
+        return Centres(centre - least, centre + shift.estimate - least)
+    first, second = _logs(before, after)
+    centre = median([*first, *(value - shift.estimate for value in second)])
+    return Centres(_exp(centre), _exp(centre + shift.estimate))
+
+
+def _exp(value: float) -> float:
+    return math.exp(min(value, _LARGEST_LOG))
 
 
 def deciding(metric: Metric, shift: Shift, alpha: float) -> Deciding | None:

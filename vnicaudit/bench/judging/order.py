@@ -4,11 +4,13 @@ A network drifts: neighbours wake up, CPUs get warm. With all runs before and th
 drift of 5 % looks like a regression in a third of all comparisons. In a block every arm runs once,
 in random order, so that what drifts hits all of them alike.
 
-Where a change is dear (a boot, a hot swap), every turn from one run of work to the next has to be a
-change, or two of them would be one and the same. So no block begins with the arm that the last one
-ended with. With two arms that leaves strict alternation, and chance decides which comes first: a
-drift hits them alike but for what it does in half of a block; what recurs with every second turn
-would not be told from the change.
+Where a change is dear (a boot, a hot swap), an arm has its turn, with some runs in it, and then the
+other has. Two blocks are a pair, the second in the reverse order of the first: before, after,
+after, before. So a drift hits both arms alike, and so does what recurs with every second turn. The
+very first turn is the first arm's, since what is usual has to be known before anything is changed;
+of every later pair chance decides which arm begins. Where an arm has two turns one after the other,
+whoever carries them out has to change away and back in between, or two boots would be one and the
+same.
 
 The order comes from a seed that is stored with the result. Python promises the same sequence of
 ``random()`` for a seed in every version (library reference, "Notes on Reproducibility"), and for
@@ -38,22 +40,33 @@ def blocks(
     workloads: Sequence[str],
     n: int,
     seed: int,
-    *,
-    arm_by_arm: bool = False,
 ) -> tuple[Slot, ...]:
-    """``n`` blocks; in each, every workload in every arm once. Fewer blocks of the same seed are
-    the beginning of more.
-
-    The arms of a workload follow one another at once; with ``arm_by_arm``, for changes that are
-    dear (a boot), all workloads of an arm do, and then those of another arm.
-    """
+    """``n`` blocks; in each, every workload in every arm once, the arms of a workload one after the
+    other. Fewer blocks of the same seed are the beginning of more."""
     source = random.Random(seed)  # noqa: S311, an order is no secret
-    made = _turning if arm_by_arm else _mixed
     slots: list[Slot] = []
     for block in range(n):
-        last = slots[-1].arm if slots else ""
-        for arm, workload in made(arms, workloads, source, last):
+        for arm, workload in _mixed(arms, workloads, source):
             slots.append(Slot(block, len(slots), arm, workload))
+    return tuple(slots)
+
+
+def turns(
+    arms: Sequence[str], workloads: Sequence[str], n: int, seed: int, runs: int = 1
+) -> tuple[Slot, ...]:
+    """``n`` turns of each arm, balanced; in each, every workload ``runs`` times, which are as many
+    blocks: block // ``runs`` is the turn. Fewer turns of the same seed are the beginning of
+    more."""
+    source = random.Random(seed)  # noqa: S311, an order is no secret
+    slots: list[Slot] = []
+    order = list(arms)
+    for turn in range(n):
+        if turn:
+            order = order[::-1] if turn % 2 else shuffled(arms, source)
+        for arm in order:
+            for block in range(turn * runs, (turn + 1) * runs):
+                for workload in shuffled(workloads, source):
+                    slots.append(Slot(block, len(slots), arm, workload))
     return tuple(slots)
 
 
@@ -69,23 +82,13 @@ def one_by_one(
 
 
 def _mixed(
-    arms: Sequence[str], workloads: Sequence[str], source: random.Random, _last: str
+    arms: Sequence[str], workloads: Sequence[str], source: random.Random
 ) -> list[tuple[str, str]]:
     return [
         (arm, workload)
         for workload in shuffled(workloads, source)
         for arm in shuffled(arms, source)
     ]
-
-
-def _turning(
-    arms: Sequence[str], workloads: Sequence[str], source: random.Random, last: str
-) -> list[tuple[str, str]]:
-    """Every arm a visit; the first is another than the last of the block before."""
-    drawn = shuffled(arms, source)
-    while len(arms) > 1 and drawn[0] == last:
-        drawn = shuffled(arms, source)
-    return [(arm, workload) for arm in drawn for workload in shuffled(workloads, source)]
 
 
 def shuffled(items: Sequence[T], source: random.Random) -> list[T]:

@@ -33,23 +33,29 @@ def signed(value: float) -> str:
     return f"{value:+,.{places}f}" if abs(value) < 1e9 else f"{value:+.1e}"
 
 
-def what(comparison: Comparison) -> str:
+def workload_and_metric(comparison: Comparison) -> str:
     """The workload and the metric."""
     return f"{comparison.workload}, {comparison.metric}"
 
 
-def because(comparison: Comparison) -> str:
-    """One comparison, whole: what was measured, the medians, the effect and its interval."""
-    parts = [_medians(comparison)]
+def comparison_words(comparison: Comparison) -> str:
+    """One comparison, whole: what was measured, where both arms lie, the effect and its
+    interval."""
+    parts = [_centres(comparison)]
     if comparison.effect is not None:
         parts.append(_effect(comparison.effect, effect_unit(comparison.unit)))
-    return f"{what(comparison)}: {'; '.join([*parts, *comparison.notes])}"
+    return f"{workload_and_metric(comparison)}: {'; '.join([*parts, *comparison.notes])}"
 
 
-def _medians(comparison: Comparison) -> str:
+def _centres(comparison: Comparison) -> str:
+    """As the effect has them; medians where there is none."""
+    effect = comparison.effect
+    centres = (None, None) if effect is None else (effect.before, effect.after)
     sides = [
-        "nothing" if side is None else f"{amount(side.median, comparison.unit)} ({side.n} runs)"
-        for side in (comparison.before, comparison.after)
+        "nothing"
+        if side is None
+        else f"{amount(side.median if at is None else at, comparison.unit)} ({side.n} runs)"
+        for side, at in zip((comparison.before, comparison.after), centres, strict=True)
     ]
     names = comparison.before_arm, comparison.after_arm
     return ", ".join(f"{name} {side}" for name, side in zip(names, sides, strict=True))

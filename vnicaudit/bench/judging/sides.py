@@ -1,17 +1,100 @@
-"""One metric of one workload in both arms, and what else there is to know of it."""
+"""One metric of one workload in both arms: the values that count (one for each run, or for each
+boot), and what else there is to know of them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from vnicaudit.bench.judging.ceiling import exceeds
-from vnicaudit.bench.judging.effect import Deciding, percent
-from vnicaudit.bench.judging.intervals import Shift
+from vnicaudit.bench.judging.effect import TURNS, Deciding, is_usable, percent
 from vnicaudit.bench.judging.reasons import amount, effect_unit, signed
-from vnicaudit.bench.judging.runs import Runs
+from vnicaudit.bench.judging.shifts import FlipShift, Shift
 from vnicaudit.bench.judging.statistics import median, two_bands
 from vnicaudit.bench.metrics import Metric
+from vnicaudit.model.measurement import Design, Sample
+
+_POLLING = "host_cpu"
+
+
+class Runs(NamedTuple):
+    """One metric of one workload in one arm."""
+
+    values: tuple[float, ...]
+    blocks: tuple[int, ...] = ()
+    """The block, or turn, of each value."""
+    spoiled: int = 0
+    """Runs that do not count."""
+    why: str = ""
+    """Why most of them do not."""
+    limited: bool = False
+    """The generator was the limit in most that count."""
+    spoiled_by_generator: bool = False
+
+
+def runs_of(
+    samples: Iterable[Sample],
+    workload: str,
+    arm: str,
+    metric: str,
+    design: Design,
+    runs_per_turn: int = 1,
+) -> Runs:
+    """The runs of one metric of a workload in one arm. A sample that is valid and lacks the metric
+    was not measured by it."""
+    mine = [each for each in samples if each.workload == workload and each.arm == arm]
+    counted = [each for each in mine if each.valid and _value(each, metric) is not None]
+    spoiled = [each for each in mine if not each.valid]
+    reasons = Counter(each.reason for each in spoiled if each.reason)
+    units = _units(counted, metric, design, runs_per_turn)
+    return Runs(
+        values=tuple(value for value, _block in units),
+        blocks=tuple(block for _value, block in units),
+        spoiled=len(spoiled),
+        why=reasons.most_common(1)[0][0] if reasons else "",
+        limited=_mostly_limited(counted),
+        spoiled_by_generator=_mostly_limited(spoiled),
+    )
+
+
+def _value(sample: Sample, metric: str) -> float | None:
+    """None where it was not measured. What a polling data path costs is the same whatever it
+    carries, so it counts as not measured."""
+    value = sample.values.get(metric)
+    if value is None or not is_usable(value):
+        return None
+    return None if metric.startswith(_POLLING) and sample.covariates.cpu.busy_poll else value
+
+
+def _mostly_limited(samples: Sequence[Sample]) -> bool:
+    return 2 * sum(each.covariates.generator_limited for each in samples) > len(samples)
+
+
+def _units(
+    samples: Sequence[Sample], metric: str, design: Design, runs_per_turn: int
+) -> list[tuple[float, int]]:
+    """Runs between two changes resemble one another, so that they are one unit: their mean, and the
+    block, or turn, they were made in."""
+    groups: dict[str | int, list[Sample]] = {}
+    for place, sample in enumerate(sorted(samples, key=lambda each: each.order)):
+        groups.setdefault(_unit(sample, place, design, runs_per_turn), []).append(sample)
+    return [
+        (
+            sum(each.values[metric] / len(group) for each in group),
+            group[0].block // max(1, runs_per_turn),
+        )
+        for group in groups.values()
+    ]
+
+
+def _unit(sample: Sample, place: int, design: Design, runs_per_turn: int) -> str | int:
+    """Group that a value belongs to: with boots, a boot; with flips, the time between two of them,
+    which is a turn; else the run itself."""
+    if design == "boots" and sample.boot:
+        return sample.boot
+    return sample.block // max(1, runs_per_turn) if design in TURNS else place
 
 
 class Side(NamedTuple):
@@ -23,7 +106,7 @@ class Side(NamedTuple):
 
 
 class Sides(NamedTuple):
-    """What is compared with what."""
+    """Both arms of a comparison."""
 
     before: Side
     after: Side
@@ -37,7 +120,10 @@ def effect_notes(
     if shift is not None and shift.interval(0.05) is None:
         size = signed(percent(metric, shift.estimate))
         yield f"about {size} {unit}; too few runs to say how sure that is"
-    elif found is not None and alpha != 0.05:
+    if isinstance(shift, FlipShift) and shift.trend:
+        size = signed(abs(percent(metric, shift.trend)))[1:]
+        yield f"the runs of an arm follow a trend: intervals are {size} {unit} wider at each end"
+    if shift is not None and found is not None and alpha != 0.05:
         outer, inner = (f"{signed(one.low)} to {signed(one.high)} {unit}" for one in found[1:])
         yield (
             f"at this look the {100 * (1 - alpha):g} % interval counts: {outer}; for that nothing "
@@ -46,7 +132,7 @@ def effect_notes(
 
 
 def side_notes(metric: Metric, side: Side) -> Iterator[str]:
-    """What is odd about the runs of an arm."""
+    """Notes on oddities in the runs of an arm."""
     runs, arm = side.runs, side.arm
     if not runs.values:
         yield f"{arm}: not measured"

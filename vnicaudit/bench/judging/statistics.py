@@ -76,8 +76,8 @@ def variation(values: Sequence[float]) -> float | None:
     return math.sqrt(squares / (len(parts) - 1)) / mean
 
 
-def exact(n: int, m: int) -> bool:
-    """Whether a test of so many values against so many is exact, and not by the normal
+def is_exact(n: int, m: int) -> bool:
+    """True where a test of ``n`` values against ``m`` is exact, instead of by the normal
     distribution."""
     return n * m <= _MOST_PAIRS
 
@@ -90,7 +90,7 @@ def mann_whitney(before: Sequence[float], after: Sequence[float]) -> float:
         return 1.0
     few, many = sorted((before, after), key=len)
     ranks = doubled_ranks([*few, *many])
-    if exact(len(few), len(many)):
+    if is_exact(len(few), len(many)):
         return _by_counting(ranks, len(few))
     return _by_normal(ranks, len(few))
 
@@ -105,8 +105,8 @@ def _by_counting(ranks: Sequence[int], n: int) -> float:
 
 
 def _by_normal(ranks: Sequence[int], n: int) -> float:
-    """The same by the normal distribution, corrected for ties and for continuity: Lehmann,
-    "Nonparametrics: Statistical Methods Based on Ranks" (1975), sections 1.3 and 1.4."""
+    """Return the p-value by the normal distribution, corrected for ties and for continuity:
+    Lehmann, "Nonparametrics: Statistical Methods Based on Ranks" (1975), sections 1.3 and 1.4."""
     m = len(ranks) - n
     distance = abs(sum(ranks[:n]) - n * (len(ranks) - 1)) / 2
     spread = _spread(n, m, Counter(ranks).values())
@@ -156,7 +156,8 @@ def rank_sums(ranks: tuple[int, ...], n: int) -> tuple[int, ...]:
 
 
 def smallest_p(n: int, m: int) -> float:
-    """What p is at least with so many values per arm: 0.1 for 3 and 3, 0.0079 for 5 and 5."""
+    """The smallest p that is possible with so many values per arm: 0.1 for 3 and 3, 0.0079 for 5
+    and 5."""
     return min(1.0, 2 / math.comb(n + m, n))
 
 
@@ -164,7 +165,7 @@ def smallest_p(n: int, m: int) -> float:
 def critical_rank(n: int, m: int, level: float) -> int:
     """How many of the ordered differences between the arms are left out at each end, plus one, for
     an interval that misses the shift with a probability of ``level`` at most; 0: there is none."""
-    if not exact(n, m):
+    if not is_exact(n, m):
         tail = NormalDist().inv_cdf(max(level / 2, _LEAST_TAIL)) * _spread(n, m)
         return max(0, math.floor(n * m / 2 + 0.5 + tail))
     at_most = rank_sums(tuple(range(n + m)), min(n, m))

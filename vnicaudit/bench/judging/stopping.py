@@ -12,25 +12,24 @@ from typing import Literal
 
 import msgspec
 
-from vnicaudit.bench.judging.catastrophe import catastrophe, silence, suspicious
+from vnicaudit.bench.judging.catastrophe import KNOWN, catastrophe, silence, suspicious
 from vnicaudit.bench.judging.comparing import compare
+from vnicaudit.bench.judging.failures import DEAD, dead_arms
 from vnicaudit.bench.judging.reasons import rail_words
 from vnicaudit.bench.judging.terms import Terms
-from vnicaudit.bench.judging.verdict import broken, harmed
-from vnicaudit.model.measurement import Comparison, GuardRail, Path, Sample, Verdict, Workload
+from vnicaudit.bench.judging.verdict import HARMLESS, SAME, is_harm, newly_failed_rails
+from vnicaudit.model.measurement import Comparison, GuardRail, Path, Sample, Workload
 
 ATTEMPTS = 3
 """A run that does not count is repeated twice at most."""
 
-_SAME: frozenset[Verdict] = frozenset({"equivalent", "at-ceiling"})
-_GAINED: frozenset[Verdict] = _SAME | {"improved", "not-worse"}
 
+class NextRun(msgspec.Struct, frozen=True):
+    """The next action of a measurement. ``again``: the run that was made last, in the same arm and
+    block. ``give-up``: nothing comes back in any arm. ``why``: for the user; empty where it simply
+    goes on. ``catastrophe``: the reasons, where it is one."""
 
-class Step(msgspec.Struct, frozen=True):
-    """What comes next. ``again``: the run that was made last, in the same arm and block. ``why``:
-    for the user; empty where it simply goes on. ``catastrophe``: the reasons, where it is one."""
-
-    action: Literal["go-on", "again", "stop"]
+    action: Literal["go-on", "again", "stop", "give-up"]
     why: str = ""
     catastrophe: tuple[str, ...] = ()
 
@@ -45,46 +44,80 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     arms: Sequence[str]
     guard_rails: Sequence[GuardRail] = ()
     paths: Sequence[Path] = ()
+    troubles: Sequence[str] = ()
+    """What guard rails saw before the first run that was not as it should be."""
 
 
-def next_step(state: State, terms: Terms) -> Step:
+def next_step(state: State, terms: Terms) -> NextRun:
     """To be asked after every run."""
     if terms.design not in ("single", "paths"):
         harm = _harm(state)
         if harm:
             return harm
+    dead = dead_arms(state.samples, _visited(state, terms))
+    if dead.all and (terms.design != "single-flip" or dead.names == (state.arms[0],)):
+        return NextRun("give-up", _no_way(state))
     if state.samples:
         last = state.samples[-1]
         if not last.valid and _attempts(state, last) < ATTEMPTS:
-            return Step("again", f"it does not count: {last.reason}")
+            return NextRun("again", f"it does not count: {last.reason}")
     done, begun = _blocks(state)
-    if done >= terms.looks[-1]:
-        return Step("stop", f"all {done} runs of each arm are made")
-    if done not in terms.looks or begun > done or terms.design in ("single", "single-flip"):
-        return Step("go-on")
-    return _look(state, terms)
+    if dead.names and _is_settled(terms, done, begun):
+        return NextRun("stop", f"in {', '.join(dead.names)} runs come to nothing")
+    turns, more = divmod(done, terms.runs_per_turn)
+    if turns >= terms.looks[-1]:
+        return NextRun("stop", f"all {done} runs of each arm are made")
+    if (
+        turns not in terms.looks
+        or more
+        or begun > done
+        or terms.design in ("single", "single-flip")
+    ):
+        return NextRun("go-on")
+    return _interim_analysis(state, terms)
 
 
-def _harm(state: State) -> Step | None:
-    """What cannot wait; None where there is nothing of that kind."""
+def _visited(state: State, terms: Terms) -> Sequence[str]:
+    """The arms that can be dead now: with a single flip, the one that is measured."""
+    flip = terms.design == "single-flip" and state.samples
+    return (state.samples[-1].arm,) if flip else state.arms
+
+
+def _is_settled(terms: Terms, done: int, begun: int) -> bool:
+    """True where a dead arm ends the measurement now: with a single flip at once; else at the end
+    of a block, when it is known how the others do, so that the order within blocks changes
+    nothing."""
+    if terms.design == "single-flip":
+        return True
+    return terms.design not in ("single", "paths") and done == begun and done >= KNOWN
+
+
+def _no_way(state: State) -> str:
+    said = f"{DEAD} runs in a row came to nothing; the last: {state.samples[-1].reason}"
+    return "; ".join([said, *state.troubles])
+
+
+def _harm(state: State) -> NextRun | None:
+    """Step demanded by harm that cannot wait: stop, or run again to be sure; None where there is no
+    harm."""
     before = state.arms[0]
-    rails = broken(state.guard_rails, {before})
+    rails = newly_failed_rails(state.guard_rails, {before})
     if rails:
-        return Step("stop", "; ".join(map(rail_words, rails)))
+        return NextRun("stop", "; ".join(map(rail_words, rails)))
     for arm in state.arms[1:]:
         reasons = catastrophe(state.samples, state.workloads, before, arm)
         reasons += silence(state.samples, state.workloads, before, arm)
         if reasons:
-            return Step("stop", "; ".join(reasons), reasons)
+            return NextRun("stop", "; ".join(reasons), reasons)
     if state.samples and suspicious(state.samples[-1], state.samples, state.workloads, before):
-        return Step("again", "less than half of what it was before; once more, to be sure")
+        return NextRun("again", "less than half of what it was before; once more, to be sure")
     return None
 
 
-def _look(state: State, terms: Terms) -> Step:
+def _interim_analysis(state: State, terms: Terms) -> NextRun:
     silent = _silent(state)
     if silent:
-        return Step("stop", silent)
+        return NextRun("stop", silent)
     before, *others = state.arms
     found = (
         compare(state.samples, state.workloads, before, arm, terms, state.paths) for arm in others
@@ -92,30 +125,30 @@ def _look(state: State, terms: Terms) -> Step:
     return stop_early([each for comparisons in found for each in comparisons], terms)
 
 
-def stop_early(comparisons: Sequence[Comparison], terms: Terms) -> Step:
-    """Whether a look is enough: harm is certain, or every primary comparison is decided. That
-    nothing got worse is no end as long as something may still turn out better."""
+def stop_early(comparisons: Sequence[Comparison], terms: Terms) -> NextRun:
+    """Decide at an interim analysis whether to stop: harm is certain, or every primary comparison
+    is decided. That nothing got worse is no end as long as something may still turn out better."""
     primaries = [comparison for comparison in comparisons if comparison.primary]
     verdicts = {comparison.verdict for comparison in primaries}
-    worse = [comparison for comparison in primaries if harmed(comparison, terms)]
+    worse = [comparison for comparison in primaries if is_harm(comparison, terms)]
     if terms.catastrophe_only or not primaries:
-        return Step("go-on")
+        return NextRun("go-on")
     if terms.design == "paths":
-        clear = all(each in worse or each.verdict in _SAME | {"improved"} for each in primaries)
-        return Step("stop", "every comparison is decided") if clear else Step("go-on")
+        clear = all(each in worse or each.verdict in SAME | {"improved"} for each in primaries)
+        return NextRun("stop", "every comparison is decided") if clear else NextRun("go-on")
     if worse:
-        return Step("stop", "it got worse beyond doubt")
-    if verdicts <= _SAME:
-        return Step("stop", "no difference matters, beyond doubt")
-    if "improved" in verdicts and verdicts <= _GAINED:
-        return Step("stop", "it got better and nothing got worse, beyond doubt")
-    return Step("go-on")
+        return NextRun("stop", "it got worse beyond doubt")
+    if verdicts <= SAME:
+        return NextRun("stop", "no difference matters, beyond doubt")
+    if "improved" in verdicts and verdicts <= HARMLESS:
+        return NextRun("stop", "it got better and nothing got worse, beyond doubt")
+    return NextRun("go-on")
 
 
 def _attempts(state: State, last: Sample) -> int:
     """How often the run that was made last was tried."""
-    place = _place(last)
-    return sum(not sample.valid and _place(sample) == place for sample in state.samples)
+    place = _sample_key(last)
+    return sum(not sample.valid and _sample_key(sample) == place for sample in state.samples)
 
 
 def _blocks(state: State) -> tuple[int, int]:
@@ -123,7 +156,7 @@ def _blocks(state: State) -> tuple[int, int]:
     in every arm, or was given up."""
     tries: dict[tuple[int, str, str], int] = {}
     for sample in state.samples:
-        place = _place(sample)
+        place = _sample_key(sample)
         tries[place] = tries.get(place, 0) + (ATTEMPTS if sample.valid else 1)
     settled = Counter(place[0] for place, count in tries.items() if count >= ATTEMPTS)
     whole = len(state.arms) * len(state.workloads)
@@ -131,7 +164,7 @@ def _blocks(state: State) -> tuple[int, int]:
     return sum(settled[block] >= whole for block in begun), len(begun)
 
 
-def _place(sample: Sample) -> tuple[int, str, str]:
+def _sample_key(sample: Sample) -> tuple[int, str, str]:
     return sample.block, sample.arm, sample.workload
 
 

@@ -13,6 +13,7 @@ from typing import Literal
 
 import msgspec
 
+from vnicaudit.bench.judging.effect import ONE_TURN, TURNS
 from vnicaudit.bench.judging.statistics import smallest_p
 from vnicaudit.errors import UsageError
 from vnicaudit.model.measurement import Design
@@ -21,7 +22,8 @@ Otherwise = Literal["keep", "roll-back"]
 """What is done with a change that nothing speaks for, or against."""
 
 _MOST_RUNS = 100
-_MOST_ALPHA = 0.05
+MOST_ALPHA = 0.05
+"""More false alarms than this make no verdict."""
 
 
 class Terms(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,6 +34,8 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True):
     looks: tuple[int, ...] = (5, 10, 20)
     alphas: tuple[float, ...] = (0.01, 0.02, 0.02)
     design: Design = "live-flip"
+    runs_per_turn: int = 1
+    """With flips and boots: runs of a workload between two changes; their mean is one value."""
     on_inconclusive: Otherwise = "roll-back"
     on_equivalent: Otherwise = "roll-back"
     margins: dict[str, float] = {}
@@ -42,8 +46,8 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True):
     """Something was changed for it, that can be kept or taken back."""
 
     def alpha(self, runs: int) -> float:
-        """What is spent at the look that so many runs belong to: the first that is not smaller,
-        so that an early end spends what the next look would have.
+        """Error probability spent at the interim analysis that so many runs belong to: the first
+        that is not smaller, so that an early end spends what the next one would have.
 
         All before, then all after, cannot be looked at in between: its one look spends it all.
         """
@@ -60,7 +64,7 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True):
         fewest = min(before, after)
         if not fewest or fewest >= self.looks[0]:
             return not fewest
-        if self.design == "single-flip":
+        if self.design in ONE_TURN | TURNS:
             return fewest < 2
         return smallest_p(before, after) > self.alpha(fewest)
 
@@ -70,16 +74,26 @@ QUICK = Terms(looks=(7,), alphas=(0.05,))
 SMOKE = Terms(looks=(3,), alphas=(0.05,), catastrophe_only=True)
 
 
-def checked(terms: Terms) -> Terms:
-    """The same. Raises UsageError where looks and alphas are no plan for looking, and where a
-    margin is none."""
+_TURN_ALPHAS = (0.01, 0.02, 0.02)
+
+
+def alphas_of_turns(looks: tuple[int, ...]) -> tuple[float, ...]:
+    """Error probability spent at each of these numbers of turns: little at the first of three."""
+    if len(looks) == len(_TURN_ALPHAS):
+        return _TURN_ALPHAS
+    return (MOST_ALPHA / len(looks),) * len(looks)
+
+
+def checked_terms(terms: Terms) -> Terms:
+    """Return the terms. Raises UsageError where looks and alphas are no plan for looking, and where
+    a margin is none."""
     looks, alphas = terms.looks, terms.alphas
     if not looks or len(looks) != len(alphas):
         raise UsageError("there must be as many alphas as looks, and at least one")
     if list(looks) != sorted(set(looks)) or looks[0] < 1 or looks[-1] > _MOST_RUNS:
         raise UsageError(f"looks must rise, from 1 on and to {_MOST_RUNS} at most: {looks}")
-    if not all(0 < alpha < 1 for alpha in alphas) or math.fsum(alphas) > _MOST_ALPHA + 1e-12:
-        raise UsageError(f"alphas must be above 0 and {_MOST_ALPHA} together at most: {alphas}")
+    if not all(0 < alpha < 1 for alpha in alphas) or math.fsum(alphas) > MOST_ALPHA + 1e-12:
+        raise UsageError(f"alphas must be above 0 and {MOST_ALPHA} together at most: {alphas}")
     for metric, margin in terms.margins.items():
         if not 0 <= margin < math.inf:
             raise UsageError(f"the margin of {metric} must be 0 or more: {margin}")

@@ -1,4 +1,4 @@
-"""What the numbers mean: for one comparison, and for the change.
+"""Verdicts: on one comparison, and on the change.
 
 Two things are asked of every difference: is it there (the interval), and does it matter (the
 margin). A difference of 1 % that is certain is no reason to act, one of 8 % that may be chance is
@@ -7,16 +7,17 @@ none either.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from vnicaudit.bench.judging.effect import Deciding
-from vnicaudit.bench.judging.reasons import because, rail_words, what
+from vnicaudit.bench.judging.effect import Deciding, margin_of
+from vnicaudit.bench.judging.reasons import comparison_words, rail_words, workload_and_metric
 from vnicaudit.bench.judging.terms import Terms
+from vnicaudit.bench.metrics import METRICS
 from vnicaudit.model.measurement import Comparison, Decision, Design, GuardRail, Verdict
 
-_SAME: frozenset[Verdict] = frozenset({"equivalent", "at-ceiling"})
-_HARMLESS: frozenset[Verdict] = _SAME | {"improved", "not-worse"}
+SAME: frozenset[Verdict] = frozenset({"equivalent", "at-ceiling"})
+HARMLESS: frozenset[Verdict] = SAME | {"improved", "not-worse"}
 """Harm beyond the margin is excluded."""
 
 _OPEN: tuple[Verdict, ...] = ("invalid", "generator-limited")
@@ -24,10 +25,10 @@ _OPEN: tuple[Verdict, ...] = ("invalid", "generator-limited")
 inconclusive."""
 
 _MEANS: dict[Verdict, str] = {
-    "improved": "better by more than the margin",
+    "improved": "better",
     "equivalent": "the same within the margins",
     "not-worse": "harm beyond the margin is excluded",
-    "regressed": "worse by more than the margin",
+    "regressed": "worse",
     "inconclusive": "the runs do not decide it",
     "at-ceiling": "both fill the line, so throughput cannot tell which is better",
     "generator-limited": "what was measured is the generator",
@@ -63,41 +64,67 @@ def decide(
     *,
     guard_rails: Sequence[GuardRail] = (),
     catastrophe: Sequence[str] = (),
+    failures: Mapping[str, str] | None = None,
+    troubles: Sequence[str] = (),
 ) -> Decision:
-    """What is to be done, and why. Only primary comparisons count.
+    """Decide what is to be done with the change, with the reasons. Only primary comparisons count.
 
     One primary that regressed is enough, if it did so after adjusting for their number; so is a
     guard rail that the change broke, and a catastrophe. Kept is what made nothing worse and
-    something better. What stays undecided is kept or not as the terms say.
+    something better. What stays undecided is kept or not as the terms say. ``failures``: workload
+    -> why it was not measured; ``troubles``: what guard rails saw before the first run that was
+    not as it should be, told where runs came to nothing.
     """
     primaries = [comparison for comparison in comparisons if comparison.primary]
-    rails = broken(guard_rails, {comparison.before_arm for comparison in comparisons})
+    rails = newly_failed_rails(guard_rails, {comparison.before_arm for comparison in comparisons})
     vetoes = [*catastrophe, *map(rail_words, rails)]
-    vetoes += [because(each) for each in primaries if harmed(each, terms)]
+    vetoes += [comparison_words(each) for each in primaries if is_harm(each, terms)]
     verdict: Verdict = "regressed" if vetoes else _overall(primaries, terms)
     action = _action(verdict, terms)
-    reasons = vetoes or [*_explained(verdict, primaries, terms), *_otherwise(verdict, terms)]
+    failed = _not_measured(primaries, failures or {}) if verdict == "invalid" else {}
+    rest = [comparison for comparison in primaries if comparison.workload not in failed]
+    explained = _explained(verdict, rest, terms) if rest or not failed else []
+    reasons = vetoes or [*failed.values(), *explained, *_otherwise(verdict, terms)]
+    reasons += troubles if failed or catastrophe else ()
     doubts = [rail for rail in guard_rails if rail.verdict != "ok" and rail not in rails]
     said = [*reasons, *map(rail_words, doubts), *_design(terms)]
     return Decision(verdict=verdict, action=action, reasons=tuple(dict.fromkeys(said)))
 
 
-def harmed(comparison: Comparison, terms: Terms) -> bool:
+def _not_measured(primaries: Sequence[Comparison], failures: Mapping[str, str]) -> dict[str, str]:
+    """Why workloads were not measured, of those that make it impossible to decide."""
+    open_ = (
+        each.workload
+        for each in primaries
+        if each.before is None or each.after is None or each.verdict == "invalid"
+    )
+    return {name: failures[name] for name in open_ if name in failures}
+
+
+def is_harm(comparison: Comparison, terms: Terms) -> bool:
     """Regressed, and that is no chance among so many comparisons either."""
     if comparison.verdict != "regressed" or comparison.effect is None:
         return False
-    return comparison.effect.p_holm <= terms.alpha(fewest(comparison))
+    return comparison.effect.p_holm <= terms.alpha(fewest_runs(comparison))
 
 
-def fewest(comparison: Comparison) -> int:
+def may_be_chance(comparison: Comparison) -> str:
+    """Why a difference is not called one, though it would be if it were the only comparison."""
+    effect = comparison.effect
+    p, worse = (1.0, False) if effect is None else (effect.p_holm, effect.percent < 0)
+    side = "worse" if worse else "better"
+    return f"{side}, but among so many comparisons that may be chance (adjusted p {p:.3f})"
+
+
+def fewest_runs(comparison: Comparison) -> int:
     """Runs of the arm that has fewer."""
     sides = comparison.before, comparison.after
     return min(0 if side is None else side.n for side in sides)
 
 
-def broken(rails: Sequence[GuardRail], before: set[str]) -> list[GuardRail]:
-    """Those that failed, each by what was found last, but for those that were broken before the
-    change already: it did not break them."""
+def newly_failed_rails(rails: Sequence[GuardRail], before: set[str]) -> list[GuardRail]:
+    """Return the guard rails that failed, each by what was found last, but for those that were
+    broken before the change already: it did not break them."""
     latest = {(rail.name, rail.arm): rail for rail in rails}
     already = {rail.name for rail in latest.values() if rail.arm in before and _failed(rail)}
     return [
@@ -120,13 +147,13 @@ def _overall(primaries: Sequence[Comparison], terms: Terms) -> Verdict:
     for verdict in _OPEN:
         if verdict in verdicts or not verdicts:
             return verdict
-    if not verdicts <= _HARMLESS:
+    if not verdicts <= HARMLESS:
         return "inconclusive"
     if "improved" in verdicts:
         return "improved"
     if len(verdicts) == 1:
         return verdicts.pop()
-    return "equivalent" if verdicts <= _SAME else "not-worse"
+    return "equivalent" if verdicts <= SAME else "not-worse"
 
 
 def _action(verdict: Verdict, terms: Terms) -> Literal["keep", "roll-back", "none"]:
@@ -136,33 +163,47 @@ def _action(verdict: Verdict, terms: Terms) -> Literal["keep", "roll-back", "non
         return "keep" if verdict == "improved" else "roll-back"
     if terms.catastrophe_only and verdict != "invalid":
         return "keep"
-    return terms.on_equivalent if verdict in _HARMLESS else terms.on_inconclusive
+    return terms.on_equivalent if verdict in HARMLESS else terms.on_inconclusive
 
 
 def _explained(verdict: Verdict, primaries: Sequence[Comparison], terms: Terms) -> list[str]:
-    """What the verdict rests on: the comparisons that made it, and how the others stand."""
+    """Reasons for the verdict: the comparisons that made it, and how the others stand."""
     if terms.catastrophe_only and verdict != "invalid":
         return ["no catastrophe and no broken guard rail; so few runs decide nothing else"]
     if not primaries:
         return ["no primary comparison: there is nothing to decide by"]
     makers = [each for each in primaries if _makes(each.verdict, verdict)]
-    lines = [f"{because(each)}: {_standing(each)}" for each in makers]
-    rest = [f"{what(each)}: {_standing(each)}" for each in primaries if each not in makers]
+    lines = [f"{comparison_words(each)}: {_standing(each, terms)}" for each in makers]
+    rest = [
+        f"{workload_and_metric(each)}: {_standing(each, terms)}"
+        for each in primaries
+        if each not in makers
+    ]
     return lines + rest
 
 
 def _makes(verdict: Verdict, overall: Verdict) -> bool:
-    """Whether a comparison's verdict is what the overall one comes from."""
+    """True where a comparison's verdict is what the overall one comes from."""
     if overall == "inconclusive":
-        return verdict not in _HARMLESS
+        return verdict not in HARMLESS
     return verdict == overall
 
 
-def _standing(comparison: Comparison) -> str:
-    if comparison.verdict != "regressed":
-        return _MEANS[comparison.verdict]
-    p = comparison.effect.p_holm if comparison.effect else 1.0
-    return f"worse, but among so many comparisons that may be chance (adjusted p {p:.3f})"
+def _standing(comparison: Comparison, terms: Terms) -> str:
+    """The meaning of a comparison's verdict. That an effect is beyond the margin is said where its
+    whole interval is."""
+    effect, verdict = comparison.effect, comparison.verdict
+    said = _MEANS[verdict]
+    if effect is None:
+        return said
+    if verdict == "regressed" and not is_harm(comparison, terms):
+        return may_be_chance(comparison)
+    if verdict in ("improved", "regressed"):
+        margin = margin_of(METRICS[comparison.metric], terms.margins)
+        nearest = effect.low95 if verdict == "improved" else -effect.high95
+        return f"{said} by more than the margin" if nearest > margin else said
+    chance = may_be_chance(comparison)
+    return chance if chance in comparison.notes else said
 
 
 def _otherwise(verdict: Verdict, terms: Terms) -> list[str]:
@@ -174,12 +215,12 @@ def _otherwise(verdict: Verdict, terms: Terms) -> list[str]:
         return []
     undone = "not made" if terms.design == "shadow" else "taken back"
     done = "kept" if action == "keep" else undone
-    if verdict in _HARMLESS:
+    if verdict in HARMLESS:
         return [f"nothing got worse and nothing got better: the change is {done}, as was asked for"]
     return [f"it cannot be decided: the change is {done}, as was asked for"]
 
 
 def _design(terms: Terms) -> list[str]:
-    """What the order of the runs could not keep out."""
+    """Influences that the order of the runs could not keep out."""
     said = _LEFT_IN.get(terms.design)
     return [said] if said else []

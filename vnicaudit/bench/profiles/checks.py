@@ -1,27 +1,26 @@
-"""What types alone do not say of a profile. All raise UsageError with file and line."""
+"""Checks of a profile beyond the types of its keys. All raise UsageError with file and line."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from math import fsum
 
-from vnicaudit.audit.suppression import close_to
+from vnicaudit.base.matching import close_to
 from vnicaudit.bench.contract import Engine
 from vnicaudit.bench.judging.statistics import smallest_p
+from vnicaudit.bench.judging.terms import MOST_ALPHA
 from vnicaudit.bench.metrics import METRICS
 from vnicaudit.bench.profiles.keys import MOST_RUNS, ProfileTable
-from vnicaudit.bench.profiles.place import Place
+from vnicaudit.bench.profiles.place import TablePlace
 
 _COSTS = ("_cpu_per_gbit", "_cpu_per_transaction")
 """Ends of the metrics that the runner works out for every engine, from the CPU time of both ends
 and of the hypervisor."""
 
 _ROUNDING = 1e-12
-MOST_ALPHA = 0.05
-"""More false alarms than this make no verdict."""
 
 
-def check_pattern(name: str, engine: Engine, pattern: str, place: Place) -> None:
+def check_pattern(name: str, engine: Engine, pattern: str, place: TablePlace) -> None:
     """The engine knows the pattern."""
     if pattern not in engine.PATTERNS:
         known = tuple(engine.PATTERNS)
@@ -29,7 +28,7 @@ def check_pattern(name: str, engine: Engine, pattern: str, place: Place) -> None
         raise place.error(f"patterns: {name} has no pattern {pattern!r}{hint}", "patterns")
 
 
-def check_decides(decides: Sequence[str], engine: Engine, pattern: str, place: Place) -> None:
+def check_decides(decides: Sequence[str], engine: Engine, pattern: str, place: TablePlace) -> None:
     """The pattern can be judged by these metrics."""
     own = engine.PATTERNS[pattern]
     known = [*own, *(metric for metric in METRICS if metric.endswith(_COSTS))]
@@ -40,7 +39,7 @@ def check_decides(decides: Sequence[str], engine: Engine, pattern: str, place: P
             raise place.error(message, "decides")
 
 
-def check_margins(table: ProfileTable, place: Place) -> None:
+def check_margins(table: ProfileTable, place: TablePlace) -> None:
     """Margins are those of metrics."""
     for metric in table.margins:
         if metric not in METRICS:
@@ -48,7 +47,7 @@ def check_margins(table: ProfileTable, place: Place) -> None:
             raise place.within("margins").error(f"margins: no metric {metric!r}{hint}", metric)
 
 
-def check_guards(table: ProfileTable, known: Sequence[str], place: Place) -> None:
+def check_guards(table: ProfileTable, known: Sequence[str], place: TablePlace) -> None:
     """Guard rails are among those there are."""
     for guard in table.guards or ():
         if guard not in known:
@@ -56,7 +55,7 @@ def check_guards(table: ProfileTable, known: Sequence[str], place: Place) -> Non
             raise place.error(f"guards: no guard rail {guard!r}{hint}", "guards")
 
 
-def check_states(table: ProfileTable, place: Place) -> None:
+def check_states(table: ProfileTable, place: TablePlace) -> None:
     """Each state that is used is declared, and each that is declared is used."""
     used: set[str] = set()
     for index, entry in enumerate(table.workload):
@@ -72,14 +71,14 @@ def check_states(table: ProfileTable, place: Place) -> None:
             raise place.within("states").error(message, state)
 
 
-def check_id(identity: str, others: Collection[str], place: Place) -> None:
+def check_id(identity: str, others: Collection[str], place: TablePlace) -> None:
     """No two workloads have the same id."""
     if identity in others:
         raise place.error(f"two workloads are {identity}: make them differ, or give one a name")
 
 
-def check_looks(
-    table: ProfileTable, looks: Sequence[int], alphas: Sequence[float], place: Place
+def check_interim_analyses(
+    table: ProfileTable, looks: Sequence[int], alphas: Sequence[float], place: TablePlace
 ) -> None:
     """The looks can be made, and can tell something."""
     if table.repeats is not None and (table.looks or table.alphas):
@@ -95,9 +94,14 @@ def check_looks(
         )
     if not table.catastrophe_only:
         _check_power(looks, alphas, key, place)
+    turns = list(table.turns)
+    if turns != sorted(set(turns)) or turns[0] < 2:
+        raise place.error("turns: two at least, each greater than the one before", "turns")
 
 
-def _check_power(looks: Sequence[int], alphas: Sequence[float], key: str, place: Place) -> None:
+def _check_power(
+    looks: Sequence[int], alphas: Sequence[float], key: str, place: TablePlace
+) -> None:
     """Arms whose runs do not even overlap are told apart."""
     for look, alpha in zip(looks, alphas, strict=True):
         if smallest_p(look, look) > alpha:

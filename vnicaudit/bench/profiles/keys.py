@@ -11,6 +11,9 @@ from vnicaudit.model.measurement import Design, Direction
 
 COOLDOWN = 2.0
 MAX_STEAL = 2.0
+MAX_CPU_WAIT = 60.0
+TURNS = (2, 3, 5)
+RUNS_PER_TURN = 3
 SECONDS = 10.0
 WARMUP = 2.0
 MOST_RUNS = 100
@@ -21,7 +24,7 @@ _TEXT = r"\S"
 
 
 def _key(description: str, *examples: object, **limits: Any) -> msgspec.Meta:
-    """What is said of a key, with values it takes; ``limits`` are msgspec's."""
+    """Description of a key, with examples of its values; ``limits`` are msgspec's."""
     return msgspec.Meta(
         description=description, extra_json_schema={"examples": list(examples)}, **limits
     )
@@ -164,6 +167,18 @@ class ProfileTable(
             min_length=1,
         ),
     ] = ()
+    turns: Annotated[
+        tuple[Runs, ...],
+        _key(
+            "Where the change is made and taken back in turns (`apply --bench`): numbers of turns "
+            "of each arm, ascending, after which it is judged. Each turn is a plug, or a boot.",
+            [2, 3, 5],
+            min_length=1,
+        ),
+    ] = TURNS
+    runs_per_turn: Annotated[
+        int, _key("Runs of each workload in a turn; their mean is one value.", 3, ge=1, le=20)
+    ] = RUNS_PER_TURN
     catastrophe_only: Annotated[
         bool,
         _key(
@@ -196,6 +211,16 @@ class ProfileTable(
             le=100,
         ),
     ] = MAX_STEAL
+    max_cpu_wait: Annotated[
+        float,
+        _key(
+            "Per cent of a run that a thread of a generator, a vhost worker or QEMU's main loop "
+            "may be ready to run and have no CPU; with more it does not count, and is repeated.",
+            60,
+            gt=0,
+            le=100,
+        ),
+    ] = MAX_CPU_WAIT
     margins: Annotated[
         dict[str, Percent],
         _key(

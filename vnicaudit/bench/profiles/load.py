@@ -6,21 +6,17 @@ from __future__ import annotations
 import os
 from functools import cache
 
-from msgspec.structs import replace
-
 import vnicaudit
-from vnicaudit.audit.settings_file import read
-from vnicaudit.audit.suppression import close_to
-from vnicaudit.bench import guards
-from vnicaudit.bench.engine_registry import load
-from vnicaudit.bench.judging.terms import DEFAULT
+from vnicaudit.audit.settings.file import read_settings_file
+from vnicaudit.base.matching import close_to
+from vnicaudit.bench.judging.terms import DEFAULT, MOST_ALPHA
 from vnicaudit.bench.profiles import checks
 from vnicaudit.bench.profiles.keys import ProfileTable
-from vnicaudit.bench.profiles.lines import Lines
 from vnicaudit.bench.profiles.matrix import workloads
-from vnicaudit.bench.profiles.place import Place
+from vnicaudit.bench.profiles.place import TablePlace, TomlLines
 from vnicaudit.bench.profiles.profile import Profile
-from vnicaudit.bench.profiles.table import checked
+from vnicaudit.bench.profiles.table import checked_table
+from vnicaudit.bench.registry import GUARDS
 from vnicaudit.errors import UsageError
 from vnicaudit.model.measurement import Workload
 
@@ -29,7 +25,7 @@ _SUFFIX = ".toml"
 
 
 @cache
-def shipped() -> tuple[str, ...]:
+def shipped_profiles() -> tuple[str, ...]:
     """The names of the profiles that come with the program, ordered."""
     names = (name for name in os.listdir(FOLDER) if name.endswith(_SUFFIX))
     return tuple(sorted(name.removesuffix(_SUFFIX) for name in names))
@@ -39,36 +35,30 @@ def load_profile(name_or_path: str) -> Profile:
     """A shipped profile, or one's own: a path ends in ``.toml``. Raises UsageError, with file and
     line, for whatever is wrong."""
     path = _path(name_or_path)
-    source = read(path, explicit=True)
+    source = read_settings_file(path, explicit=True)
     if source is None:  # of a file named on purpose there is a table, or an error
         raise UsageError(f"{path}: no profile")
-    place = Place(path, Lines(source.text))
+    place = TablePlace(path, TomlLines(source.text))
     name = os.path.basename(path).removesuffix(_SUFFIX)
-    return _profile(name, checked(source.table, place), place)
-
-
-def with_seconds(profile: Profile, seconds: float) -> Profile:
-    """The same with runs of that length. Raises UsageError where an engine does not do it."""
-    changed = tuple(replace(workload, seconds=seconds) for workload in profile.workloads)
-    for workload in changed:
-        load(workload.engine).check(workload)
-    return replace(profile, workloads=changed)
+    return _profile(name, checked_table(source.table, place), place)
 
 
 def _path(name_or_path: str) -> str:
     if name_or_path.endswith(_SUFFIX):
         return name_or_path
-    if name_or_path in shipped():
+    if name_or_path in shipped_profiles():
         return os.path.join(FOLDER, name_or_path + _SUFFIX)
-    hint = close_to(name_or_path, shipped()) or f"; there are {', '.join(shipped())}"
+    hint = (
+        close_to(name_or_path, shipped_profiles()) or f"; there are {', '.join(shipped_profiles())}"
+    )
     raise UsageError(f"no profile {name_or_path!r}{hint} (the path of your own ends in .toml)")
 
 
-def _profile(name: str, table: ProfileTable, place: Place) -> Profile:
-    looks, alphas = _looks(table)
-    checks.check_looks(table, looks, alphas, place)
+def _profile(name: str, table: ProfileTable, place: TablePlace) -> Profile:
+    looks, alphas = _interim_analyses(table)
+    checks.check_interim_analyses(table, looks, alphas, place)
     checks.check_margins(table, place)
-    checks.check_guards(table, guards.names(), place)
+    checks.check_guards(table, GUARDS.names(), place)
     return Profile(
         name=name,
         title=table.title,
@@ -77,25 +67,28 @@ def _profile(name: str, table: ProfileTable, place: Place) -> Profile:
         workloads=_workloads(table, place),
         looks=looks,
         alphas=alphas,
+        turns=table.turns,
+        runs_per_turn=table.runs_per_turn,
         catastrophe_only=table.catastrophe_only,
         designs=table.designs,
         guards=table.guards,
         cooldown=table.cooldown,
         max_steal=table.max_steal,
+        max_cpu_wait=table.max_cpu_wait,
         margins={metric: percent / 100 for metric, percent in table.margins.items()},
         vcpus=table.vcpus,
         states=table.states,
     )
 
 
-def _looks(table: ProfileTable) -> tuple[tuple[int, ...], tuple[float, ...]]:
+def _interim_analyses(table: ProfileTable) -> tuple[tuple[int, ...], tuple[float, ...]]:
     """When it is judged, and what each look spends."""
     looks = table.looks or (DEFAULT.looks if table.repeats is None else (table.repeats,))
-    evenly = (checks.MOST_ALPHA / len(looks),) * len(looks)
+    evenly = (MOST_ALPHA / len(looks),) * len(looks)
     return looks, table.alphas or (DEFAULT.alphas if looks == DEFAULT.looks else evenly)
 
 
-def _workloads(table: ProfileTable, place: Place) -> tuple[Workload, ...]:
+def _workloads(table: ProfileTable, place: TablePlace) -> tuple[Workload, ...]:
     checks.check_states(table, place)
     found: dict[str, Workload] = {}
     for index, entry in enumerate(table.workload):

@@ -1,8 +1,11 @@
-"""A table of a profile -> workloads: one for every combination of its lists."""
+"""A table of a profile -> workloads: one for every combination of its lists, each with an id that
+is readable, and the same for the same work, whatever else is run.
+"""
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 from itertools import product
@@ -11,12 +14,10 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from vnicaudit.bench.contract import Engine
-from vnicaudit.bench.engine_registry import load
-from vnicaudit.bench.profiles.amounts import amount
 from vnicaudit.bench.profiles.checks import check_decides, check_pattern
-from vnicaudit.bench.profiles.identity import identity, usual_directions
 from vnicaudit.bench.profiles.keys import WorkloadTable
-from vnicaudit.bench.profiles.place import Place
+from vnicaudit.bench.profiles.place import TablePlace
+from vnicaudit.bench.registry import ENGINES
 from vnicaudit.errors import UsageError
 from vnicaudit.model.measurement import Direction, Workload
 
@@ -27,7 +28,7 @@ _SHOWN = 4
 
 
 class _Combination(NamedTuple):
-    """One of each list; None where the table leaves it to the pattern."""
+    """One value of each list; None where the table leaves it to the pattern."""
 
     pattern: str
     direction: Direction | None
@@ -38,7 +39,7 @@ class _Combination(NamedTuple):
     state: str
 
 
-def workloads(table: WorkloadTable, place: Place) -> list[Workload]:
+def workloads(table: WorkloadTable, place: TablePlace) -> list[Workload]:
     """Every combination, in the order it is written. Raises UsageError for what its engine does
     not do."""
     engine = _engine(table, place)
@@ -46,17 +47,17 @@ def workloads(table: WorkloadTable, place: Place) -> list[Workload]:
         check_pattern(table.engine, engine, pattern, place)
         check_decides(table.decides, engine, pattern, place)
     found = [_workload(table, engine, chosen, place) for chosen in _combinations(table, place)]
-    return _marked(found, table.primary, place)
+    return _with_primaries(found, table.primary, place)
 
 
-def _engine(table: WorkloadTable, place: Place) -> Engine:
+def _engine(table: WorkloadTable, place: TablePlace) -> Engine:
     try:
-        return load(table.engine)
+        return ENGINES.load(table.engine)
     except UsageError as error:
         raise place.error(f"engine: {error}", "engine") from None
 
 
-def _combinations(table: WorkloadTable, place: Place) -> Iterator[_Combination]:
+def _combinations(table: WorkloadTable, place: TablePlace) -> Iterator[_Combination]:
     lists = (
         table.patterns,
         table.directions or (None,),
@@ -72,11 +73,13 @@ def _combinations(table: WorkloadTable, place: Place) -> Iterator[_Combination]:
     return (_Combination(*chosen) for chosen in product(*lists))
 
 
-def _amounts(values: Sequence[int | float | str], base: int, key: str, place: Place) -> list[float]:
+def _amounts(
+    values: Sequence[int | float | str], base: int, key: str, place: TablePlace
+) -> list[float]:
     return [_amount(value, base, key, place) for value in values]
 
 
-def _amount(value: int | float | str, base: int, key: str, place: Place) -> float:
+def _amount(value: int | float | str, base: int, key: str, place: TablePlace) -> float:
     number = amount(value, base)
     if number is None or (key == "sizes" and number % 1):
         example = '1500 or "64K"' if key == "sizes" else '5000 or "2.5G"'
@@ -84,13 +87,15 @@ def _amount(value: int | float | str, base: int, key: str, place: Place) -> floa
     return number
 
 
-def _workload(table: WorkloadTable, engine: Engine, chosen: _Combination, place: Place) -> Workload:
+def _workload(
+    table: WorkloadTable, engine: Engine, chosen: _Combination, place: TablePlace
+) -> Workload:
     """One workload, as its engine takes it; without a direction, in the first that it takes."""
     metrics = engine.PATTERNS[chosen.pattern]
     directions = usual_directions(metrics) if chosen.direction is None else (chosen.direction,)
     problems = []
     for direction in directions:
-        workload = _written(table, chosen, direction, metrics)
+        workload = _workload_of(table, chosen, direction, metrics)
         problem = _problem(engine, workload)
         if problem is None:
             return workload
@@ -108,7 +113,7 @@ def _problem(engine: Engine, workload: Workload) -> str | None:
     return None
 
 
-def _written(
+def _workload_of(
     table: WorkloadTable, chosen: _Combination, direction: Direction, metrics: Sequence[str]
 ) -> Workload:
     """As the table says it."""
@@ -130,7 +135,9 @@ def _written(
     return replace(workload, id=identity(workload, metrics, table.name))
 
 
-def _marked(found: list[Workload], primary: bool | tuple[str, ...], place: Place) -> list[Workload]:
+def _with_primaries(
+    found: list[Workload], primary: bool | tuple[str, ...], place: TablePlace
+) -> list[Workload]:
     """With those marked as primary that the table says."""
     if isinstance(primary, bool):
         return [replace(workload, primary=primary) for workload in found]
@@ -143,3 +150,62 @@ def _marked(found: list[Workload], primary: bool | tuple[str, ...], place: Place
         replace(workload, primary=any(fnmatchcase(workload.id, pattern) for pattern in primary))
         for workload in found
     ]
+
+
+_AMOUNT = re.compile(r"(\d{1,15}(?:\.\d{1,9})?)\s*([kKmMgG]?)", re.ASCII)
+_LETTERS = "kmg"
+
+
+def amount(value: int | float | str, base: int) -> float | None:
+    """A number or a text with ``k``, ``M`` or ``G``, powers of ``base``; None where it is neither,
+    or not above 0."""
+    if not isinstance(value, str):
+        return float(value) if 0 < value < base**6 else None
+    match = _AMOUNT.fullmatch(value.strip())
+    if match is None:
+        return None
+    power = _LETTERS.find(match.group(2).lower()) + 1 if match.group(2) else 0
+    return round(float(match.group(1)) * base**power, 6) or None
+
+
+def short(value: float, base: int) -> str:
+    """The shortest text of an amount, for ids: 65536 is ``64k`` to the base 1024."""
+    for power in (3, 2, 1):
+        if value % base**power == 0:
+            return f"{value / base**power:.0f}{_LETTERS[power - 1]}"
+    return f"{value:.6f}".rstrip("0").rstrip(".")
+
+
+_QUERIES = "query_rate"
+_ANSWERED = {_QUERIES, "transaction_rate"}
+
+
+def usual_directions(metrics: Sequence[str]) -> tuple[Direction, ...]:
+    """Directions of a pattern that can be judged by ``metrics``, the usual one first: where
+    requests are answered, the load goes both ways."""
+    return ("both",) if _ANSWERED & set(metrics) else ("tx", "rx")
+
+
+def identity(workload: Workload, metrics: Sequence[str], name: str | None) -> str:
+    """``iperf3.tcp.tx.c1.64k``, ``rr.rr1c-200x1000.c50``, ``dnsperf.capacity.g2@querylog``: what
+    goes without saying of its pattern is left out. ``metrics`` are those of the pattern."""
+    state = f"@{workload.state}" if workload.state else ""
+    return ".".join(_identity_parts(workload, metrics, name)) + state
+
+
+def _identity_parts(workload: Workload, metrics: Sequence[str], name: str | None) -> Iterator[str]:
+    queries = _QUERIES in metrics
+    yield workload.engine
+    yield workload.pattern
+    if usual_directions(metrics) != (workload.direction,):
+        yield workload.direction
+    if not queries or workload.connections != workload.generators:
+        yield f"c{workload.connections}"
+    if queries or workload.generators != 1:
+        yield f"g{workload.generators}"
+    if workload.size is not None:
+        yield short(workload.size, 1024)
+    if workload.rate is not None:
+        yield f"r{short(workload.rate, 1000)}"
+    if name:
+        yield name

@@ -1,17 +1,23 @@
-"""A profile, as it is measured by."""
+"""A profile, as it is measured by, and how long that takes."""
 
 from __future__ import annotations
 
 import msgspec
 
 from vnicaudit.bench.metrics import METRICS
-from vnicaudit.bench.profiles.keys import COOLDOWN, MAX_STEAL
+from vnicaudit.bench.profiles.keys import (
+    COOLDOWN,
+    MAX_CPU_WAIT,
+    MAX_STEAL,
+    RUNS_PER_TURN,
+    TURNS,
+)
 from vnicaudit.model.measurement import Design, Workload
 
 
 class Profile(msgspec.Struct, frozen=True, kw_only=True):
-    """What is run, how often, and what is judged by it. Checked: every engine takes its workloads.
-    Seconds, and per cent of time."""
+    """Workloads to run, how often, and how they are judged. Checked: every engine takes its
+    workloads. Seconds, and per cent of time."""
 
     name: str
     """Of a shipped one, or the file's."""
@@ -23,6 +29,10 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     """Valid samples per arm and workload at which it is judged; ends with the last."""
     alphas: tuple[float, ...]
     """As many: the error probability spent at each."""
+    turns: tuple[int, ...] = TURNS
+    """Turns of each arm at which it is judged, where the change is made and taken back in turns."""
+    runs_per_turn: int = RUNS_PER_TURN
+    """Runs of each workload in a turn."""
     catastrophe_only: bool = False
     """Too few runs for statistics: only a catastrophe or a broken guard rail decides."""
     designs: tuple[Design, ...] = ()
@@ -32,6 +42,8 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     cooldown: float = COOLDOWN
     max_steal: float = MAX_STEAL
     """Per cent: steal, waiting vCPUs and CPU quotas above it make a run invalid."""
+    max_cpu_wait: float = MAX_CPU_WAIT
+    """Per cent of a run that generators, vhost workers and QEMU may wait for a CPU."""
     margins: dict[str, float] = {}
     """Metric -> margin as a share, in the place of its own."""
     vcpus: tuple[int, ...] = ()
@@ -42,3 +54,30 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     def margin(self, metric: str) -> float:
         """The share by which a metric has to be better or worse to count."""
         return self.margins.get(metric, METRICS[metric].margin)
+
+
+SEARCHES = frozenset({"capacity", "udp-pps"})
+"""Patterns that, without a rate, search for the highest; each search is one sample."""
+
+SEARCH = 40.0
+"""Seconds of a search: trials of 1 s, up to 7 for each load, some ten loads, most of which are
+decided before."""
+
+SETUP = 1.5
+"""Seconds to start both programs, connect, and read the counters of both ends."""
+
+
+def estimate(profile: Profile, arms: int, repeats: int | None = None) -> float:
+    """Seconds for so many arms, ``repeats`` samples each; as many as at the last look where that
+    is not said. Without runs that do not count and are repeated, boots and flips."""
+    samples = arms * (profile.looks[-1] if repeats is None else repeats)
+    return samples * sum(
+        sample_seconds(workload) + profile.cooldown for workload in profile.workloads
+    )
+
+
+def sample_seconds(workload: Workload) -> float:
+    """Seconds of one sample."""
+    if workload.pattern in SEARCHES and workload.rate is None:
+        return SETUP + SEARCH
+    return SETUP + workload.warmup + workload.seconds

@@ -1,20 +1,58 @@
-"""The text of a profile -> its tables, each key known and of its type."""
+"""The text of a profile -> its tables, each key known and of its type; and the descriptions and
+examples that ``keys.py`` has of each key.
+"""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
-from typing import Any, get_args
+from functools import cache
+from typing import get_args, get_type_hints
 
 import msgspec
 
-from vnicaudit.audit.suppression import close_to, shown
-from vnicaudit.bench.profiles.described import Kind, examples, toml
+from vnicaudit.base.matching import close_to, shortened
 from vnicaudit.bench.profiles.keys import ProfileTable, WorkloadTable
-from vnicaudit.bench.profiles.place import Place
+from vnicaudit.bench.profiles.place import TablePlace
 from vnicaudit.errors import UsageError
 from vnicaudit.model.decoding import converted
 from vnicaudit.model.measurement import Design, Direction
+
+Kind = type[ProfileTable] | type[WorkloadTable]
+
+
+def descriptions(kind: Kind) -> dict[str, str]:
+    """Key -> what it means, Markdown."""
+    return {key: said.description or "" for key, said in _descriptions(kind).items()}
+
+
+def examples(kind: Kind) -> dict[str, list[object]]:
+    """Key -> values it takes."""
+    return {
+        key: (said.extra_json_schema or {})["examples"] for key, said in _descriptions(kind).items()
+    }
+
+
+def toml(value: object) -> str:
+    """A value as it is written in TOML."""
+    if isinstance(value, dict):
+        pairs = (f"{key} = {toml(item)}" for key, item in value.items())
+        return f"{{ {', '.join(pairs)} }}"
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(map(toml, value))}]"
+    return json.dumps(value, ensure_ascii=False)
+
+
+@cache
+def _descriptions(kind: Kind) -> dict[str, msgspec.Meta]:
+    hints = get_type_hints(kind, include_extras=True)
+    found = {}
+    for field in msgspec.structs.fields(kind):
+        metas = (part for part in hints[field.name].__metadata__ if isinstance(part, msgspec.Meta))
+        found[field.encode_name] = next(meta for meta in metas if meta.description)
+    return found
+
 
 _WORKLOAD = "workload"
 _CHOICES = {"directions": get_args(Direction), "designs": get_args(Design)}
@@ -29,7 +67,7 @@ _MISSING = re.compile(r"Object missing required field `(.*)`")
 _INVALID = re.compile(r"Invalid enum value '(.*)'", re.DOTALL)
 
 
-def checked(table: dict[str, Any], place: Place) -> ProfileTable:
+def checked_table(table: dict[str, object], place: TablePlace) -> ProfileTable:
     """The tables. Raises UsageError for the first mistake, unknown keys before others."""
     for problem in _unknown(table, place):
         raise problem
@@ -37,10 +75,10 @@ def checked(table: dict[str, Any], place: Place) -> ProfileTable:
         return converted(table, ProfileTable)
     except msgspec.ValidationError as error:
         what, _, path = str(error).partition(" - at ")
-        raise _refused(what, path, place) from None
+        raise _decoding_error(what, path, place) from None
 
 
-def _unknown(table: dict[str, Any], place: Place) -> Iterator[UsageError]:
+def _unknown(table: dict[str, object], place: TablePlace) -> Iterator[UsageError]:
     """Keys that mean nothing, with the one that was probably meant."""
     yield from _strange(table, ProfileTable, place, "")
     entries = table.get(_WORKLOAD)
@@ -49,15 +87,15 @@ def _unknown(table: dict[str, Any], place: Place) -> Iterator[UsageError]:
         yield from _strange(entry, WorkloadTable, inside, _INSIDE)
 
 
-def _strange(table: object, kind: Kind, place: Place, where: str) -> Iterator[UsageError]:
+def _strange(table: object, kind: Kind, place: TablePlace, where: str) -> Iterator[UsageError]:
     known = [field.encode_name for field in msgspec.structs.fields(kind)]
     for key in table if isinstance(table, dict) else ():
         if key not in known:
-            hint = close_to(shown(key), known)
-            yield place.error(f"unknown key {shown(key)!r}{where}{hint}", key)
+            hint = close_to(shortened(key), known)
+            yield place.error(f"unknown key {shortened(key)!r}{where}{hint}", key)
 
 
-def _refused(what: str, path: str, place: Place) -> UsageError:
+def _decoding_error(what: str, path: str, place: TablePlace) -> UsageError:
     """msgspec's sentence, in words for whoever wrote the file."""
     entry = _ENTRY.match(path)
     place = place if entry is None else place.within(_WORKLOAD, int(entry[1]))
@@ -69,23 +107,23 @@ def _refused(what: str, path: str, place: Place) -> UsageError:
         kind, key = WorkloadTable, entry[2]
     else:
         key = path.partition("$.")[2].partition("[")[0].rstrip("`")
-    return place.error(f"{key}: {_words(what, key)}; {_example(kind, key)}", key)
+    return place.error(f"{key}: {_problem(what, key)}; {_example(kind, key)}", key)
 
 
-def _words(what: str, key: str) -> str:
+def _problem(what: str, key: str) -> str:
     choice = _INVALID.fullmatch(what)
     if choice is not None:
         known = _CHOICES.get(key, ())
-        return f"{shown(choice[1])!r} is none of {', '.join(known)}{close_to(choice[1], known)}"
+        return f"{shortened(choice[1])!r} is none of {', '.join(known)}{close_to(choice[1], known)}"
     if what.endswith((">= 1", r"'\\S'")) and ("length" in what or "regex" in what):
         return "it is empty"
     if "regex" in what:
         return "a name is of small letters, digits, `+`, `-` and `_`"
-    what = re.sub(r"`(\w+)((?: \| \w+)*)`", _named, what.replace(" | null`", "`"))
+    what = re.sub(r"`(\w+)((?: \| \w+)*)`", _type_names, what.replace(" | null`", "`"))
     return f"{what[:1].lower()}{what[1:]}"
 
 
-def _named(match: re.Match[str]) -> str:
+def _type_names(match: re.Match[str]) -> str:
     """``int | str`` is a whole number or a text."""
     names = match.group().strip("`").split(" | ")
     return " or ".join(_TYPES.get(name, name) for name in names)

@@ -1,4 +1,4 @@
-"""What is compared: paths, or states of one path that a command brings about."""
+"""Arms, which are compared: paths, or states of one path that a command brings about."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from vnicaudit.bench.contract import Endpoint, Ends
 from vnicaudit.bench.facts.covariates import Watch
+from vnicaudit.bench.readable import one_line
 from vnicaudit.errors import EndpointError
 from vnicaudit.model.measurement import Path, Ran
 
@@ -22,7 +23,7 @@ class Arm(NamedTuple):
     enter: tuple[str, ...] = ()
 
 
-class Opened(NamedTuple):
+class OpenedArm(NamedTuple):
     """An arm whose ends are there."""
 
     arm: Arm
@@ -39,18 +40,18 @@ class Switch:
         self._now: dict[tuple[str, str], tuple[str, ...]] = {}
         self._used: set[tuple[str, str]] = set()
 
-    def arm(self, opened: Opened) -> None:
+    def arm(self, opened: OpenedArm) -> None:
         """Have the target be as this arm is. Raises EndpointError where the command fails."""
         self._bring_about(opened.ends.target, "arm", opened.arm.name, opened.arm.enter)
 
-    def state(self, opened: Opened, name: str) -> None:
+    def state(self, opened: OpenedArm, name: str) -> None:
         """Have the server be in a state of the profile; "" is how it was found, the first one."""
         if not name and (opened.ends.target.url, "state") in self._used:
             name = next(iter(self._states))
         if name:
             self._bring_about(opened.ends.target, "state", name, self._states[name])
 
-    def back(self, opened: Sequence[Opened]) -> None:
+    def back(self, opened: Sequence[OpenedArm]) -> None:
         """Leave every target as it was found: in the first arm and in the first state. One that
         nothing was brought about at is left alone. Raises EndpointError where a command fails, but
         not before all were tried."""
@@ -71,13 +72,13 @@ class Switch:
         self._used.add(key)
         ran = target.run(argv, seconds=_SWITCH_SECONDS)
         if ran.code != 0:
-            raise EndpointError(f"{kind} {name} could not be brought about: {failure(ran)}")
+            raise EndpointError(f"{kind} {name} could not be brought about: {failure_words(ran)}")
         self._now[key] = argv
 
 
-def failure(ran: Ran) -> str:
-    """What a program's end says, in one line."""
-    said = " ".join((ran.stderr.strip() or ran.stdout.strip()).split())[:300]
+def failure_words(ran: Ran) -> str:
+    """How a program ended, with the first line of what it said."""
+    said = one_line(ran.stderr.strip() or ran.stdout)
     how = "was ended" if ran.code is None else f"ended with exit code {ran.code}"
     where = f" at {ran.endpoint}" if ran.endpoint else ""
     return f"`{' '.join(ran.command)}`{where} {how}" + (f": {said}" if said else "")

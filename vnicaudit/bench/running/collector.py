@@ -1,58 +1,137 @@
-"""Runs in their order: each is measured and kept; whoever judges says what comes next."""
+"""Runs in their order: each becomes a sample and is kept; whoever judges says what comes next."""
 
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from vnicaudit.bench.facts.covariates import Limits
-from vnicaudit.bench.history import Kept, light, now
+from vnicaudit.base.clock import timestamp
+from vnicaudit.bench.contract import Ends, Measured, failed_run
+from vnicaudit.bench.facts.attribution import cost
+from vnicaudit.bench.facts.validity import Doubt, ValidityLimits, doubts
+from vnicaudit.bench.history import StoredMeasurement, without_output
 from vnicaudit.bench.judging.order import Slot
-from vnicaudit.bench.judging.stopping import Step
-from vnicaudit.bench.profiles.estimate import SEARCHES, one
-from vnicaudit.bench.profiles.profile import Profile
-from vnicaudit.bench.running.arms import Opened, Switch
+from vnicaudit.bench.judging.stopping import NextRun
+from vnicaudit.bench.profiles.profile import SEARCHES, Profile
+from vnicaudit.bench.readable import one_line, readable
+from vnicaudit.bench.registry import ENGINES
+from vnicaudit.bench.running.arms import OpenedArm, Switch
+from vnicaudit.bench.running.forecast import Forecast, Schedule
 from vnicaudit.bench.running.listener import Listener
-from vnicaudit.bench.running.sampling import Place, run_once, take
-from vnicaudit.errors import EndpointError
-from vnicaudit.model.measurement import Sample, Workload
+from vnicaudit.bench.running.witness import witness_of
+from vnicaudit.errors import EndpointError, MeasureError
+from vnicaudit.model.measurement import Covariates, Sample, Workload
+
+
+class DesignPlace(NamedTuple):
+    """Where a sample stands in the design."""
+
+    block: int
+    order: int
+
+
+def take_sample(
+    workload: Workload,
+    opened: OpenedArm,
+    place: DesignPlace,
+    limits: ValidityLimits,
+    *,
+    known: bool = True,
+) -> Sample:
+    """Run it once. What makes the sample invalid is never its value. ``known``: it was noted
+    already what the witness says in this arm when all is well. Raises EndpointError where an end is
+    lost."""
+    started = timestamp()
+    opened.watch.begin()
+    measured = run_once(workload, opened.ends)
+    covariates = opened.watch.end(measured, workload.warmup)
+    against = _doubts(measured, covariates, workload, limits)
+    failure = measured.failure if measured.error or not measured.values else None
+    return Sample(
+        workload=workload.id,
+        arm=opened.arm.name,
+        block=place.block,
+        order=place.order,
+        boot=opened.boot,
+        started=started,
+        values={} if measured.error else _values(measured, covariates),
+        details=measured.details,
+        valid=not against,
+        reason="; ".join(doubt.words for doubt in against),
+        invalid_by=tuple(dict.fromkeys(doubt.by for doubt in against)),
+        failure=failure,
+        witness=witness_of(opened.ends) if failure or not known else None,
+        covariates=covariates,
+        histogram=measured.histogram,
+        raw=measured.raw,
+    )
+
+
+def run_once(workload: Workload, ends: Ends) -> Measured:
+    """Run a workload once by its engine. What its tools print may be anything, and is at worst no
+    measurement. Raises EndpointError where an end is lost."""
+    try:
+        with readable(f"what {workload.engine} printed"):
+            return ENGINES.load(workload.engine).measure(workload, ends)
+    except MeasureError as error:
+        return failed_run(error)
+
+
+def _values(measured: Measured, covariates: Covariates) -> dict[str, float]:
+    return {**measured.values, **cost(measured, covariates)}
+
+
+def _doubts(
+    measured: Measured, covariates: Covariates, workload: Workload, limits: ValidityLimits
+) -> tuple[Doubt, ...]:
+    """Why the run does not count: what failed, or else what happened around it."""
+    if measured.error:
+        return (Doubt("error", measured.error),)
+    found = doubts(covariates, workload, limits)
+    if not found and not measured.values:
+        return (Doubt("nothing-measured", "the engine measured nothing"),)
+    return found
+
 
 _WARM_UP = 3.0
-_DEAD = 6
-"""So many runs in a row of which nothing came back: there is no way through, or no longer."""
 _GONE = 3
 """So many runs in a row in which an end did not answer: it will not come back."""
 
-Judge = Callable[[], Step]
+_ASTRAY = 6
+"""So many runs in a row whose payload took another NIC: the next will, too."""
+
+Judge = Callable[[], NextRun]
 """Is asked after each run what comes next."""
 
 
-class Work(NamedTuple):
-    """What is measured, and with what."""
+class SamplingTask(NamedTuple):
+    """The profile to be measured, and what takes its samples."""
 
     profile: Profile
-    limits: Limits
+    limits: ValidityLimits
     switch: Switch
-    kept: Kept
+    stored: StoredMeasurement
     listener: Listener
+    schedule: Schedule
 
 
 class Collector:
     """Takes samples. ``samples``: all that were taken, without what the tools said."""
 
-    def __init__(self, work: Work, samples: Iterable[Sample] = ()) -> None:
+    def __init__(self, work: SamplingTask, samples: Iterable[Sample] = ()) -> None:
         self.samples = list(samples)
         self._work = work
         self._workloads = {workload.id: workload for workload in work.profile.workloads}
-        self._took: dict[str, float] = {}
+        self._forecast = Forecast(work.profile, work.schedule, self.samples)
+        self._since = time.monotonic()
         self._lost = 0
-        self._silent = 0
+        self._astray = 0
+        self._said: set[str] = set()
 
-    def warm_up(self, arms: Iterable[Opened]) -> None:
+    def warm_up(self, arms: Iterable[OpenedArm]) -> None:
         """One short run in each, which is thrown away: addresses are learned, queues placed.
         Searches throw their first trial away themselves."""
         quick = [each for each in self._workloads.values() if each.pattern not in SEARCHES]
@@ -60,82 +139,97 @@ class Collector:
             return
         short = replace(quick[0], seconds=min(_WARM_UP, quick[0].seconds))
         for opened in arms:
+            self._work.listener.prepares(f"warming up {opened.arm.name}")
             self._bring_about(opened, short)
+            opened.watch.begin()  # looks for the guest's QEMU, once
+            began = time.monotonic()
+            opened.watch.begin()  # as before a run and after it, which is part of what a run takes
+            watched = time.monotonic() - began
             run_once(short, opened.ends)
+            self._forecast.warmed_up(short, time.monotonic() - began + watched)
 
-    def collect(self, slots: Sequence[Slot], arms: Mapping[str, Opened], judge: Judge) -> Step:
+    def collect(
+        self, slots: Sequence[Slot], arms: Mapping[str, OpenedArm], judge: Judge
+    ) -> NextRun:
         """Make these runs, some of them again, until there is nothing left to do or the judge says
-        stop; what it said last. Raises EndpointError where an end stays lost."""
-        ahead = Counter(slot.workload for slot in slots)
-        self._work.listener.begins(self._expected(ahead))
-        step = Step("go-on")
-        for slot in slots:
-            step = self._until_it_counts(slot, arms[slot.arm], self._expected(ahead), judge)
+        stop; what it said last. Raises EndpointError where an end stays lost, the load keeps taking
+        another NIC, or the judge gives up."""
+        self._forecast.prepared(time.monotonic() - self._since)
+        step = NextRun("go-on")
+        for at, slot in enumerate(slots):
+            if not at:
+                self._work.listener.begins(self._forecast.ahead(self.samples, slot))
+            step = self._until_it_counts(slot, arms[slot.arm], judge)
             if step.action == "stop":
                 break
-            ahead[slot.workload] -= 1
+        self._since = time.monotonic()
         return step
 
-    def _until_it_counts(self, slot: Slot, opened: Opened, left: float, judge: Judge) -> Step:
+    def _until_it_counts(self, slot: Slot, opened: OpenedArm, judge: Judge) -> NextRun:
+        again = False
         while True:
-            self._run(slot, opened, left)
+            self._run(slot, opened, again=again)
+            again = True
             step = judge()
-            if step.why:
+            if step.why and step.action != "give-up":
                 self._work.listener.says(step.why)
-            if step.action != "stop":
-                self._check_alive()
+            if step.action == "give-up":
+                raise EndpointError(step.why)
             if step.action != "again":
                 return step
 
-    def _check_alive(self) -> None:
-        """Raises EndpointError where there is no way through, or no longer one: whatever is run
-        comes to nothing, after a time-out each."""
-        last = self.samples[-1]
-        self._silent = 0 if last.valid or last.values else self._silent + 1
-        if self._silent == _DEAD:
-            raise EndpointError(f"{_DEAD} runs in a row came to nothing; the last: {last.reason}")
-
-    def _run(self, slot: Slot, opened: Opened, left: float) -> None:
+    def _run(self, slot: Slot, opened: OpenedArm, *, again: bool) -> None:
         workload = self._workloads[slot.workload]
         began = time.monotonic()
-        self._work.listener.runs(workload, slot.arm, left)
-        sample = self._sample(workload, opened, Place(slot.block, len(self.samples)))
-        self._work.kept.add(sample)
-        self.samples.append(light(sample))
+        ahead = self._forecast.ahead(self.samples, slot)
+        self._work.listener.runs(workload, slot.arm, ahead)
+        sample = self._sample(workload, opened, DesignPlace(slot.block, len(self.samples)))
+        self._work.stored.add(sample)
+        self.samples.append(without_output(sample))
         self._work.listener.sampled(sample)
+        self._astray = self._astray + 1 if "wrong-path" in sample.invalid_by else 0
+        if self._astray == _ASTRAY:
+            raise EndpointError(f"{_ASTRAY} runs in a row do not count; the last: {sample.reason}")
         time.sleep(self._work.profile.cooldown)
-        self._took[slot.workload] = time.monotonic() - began
+        self._forecast.took(slot.workload, time.monotonic() - began, again=again)
 
-    def _sample(self, workload: Workload, opened: Opened, place: Place) -> Sample:
-        started = now()
+    def _sample(self, workload: Workload, opened: OpenedArm, place: DesignPlace) -> Sample:
+        started = timestamp()
         try:
             self._bring_about(opened, workload)
-            sample = take(workload, opened, place, self._work.limits)
+            known = any(
+                each.witness is not None and each.failure is None
+                for each in self.samples
+                if each.arm == opened.arm.name
+            )
+            sample = take_sample(workload, opened, place, self._work.limits, known=known)
         except EndpointError as error:
             self._lost += 1
             if self._lost == _GONE:
                 raise
-            return _lost(workload, opened, place, started, str(error))
+            return _lost_sample(workload, opened, place, started, str(error))
         self._lost = 0
+        self._say_unchecked(opened)
         return sample
 
-    def _bring_about(self, opened: Opened, workload: Workload) -> None:
+    def _say_unchecked(self, opened: OpenedArm) -> None:
+        """Say, once of each end, that it is not known by which of its NICs the payload went."""
+        for url, why in opened.watch.unchecked.items():
+            if url not in self._said:
+                self._said.add(url)
+                self._work.listener.says(f"not checked which NIC of {url} carries the load: {why}")
+
+    def _bring_about(self, opened: OpenedArm, workload: Workload) -> None:
         self._work.switch.arm(opened)
         self._work.switch.state(opened, workload.state)
 
-    def _expected(self, ahead: Mapping[str, int]) -> float:
-        """Seconds of so many runs of each workload: as it took last, else as is usual."""
-        return sum(
-            runs * self._took.get(name, one(self._workloads[name]) + self._work.profile.cooldown)
-            for name, runs in ahead.items()
-        )
 
-
-def _lost(
-    workload: Workload, opened: Opened, place: Place, started: str, reason: str
+def _lost_sample(
+    workload: Workload, opened: OpenedArm, place: DesignPlace, started: str, reason: str
 ) -> Sample:  # fmt: skip
     """A run in which an end did not answer."""
     return Sample(
         workload=workload.id, arm=opened.arm.name, block=place.block, order=place.order,
-        boot=opened.boot, started=started, valid=False, reason=reason,
+        boot=opened.boot, started=started, valid=False, reason=one_line(reason),
+        invalid_by=("error",), failure="lost",
     )  # fmt: skip

@@ -4,36 +4,24 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from vnicaudit.bench.running.forecast import Ahead
 from vnicaudit.model.measurement import Sample, Workload
 
 
 class Listener(Protocol):
     """Is told; whatever it does, it must not load the machine."""
 
-    def begins(self, seconds: float) -> None:
-        """A stretch of runs begins, and is expected to take so long."""
+    def prepares(self, text: str) -> None:
+        """Something is done before a run, or behind the last one: ``warming up``."""
 
-    def runs(self, workload: Workload, arm: str, left: float) -> None:
-        """A run begins; ``left``: seconds until the end of the stretch, as far as can be told."""
+    def begins(self, ahead: Ahead) -> None:
+        """A stretch of runs begins."""
+
+    def runs(self, workload: Workload, arm: str, ahead: Ahead) -> None:
+        """A run begins."""
 
     def sampled(self, sample: Sample) -> None:
-        """It has ended."""
+        """A run has ended."""
 
     def says(self, text: str) -> None:
         """Something else to know."""
-
-
-class Nobody:
-    """Listens to nothing."""
-
-    def begins(self, seconds: float) -> None:
-        """Nothing."""
-
-    def runs(self, workload: Workload, arm: str, left: float) -> None:
-        """Nothing."""
-
-    def sampled(self, sample: Sample) -> None:
-        """Nothing."""
-
-    def says(self, text: str) -> None:
-        """Nothing."""

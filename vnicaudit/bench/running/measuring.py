@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 import msgspec
 from msgspec.structs import replace
 
 from vnicaudit import __version__
-from vnicaudit.bench.facts.covariates import Limits
-from vnicaudit.bench.guards import names as guards
-from vnicaudit.bench.history import Kept, now
+from vnicaudit.base.clock import timestamp
+from vnicaudit.bench.facts.link_changes import link_changes
+from vnicaudit.bench.facts.setup import setup_of
+from vnicaudit.bench.facts.validity import ValidityLimits
+from vnicaudit.bench.history import StoredMeasurement
 from vnicaudit.bench.judging.comparing import compare
+from vnicaudit.bench.judging.failures import failure_words
 from vnicaudit.bench.judging.order import Slot, blocks
-from vnicaudit.bench.judging.stopping import State, Step, next_step
+from vnicaudit.bench.judging.stopping import NextRun, State, next_step
 from vnicaudit.bench.judging.terms import Terms
 from vnicaudit.bench.judging.verdict import decide
 from vnicaudit.bench.profiles.profile import Profile
+from vnicaudit.bench.registry import GUARDS
 from vnicaudit.bench.running import rails
-from vnicaudit.bench.running.arms import Opened, Switch
-from vnicaudit.bench.running.collector import Collector, Work
+from vnicaudit.bench.running.arms import OpenedArm, Switch
+from vnicaudit.bench.running.collector import Collector, SamplingTask
+from vnicaudit.bench.running.forecast import schedule_of
 from vnicaudit.bench.running.listener import Listener
 from vnicaudit.errors import VnicauditError
 from vnicaudit.model.measurement import (
@@ -33,18 +38,23 @@ from vnicaudit.model.measurement import (
     Setup,
 )
 
+LinkLook = tuple[Setup, Setup]
+"""Setup of the target and of the peer at one moment."""
 
-class Task(msgspec.Struct, frozen=True, kw_only=True):
-    """What is asked for. ``states``: name -> the command that brings the server into it."""
+
+class MeasuringTask(msgspec.Struct, frozen=True, kw_only=True):
+    """A measurement that is to be made. ``states``: name -> the command that brings the server into
+    it. ``restarts``: what is changed takes a power cycle."""
 
     profile: Profile
     design: Design
     arms: tuple[str, ...]
     seed: int
     terms: Terms
-    limits: Limits = Limits()
+    limits: ValidityLimits = ValidityLimits()
     states: dict[str, tuple[str, ...]] = {}
     labels: dict[str, str] = {}
+    restarts: bool = False
 
 
 class Measuring:
@@ -52,80 +62,139 @@ class Measuring:
     program began it; its samples are in ``kept``."""
 
     def __init__(
-        self, task: Task, kept: Kept, listener: Listener, begun: BenchResult | None = None
+        self,
+        task: MeasuringTask,
+        kept: StoredMeasurement,
+        listener: Listener,
+        begun: BenchResult | None = None,
     ) -> None:
         self._task = task
         self._kept = kept
         self._listener = listener
         self._switch = Switch(task.states)
-        work = Work(task.profile, task.limits, self._switch, kept, listener)
+        terms = task.terms
+        schedule = schedule_of(
+            task.design, len(task.arms), terms.looks, terms.runs_per_turn, restarts=task.restarts
+        )
+        work = SamplingTask(task.profile, task.limits, self._switch, kept, listener, schedule)
         self._collector = Collector(work, begun.samples if begun else ())
         self._rails = list(begun.guard_rails) if begun else []
         self._paths = {path.name: path for path in begun.paths} if begun else {}
         self._setups = {setup.endpoint: setup for setup in begun.environment} if begun else {}
         self._run = begun.run if begun else _run(task, kept.id)
-        self._step = Step("go-on")
+        self._notes = begun.notes if begun else ()
+        self._step = NextRun("go-on")
+        self._troubles: tuple[str, ...] = ()
 
     @property
     def samples(self) -> list[Sample]:
         """All that were taken so far."""
         return self._collector.samples
 
-    def found(self, opened: Sequence[Opened], setups: Sequence[Setup]) -> None:
+    def note_setups(
+        self, opened: Sequence[OpenedArm], setups: Sequence[Setup], labels: Mapping[str, str]
+    ) -> None:
         """Note the paths, and what was found at their ends. What was found there before, in
-        another arm, stays beside it."""
+        another arm, stays beside it. ``labels``: of the target, as it is; those that are given, or
+        were noted before, go first."""
+        self._run = replace(self._run, labels={**labels, **self._run.labels})
         self._paths.update({each.arm.path.name: each.arm.path for each in opened})
+        targets = {each.arm.path.target for each in opened}
         for setup in setups:
             known = self._setups.get(setup.endpoint)
+            if known is not None:
+                here = setup.endpoint in targets
+                self._note_changes(
+                    f"at {setup.endpoint}, in {opened[0].arm.name}",
+                    link_changes(known, setup, changed_here=here),
+                )
             self._setups[setup.endpoint] = (
-                setup if known is None else _also(known, setup, opened[0].arm.name)
+                setup if known is None else _merged(known, setup, opened[0].arm.name)
             )
         self._kept.write_head(self.result())
 
-    def interleaved(self, opened: Sequence[Opened]) -> BenchResult:
+    def _note_changes(self, where: str, changes: Sequence[str]) -> None:
+        for text in (f"{where}: {change}" for change in changes):
+            if text not in self._notes:
+                self._notes += (text,)
+                self._listener.says(text)
+
+    def _note_links(self, looks: Sequence[tuple[OpenedArm, LinkLook]]) -> None:
+        """Note what differs between the arms of one path, and in the first arm since the start."""
+        (first, was), *others = looks
+        name = first.arm.name
+        for setup in was if self._task.design != "paths" else ():
+            known = self._setups.get(setup.endpoint)
+            if known is not None:
+                changes = link_changes(known, setup, changed_here=False)
+                self._note_changes(f"at {setup.endpoint}, while it was measured", changes)
+        for other, now in others if self._task.design == "live-flip" else ():
+            for before, after in zip(was, now, strict=True):
+                here = before.endpoint == first.ends.target.url
+                changes = link_changes(before, after, changed_here=here)
+                between = f"between {name} and {other.arm.name}"
+                self._note_changes(f"at {before.endpoint}, {between}", changes)
+
+    def interleaved(self, opened: Sequence[OpenedArm]) -> BenchResult:
         """All arms, mixed; to the verdict."""
         with self._left_as_found(opened):
-            before = self._looks_before(opened)
+            before = self._rail_states_of(opened)
             self._collector.warm_up(opened)
             looks = self._task.terms.looks
             workloads = [workload.id for workload in self._task.profile.workloads]
             runs = looks[0] if self._task.design == "single" else looks[-1]
             self.stretch(opened, blocks(self._task.arms, workloads, runs, self._task.seed))
+            links: list[tuple[OpenedArm, LinkLook]] = []
             for each in opened:
                 self._switch.arm(each)
-                self.look_after(each, before[_place(each)], shared=_shares(each, opened))
+                self.check_rails(
+                    each, before[_endpoint_and_address(each)], shared=_shares(each, opened)
+                )
+                links.append((each, _link_look(each)))
+            self._note_links(links)
         return self.conclude()
 
-    def stretch(self, opened: Sequence[Opened], slots: Sequence[Slot]) -> Step:
+    def stretch(self, opened: Sequence[OpenedArm], slots: Sequence[Slot]) -> NextRun:
         """Make these runs."""
         arms = {each.arm.name: each for each in opened}
         self._step = self._collector.collect(slots, arms, self._judge)
         return self._step
 
     def stops(self) -> bool:
-        """Whether an earlier life of the program has measured enough: it was ended just then."""
+        """Tell whether an earlier process has measured enough: it was ended just then."""
         if self.samples:
             self._step = self._judge()
         return self._step.action == "stop"
 
-    def warm_up(self, opened: Sequence[Opened]) -> None:
+    def warm_up(self, opened: Sequence[OpenedArm]) -> None:
         """One run in each that is thrown away."""
         self._collector.warm_up(opened)
 
-    def look_before(self, opened: Opened) -> rails.Kept:
-        """What guard rails are to be compared with."""
-        return rails.before(self._guards(), opened)
+    def rail_states(self, opened: OpenedArm) -> rails.RailStates:
+        """The states of the guard rails before the change, to be compared with later."""
+        self._listener.prepares(f"checking the guard rails of {opened.arm.name}")
+        states = rails.before(self._guards(), opened)
+        self._note_troubles(states)
+        return states
 
-    def look_after(self, opened: Opened, before: rails.Kept, *, shared: bool = False) -> None:
+    def _note_troubles(self, states: rails.RailStates) -> None:
+        known = (*self._troubles, *rails.troubles(self._guards(), states))
+        self._troubles = tuple(dict.fromkeys(known))
+
+    def check_rails(
+        self, opened: OpenedArm, before: rails.RailStates, *, shared: bool = False
+    ) -> None:
         """Note what became of the guard rails, in the place of what was noted of them before.
         ``shared``: other arms were run on its target meanwhile."""
+        self._note_troubles(before)
+        self._listener.prepares(f"checking the guard rails of {opened.arm.name} again")
         found = rails.after(self._guards(), opened, before, shared=shared)
         again = {(rail.name, rail.arm) for rail in found}
         self._rails = [each for each in self._rails if (each.name, each.arm) not in again] + found
 
     def conclude(self) -> BenchResult:
         """The verdict; kept, without the samples, which are kept already."""
-        self._run = replace(self._run, finished=now())
+        self._run = replace(self._run, finished=timestamp())
         result = self.result()
         self._kept.write_head(result)
         return result
@@ -143,6 +212,7 @@ class Measuring:
             guard_rails=tuple(self._rails),
             results=compared,
             decision=self._decision(compared),
+            notes=self._notes,
         )
 
     def _compared(self) -> tuple[Comparison, ...]:
@@ -159,37 +229,46 @@ class Measuring:
     def _decision(self, compared: Sequence[Comparison]) -> Decision | None:
         if len(self._task.arms) != 2 or self._run.finished is None:
             return None
-        return decide(
+        decision = decide(
             compared, self._task.terms,
             guard_rails=self._rails, catastrophe=self._step.catastrophe,
+            failures=failure_words(
+                self.samples, self._task.profile.workloads, *self._task.arms
+            ),
+            troubles=self._troubles,
         )  # fmt: skip
+        return replace(decision, reasons=(*decision.reasons, *self._notes))
 
-    def _judge(self) -> Step:
-        """What comes next."""
+    def _judge(self) -> NextRun:
+        """The next run, or the end of the measurement."""
         state = State(
             samples=self.samples,
             workloads=self._task.profile.workloads,
             arms=self._task.arms,
             guard_rails=self._rails,
             paths=tuple(self._paths.values()),
+            troubles=self._troubles,
         )
         return next_step(state, self._task.terms)
 
     def _guards(self) -> tuple[str, ...]:
         chosen = self._task.profile.guards
-        return guards() if chosen is None else chosen
+        return GUARDS.names() if chosen is None else chosen
 
-    def _looks_before(self, opened: Sequence[Opened]) -> dict[tuple[str, str], rails.Kept]:
-        """Of two arms of one target, the first is how it was."""
-        before: dict[tuple[str, str], rails.Kept] = {}
+    def _rail_states_of(
+        self, opened: Sequence[OpenedArm]
+    ) -> dict[tuple[str, str], rails.RailStates]:
+        """States of the guard rails before the first run; of two arms of one target and address,
+        those of the first."""
+        before: dict[tuple[str, str], rails.RailStates] = {}
         for each in opened:
-            if _place(each) not in before:
+            if _endpoint_and_address(each) not in before:
                 self._switch.arm(each)
-                before[_place(each)] = self.look_before(each)
+                before[_endpoint_and_address(each)] = self.rail_states(each)
         return before
 
     @contextmanager
-    def _left_as_found(self, opened: Sequence[Opened]) -> Iterator[None]:
+    def _left_as_found(self, opened: Sequence[OpenedArm]) -> Iterator[None]:
         """However it ends. Where that fails too, what ended it is still what is told."""
         try:
             yield
@@ -202,18 +281,23 @@ class Measuring:
         self._switch.back(opened)
 
 
-def _place(opened: Opened) -> tuple[str, str]:
+def _link_look(opened: OpenedArm) -> LinkLook:
+    target, peer, address = opened.ends.target, opened.ends.peer, opened.ends.address
+    return setup_of(target, address), setup_of(peer, towards=address)
+
+
+def _endpoint_and_address(opened: OpenedArm) -> tuple[str, str]:
     return opened.arm.path.target, opened.arm.path.address
 
 
-def _shares(opened: Opened, all_: Sequence[Opened]) -> bool:
-    """Whether another arm is of the same target, by whichever of its addresses."""
+def _shares(opened: OpenedArm, all_: Sequence[OpenedArm]) -> bool:
+    """True where another arm has the same target, by whichever of its addresses."""
     targets = [each.arm.path.target.partition("?")[0] for each in all_]
     return targets.count(opened.arm.path.target.partition("?")[0]) > 1
 
 
-def _also(first: Setup, later: Setup, arm: str) -> Setup:
-    """What differs later is named by the arm it was found in."""
+def _merged(first: Setup, later: Setup, arm: str) -> Setup:
+    """Setup of both; facts that differ in the later one are named by the arm they were found in."""
     new = {name: value for name, value in later.facts.items() if first.facts.get(name) != value}
     named = {f"{name} ({arm})" if name in first.facts else name: new[name] for name in new}
     facts = {**first.facts, **named}
@@ -221,10 +305,10 @@ def _also(first: Setup, later: Setup, arm: str) -> Setup:
     return Setup(first.endpoint, facts, unknown)
 
 
-def _run(task: Task, run_id: str) -> BenchRun:
+def _run(task: MeasuringTask, run_id: str) -> BenchRun:
     return BenchRun(
         id=run_id,
-        started=now(),
+        started=timestamp(),
         tool="vnicaudit",
         version=__version__,
         profile=task.profile.name,
@@ -235,4 +319,6 @@ def _run(task: Task, run_id: str) -> BenchRun:
         labels=task.labels,
         margins=task.terms.margins,
         max_steal=task.limits.steal,
+        max_cpu_wait=task.limits.cpu_wait,
+        runs_per_turn=task.terms.runs_per_turn,
     )

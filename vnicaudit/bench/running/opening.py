@@ -7,46 +7,52 @@ from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from typing import NamedTuple
 
-from vnicaudit.bench.contract import Endpoint, Ends, Tool
-from vnicaudit.bench.endpoints.addresses import address_of
+from msgspec.structs import replace
+
+from vnicaudit.bench.contract import Endpoint, Ends, RequiredTool
+from vnicaudit.bench.endpoints.addresses import address_of, place_of
+from vnicaudit.bench.endpoints.ip_output import nic_with
+from vnicaudit.bench.endpoints.local_route import refuse_local_route
+from vnicaudit.bench.endpoints.names import is_host_name
 from vnicaudit.bench.endpoints.opening import address_option, open_endpoint
-from vnicaudit.bench.endpoints.tools import require
-from vnicaudit.bench.engine_registry import load
+from vnicaudit.bench.endpoints.tools import require_tools
+from vnicaudit.bench.endpoints.turns import Say, wait_for_turns
 from vnicaudit.bench.facts.covariates import Watch
+from vnicaudit.bench.facts.guest_nic import GuestNic, guest_nic
 from vnicaudit.bench.facts.guest_process import find_guest
-from vnicaudit.bench.facts.host_setup import host_setup_of
-from vnicaudit.bench.facts.nic import nic_with
-from vnicaudit.bench.facts.setup import setup_of
-from vnicaudit.bench.facts.vcpu_delay import Delays
-from vnicaudit.bench.paths import GivenPath, domain_of, hypervisor_of, machine_of
+from vnicaudit.bench.facts.setup import host_setup_of, setup_of
+from vnicaudit.bench.paths import PathOption, domain_of, hypervisor_of, machine_of
+from vnicaudit.bench.platform import connect
 from vnicaudit.bench.readable import readable
-from vnicaudit.bench.running.arms import Arm, Opened
+from vnicaudit.bench.registry import ENGINES
+from vnicaudit.bench.running.arms import Arm, OpenedArm
 from vnicaudit.errors import EndpointError, MeasureError, VnicauditError
 from vnicaudit.model.host import DEADLINE
 from vnicaudit.model.measurement import Path, Setup, Workload
-from vnicaudit.remedy.hypervisor import connect
+from vnicaudit.remedy.hypervisor import Machine
 
 _BOOT_ID = ("cat", "/proc/sys/kernel/random/boot_id")
 _ONLINE = ("nproc",)
 
 
-class Line(NamedTuple):
-    """What is known of the wire: bit/s of the slowest physical link, and what packets are wrapped
-    in on it. ``hypervisor``: endpoint URL of the guest's host, in the place of what the target's
-    URL says; empty: none."""
+class LineFacts(NamedTuple):
+    """Facts of the wire: bit/s of the slowest physical link, and what packets are wrapped in on it.
+    ``hypervisor``: endpoint URL of the guest's host, in the place of what the target's URL says;
+    empty: none."""
 
     rate: float | None = None
     encapsulation: str = "none"
     hypervisor: str | None = None
 
 
-class Places:
+class OpenedEndpoints:
     """Endpoints, each opened once, all closed when ``stack`` is left. ``seed``: for what engines
-    draw by chance."""
+    draw by chance. ``say``: is told what people should know, as that others measure there."""
 
-    def __init__(self, stack: ExitStack, seed: int = 0) -> None:
+    def __init__(self, stack: ExitStack, seed: int = 0, say: Say = lambda _text: None) -> None:
         self._stack = stack
         self._seed = seed
+        self._say = say
         self._open: dict[str, Endpoint] = {}
 
     def at(self, url: str) -> Endpoint:
@@ -57,28 +63,40 @@ class Places:
             self._open[url] = endpoint
         return self._open[url]
 
-    def open(self, given: GivenPath, line: Line, mac: str | None = None) -> Opened:
+    def open(self, given: PathOption, line: LineFacts, mac: str | None = None) -> OpenedArm:
         """A path, ready: an arm of its own name. ``mac``: the target's NIC that is meant; None:
         the one that is found. Raises UsageError, EndpointError."""
         target, peer = self.at(given.target), self.at(given.peer)
-        address = address_of(target, peer, address_option(given.target), mac)
+        wanted = address_option(given.target)
+        address = address_of(target, peer, wanted, mac)
+        if wanted is not None and is_host_name(wanted):
+            self._say(f"{wanted} is {address}, as {peer.url} resolves it")
         ends = Ends(target, peer, address, self._seed)
-        boot = _said(target, _BOOT_ID)
-        path = _path(given, ends, line, one_kernel=bool(boot) and boot == _said(peer, _BOOT_ID))
+        boot = _printed_line(target, _BOOT_ID)
+        one_kernel = bool(boot) and boot == _printed_line(peer, _BOOT_ID)
+        refuse_local_route(target, peer, address, one_kernel=one_kernel)
+        path = _path(given, ends, line, one_kernel=one_kernel)
         host = self._host(path.hypervisor, asked_for=bool(line.hypervisor))
-        return Opened(
-            Arm(given.name, path), ends, Watch(ends, path, host, self._machine(given.target)), boot
-        )
+        places = [target, peer] if host is None else [target, peer, host]
+        wait_for_turns([(place_of(each), each) for each in places], self._say)
+        machine = self._machine(given.target)
+        known = _guest_nic(machine, given.target, mac or path.mac)
+        path = replace(path, guest=known.guest, nic=known.nic)
+        return OpenedArm(Arm(given.name, path), ends, Watch(ends, path, host, machine), boot)
 
-    def require(self, opened: Iterable[Opened], workloads: Iterable[Workload]) -> None:
+    def require(self, opened: Iterable[OpenedArm], workloads: Iterable[Workload]) -> None:
         """Raises EndpointError that names every program that is missing at an end."""
-        needs = [load(workload.engine).needs(workload) for workload in workloads]
+        needs = [ENGINES.load(workload.engine).needs(workload) for workload in workloads]
         for each in opened:
-            require(each.ends.target, _once(tool for need in needs for tool in need.target))
-            require(each.ends.peer, _once(tool for need in needs for tool in need.peer))
+            require_tools(
+                each.ends.target, _distinct_tools(tool for need in needs for tool in need.target)
+            )
+            require_tools(
+                each.ends.peer, _distinct_tools(tool for need in needs for tool in need.peer)
+            )
 
-    def setups(self, opened: Iterable[Opened]) -> list[Setup]:
-        """What is found at each place, hypervisors included: versions and settings."""
+    def setups(self, opened: Iterable[OpenedArm]) -> list[Setup]:
+        """Setup of each place, hypervisors included: versions and settings."""
         found: dict[str, Setup] = {}
         hosts: dict[str, Path] = {}
         for each in opened:
@@ -91,16 +109,16 @@ class Places:
             if path.domain is not None and path.hypervisor in self._open:
                 hosts.setdefault(path.hypervisor, path)
         for url, path in hosts.items():
-            found[url] = both(found.get(url), _host_setup(self._open[url], path))
+            found[url] = merged_setup(found.get(url), _host_setup(self._open[url], path))
         return list(found.values())
 
-    def labels(self, opened: Sequence[Opened]) -> dict[str, str]:
-        """Of one target: its number of CPUs."""
+    def labels(self, opened: Sequence[OpenedArm]) -> dict[str, str]:
+        """Labels of one target: its number of CPUs."""
         targets = {each.arm.path.target: each.ends.target for each in opened}
         if len(targets) != 1:
             return {}
         (target,) = targets.values()
-        count = _said(target, _ONLINE)
+        count = _printed_line(target, _ONLINE)
         return {"vcpus": count} if re.fullmatch(r"[0-9]{1,6}", count) else {}
 
     def _host(self, url: str | None, *, asked_for: bool) -> Endpoint | None:
@@ -113,8 +131,9 @@ class Places:
                 raise
             return None
 
-    def _machine(self, target: str) -> Delays | None:
-        """The target's domain, to be asked how long its vCPUs wait; None where that cannot be."""
+    def _machine(self, target: str) -> Machine | None:
+        """The target's domain, to be asked for its name and how long its vCPUs wait; None where
+        that cannot be."""
         domain = domain_of(target)
         if domain is None:
             return None
@@ -126,8 +145,8 @@ class Places:
             return None
 
 
-def both(first: Setup | None, more: Setup) -> Setup:
-    """What was found at one place in two ways; where they differ, in the first one."""
+def merged_setup(first: Setup | None, more: Setup) -> Setup:
+    """Setup of one place that was read in two ways; where they differ, the first one counts."""
     if first is None:
         return more
     facts = {**more.facts, **first.facts}
@@ -145,8 +164,9 @@ def _host_setup(host: Endpoint, path: Path) -> Setup:
     return host_setup_of(host, guest)
 
 
-def _path(given: GivenPath, ends: Ends, line: Line, *, one_kernel: bool) -> Path:
+def _path(given: PathOption, ends: Ends, line: LineFacts, *, one_kernel: bool) -> Path:
     nic = nic_with(ends.target, ends.address)
+    wanted = address_option(given.target)
     domain = domain_of(given.target)
     hypervisor = None
     if domain is not None:
@@ -163,10 +183,11 @@ def _path(given: GivenPath, ends: Ends, line: Line, *, one_kernel: bool) -> Path
         line_rate=line.rate,
         encapsulation=line.encapsulation,
         same_host=True if one_kernel else _same_host(given, hypervisor or None),
+        hostname=wanted if wanted is not None and is_host_name(wanted) else None,
     )
 
 
-def _same_host(given: GivenPath, hypervisor: str | None) -> bool | None:
+def _same_host(given: PathOption, hypervisor: str | None) -> bool | None:
     """None where it cannot be told: a host that is reached by SSH may be a guest of the other
     one."""
     machines = machine_of(given.target, hypervisor), machine_of(given.peer)
@@ -176,7 +197,12 @@ def _same_host(given: GivenPath, hypervisor: str | None) -> bool | None:
     return False if None not in machines and all(guests) else None
 
 
-def _said(endpoint: Endpoint, argv: Sequence[str]) -> str:
+def _guest_nic(machine: Machine | None, target: str, mac: str | None) -> GuestNic:
+    domain = domain_of(target)
+    return guest_nic(machine, domain[1] if domain is not None else "", mac)
+
+
+def _printed_line(endpoint: Endpoint, argv: Sequence[str]) -> str:
     """One line that a program prints there; empty where it does not."""
     try:
         ran = endpoint.run(argv)
@@ -185,5 +211,5 @@ def _said(endpoint: Endpoint, argv: Sequence[str]) -> str:
     return ran.stdout.strip()[:64] if ran.code == 0 else ""
 
 
-def _once(tools: Iterable[Tool]) -> list[Tool]:
+def _distinct_tools(tools: Iterable[RequiredTool]) -> list[RequiredTool]:
     return list({tool.program: tool for tool in tools}.values())

@@ -7,57 +7,57 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-import msgspec
 from msgspec.structs import replace
 
 from vnicaudit.bench import history
-from vnicaudit.bench.facts.covariates import Limits
-from vnicaudit.bench.history import Kept
-from vnicaudit.bench.judging.terms import Terms, checked
-from vnicaudit.bench.paths import GivenPath, domain_of
+from vnicaudit.bench.facts.validity import ValidityLimits
+from vnicaudit.bench.history import StoredMeasurement
+from vnicaudit.bench.judging.terms import Terms, checked_terms
+from vnicaudit.bench.paths import PathOption, domain_of
 from vnicaudit.bench.profiles.profile import Profile
-from vnicaudit.bench.running.arms import Arm, Opened
+from vnicaudit.bench.running.arms import Arm, OpenedArm
 from vnicaudit.bench.running.listener import Listener
-from vnicaudit.bench.running.measuring import Measuring, Task
-from vnicaudit.bench.running.opening import Line, Places
+from vnicaudit.bench.running.measuring import Measuring, MeasuringTask
+from vnicaudit.bench.running.opening import LineFacts, OpenedEndpoints
+from vnicaudit.bench.running.settling import settled_profile
 from vnicaudit.errors import UsageError
 from vnicaudit.model.measurement import BenchResult, Design
 
 
-class Asked(NamedTuple):
-    """What is asked for. ``arms``: name -> the command that brings it about at the target, of one
-    path; ``states``: name -> the command that brings the server into that state."""
+class MeasurementRequest(NamedTuple):
+    """The options of ``bench run``. ``arms``: name -> the command that brings it about at the
+    target, of one path; ``states``: name -> the command that brings the server into that state."""
 
     profile: Profile
-    paths: tuple[GivenPath, ...]
+    paths: tuple[PathOption, ...]
     arms: dict[str, tuple[str, ...]]
     states: dict[str, tuple[str, ...]]
     labels: dict[str, str]
-    line: Line
+    line: LineFacts
     seed: int
-    limits: Limits
+    limits: ValidityLimits
 
 
-def task_of(asked: Asked) -> Task:
-    """What is to be done. Raises UsageError where it makes no sense."""
-    design = _design(asked)
-    names = tuple(asked.arms) or tuple(path.name for path in asked.paths)
-    profile = _in_known_states(asked.profile, asked.states)
-    return Task(
+def task_of(request: MeasurementRequest) -> MeasuringTask:
+    """The measurement that a request asks for. Raises UsageError where it makes no sense."""
+    design = _design(request)
+    names = tuple(request.arms) or tuple(path.name for path in request.paths)
+    profile = _in_known_states(request.profile, request.states)
+    return MeasuringTask(
         profile=profile,
         design=design,
         arms=names,
-        seed=asked.seed,
+        seed=request.seed,
         terms=terms_of(profile, design),
-        limits=asked.limits,
-        states=asked.states,
-        labels=asked.labels,
+        limits=request.limits,
+        states=request.states,
+        labels=request.labels,
     )
 
 
 def terms_of(profile: Profile, design: Design) -> Terms:
     """By which a measurement with this profile is judged; what was compared is left as it is."""
-    return checked(
+    return checked_terms(
         Terms(
             acts=False,
             looks=profile.looks,
@@ -69,26 +69,34 @@ def terms_of(profile: Profile, design: Design) -> Terms:
     )
 
 
-def bench(asked: Asked, state: Path, listener: Listener) -> tuple[BenchResult, Kept]:
+def bench(
+    request: MeasurementRequest, state: Path, listener: Listener
+) -> tuple[BenchResult, StoredMeasurement]:
     """Measure; what was measured is kept in ``state``. Whatever was started at the ends is gone
     when this returns, or raises."""
-    task = task_of(asked)
+    task = task_of(request)
     with ExitStack() as stack:
-        places = Places(stack, task.seed)
-        opened = [places.open(path, asked.line) for path in asked.paths]
+        places = OpenedEndpoints(stack, task.seed, listener.says)
+        opened = []
+        for path in request.paths:
+            listener.prepares(f"connecting to {path.target} and {path.peer}")
+            opened.append(places.open(path, request.line))
+        profile = settled_profile(task.profile, opened, listener)
+        task = replace(task, profile=profile)
+        listener.prepares("looking for the tools, and at versions and settings")
         places.require(opened, task.profile.workloads)
         setups = places.setups(opened)
-        task = msgspec.structs.replace(task, labels=places.labels(opened) | task.labels)
-        kept = history.new(state)
-        with told(kept, listener):
+        labels = places.labels(opened)
+        kept = history.new_measurement(state)
+        with reporting_where_stored(kept, listener):
             measuring = Measuring(task, kept, listener)
-            arms = _arms(asked, opened)
-            measuring.found(arms, setups)
+            arms = _arms(request, opened)
+            measuring.note_setups(arms, setups, labels)
             return measuring.interleaved(arms), kept
 
 
 @contextmanager
-def told(kept: Kept, listener: Listener) -> Iterator[None]:
+def reporting_where_stored(kept: StoredMeasurement, listener: Listener) -> Iterator[None]:
     """Say where it is, when a measurement does not come to its end."""
     try:
         yield
@@ -97,16 +105,16 @@ def told(kept: Kept, listener: Listener) -> Iterator[None]:
         raise
 
 
-def _design(asked: Asked) -> Design:
-    if asked.line.hypervisor and not any(domain_of(path.target) for path in asked.paths):
+def _design(request: MeasurementRequest) -> Design:
+    if request.line.hypervisor and not any(domain_of(path.target) for path in request.paths):
         raise UsageError("--hypervisor is for agent:// targets: of others their QEMU is not known")
-    if asked.arms and len(asked.paths) != 1:
+    if request.arms and len(request.paths) != 1:
         raise UsageError("--arm is for one path: several paths are arms themselves")
-    if len(asked.arms) == 1:
+    if len(request.arms) == 1:
         raise UsageError("one --arm alone is compared with nothing: name the state it is in too")
-    if asked.arms:
+    if request.arms:
         return "live-flip"
-    return "paths" if len(asked.paths) > 1 else "single"
+    return "paths" if len(request.paths) > 1 else "single"
 
 
 def _in_known_states(profile: Profile, states: dict[str, tuple[str, ...]]) -> Profile:
@@ -124,12 +132,12 @@ def _in_known_states(profile: Profile, states: dict[str, tuple[str, ...]]) -> Pr
     return replace(profile, workloads=left)
 
 
-def _arms(asked: Asked, opened: list[Opened]) -> list[Opened]:
+def _arms(request: MeasurementRequest, opened: list[OpenedArm]) -> list[OpenedArm]:
     """One per path or, of one path, one per state."""
-    if not asked.arms:
+    if not request.arms:
         return opened
     (only,) = opened
     return [
         only._replace(arm=Arm(name, replace(only.arm.path, name=name), argv))
-        for name, argv in asked.arms.items()
+        for name, argv in request.arms.items()
     ]

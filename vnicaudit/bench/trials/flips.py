@@ -1,4 +1,5 @@
-"""Many flips: the change is made and taken back again and again, in turns.
+"""Many flips: the change is made and taken back again and again, in turns, by carrying a plan out
+and rolling it back.
 
 Each flip is a run of its own, journalled and verified, with its own way back; with restarts, each
 is a boot, and what boots differ by is then part of the noise and not of the effect.
@@ -6,6 +7,7 @@ is a boot, and what boots differ by is then part of the noise and not of the eff
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from itertools import groupby
 from typing import Literal, NamedTuple, Protocol
@@ -13,17 +15,25 @@ from typing import Literal, NamedTuple, Protocol
 from msgspec.structs import replace
 
 from vnicaudit.bench import history
-from vnicaudit.bench.history import Kept
-from vnicaudit.bench.judging.order import Slot, blocks
-from vnicaudit.bench.judging.stopping import Step
-from vnicaudit.bench.running.arms import Arm, Opened
-from vnicaudit.bench.running.measuring import Measuring, Task
-from vnicaudit.bench.running.opening import Places
-from vnicaudit.bench.running.rails import Kept as Rails
-from vnicaudit.bench.running.run import told
-from vnicaudit.bench.trials.order import AFTER, BEFORE, TrialOrder, guest_path, trial_task
-from vnicaudit.errors import VnicauditError
+from vnicaudit.bench.history import StoredMeasurement
+from vnicaudit.bench.judging.order import Slot, turns
+from vnicaudit.bench.judging.stopping import NextRun
+from vnicaudit.bench.running.arms import Arm, OpenedArm
+from vnicaudit.bench.running.measuring import Measuring, MeasuringTask
+from vnicaudit.bench.running.opening import OpenedEndpoints
+from vnicaudit.bench.running.rails import RailStates as Rails
+from vnicaudit.bench.running.run import reporting_where_stored
+from vnicaudit.bench.running.settling import settled_profile
+from vnicaudit.bench.trials.request import AFTER, BEFORE, TrialRequest, guest_path, trial_task
+from vnicaudit.errors import ActionError, VnicauditError
 from vnicaudit.model.measurement import BenchResult, Decision, Design
+from vnicaudit.model.plan import Step
+from vnicaudit.model.runs import Outcome
+from vnicaudit.remedy.applying.apply import RunContext, apply
+from vnicaudit.remedy.applying.past_run import unfinished
+from vnicaudit.remedy.applying.rollback import RollbackSelection, rollback
+from vnicaudit.remedy.applying.runner import Ended, Tell
+from vnicaudit.remedy.digests import digest
 
 
 class Flipping(Protocol):
@@ -34,8 +44,8 @@ class Flipping(Protocol):
         is as before then, as far as the message says."""
 
 
-class Guest(NamedTuple):
-    """What is flipped: one NIC of one guest. ``uri``: libvirt's, of its host."""
+class FlippedNic(NamedTuple):
+    """The NIC that is flipped, of one guest. ``uri``: libvirt's, of its host."""
 
     uri: str
     uuid: str
@@ -45,33 +55,39 @@ class Guest(NamedTuple):
 class Flips:
     """One measurement of one NIC of one guest."""
 
-    def __init__(self, order: TrialOrder, design: Design, guest: Guest) -> None:
-        self._order = order
+    def __init__(self, request: TrialRequest, design: Design, guest: FlippedNic) -> None:
+        self._request = request
         self._design = design
-        self._path = guest_path(guest.uri, guest.uuid, order.peer)
+        self._path = guest_path(guest.uri, guest.uuid, request.peer)
         self._mac = guest.mac
         self._rails: Rails = {}
         self._found: set[str] = set()
+        self._said: set[str] = set()
 
     def measure(self, flipping: Flipping) -> BenchResult:
         """Flip and measure until it is decided. The guest is left as the decision says, and as it
         was before where there is none: an error, an interruption."""
-        kept = history.new(self._order.state)
-        with told(kept, self._order.listener):
-            measuring = Measuring(self._task(), kept, self._order.listener)
-            self._look_first(measuring)
+        kept = history.new_measurement(self._request.state)
+        with reporting_where_stored(kept, self._request.listener):
+            measuring = self._begin(kept)
             try:
+                last = ""
                 for arm, slots in self._visits():
+                    if arm == last:  # a turn is a plug, or a boot, of its own
+                        flipping.to(AFTER if arm == BEFORE else BEFORE)
                     flipping.to(arm)
+                    last = arm
                     if self._visit(measuring, arm, slots).action == "stop":
                         break
                 result = measuring.conclude()
             except BaseException:
                 self._give_back(flipping)
                 raise
-            return self._left(flipping, result, kept)
+            return self._finished(flipping, result, kept)
 
-    def _left(self, flipping: Flipping, result: BenchResult, kept: Kept) -> BenchResult:
+    def _finished(
+        self, flipping: Flipping, result: BenchResult, kept: StoredMeasurement
+    ) -> BenchResult:
         """The guest as was decided, and a note of that."""
         decision = result.decision
         if decision is None:  # two arms are always judged
@@ -85,9 +101,9 @@ class Flips:
                 self._give_back(flipping)
             else:
                 with suppress(VnicauditError):
-                    kept.write_head(_noted(result, decision, "not-rolled-back"))
+                    kept.write_head(_with_done(result, decision, "not-rolled-back"))
             raise
-        result = _noted(result, decision, "kept" if keep else "rolled-back")
+        result = _with_done(result, decision, "kept" if keep else "rolled-back")
         kept.write_head(result)
         return result
 
@@ -96,48 +112,129 @@ class Flips:
         try:
             flipping.to(BEFORE)
         except VnicauditError as error:
-            self._order.listener.says(f"the guest is not as it was before: {error}")
+            self._request.listener.says(f"the guest is not as it was before: {error}")
 
-    def _visit(self, measuring: Measuring, arm: str, slots: list[Slot]) -> Step:
-        """All workloads once, between two flips."""
+    def _visit(self, measuring: Measuring, arm: str, slots: list[Slot]) -> NextRun:
+        """All runs between two changes."""
         with ExitStack() as stack:
             opened = self._open(stack, measuring, arm)
             measuring.warm_up([opened])
             step = measuring.stretch([opened], slots)
-            measuring.look_after(opened, self._rails)
+            measuring.check_rails(opened, self._rails)
         return step
 
-    def _look_first(self, measuring: Measuring) -> None:
-        """How the guest is, before the first flip; that all tools are there."""
+    def _begin(self, kept: StoredMeasurement) -> Measuring:
+        """How the guest is, before the first flip; that all tools are there, and by which of them
+        both arms are measured."""
         with ExitStack() as stack:
-            self._rails = measuring.look_before(self._open(stack, measuring, BEFORE))
+            places, opened = self._opened(stack, BEFORE)
+            profile = settled_profile(self._request.profile, [opened], self._request.listener)
+            self._request = self._request._replace(profile=profile)
+            measuring = Measuring(self._task(), kept, self._request.listener)
+            self._note(measuring, places, opened)
+            self._rails = measuring.rail_states(opened)
+        return measuring
 
-    def _open(self, stack: ExitStack, measuring: Measuring, arm: str) -> Opened:
-        places = Places(stack, self._order.seed)
-        opened = places.open(self._path, self._order.line, self._mac)
-        opened = opened._replace(arm=Arm(arm, replace(opened.arm.path, name=arm)))
-        if arm not in self._found:  # what is there does not change any more
-            places.require([opened], self._order.profile.workloads)
-            measuring.found([opened], places.setups([opened]))
-            self._found.add(arm)
+    def _open(self, stack: ExitStack, measuring: Measuring, arm: str) -> OpenedArm:
+        places, opened = self._opened(stack, arm)
+        self._note(measuring, places, opened)
         return opened
+
+    def _opened(self, stack: ExitStack, arm: str) -> tuple[OpenedEndpoints, OpenedArm]:
+        places = OpenedEndpoints(stack, self._request.seed, self._say_once)
+        self._request.listener.prepares(f"connecting to the guest of {self._mac}, {arm}")
+        opened = places.open(self._path, self._request.line, self._mac)
+        path = replace(opened.arm.path, name=arm)
+        return places, opened._replace(arm=Arm(arm, path))
+
+    def _say_once(self, text: str) -> None:
+        """What is so at an end is so in every turn."""
+        if text not in self._said:
+            self._said.add(text)
+            self._request.listener.says(text)
+
+    def _note(self, measuring: Measuring, places: OpenedEndpoints, opened: OpenedArm) -> None:
+        """What is found in an arm, the first time."""
+        arm = opened.arm.name
+        if arm not in self._found:  # what is there does not change any more
+            places.require([opened], self._request.profile.workloads)
+            measuring.note_setups([opened], places.setups([opened]), places.labels([opened]))
+            self._found.add(arm)
 
     def _visits(self) -> list[tuple[str, list[Slot]]]:
         """Which arm, and what is run in it, in order."""
-        names = [workload.id for workload in self._order.profile.workloads]
-        slots = blocks(
-            (BEFORE, AFTER), names, self._task().terms.looks[-1], self._order.seed, arm_by_arm=True
+        names = [workload.id for workload in self._request.profile.workloads]
+        terms = self._task().terms
+        slots = turns(
+            (BEFORE, AFTER), names, terms.looks[-1], self._request.seed, terms.runs_per_turn
         )
         return [
             (arm, list(run))
-            for (arm, _block), run in groupby(slots, key=lambda slot: (slot.arm, slot.block))
+            for (arm, _turn), run in groupby(
+                slots, key=lambda slot: (slot.arm, slot.block // terms.runs_per_turn)
+            )
         ]
 
-    def _task(self) -> Task:
-        return trial_task(self._order, self._design)
+    def _task(self) -> MeasuringTask:
+        return trial_task(self._request, self._design)
 
 
-def _noted(
+def _with_done(
     result: BenchResult, decision: Decision, done: Literal["kept", "rolled-back", "not-rolled-back"]
 ) -> BenchResult:
     return replace(result, decision=replace(decision, done=done))
+
+
+_NOT_TAKEN_BACK: frozenset[Outcome] = frozenset({"failed", "unfinished", "refused", "not-reached"})
+
+
+class PlanFlips:
+    """The steps of a plan on one domain, and the runs that were made of them. ``text``: the plan's
+    file. It is as before when this begins."""
+
+    def __init__(self, steps: Sequence[Step], text: bytes, context: RunContext, tell: Tell) -> None:
+        self._steps = steps
+        self._text = text
+        self._context = context
+        self._tell = tell
+        self.applied: Ended | None = None
+        """The run that is in effect; None: the guest is as before."""
+
+    def to(self, arm: str) -> None:
+        """Apply the steps, or take them back; nothing where it is so already. A run that was left
+        in the middle is taken back."""
+        if arm == AFTER:
+            if self.applied is None:
+                self.applied = self._apply()
+        elif (run_id := self._in_effect()) is not None:
+            self._take_back(run_id)
+
+    def _apply(self) -> Ended:
+        done = apply(self._steps, self._text, self._context, self._tell)
+        (unit,) = done.run.steps
+        if unit.outcome != "applied" or done.stopped:
+            raise _failed(done, "applied")
+        return done
+
+    def _in_effect(self) -> str | None:
+        """The run that is to be taken back."""
+        if self.applied is not None:
+            return self.applied.run.id
+        mine, units = digest(self._text), tuple(self._context.kinds.units(self._steps))
+        for found in unfinished(self._context.state):
+            run = found.request
+            if (run.kind, run.plan, run.units) == ("apply", mine, units):
+                return run.id
+        return None
+
+    def _take_back(self, run_id: str) -> None:
+        for done in rollback(run_id, RollbackSelection(), self._context, self._tell):
+            if {unit.outcome for unit in done.run.steps} & _NOT_TAKEN_BACK:
+                raise _failed(done, "taken back")
+        self.applied = None
+
+
+def _failed(done: Ended, words: str) -> ActionError:
+    (unit,) = done.run.steps
+    why = unit.message or done.stopped or unit.outcome
+    return ActionError(f"{unit.name} could not be {words} (run {done.run.id}): {why}")

@@ -6,45 +6,52 @@ known before it costs anything.
 from __future__ import annotations
 
 import random
+import time
 from contextlib import ExitStack
 from ipaddress import IPv4Interface
 from typing import NamedTuple
 
 from vnicaudit.bench import history
-from vnicaudit.bench.contract import Endpoint, Tool
-from vnicaudit.bench.endpoints.tools import require
+from vnicaudit.bench.contract import Endpoint, RequiredTool
+from vnicaudit.bench.endpoints.tools import require_tools
 from vnicaudit.bench.judging.order import blocks
-from vnicaudit.bench.running.arms import Opened
+from vnicaudit.bench.platform import elements, reading
+from vnicaudit.bench.running.arms import OpenedArm
 from vnicaudit.bench.running.listener import Listener
-from vnicaudit.bench.running.measuring import Measuring, Task
-from vnicaudit.bench.running.opening import Places
+from vnicaudit.bench.running.measuring import Measuring, MeasuringTask
+from vnicaudit.bench.running.opening import OpenedEndpoints
+from vnicaudit.bench.running.settling import settled_profile
 from vnicaudit.bench.trials import shadow_guest
-from vnicaudit.bench.trials.flips import Guest
-from vnicaudit.bench.trials.order import AFTER, BEFORE, TrialOrder, guest_path, trial_task
-from vnicaudit.bench.trials.shadow_checks import beside, check_free, check_nic, old_address
-from vnicaudit.bench.trials.shadow_guest import Ground
+from vnicaudit.bench.trials.flips import FlippedNic
+from vnicaudit.bench.trials.request import AFTER, BEFORE, TrialRequest, guest_path, trial_task
+from vnicaudit.bench.trials.shadow_checks import (
+    bound_to_address,
+    check_free,
+    check_nic,
+    old_address,
+)
+from vnicaudit.bench.trials.shadow_guest import NicSurroundings
 from vnicaudit.bench.trials.shadow_notes import ShadowNote, ShadowNotes
 from vnicaudit.bench.trials.shadow_plug import Tell, plugged_in
-from vnicaudit.bench.trials.shadow_witness import Taps, Witness
+from vnicaudit.bench.trials.shadow_witness import Taps, TapWitness
 from vnicaudit.errors import EndpointError, RefusedError
 from vnicaudit.model.measurement import BenchResult
 from vnicaudit.model.nic import Nic
-from vnicaudit.remedy.applying.means import wait_until
-from vnicaudit.remedy.applying.task import nic_of
-from vnicaudit.remedy.definitions import elements, reading
+from vnicaudit.remedy.applying.definition_transactions import nic_of
+from vnicaudit.remedy.applying.verifying import wait_until
 from vnicaudit.remedy.guest.agent import GuestAgent
 from vnicaudit.remedy.hypervisor import Machine
 
-_PING = Tool("ping", {"apt": "iputils-ping", "dnf": "iputils"})
+_PING = RequiredTool("ping", {"apt": "iputils-ping", "dnf": "iputils"})
 _REACHED_SECONDS = 30.0
 
 
-class _Ready(NamedTuple):
-    """What was found before anything is done."""
+class _Preparations(NamedTuple):
+    """Facts gathered before anything is changed."""
 
     note: ShadowNote
-    ground: Ground
-    old: Opened
+    ground: NicSurroundings
+    old: OpenedArm
     element: bytes
 
 
@@ -53,23 +60,23 @@ class Shadow:
     ``address``: the temporary one, in the NIC's network."""
 
     def __init__(
-        self, order: TrialOrder, guest: Guest, machine: Machine, goal: bytes,
+        self, request: TrialRequest, guest: FlippedNic, machine: Machine, goal: bytes,
         address: IPv4Interface, tell: Tell,
     ) -> None:  # fmt: skip
-        self._order = order._replace(profile=beside(order.profile))
+        self._request = request._replace(profile=bound_to_address(request.profile))
         self._guest = guest
         self._machine = machine
         self._goal = goal
         self._address = address
         self._tell = tell
         self._agent = GuestAgent(machine)
-        self._notes = ShadowNotes(order.state)
+        self._notes = ShadowNotes(request.state)
 
     def measure(self) -> BenchResult:
         """Measure both; the guest is as it was when this returns, or raises. Raises RefusedError
         where that cannot be done, EndpointError where an end is lost."""
         with ExitStack() as stack:
-            places = Places(stack, self._order.seed)
+            places = OpenedEndpoints(stack, self._request.seed, self._request.listener.says)
             ready = self._get_ready(places)
             self._tell(self._machine.name, f"plugging the shadow NIC {ready.note.mac} in")
             with plugged_in(self._machine, ready.note, self._notes, ready.element, self._tell):
@@ -81,30 +88,32 @@ class Shadow:
             self._tell(self._machine.name, "the shadow NIC is out again")
         return result
 
-    def _get_ready(self, places: Places) -> _Ready:
-        """Nothing is changed by this. Raises RefusedError, EndpointError."""
+    def _get_ready(self, places: OpenedEndpoints) -> _Preparations:
+        """Find out all that is needed, and change nothing. Raises RefusedError, EndpointError."""
         self._check_none_left()
         number = elements().interface_number(self._goal, self._guest.mac)
         if number is None:
             raise RefusedError(f"{self._guest.mac} is not one NIC of the definition")
         goal = reading().definition_of(self._goal, self._guest.uri)
         check_nic(self._runs(self._guest.mac), nic_of(goal, self._guest.mac), self._goal, number)
-        ground = shadow_guest.look(self._agent, self._guest.mac, str(self._address.network))
+        ground = shadow_guest.ground_of(self._agent, self._guest.mac, str(self._address.network))
         own = old_address(ground.addresses, self._address, self._guest.mac)
         old = self._open(places, BEFORE, own, self._guest.mac)
-        places.require([old], self._order.profile.workloads)
-        require(old.ends.target, [_PING])
-        require(old.ends.peer, [_PING])
+        profile = settled_profile(self._request.profile, [old], self._request.listener)
+        self._request = self._request._replace(profile=profile)
+        places.require([old], profile.workloads)
+        require_tools(old.ends.target, [_PING])
+        require_tools(old.ends.peer, [_PING])
         check_free(self._agent, old.ends.peer, self._address)
         note = self._note(ground)
-        return _Ready(note, ground, old, elements().beside(self._goal, number, note.mac))
+        return _Preparations(note, ground, old, elements().beside(self._goal, number, note.mac))
 
     def _check_none_left(self) -> None:
         for note in self._notes.all():
             if note.uuid == self._guest.uuid:
                 raise RefusedError(f"the shadow NIC {note.mac} of an earlier run is still there")
 
-    def _note(self, ground: Ground) -> ShadowNote:
+    def _note(self, ground: NicSurroundings) -> ShadowNote:
         return ShadowNote(
             uri=self._guest.uri,
             uuid=self._guest.uuid,
@@ -132,27 +141,27 @@ class Shadow:
     def _await_reached(self, peer: Endpoint) -> None:
         """Its link takes some seconds to come up, a switch's port more."""
         ping = ("ping", "-c", "1", "-W", "1", str(self._address.ip))
-        if not wait_until(lambda: peer.run(ping).code == 0, _REACHED_SECONDS):
+        if not wait_until(time, lambda: peer.run(ping).code == 0, _REACHED_SECONDS):
             raise EndpointError(
                 f"{peer.url} does not reach the shadow NIC at {self._address.ip} within "
                 f"{_REACHED_SECONDS:g} s: does the network, or a firewall of the guest, keep "
                 "addresses away that it does not know?"
             )
 
-    def _measured(self, places: Places, ready: _Ready) -> BenchResult:
+    def _measured(self, places: OpenedEndpoints, ready: _Preparations) -> BenchResult:
         shadow = self._open(places, AFTER, str(self._address.ip), ready.note.mac)
         opened = (ready.old, shadow)
         measuring = Measuring(
-            self._task(), history.new(self._order.state), self._witness(ready.note)
+            self._task(), history.new_measurement(self._request.state), self._witness(ready.note)
         )
-        measuring.found(opened, places.setups(opened))
-        rails = [measuring.look_before(each) for each in opened]
+        measuring.note_setups(opened, places.setups(opened), places.labels([ready.old]))
+        rails = [measuring.rail_states(each) for each in opened]
         measuring.warm_up(opened)
-        names = [workload.id for workload in self._order.profile.workloads]
+        names = [workload.id for workload in self._request.profile.workloads]
         runs = self._task().terms.looks[-1]
-        measuring.stretch(opened, blocks((BEFORE, AFTER), names, runs, self._order.seed))
+        measuring.stretch(opened, blocks((BEFORE, AFTER), names, runs, self._request.seed))
         for each, before in zip(opened, rails, strict=True):
-            measuring.look_after(each, before, shared=True)
+            measuring.check_rails(each, before, shared=True)
         return measuring.conclude()
 
     def _witness(self, note: ShadowNote) -> Listener:
@@ -160,16 +169,16 @@ class Shadow:
         if old is None or shadow is None or not old.target_dev or not shadow.target_dev:
             raise RefusedError("the NICs have no taps on the host whose packets could be counted")
         taps = Taps(self._machine, old.target_dev, shadow.target_dev)
-        return Witness(taps, self._order.listener)
+        return TapWitness(taps, self._request.listener)
 
     def _runs(self, mac: str) -> Nic | None:
         return nic_of(reading().definition_of(self._machine.live(), self._guest.uri), mac)
 
-    def _open(self, places: Places, arm: str, address: str, mac: str) -> Opened:
+    def _open(self, places: OpenedEndpoints, arm: str, address: str, mac: str) -> OpenedArm:
         """Each NIC with a session of its own, in which its settings are found."""
-        path = guest_path(self._guest.uri, self._guest.uuid, self._order.peer)
+        path = guest_path(self._guest.uri, self._guest.uuid, self._request.peer)
         target = f"{path.target}&address={address}"
-        return places.open(path._replace(name=arm, target=target), self._order.line, mac)
+        return places.open(path._replace(name=arm, target=target), self._request.line, mac)
 
-    def _task(self) -> Task:
-        return trial_task(self._order, "shadow")
+    def _task(self) -> MeasuringTask:
+        return trial_task(self._request, "shadow")

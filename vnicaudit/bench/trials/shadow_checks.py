@@ -1,4 +1,4 @@
-"""What speaks against a shadow NIC, before anything is done."""
+"""Checks before a shadow NIC is plugged in."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from ipaddress import IPv4Interface, ip_interface
 import msgspec
 
 from vnicaudit.bench.contract import Endpoint
-from vnicaudit.bench.profiles.options import Setting, with_options
+from vnicaudit.bench.platform import reading
+from vnicaudit.bench.profiles.options import EngineSetting, with_options
 from vnicaudit.bench.profiles.profile import Profile
 from vnicaudit.errors import RefusedError, UsageError
 from vnicaudit.model.nic import Nic
-from vnicaudit.remedy.definitions import reading
 from vnicaudit.remedy.guest.answers import Guest, ask
-from vnicaudit.remedy.guest.words import shown
+from vnicaudit.remedy.guest.words import excerpt
 
 _TYPES = ("network", "bridge", "direct")
 _KINDS = {
@@ -27,7 +27,7 @@ _HELD = ("REACHABLE", "PERMANENT")
 """States of an address that a machine has just answered for; others may be of the past."""
 
 
-class _Neighbour(msgspec.Struct, frozen=True):
+class _NeighbourEntry(msgspec.Struct, frozen=True):
     lladdr: str = ""
     state: tuple[str, ...] = ()
 
@@ -47,13 +47,13 @@ def temporary_address(text: str) -> IPv4Interface:
     return found
 
 
-def beside(profile: Profile) -> Profile:
-    """The same, with iperf3's servers bound to the address that is measured: what answers UDP on
-    all addresses answers from the one that the guest's routes prefer (tried with iperf3 3.18: the
-    client waits for ever)."""
+def bound_to_address(profile: Profile) -> Profile:
+    """Return the profile with iperf3's servers bound to the address that is measured: what answers
+    UDP on all addresses answers from the one that the guest's routes prefer (tried with iperf3
+    3.18: the client waits for ever)."""
     if not any(workload.engine == "iperf3" for workload in profile.workloads):
         return profile
-    return with_options(profile, [Setting("iperf3", "bind", "yes")])
+    return with_options(profile, [EngineSetting("iperf3", "bind", "yes")])
 
 
 def check_nic(runs: Nic | None, goal: Nic | None, definition: bytes, number: int) -> None:
@@ -102,6 +102,6 @@ def check_free(guest: Guest, peer: Endpoint, wanted: IPv4Interface) -> None:
     ping = ("ping", "-c", "1", "-W", "1", address)
     if guest.execute(ping).code == 0 or peer.run(ping, seconds=15).code == 0:
         raise RefusedError(f"{address} is in use: it answers ping")
-    for one in ask(guest, ("ip", "-j", "-4", "neigh", "show", "to", address), _Neighbour):
+    for one in ask(guest, ("ip", "-j", "-4", "neigh", "show", "to", address), _NeighbourEntry):
         if one.lladdr and set(one.state) & set(_HELD):
-            raise RefusedError(f"{address} is in use: {shown(one.lladdr)} has it")
+            raise RefusedError(f"{address} is in use: {excerpt(one.lladdr)} has it")

@@ -30,7 +30,7 @@ from vnicaudit.model.machine import GuestInterface
 from vnicaudit.remedy.guest.agent import by_mac
 from vnicaudit.remedy.guest.answers import Guest, ask
 from vnicaudit.remedy.guest.links import link_of, read_links
-from vnicaudit.remedy.guest.words import address, name, prefix, shown
+from vnicaudit.remedy.guest.words import address, excerpt, name, prefix
 
 _BATCH = ("ip", "-batch", "-")
 _BOOT_ID = "/proc/sys/kernel/random/boot_id"
@@ -48,7 +48,7 @@ _OWN = (
 """Of the shadow. ``arp_notify``: others learn at once who has the address now."""
 
 
-class Ground(NamedTuple):
+class NicSurroundings(NamedTuple):
     """The NIC that the shadow comes to stand beside, as the guest has it. ``ways``: destinations
     behind routers on its network, and these routers; ``table``: a routing table that is free."""
 
@@ -61,12 +61,12 @@ class Ground(NamedTuple):
     addresses: tuple[str, ...]
 
 
-class _Rule(msgspec.Struct, frozen=True):
+class _RoutingRule(msgspec.Struct, frozen=True):
     src: str = "all"
     table: str = ""
 
 
-class _Route(msgspec.Struct, frozen=True):
+class _RoutingTableEntry(msgspec.Struct, frozen=True):
     dst: str = ""
     gateway: str | None = None
     dev: str | None = None
@@ -74,55 +74,58 @@ class _Route(msgspec.Struct, frozen=True):
     type: str = "unicast"
 
 
-def look(guest: Guest, mac: str, network: str) -> Ground:
-    """What is there. Nothing is changed. Raises RefusedError where a shadow could not stand beside
-    it in that network; GuestError where the guest does not answer."""
+def ground_of(guest: Guest, mac: str, network: str) -> NicSurroundings:
+    """Read the NIC and its surroundings in the guest. Nothing is changed. Raises RefusedError where
+    a shadow could not stand beside it in that network; GuestError where the guest does not answer.
+    """
     link = link_of(read_links(guest), mac)
     if link is None:
         raise RefusedError(f"no interface of the guest has the MAC address {mac}")
     if link.master is not None:
-        raise RefusedError(f"{link.ifname} is part of {shown(link.master)} in the guest")
+        raise RefusedError(f"{link.ifname} is part of {excerpt(link.master)} in the guest")
     device = name(link.ifname)
-    routes = ask(guest, ("ip", "-j", "-4", "route", "show", "table", "all"), _Route)
+    routes = ask(guest, ("ip", "-j", "-4", "route", "show", "table", "all"), _RoutingTableEntry)
     others = {one.dev for one in routes if one.dst == network and one.dev != device}
     if others:
-        other = shown(others.pop() or "?")
+        other = excerpt(others.pop() or "?")
         raise RefusedError(f"the guest is in {network} with {other} too, beside {device}")
     used = {rule.table for rule in _rules(guest)} | {route.table for route in routes}
     free = [table for table in _TABLES if str(table) not in used]
     if not free:
         raise RefusedError(f"the guest uses the routing tables {_TABLES[0]} to {_TABLES[-1]}")
-    return Ground(
+    return NicSurroundings(
         device=device,
         mtu=link.mtu,
-        arp_filter=_number(_said(guest, f"/proc/sys/net/ipv4/conf/{device}/arp_filter")),
-        boot=_said(guest, _BOOT_ID),
+        arp_filter=_checked_number(
+            _file_text(guest, f"/proc/sys/net/ipv4/conf/{device}/arp_filter")
+        ),
+        boot=_file_text(guest, _BOOT_ID),
         table=free[0],
-        ways=tuple(_ways(routes, device)),
+        ways=tuple(_kept_routes(routes, device)),
         addresses=_interface(guest, mac).addresses,
     )
 
 
-def set_up(guest: Guest, note: ShadowNote, ground: Ground, network: str) -> None:
+def set_up(guest: Guest, note: ShadowNote, ground: NicSurroundings, network: str) -> None:
     """Give the shadow its address, and have the guest use it for what comes from there. May be
     done again. Raises GuestError."""
     device = name(_interface(guest, note.mac).name)
     _leave_alone(guest, device)
     for path, value in _LOOSE:
-        _put(guest, path.format(device), value)
+        _write_setting(guest, path.format(device), value)
     for path, value in _OWN:
         _must(guest, path.format(device), value)
     _must(guest, f"net/ipv4/conf/{ground.device}/arp_filter", "1")
     _remove_rules(guest, note)
     ran = guest.execute(_BATCH, _lines(note, ground, network, device))
     if ran.code:
-        raise GuestError(f"{note.mac} cannot be set up in the guest: {shown(ran.stderr)}")
+        raise GuestError(f"{note.mac} cannot be set up in the guest: {excerpt(ran.stderr)}")
 
 
 def put_back(guest: Guest, note: ShadowNote) -> None:
     """Undo it, as far as it was done; nothing where the guest was booted since. May be done again.
     Raises GuestError, RefusedError where something is left."""
-    if _said(guest, _BOOT_ID) != note.boot:
+    if _file_text(guest, _BOOT_ID) != note.boot:
         return
     found = by_mac(guest.interfaces())
     if note.mac in found:
@@ -135,7 +138,7 @@ def put_back(guest: Guest, note: ShadowNote) -> None:
         _must(guest, f"net/ipv4/conf/{device}/arp_filter", note.arp_filter)
 
 
-def _lines(note: ShadowNote, ground: Ground, network: str, device: str) -> bytes:
+def _lines(note: ShadowNote, ground: NicSurroundings, network: str, device: str) -> bytes:
     """For ``ip -batch``: routes can be set when the link is up."""
     temporary, table = address(note.address), f"table {note.table}"
     lines = [
@@ -151,7 +154,7 @@ def _lines(note: ShadowNote, ground: Ground, network: str, device: str) -> bytes
     return "".join(f"{line}\n" for line in lines).encode("ascii")
 
 
-def _ways(routes: list[_Route], device: str) -> list[tuple[str, str]]:
+def _kept_routes(routes: list[_RoutingTableEntry], device: str) -> list[tuple[str, str]]:
     """The first route to each destination is the one that holds: they come by their metrics."""
     found: dict[str, str] = {}
     for route in routes:
@@ -162,7 +165,7 @@ def _ways(routes: list[_Route], device: str) -> list[tuple[str, str]]:
 
 def _remove_rules(guest: Guest, note: ShadowNote) -> None:
     words = ("from", address(note.address), "table", str(note.table))
-    wanted = _Rule(note.address, str(note.table))
+    wanted = _RoutingRule(note.address, str(note.table))
     for _ in range(_RULES_MAX):
         if wanted not in _rules(guest):
             return
@@ -170,8 +173,8 @@ def _remove_rules(guest: Guest, note: ShadowNote) -> None:
     raise GuestError(f"the guest keeps its routing rule {' '.join(words)}")
 
 
-def _rules(guest: Guest) -> list[_Rule]:
-    return ask(guest, ("ip", "-j", "-4", "rule", "show"), _Rule)
+def _rules(guest: Guest) -> list[_RoutingRule]:
+    return ask(guest, ("ip", "-j", "-4", "rule", "show"), _RoutingRule)
 
 
 def _interface(guest: Guest, mac: str) -> GuestInterface:
@@ -189,25 +192,25 @@ def _leave_alone(guest: Guest, device: str) -> None:
         return
 
 
-def _said(guest: Guest, path: str) -> str:
+def _file_text(guest: Guest, path: str) -> str:
     ran = guest.execute(("cat", path))
     if ran.code:
-        raise GuestError(f"{path} cannot be read in the guest: {shown(ran.stderr)}")
+        raise GuestError(f"{path} cannot be read in the guest: {excerpt(ran.stderr)}")
     return ran.stdout.decode("ascii", "replace").strip()[:64]
 
 
-def _number(text: str) -> str:
+def _checked_number(text: str) -> str:
     if not text.isdecimal():
-        raise GuestError(f"arp_filter is a number, and the guest says {shown(text)}")
+        raise GuestError(f"arp_filter is a number, and the guest says {excerpt(text)}")
     return text
 
 
-def _put(guest: Guest, path: str, value: str) -> str:
+def _write_setting(guest: Guest, path: str, value: str) -> str:
     """Set it; why that was not possible."""
     ran = guest.execute(("tee", f"/proc/sys/{path}"), value.encode("ascii") + b"\n")
-    return shown(ran.stderr) if ran.code else ""
+    return excerpt(ran.stderr) if ran.code else ""
 
 
 def _must(guest: Guest, path: str, value: str) -> None:
-    if failed := _put(guest, path, value):
+    if failed := _write_setting(guest, path, value):
         raise GuestError(f"the guest's agent may not set {path}: {failed}")

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import msgspec
 
+from vnicaudit.base.private_files import make_private, sync_folder, write_private, writing
 from vnicaudit.errors import UsageError
 from vnicaudit.model.decoding import json_as
-from vnicaudit.remedy.applying.state import make_private, sync_folder, write_private, writing
 
 _FOLDER = "shadows"
 _NAME = re.compile(r"[0-9a-f]{12}\.json")
@@ -37,7 +37,7 @@ class ShadowNote(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ShadowNotes:
-    """Those of one state folder."""
+    """The notes on shadows in one state folder."""
 
     def __init__(self, state: Path) -> None:
         self._folder = state / _FOLDER
@@ -56,7 +56,7 @@ class ShadowNotes:
             sync_folder(self._folder)
 
     def all(self) -> Iterator[ShadowNote]:
-        """Every one, oldest first. Raises UsageError for what is none."""
+        """Yield every note, oldest first. Raises UsageError for a file that is none."""
         try:
             paths = [path for path in self._folder.iterdir() if _NAME.fullmatch(path.name)]
             notes = [json_as(path.read_bytes(), ShadowNote) for path in paths]

@@ -11,15 +11,15 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+from vnicaudit.bench.platform import connect, elements, reading
 from vnicaudit.bench.trials import shadow_guest
 from vnicaudit.bench.trials.shadow_notes import ShadowNote, ShadowNotes
 from vnicaudit.errors import ActionError, GuestError, RefusedError, SilentError, VnicauditError
-from vnicaudit.remedy.applying.means import wait_until
+from vnicaudit.remedy.applying.definition_transactions import nic_of
 from vnicaudit.remedy.applying.state import StateFolder
-from vnicaudit.remedy.applying.task import nic_of
-from vnicaudit.remedy.definitions import elements, reading
+from vnicaudit.remedy.applying.verifying import wait_until
 from vnicaudit.remedy.guest.agent import GuestAgent, by_mac
-from vnicaudit.remedy.hypervisor import Hypervisor, Machine, connect
+from vnicaudit.remedy.hypervisor import Hypervisor, Machine
 from vnicaudit.remedy.trusted_uris import check_uri
 
 Tell = Callable[[str, str], None]
@@ -83,7 +83,7 @@ def _clean_up_one(host: Hypervisor, note: ShadowNote, state: StateFolder, tell: 
     notes = ShadowNotes(state.path)
     with ExitStack() as stack:
         try:
-            stack.enter_context(state.held(host.key, host.name))
+            stack.enter_context(state.lock(host.key, host.name))
         except RefusedError:
             return  # whoever is at work there will be rid of it
         if note.mac not in {one.mac for one in notes.all()}:
@@ -96,7 +96,7 @@ def _clean_up_one(host: Hypervisor, note: ShadowNote, state: StateFolder, tell: 
             notes.forget(note)
             tell(note.name, f"it is not there any more, nor is its shadow NIC {note.mac}")
             return
-        wait_until(lambda: _is_in(machine, note), note.at + _ATTACH_SECONDS - time.time())
+        wait_until(time, lambda: _is_in(machine, note), note.at + _ATTACH_SECONDS - time.time())
         take_out(machine, note, notes)
         tell(note.name, f"a shadow NIC that an earlier run left, {note.mac}, was taken out")
 
@@ -119,7 +119,7 @@ def _plug_in(machine: Machine, note: ShadowNote, element: bytes) -> None:
     except ActionError as error:
         raise RefusedError(f"a second NIC cannot be plugged in: {error}") from error
     agent = GuestAgent(machine)
-    if not wait_until(lambda: note.mac in by_mac(agent.interfaces()), _BIND_SECONDS):
+    if not wait_until(time, lambda: note.mac in by_mac(agent.interfaces()), _BIND_SECONDS):
         raise GuestError(
             f"the guest has no interface with {note.mac} after {_BIND_SECONDS:g} s: has it a "
             "driver for the new device?"
@@ -149,7 +149,7 @@ def _unplug(machine: Machine, note: ShadowNote) -> None:
         raise
     except ActionError as error:  # an earlier process may have asked for it already
         refused = error
-    if not wait_until(lambda: not _is_in(machine, note), _UNPLUG_SECONDS):
+    if not wait_until(time, lambda: not _is_in(machine, note), _UNPLUG_SECONDS):
         raise refused or GuestError(
             f"the guest did not give {note.mac} up within {_UNPLUG_SECONDS:g} s"
         )

@@ -1,4 +1,4 @@
-"""One flip: measured as it is, changed, measured again.
+"""One flip: measured as it is, changed, measured again; the trials of a run of ``apply`` are these.
 
 What was measured before is in the history, and its name in the run's folder: a run that was ended
 in between goes on from there.
@@ -14,19 +14,21 @@ from typing import Literal
 
 from msgspec.structs import replace
 
+from vnicaudit.base.private_files import write_private
 from vnicaudit.bench import history
-from vnicaudit.bench.history import Kept
+from vnicaudit.bench.history import StoredMeasurement
 from vnicaudit.bench.judging.order import Slot, one_by_one
 from vnicaudit.bench.judging.stopping import ATTEMPTS
-from vnicaudit.bench.running.arms import Arm, Opened
-from vnicaudit.bench.running.measuring import Measuring, Task
-from vnicaudit.bench.running.opening import Places
-from vnicaudit.bench.running.run import told
-from vnicaudit.bench.trials.order import AFTER, BEFORE, TrialOrder, guest_path, trial_task
+from vnicaudit.bench.profiles.profile import Profile
+from vnicaudit.bench.running.arms import Arm, OpenedArm
+from vnicaudit.bench.running.measuring import Measuring, MeasuringTask
+from vnicaudit.bench.running.opening import OpenedEndpoints
+from vnicaudit.bench.running.run import reporting_where_stored
+from vnicaudit.bench.running.settling import is_settled_of, settled_profile
+from vnicaudit.bench.trials.request import AFTER, BEFORE, TrialRequest, guest_path, trial_task
 from vnicaudit.errors import RefusedError, VnicauditError
-from vnicaudit.model.measurement import Decision, Sample, Setup
+from vnicaudit.model.measurement import Decision, Sample
 from vnicaudit.model.runs import Outcome
-from vnicaudit.remedy.applying.state import write_private
 from vnicaudit.remedy.hypervisor import Hypervisor
 
 _GUARDS = "guards"
@@ -37,108 +39,141 @@ class SingleFlip:
     """The trial of one guest; each of its NICs is measured by itself."""
 
     def __init__(
-        self, order: TrialOrder, folder: Path, key: str, host: Hypervisor, uuid: str,
+        self, request: TrialRequest, folder: Path, key: str, host: Hypervisor, uuid: str,
         macs: tuple[str, ...],
     ) -> None:  # fmt: skip
-        self._order = order
+        self._request = request
         self._notes = [(mac, folder / f"{key}.{mac.replace(':', '')}.bench") for mac in macs]
-        self._path = guest_path(host.uri, uuid, order.peer)
+        self._path = guest_path(host.uri, uuid, request.peer)
 
     def before(self) -> None:
         """Measure each NIC as it is."""
         for mac, note in self._notes:
             with ExitStack() as stack:
-                opened, setups = self._open(self._places(stack), mac, BEFORE)
-                kept = history.new(self._order.state)
-                stack.enter_context(told(kept, self._order.listener))
-                measuring = Measuring(self._task(), kept, self._order.listener)
-                measuring.found([opened], setups)
-                kept.write_note(_GUARDS, dict(measuring.look_before(opened)))
+                places = self._places(stack)
+                opened = self._open(places, mac, BEFORE)
+                profile = settled_profile(self._request.profile, [opened], self._request.listener)
+                places.require([opened], profile.workloads)
+                kept = history.new_measurement(self._request.state)
+                stack.enter_context(reporting_where_stored(kept, self._request.listener))
+                measuring = Measuring(self._task(profile), kept, self._request.listener)
+                measuring.note_setups([opened], places.setups([opened]), places.labels([opened]))
+                kept.write_note(_GUARDS, dict(measuring.rail_states(opened)))
                 measuring.warm_up([opened])
                 measuring.stretch([opened], self._slots(BEFORE))
-                measuring.look_after(opened, kept.note(_GUARDS))
+                measuring.check_rails(opened, kept.note(_GUARDS))
                 kept.write_head(measuring.result())
             write_private(note, kept.id.encode())
 
     def after(self) -> str:
         """Measure again what was measured before; why it is to be taken back."""
-        decisions = [self._after(mac, kept) for mac, kept in self._kept()]
+        decisions = [self._decision_after(mac, kept) for mac, kept in self._stored_by_mac()]
         worse = [one for one in decisions if one.action == "roll-back"]
         return "; ".join(reason for one in worse for reason in one.reasons[:3])
 
     def ended(self, outcome: Outcome, *, undone: bool) -> None:
         """Note what was done. It is done: that it cannot be noted must not undo it."""
-        done = _done(outcome, undone=undone)
+        done = _done_with_change(outcome, undone=undone)
         try:
-            for found in self.kept():
+            for found in self.measurements():
                 head = found.head()
                 if head.decision is not None:
                     found.write_head(replace(head, decision=replace(head.decision, done=done)))
         except VnicauditError as error:
-            self._order.listener.says(f"what was done could not be noted: {error}")
+            self._request.listener.says(f"what was done could not be noted: {error}")
 
-    def kept(self) -> list[Kept]:
-        """What was measured so far."""
-        return [found for _mac, found in self._kept(missing_ok=True)]
+    def measurements(self) -> list[StoredMeasurement]:
+        """The measurements that were begun so far."""
+        return [found for _mac, found in self._stored_by_mac(missing_ok=True)]
 
-    def _after(self, mac: str, kept: Kept) -> Decision:
-        """Nothing is run in a guest whose guard rails the change broke, or of which enough is
-        known."""
+    def _decision_after(self, mac: str, kept: StoredMeasurement) -> Decision:
+        """Decide on one NIC. Nothing is run in a guest whose guard rails the change broke, or of
+        which enough is known."""
         begun = kept.result()
-        if begun.workloads != self._order.profile.workloads:
+        profile = self._request.profile
+        if not is_settled_of(begun.workloads, profile.workloads):
             raise RefusedError(
                 f"{mac} was measured before by profile {begun.run.profile}: give that"
             )
         with ExitStack() as stack:
-            stack.enter_context(told(kept, self._order.listener))
-            opened, setups = self._open(self._places(stack), mac, AFTER)
-            measuring = Measuring(self._task(), kept, self._order.listener, begun)
-            measuring.found([opened], setups)
-            measuring.look_after(opened, kept.note(_GUARDS))
-            slots = [] if measuring.stops() else _left(self._slots(AFTER), begun.samples)
+            stack.enter_context(reporting_where_stored(kept, self._request.listener))
+            places = self._places(stack)
+            opened = self._open(places, mac, AFTER)
+            places.require([opened], begun.workloads)
+            task = self._task(replace(profile, workloads=begun.workloads))
+            measuring = Measuring(task, kept, self._request.listener, begun)
+            measuring.note_setups([opened], places.setups([opened]), places.labels([opened]))
+            measuring.check_rails(opened, kept.note(_GUARDS))
+            slots = [] if measuring.stops() else _remaining(self._slots(AFTER), begun.samples)
             if slots:
                 measuring.warm_up([opened])
                 measuring.stretch([opened], slots)
-                measuring.look_after(opened, kept.note(_GUARDS))
+                measuring.check_rails(opened, kept.note(_GUARDS))
             result = measuring.conclude()
         return result.decision or _NOTHING
 
-    def _places(self, stack: ExitStack) -> Places:
-        return Places(stack, self._order.seed)
+    def _places(self, stack: ExitStack) -> OpenedEndpoints:
+        return OpenedEndpoints(stack, self._request.seed, self._request.listener.says)
 
-    def _open(self, places: Places, mac: str, arm: str) -> tuple[Opened, list[Setup]]:
-        opened = places.open(self._path, self._order.line, mac)
-        places.require([opened], self._order.profile.workloads)
-        path = replace(opened.arm.path, name=arm)
-        return opened._replace(arm=Arm(arm, path)), places.setups([opened])
+    def _open(self, places: OpenedEndpoints, mac: str, arm: str) -> OpenedArm:
+        self._request.listener.prepares(f"connecting to the guest of {mac}, {arm}")
+        opened = places.open(self._path, self._request.line, mac)
+        return opened._replace(arm=Arm(arm, replace(opened.arm.path, name=arm)))
 
-    def _task(self) -> Task:
-        return trial_task(self._order, "single-flip")
+    def _task(self, profile: Profile) -> MeasuringTask:
+        return trial_task(self._request._replace(profile=profile), "single-flip")
 
     def _slots(self, arm: str) -> list[Slot]:
-        runs = self._task().terms.looks[-1]
-        names = [workload.id for workload in self._order.profile.workloads]
-        slots = one_by_one((BEFORE, AFTER), names, runs, self._order.seed)
+        profile = self._request.profile
+        runs = self._task(profile).terms.looks[-1]
+        names = [workload.id for workload in profile.workloads]
+        slots = one_by_one((BEFORE, AFTER), names, runs, self._request.seed)
         return [slot for slot in slots if slot.arm == arm]
 
-    def _kept(self, *, missing_ok: bool = False) -> Iterator[tuple[str, Kept]]:
-        """What was measured before. Raises RefusedError where there is nothing."""
+    def _stored_by_mac(
+        self, *, missing_ok: bool = False
+    ) -> Iterator[tuple[str, StoredMeasurement]]:
+        """Stored measurements made before the change, with the NIC's MAC address. Raises
+        RefusedError where one is missing, unless ``missing_ok``."""
         for mac, note in self._notes:
             if note.exists():
-                yield mac, history.kept(self._order.state, note.read_text())
+                yield mac, history.stored_measurement(self._request.state, note.read_text())
             elif not missing_ok:
                 raise RefusedError(f"{mac} was not measured before it was changed")
 
 
-def _done(outcome: Outcome, *, undone: bool) -> Literal["kept", "rolled-back", "not-rolled-back"]:
+def _done_with_change(
+    outcome: Outcome, *, undone: bool
+) -> Literal["kept", "rolled-back", "not-rolled-back"]:
     if outcome == "applied":
         return "kept"
     return "rolled-back" if undone else "not-rolled-back"
 
 
-def _left(slots: Iterable[Slot], samples: Iterable[Sample]) -> list[Slot]:
-    """Those of which no run counts yet, and that were not given up."""
+def _remaining(slots: Iterable[Slot], samples: Iterable[Sample]) -> list[Slot]:
+    """NICs of which no run counts yet, and that were not given up."""
     tries: Counter[tuple[str, str, int]] = Counter()
     for sample in samples:
         tries[sample.workload, sample.arm, sample.block] += ATTEMPTS if sample.valid else 1
     return [slot for slot in slots if tries[slot.workload, slot.arm, slot.block] < ATTEMPTS]
+
+
+class TrialFactory:
+    """Makes one for each guest (:data:`vnicaudit.remedy.trial.Trials`), and knows what they
+    measured."""
+
+    def __init__(self, request: TrialRequest) -> None:
+        self._request = request
+        self._made: list[SingleFlip] = []
+
+    def __call__(
+        self, folder: Path, key: str, host: Hypervisor, uuid: str, macs: tuple[str, ...]
+    ) -> SingleFlip:
+        trial = SingleFlip(self._request, folder, key, host, uuid, macs)
+        self._made.append(trial)
+        return trial
+
+    def measurements(self) -> Iterator[StoredMeasurement]:
+        """Measurements of all trials, in order."""
+        for trial in self._made:
+            yield from trial.measurements()

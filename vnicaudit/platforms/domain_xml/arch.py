@@ -30,8 +30,8 @@ _SAME_MACHINES = {"i686": "x86_64", "ppc64le": "ppc64"}
 
 
 def arch_of(emulator: str | None, machine: str | None) -> str | None:
-    """What the path of the emulator and the machine type tell; None where neither does, or where
-    they contradict each other."""
+    """The guest's architecture in libvirt's terms, by the emulator's path and the machine type;
+    None where neither names one or the two contradict each other."""
     match = _EMULATOR.fullmatch((emulator or "").rpartition("/")[2])
     by_name = None if match is None else _TARGETS.get(match[1])
     machine = machine or ""

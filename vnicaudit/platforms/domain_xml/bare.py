@@ -7,11 +7,13 @@ that: the word itself says that it stands for something, or other words beside i
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from lxml import etree
 
+from vnicaudit.knowledge.models import is_model, stands_for_model
 from vnicaudit.model.domain import Domain
-from vnicaudit.model.models import is_model, stands_for_model
+from vnicaudit.model.nic import NicConfig
 
 _WORD = re.compile(r"[A-Z][A-Z0-9_]{1,60}")
 _NAMES = re.compile(r"X{3,}|[A-Z0-9_]*(?:GUEST|DOMAIN|VM|HOST|INSTANCE)_?NAME[A-Z0-9_]*|NAME")
@@ -23,15 +25,15 @@ _NEVER_WORDS = ("memory", "currentMemory", "vcpu", "uuid")
 
 
 def is_bare(text: str) -> bool:
-    """Whether a value may be a placeholder: a word in capitals that is no model either."""
+    """True for a word in capitals that is not a NIC model and so may be a placeholder."""
     text = text.strip()
     return _WORD.fullmatch(text) is not None and not is_model(text)
 
 
 def names_itself(path: str, name: str, text: str) -> bool:
-    """Whether a value of the attribute ``name`` of the child ``path`` says by itself that it stands
-    for one: ``CHANGEME``, or what it is a value of (``MACADDR``, ``VLAN_ID``, ``DRIVERNAME``).
-    ``MAYBE`` and ``DISABLED`` are values, and wrong ones."""
+    """True where a value of the attribute ``name`` of the child ``path`` is a placeholder by its
+    own wording: ``CHANGEME``, or the name of its element or attribute (``MACADDR``, ``VLAN_ID``,
+    ``DRIVERNAME``). ``MAYBE`` and ``DISABLED`` count as values, and wrong ones."""
     text = text.strip()
     if not is_bare(text):
         return False
@@ -44,18 +46,22 @@ def names_itself(path: str, name: str, text: str) -> bool:
 
 def may_hold_bare(domain: Domain) -> bool:
     """A quick look at what was read: whether a value in capitals decides something."""
-    return any(
-        nic.declared.invalid
-        or nic.declared.refused
-        or is_bare(nic.declared.model or "")
-        or is_bare(nic.declared.type)
-        or is_bare(nic.declared.driver_name or "")
-        for nic in domain.nics
+    return any(_may_be_bare(nic.declared) for nic in domain.nics)
+
+
+@lru_cache(maxsize=4096)  # a fleet has many NICs and few kinds of them
+def _may_be_bare(nic: NicConfig) -> bool:
+    return bool(
+        nic.invalid
+        or nic.refused
+        or is_bare(nic.model or "")
+        or is_bare(nic.type)
+        or is_bare(nic.driver_name or "")
     )
 
 
 def shows_bare(domain: etree._Element) -> bool:
-    """Whether a definition shows that words in capitals in it are placeholders."""
+    """True where a definition shows that it uses words in capitals as placeholders."""
     for name in _NEVER_WORDS:
         if is_bare(domain.findtext(name) or ""):
             return True

@@ -1,4 +1,5 @@
-"""What can be changed of an ``<interface>``: where each field is written, and with which values.
+"""Fields of an ``<interface>`` that can be changed: where each is written, and which values it
+takes.
 
 The rows of ``fields.py``, by which reading goes, and those of what is identity and no setting: what
 a NIC is connected to. Which children there are is libvirt 11.3's ``virDomainNetDefFormat``.
@@ -66,7 +67,7 @@ _ESCAPES = {
 }  # fmt: skip
 
 
-def written(field: str, value: str) -> bytes:
+def attribute_value(field: str, value: str) -> bytes:
     """The value as it stands between quotes of either kind, in any encoding: ASCII, what XML has
     another use for and all other characters as references.
 

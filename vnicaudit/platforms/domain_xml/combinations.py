@@ -1,5 +1,5 @@
-"""What libvirt refuses of an ``<interface>`` for what stands in it together: each value by itself
-is one that it takes. Measured with libvirt 9.0 on every type."""
+"""Combinations in an ``<interface>`` that libvirt refuses although it accepts each value by itself.
+Measured with libvirt 9.0 on every interface type."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ _WITH_FLOOR = frozenset({"network"})
 
 def combined(kind: str, parts: dict[str, list[_Attributes]]) -> Iterator[DefinitionRefusal]:
     """Every such refusal. ``parts``: path of an element -> the attributes of each such element."""
-    yield from _rom(_first(parts, "rom"))
+    yield from _rom(_first_child(parts, "rom"))
     for way in ("inbound", "outbound"):
         yield from _bandwidth(kind, way, parts.get(f"bandwidth/{way}", []))
-    yield from _vlan(_first(parts, "vlan"), parts.get("vlan/tag", []))
-    if kind not in _WITH_TRANSIENT and _first(parts, "teaming").get("type") == "transient":
+    yield from _vlan(_first_child(parts, "vlan"), parts.get("vlan/tag", []))
+    if kind not in _WITH_TRANSIENT and _first_child(parts, "teaming").get("type") == "transient":
         yield DefinitionRefusal("teaming", f"type='{kind}' takes no <teaming type='transient'>")
-    passt = _first(parts, "backend").get("type") == "passt"
+    passt = _first_child(parts, "backend").get("type") == "passt"
     if "route" in parts and kind not in _WITH_ROUTE and not passt:
         yield DefinitionRefusal("route", f"type='{kind}' takes no <route>")
 
 
-def _first(parts: dict[str, list[_Attributes]], path: str) -> _Attributes:
+def _first_child(parts: dict[str, list[_Attributes]], path: str) -> _Attributes:
     return next(iter(parts.get(path, [])), {})
 
 

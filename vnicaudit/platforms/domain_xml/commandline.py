@@ -26,7 +26,7 @@ _MAX_UNREAD = 100
 """Of one domain; what is beyond is counted."""
 
 
-class Guest(Protocol):
+class HasCommandlines(Protocol):
     """Whose arguments they are."""
 
     commandlines: list[etree._Element]
@@ -34,7 +34,7 @@ class Guest(Protocol):
     machine: str | None
 
 
-class Added(NamedTuple):
+class AddedNics(NamedTuple):
     """The NICs, and what cannot be read."""
 
     nics: tuple[Nic, ...]
@@ -46,7 +46,7 @@ class _Arg(NamedTuple):
     location: Location
 
 
-def read_commandlines(guest: Guest, first: int, place: Location, base: int) -> Added:
+def read_commandlines(guest: HasCommandlines, first: int, place: Location, base: int) -> AddedNics:
     """The NICs among the arguments; the first gets index ``first``. ``place`` is the domain's,
     ``base`` the number of lines before its document.
 
@@ -70,7 +70,7 @@ def read_commandlines(guest: Guest, first: int, place: Location, base: int) -> A
         )
         for offset, (index, running) in enumerate(added.nics)
     )
-    return Added(nics, tuple(_unread(args, added.problems)))
+    return AddedNics(nics, tuple(_unread(args, added.problems)))
 
 
 def set_behind(elements: Sequence[etree._Element]) -> dict[str, dict[str, str]]:
@@ -87,8 +87,9 @@ def set_behind(elements: Sequence[etree._Element]) -> dict[str, dict[str, str]]:
 
 
 def defaults_behind(elements: Sequence[etree._Element], device: str) -> dict[str, str]:
-    """What ``-global`` among the arguments gives a device of this name, where libvirt sets nothing
-    itself: it reaches devices that are handed over as JSON, too (measured with QEMU 7.2)."""
+    """Property -> value that ``-global`` among the arguments gives a device of this name where
+    libvirt sets none itself. Such defaults reach devices passed as JSON, too (measured with QEMU
+    7.2)."""
     from vnicaudit.platforms.qemu.arguments import parse
     from vnicaudit.platforms.qemu.overrides import device_defaults, global_properties
 
@@ -100,8 +101,8 @@ def defaults_behind(elements: Sequence[etree._Element], device: str) -> dict[str
 
 
 def property_faults(device: str, given: Mapping[str, str]) -> list[str]:
-    """What QEMU refuses of the properties of a NIC's device; nothing of a device that is not known
-    here. Where it sits is libvirt's to say, so that nothing is concluded from it."""
+    """Reasons why QEMU refuses the properties of a NIC's device; empty for a device that is unknown
+    here. libvirt chooses the bus, so nothing is concluded from where the device sits."""
     from vnicaudit.platforms.qemu.properties import device_faults, is_device
 
     return list(device_faults(device, {"bus": "", **given})) if is_device(device) else []

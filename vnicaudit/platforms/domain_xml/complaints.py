@@ -1,4 +1,4 @@
-"""What libxml2 says of broken XML, without what it quotes of secrets.
+"""Messages of libxml2 about broken XML, without the secrets that it may quote.
 
 Its messages name elements, attributes and entities. Where quotes or brackets are broken such a name
 may be a piece of a password (``p&ssword;``), so only those are shown that stand in the text as tags
@@ -37,5 +37,5 @@ def complaint(message: str, data: bytes) -> str:
 
 
 def _stands_in(name: str, text: str) -> bool:
-    """Whether it is a tag or an attribute of the text."""
+    """True where ``name`` is a tag or an attribute in the text."""
     return re.search(rf"<{re.escape(name)}[\s/>]|\b{re.escape(name)}\s*=", text) is not None

@@ -10,15 +10,14 @@ from functools import lru_cache
 from lxml import etree
 
 from vnicaudit.errors import TargetError
-from vnicaudit.model.domain import Domain
+from vnicaudit.model.domain import DefinitionForm, Domain
 from vnicaudit.model.location import Location
 from vnicaudit.platforms.domain_xml.documents import documents
 from vnicaudit.platforms.domain_xml.domain_config import pcie_ports
 from vnicaudit.platforms.domain_xml.read import domain_of
 from vnicaudit.platforms.domain_xml.recognise import is_foreign
 from vnicaudit.platforms.domain_xml.spans import Span, spans
-from vnicaudit.platforms.domain_xml.template_tags import harmless
-from vnicaudit.platforms.domain_xml.templates import may_be_template
+from vnicaudit.platforms.domain_xml.template_tags import harmless, may_be_template
 
 _SHOWN = 60
 _ORDINAL = re.compile(r"/\w+\[(\d{1,9})\](?=/|\Z)")
@@ -36,7 +35,7 @@ def definition_of(data: bytes, target: str) -> Domain:
     :func:`vnicaudit.platforms.domain_xml.write.edits_for` finds them. A running definition is read
     as well. Raises TargetError for what is no ``<domain>``."""
     root = _root(data, target)
-    form = "live" if root.get("id") else "dump"
+    form: DefinitionForm = "live" if root.get("id") else "dump"
     return domain_of(root, Location(target, xpath="/domain"), 0, form=form)
 
 
@@ -61,13 +60,14 @@ def document_at(data: bytes, xpath: str) -> tuple[int, int] | None:
 
 @lru_cache(maxsize=1)
 def _spans(data: bytes) -> tuple[Span, ...]:
-    """Of the last file: it is asked for each of its domains."""
+    """The spans of the domains in a file. Cached for the last file: each of its domains needs
+    them."""
     return tuple(spans(harmless(data) if may_be_template(data) else data))
 
 
 def power_off_action(data: bytes) -> str:
-    """What libvirt does when the guest powers itself off: ``destroy`` unless it says otherwise
-    (``<on_poweroff>``, virDomainDefParseLifecycle in libvirt's domain_conf.c)."""
+    """The action libvirt takes when the guest powers itself off (``<on_poweroff>``); ``destroy`` by
+    default (virDomainDefParseLifecycle in libvirt's domain_conf.c)."""
     return (_root(data, "").findtext("on_poweroff") or "destroy").strip()
 
 
@@ -78,8 +78,8 @@ def children_of(data: bytes, number: int) -> dict[str, str]:
 
 
 def shares_slot(data: bytes, number: int) -> bool:
-    """Whether another device has another function of the PCI slot of the ``<interface>`` of that
-    number (from 1)."""
+    """True where another device sits in the PCI slot of the ``<interface>`` of that number (from
+    1), at another function."""
     root = _root(data, "")
     mine = _interfaces_of(root)[number - 1].find("address[@type='pci']")
     if mine is None:
@@ -108,7 +108,7 @@ def _short(text: str) -> str:
 
 
 def uses_iommu(data: bytes) -> bool:
-    """Whether a virtio device of the domain is made to go through an IOMMU (``iommu='on'`` in a
+    """True where a virtio device of the domain goes through an IOMMU (``iommu='on'`` in a
     ``<driver>``), as guests with encrypted memory need it."""
     return any(
         driver.get("iommu") == "on" for driver in _root(data, "").iterfind("devices/*/driver")
@@ -126,27 +126,31 @@ def memory_kib(data: bytes) -> int | None:
 
 
 def other_changes(before: bytes, after: bytes, macs: Collection[str]) -> tuple[str, ...]:
-    """What differs beside the ``<interface>`` elements with these MAC addresses, one clause each.
+    """Differences outside the ``<interface>`` elements with these MAC addresses, one clause each.
 
-    A PCI controller more is no difference: libvirt adds one where a device gets another address
-    (qemuDomainAssignPCIAddresses in qemu_domain_address.c).
+    An additional PCI controller does not count: libvirt adds one where a device gets another
+    address (qemuDomainAssignPCIAddresses in qemu_domain_address.c).
     """
+    if before == after:
+        return ()
     old, new = Counter(_pieces(before, macs)), Counter(_pieces(after, macs))
-    gone = [f"{shown(piece)} is gone" for piece in (old - new)]
+    gone = [f"{piece_label(piece)} is gone" for piece in (old - new)]
     more = [
-        f"{shown(piece)} has come up" for piece in (new - old)
+        f"{piece_label(piece)} has come up" for piece in (new - old)
         if not (piece.startswith("devices <controller ") and 'type="pci"' in piece)
     ]  # fmt: skip
     return tuple(gone + more)
 
 
 def not_taken(wanted: bytes, got: bytes, mac: str) -> tuple[str, ...]:
-    """What stands in the ``<interface>`` with that MAC address of the wanted definition and not in
-    the one libvirt made of it, as ``driver/@queues='4'``. What libvirt added does not count."""
-    old, new = (_with_mac(_root(data, ""), mac) for data in (wanted, got))
+    """Parts of the wanted ``<interface>`` with that MAC address that are missing from the
+    definition libvirt made of it, as ``driver/@queues='4'``; a single clause where either lacks
+    such a NIC or has several. Parts that libvirt added do not count."""
+    old = _with_mac(_root(wanted, ""), mac)
+    new = old if wanted == got else _with_mac(_root(got, ""), mac)
     if old is None or new is None:
         return (f"there is not one NIC {mac}",)
-    return tuple(_missing(old, new, ""))
+    return () if new is old else tuple(_missing(old, new, ""))
 
 
 def _missing(old: etree._Element, new: etree._Element, path: str) -> Iterator[str]:
@@ -196,8 +200,8 @@ def _canonical(element: etree._Element) -> str:
     return " ".join(text.split())
 
 
-def shown(piece: str) -> str:
-    """What it is, and nothing of what it says: that may be a password."""
+def piece_label(piece: str) -> str:
+    """A label for a piece of a definition: its tag alone, as the content may be a password."""
     found = _TAG.match(piece.removeprefix("devices "))
     return f"<{found[1]}>" if found is not None else "an attribute of <domain>, or a comment,"
 

@@ -18,10 +18,9 @@ from vnicaudit.platforms.domain_xml.complaints import complaint
 from vnicaudit.platforms.domain_xml.encodings import as_utf8
 from vnicaudit.platforms.domain_xml.recognise import OPENING, ROOTS, SAVE_MAGIC, is_foreign
 from vnicaudit.platforms.domain_xml.spans import DOCTYPE, Span, spans
-from vnicaudit.platforms.domain_xml.template_tags import harmless
-from vnicaudit.platforms.domain_xml.templates import may_be_template
-from vnicaudit.text.placeholders import shown
-from vnicaudit.text.tags import BEGIN, BETWEEN, tags, word
+from vnicaudit.platforms.domain_xml.template_tags import harmless, may_be_template
+from vnicaudit.text.placeholders import placeholder_text
+from vnicaudit.text.tags import Tag, tags
 
 MAX_DOCUMENT = 8 * 1024 * 1024
 """Bytes of one document; 10,000 NICs are about 4 MB."""
@@ -53,7 +52,7 @@ _PARSER = etree.XMLParser(
 )
 
 
-class Document(NamedTuple):
+class XmlDocument(NamedTuple):
     """One parsed document: its root element, the number of lines before it in the file, and its
     1-based place among the documents of the file (0: it is the only one). ``template``: something
     in it may be filled in; ``tag``: the one for which it is no XML before that, and its root is
@@ -66,7 +65,7 @@ class Document(NamedTuple):
     tag: str = ""
 
 
-def documents(data: bytes, file: str) -> Iterator[Document]:
+def documents(data: bytes, file: str) -> Iterator[XmlDocument]:
     """Parse every document in ``data``.
 
     Raises TargetError, with file and line, when the readable ones have been yielded: for the
@@ -80,14 +79,14 @@ def documents(data: bytes, file: str) -> Iterator[Document]:
     if len(data) <= MAX_DOCUMENT and not _needs_care(data):
         root = _try_parse(data)
         if root is not None and not _holds_domains(root):
-            yield Document(root, 0, 0, may_be_template(data))
+            yield XmlDocument(root, 0, 0, may_be_template(data))
             return
         wrapped = root is not None
     yield from _split(data, file, wrapped=wrapped)
 
 
 def _holds_domains(root: etree._Element) -> bool:
-    """Whether a document is none of libvirt's and has definitions in it: a collection, a report."""
+    """True for a document of another program (a collection, a report) that contains definitions."""
     return root.tag not in ROOTS and any(map(_has_devices, root.iter("domain")))
 
 
@@ -129,7 +128,8 @@ def _behind_doctype(data: bytes, position: int) -> int:
 
 
 def _needs_care(data: bytes) -> bool:
-    """What the quick way must not pass: document types, more tags than are held."""
+    """True where a document must not be parsed the quick way: it declares a document type or an
+    entity, or has too many NICs or tags."""
     # one byte is found far faster than several, and most documents have none
     if b"!" in data and (b"<!DOCTYPE" in data or b"<!ENTITY" in data):
         return True
@@ -137,7 +137,8 @@ def _needs_care(data: bytes) -> bool:
 
 
 def _too_much(data: bytes) -> bool:
-    """Whether there is more in a document than in any domain; most are too small to be asked."""
+    """True where a document has more NICs or tags than any domain; most are too small to be
+    counted."""
     if len(data) <= MAX_NICS * len(b"<hostdev"):
         return False
     nics = data.count(b"<interface") + data.count(b"<hostdev")
@@ -153,7 +154,7 @@ def _try_parse(data: bytes) -> etree._Element | None:
     return None if info.internalDTD is not None or info.externalDTD is not None else root
 
 
-def _split(data: bytes, file: str, *, wrapped: bool) -> Iterator[Document]:
+def _split(data: bytes, file: str, *, wrapped: bool) -> Iterator[XmlDocument]:
     """The slow path: several documents, text around them, errors. A document that cannot be read
     costs itself. ``wrapped``: they stand in one of another kind, which may have a use of its own
     for the word."""
@@ -174,7 +175,7 @@ def _split(data: bytes, file: str, *, wrapped: bool) -> Iterator[Document]:
             first = first or TargetError(error.message, line=error.line)
         else:
             if not wrapped or _has_devices(root) or root.tag != "domain":
-                yield Document(root, span.lines, ordinal if len(found) > 1 else 0, template, tag)
+                yield XmlDocument(root, span.lines, ordinal if len(found) > 1 else 0, template, tag)
     if first is not None:
         more = f" (and {unreadable - 1} more documents)" if unreadable > 1 else ""
         raise TargetError(f"{first.message}{more}", file=file, line=first.line)
@@ -213,9 +214,9 @@ def _well_formed(data: bytes, hidden: bytes, file: str, lines: int) -> tuple[etr
     except etree.XMLSyntaxError as error:
         if hidden != data or b"{%" in data or b"{{" in data or b"%{" in data:
             if (root := _try_parse(hidden)) is not None:
-                return _named(root, data, hidden), ""
+                return _with_template_name(root, data, hidden), ""
             if (tag := _condition(data, hidden)) is not None:
-                return _empty(hidden), shown(tag)
+                return _empty(hidden), placeholder_text(tag)
         line, _column = error.position
         reason = complaint((error.msg or "not XML").rsplit(", line ", 1)[0].strip(), data)
         raise TargetError(
@@ -225,7 +226,7 @@ def _well_formed(data: bytes, hidden: bytes, file: str, lines: int) -> tuple[etr
         raise TargetError(f"not readable as XML: {error}", file=file) from None
 
 
-def _named(root: etree._Element, data: bytes, hidden: bytes) -> etree._Element:
+def _with_template_name(root: etree._Element, data: bytes, hidden: bytes) -> etree._Element:
     """A domain called as its template calls it: not by what was made harmless for the parser."""
     element, said = root.find("name"), _HIDDEN_NAME.search(hidden)
     if (
@@ -242,17 +243,15 @@ def _condition(data: bytes, hidden: bytes) -> str | None:
     """A condition or loop of a template, which may be why it is no XML; None where there is none:
     an expression does not undo what is broken around it."""
     for tag in tags(data.decode("latin-1"), erb=True):
-        said = data[tag.start : tag.end].decode("utf-8", "replace")
-        if hidden.startswith((b"{%", b"%{"), tag.start) or (
-            tag.opener == "{{" and _decides(word(said))
-        ):
-            return said
+        if hidden.startswith((b"{%", b"%{"), tag.start) or _decides(tag):
+            return data[tag.start : tag.end].decode("utf-8", "replace")
     return None
 
 
-def _decides(first: str) -> bool:
-    """Whether a statement of Go begins so."""
-    return first in BEGIN | BETWEEN | {"template", "include"} or first.startswith("end")
+def _decides(tag: Tag) -> bool:
+    """True for a statement of a Go template: a condition, a loop, ``template`` or ``include``."""
+    turns = tag.turn in ("begins", "between", "ends")
+    return tag.opener == "{{" and (turns or tag.word in ("template", "include"))
 
 
 def _empty(data: bytes) -> etree._Element:

@@ -1,4 +1,4 @@
-"""What a domain sets, gathered -> :class:`~vnicaudit.model.domain.DomainConfig`."""
+"""The settings gathered from a domain -> :class:`~vnicaudit.model.domain.DomainConfig`."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from typing import NamedTuple
 from lxml import etree
 from msgspec.structs import replace
 
-from vnicaudit.model.domain import DomainConfig
+from vnicaudit.knowledge.owner import owner_of
+from vnicaudit.knowledge.readiness import TRANSITIONAL, readiness_of
+from vnicaudit.model.domain import DefinitionForm, DomainConfig
 from vnicaudit.model.nic import Nic
+from vnicaudit.model.owner import Owner
 from vnicaudit.platforms.domain_xml.facts import Facts, shared_memory
-from vnicaudit.platforms.domain_xml.owner import owner_of
-from vnicaudit.platforms.domain_xml.readiness import TRANSITIONAL, readiness_of
 from vnicaudit.platforms.domain_xml.values import count, word
 
 _REMEMBERED = 4096
@@ -24,11 +25,11 @@ class _Key(NamedTuple):
     """All that a record is made of, as text where the definition has text."""
 
     kind: str
-    form: str
+    form: DefinitionForm
     arch: str | None
     machine: str | None
     os_id: str | None
-    owner: str
+    owner: Owner
     vcpus: str | None
     vcpus_max: str | None
     windows: bool
@@ -46,7 +47,7 @@ _records: dict[_Key, DomainConfig] = {}
 
 def config_of(
     kind: str,
-    form: str,
+    form: DefinitionForm,
     facts: Facts,
     nics: tuple[Nic, ...],
     devices: etree._Element | None,
@@ -67,7 +68,9 @@ def config_of(
     return config
 
 
-def _key(kind: str, form: str, facts: Facts, nics: tuple[Nic, ...], session: bool | None) -> _Key:
+def _key(
+    kind: str, form: DefinitionForm, facts: Facts, nics: tuple[Nic, ...], session: bool | None
+) -> _Key:
     return _Key(
         kind,
         form,
@@ -96,7 +99,7 @@ def _record(key: _Key) -> DomainConfig:
         vcpus=count((key.vcpus or "").strip()),
         vcpus_max=count((key.vcpus_max or "").strip()),
         owner=key.owner,
-        form=key.form,
+        described_by=key.form,
         os_id=_word(key.os_id),
         readiness=readiness_of(
             key.os_id,

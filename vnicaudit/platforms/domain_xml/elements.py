@@ -6,18 +6,18 @@ from functools import lru_cache
 
 from vnicaudit.errors import RefusedError
 from vnicaudit.platforms.domain_xml.recognise import SAVE_MAGIC
-from vnicaudit.platforms.domain_xml.source import Source
+from vnicaudit.platforms.domain_xml.source import XmlSource
 from vnicaudit.platforms.domain_xml.tags import Element, tree
 
 
 @lru_cache(maxsize=4)
-def root_at(source: Source, start: int) -> Element | None:
+def root_at(source: XmlSource, start: int) -> Element | None:
     """The first element at ``start`` or behind it, with the children of its devices. The last ones
     are kept: a domain has several NICs, and a NIC several changes."""
     return tree(source.data, start, (b"devices", b"interface"))
 
 
-def only_domain(source: Source) -> Element:
+def only_domain(source: XmlSource) -> Element:
     """The domain of a text that is one definition and nothing else.
 
     Raises RefusedError for anything else, be it one with another behind it.

@@ -1,4 +1,4 @@
-"""What a ``<domain>`` says outside of its devices, as far as it bears on NICs."""
+"""Facts that a ``<domain>`` states outside its devices, as far as they bear on NICs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _OSINFO = "{http://libosinfo.org/xmlns/libvirt/domain/1.0}"
 
 
 class Facts:
-    """What the walk over a domain gathers before the record is made."""
+    """Facts gathered on the walk over a domain, before the record is made."""
 
     __slots__ = (
         "arch", "cells", "commandlines", "encrypted", "machine", "memory_shared", "namespaces",
@@ -147,9 +147,10 @@ READERS: dict[str, Callable[[Facts, etree._Element], None]] = {
 
 
 def shared_memory(facts: Facts) -> bool | None:
-    """Whether all guest memory is shared (``qemuValidateDomainDefVhostUserRequireSharedMemory``):
-    a NUMA cell that says nothing follows the domain. None: QEMU gets memory of its own making by
-    ``<qemu:commandline>``."""
+    """True where all guest memory is shared
+    (``qemuValidateDomainDefVhostUserRequireSharedMemory``): a NUMA cell without a setting of its
+    own follows the domain. None where ``<qemu:commandline>`` gives QEMU a memory backend of its
+    own."""
     default = "shared" if facts.memory_shared else None
     if all((access or default) == "shared" for access in facts.cells or (None,)):
         return True

@@ -1,4 +1,4 @@
-"""What of a domain a template decides, so that the rest can be judged.
+"""Parts of a domain that a template decides, so that the rest can be judged.
 
 Literal is what stands in the file whatever is filled in. A placeholder in a value that is judged
 makes that value unknown; a condition around an element makes unknown what the element says, and a
@@ -15,15 +15,15 @@ import msgspec
 from lxml import etree
 from msgspec.structs import replace
 
+from vnicaudit.knowledge.hypervisors import KVM_OR_QEMU
+from vnicaudit.model.architectures import ARM, RISCV
 from vnicaudit.model.definition_refusal import place_of
 from vnicaudit.model.domain import Domain, DomainConfig
-from vnicaudit.model.hypervisors import KVM_OR_QEMU
-from vnicaudit.model.machines import ARM, RISCV
 from vnicaudit.model.nic import Nic
 from vnicaudit.platforms.domain_xml.bare import is_bare
 from vnicaudit.platforms.domain_xml.fields import CHILDREN
 from vnicaudit.platforms.domain_xml.template_tags import effect, has_tag
-from vnicaudit.text.placeholders import opened, shown, whole
+from vnicaudit.text.placeholders import is_only_placeholder, opened, placeholder_text
 
 ALL = "*"
 """Of a NIC: a template decides which elements it has."""
@@ -43,9 +43,9 @@ _WITH_PATHS = ("vhostuser", "vdpa")
 
 
 class Holes(msgspec.Struct):
-    """Of one ``<domain>``. ``nics``: 1-based number of an interface -> fields that are unknown.
-    ``filled``: the same for places that no field holds. ``first``: the placeholder or tag that a
-    message names."""
+    """The holes of one ``<domain>``. ``nics``: 1-based number of an interface -> fields that are
+    unknown. ``filled``: the same for places that no field holds. ``first``: the placeholder or tag
+    that a message names."""
 
     first: str = ""
     unseen: set[str] = msgspec.field(default_factory=set)
@@ -58,14 +58,14 @@ class Holes(msgspec.Struct):
     """Words in capitals are placeholders."""
 
     def is_open(self, text: str | None) -> bool:
-        """Whether a value is to be filled in."""
+        """True where a value is, or contains the start of, a placeholder yet to be filled in."""
         if text is None:
             return False
-        return whole(text) or opened(text) or (self.bare and is_bare(text))
+        return is_only_placeholder(text) or opened(text) or (self.bare and is_bare(text))
 
-    def met(self, text: str) -> None:
+    def note_placeholder(self, text: str) -> None:
         """Remember the first placeholder."""
-        self.first = self.first or shown(text)
+        self.first = self.first or placeholder_text(text)
 
     def applied(self, domain: Domain) -> Domain:
         """The domain with what is unknown marked so."""
@@ -84,7 +84,7 @@ class Holes(msgspec.Struct):
 
     def _nic(self, nic: Nic) -> Nic:
         number = _number(nic.location.xpath or "")
-        nic = self._taken(nic, self.filled.get(number, set()))
+        nic = self._without_filled_refusals(nic, self.filled.get(number, set()))
         unseen = self.nics.get(number, set())
         if not unseen:
             return nic
@@ -95,8 +95,8 @@ class Holes(msgspec.Struct):
         )
 
     @staticmethod
-    def _taken(nic: Nic, filled: set[str]) -> Nic:
-        """Without the refusals of values that are to be filled in."""
+    def _without_filled_refusals(nic: Nic, filled: set[str]) -> Nic:
+        """Return the NIC without the refusals of values that are to be filled in."""
         left = tuple(one for one in nic.declared.refused if one.place not in filled)
         if left == nic.declared.refused:
             return nic
@@ -123,9 +123,9 @@ class Holes(msgspec.Struct):
 
 
 def holes_of(domain: etree._Element, *, bare: bool = False) -> Holes | None:
-    """What a template decides of a domain; None: nothing, it is none. Values that are placeholders
-    are taken out of the elements, so that nothing reads them as values. ``bare``: words in capitals
-    are such."""
+    """The parts of a domain that a template decides; None where it decides none. Placeholders are
+    taken out of the elements, so that nothing reads them as values. ``bare``: words in capitals are
+    placeholders, too."""
     found = Holes(bare=bare)
     _values_of_domain(domain, found)
     for number, interface in enumerate(domain.iterfind("devices/interface"), 1):
@@ -136,7 +136,7 @@ def holes_of(domain: etree._Element, *, bare: bool = False) -> Holes | None:
 
 def _values_of_domain(domain: etree._Element, found: Holes) -> None:
     if found.is_open(domain.get("type")):
-        found.met(str(domain.get("type")))
+        found.note_placeholder(str(domain.get("type")))
         found.unseen.add("type")
         domain.set("type", "kvm")
     for child in domain.iterchildren("*"):
@@ -146,7 +146,7 @@ def _values_of_domain(domain: etree._Element, found: Holes) -> None:
     for kind in domain.iterfind("os/type"):
         for name in ("arch", "machine"):
             if found.is_open(kind.get(name)):
-                found.met(kind.attrib.pop(name))
+                found.note_placeholder(kind.attrib.pop(name))
                 found.unseen.add(name)
 
 
@@ -166,19 +166,19 @@ def _value_of_domain(tag: str, text: str, found: Holes) -> None:
         found.unfit = True
     elif tag not in ("name", "os"):
         return  # descriptions, titles, memory: nothing that is judged
-    found.met(text)
+    found.note_placeholder(text)
 
 
 def _values_of_nic(interface: etree._Element, number: int, found: Holes) -> None:
     unseen: set[str] = set()
     for name in ("type", "trustGuestRxFilters"):
         if found.is_open(interface.get(name)):
-            found.met(str(interface.attrib.pop(name)))
+            found.note_placeholder(str(interface.attrib.pop(name)))
             unseen.add("type" if name == "type" else "trust_guest_rx_filters")
     for child in interface.iterchildren("*"):
         unseen.update(_values_of_child(interface, child, found))
     if placed := next((text for text in _between(interface) if _is_placed(text, found)), None):
-        found.met(placed.strip())
+        found.note_placeholder(placed.strip())
         unseen.add(ALL)
     if unseen:
         found.nics[number] = unseen
@@ -193,7 +193,7 @@ def _filled(interface: etree._Element, found: Holes) -> Iterator[str]:
         steps = [*reversed(outer[: outer.index("interface")]), str(part.tag)]
         for name, value in _attributes(part):
             if is_bare(value):
-                found.met(value)
+                found.note_placeholder(value)
                 yield place_of("/".join(steps), name)
 
 
@@ -204,18 +204,18 @@ def _values_of_child(
     for name, value in _attributes(child):
         field = _FIELDS.get((tag, name))
         if field is not None and found.is_open(value):
-            found.met(value)
+            found.note_placeholder(value)
             del child.attrib[name]
             yield field
-        elif field is None and (opened(value) or (tag == "address" and whole(value))):
-            found.met(value)
+        elif field is None and (opened(value) or (tag == "address" and is_only_placeholder(value))):
+            found.note_placeholder(value)
             if tag == "source" and interface.get("type") in _WITH_PATHS:
                 yield "source"
     for part in child.iterchildren("*"):
         for name, value in _attributes(part):
             offload = (tag, str(part.tag)) in _OFFLOADS
-            if opened(value) or (offload and whole(value)):
-                found.met(value)
+            if opened(value) or (offload and is_only_placeholder(value)):
+                found.note_placeholder(value)
             if offload and found.is_open(value):
                 del part.attrib[name]
                 yield f"{part.tag!s}_off"
@@ -257,11 +257,11 @@ def _children(parent: etree._Element, depth: int, found: Holes) -> dict[etree._E
     depths: dict[etree._Element, int] = {}
     text = parent.text
     for child in (*parent.iterchildren("*"), None):
-        text = _joined(text, child, parent)
+        text = _text_up_to(text, child, parent)
         now = effect(text, depth)
         placed = _is_placed(text, found)
         if placed:
-            found.met((text or "").strip())
+            found.note_placeholder((text or "").strip())
         if now.inserts or (placed and not has_tag(text)):
             found.unseen |= {"inserted", "guest"}
             if str(parent.tag) == "domain":
@@ -277,7 +277,7 @@ def _children(parent: etree._Element, depth: int, found: Holes) -> dict[etree._E
     return depths
 
 
-def _joined(text: str | None, until: etree._Element | None, parent: etree._Element) -> str:
+def _text_up_to(text: str | None, until: etree._Element | None, parent: etree._Element) -> str:
     """The text up to an element (None: to the end) with what stands behind the comments in it."""
     parts = [text or ""]
     last = parent[-1] if until is None and len(parent) else None
@@ -290,14 +290,15 @@ def _joined(text: str | None, until: etree._Element | None, parent: etree._Eleme
 
 
 def _is_placed(text: str | None, found: Holes) -> bool:
-    """Whether a text between elements, which libvirt passes over, is to become something."""
+    """True where a text between elements, which libvirt ignores, has a template tag or a
+    placeholder."""
     if not text or text.isspace():
         return False
     return has_tag(text) or any(found.is_open(line.strip()) for line in text.split("\n") if line)
 
 
 def _conditional(tag: str) -> Iterator[str]:
-    """What is unknown where a condition surrounds an element."""
+    """Names of the facts that are unknown where a condition surrounds an element with this tag."""
     if tag == "vcpu":
         yield "vcpus"
     elif tag == "os":

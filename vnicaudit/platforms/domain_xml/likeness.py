@@ -1,4 +1,4 @@
-"""Whether two texts are one definition.
+"""Comparison of two definitions, whatever the order of their controllers.
 
 libvirt orders ``<controller>`` elements when it reads a definition, and appends those that it adds
 itself. So what it hands out of a domain that was just defined may be in another order as soon as
@@ -14,7 +14,8 @@ from typing import NamedTuple
 
 from lxml import etree
 
-from vnicaudit.platforms.domain_xml.definitions import root_of, shown
+from vnicaudit.base.counting import count
+from vnicaudit.platforms.domain_xml.definitions import piece_label, root_of
 
 
 class _Parts(NamedTuple):
@@ -25,7 +26,7 @@ class _Parts(NamedTuple):
 
 
 def same(one: bytes, other: bytes) -> bool:
-    """Whether they differ in nothing but the order of controllers."""
+    """True where two definitions differ at most in the order of their controllers."""
     if one == other:
         return True
     first, second = _parts(one), _parts(other)
@@ -33,15 +34,15 @@ def same(one: bytes, other: bytes) -> bool:
 
 
 def unlike(wanted: bytes, got: bytes) -> tuple[str, ...]:
-    """What of ``got`` is not as wanted, one clause each. The order of controllers does not count,
-    nor does a PCI controller more, which libvirt adds where it sees fit."""
+    """Differences of ``got`` from ``wanted``, one clause each. The order of controllers does not
+    count, nor does an additional PCI controller, which libvirt adds where it sees fit."""
     if wanted == got:
         return ()
     old, new = _parts(wanted), _parts(got)
     pieces = Counter(old.controllers + old.rest), Counter(new.controllers + new.rest)
-    gone = [f"{shown(piece)} is not as it was" for piece in (pieces[0] - pieces[1])]
+    gone = [f"{piece_label(piece)} is not as it was" for piece in (pieces[0] - pieces[1])]
     more = [
-        f"{shown(piece)} has come up"
+        f"{piece_label(piece)} has come up"
         for piece in (pieces[1] - pieces[0])
         if not _is_pci_controller(piece)
     ]
@@ -58,7 +59,7 @@ def rearranged(wanted: bytes, got: bytes) -> str:
     words = []
     more = Counter(new.controllers) - Counter(old.controllers)
     if added := sum(map(_is_pci_controller, more.elements())):
-        words.append(f"added {added} PCI controller{'s' * (added > 1)}")
+        words.append(f"added {count(added, 'PCI controller')}")
     kept = [one for one in new.controllers if one in old.controllers]
     if kept != [one for one in old.controllers if one in new.controllers]:
         words.append("lists the controllers in another order")
@@ -66,8 +67,9 @@ def rearranged(wanted: bytes, got: bytes) -> str:
 
 
 def on_way_back(text: bytes, again: bytes) -> str:
-    """What a definition comes back as once it is defined again, in one sentence; empty: as it is.
-    ``again``: what libvirt makes of it, with its CPU put in the host's terms."""
+    """A sentence on how libvirt would change a definition that is defined again; empty where it
+    would keep it as it is. ``again``: the definition as libvirt would write it, with its CPU put in
+    the host's terms."""
     if words := rearranged(text, again):
         words = (
             f"libvirt {words} as soon as this definition is defined again: a rollback brings every "

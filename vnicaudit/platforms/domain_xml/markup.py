@@ -46,10 +46,10 @@ def with_child(
     before = _ORDER[: _ORDER.index(tag)]
     siblings = [child for child in parent.children if child.name in before]
     if siblings:
-        place = _behind(data, siblings[-1].end)
+        place = _end_of_remarks(data, siblings[-1].end)
         yield Edit(place, place, _lead(data, siblings[-1].start) + new)
     elif parent.children:
-        place = _behind(data, parent.open_end)
+        place = _end_of_remarks(data, parent.open_end)
         yield Edit(place, place, _lead(data, _first_inside(data, parent)) + new)
     else:
         yield _opened(data, parent, new)
@@ -68,19 +68,19 @@ def without_attributes(
     if not gone or len(gone) < len(names):
         raise RefusedError("the attribute is not there")
     if not keep and is_bare(data, element, names):
-        return without(data, element)
+        return edit_to_remove(data, element)
     start, end = gone[0].start, gone[-1].end
     kept = (found for found in given if start <= found.start < end and found.name not in names)
     return Edit(start, end, b"".join(data[found.start : found.end] for found in kept))
 
 
 def is_bare(data: bytes, element: Element, names: set[bytes]) -> bool:
-    """Whether nothing is left of an element without these attributes."""
+    """True where an element would be empty without these attributes."""
     left = [found for found in attributes(data, element) if found.name not in names]
     return not left and not data[element.open_end : element.close_start].strip()
 
 
-def without(data: bytes, element: Element) -> Edit:
+def edit_to_remove(data: bytes, element: Element) -> Edit:
     """The element taken out, with its line where it has one of its own."""
     lead = _lead(data, element.start)
     if lead and _REST_OF_LINE.match(data, element.end) is not None:
@@ -93,7 +93,7 @@ def _opened(data: bytes, parent: Element, new: bytes) -> Edit:
     lead = _lead(data, parent.start)
     inside = lead + (b"\t" if lead.endswith(b"\t") else b"  ") if lead else b""
     if not parent.is_single:
-        place = _behind(data, parent.open_end)
+        place = _end_of_remarks(data, parent.open_end)
         closing = b"" if b"\n" in data[place : parent.close_start] else lead
         return Edit(place, place, inside + new + closing)
     tag = data[parent.start : parent.open_end].removesuffix(b"/>").rstrip()
@@ -107,7 +107,7 @@ def _first_inside(data: bytes, parent: Element) -> int:
     return parent.open_end + len(inside) - len(inside.lstrip())
 
 
-def _behind(data: bytes, position: int) -> int:
+def _end_of_remarks(data: bytes, position: int) -> int:
     """Behind the remarks that stand on the same line."""
     match = _REMARKS.match(data, position)
     return position if match is None else match.end()

@@ -1,11 +1,11 @@
-"""What an ``<interface>`` sets, as raw text -> :class:`~vnicaudit.model.nic.NicConfig`."""
+"""The settings of an ``<interface>``, as raw text -> :class:`~vnicaudit.model.nic.NicConfig`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from vnicaudit.model.models import normal_model
+from vnicaudit.knowledge.models import normal_model
 from vnicaudit.model.nic import NicConfig
 from vnicaudit.platforms.domain_xml.fields import CHILDREN, Field, Kind
 from vnicaudit.platforms.domain_xml.refusals import Part, refusals
@@ -61,18 +61,18 @@ def _off(given: dict[str, str]) -> tuple[str, ...]:
     return tuple(name for name, text in given.items() if text == "off")
 
 
-def _actual(given: dict[str, str]) -> dict[str, Any]:
+def _actual(given: dict[str, str]) -> dict[str, object]:
     """``<actual>`` of a live status; ``network`` there means a bridge of libvirt's own."""
     return {"actual_type": "bridge" if given["type"] == "network" else word(given["type"])}
 
 
-def _rom(given: dict[str, str]) -> dict[str, Any]:
+def _rom(given: dict[str, str]) -> dict[str, object]:
     """libvirt takes these three attributes of ``<rom>`` (``virDomainDeviceInfoParseXML``)."""
     found = (word(given[name]) for name in ("enabled", "bar", "file") if given.get(name))
     return {"rom": next(found, None)}
 
 
-_SPECIAL: dict[str, Callable[[dict[str, str]], dict[str, Any]]] = {
+_SPECIAL: dict[str, Callable[[dict[str, str]], dict[str, object]]] = {
     "": lambda given: {"trust_guest_rx_filters": word(given["trustGuestRxFilters"])},
     "rom": _rom,
     "driver/host": lambda given: {"host_off": _off(given)},
@@ -86,7 +86,7 @@ _SPECIAL: dict[str, Callable[[dict[str, str]], dict[str, Any]]] = {
 
 def _values(
     field: Field, given: dict[str, str], invalid: list[tuple[str, str]]
-) -> Iterator[tuple[str, Any]]:
+) -> Iterator[tuple[str, object]]:
     text = given.get(field.attribute)
     if text is None:
         return
@@ -95,7 +95,7 @@ def _values(
         invalid.append((field.name, word(text)))
     elif field.kind != "model":
         yield field.name, value
-    elif value.lower() not in ("", "unknown"):
+    elif str(value).lower() not in ("", "unknown"):
         # libvirt's virXPathString gives nothing for "", and "unknown" is no model of its list:
         # either is as if none had been written
         yield field.name, value
@@ -105,7 +105,7 @@ def _model(text: str) -> str:
     return word(normal_model(text))
 
 
-_CONVERT: dict[Kind, Callable[[str], Any]] = {
+_CONVERT: dict[Kind, Callable[[str], str | int | None]] = {
     "model": _model,
     "path": str,
     "word": word,

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from itertools import islice
-from typing import Any
 
 from lxml import etree
 
-from vnicaudit.model.backends import is_ovs_socket
+from vnicaudit.knowledge.backends import is_ovs_socket
 from vnicaudit.model.location import Location
 from vnicaudit.model.nic import Nic, NicConfig
 from vnicaudit.platforms.domain_xml.fields import CHILDREN, XPATH
@@ -26,6 +26,8 @@ _MOST_INSIDE = 64
 
 _PCI_ATTRIBUTES = ("domain", "bus", "slot", "function")
 _CCW_ATTRIBUTES = ("cssid", "ssid", "devno")
+_PCI_NAME = re.compile(r"0x([0-9a-f]{4}) 0x([0-9a-f]{2}) 0x([0-9a-f]{2}) 0x([0-9a-f])", re.ASCII)
+"""As libvirt writes these four: nothing is to be worked out then."""
 _NO_PCI_ADDRESS = "0000:00:00.0"
 """All zero is none to libvirt (``virPCIDeviceAddressIsEmpty``): it chooses one."""
 
@@ -36,12 +38,12 @@ when the network has a bridge of libvirt's own. A live status has ``<actual type
 
 def interface_nic(element: etree._Element, index: int, location: Location, base: int) -> Nic:
     """Read one ``<interface>``. ``base`` is the number of lines before the document."""
-    walk = _Walk(element.get("type", "user"))
+    walk = _InterfaceWalk(element.get("type", "user"))
     lines: list[tuple[str, int]] = []
     seen: set[str] = set()
-    for child in element.iterchildren("*"):
-        tag: Any = child.tag  # str: only elements are iterated over
-        if tag in seen:
+    for child in element:
+        tag: object = child.tag  # no str: of an entity, which is not expanded
+        if tag in seen or not isinstance(tag, str):
             continue  # libvirt reads the first
         seen.add(tag)
         lines.append((tag, base + (child.sourceline or 0)))
@@ -67,9 +69,9 @@ def interface_nic(element: etree._Element, index: int, location: Location, base:
     )
 
 
-class _Walk:
-    """What the walk over an interface's children gathers: who it is, and what is set (raw);
-    ``inner`` has the elements inside of children that fields stand in."""
+class _InterfaceWalk:
+    """Facts gathered on the walk over an interface's children: its identity, and its settings as
+    raw text. ``inner`` has the elements, inside children, that hold fields."""
 
     __slots__ = (
         "address", "alias", "device", "inner", "kind", "mac", "raw", "source", "target_dev",
@@ -93,7 +95,7 @@ class _Walk:
             yield field, Location(nic.target, nic.file, line, f"{nic.xpath}/{XPATH[field]}")
 
 
-def _read_mac(walk: _Walk, element: etree._Element) -> None:
+def _read_mac(walk: _InterfaceWalk, element: etree._Element) -> None:
     address = element.get("address")
     walk.mac = None if address is None else address.strip().lower()
     found = tuple(pair for pair in element.items() if pair[0] in ("type", "check"))
@@ -104,13 +106,16 @@ def _read_mac(walk: _Walk, element: etree._Element) -> None:
         walk.raw.append(("mac", found))
 
 
-def _read_source(walk: _Walk, element: etree._Element) -> None:
-    given = dict(element.items())
-    walk.source = next((given[name] for name in _SOURCE_ATTRIBUTES if name in given), None)
+def _read_source(walk: _InterfaceWalk, element: etree._Element) -> None:
+    items = element.items()
+    given = dict(items)
+    for name in _SOURCE_ATTRIBUTES:
+        if name in given:
+            walk.source = given[name]
+            break
     # which network or device it is is identity: here only that it is named
-    walk.raw.append(
-        ("source", tuple((name, text if name in _SETTINGS else "") for name, text in given.items()))
-    )
+    named = [(name, text if name in _SETTINGS else "") for name, text in items]
+    walk.raw.append(("source", tuple(named)))
     if walk.kind == "udp" and element.find("local") is not None:
         walk.raw.append(("source/local", ()))
     if walk.kind == "network":
@@ -123,19 +128,19 @@ def _read_source(walk: _Walk, element: etree._Element) -> None:
         walk.raw.extend(_vhostuser(element, walk.source))
 
 
-def _read_actual(walk: _Walk, element: etree._Element) -> None:
+def _read_actual(walk: _InterfaceWalk, element: etree._Element) -> None:
     walk.raw.append(("actual", (("type", element.get("type", "network")),)))
 
 
-def _read_target(walk: _Walk, element: etree._Element) -> None:
+def _read_target(walk: _InterfaceWalk, element: etree._Element) -> None:
     walk.target_dev = element.get("dev")
     if (managed := element.get("managed")) is not None:
         walk.raw.append(("target", (("managed", managed),)))
 
 
-def _read_inner(walk: _Walk, element: etree._Element) -> None:
+def _read_inner(walk: _InterfaceWalk, element: etree._Element) -> None:
     """A child of which every element inside counts: ``vlan``, ``vlan/tag``…"""
-    name: Any = element.tag
+    name = str(element.tag)
     walk.raw.append((name, tuple(element.items())))
     for part in islice(element.iterdescendants("*"), _MOST_INSIDE):
         steps = [part.tag, *(outer.tag for outer in part.iterancestors())]
@@ -143,36 +148,37 @@ def _read_inner(walk: _Walk, element: etree._Element) -> None:
         walk.raw.append(("/".join(str(step) for step in reversed(steps)), tuple(part.items())))
 
 
-def _read_there(walk: _Walk, element: etree._Element) -> None:
+def _read_there(walk: _InterfaceWalk, element: etree._Element) -> None:
     """A child of which it counts that it is there."""
-    name: Any = element.tag
+    name = str(element.tag)
     walk.raw.append((name, ()))
 
 
-def _read_port(walk: _Walk, element: etree._Element) -> None:
-    name: Any = element.tag
+def _read_port(walk: _InterfaceWalk, element: etree._Element) -> None:
+    name = str(element.tag)
     given = element.get("type") if name == "virtualport" else element.get("isolated")
     attribute = "type" if name == "virtualport" else "isolated"
     walk.raw.append((name, () if given is None else ((attribute, given),)))
 
 
-def _read_alias(walk: _Walk, element: etree._Element) -> None:
+def _read_alias(walk: _InterfaceWalk, element: etree._Element) -> None:
     walk.alias = element.get("name")
 
 
-def _read_address(walk: _Walk, element: etree._Element) -> None:
-    given = dict(element.items())
-    walk.raw.append(("address", tuple(given.items())))
+def _read_address(walk: _InterfaceWalk, element: etree._Element) -> None:
+    items = tuple(element.items())
+    given = dict(items)
+    walk.raw.append(("address", items))
     kind = given.get("type")
     if kind == "pci":
-        walk.raw.append(("address/pci", tuple(given.items())))
+        walk.raw.append(("address/pci", items))
         found = _pci_name([given.get(name, "0x0") for name in _PCI_ATTRIBUTES])
         walk.address = None if found == _NO_PCI_ADDRESS else found
     elif kind == "ccw":
         walk.address = _ccw_name([number(given.get(name, "")) for name in _CCW_ATTRIBUTES])
 
 
-def _read_driver(walk: _Walk, element: etree._Element) -> None:
+def _read_driver(walk: _InterfaceWalk, element: etree._Element) -> None:
     walk.raw.append(("driver", tuple(element.items())))
     for name in ("host", "guest"):
         part = next(element.iterchildren(name), None)
@@ -181,7 +187,7 @@ def _read_driver(walk: _Walk, element: etree._Element) -> None:
             walk.inner += ((f"{name}_off", part),)
 
 
-_READERS: dict[str, Callable[[_Walk, etree._Element], None]] = {
+_READERS: dict[str, Callable[[_InterfaceWalk, etree._Element], None]] = {
     "mac": _read_mac,
     "source": _read_source,
     "actual": _read_actual,
@@ -201,8 +207,8 @@ _READERS: dict[str, Callable[[_Walk, etree._Element], None]] = {
 
 
 def _vhostuser(source: etree._Element, path: str | None) -> tuple[Part, ...]:
-    """What a vhost-user ``<source>`` says beside its mode. The path is identity, and stays out;
-    that it is Open vSwitch's is a fact."""
+    """The settings of a vhost-user ``<source>`` beside its mode. The path is identity and left out;
+    that it is a socket of Open vSwitch is kept as a fact."""
     found: list[Part] = []
     if path is not None and is_ovs_socket(path):
         found.append(("source/ovs", ()))
@@ -236,6 +242,8 @@ def hostdev_nic(element: etree._Element, index: int, location: Location) -> Nic:
 
 
 def _pci_name(parts: list[str]) -> str | None:
+    if (same := _PCI_NAME.fullmatch(" ".join(parts))) is not None:
+        return "{}:{}:{}.{}".format(*same.groups())
     numbers = [number(part) for part in parts]
     if None in numbers:
         return None

@@ -16,11 +16,10 @@ from collections.abc import Iterator, Sequence
 from lxml import etree
 from msgspec.structs import replace
 
-from vnicaudit.model.buses import device_of
-from vnicaudit.model.machines import S390
-from vnicaudit.model.models import VIRTIO
-from vnicaudit.model.nic import GLOBAL, MAYBE, OVERRIDE, SET, Behind, Nic, NicConfig
-from vnicaudit.model.rings import RING_SIZES, as_ring
+from vnicaudit.knowledge.buses import device_of
+from vnicaudit.knowledge.rings import RING_SIZES, as_ring
+from vnicaudit.model.architectures import S390
+from vnicaudit.model.nic import GLOBAL, MAYBE, OVERRIDE, SET, VIRTIO, Behind, Nic, NicConfig
 from vnicaudit.platforms.domain_xml.commandline import (
     NAMESPACE,
     defaults_behind,
@@ -69,7 +68,7 @@ def overridden(
     """The NICs with what the ``<qemu:override>`` elements change, and ``-set`` and ``-global``
     among the arguments of ``<qemu:commandline>``. ``live``: the aliases are those of the running
     guest."""
-    wanted = _wanted(elements)
+    wanted = _properties_by_alias(elements)
     for alias, properties in set_behind(commandlines).items():
         given = {name: Behind(name, text, SET) for name, text in properties.items()}
         wanted.setdefault(alias, {}).update(given)
@@ -78,20 +77,20 @@ def overridden(
 
 
 def _live(nics: Sequence[Nic], wanted: dict[str, Properties]) -> Iterator[Nic]:
-    return (_changed(nic, wanted.get(nic.alias or "", {})) for nic in nics)
+    return (_with_properties(nic, wanted.get(nic.alias or "", {})) for nic in nics)
 
 
 def _declared(nics: Sequence[Nic], wanted: dict[str, Properties]) -> Iterator[Nic]:
     for nic, aliases in zip(nics, _aliases(nics), strict=True):
         given = [wanted[alias] for alias in aliases if alias in wanted]
         if len(aliases) == 1 and given:
-            yield _changed(nic, given[0])
+            yield _with_properties(nic, given[0])
         else:
             maybe = [replace(one, text=MAYBE) for names in given for one in names.values()]
-            yield _changed(nic, {one.name: one for one in maybe})
+            yield _with_properties(nic, {one.name: one for one in maybe})
 
 
-def _wanted(elements: Sequence[etree._Element]) -> dict[str, Properties]:
+def _properties_by_alias(elements: Sequence[etree._Element]) -> dict[str, Properties]:
     """Alias -> properties."""
     found: dict[str, Properties] = {}
     for element in elements:
@@ -118,7 +117,7 @@ def _aliases(nics: Sequence[Nic]) -> Iterator[list[str]]:
             first, last = first + (nic.declared.actual_type is not None), last + 1
 
 
-def _changed(nic: Nic, given: Properties) -> Nic:
+def _with_properties(nic: Nic, given: Properties) -> Nic:
     return replace(nic, declared=_config(nic.declared, given)) if given else nic
 
 
@@ -126,7 +125,7 @@ def _config(config: NicConfig, given: Properties) -> NicConfig:
     cleared: dict[str, object] = {
         _FIELDS[name]: None
         for name in given
-        if name in _FIELDS and not (name in _RINGS and _refused(getattr(config, name)))
+        if name in _FIELDS and not (name in _RINGS and _is_refused_ring(getattr(config, name)))
     }
     if any(name.endswith(_OFFLOADS) for name in given):
         cleared |= {"host_off": (), "guest_off": ()}
@@ -134,8 +133,8 @@ def _config(config: NicConfig, given: Properties) -> NicConfig:
     return replace(config, behind=behind, **cleared)
 
 
-def _refused(size: int | None) -> bool:
-    """Whether libvirt refuses the ring in the definition, whatever overrides it."""
+def _is_refused_ring(size: int | None) -> bool:
+    """True for a ring size that libvirt refuses in the definition, whatever overrides it."""
     return bool(size) and as_ring(str(size)) & (as_ring(str(size)) - 1) != 0
 
 
@@ -174,7 +173,8 @@ def _defaults(commandlines: Sequence[etree._Element], device: str) -> tuple[Behi
 
 
 def _faults(device: str, *groups: Sequence[Behind]) -> tuple[str, ...]:
-    """Of a NIC that is another device by them nothing is said."""
+    """Reasons why QEMU refuses the properties of a NIC, each with where the property is set; empty
+    where a ``driver`` among them makes the NIC another device."""
     given = [one for group in groups for one in group if one.text not in ("", MAYBE)]
     if any(one.name == "driver" for one in given):
         return ()

@@ -131,7 +131,7 @@ def _declared(data: bytes, domain: Element) -> dict[bytes, bytes]:
 
 
 def _is_used(name: bytes, element: bytes) -> bool:
-    """Whether a prefix stands before a name in the element, be it in a value."""
+    """True where an element uses a namespace prefix, even if only in a value."""
     prefix = re.escape(name.removeprefix(b"xmlns:"))
     return re.search(rb"[</\s\"']" + prefix + rb":", element) is not None
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any
 
 from lxml import etree
 
-from vnicaudit.model.domain import Domain, DomainConfig
+from vnicaudit.model.domain import DefinitionForm, Domain, DomainConfig
 from vnicaudit.model.location import Location
 from vnicaudit.model.nic import Nic
 from vnicaudit.model.report import ReadError
@@ -16,7 +15,7 @@ from vnicaudit.platforms.domain_xml.arch import arch_of
 from vnicaudit.platforms.domain_xml.bare import may_hold_bare, shows_bare
 from vnicaudit.platforms.domain_xml.commandline import TAG as _COMMANDLINE
 from vnicaudit.platforms.domain_xml.commandline import read_commandlines
-from vnicaudit.platforms.domain_xml.documents import Document, documents
+from vnicaudit.platforms.domain_xml.documents import XmlDocument, documents
 from vnicaudit.platforms.domain_xml.domain_config import config_of
 from vnicaudit.platforms.domain_xml.facts import READERS, Facts, child
 from vnicaudit.platforms.domain_xml.holes import Holes, holes_of
@@ -32,9 +31,9 @@ _SYSTEM = ("/etc/libvirt/qemu/", "/run/libvirt/qemu/", "/var/lib/libvirt/qemu/")
 or in a copy of one."""
 
 _AUTO_GENERATED = b"AUTO-GENERATED FILE"
-_INTERESTING = ("name", "uuid", "devices", *READERS)
+_INTERESTING = frozenset({"name", "uuid", "devices", *READERS})
 _QEMU = ("kvm", "qemu", "hvf")
-_DEVICES = ("disk", "interface", "hostdev")
+_NICS = ("interface", "hostdev")
 _SEVERAL = ("sysinfo", _COMMANDLINE, _OVERRIDE)
 """All of these count: SMBIOS and firmware; ``./qemu:commandline/qemu:arg`` to libvirt."""
 
@@ -51,7 +50,7 @@ def read_bytes(data: bytes, *, target: str, file: str | None) -> Iterator[Domain
 
 
 def _domains(
-    document: Document, target: str, file: str | None, *, dumped: bool
+    document: XmlDocument, target: str, file: str | None, *, dumped: bool
 ) -> Iterator[Domain]:
     for element, domain in _declared_in(document, target, file, dumped=dumped):
         if document.tag:
@@ -64,13 +63,13 @@ def _domains(
 
 
 def _declared_in(
-    document: Document, target: str, file: str | None, *, dumped: bool
+    document: XmlDocument, target: str, file: str | None, *, dumped: bool
 ) -> Iterator[tuple[etree._Element, Callable[[], Domain]]]:
     """Each ``<domain>`` of a document, and what reads it."""
     root = document.root
     suffix = f"[{document.ordinal}]" if document.ordinal else ""
     if root.tag == "domain":
-        form = "live" if root.get("id") else "dump" if dumped else "raw"
+        form: DefinitionForm = "live" if root.get("id") else "dump" if dumped else "raw"
         place = Location(target, file, xpath=f"/domain{suffix}")
         yield root, partial(domain_of, root, place, document.line_base, form=form)
     elif root.tag in ROOTS:
@@ -80,12 +79,13 @@ def _declared_in(
             yield element, partial(domain_of, element, place, document.line_base, form=form)
 
 
-def domain_of(root: etree._Element, place: Location, base: int, *, form: str) -> Domain:
+def domain_of(root: etree._Element, place: Location, base: int, *, form: DefinitionForm) -> Domain:
     """The domain whose ``<domain>`` element is ``root``; ``place.xpath`` is the path to it (live
     API: None) and ``base`` the number of lines before its document."""
-    walk = _Walk()
-    for element in root.iterchildren(*_INTERESTING):
-        walk.take(element)
+    walk = _DomainWalk()
+    for element in root:  # twice as fast as to have lxml look for the names
+        if element.tag in _INTERESTING:
+            walk.take(element)
     kind = root.get("type", "qemu")
     if not walk.facts.arch and kind in _QEMU:
         walk.facts.arch = arch_of(walk.emulator, walk.facts.machine)
@@ -114,23 +114,24 @@ def domain_of(root: etree._Element, place: Location, base: int, *, form: str) ->
 
 
 def _declared(
-    kind: str, form: str, walk: _Walk, nics: tuple[Nic, ...], place: Location
+    kind: str, form: DefinitionForm, walk: _DomainWalk, nics: tuple[Nic, ...], place: Location
 ) -> DomainConfig:
     session = _session(place.file)
     return config_of(kind, form, walk.facts, nics, walk.devices, session=session)
 
 
 def _session(file: str | None) -> bool | None:
-    """Whether a session libvirt keeps what stands in a file, as far as its place tells; without a
-    file it came from a libvirt itself, the system's unless that says otherwise."""
+    """True where a file's path shows that a session libvirt keeps it, False where the system's
+    does; None where the path shows neither. False without a file: the definition came from libvirt,
+    the system's unless libvirt says otherwise."""
     if file is None or any(folder in file for folder in _SYSTEM):
         return False
     return True if _SESSION in file else None
 
 
-class _Walk:
-    """What the walk over a domain's children finds. Like libvirt, the first of several equal ones
-    counts, where not all do."""
+class _DomainWalk:
+    """Elements found on the walk over a domain's children. The first of several equal ones counts
+    where libvirt reads only one."""
 
     __slots__ = ("devices", "facts", "name", "seen", "uuid")
 
@@ -143,7 +144,7 @@ class _Walk:
 
     def take(self, element: etree._Element) -> None:
         """Note what one child says."""
-        tag: Any = element.tag  # str: only elements are iterated over
+        tag = str(element.tag)  # only elements are iterated over
         if tag in self.seen and tag not in _SEVERAL:
             return
         self.seen.add(tag)
@@ -169,14 +170,10 @@ class _Walk:
 
 def _nics(devices: etree._Element, facts: Facts, place: Location, base: int) -> tuple[Nic, ...]:
     nics: list[Nic] = []
+    facts.virtio_disk = any(map(_is_on_virtio, devices.iterchildren("disk")))
     interfaces = hostdevs = 0
-    for element in devices.iterchildren(*_DEVICES):
-        tag = element.tag
-        if tag == "disk":
-            if not facts.virtio_disk:
-                disk = child(element, "target")
-                facts.virtio_disk = disk is not None and disk.get("bus") == "virtio"
-        elif tag == "interface":
+    for element in devices.iterchildren(*_NICS):
+        if element.tag == "interface":
             interfaces += 1
             where = _place(place, f"interface[{interfaces}]", element, base)
             nics.append(interface_nic(element, len(nics), where, base))
@@ -186,6 +183,11 @@ def _nics(devices: etree._Element, facts: Facts, place: Location, base: int) -> 
                 where = _place(place, f"hostdev[{hostdevs}]", element, base)
                 nics.append(hostdev_nic(element, len(nics), where))
     return tuple(nics)
+
+
+def _is_on_virtio(disk: etree._Element) -> bool:
+    target = child(disk, "target")
+    return target is not None and target.get("bus") == "virtio"
 
 
 def _kept_back(element: etree._Element) -> bool:

@@ -43,9 +43,9 @@ _HEAD = rb"<([A-Za-z_][\w.-]*)(?=[\s>/])"
 
 
 def looks_like_xml(head: bytes) -> bool:
-    """Whether a file that begins with ``head`` (some kilobytes) may hold domain XML: a libvirt
-    root element, in any encoding lxml reads, perhaps after some log lines. Prose and programs with
-    such an element in them are none."""
+    """True where a file that begins with ``head`` (some kilobytes) may hold domain XML: a libvirt
+    root element, in any encoding lxml reads, perhaps after some log lines. False for prose and
+    programs that quote such an element."""
     if head.startswith(SAVE_MAGIC) or OPENING.match(head) is not None:
         return True
     text = _roughly_ascii(head).lstrip(_MARKS)
@@ -63,8 +63,8 @@ def looks_like_xml(head: bytes) -> bool:
 
 
 def holds_document(data: bytes) -> bool:
-    """Whether a definition stands in a file of another kind: one that begins its line, or a text
-    in it, and ends."""
+    """True where a file of another kind contains a complete definition that begins at the start of
+    a line, or of a text in it."""
     if b"<domain" not in data and b"<domstatus" not in data:
         return False
     found = None if b"\0" in data else _BEGINS.search(data)

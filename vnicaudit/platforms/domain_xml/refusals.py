@@ -1,4 +1,4 @@
-"""What libvirt refuses of an ``<interface>`` for its values alone.
+"""Values in an ``<interface>`` that libvirt refuses by themselves.
 
 Each row was measured with libvirt 9.0, one definition per value; ``tests/conformance/define.py``
 defines random ones. A value that the schema of libvirt 11.3 has and 9.0 has not
@@ -11,13 +11,13 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from vnicaudit.knowledge.models import normal_model
 from vnicaudit.model.definition_refusal import MODEL, MULTICAST, DefinitionRefusal, place_of
-from vnicaudit.model.models import VIRTIO, normal_model
-from vnicaudit.model.nic import is_multicast
+from vnicaudit.model.nic import VIRTIO, is_multicast
 from vnicaudit.platforms.domain_xml.bare import names_itself
 from vnicaudit.platforms.domain_xml.combinations import combined
 from vnicaudit.platforms.domain_xml.values import count, long_count, number
-from vnicaudit.text.placeholders import opened, whole
+from vnicaudit.text.placeholders import is_only_placeholder, opened
 
 Part = tuple[str, tuple[tuple[str, str], ...]]
 """A child element (or ``child/grandchild``) and its attributes."""
@@ -145,7 +145,7 @@ def refusals(kind: str, parts: tuple[Part, ...]) -> tuple[DefinitionRefusal, ...
     """Every refusal of an interface of type ``kind``, in the order of its children. Values that a
     template is going to fill in are passed over."""
     if kind not in TYPES:
-        none = DefinitionRefusal("@type", f"type={_shown(kind)} is none")
+        none = DefinitionRefusal("@type", f"type={_quoted(kind)} is none")
         return () if _unfilled("", "type", kind) else (none,)
     given = {path: dict(attributes) for path, attributes in reversed(parts)}
     model = given.get("model", {}).get("type", "")
@@ -157,13 +157,14 @@ def refusals(kind: str, parts: tuple[Part, ...]) -> tuple[DefinitionRefusal, ...
         every.setdefault(path, []).append(dict(attributes))
     found += combined(kind, every)
     if _MODEL.fullmatch(model) is None and not _unfilled("model", "type", model):
-        found.append(DefinitionRefusal(MODEL, f"the model {_shown(model)} has invalid characters"))
+        found.append(DefinitionRefusal(MODEL, f"the model {_quoted(model)} has invalid characters"))
     return tuple(dict.fromkeys(found))
 
 
 def wrong_mac(address: str) -> str | None:
-    """What is wrong with a MAC address to libvirt (``virMacAddrParse``, and that it is of one
-    station): ``malformed``, ``multicast``; None: nothing."""
+    """Why libvirt refuses a MAC address (``virMacAddrParse``, and its demand for a unicast
+    address): ``malformed`` or ``multicast``; None where it accepts it, or the address is yet to be
+    filled in."""
     if _MAC.fullmatch(address) is None:
         return None if _unfilled("mac", "address", address) else "malformed"
     return "multicast" if is_multicast(address) else None
@@ -194,14 +195,14 @@ def _word(row: _Word, path: str, name: str, text: str) -> Iterator[DefinitionRef
     if not known and _unfilled(path, name, text):
         return
     yield DefinitionRefusal(
-        place_of(path, name), f"{_shown_at(path, name, text)} is not {_listed(row.values)}"
+        place_of(path, name), f"{_shown_at(path, name, text)} is not {_alternatives(row.values)}"
     )
 
 
 def _number(row: _Number, path: str, name: str, text: str) -> Iterator[DefinitionRefusal]:
     if (row.empty and not text) or _unfilled(path, name, text):
         return
-    value = _read(row, text)
+    value = _number_of(row, text)
     shown, place = _shown_at(path, name, text), place_of(path, name)
     if value is None:
         yield DefinitionRefusal(place, f"{shown} is no number")
@@ -209,13 +210,13 @@ def _number(row: _Number, path: str, name: str, text: str) -> Iterator[Definitio
         yield DefinitionRefusal(place, f"{shown} is not from {row.least} to {row.most}")
 
 
-def _read(row: _Number, text: str) -> int | None:
+def _number_of(row: _Number, text: str) -> int | None:
     if row.based:
         return number(text)
     return long_count(text) if row.most == _ENDLESS else count(text)
 
 
-def _listed(values: tuple[str, ...]) -> str:
+def _alternatives(values: tuple[str, ...]) -> str:
     if len(values) > _MANY:
         return "a type that libvirt knows"
     *others, last = values
@@ -223,7 +224,7 @@ def _listed(values: tuple[str, ...]) -> str:
 
 
 def _incomplete(kind: str, given: dict[str, dict[str, str]]) -> Iterator[DefinitionRefusal]:
-    """What is not there and must be."""
+    """Refusals of an interface that lacks a required element or attribute."""
     needed = _REQUIRED.get(kind)
     source = given.get("source")
     passt = given.get("backend", {}).get("type") == "passt"
@@ -251,7 +252,7 @@ def _incomplete(kind: str, given: dict[str, dict[str, str]]) -> Iterator[Definit
 
 
 def _elsewhere(kind: str, given: dict[str, dict[str, str]]) -> Iterator[DefinitionRefusal]:
-    """What libvirt takes on interfaces of other types only."""
+    """Refusals of settings that libvirt takes only on interfaces of another type, model or mode."""
     passt = given.get("backend", {}).get("type") == "passt"
     if kind not in _WITH_MTU and not passt and (count(given.get("mtu", {}).get("size", "")) or 0):
         yield DefinitionRefusal("mtu/@size", f"type='{kind}' takes no <mtu>")
@@ -277,7 +278,7 @@ def _elsewhere(kind: str, given: dict[str, dict[str, str]]) -> Iterator[Definiti
 
 
 def _unfilled(path: str, name: str, text: str) -> bool:
-    return whole(text) or opened(text) or names_itself(path, name, text)
+    return is_only_placeholder(text) or opened(text) or names_itself(path, name, text)
 
 
 def _shown_at(path: str, name: str, text: str) -> str:
@@ -286,8 +287,8 @@ def _shown_at(path: str, name: str, text: str) -> str:
     if outer == "address":
         inner = []  # the second step is the value of its type=
     element = f"<{inner[-1]}> (in <{outer}>) " if inner else f"<{outer}> " if outer else ""
-    return f"{element}{name}={_shown(text)}"
+    return f"{element}{name}={_quoted(text)}"
 
 
-def _shown(text: str) -> str:
+def _quoted(text: str) -> str:
     return repr(text[:40])

@@ -22,7 +22,7 @@ _STATEFUL = ("iso2022", "utf-7", "hz")
 """In these a byte of ASCII may be a part of another character."""
 
 
-class Source:
+class XmlSource:
     """``data`` is UTF-8, or in an encoding in which ASCII is itself."""
 
     def __init__(self, original: bytes) -> None:
@@ -57,8 +57,8 @@ class Source:
 
     @property
     def text(self) -> str:
-        """All of it, to be shown: without byte order mark, and with surrogates for bytes that
-        cannot be decoded."""
+        """The whole document, to be shown: without byte order mark, and with surrogates for bytes
+        that cannot be decoded."""
         declared = None if self._codec else _DECLARED.search(self.data)
         name = "utf-8" if declared is None else declared[1].decode("ascii")
         try:
@@ -75,10 +75,10 @@ class Source:
 
 
 @lru_cache(maxsize=2)
-def source_of(data: bytes) -> Source:
+def source_of(data: bytes) -> XmlSource:
     """The last ones are kept: a file has many NICs. Raises RefusedError for an encoding that
     cannot be written back."""
-    return Source(data)
+    return XmlSource(data)
 
 
 def _exact_codec(data: bytes) -> str:

@@ -83,7 +83,8 @@ class _Comments:
         return 0
 
     def tag_within(self, start: int, end: int) -> bool:
-        """Whether an element begins between two positions that lie in no comment."""
+        """True where an element begins between two positions, comments apart; ``start`` and ``end``
+        must themselves lie outside comments."""
         while (tag := _TAG.search(self._data, start, end)) is not None:
             start = self.behind(tag.start(), start)
             if not start:

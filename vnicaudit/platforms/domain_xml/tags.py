@@ -52,7 +52,7 @@ class Element:
 
     @property
     def is_single(self) -> bool:
-        """Whether it is one tag, ``<a/>``."""
+        """True for an element that is a single tag, ``<a/>``."""
         return self.end == self.open_end
 
     def first(self, name: bytes) -> Element | None:
@@ -82,7 +82,7 @@ def tree(data: bytes, start: int, path: tuple[bytes, ...]) -> Element | None:
     """The first element at ``start`` or behind it, with its children along ``path`` (names below
     it) and everything below the last of these. None where there is none, or where it never ends.
     """
-    walk = _Walk(path)
+    walk = _ElementWalk(path)
     passed = 0  # depth in an element of no interest: most of a domain is, so this is the short way
     for match in _TAG.finditer(data, start):
         if match[1] is None:
@@ -99,7 +99,7 @@ def tree(data: bytes, start: int, path: tuple[bytes, ...]) -> Element | None:
     return None
 
 
-class _Walk:
+class _ElementWalk:
     """Goes over the tags of one element. ``stack`` holds the open elements that are kept."""
 
     def __init__(self, path: tuple[bytes, ...]) -> None:

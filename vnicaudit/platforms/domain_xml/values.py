@@ -30,7 +30,7 @@ def count(text: str) -> int | None:
 
 
 def long_count(text: str) -> int | None:
-    """The same of 64 bits (``virStrToLong_ull``)."""
+    """A decimal number of 64 bits (``virStrToLong_ull``); None for other text."""
     match = _LONG_COUNT.fullmatch(text)
     return None if match is None else _bounded(int(match[1]), 2**64 - 1)
 

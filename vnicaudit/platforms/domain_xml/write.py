@@ -20,7 +20,7 @@ from vnicaudit.platforms.domain_xml.changeable import (
     ENTAILED,
     REQUIRED,
     WHOLE,
-    written,
+    attribute_value,
 )
 from vnicaudit.platforms.domain_xml.elements import interface_at, interface_from, root_at
 from vnicaudit.platforms.domain_xml.fields import XPATH, Field
@@ -30,15 +30,15 @@ from vnicaudit.platforms.domain_xml.pieces import (
     interface_of,
     with_interface,
 )
-from vnicaudit.platforms.domain_xml.source import Source, source_of
+from vnicaudit.platforms.domain_xml.source import XmlSource, source_of
 from vnicaudit.platforms.domain_xml.spans import Span, spans
 from vnicaudit.platforms.domain_xml.tags import Element, attributes
-from vnicaudit.platforms.domain_xml.template_tags import harmless
-from vnicaudit.platforms.domain_xml.templates import may_be_template
+from vnicaudit.platforms.domain_xml.template_tags import harmless, may_be_template
 from vnicaudit.text.edits import Edit, applied
 
 __all__ = [
     "ENTAILED",
+    "OWNER_REWRITES",
     "SHARED",
     "all_rewritten",
     "edits_for",
@@ -52,6 +52,9 @@ __all__ = [
 
 SHARED: frozenset[str] = frozenset()
 """Fields that one setting decides for all NICs: none."""
+
+OWNER_REWRITES = True
+"""Nova, KubeVirt and oVirt define a domain anew for each start."""
 
 _PLACE = re.compile(
     r"/(?P<root>\w+)(?:\[(?P<ordinal>\d{1,9})\])?(?P<inner>/domain)?"
@@ -70,7 +73,7 @@ def edits_for(data: bytes, place: Location, change: Change) -> list[Edit]:
     Raises OwnedError where libvirt owns the text, RefusedError where the change cannot be written
     there: a NIC that is no ``<interface>``, a field that stands nowhere in it.
     """
-    source, interface = _found(data, place)
+    source, interface = _source_and_element(data, place)
     return source.carried(list(_edits(source.data, interface, change)))
 
 
@@ -83,15 +86,15 @@ def rewritten(data: bytes, place: Location, changes: Iterable[Change]) -> bytes:
 def all_rewritten(data: bytes, wanted: Iterable[tuple[Location, Iterable[Change]]]) -> bytes:
     """The text with the changes of several NICs, each at a place of its own, written at once: the
     file is not looked through again after each. Raises as :func:`edits_for` does."""
-    found = [(_found(data, place), changes) for place, changes in wanted]
+    found = [(_source_and_element(data, place), changes) for place, changes in wanted]
     edits = [
         edit for (source, interface), changes in found
-        for edit in source.carried([_piece(source, interface, changes)])
+        for edit in source.carried([_whole_interface_edit(source, interface, changes)])
     ]  # fmt: skip
     return applied(data, edits)
 
 
-def _piece(source: Source, interface: Element, changes: Iterable[Change]) -> Edit:
+def _whole_interface_edit(source: XmlSource, interface: Element, changes: Iterable[Change]) -> Edit:
     """A NIC with all its changes, in the place of what it was."""
     before = source.data[max(0, interface.start - _LEAD) : interface.start]
     piece = before + source.data[interface.start : interface.end]
@@ -106,7 +109,7 @@ def text_of(data: bytes) -> str:
     return source_of(data).text
 
 
-def _found(data: bytes, place: Location) -> tuple[Source, Element]:
+def _source_and_element(data: bytes, place: Location) -> tuple[XmlSource, Element]:
     where = _PLACE.fullmatch(place.xpath or "")
     if data.startswith(_SAVED):
         raise OwnedError("a save image: change the domain, then save it again")
@@ -114,7 +117,7 @@ def _found(data: bytes, place: Location) -> tuple[Source, Element]:
         raise RefusedError("the NIC is no <interface>: change it by hand, where it is added")
     if where["root"] != "domain":
         raise OwnedError(f"a <{where['root']}> says what was: change the domain's definition")
-    if may_be_template(data) and harmless(data) != data:
+    if _has_tags(data):
         raise RefusedError("a template with tags that are no XML: change it by hand")
     source = source_of(data)
     domain = _domain(source, int(where["ordinal"] or 0))
@@ -122,7 +125,14 @@ def _found(data: bytes, place: Location) -> tuple[Source, Element]:
 
 
 @lru_cache(maxsize=2)
-def _domain(source: Source, ordinal: int) -> Element:
+def _has_tags(data: bytes) -> bool:
+    """True where the data has template tags that are not valid XML. Cached for the last two files:
+    the check runs for each of their NICs."""
+    return may_be_template(data) and harmless(data) != data
+
+
+@lru_cache(maxsize=2)
+def _domain(source: XmlSource, ordinal: int) -> Element:
     """The document with that place among those of the file (0: it is the only one), if it is one
     to be changed."""
     data = source.data
@@ -147,7 +157,7 @@ def _domain(source: Source, ordinal: int) -> Element:
 
 
 @lru_cache(maxsize=2)
-def _spans(source: Source) -> list[Span]:
+def _spans(source: XmlSource) -> list[Span]:
     return list(spans(source.data))
 
 
@@ -157,17 +167,17 @@ def _edits(data: bytes, interface: Element, change: Change) -> Iterator[Edit]:
     if new is None and field in _SWITCHES:
         yield from _switched_on(data, interface, _SWITCHES[field])
     elif new is None and field in WHOLE:
-        yield from _without(data, interface, WHOLE[field])
+        yield from _edits_to_remove(data, interface, WHOLE[field])
     elif row is None or (new is None and field in REQUIRED):
         what = XPATH.get(field, field)
         raise RefusedError(f"{what} is not changed in place: edit it by hand")
     elif new is None:
         yield _unset(data, interface, row)
     else:
-        yield from _set(data, interface, row, written(field, new))
+        yield from _edits_to_set(data, interface, row, attribute_value(field, new))
 
 
-def _set(data: bytes, interface: Element, row: Field, value: bytes) -> Iterator[Edit]:
+def _edits_to_set(data: bytes, interface: Element, row: Field, value: bytes) -> Iterator[Edit]:
     tag, name = row.path.encode(), row.attribute.encode()
     found = interface.first(tag) if tag else interface
     if found is None:
@@ -182,16 +192,16 @@ def _unset(data: bytes, interface: Element, row: Field) -> Edit:
     if not row.path:
         return markup.without_attributes(data, interface, names, keep=True)
     child = _child(interface, row.path)
-    keep = len(_all(interface, row.path)) > 1
+    keep = len(_children_named(interface, row.path)) > 1
     return markup.without_attributes(data, child, names, keep=keep)
 
 
-def _without(data: bytes, interface: Element, tags: Iterable[str]) -> Iterator[Edit]:
+def _edits_to_remove(data: bytes, interface: Element, tags: Iterable[str]) -> Iterator[Edit]:
     """Children taken out, and all others of the same names: libvirt would read the next."""
     first, *others = tags
     _child(interface, first)
     for tag in (first, *others):
-        yield from (markup.without(data, found) for found in _all(interface, tag))
+        yield from (markup.edit_to_remove(data, found) for found in _children_named(interface, tag))
 
 
 def _switched_on(data: bytes, interface: Element, name: bytes) -> Iterator[Edit]:
@@ -206,12 +216,12 @@ def _switched_on(data: bytes, interface: Element, name: bytes) -> Iterator[Edit]
     }  # fmt: skip
     alone = len(driver.children) == 1 and not attributes(data, driver)
     if alone and markup.is_bare(data, child, off):
-        yield markup.without(data, driver)
+        yield markup.edit_to_remove(data, driver)
     else:
         yield markup.without_attributes(data, child, off)
 
 
-def _all(interface: Element, tag: str) -> list[Element]:
+def _children_named(interface: Element, tag: str) -> list[Element]:
     return [child for child in interface.children if child.name == tag.encode()]
 
 

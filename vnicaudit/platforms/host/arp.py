@@ -20,7 +20,7 @@ def read_arp(tree: Tree) -> dict[str, tuple[str, ...]]:
 
 
 def arp_of(text: str) -> dict[str, tuple[str, ...]]:
-    """The same, from the table's text. Lines that are no entries are passed over."""
+    """MAC -> IPv4 addresses, from the table's text. Lines that are no entries are passed over."""
     found: dict[str, tuple[str, ...]] = {}
     for line in text.splitlines()[1:_MANY]:
         words = line.split()

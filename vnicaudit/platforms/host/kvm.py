@@ -18,7 +18,9 @@ _FEATURE = {"x86_64": ("vmx", "svm"), "i686": ("vmx", "svm"), "s390x": ("sie",)}
 
 
 def hardware(cpuinfo: str | None, arch: str) -> bool | None:
-    """Whether the CPU says it can virtualize; None where it does not say."""
+    """True where the CPU lists hardware virtualization in ``/proc/cpuinfo``, False where its
+    features lack it; None where the text has no features, or those of this architecture are
+    unknown."""
     wanted = _FEATURE.get(arch)
     if wanted is None or cpuinfo is None:
         return None
@@ -50,7 +52,8 @@ def read_kvm(tree: Tree, arch: str) -> bool | None:
 
 
 def can_open(path: Path) -> bool | None:
-    """Whether a character device opens for reading and writing; None when not permitted."""
+    """True where a character device opens for reading and writing; None where permission is
+    denied."""
     try:
         if not stat.S_ISCHR(path.stat().st_mode):
             return False

@@ -15,7 +15,8 @@ _LARGEST = 65_535
 
 
 def read_path_mtu(tree: Tree, tap: str) -> PathMtu | None:
-    """What a NIC's frames pass from its tap on; None where there is no such interface."""
+    """The MTUs (bytes) that a NIC's frames meet from its tap on; None where there is no such
+    interface."""
     if "/" in tap or tap.startswith("."):
         return None
     own = _mtu(tree, tap)

@@ -1,16 +1,18 @@
-"""The local host -> :class:`~vnicaudit.model.host.HostConfig`."""
+"""The local host -> :class:`~vnicaudit.model.host.HostConfig`.
+
+``root`` may be a mount of the host's root; the kernel is the same one either way.
+"""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 
 from vnicaudit.model.host import HostConfig
-from vnicaudit.platforms.host.devices import read_paths, read_vdpa_drivers
-from vnicaudit.platforms.host.kernel import read_arch, read_release
 from vnicaudit.platforms.host.kvm import read_kvm
 from vnicaudit.platforms.host.tree import Tree
-from vnicaudit.platforms.host.vhost_net import read_vhost_net
-from vnicaudit.platforms.host.zerocopy import read_zerocopy
+from vnicaudit.platforms.host.vdpa import read_paths, read_vdpa_drivers
+from vnicaudit.platforms.host.vhost_net import read_vhost_net, read_zerocopy
 
 
 def read_host(root: str = "/", paths: Iterable[str] = ()) -> HostConfig:
@@ -29,3 +31,24 @@ def read_host(root: str = "/", paths: Iterable[str] = ()) -> HostConfig:
         vhost_paths=read_paths(tree, paths),
         vdpa_drivers=read_vdpa_drivers(tree),
     )
+
+
+_I686 = frozenset({"i386", "i486", "i586"})
+
+
+def read_release(tree: Tree) -> str:
+    """``uname -r``: names the folder of the kernel's modules."""
+    text = (tree.text("/proc/sys/kernel/osrelease") or "").strip()
+    return text or os.uname().release
+
+
+def read_arch(tree: Tree) -> str:
+    """``uname -m`` in libvirt's words. /proc/sys/kernel/arch exists since Linux 6.1."""
+    text = (tree.text("/proc/sys/kernel/arch") or "").strip()
+    return libvirt_arch(text or os.uname().machine)
+
+
+def libvirt_arch(machine: str) -> str:
+    """libvirt 11.3 virArchFromHost: every 32-bit x86 is i686; others are named as the kernel
+    names them."""
+    return "i686" if machine in _I686 else machine

@@ -35,7 +35,7 @@ class Tree:
         return None if len(data) > _MAX_BYTES else data.decode("utf-8", "replace")
 
     def exists(self, name: str) -> bool | None:
-        """Whether something is there (symbolic links followed); None when that cannot be seen."""
+        """True where the path exists, symbolic links followed; None where that cannot be seen."""
         try:
             self.path(name).stat()
         except (FileNotFoundError, NotADirectoryError):

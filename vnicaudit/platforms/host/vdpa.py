@@ -1,4 +1,5 @@
-"""The devices on the vDPA bus: what a NIC of type vdpa can be put on, and what they need.
+"""Device files a NIC may name, and the devices on the vDPA bus: what a NIC of type vdpa can be put
+on, and what they need.
 
 Where things are, by the source of Linux: ``/sys/bus/vdpa/devices/NAME`` is a link to the device,
 below its parent (drivers/vdpa/vdpa.c). ``vhost-vdpa-N`` in it is its character device
@@ -12,6 +13,7 @@ vduse_dev_init_vdpa; a qtest for QEMU looks there). A simulated one has no paren
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
 from vnicaudit.model.host import VdpaDevice
@@ -47,10 +49,10 @@ def _device(tree: Tree, name: str) -> VdpaDevice:
 
 
 def needs_shared_memory(parent: str | None, bus: str | None, simulator: str | None) -> bool | None:
-    """Whether vhost-vdpa hands the device the guest's memory as files (``use_va``): then what QEMU
-    has not mapped shared from a file is passed over, silently (drivers/vhost/vdpa.c,
-    vhost_vdpa_va_map). So it is with VDUSE, and with a simulator as its module's parameter says,
-    since Linux 6.4 (``simulator``, None where there is none); never with hardware."""
+    """True where vhost-vdpa hands the device the guest's memory as files (``use_va``): any memory
+    that QEMU has not mapped shared from a file is then skipped silently (drivers/vhost/vdpa.c,
+    vhost_vdpa_va_map). True for VDUSE, False for hardware; for a simulator its module's parameter
+    decides, since Linux 6.4 (``simulator``, None without that parameter). None: unknown."""
     if bus == "vduse":
         return True
     if bus in _HARDWARE:
@@ -84,3 +86,17 @@ def _driver(tree: Tree, folder: str) -> str | None:
 def _virtqueues(tree: Tree, folder: str) -> int | None:
     """One folder for each in the VDUSE device (vduse_dev_init_vqs)."""
     return sum(_QUEUE.fullmatch(name) is not None for name in tree.names(f"{folder}/..")) or None
+
+
+def read_paths(tree: Tree, paths: Iterable[str]) -> tuple[tuple[str, bool], ...]:
+    """Path -> does it exist, for every vhost-vDPA device of the host and for ``paths``. Left out:
+    relative paths, and what cannot be seen."""
+    own = {f"/dev/{name}" for name in tree.names("/dev") if name.startswith("vhost-vdpa-")}
+    asked = {path for path in paths if path.startswith("/") and "\0" not in path}
+    answers = ((path, tree.exists(path)) for path in sorted(own | asked))
+    return tuple((path, there) for path, there in answers if there is not None)
+
+
+def read_vdpa_drivers(tree: Tree) -> tuple[tuple[str, str], ...]:
+    """vDPA device -> driver (``vhost_vdpa``, ``virtio_vdpa``; ``""`` when bound to none)."""
+    return tuple((name, tree.link_name(f"{_BUS}/{name}/driver") or "") for name in tree.names(_BUS))

@@ -1,4 +1,5 @@
-"""Can libvirt open ``/dev/vhost-net``?
+"""Can libvirt open ``/dev/vhost-net``, and is its zero-copy transmit on (a module parameter, off by
+default)?
 
 The module loads itself when the device is opened (alias ``devname:vhost-net``), so a module that
 is not loaded is not a module that is missing. The device itself is made at boot from
@@ -18,12 +19,12 @@ _CONFIGURED = re.compile(r"^CONFIG_VHOST_NET=[ym]$", re.MULTILINE)
 
 
 def listed(modules: str) -> bool:
-    """Whether ``modules.dep`` or ``modules.builtin`` names the module, compressed or not."""
+    """True where ``modules.dep`` or ``modules.builtin`` names the module, compressed or not."""
     return _LISTED.search(modules) is not None
 
 
 def configured(config: str) -> bool:
-    """Whether a kernel configuration builds vhost-net, as a module or in."""
+    """True where a kernel configuration builds vhost-net, as a module or built in."""
     return _CONFIGURED.search(config) is not None
 
 
@@ -45,7 +46,7 @@ def read_vhost_net(tree: Tree, release: str) -> bool | None:
 
 
 def _available(tree: Tree, release: str) -> bool | None:
-    """Whether the kernel has the module; None when neither its configuration (/proc/config.gz,
+    """True where the kernel has the module; None where neither its configuration (/proc/config.gz,
     not on every distribution) nor the lists of its modules say."""
     config = tree.text("/proc/config.gz")
     if config is not None and not configured(config):
@@ -56,3 +57,20 @@ def _available(tree: Tree, release: str) -> bool | None:
     if any(listed(text) for text in known):
         return True
     return False if len(known) == len(lists) else None
+
+
+_PARAMETER = "/sys/module/vhost_net/parameters/experimental_zcopytx"
+
+
+def parse(text: str) -> bool | None:
+    """``0``/``1`` (an int parameter) or ``N``/``Y`` -> off or on; None for anything else."""
+    word = text.strip()
+    if word in ("0", "N"):
+        return False
+    return True if word in ("1", "Y") else None
+
+
+def read_zerocopy(tree: Tree) -> bool | None:
+    """The fact; None while the module is not loaded."""
+    text = tree.text(_PARAMETER)
+    return None if text is None else parse(text)

@@ -12,13 +12,14 @@ import re
 from collections.abc import Iterator
 
 from vnicaudit.model.location import Location
-from vnicaudit.platforms.infra_code.beginning import like_yaml
 from vnicaudit.platforms.infra_code.clients import definitions, says_something
-from vnicaudit.platforms.infra_code.definition import Definition, Kind, Record, records
+from vnicaudit.platforms.infra_code.definition import Kind, Record, Statement, records
 from vnicaudit.platforms.infra_code.shell_words import Word, commands
 from vnicaudit.platforms.infra_code.value import Value, is_open, properties_of, whole_number
 from vnicaudit.platforms.infra_code.yaml_value import tops, value_of
-from vnicaudit.text.yaml_nodes import Place
+from vnicaudit.text.beginning import like_yaml
+from vnicaudit.text.tags import HOLE
+from vnicaudit.text.yaml_nodes import YamlPlace
 from vnicaudit.text.yaml_tree import Scalar
 
 _IMAGE = ("openstack.cloud.image", "os_image")
@@ -42,7 +43,7 @@ _TASK = re.compile(
 
 
 def looks_like(head: bytes) -> bool:
-    """Whether it is YAML with a task that makes an image or a flavor."""
+    """True for YAML with a task that makes an image or a flavor."""
     named = any(name.encode() in head for name in (*_IMAGE, *_FLAVOR))
     said = named and _MODULE.search(head) is not None
     if not said:
@@ -61,7 +62,7 @@ def read(data: bytes, *, target: str, file: str) -> Iterator[Record]:
     yield from records(found, target)
 
 
-def _tasks(place: Place, depth: int) -> Iterator[Place]:
+def _tasks(place: YamlPlace, depth: int) -> Iterator[YamlPlace]:
     """The tasks in a list of tasks, blocks or plays, in order."""
     if depth > 20:
         return
@@ -73,7 +74,7 @@ def _tasks(place: Place, depth: int) -> Iterator[Place]:
                 yield from _tasks(inner, depth + 1)
 
 
-def _definitions(task: Place, target: str, file: str) -> Iterator[Definition]:
+def _definitions(task: YamlPlace, target: str, file: str) -> Iterator[Statement]:
     for names, kind in ((_IMAGE, "image"), (_FLAVOR, "flavor")):
         for name in names:
             found = task.child(name)
@@ -85,23 +86,23 @@ def _definitions(task: Place, target: str, file: str) -> Iterator[Definition]:
             yield from _command(found, target, file)
 
 
-def _module(place: Place, kind: Kind, target: str, file: str) -> Iterator[Definition]:
+def _module(place: YamlPlace, kind: Kind, target: str, file: str) -> Iterator[Statement]:
     said = value_of(place)
     if said.kind != "map" or said.scalar("state") == "absent":
         return
     named = said.get("name")
     where = Location(target, file, said.line, place.pointer, said.column)
     inner = said.get("properties" if kind == "image" else "extra_specs")
-    yield Definition(
+    yield Statement(
         kind,
-        _shown(place, named),
+        _written_name(place, named),
         where,
         properties_of(inner, where),
         key=(place.pointer,),
         open_ended=is_open(inner) or not said.certain,
         vcpus=whole_number(said.scalar("vcpus")) if kind == "flavor" else None,
         disk_format=_format(said) if kind == "image" else None,
-        named=named is not None and named.certain,
+        has_certain_name=named is not None and named.certain,
     )
 
 
@@ -110,7 +111,7 @@ def _format(said: Value) -> str | None:
     return said.scalar("disk_format") if said.get("disk_format") is not None else "qcow2"
 
 
-def _shown(place: Place, named: Value | None) -> str:
+def _written_name(place: YamlPlace, named: Value | None) -> str:
     """The name as it is written, expressions and all."""
     child = place.child("name")
     if named is None or child is None:
@@ -118,7 +119,7 @@ def _shown(place: Place, named: Value | None) -> str:
     return named.text if named.certain else place.document.source.written(child.node).strip("'\"")
 
 
-def _command(place: Place, target: str, file: str) -> Iterator[Definition]:
+def _command(place: YamlPlace, target: str, file: str) -> Iterator[Statement]:
     """A command line: the task's text, its ``cmd``, or its ``argv``."""
     cmd = place if isinstance(place.node, Scalar) else place.child("cmd")
     words = None
@@ -129,7 +130,7 @@ def _command(place: Place, target: str, file: str) -> Iterator[Definition]:
         cmd = argv
         nodes = [item.node for item in argv.items()]
         texts = [node.text for node in nodes if isinstance(node, Scalar)]
-        words = [tuple(Word(text, 1, 1, "\ufffc" not in text) for text in texts)]
+        words = [tuple(Word(text, 1, 1, HOLE not in text) for text in texts)]
     if cmd is None or words is None:
         return
     finder = _Finder(cmd, target, file)
@@ -141,7 +142,7 @@ class _Finder:
     """Where the words of a command stand in the file: YAML folds lines and takes quotes away, so
     they are looked for, one after the other."""
 
-    def __init__(self, place: Place, target: str, file: str) -> None:
+    def __init__(self, place: YamlPlace, target: str, file: str) -> None:
         self._place = place
         self._target = target
         self._file = file
@@ -149,7 +150,7 @@ class _Finder:
 
     def place(self, word: Word) -> Location:
         source, node = self._place.document.source, self._place.node
-        text = word.text.split("\ufffc", 1)[0]
+        text = word.text.split(HOLE, 1)[0]
         start = self._next.get(word.text, node.start)
         at = source.text.find(text, start, node.end) if text else -1
         if at >= 0:

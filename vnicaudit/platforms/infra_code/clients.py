@@ -13,10 +13,11 @@ from typing import NamedTuple
 
 from vnicaudit.model.location import Location
 from vnicaudit.model.openstack import Property
-from vnicaudit.platforms.infra_code.definition import Definition, Kind
+from vnicaudit.platforms.infra_code.definition import Kind, Statement
 from vnicaudit.platforms.infra_code.shell_words import Command, Word
 from vnicaudit.platforms.infra_code.value import whole_number
-from vnicaudit.text.placeholders import whole
+from vnicaudit.text.placeholders import is_only_placeholder
+from vnicaudit.text.tags import HOLE
 
 CLIENTS = frozenset({"openstack", "glance", "nova"})
 
@@ -64,15 +65,16 @@ Key = Callable[[Word], object]
 
 
 def says_something(head: bytes) -> bool:
-    """Whether a text may have such a command in it."""
+    """True where a text may contain a client's command that makes or changes an image or a
+    flavor."""
     return (b"openstack" in head or b"glance" in head or b"nova" in head) and (
         _VERBS.search(head) is not None
     )
 
 
-def definitions(command: Command, place: Place, key: Key) -> Iterator[Definition]:
-    """What a command says; nothing if it is not one of those. ``place`` is where a word stands,
-    ``key`` tells two names apart."""
+def definitions(command: Command, place: Place, key: Key) -> Iterator[Statement]:
+    """The image or flavor statements that a command makes; none for any other command. ``place``
+    gives a word's location, ``key`` tells two names apart."""
     start = _client(command)
     if start is None:
         return
@@ -127,13 +129,13 @@ def _taken_apart(words: Command) -> _Call:
 
 def _openstack(
     kind: Kind, verb: str, call: _Call, command: Word, place: Place, key: Key
-) -> Definition:
+) -> Statement:
     name = call.plain[-1] if len(call.plain) > 2 else command
     # one name is demanded: an unquoted $NAME alone is that name, however it is written
     open_ended = (call.open_ended and len(call.plain) > 3) or _only_splitting_name(call)
     removed = tuple(word.text for option, word in call.options if option == "--property")
     unset = verb == "unset"
-    return Definition(
+    return Statement(
         kind,
         name.text if len(call.plain) > 2 else "",
         place(command),
@@ -144,7 +146,7 @@ def _openstack(
         vcpus=_vcpus(call, verb) if kind == "flavor" else None,
         disk_format=_openstack_format(call, verb),
         removed=removed if unset else (),
-        named=_is_name(name),
+        has_certain_name=_is_name(name),
     )
 
 
@@ -154,7 +156,7 @@ def _is_name(word: Word) -> bool:
 
 def _is_said(word: Word) -> bool:
     """Neither the shell nor something before it puts another text there."""
-    return word.certain and not whole(word.text)
+    return word.certain and not is_only_placeholder(word.text)
 
 
 def _only_splitting_name(call: _Call) -> bool:
@@ -162,11 +164,11 @@ def _only_splitting_name(call: _Call) -> bool:
     return len(call.plain) == 3 and "@" in call.plain[2].text and call.plain[2].splits
 
 
-def _glance(creates: bool, call: _Call, command: Word, place: Place, key: Key) -> Definition:
+def _glance(creates: bool, call: _Call, command: Word, place: Place, key: Key) -> Statement:
     named = [word for option, word in call.options if option == "--name"]
     plain = list(call.plain[1:])
     name = (named if creates else plain or named) or [command]
-    return Definition(
+    return Statement(
         "image",
         name[0].text if name[0] is not command else "",
         place(command),
@@ -175,21 +177,21 @@ def _glance(creates: bool, call: _Call, command: Word, place: Place, key: Key) -
         creates=creates,
         open_ended=call.open_ended and (creates or len(plain) > 1),
         disk_format=_certain(call, "--disk-format"),
-        named=_is_name(name[0]),
+        has_certain_name=_is_name(name[0]),
     )
 
 
-def _nova_key(call: _Call, command: Word, place: Place, key: Key) -> Definition:
+def _nova_key(call: _Call, command: Word, place: Place, key: Key) -> Statement:
     """``nova flavor-key NAME set k=v …``"""
     pairs = (_property(word, place) for word in call.plain[3:])
-    return Definition(
+    return Statement(
         "flavor",
         call.plain[1].text,
         place(command),
         tuple(found for found in pairs if found is not None),
         key(call.plain[1]),
         creates=False,
-        named=_is_name(call.plain[1]),
+        has_certain_name=_is_name(call.plain[1]),
     )
 
 
@@ -209,11 +211,11 @@ def _property(word: Word, place: Place) -> Property | None:
     name, equals, value = word.text.partition("=")
     if not equals or not (word.certain or _is_plain(name)):
         return None
-    return Property(name, value, place(word), word.certain and not whole(value))
+    return Property(name, value, place(word), word.certain and not is_only_placeholder(value))
 
 
 def _is_plain(name: str) -> bool:
-    return not any(char in name for char in "$`\ufffc")
+    return not any(char in name for char in ("$", "`", HOLE))
 
 
 def _vcpus(call: _Call, verb: str) -> int | None:
@@ -226,12 +228,12 @@ def _vcpus(call: _Call, verb: str) -> int | None:
 
 def _openstack_format(call: _Call, verb: str) -> str | None:
     """The client's default for a new image is raw."""
-    if verb == "create" and not call.open_ended and not _given(call, "--disk-format"):
+    if verb == "create" and not call.open_ended and not _has_option(call, "--disk-format"):
         return "raw"
     return _certain(call, "--disk-format")
 
 
-def _given(call: _Call, option: str) -> bool:
+def _has_option(call: _Call, option: str) -> bool:
     return any(name == option for name, _word in call.options)
 
 

@@ -1,4 +1,4 @@
-"""What the formats say of images and flavors, put together into records.
+"""Statements about images and flavors, of any format, merged into records.
 
 A script makes an image in one command and sets properties of it in another; each is a
 :class:`Definition`, and those of one image become one record.
@@ -12,10 +12,10 @@ from typing import Literal, NamedTuple
 
 from msgspec.structs import replace
 
+from vnicaudit.knowledge.libosinfo import emulated_model
 from vnicaudit.model.location import Location
 from vnicaudit.model.openstack import Flavor, Image, Property
-from vnicaudit.platforms.infra_code.holes import HOLE
-from vnicaudit.platforms.openstack.libosinfo import emulated_model
+from vnicaudit.text.tags import HOLE
 
 Kind = Literal["image", "flavor"]
 Record = Image | Flavor
@@ -26,13 +26,13 @@ _LONGEST_NAME = 60
 """Characters of a name that is not certain: a command may stand there."""
 
 
-class Definition(NamedTuple):
+class Statement(NamedTuple):
     """One statement about an image or a flavor.
 
     ``key`` tells which one it is about, within its file. ``creates``: it brings it into being, so
     that what it does not say is not there. ``open_ended``: it may say more than is seen.
-    ``removed`` are names of properties it takes away. ``named``: the name is certain and is one,
-    not a UUID or a variable.
+    ``removed`` are names of properties it takes away. ``has_certain_name``: the name is certain and
+    is one, not a UUID or a variable.
     """
 
     kind: Kind
@@ -45,38 +45,38 @@ class Definition(NamedTuple):
     vcpus: int | None = None
     disk_format: str | None = None
     removed: tuple[str, ...] = ()
-    named: bool = True
+    has_certain_name: bool = True
 
 
-def records(definitions: Iterable[Definition], target: str) -> list[Record]:
+def records(definitions: Iterable[Statement], target: str) -> list[Record]:
     """One record for each image and flavor, in order of their first statement."""
     return [record_of(found, target) for found in _merged(definitions)]
 
 
-def record_of(found: Definition, target: str) -> Record:
+def record_of(found: Statement, target: str) -> Record:
     """The record of one that is complete in itself."""
-    found = found._replace(name=_shown(found))
+    found = found._replace(name=_display_name(found))
     complete = found.creates and not found.open_ended
     if found.kind == "flavor":
         return Flavor(target, found.name, found.location, found.properties, complete, found.vcpus)
     image = Image(target, found.name, found.location, found.properties, complete, found.disk_format)
-    system = image.known("os_distro")
+    system = image.certain_value("os_distro")
     return image if system is None else replace(image, libosinfo_model=emulated_model(system))
 
 
-def _shown(found: Definition) -> str:
+def _display_name(found: Statement) -> str:
     """The name as it is shown: ``…`` for what an expression puts there."""
-    if found.named and HOLE not in found.name:
+    if found.has_certain_name and HOLE not in found.name:
         return found.name
     name = " ".join(_HOLES.sub("…", found.name).split())
     return name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…"
 
 
-def _merged(definitions: Iterable[Definition]) -> list[Definition]:
+def _merged(definitions: Iterable[Statement]) -> list[Statement]:
     """Statements about the same thing joined, in order. One about something that this file does
     not create may be about what it creates under another name: that is not complete then."""
-    groups: list[list[Definition]] = []
-    latest: dict[tuple[Kind, object], list[Definition]] = {}
+    groups: list[list[Statement]] = []
+    latest: dict[tuple[Kind, object], list[Statement]] = {}
     for found in definitions:
         group = latest.get((found.kind, found.key))
         if group is not None and not found.creates:
@@ -84,19 +84,19 @@ def _merged(definitions: Iterable[Definition]) -> list[Definition]:
         else:
             latest[found.kind, found.key] = [found]
             groups.append(latest[found.kind, found.key])
-    merged = [_joined(*group) for group in groups]
-    strangers = {(each.kind, each.named) for each in merged if not each.creates}
+    merged = [_joined_statement(*group) for group in groups]
+    strangers = {(each.kind, each.has_certain_name) for each in merged if not each.creates}
     return [each._replace(open_ended=True) if _may_be(each, strangers) else each for each in merged]
 
 
-def _may_be(found: Definition, strangers: set[tuple[Kind, bool]]) -> bool:
+def _may_be(found: Statement, strangers: set[tuple[Kind, bool]]) -> bool:
     """Two names that are certain and differ are two things."""
     if (found.kind, False) in strangers:
         return True
-    return not found.named and (found.kind, True) in strangers
+    return not found.has_certain_name and (found.kind, True) in strangers
 
 
-def _joined(first: Definition, *later: Definition) -> Definition:
+def _joined_statement(first: Statement, *later: Statement) -> Statement:
     if not later:
         return first
     every = (first, *later)
@@ -108,7 +108,7 @@ def _joined(first: Definition, *later: Definition) -> Definition:
     )
 
 
-def _in_effect(statements: Iterable[Definition]) -> tuple[Property, ...]:
+def _in_effect(statements: Iterable[Statement]) -> tuple[Property, ...]:
     """The properties that are there after the last of several statements, in the order they were
     set."""
     found: dict[str, list[Property]] = {}

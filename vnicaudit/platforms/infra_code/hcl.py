@@ -29,7 +29,7 @@ _MAX_SHOWN = 40
 _ESCAPES = {'\\"': '"', "\\\\": "\\", "\\n": "\n", "\\t": "\t", "\\r": "\r"}
 
 
-class Rule:
+class GrammarRule:
     """Rules of python-hcl2's grammar that are looked for in its trees."""
 
     BODY = "body"
@@ -53,8 +53,8 @@ class Rule:
 ESCAPED = ("ESCAPED_INTERPOLATION", "ESCAPED_DIRECTIVE")
 """Its tokens for ``$${`` and ``%%{``."""
 
-_NAMES = (Rule.IDENTIFIER, Rule.STRING, Rule.KEYWORD)
-_LITERALS = (Rule.WHOLE, Rule.FRACTION, Rule.LITERAL)
+_NAMES = (GrammarRule.IDENTIFIER, GrammarRule.STRING, GrammarRule.KEYWORD)
+_LITERALS = (GrammarRule.WHOLE, GrammarRule.FRACTION, GrammarRule.LITERAL)
 
 
 class Block(NamedTuple):
@@ -81,7 +81,7 @@ def blocks(text: str, file: str) -> list[Block]:
         raise _not_read(error, text, file) from None
     except RecursionError:
         raise TargetError("HCL that is nested too deeply: not read", file=file) from None
-    return [found for body in _children(tree, Rule.BODY) for found in _blocks(body, text, 0)]
+    return [found for body in _children(tree, GrammarRule.BODY) for found in _blocks(body, text, 0)]
 
 
 def _not_read(error: LarkError, source: str, file: str) -> TargetError:
@@ -105,7 +105,7 @@ def _children(tree: Tree[Token], *names: str) -> Iterator[Tree[Token]]:
     """Subtrees of these rules; of all but line ends and comments, where none is named."""
     for child in tree.children:
         if isinstance(child, Tree):
-            wanted = child.data in names if names else child.data != Rule.BETWEEN
+            wanted = child.data in names if names else child.data != GrammarRule.BETWEEN
             if wanted:
                 yield child
 
@@ -113,9 +113,9 @@ def _children(tree: Tree[Token], *names: str) -> Iterator[Tree[Token]]:
 def _blocks(body: Tree[Token], text: str, depth: int) -> Iterator[Block]:
     if depth > MAX_DEPTH:
         return
-    for tree in _children(body, Rule.BLOCK):
+    for tree in _children(body, GrammarRule.BLOCK):
         names = [_name(child, text) for child in _children(tree, *_NAMES)]
-        inner = next(_children(tree, Rule.BODY), None)
+        inner = next(_children(tree, GrammarRule.BODY), None)
         attributes = () if inner is None else tuple(_attributes(inner, text))
         yield Block(
             names[0] if names else "",
@@ -128,26 +128,26 @@ def _blocks(body: Tree[Token], text: str, depth: int) -> Iterator[Block]:
 
 
 def _name(tree: Tree[Token], text: str) -> str:
-    return _string(tree, text).text if tree.data == Rule.STRING else _source(tree, text)
+    return _string(tree, text).text if tree.data == GrammarRule.STRING else _source(tree, text)
 
 
 def _attributes(body: Tree[Token], text: str) -> Iterator[tuple[Value, Value]]:
-    for tree in _children(body, Rule.ATTRIBUTE):
+    for tree in _children(body, GrammarRule.ATTRIBUTE):
         key, *_operator, value = _children(tree)
         yield _key(key, text), _value(value, text, 0)
 
 
 def _key(tree: Tree[Token], text: str) -> Value:
     """A bare word or a string is a key as it stands; anything in parentheses is an expression."""
-    tree = _inside(tree, Rule.ELEMENT_KEY, Rule.TERM)
-    if tree.data == Rule.STRING:
+    tree = _sole_child(tree, GrammarRule.ELEMENT_KEY, GrammarRule.TERM)
+    if tree.data == GrammarRule.STRING:
         return _string(tree, text)
-    certain = tree.data in (Rule.IDENTIFIER, Rule.KEYWORD, *_LITERALS)
+    certain = tree.data in (GrammarRule.IDENTIFIER, GrammarRule.KEYWORD, *_LITERALS)
     return Value("scalar", tree.meta.line, tree.meta.column, _source(tree, text), certain=certain)
 
 
-def _inside(tree: Tree[Token], *wrappers: str) -> Tree[Token]:
-    """What stands alone in these rules."""
+def _sole_child(tree: Tree[Token], *wrappers: str) -> Tree[Token]:
+    """The innermost tree inside wrapper rules that have a single child."""
     while tree.data in wrappers and len(tree.children) == 1:
         only = tree.children[0]
         if not isinstance(only, Tree):
@@ -157,31 +157,31 @@ def _inside(tree: Tree[Token], *wrappers: str) -> Tree[Token]:
 
 
 def _value(tree: Tree[Token], text: str, depth: int) -> Value:
-    tree = _inside(tree, Rule.TERM)
+    tree = _sole_child(tree, GrammarRule.TERM)
     line, column = tree.meta.line, tree.meta.column
     if depth <= MAX_DEPTH:
-        if tree.data == Rule.STRING:
+        if tree.data == GrammarRule.STRING:
             return _string(tree, text)
         if tree.data in _LITERALS:
             word = _source(tree, text)
             return Value("other" if word == "null" else "scalar", line, column, word)
-        if tree.data == Rule.OBJECT:
+        if tree.data == GrammarRule.OBJECT:
             return Value("map", line, column, "", tuple(_elements(tree, text, depth)))
-        if tree.data == Rule.TUPLE:
+        if tree.data == GrammarRule.TUPLE:
             items = tuple((None, _value(item, text, depth + 1)) for item in _children(tree))
             return Value("list", line, column, "", items)
     return Value("other", line, column, _source(tree, text), certain=False)
 
 
 def _elements(tree: Tree[Token], text: str, depth: int) -> Iterator[tuple[Value, Value]]:
-    for element in _children(tree, Rule.ELEMENT):
+    for element in _children(tree, GrammarRule.ELEMENT):
         key, *_between, value = _children(element)
         yield _key(key, text), _value(value, text, depth + 1)
 
 
 def _string(tree: Tree[Token], text: str) -> Value:
     """A quoted template: certain where nothing is interpolated; else as it is written."""
-    parts = [part for found in _children(tree, Rule.STRING_PART) for part in found.children]
+    parts = [part for found in _children(tree, GrammarRule.STRING_PART) for part in found.children]
     tokens = [part for part in parts if isinstance(part, Token)]
     certain = len(tokens) == len(parts)
     found = "".join(map(_token, tokens)) if certain else _source(tree, text).strip('"')

@@ -14,10 +14,10 @@ from msgspec.structs import replace
 
 from vnicaudit.model.location import Location
 from vnicaudit.model.openstack import Flavor, Image, Property
-from vnicaudit.platforms.infra_code.beginning import like_yaml
-from vnicaudit.platforms.infra_code.definition import Definition, Record, record_of
+from vnicaudit.platforms.infra_code.definition import Record, Statement, record_of
 from vnicaudit.platforms.infra_code.value import Value, is_open, place, properties_of, whole_number
 from vnicaudit.platforms.infra_code.yaml_value import tops, value_of
+from vnicaudit.text.beginning import like_yaml
 
 _IMAGES = ("OS::Glance::WebImage", "OS::Glance::Image")
 _FLAVOR = "OS::Nova::Flavor"
@@ -28,7 +28,7 @@ _VERSIONS = (b"heat_template_version", b"HeatTemplateFormatVersion", b"AWSTempla
 
 
 def looks_like(head: bytes) -> bool:
-    """Whether it is a Heat template with an image or a flavor in it."""
+    """True for a Heat template with an image or a flavor in it."""
     if b"OS::Glance::" not in head and b"OS::Nova::Flavor" not in head:
         return False
     return like_yaml(head) and any(version in head for version in _VERSIONS)
@@ -71,9 +71,9 @@ def _records(resources: Value, where: Location) -> Iterator[Record]:
 def _record(kind: str, label: str, said: Value, spot: Location) -> Record:
     flavor = kind == _FLAVOR
     inner = said.get("extra_specs" if flavor else "extra_properties")
-    found = properties_of(inner, spot) + (() if flavor else tuple(_own(said, spot)))
+    found = properties_of(inner, spot) + (() if flavor else tuple(_own_properties(said, spot)))
     return record_of(
-        Definition(
+        Statement(
             "flavor" if flavor else "image",
             said.scalar("name") or label,
             spot,
@@ -86,7 +86,7 @@ def _record(kind: str, label: str, said: Value, spot: Location) -> Record:
     )
 
 
-def _own(said: Value, spot: Location) -> Iterator[Property]:
+def _own_properties(said: Value, spot: Location) -> Iterator[Property]:
     for key, value in said.entries:
         if key is not None and key.text in _OWN:
             yield Property(key.text, value.text, place(key, spot), value.is_said)

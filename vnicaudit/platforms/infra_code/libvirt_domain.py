@@ -12,17 +12,15 @@ which nothing else can be set: nothing to judge.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
 
+from vnicaudit.knowledge.models import normal_model
 from vnicaudit.model.definition_refusal import MULTICAST
 from vnicaudit.model.domain import Domain, DomainConfig
 from vnicaudit.model.location import Location
-from vnicaudit.model.models import normal_model
 from vnicaudit.model.nic import Nic, NicConfig, is_multicast
+from vnicaudit.model.platform_name import INFRA_CODE
+from vnicaudit.platforms.infra_code.resources import Resource
 from vnicaudit.platforms.infra_code.value import Value, whole_number
-
-if TYPE_CHECKING:
-    from vnicaudit.platforms.infra_code.terraform import Resource
 
 DOMAIN = "libvirt_domain"
 
@@ -65,7 +63,8 @@ def _config(body: Value, kind: str, nics: int) -> DomainConfig:
         vcpus=vcpus,
         vcpus_max=vcpus,
         owner="terraform",
-        form="terraform",
+        described_by="terraform",
+        platform=INFRA_CODE,
         encrypted=body.get("launch_security") is not None,
         nics=nics,
     )

@@ -10,10 +10,10 @@ import re
 from collections.abc import Iterator
 
 from vnicaudit.model.location import Location
-from vnicaudit.platforms.infra_code.beginning import like_yaml
-from vnicaudit.platforms.infra_code.definition import Definition, Record, record_of
+from vnicaudit.platforms.infra_code.definition import Record, Statement, record_of
 from vnicaudit.platforms.infra_code.value import properties_of
 from vnicaudit.platforms.infra_code.yaml_value import tops, value_of
+from vnicaudit.text.beginning import like_yaml
 
 _TOP = (
     re.compile(rb"^providers:", re.MULTILINE),
@@ -23,7 +23,7 @@ _TOP = (
 
 
 def looks_like(head: bytes) -> bool:
-    """Whether it is a Nodepool configuration that gives images properties."""
+    """True for a Nodepool configuration that gives images properties."""
     if b"diskimages:" not in head or not like_yaml(head):
         return False
     return all(word.search(head) is not None for word in _TOP)
@@ -40,4 +40,4 @@ def read(data: bytes, *, target: str, file: str) -> Iterator[Record]:
                 spot = Location(target, file, said.line, image.pointer, said.column)
                 found = properties_of(said.get("meta"), spot)
                 name = said.scalar("name") or ""
-                yield record_of(Definition("image", name, spot, found, open_ended=True), target)
+                yield record_of(Statement("image", name, spot, found, open_ended=True), target)

@@ -12,17 +12,17 @@ import re
 from collections.abc import Iterator
 
 from vnicaudit.model.location import Location
-from vnicaudit.platforms.infra_code.beginning import like_hcl
-from vnicaudit.platforms.infra_code.definition import Definition, Record, record_of
+from vnicaudit.platforms.infra_code.definition import Record, Statement, record_of
 from vnicaudit.platforms.infra_code.value import Value, properties_of
 from vnicaudit.platforms.infra_code.yaml_value import tops, value_of
+from vnicaudit.text.beginning import like_hcl
 
 _SOURCE = re.compile(rb'^[ \t]*source[ \t]+"openstack"', re.MULTILINE)
 _BUILDER = re.compile(rb'"type"\s*:\s*"openstack"')
 
 
 def looks_like(head: bytes) -> bool:
-    """Whether it is a Packer template, HCL or JSON, with an openstack builder that sets image
+    """True for a Packer template, HCL or JSON, with an openstack builder that sets image
     properties."""
     if b"metadata" not in head:
         return False
@@ -54,7 +54,7 @@ def _is_json(head: bytes) -> bool:
 def _image(body: Value, label: str, where: Location, address: str) -> Record:
     spot = Location(where.target, where.file, body.line, address, body.column)
     return record_of(
-        Definition(
+        Statement(
             "image",
             body.scalar("image_name") or label,
             spot,

@@ -12,7 +12,7 @@ from types import ModuleType
 from vnicaudit.errors import TargetError
 from vnicaudit.model.description import Description
 from vnicaudit.model.domain import Domain
-from vnicaudit.platforms.infra_code.beginning import quotes_others
+from vnicaudit.text.beginning import quotes_others
 
 _UTF16 = (BOM_UTF16_LE, BOM_UTF16_BE)
 
@@ -21,8 +21,8 @@ _WORDS = (b"openstack", b"glance", b"nova", b"os_image", b"OS::", b"libvirt_doma
 
 
 def looks_like(head: bytes) -> bool:
-    """Whether a file that begins with ``head`` is of one of the formats, and about these things.
-    UTF-16 is taken for one too: :func:`read` says that it is not read."""
+    """True where a file that begins with ``head`` has one of these formats and mentions an image, a
+    flavor or a guest. Such a file in UTF-16 counts as well: :func:`read` refuses it."""
     if head.startswith(_UTF16):
         head = head.decode("utf-16", "replace").encode()
     head = head.removeprefix(BOM_UTF8)
@@ -30,8 +30,8 @@ def looks_like(head: bytes) -> bool:
 
 
 def read(data: bytes, *, target: str, file: str) -> Iterator[Description | Domain]:
-    """What it describes, format by format. Raises TargetError where it is broken, when the
-    formats that can be read have been."""
+    """The descriptions and domains in a file, format by format. Raises TargetError where the file
+    is broken, once all formats that can be read have been."""
     if data.startswith(_UTF16):
         raise TargetError("UTF-16: not read; save it as UTF-8", file=file)
     data = data.removeprefix(BOM_UTF8)

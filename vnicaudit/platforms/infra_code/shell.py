@@ -8,34 +8,24 @@ from collections.abc import Iterator
 from vnicaudit.errors import TargetError
 from vnicaudit.model.location import Location
 from vnicaudit.platforms.infra_code.clients import CLIENTS, definitions, says_something
-from vnicaudit.platforms.infra_code.definition import Definition, Record, records
-from vnicaudit.platforms.infra_code.holes import without_templates
+from vnicaudit.platforms.infra_code.definition import Record, Statement, records
 from vnicaudit.platforms.infra_code.shell_words import Command, Word, commands
+from vnicaudit.text.beginning import is_script
+from vnicaudit.text.tags import with_holes
 
 MAX_BYTES = 2 * 1024 * 1024
 """Larger scripts are refused."""
 
-_SHEBANG = re.compile(rb"#!\s*\S*/(?:env\s+(?:-S\s+)?)?(?:ba|da|k|z)?sh\b")
-_FIRST_WORDS = re.compile(
-    r"(?:openstack|glance|nova|set|source|\.|export|function|if|for|while|local|readonly|declare|cd"
-    r"|wget|curl|mkdir|sudo|true|trap)(?:\s|$)|\[\[? |[A-Za-z_]\w*=|[A-Za-z_]\w*\s*\(\)"
-)
 _VARIABLE = re.compile(r"\$\{?([A-Za-z_]\w*)")
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)(?:\[[^]]*\])?\+?=")
 
 
 def looks_like(head: bytes) -> bool:
-    """Whether a file that begins with ``head`` is a shell script that makes or changes images or
-    flavors: it says so in its first line, or its first command is one of a script's."""
+    """True where a file that begins with ``head`` is a shell script, by its first line or first
+    command, that makes or changes images or flavors."""
     if not says_something(head) or b"\0" in head:
         return False
     return is_script(head)
-
-
-def is_script(head: bytes) -> bool:
-    """Whether a file says in its first line that it is a shell script, or its first command is one
-    of a script's."""
-    return _SHEBANG.match(head) is not None or _begins_like_a_script(head)
 
 
 def read(data: bytes, *, target: str, file: str) -> Iterator[Record]:
@@ -43,12 +33,13 @@ def read(data: bytes, *, target: str, file: str) -> Iterator[Record]:
     file that is too large for a script."""
     if len(data) > MAX_BYTES:
         raise TargetError(f"larger than {MAX_BYTES >> 20} MiB: not read", file=file)
-    text = without_templates(data.decode("utf-8-sig", "replace"))
+    text = with_holes(data.decode("utf-8-sig", "replace"))
     yield from records(script(text, Location(target, file)), target)
 
 
-def script(text: str, where: Location, line: int = 1, column: int = 1) -> Iterator[Definition]:
-    """What the commands in a text say. ``line`` and ``column`` are those of its beginning."""
+def script(text: str, where: Location, line: int = 1, column: int = 1) -> Iterator[Statement]:
+    """The image and flavor statements of the commands in a text. ``line`` and ``column`` (from 1)
+    are where the text begins."""
 
     def place(word: Word) -> Location:
         first = column - 1 if word.line == 1 else 0
@@ -62,14 +53,6 @@ def script(text: str, where: Location, line: int = 1, column: int = 1) -> Iterat
             yield from definitions(command, place, lambda word: _key(word, times))
         for name in _assigned(command):
             times[name] = times.get(name, 0) + 1
-
-
-def _begins_like_a_script(head: bytes) -> bool:
-    for line in head.decode("utf-8-sig", "replace").splitlines():
-        text = line.strip()
-        if text and not text.startswith("#"):
-            return _FIRST_WORDS.match(text) is not None
-    return False
 
 
 def _key(word: Word, times: dict[str, int]) -> object:

@@ -11,6 +11,8 @@ import re
 from bisect import bisect_right
 from typing import NamedTuple
 
+from vnicaudit.text.tags import HOLE
+
 MAX_DEPTH = 40
 """Substitutions inside substitutions; what is deeper is taken as text."""
 
@@ -18,7 +20,6 @@ _BLANK = " \t\r"
 _ENDS_WORD = frozenset(" \t\r\n;&|()<>")
 _NAME = re.compile(r"[A-Za-z_]\w*|[0-9]|[@*#?$!-]")
 _REDIRECTION = re.compile(r"<<<|<<-?|[<>]\(|&>>?|[<>]&|<>|>\||>>?|<")
-_HOLE = "\ufffc"
 _PLAIN = re.compile(r"[^ \t\r\n;&|()<>$`\"'\\]+")
 _QUOTED = re.compile(r"[^$`\"\\]+")
 _TO_FILL_IN = re.compile(r"<[A-Za-z][\w.-]*>(?=\s|\Z)")
@@ -120,7 +121,7 @@ class _Lexer:
         if operator.endswith("("):
             self._at = start
             self._substitution(")", len(operator), depth)
-            words.append(self._made(start, self._text[start : self._at], certain=False))
+            words.append(self._word_at(start, self._text[start : self._at], certain=False))
             return
         while self._at < len(self._text) and self._text[self._at] in _BLANK:
             self._at += 1
@@ -167,7 +168,7 @@ class _Lexer:
             else:
                 self._run(_PLAIN, parts)
         text = "".join(parts)
-        return self._made(start, text, certain=certain and _HOLE not in text, splits=splits)
+        return self._word_at(start, text, certain=certain and HOLE not in text, splits=splits)
 
     def _run(self, pattern: re.Pattern[str], parts: list[str]) -> None:
         """As much plain text as there is; at least one character."""
@@ -176,7 +177,7 @@ class _Lexer:
         parts.append(text)
         self._at += len(text)
 
-    def _made(self, start: int, text: str, *, certain: bool, splits: bool = False) -> Word:
+    def _word_at(self, start: int, text: str, *, certain: bool, splits: bool = False) -> Word:
         line = bisect_right(self._lines, start)
         return Word(text, line, start - self._lines[line - 1] + 1, certain, splits)
 
@@ -214,7 +215,8 @@ class _Lexer:
         return certain, splits
 
     def _expansion(self, parts: list[str], depth: int) -> tuple[bool, bool]:
-        """What ``$`` or a backtick begins. Says whether it is certain, and may split."""
+        """Read the expansion that ``$`` or a backtick begins. Returns whether its text is certain,
+        and whether the shell may split it into words."""
         start = self._at
         text = self._text
         if text[start] == "`":

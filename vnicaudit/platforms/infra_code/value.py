@@ -1,13 +1,13 @@
-"""What a structured format says, with places: the common form of HCL, JSON and YAML."""
+"""Values of a structured format with their places: the common form of HCL, JSON and YAML."""
 
 from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
+from vnicaudit.knowledge.models import stands_for_model
 from vnicaudit.model.location import Location
-from vnicaudit.model.models import stands_for_model
 from vnicaudit.model.openstack import Property
-from vnicaudit.text.placeholders import whole
+from vnicaudit.text.placeholders import is_only_placeholder
 
 MAX_DEPTH = 60
 """Deeper nesting is not looked into."""
@@ -45,8 +45,8 @@ class Value(NamedTuple):
 
     @property
     def is_said(self) -> bool:
-        """Whether it is a scalar that is certain, and not to be replaced before it is used."""
-        return self.kind == "scalar" and self.certain and not whole(self.text)
+        """True for a scalar whose text is certain and final, not a placeholder."""
+        return self.kind == "scalar" and self.certain and not is_only_placeholder(self.text)
 
     def items(self) -> tuple[Value, ...]:
         """The values of a list; nothing for anything else."""
@@ -65,12 +65,12 @@ def properties_of(found: Value | None, where: Location) -> tuple[Property, ...]:
 
 
 def _is_said(name: str, value: Value) -> bool:
-    """Whether it is a value, and no word that a model is put in the place of."""
+    """True for a certain value, other than a placeholder for a NIC model."""
     return value.is_said and not (name == "hw_vif_model" and stands_for_model(value.text))
 
 
 def is_open(found: Value | None) -> bool:
-    """Whether a map may have entries that are not seen."""
+    """True where a map may have entries that cannot be seen."""
     if found is None:
         return False
     return (

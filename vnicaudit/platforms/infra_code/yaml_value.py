@@ -5,20 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from vnicaudit.platforms.infra_code.value import MAX_DEPTH, Value
-from vnicaudit.text.yaml_nodes import Document, Place, documents
-from vnicaudit.text.yaml_template import HOLE
+from vnicaudit.text.tags import HOLE
+from vnicaudit.text.yaml_nodes import YamlDocument, YamlPlace, documents
 from vnicaudit.text.yaml_tree import Mapping, Scalar
 
 
-def tops(data: bytes, file: str, wanted: Callable[[str], bool] | None = None) -> Iterator[Place]:
+def tops(
+    data: bytes, file: str, wanted: Callable[[str], bool] | None = None
+) -> Iterator[YamlPlace]:
     """The roots of the documents of a file. Raises TargetError at the first that is not YAML."""
     for found in documents(data, file, wanted):
-        if not isinstance(found, Document):
+        if not isinstance(found, YamlDocument):
             raise found
         yield found.top
 
 
-def value_of(place: Place, depth: int = 0) -> Value:
+def value_of(place: YamlPlace, depth: int = 0) -> Value:
     """A place with all that is under it. A value that a template or a placeholder decides is not
     certain; nor is a map or a list into which one puts something."""
     line, column = place.line_column
@@ -33,7 +35,7 @@ def value_of(place: Place, depth: int = 0) -> Value:
     return Value("list", line, column, "", items, place.complete and place.certain)
 
 
-def _pairs(place: Place, depth: int) -> Iterator[tuple[Value, Value]]:
+def _pairs(place: YamlPlace, depth: int) -> Iterator[tuple[Value, Value]]:
     children = place.node.children() if isinstance(place.node, Mapping) else {}
     for name, entry in children.items():
         value = place.child(name)

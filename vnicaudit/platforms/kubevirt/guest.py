@@ -1,16 +1,18 @@
-"""What a manifest says of the guest: its operating system, its vCPUs."""
+"""Facts of the guest in a manifest: its operating system and its vCPUs."""
 
 from __future__ import annotations
 
 import re
+from typing import Final
 
+from vnicaudit.model.readiness import Readiness
 from vnicaudit.platforms.kubevirt.objects import text_at
-from vnicaudit.text.yaml_nodes import Place
+from vnicaudit.text.yaml_nodes import YamlPlace
 
-READY = "ready"
-LIKELY = "likely-ready"
-NEEDS_DRIVER = "needs-driver"
-UNKNOWN = "unknown"
+READY: Final = "ready"
+LIKELY: Final = "likely-ready"
+NEEDS_DRIVER: Final = "needs-driver"
+UNKNOWN: Final = "unknown"
 
 _KEYS = (
     "vm.kubevirt.io/os",
@@ -39,8 +41,9 @@ _MOST_VCPUS = 65_536
 _QUANTITY = re.compile(r"(\d{1,9})(?:\.(\d{1,9}))?(m?)")
 
 
-def readiness_of_words(*words: str | None) -> str:
-    """Whether a system with one of these names drives virtio; the first that says so counts."""
+def readiness_of_words(*words: str | None) -> Readiness:
+    """The virtio readiness of a guest by names of its system; the first name that is recognised
+    counts, and without one it is unknown."""
     for word in words:
         name = (word or "").lower()
         if _WINDOWS.match(name):
@@ -50,7 +53,7 @@ def readiness_of_words(*words: str | None) -> str:
     return UNKNOWN
 
 
-def named_systems(*holders: Place | None) -> list[str]:
+def named_systems(*holders: YamlPlace | None) -> list[str]:
     """The operating systems that labels and annotations of ``metadata`` name."""
     found = []
     for holder in holders:
@@ -67,10 +70,12 @@ def named_systems(*holders: Place | None) -> list[str]:
     return found
 
 
-def readiness_of_devices(domain: Place, volumes: Place | None, name: str) -> tuple[str, bool]:
-    """Whether the guest drives virtio, as its own devices and its name say, and whether only the
-    name of its container disk does. A virtio disk is no proof on Windows, where NetKVM is a driver
-    of its own: without a word of the system the guest is but ``likely-ready``."""
+def readiness_of_devices(
+    domain: YamlPlace, volumes: YamlPlace | None, name: str
+) -> tuple[Readiness, bool]:
+    """The guest's virtio readiness by its devices and its name, and True where only the name of its
+    container disk shows it. A virtio disk is no proof for Windows, where NetKVM is a separate
+    driver: without the system's name the guest is only ``likely-ready``."""
     found = [] if volumes is None else volumes.items()
     if _for_windows(domain, found, name):
         return NEEDS_DRIVER, False
@@ -80,7 +85,7 @@ def readiness_of_devices(domain: Place, volumes: Place | None, name: str) -> tup
     return by_image, by_image == READY
 
 
-def _for_windows(domain: Place, volumes: list[Place], name: str) -> bool:
+def _for_windows(domain: YamlPlace, volumes: list[YamlPlace], name: str) -> bool:
     """Hyper-V enlightenments, a disk of Sysprep, or names that say so."""
     features = (domain.at("features", part) for part in ("hyperv", "hypervPassthrough"))
     if any(part is not None for part in features):
@@ -91,7 +96,7 @@ def _for_windows(domain: Place, volumes: list[Place], name: str) -> bool:
     return any(_FOR_WINDOWS.search((text or "").lower()) for text in (name, *names))
 
 
-def vcpus_of(domain: Place) -> int | None:
+def vcpus_of(domain: YamlPlace) -> int | None:
     """``sockets x cores x threads``, or the CPU limit or request rounded up; 0 where the manifest
     sets neither, None where a template does.
 
@@ -115,7 +120,7 @@ def vcpus_of(domain: Place) -> int | None:
     return product if given else _by_resources(domain)
 
 
-def _by_resources(domain: Place) -> int | None:
+def _by_resources(domain: YamlPlace) -> int | None:
     for bound in ("limits", "requests"):
         place = domain.at("resources", bound, "cpu")
         if place is not None:
@@ -134,7 +139,7 @@ def _quantity(text: str | None) -> int | None:
     return whole + (1 if rest else 0)
 
 
-def _has_virtio_disk(domain: Place, volumes: Place | None) -> bool:
+def _has_virtio_disk(domain: YamlPlace, volumes: YamlPlace | None) -> bool:
     """A disk on virtio that is not there for cloud-init only."""
     seeds = {
         text_at(volume, "name")
@@ -148,7 +153,7 @@ def _has_virtio_disk(domain: Place, volumes: Place | None) -> bool:
     )
 
 
-def _image(volume: Place) -> str:
+def _image(volume: YamlPlace) -> str:
     """``quay.io/containerdisks/fedora:40`` -> ``fedora:40``."""
     text = text_at(volume, "containerDisk", "image") or ""
     name = text.rsplit("/", 1)[-1].lower()

@@ -6,20 +6,20 @@ from collections import Counter
 
 from msgspec.structs import replace
 
+from vnicaudit.knowledge.models import stands_for_model
 from vnicaudit.model.kubevirt import Preference
 from vnicaudit.model.location import Location
-from vnicaudit.model.models import stands_for_model
 from vnicaudit.model.nic import Nic, NicConfig, is_multicast
 from vnicaudit.platforms.kubevirt.objects import Object, location_of, text_at
 from vnicaudit.platforms.kubevirt.references import Referred
-from vnicaudit.platforms.kubevirt.wiring import Wiring, wiring_of
-from vnicaudit.text.yaml_nodes import Place
+from vnicaudit.platforms.kubevirt.wiring import NicWiring, wiring_of
+from vnicaudit.text.yaml_nodes import YamlPlace
 
 Places = tuple[tuple[str, Location], ...]
 
 
 def nics_of(
-    found: Object, spec: Place, prefers: Preference | None, known: list[Referred], target: str
+    found: Object, spec: YamlPlace, prefers: Preference | None, known: list[Referred], target: str
 ) -> tuple[Nic, ...]:
     """The NICs of a virtual machine in order; those that are ``absent`` KubeVirt unplugs. Two of a
     template that have one MAC address and stand under conditions are one or the other."""
@@ -42,7 +42,7 @@ def nics_of(
     )
 
 
-def _nic(index: int, place: Place, wiring: Wiring, target: str, shared: Places) -> Nic:
+def _nic(index: int, place: YamlPlace, wiring: NicWiring, target: str, shared: Places) -> Nic:
     model = place.child("model")
     binding = place.child(wiring.binding or "")
     mac = (text_at(place, "macAddress") or "").lower().replace("-", ":") or None
@@ -74,19 +74,19 @@ def _nic(index: int, place: Place, wiring: Wiring, target: str, shared: Places) 
     )
 
 
-def _unseen(place: Place, model: Place | None) -> bool:
+def _unseen(place: YamlPlace, model: YamlPlace | None) -> bool:
     if model is None:
         return not place.complete
     return model.text is None or stands_for_model(model.text)
 
 
-def _multiqueue(domain: Place, devices: Place | None, target: str) -> Places:
+def _multiqueue(domain: YamlPlace, devices: YamlPlace | None, target: str) -> Places:
     own = None if devices is None else devices.child("networkInterfaceMultiqueue")
     return (("multiqueue", location_of(own or devices or domain, target)),)
 
 
 def _default(
-    spec: Place, prefers: Preference | None, target: str, shared: Places
+    spec: YamlPlace, prefers: Preference | None, target: str, shared: Places
 ) -> tuple[Nic, ...]:
     """The NIC that KubeVirt adds where a manifest names neither interface nor network.
 

@@ -1,4 +1,11 @@
-"""One virtual machine's manifest -> :class:`~vnicaudit.model.domain.Domain`."""
+"""One virtual machine's manifest -> :class:`~vnicaudit.model.domain.Domain`; a whole one, or a
+piece of one: a patch of kustomize's, a Helm partial.
+
+A piece is what KubeVirt would refuse as it stands. What is not in it stands elsewhere, so nothing
+of it has a default. Sources: ``DomainSpec.Devices`` is required (``api/core/v1/schema.go``);
+``validateInterfacesAssignedToNetworks`` and ``validateNetworksAssignedToInterfaces`` in
+``pkg/network/admitter/netiface.go``; ``validateRunStrategy`` in ``vms-admitter.go``.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +15,8 @@ from msgspec.structs import replace
 
 from vnicaudit.model.domain import Domain, DomainConfig
 from vnicaudit.model.kubevirt import Manifest, Preference
+from vnicaudit.model.platform_name import KUBEVIRT
+from vnicaudit.model.readiness import Readiness
 from vnicaudit.platforms.kubevirt.guest import (
     UNKNOWN,
     named_systems,
@@ -23,9 +32,8 @@ from vnicaudit.platforms.kubevirt.objects import (
     location_of,
     text_at,
 )
-from vnicaudit.platforms.kubevirt.pieces import lacking
 from vnicaudit.platforms.kubevirt.references import Key, Referred, key_of
-from vnicaudit.text.yaml_nodes import Place
+from vnicaudit.text.yaml_nodes import Sequence, YamlPlace
 
 _WHOLE = (
     "the whole manifest, as kustomize or Helm builds it (what stands here KubeVirt refuses: it"
@@ -44,12 +52,13 @@ class Reference(NamedTuple):
 
     @property
     def key(self) -> Key | None:
-        """What names it in what is known; None where a template decides."""
+        """The reference's key among the objects that were read; None where a template decides the
+        name."""
         return None if self.name is None else key_of(self.kind, self.name, self.space)
 
     @property
-    def readiness(self) -> str:
-        """What its name says of the guests it is for (``windows.11``, ``fedora``)."""
+    def readiness(self) -> Readiness:
+        """The virtio readiness that the reference's name tells (``windows.11``, ``fedora``)."""
         return readiness_of_words(self.name)
 
 
@@ -72,7 +81,7 @@ def domain_of(found: Object, known: list[Referred], target: str) -> Domain | Non
     vcpus = _vcpus(found, domain, known)
     arch = text_at(spec, "architecture")
     return Domain(
-        name=found.shown,
+        name=found.display_name,
         declared=DomainConfig(
             type="kvm",
             arch=None if arch is None else _ARCHITECTURES.get(arch, arch),
@@ -80,11 +89,11 @@ def domain_of(found: Object, known: list[Referred], target: str) -> Domain | Non
             vcpus=vcpus,
             vcpus_max=vcpus,
             owner="kubevirt",
-            form="manifest",
+            described_by=replace(manifest, by_image=by_image),
+            platform=KUBEVIRT,
             readiness=readiness,
             encrypted=domain.child("launchSecurity") is not None,
             nics=len(nics),
-            manifest=replace(manifest, by_image=by_image),
         ),
         location=location_of(found.place.at("metadata", "name") or found.place, target),
         nics=nics,
@@ -115,7 +124,7 @@ def _preference(reference: Reference | None, known: list[Referred]) -> Preferenc
 
 
 def _manifest(
-    kind: str, domain: Place, reference: Reference | None, prefers: Preference | None
+    kind: str, domain: YamlPlace, reference: Reference | None, prefers: Preference | None
 ) -> Manifest:
     devices = domain.child("devices")
     own = None if devices is None else devices.child("networkInterfaceMultiqueue")
@@ -141,10 +150,11 @@ def _manifest(
 
 
 def _readiness(
-    found: Object, machine: Place, domain: Place, prefers: Preference | Reference | None
-) -> tuple[str, bool]:
-    """Whether the guest drives virtio: by what labels and annotations name, by the preference (by
-    its name, where it was not read), by its devices, in this order."""
+    found: Object, machine: YamlPlace, domain: YamlPlace, prefers: Preference | Reference | None
+) -> tuple[Readiness, bool]:
+    """The guest's virtio readiness: by names in labels and annotations, else by the preference (by
+    its name, where it was not read), else by its devices; and True where only the name of its
+    container disk shows it."""
     named = readiness_of_words(
         *named_systems(found.place.child("metadata"), machine.child("metadata"))
     )
@@ -156,7 +166,7 @@ def _readiness(
     return readiness_of_devices(domain, machine.at("spec", "volumes"), found.name or "")
 
 
-def _vcpus(found: Object, domain: Place, known: list[Referred]) -> int | None:
+def _vcpus(found: Object, domain: YamlPlace, known: list[Referred]) -> int | None:
     """vCPUs, as KubeVirt counts them: the manifest's own, or the instance type's, or one."""
     own = vcpus_of(domain)
     if own is None or own > 0:
@@ -169,3 +179,46 @@ def _vcpus(found: Object, domain: Place, known: list[Referred]) -> int | None:
         return None
     counts = (each.vcpus.get(key) for each in known)
     return next((count for count in counts if count is not None), None)
+
+
+def lacking(found: Object, spec: YamlPlace) -> str:
+    """The part that KubeVirt would miss in a virtual machine whose instance has this ``spec``;
+    empty where nothing is missing, or a template may fill it in."""
+    devices = spec.at("domain", "devices")
+    if devices is None:
+        return "domain.devices"
+    interfaces, networks = _names(devices, "interfaces"), _names(spec, "networks")
+    if interfaces is None or networks is None:
+        return ""
+    if not interfaces and not networks:
+        return "running or runStrategy" if _never_said_to_run(found) else ""
+    if alone := sorted(interfaces - networks):
+        return f"a network named like the interface {alone[0][:40]!r}"
+    if alone := sorted(networks - interfaces):
+        return f"an interface named like the network {alone[0][:40]!r}"
+    return ""
+
+
+def _names(holder: YamlPlace, key: str) -> frozenset[str] | None:
+    """The names in a list; None where a template decides what is in it. Empty: one without name."""
+    place = holder.child(key)
+    if place is None:
+        return frozenset() if holder.complete else None
+    if not isinstance(place.node, Sequence) or not place.complete:
+        return None
+    names = []
+    for item in place.items():
+        name = text_at(item, "name")
+        if name is None and (item.child("name") is not None or not item.complete):
+            return None
+        names.append(name or "")
+    return frozenset(names)
+
+
+def _never_said_to_run(found: Object) -> bool:
+    """A VirtualMachine with neither; only asked where it names no interface, because what shows
+    how something is done often leaves them out."""
+    spec = found.place.child("spec") if found.kind == "VirtualMachine" else None
+    if spec is None or not spec.complete:
+        return False
+    return spec.child("running") is None and spec.child("runStrategy") is None

@@ -9,7 +9,7 @@ from vnicaudit.errors import TargetError
 from vnicaudit.model.location import Location
 from vnicaudit.model.report import NotJudged
 from vnicaudit.platforms.kubevirt.recognise import is_machine, is_wanted
-from vnicaudit.text.yaml_nodes import Place, documents
+from vnicaudit.text.yaml_nodes import YamlPlace, documents
 from vnicaudit.text.yaml_tree import Mapping, Scalar
 
 MAX_OBJECTS = 20_000
@@ -42,7 +42,7 @@ class Object(NamedTuple):
 
     kind: str
     group: str
-    place: Place
+    place: YamlPlace
 
     @property
     def name(self) -> str | None:
@@ -61,8 +61,8 @@ class Object(NamedTuple):
         return "" if found is None else _as_written(found)
 
     @property
-    def shown(self) -> str:
-        """What to call it: its name as it is written, behind its namespace where it has one."""
+    def display_name(self) -> str:
+        """The object's name as written, after its namespace if any; its kind where unnamed."""
         found = self.place.at("metadata", "name") or self.place.at("metadata", "generateName")
         if found is None:
             return f"{self.kind} without a name"
@@ -70,7 +70,7 @@ class Object(NamedTuple):
         return f"{self.namespace}/{name}" if self.namespace else name
 
 
-def _as_written(place: Place) -> str:
+def _as_written(place: YamlPlace) -> str:
     """A scalar's text; where a template makes it as it stands in the file, without the quotes."""
     if place.text:
         return place.text
@@ -100,7 +100,7 @@ def objects_of(data: bytes, file: str) -> Iterator[Object | TargetError | NotJud
             yield found
 
 
-def _objects(place: Place, depth: int) -> Iterator[Object | TargetError | NotJudged]:
+def _objects(place: YamlPlace, depth: int) -> Iterator[Object | TargetError | NotJudged]:
     kind = text_at(place, "kind") or ""
     held = "objects" if kind == "Template" else "items" if kind.endswith("List") else ""
     if held:
@@ -112,10 +112,10 @@ def _objects(place: Place, depth: int) -> Iterator[Object | TargetError | NotJud
     group = _group(place)
     yield Object(kind, group, place)
     if not group.endswith(_OWN_GROUPS):
-        yield from _held(place)
+        yield from _objects_in(place)
 
 
-def _held(top: Place) -> Iterator[Object | TargetError | NotJudged]:
+def _objects_in(top: YamlPlace) -> Iterator[Object | TargetError | NotJudged]:
     """The virtual machines that something else holds: a play's task, a policy, a manifest work.
     One that is written as a text is told, and not read."""
     seen: set[int] = set()
@@ -138,8 +138,8 @@ def _held(top: Place) -> Iterator[Object | TargetError | NotJudged]:
             pending += [(found, depth + 1) for found in reversed(inner or place.items())]
 
 
-def _is_machine(place: Place) -> bool:
-    """Whether a mapping is a virtual machine, and does not just refer to one."""
+def _is_machine(place: YamlPlace) -> bool:
+    """True where a mapping defines a virtual machine, rather than just referring to one."""
     return (
         isinstance(place.node, Mapping)
         and text_at(place, "kind") in VMI_SPEC
@@ -154,17 +154,17 @@ def _is_machine_in_text(text: str) -> bool:
     return is_machine(text)
 
 
-def _group(place: Place) -> str:
+def _group(place: YamlPlace) -> str:
     return (text_at(place, "apiVersion") or "").partition("/")[0]
 
 
-def text_at(place: Place | None, *keys: str) -> str | None:
+def text_at(place: YamlPlace | None, *keys: str) -> str | None:
     """The certain text at the end of a path; None where there is none."""
     found = None if place is None else place.at(*keys)
     return None if found is None else found.text
 
 
-def location_of(place: Place, target: str) -> Location:
+def location_of(place: YamlPlace, target: str) -> Location:
     """Where something stands."""
     line, column = place.line_column
     return Location(target, place.document.source.file, line, place.pointer, column)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from vnicaudit.model.kubevirt import Preference
+from vnicaudit.model.readiness import Readiness
 from vnicaudit.platforms.kubevirt.guest import named_systems, readiness_of_words
 from vnicaudit.platforms.kubevirt.objects import Object, location_of
-from vnicaudit.text.yaml_nodes import Place
+from vnicaudit.text.yaml_nodes import YamlPlace
 
 KINDS = ("VirtualMachineClusterPreference", "VirtualMachinePreference")
 GROUP = "instancetype.kubevirt.io"
 
 
 def preference_of(found: Object, target: str) -> Preference:
-    """What one object of ``KINDS`` prefers for NICs."""
+    """The NIC preferences of one object of ``KINDS``."""
     spec = found.place.child("spec")
     devices = None if spec is None else spec.child("devices")
     model = _child(devices, "preferredInterfaceModel")
@@ -22,7 +23,7 @@ def preference_of(found: Object, target: str) -> Preference:
     whole = location_of(found.place.at("metadata", "name") or found.place, target)
     return Preference(
         target,
-        found.shown,
+        found.display_name,
         whole,
         interface_model=None if model is None else model.text,
         multiqueue=None if multiqueue is None else multiqueue.boolean,
@@ -40,7 +41,7 @@ def preference_of(found: Object, target: str) -> Preference:
 
 
 def _unseen(
-    devices: Place | None, model: Place | None, multiqueue: Place | None
+    devices: YamlPlace | None, model: YamlPlace | None, multiqueue: YamlPlace | None
 ) -> tuple[str, ...]:
     if devices is not None and not devices.complete:
         return ("model", "multiqueue")
@@ -52,10 +53,10 @@ def _unseen(
     return tuple(unseen)
 
 
-def _readiness(found: Object, spec: Place | None) -> str:
+def _readiness(found: Object, spec: YamlPlace | None) -> Readiness:
     metadata = found.place.child("metadata")
     return readiness_of_words(*named_systems(metadata, spec), found.name)
 
 
-def _child(place: Place | None, key: str) -> Place | None:
+def _child(place: YamlPlace | None, key: str) -> YamlPlace | None:
     return None if place is None else place.child(key)

@@ -22,7 +22,7 @@ _HEAD = 64 * 1024
 
 
 def looks_like(head: bytes) -> bool:
-    """Whether a file that begins with ``head`` (some kilobytes) holds objects of KubeVirt, or
+    """True where a file that begins with ``head`` (some kilobytes) holds objects of KubeVirt, or
     NetworkAttachmentDefinitions.
 
     Of a large file of Kubernetes objects only the head is seen: that is taken for one, because
@@ -37,7 +37,8 @@ def looks_like(head: bytes) -> bool:
 
 
 def is_wanted(document: str) -> bool:
-    """Whether one document holds such objects. What was UTF-16 and decoded as UTF-8 may."""
+    """True where one document holds objects of KubeVirt or NetworkAttachmentDefinitions. UTF-16
+    that was decoded as UTF-8 counts, too."""
     return bool("\0" in document or _OWN.search(document) or _IN_JSON.search(document))
 
 
@@ -50,5 +51,5 @@ def first_machine(data: bytes) -> int | None:
 
 
 def is_machine(text: str) -> bool:
-    """Whether a text is about a virtual machine, and does not just refer to one."""
+    """True where a text defines a virtual machine, rather than just referring to one."""
     return _MACHINE.search(text) is not None and _SPEC.search(text) is not None

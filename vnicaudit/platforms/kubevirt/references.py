@@ -1,4 +1,4 @@
-"""What a virtual machine refers to by name: preference, instance type, attachment of a network.
+"""Objects that a virtual machine refers to by name: preference, instance type, network attachment.
 
 Looked for in the same file, then in the YAML and JSON files of the same folder. What is found
 twice with different content is not found: which one the cluster has is not known.
@@ -9,12 +9,12 @@ from __future__ import annotations
 import json
 import os
 import re
-import stat
 from functools import lru_cache
 from typing import NamedTuple
 
 import msgspec
 
+from vnicaudit.base.opening import read_regular
 from vnicaudit.errors import TargetError
 from vnicaudit.model.kubevirt import Preference
 from vnicaudit.platforms.kubevirt import preferences
@@ -33,9 +33,9 @@ _OF_INTEREST = re.compile(
 
 
 class Key(NamedTuple):
-    """What names a preference or an instance type. ``space`` is the namespace as it is written:
-    empty where none is, and for kinds of the whole cluster, which have none. One without and one
-    with a namespace are not taken for one: ``kubectl -n`` decides."""
+    """The key of a preference or an instance type. ``space`` is the namespace as written: empty
+    where none is, and for cluster-wide kinds, which have none. A key without a namespace and one
+    with it are two keys: ``kubectl -n`` decides."""
 
     kind: str
     name: str
@@ -43,13 +43,13 @@ class Key(NamedTuple):
 
 
 def key_of(kind: str, name: str, space: str) -> Key:
-    """What names it for an object in that namespace."""
+    """The key of an object of that kind and name in that namespace."""
     return Key(kind, name, "" if "Cluster" in kind else space)
 
 
 class Referred(msgspec.Struct):
-    """What a file, or a folder, defines. Keys of attachments: namespace and name, the namespace
-    empty where none is written."""
+    """The preferences, instance types and networks that a file, or a folder, defines. Keys of
+    attachments: namespace and name, the namespace empty where none is written."""
 
     preferences: dict[Key, Preference | None] = {}
     vcpus: dict[Key, int | None] = {}
@@ -82,12 +82,12 @@ class Referred(msgspec.Struct):
 
     def _add_preference(self, key: Key, new: Preference) -> None:
         known = self.preferences.setdefault(key, new)
-        if known is not None and _same(known) != _same(new):
+        if known is not None and _without_place(known) != _without_place(new):
             self.preferences[key] = None
 
 
 def network_type(config: str | None) -> str:
-    """What makes the network of an attachment: the ``type`` of its CNI configuration, or of the
+    """The kind of network behind an attachment: the ``type`` of its CNI configuration, or of the
     first plugin; with ``/primary`` where OVN-Kubernetes makes it a primary one. Empty: not
     known."""
     try:
@@ -104,7 +104,7 @@ def network_type(config: str | None) -> str:
 
 @lru_cache(maxsize=8)
 def in_folder(folder: str) -> Referred:
-    """What the files of a folder define. Files that cannot be read define nothing.
+    """The objects that the files of a folder define. Files that cannot be read define nothing.
 
     Kept until :func:`note_replaced`: a folder of manifests is asked for each of them.
     """
@@ -115,7 +115,7 @@ def in_folder(folder: str) -> Referred:
         return found
     for name in names[:_MAX_FILES]:
         path = os.path.join(folder, name)
-        data = _read(path)
+        data = _file_content(path)
         total += len(data)
         if total > _MAX_TOTAL:
             break
@@ -139,20 +139,16 @@ def _take(found: Referred, data: bytes, path: str) -> None:
         return
 
 
-def _read(path: str) -> bytes:
+def _file_content(path: str) -> bytes:
     """A regular file of moderate size; empty for anything else."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-        with os.fdopen(descriptor, "rb") as stream:
-            status = os.fstat(descriptor)
-            if not stat.S_ISREG(status.st_mode) or status.st_size > _MAX_FILE:
-                return b""
-            return stream.read(_MAX_FILE)
+        data = read_regular(path, _MAX_FILE + 1)
     except OSError:
         return b""
+    return data if len(data) <= _MAX_FILE else b""
 
 
-def _same(preference: Preference) -> Preference:
+def _without_place(preference: Preference) -> Preference:
     """A preference without where it stands."""
     return msgspec.structs.replace(
         preference, target="", location=preference.location.__class__(""), places=()

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from vnicaudit.platforms.kubevirt.objects import text_at
 from vnicaudit.platforms.kubevirt.references import Referred
-from vnicaudit.text.yaml_nodes import Place
+from vnicaudit.text.yaml_nodes import YamlPlace
 
 METHODS = ("masquerade", "bridge", "sriov", "passtBinding", "slirp", "macvtap", "passt")
 """Keys of an interface, one of which says how it is bound; ``binding`` names a plugin."""
@@ -32,7 +32,7 @@ _OVN = "ovn-k8s-cni-overlay"
 _VDPA = ("vdpa", "vduse")
 
 
-class Wiring(NamedTuple):
+class NicWiring(NamedTuple):
     """``name`` as docs/how-to/kubevirt.md lists it; ``binding`` as the manifest says; ``type``
     libvirt's, None where a plugin decides it; ``network`` what it is connected to."""
 
@@ -44,8 +44,8 @@ class Wiring(NamedTuple):
 
 
 def wiring_of(
-    interface: Place, networks: Place | None, known: list[Referred], namespace: str | None
-) -> Wiring:
+    interface: YamlPlace, networks: YamlPlace | None, known: list[Referred], namespace: str | None
+) -> NicWiring:
     """How one interface is connected."""
     binding, plugin = _binding(interface)
     network = _network(text_at(interface, "name"), networks)
@@ -56,10 +56,10 @@ def wiring_of(
     if network is None and binding == "bridge":
         name = "bridge"  # to what is not known
     libvirts = "vdpa" if name == "vhost-vdpa" else _TYPES.get(binding or "")
-    return Wiring(name, binding, libvirts, attached or ("pod" if on_pod else None), plugin)
+    return NicWiring(name, binding, libvirts, attached or ("pod" if on_pod else None), plugin)
 
 
-def _binding(interface: Place) -> tuple[str | None, bool]:
+def _binding(interface: YamlPlace) -> tuple[str | None, bool]:
     """The binding's name, and whether it is a plugin."""
     plugin = interface.child("binding")
     if plugin is not None:
@@ -67,7 +67,7 @@ def _binding(interface: Place) -> tuple[str | None, bool]:
     return next((name for name in METHODS if interface.child(name) is not None), None), False
 
 
-def _network(name: str | None, networks: Place | None) -> Place | None:
+def _network(name: str | None, networks: YamlPlace | None) -> YamlPlace | None:
     if name is None or networks is None:
         return None
     return next((place for place in networks.items() if text_at(place, "name") == name), None)

@@ -15,15 +15,18 @@ from vnicaudit.model.location import Location
 from vnicaudit.platforms.kubevirt.references import note_replaced
 from vnicaudit.text.edits import Edit
 from vnicaudit.text.yaml_edits import at_pointer, with_key, with_value
-from vnicaudit.text.yaml_nodes import Document, Place, documents
+from vnicaudit.text.yaml_nodes import YamlDocument, YamlPlace, documents
 
-__all__ = ["ENTAILED", "SHARED", "edits_for", "note_replaced", "text_of"]
+__all__ = ["ENTAILED", "OWNER_REWRITES", "SHARED", "edits_for", "note_replaced", "text_of"]
 
 ENTAILED: dict[str, tuple[str, ...]] = {}
 """Field -> others that go with it: none."""
 
 SHARED = frozenset({"queues"})
 """Fields that one setting decides for all NICs of a virtual machine."""
+
+OWNER_REWRITES = False
+"""A manifest is what KubeVirt writes definitions from."""
 
 _INTERFACE = re.compile(r".*/devices/interfaces/\d+(?=/|\Z)")
 _DEVICES = re.compile(r".*/devices(?=/|\Z)")
@@ -41,12 +44,14 @@ def edits_for(data: bytes, place: Location, change: Change) -> list[Edit]:
     pointer = place.xpath or "/"
     top = _document(data, place, pointer)
     if pointer.endswith(_PREFERRED):
-        return [_preferred(_found(top, pointer), change)]
+        return [_preferred(_place_at(top, pointer), change)]
     interface, devices = _INTERFACE.match(pointer), _DEVICES.match(pointer)
     if change.field == "model" and interface and change.new not in (None, "virtio-transitional"):
-        return [_set(_found(top, interface[0]), "model", str(change.new), ("name",))]
+        return [_edit_to_set(_place_at(top, interface[0]), "model", str(change.new), ("name",))]
     if change.field in ("queues", "multiqueue") and devices:
-        return [_set(_found(top, devices[0]), _MULTIQUEUE, _switch(change), ("interfaces",))]
+        return [
+            _edit_to_set(_place_at(top, devices[0]), _MULTIQUEUE, _switch(change), ("interfaces",))
+        ]
     raise RefusedError(f"no field of this manifest says {change.field}: edit it by hand")
 
 
@@ -55,8 +60,9 @@ def text_of(data: bytes) -> str:
     return data.decode("utf-8-sig", "surrogateescape")
 
 
-def _preferred(found: Place, change: Change) -> Edit:
-    """What a preference prefers, where it says so."""
+def _preferred(found: YamlPlace, change: Change) -> Edit:
+    """The edit that sets the value a preference gives. Raises RefusedError where the value is to be
+    removed."""
     if change.new is None:
         raise RefusedError("what is preferred is to be removed: edit it by hand")
     return with_value(found, change.new)
@@ -69,19 +75,19 @@ def _switch(change: Change) -> str:
     return "true" if int(change.new or 1) > int(change.old or 1) else "false"
 
 
-def _set(place: Place, key: str, value: str, after: tuple[str, ...]) -> Edit:
+def _edit_to_set(place: YamlPlace, key: str, value: str, after: tuple[str, ...]) -> Edit:
     found = place.child(key)
     return with_key(place, key, value, after) if found is None else with_value(found, value)
 
 
-def _found(top: Place, pointer: str) -> Place:
+def _place_at(top: YamlPlace, pointer: str) -> YamlPlace:
     found = at_pointer(top, pointer)
     if found is None:
         raise RefusedError("the place is not found again")
     return found
 
 
-def _document(data: bytes, place: Location, pointer: str) -> Place:
+def _document(data: bytes, place: Location, pointer: str) -> YamlPlace:
     number = _NUMBER.match(pointer)
     for document in _documents(data, place.file or place.target):
         if not document.several if number is None else document.number == int(number[1]):
@@ -90,7 +96,7 @@ def _document(data: bytes, place: Location, pointer: str) -> Place:
 
 
 @lru_cache(maxsize=1)
-def _documents(data: bytes, file: str) -> tuple[Document, ...]:
-    """Those that can be read. The last file is kept: it has many NICs."""
+def _documents(data: bytes, file: str) -> tuple[YamlDocument, ...]:
+    """Return the documents that can be read. The last file is kept: it has many NICs."""
     found = documents(data, file)
     return tuple(document for document in found if not isinstance(document, TargetError))

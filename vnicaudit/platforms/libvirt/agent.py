@@ -1,4 +1,4 @@
-"""What a guest's own agent says of its operating system.
+"""Facts of the operating system that a guest's own agent reports.
 
 libvirt refuses every question to the agent on a read-only connection (measured with 9.0:
 ``virDomainGetGuestInfo``, ``virDomainInterfaceAddresses`` with the agent as source and
@@ -24,8 +24,8 @@ from lxml import etree
 
 from vnicaudit.model.domain import Domain, DomainState
 from vnicaudit.platforms.libvirt.binding import libvirt
-from vnicaudit.platforms.libvirt.crew import Crew
 from vnicaudit.platforms.libvirt.uri import Uri
+from vnicaudit.platforms.libvirt.workers import WorkerThreads
 
 CHANNEL = "org.qemu.guest_agent.0"
 _THREADS = 8
@@ -50,7 +50,7 @@ class GuestFacts(msgspec.Struct, frozen=True):
 
 
 def channel_state(root: etree._Element) -> bool:
-    """Whether an agent in the guest holds its channel open, by the live definition."""
+    """True where an agent in the guest holds its channel open, by the live definition."""
     for target in root.iterfind("devices/channel/target"):
         if target.get("name") == CHANNEL:
             return target.get("state") == "connected"
@@ -63,16 +63,16 @@ def ask_guests(uri: Uri, uuids: Iterable[str], *, patience: float) -> dict[str, 
     Takes little longer than ``patience`` seconds, whatever the guests do.
     """
     end = time.monotonic() + patience
-    crew = Crew(_THREADS, lambda: None)
+    workers = WorkerThreads(_THREADS, lambda: None)
     try:
-        connection = crew.call(lambda: libvirt.open(uri.dial)).result(patience)
-        asked = [crew.call(partial(_ask, connection, uuid)) for uuid in uuids]
+        connection = workers.call(lambda: libvirt.open(uri.dial)).result(patience)
+        asked = [workers.call(partial(_ask, connection, uuid)) for uuid in uuids]
         done, _late = wait(asked, timeout=max(end - time.monotonic(), 0))
-        crew.call(connection.close)
+        workers.call(connection.close)
     except (libvirt.libvirtError, TimeoutError):
         return {}
     finally:
-        crew.dismiss()
+        workers.dismiss()
     answers = [answer.result() for answer in done if answer.exception() is None]
     return {facts.uuid: facts for facts in answers}
 
@@ -108,7 +108,7 @@ def with_agent(domain: Domain, *, connected: bool, facts: GuestFacts | None) -> 
     declared = domain.declared
     if readiness != declared.readiness:
         declared = msgspec.structs.replace(declared, readiness=readiness)
-    return msgspec.structs.replace(domain, state=state, declared=declared)
+    return msgspec.structs.replace(domain, declared=declared).with_state(state)
 
 
 def upgraded_readiness(readiness: str, state: DomainState) -> str:

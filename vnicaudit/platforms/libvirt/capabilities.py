@@ -1,4 +1,4 @@
-"""What a connection knows of its host: name, versions, architecture, networks."""
+"""Facts of a connection's host: name, versions, architecture, networks."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ def read_host(
 
 
 def is_here(uri: Uri, hostname: str) -> bool:
-    """Whether the daemon's host is the machine this program runs on, so that /proc and /dev are
-    its own. The names must agree: a socket mounted into a container leads out of it."""
+    """True where the daemon runs on this machine, so that /proc and /dev are its own. The host
+    names must agree, as a socket mounted into a container leads out of it."""
     here = socket.gethostname().partition(".")[0]
     return uri.local and hostname.partition(".")[0] == here
 

@@ -82,8 +82,9 @@ def _silent(_context: object, _error: tuple[object, ...]) -> None:
 
 
 def refuse(uri: Uri) -> None:
-    """What libvirt would try and should not: an embedded driver (it would run inside this
-    program and write), and a missing file (libxml2 would print a warning of its own)."""
+    """Refuse URIs that libvirt should not try: an embedded driver (it would run inside this program
+    and write), and a missing file (libxml2 would print a warning of its own). Raises
+    TargetError."""
     if uri.path == "/embed":
         raise TargetError(
             "an embedded QEMU driver is not a running libvirt; use qemu:///system", file=uri.text

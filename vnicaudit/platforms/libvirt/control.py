@@ -1,26 +1,26 @@
 """A live libvirt with which domains are changed. The only module that asks for more than reading.
 
-Every call has a deadline (``calls.py``). Passwords are asked for (VIR_DOMAIN_XML_SECURE) where a
-definition is to be written back, for libvirt would drop them otherwise.
+Every call has a deadline (``connection_pool.py``). Passwords are asked for (VIR_DOMAIN_XML_SECURE)
+where a definition is to be written back, for libvirt would drop them otherwise.
 """
 
 from __future__ import annotations
 
 import json
-import re
 import time
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 from lxml import etree
 
+from vnicaudit.base.identifiers import UUID
 from vnicaudit.errors import ActionError, GuestError, SilentError, TargetError
 from vnicaudit.model.machine import MachineState, Traffic
 from vnicaudit.platforms.libvirt.binding import libvirt
 from vnicaudit.platforms.libvirt.capabilities import is_here
 from vnicaudit.platforms.libvirt.connection import be_silent, refuse, start_event_loop
-from vnicaudit.platforms.libvirt.lines import Line, Lines
-from vnicaudit.platforms.libvirt.machine_state import state_of
+from vnicaudit.platforms.libvirt.connection_pool import ConnectionPool, PooledConnection
+from vnicaudit.platforms.libvirt.state import state_of
 from vnicaudit.platforms.libvirt.uri import Uri, parse
 
 T = TypeVar("T")
@@ -34,10 +34,9 @@ _SHUTDOWN_SECONDS = 3
 _CLOSE_SECONDS = 2.0
 _ANSWER_MAX = 4 * 2**20
 _VCPUS_MAX = 4096
-_UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
 
-def connect(uri: str, *, deadline: float) -> Hypervisor:
+def connect(uri: str, *, deadline: float) -> LibvirtHypervisor:
     """A connection with which domains can be changed. Raises TargetError where there is none, or
     where nobody answers."""
     try:
@@ -48,64 +47,68 @@ def connect(uri: str, *, deadline: float) -> Hypervisor:
     be_silent()
     if where.remote:
         start_event_loop()
-    lines = Lines(where)
+    pool = ConnectionPool(where)
     try:
-        lines.connect(deadline)
-        return Hypervisor(lines, where, deadline)
+        pool.connect(deadline)
+        return LibvirtHypervisor(pool, where, deadline)
     except ActionError as error:
         raise TargetError(str(error), file=uri) from None
 
 
-class Hypervisor:
+class LibvirtHypervisor:
     """One host. ``key`` is the same whatever URI it was reached by."""
 
-    def __init__(self, lines: Lines, uri: Uri, deadline: float) -> None:
-        self._lines = lines
+    def __init__(self, pool: ConnectionPool, uri: Uri, deadline: float) -> None:
+        self._pool = pool
         self.uri = uri.text
         self.deadline = deadline
-        self.name = self.ask("say its name", lambda line: line.connection.getHostname())
+        self.name = self.ask("say its name", lambda pooled: pooled.connection.getHostname())
         capabilities = self.ask(
-            "say what it can do", lambda line: line.connection.getCapabilities()
+            "say what it can do", lambda pooled: pooled.connection.getCapabilities()
         )
         self.key = _host_uuid(capabilities) or self.name
         self.local = is_here(uri, self.name)
 
-    def machine(self, uuid: str) -> Machine:
+    def machine(self, uuid: str) -> LibvirtMachine:
         """The domain with that UUID. Raises ActionError where there is none."""
-        name = self.ask(f"find domain {uuid}", lambda line: line.domain(uuid).name())
-        return Machine(name, uuid, self)
+        name = self.ask(f"find domain {uuid}", lambda pooled: pooled.domain(uuid).name())
+        return LibvirtMachine(name, uuid, self)
 
-    def find(self, name: str) -> Machine:
+    def find(self, name: str) -> LibvirtMachine:
         """The domain of that name or, where none has it, of that UUID. Raises ActionError."""
-        name, uuid = self.ask(f"find domain {name}", lambda line: _found(line, name))
-        return Machine(name, uuid, self)
+        name, uuid = self.ask(f"find domain {name}", lambda pooled: _name_and_uuid(pooled, name))
+        return LibvirtMachine(name, uuid, self)
 
     def close(self) -> None:
         """Leave. A host that does not answer soon is left as it is."""
         try:
-            self._lines.close(min(self.deadline, _CLOSE_SECONDS))
+            self._pool.close(min(self.deadline, _CLOSE_SECONDS))
         except ActionError:
             return
 
     def check(self) -> None:
         """Raises SilentError where libvirt does not answer."""
-        self.ask("say its version", lambda line: line.connection.getLibVersion())
+        self.ask("say its version", lambda pooled: pooled.connection.getLibVersion())
 
-    def ask(self, what: str, function: Callable[[Line], T], *, seconds: float | None = None) -> T:
-        """What ``function`` returns. Raises ActionError, SilentError."""
-        return self._lines.call(self.deadline if seconds is None else seconds, what, function)
+    def ask(
+        self, what: str, function: Callable[[PooledConnection], T], *, seconds: float | None = None
+    ) -> T:
+        """The result of ``function`` over a free connection, within ``seconds`` (None: the host's
+        deadline). Raises ActionError where libvirt refuses, SilentError where it does not
+        answer."""
+        return self._pool.call(self.deadline if seconds is None else seconds, what, function)
 
 
-class Machine:
+class LibvirtMachine:
     """One domain. Methods raise ActionError (SilentError, GuestError) with what failed."""
 
-    def __init__(self, name: str, uuid: str, host: Hypervisor) -> None:
+    def __init__(self, name: str, uuid: str, host: LibvirtHypervisor) -> None:
         self._host = host
         self.uuid = uuid
         self.name = name
 
     def state(self) -> MachineState:
-        """What bears on whether it may be changed now."""
+        """The domain's state, as far as it decides whether the domain may be changed now."""
         return self._ask("say the domain's state", state_of)
 
     def definition(self, *, secrets: bool) -> bytes:
@@ -216,8 +219,9 @@ class Machine:
         }
 
     def ask_agent(self, command: str, seconds: int, **arguments: object) -> Any:
-        """What the guest's agent returns. Raises GuestError where it does not, or at too great
-        length."""
+        """The answer of the guest's agent to a command, decoded. Raises GuestError where the agent
+        fails, is late (``seconds``), or answers at too great length; SilentError where libvirt
+        itself does not answer."""
         import libvirt_qemu
 
         text = json.dumps({"execute": command, "arguments": arguments})
@@ -248,16 +252,18 @@ class Machine:
     def _ask(
         self, what: str, function: Callable[[libvirt.virDomain], T], *, seconds: float | None = None
     ) -> T:
-        return self._host.ask(what, lambda line: function(line.domain(self.uuid)), seconds=seconds)
+        return self._host.ask(
+            what, lambda pooled: function(pooled.domain(self.uuid)), seconds=seconds
+        )
 
 
-def _found(line: Line, name: str) -> tuple[str, str]:
+def _name_and_uuid(pooled: PooledConnection, name: str) -> tuple[str, str]:
     try:
-        domain = line.connection.lookupByName(name)
+        domain = pooled.connection.lookupByName(name)
     except libvirt.libvirtError as error:
-        if error.get_error_code() != libvirt.VIR_ERR_NO_DOMAIN or _UUID.fullmatch(name) is None:
+        if error.get_error_code() != libvirt.VIR_ERR_NO_DOMAIN or UUID.fullmatch(name) is None:
             raise
-        domain = line.connection.lookupByUUIDString(name)
+        domain = pooled.connection.lookupByUUIDString(name)
     return domain.name(), domain.UUIDString()
 
 

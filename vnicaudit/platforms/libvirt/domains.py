@@ -13,7 +13,7 @@ import msgspec
 from lxml import etree
 
 from vnicaudit.errors import TargetError
-from vnicaudit.model.domain import Domain, DomainState
+from vnicaudit.model.domain import DefinitionForm, Domain, DomainState, LiveFacts, PendingChanges
 from vnicaudit.model.host import Network
 from vnicaudit.model.location import Location
 from vnicaudit.model.report import ReadError
@@ -25,13 +25,13 @@ from vnicaudit.platforms.libvirt.binding import libvirt
 from vnicaudit.platforms.libvirt.connection import explain
 from vnicaudit.platforms.libvirt.networks import resolve_networks
 from vnicaudit.platforms.libvirt.staged import coming, staged
-from vnicaudit.platforms.libvirt.state import Listing
+from vnicaudit.platforms.libvirt.state import DomainListing
 from vnicaudit.platforms.libvirt.uri import Uri
 
 
 class Fetched(msgspec.Struct, frozen=True):
-    """What libvirt said of one domain. ``definition`` is the running one of an active domain,
-    ``persistent`` the one beside it, None where there is none."""
+    """The definitions and the state of one domain. ``definition`` is the running one of an active
+    domain, ``persistent`` the one beside it, None where there is none."""
 
     definition: str
     state: DomainState
@@ -41,14 +41,14 @@ class Fetched(msgspec.Struct, frozen=True):
 
 
 class Surroundings(msgspec.Struct, frozen=True):
-    """What the domains of one host share."""
+    """Facts that the domains of one host share."""
 
     uri: Uri
     networks: Mapping[str, Network]
     guests: Mapping[str, GuestFacts]
 
 
-class Definition(msgspec.Struct, frozen=True):
+class JudgedDefinition(msgspec.Struct, frozen=True):
     """A domain as it is judged, and its persistent definition: ``text`` as libvirt hands it out,
     without passwords, and ``domain``, what it says. Of a transient domain ``text`` is empty."""
 
@@ -60,10 +60,11 @@ class Definition(msgspec.Struct, frozen=True):
 
 
 def fetch(
-    handle: libvirt.virDomain, listing: Listing, *, again: bool = False
+    handle: libvirt.virDomain, listing: DomainListing, *, again: bool = False
 ) -> Fetched | ReadError | None:
-    """What libvirt says of one domain now; None when it has gone since it was listed. ``again``:
-    also what would come of its definition if it were defined again.
+    """The definitions and the state of one domain now; a ReadError where libvirt fails; None where
+    the domain has gone since it was listed. ``again``: also its definition as it would be if it
+    were defined again.
 
     Passwords are never asked for (no VIR_DOMAIN_XML_SECURE).
     """
@@ -119,15 +120,16 @@ def _domain_from(fetched: Fetched, around: Surroundings) -> Domain:
         later = _domain(_root(fetched.persistent), around, None, form="dump")
         domain = msgspec.structs.replace(
             domain,
-            staged=staged(domain, later),
-            coming=coming(domain, later),
+            live=LiveFacts(
+                fetched.state, PendingChanges(staged(domain, later), coming(domain, later))
+            ),
             unread=domain.unread or later.unread,
         )
     facts = around.guests.get(domain.uuid or "")
     return with_agent(domain, connected=channel_state(root), facts=facts)
 
 
-def definition_from(fetched: Fetched, around: Surroundings) -> Definition | ReadError:
+def definition_from(fetched: Fetched, around: Surroundings) -> JudgedDefinition | ReadError:
     """The domain and its persistent definition, to be changed. No libvirt is asked."""
     try:
         running = _domain_from(fetched, around)
@@ -135,16 +137,16 @@ def definition_from(fetched: Fetched, around: Surroundings) -> Definition | Read
         if text is None:
             text = "" if fetched.state.active else fetched.definition
         if not text:
-            return Definition(running, running, b"")
+            return JudgedDefinition(running, running, b"")
         later = _domain(_root(text), around, fetched.state, form="dump", xpath="/domain")
     except TargetError as error:
         return ReadError(f"a domain's definition: {error.message}")
     declared = msgspec.structs.replace(later.declared, readiness=running.declared.readiness)
     later = msgspec.structs.replace(
-        later, declared=declared, state=running.state, suppressions=running.suppressions
-    )
+        later, declared=declared, suppressions=running.suppressions
+    ).with_state(running.state)
     way_back = on_way_back(text.encode(), fetched.again.encode()) if fetched.again else ""
-    return Definition(running, later, text.encode(), way_back)
+    return JudgedDefinition(running, later, text.encode(), way_back)
 
 
 def _root(text: str) -> etree._Element:
@@ -156,7 +158,7 @@ def _domain(
     around: Surroundings,
     state: DomainState | None,
     *,
-    form: str,
+    form: DefinitionForm,
     xpath: str | None = None,
 ) -> Domain:
     # the test driver fills in no defaults (measured with 9.0: a missing model stays missing)
@@ -168,6 +170,6 @@ def _domain(
     if around.uri.session and os.geteuid() != 0:
         declared = msgspec.structs.replace(declared, session=True)
     domain = msgspec.structs.replace(
-        domain, declared=declared, state=state, unread=tuple(ReadError(text) for text in named)
-    )
+        domain, declared=declared, unread=tuple(ReadError(text) for text in named)
+    ).with_state(state)
     return resolve_networks(domain, around.networks)

@@ -15,18 +15,18 @@ from vnicaudit.errors import TargetError
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.host import DEADLINE, Host
 from vnicaudit.model.report import ReadError
-from vnicaudit.platforms.libvirt.crew import Silence
 from vnicaudit.platforms.libvirt.domains import (
-    Definition,
     Fetched,
+    JudgedDefinition,
     Surroundings,
     definition_from,
     domain_from,
 )
 from vnicaudit.platforms.libvirt.uri import parse
-from vnicaudit.platforms.libvirt.visit import Failed, Opened, Visit, start
+from vnicaudit.platforms.libvirt.visit import OpenedHost, Visit, VisitFailure, start
+from vnicaudit.platforms.libvirt.workers import HostSilentError
 
-T = TypeVar("T", Domain, Definition)
+T = TypeVar("T", Domain, JudgedDefinition)
 
 
 class LiveHost(msgspec.Struct, Generic[T], frozen=True):
@@ -55,8 +55,8 @@ def read(
 
 def read_definitions(
     uri: str, *, deadline: float = DEADLINE, agent: bool = False
-) -> LiveHost[Definition]:
-    """As :func:`read`, each domain with its persistent definition."""
+) -> LiveHost[JudgedDefinition]:
+    """Read as :func:`read` does, each domain with its persistent definition."""
     opened, visit, around = _opened(uri, deadline=deadline, agent=agent, threads=None, again=True)
     domains = _stream(opened, visit, lambda item: _defined(item, around))
     return LiveHost(opened.host, opened.local, domains)
@@ -64,21 +64,21 @@ def read_definitions(
 
 def _opened(
     uri: str, *, deadline: float, agent: bool, threads: int | None, again: bool = False
-) -> tuple[Opened, Visit, Surroundings]:
+) -> tuple[OpenedHost, Visit, Surroundings]:
     where = parse(uri)
     visit = start(where, deadline=deadline, agent=agent, threads=threads, again=again)
     try:
         opened = visit.opened.take()
-    except Silence:
+    except HostSilentError:
         visit.pulse.end()
         raise TargetError(f"no answer within {deadline:g} s", file=uri) from None
-    if isinstance(opened, Failed):
+    if isinstance(opened, VisitFailure):
         raise opened.error
     networks = {network.name: network for network in opened.host.networks}
     return opened, visit, Surroundings(where, networks, opened.guests)
 
 
-def stream(opened: Opened, visit: Visit, around: Surroundings) -> Iterator[Domain | ReadError]:
+def stream(opened: OpenedHost, visit: Visit, around: Surroundings) -> Iterator[Domain | ReadError]:
     """Domains and errors in the order of the list; those missing at the end are errors."""
     return _stream(opened, visit, lambda item: finished(item, around))
 
@@ -88,7 +88,7 @@ _Item = Fetched | ReadError | None
 
 
 def _stream(
-    opened: Opened, visit: Visit, finish: Callable[[_Item], Iterator[T | ReadError]]
+    opened: OpenedHost, visit: Visit, finish: Callable[[_Item], Iterator[T | ReadError]]
 ) -> Iterator[T | ReadError]:
     shelf = visit.shelf
     reason = ""
@@ -112,7 +112,7 @@ def _receive(visit: Visit) -> str:
     will."""
     try:
         report = visit.progress.take()
-    except Silence:
+    except HostSilentError:
         return f"no answer within {visit.pulse.deadline:g} s"
     if report is None:
         return ""
@@ -133,7 +133,7 @@ def finished(item: _Item, around: Surroundings) -> Iterator[Domain | ReadError]:
             yield from found.unread
 
 
-def _defined(item: _Item, around: Surroundings) -> Iterator[Definition | ReadError]:
+def _defined(item: _Item, around: Surroundings) -> Iterator[JudgedDefinition | ReadError]:
     if isinstance(item, ReadError):
         yield item
     elif item is not None:

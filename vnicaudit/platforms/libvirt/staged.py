@@ -14,8 +14,9 @@ from __future__ import annotations
 
 from collections import Counter
 
-from vnicaudit.model.domain import REWRITTEN_BY, Domain, StagedNic
+from vnicaudit.model.domain import Domain, StagedNic
 from vnicaudit.model.nic import Nic, NicConfig
+from vnicaudit.model.owner import REWRITTEN_BY
 
 _FIELDS = (
     "model", "driver_name", "queues", "rx_queue_size", "tx_queue_size", "mtu", "txmode",

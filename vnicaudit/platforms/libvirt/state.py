@@ -1,7 +1,8 @@
 """Facts about all domains of a host in a handful of list calls, none per domain.
 
 ``virConnectListAllDomains`` filters on the server: each filter is one round trip, whatever the
-number of domains. Only domains that have snapshots are asked how many.
+number of domains. Only domains that have snapshots are asked how many. One domain that is to be
+changed is asked for what bears on that, anew each time (:func:`state_of`).
 """
 
 from __future__ import annotations
@@ -12,11 +13,12 @@ from functools import partial
 import msgspec
 
 from vnicaudit.model.domain import DomainState
+from vnicaudit.model.machine import MachineState, PowerPhase
 from vnicaudit.platforms.libvirt.binding import libvirt
-from vnicaudit.platforms.libvirt.crew import Crew
+from vnicaudit.platforms.libvirt.workers import WorkerThreads
 
 
-class Listing(msgspec.Struct, frozen=True):
+class DomainListing(msgspec.Struct, frozen=True):
     """The domains of a host, by name, and which of them are what (UUIDs). A set is None where
     the driver refuses the filter."""
 
@@ -26,7 +28,7 @@ class Listing(msgspec.Struct, frozen=True):
     with_snapshots: frozenset[str] | None
 
     def state(self, handle: libvirt.virDomain, *, active: bool) -> DomainState:
-        """What is known of one domain. Asks libvirt only for a domain that has snapshots."""
+        """The state of one domain. Asks libvirt only for a domain that has snapshots."""
         uuid = handle.UUIDString()
         transient = _member(uuid, self.transient)
         snapshots, memory = _snapshots(handle, _member(uuid, self.with_snapshots))
@@ -39,18 +41,18 @@ class Listing(msgspec.Struct, frozen=True):
         )
 
 
-def list_domains(connection: libvirt.virConnect, crew: Crew) -> Listing:
+def list_domains(connection: libvirt.virConnect, workers: WorkerThreads) -> DomainListing:
     """Every domain, active or not. Raises libvirtError when the list itself is refused."""
-    everything = crew.call(connection.listAllDomains)
+    everything = workers.call(connection.listAllDomains)
     transient, saved, snapshots = (
-        crew.call(partial(connection.listAllDomains, flag))
+        workers.call(partial(connection.listAllDomains, flag))
         for flag in (
             libvirt.VIR_CONNECT_LIST_DOMAINS_TRANSIENT,
             libvirt.VIR_CONNECT_LIST_DOMAINS_MANAGEDSAVE,
             libvirt.VIR_CONNECT_LIST_DOMAINS_HAS_SNAPSHOT,
         )
     )
-    return Listing(
+    return DomainListing(
         handles=tuple(sorted(everything.result(), key=lambda handle: handle.name())),
         transient=_uuids(transient),
         managed_save=_uuids(saved),
@@ -78,3 +80,60 @@ def _snapshots(handle: libvirt.virDomain, has: bool | None) -> tuple[int | None,
         return handle.snapshotNum(), with_memory
     except libvirt.libvirtError:
         return None, None
+
+
+_PHASES: dict[int, PowerPhase] = {
+    libvirt.VIR_DOMAIN_RUNNING: "running",
+    libvirt.VIR_DOMAIN_BLOCKED: "running",
+    libvirt.VIR_DOMAIN_PAUSED: "paused",
+    libvirt.VIR_DOMAIN_SHUTDOWN: "shutting-down",
+    libvirt.VIR_DOMAIN_SHUTOFF: "off",
+    libvirt.VIR_DOMAIN_CRASHED: "off",
+    libvirt.VIR_DOMAIN_PMSUSPENDED: "suspended",
+}
+_MIGRATING = {
+    (libvirt.VIR_DOMAIN_PAUSED, libvirt.VIR_DOMAIN_PAUSED_MIGRATION),
+    (libvirt.VIR_DOMAIN_PAUSED, libvirt.VIR_DOMAIN_PAUSED_POSTCOPY),
+    (libvirt.VIR_DOMAIN_PAUSED, libvirt.VIR_DOMAIN_PAUSED_STARTING_UP),
+    (libvirt.VIR_DOMAIN_RUNNING, libvirt.VIR_DOMAIN_RUNNING_POSTCOPY),
+}
+
+
+def state_of(handle: libvirt.virDomain) -> MachineState:
+    """Asked anew."""
+    phase, reason = handle.state()
+    called = _PHASES.get(phase, "off")
+    is_off = called == "off" and not handle.isActive()
+    if called == "off" and not is_off:
+        called = "crashed"  # and QEMU kept, by <on_crash>preserve</on_crash>
+    return MachineState(
+        phase=called,
+        persistent=bool(handle.isPersistent()),
+        managed_save=bool(handle.hasManagedSaveImage()),
+        memory_snapshots=_memory_snapshots(handle),
+        job=not is_off and _has_job(handle),
+        migrating=(phase, reason) in _MIGRATING,
+    )
+
+
+def _memory_snapshots(handle: libvirt.virDomain) -> int:
+    """Snapshots that hold the guest's memory; none where the driver has no snapshots."""
+    try:
+        return int(handle.snapshotNum(libvirt.VIR_DOMAIN_SNAPSHOT_LIST_ACTIVE))
+    except libvirt.libvirtError as error:
+        if error.get_error_code() == libvirt.VIR_ERR_NO_SUPPORT:
+            return 0
+        raise
+
+
+def _has_job(handle: libvirt.virDomain) -> bool:
+    """True while a migration, a save or a backup is under way. False for a domain that is off, for
+    which libvirt answers with an error."""
+    try:
+        return bool(handle.jobInfo()[0] != libvirt.VIR_DOMAIN_JOB_NONE)
+    except libvirt.libvirtError as error:
+        if error.get_error_code() in (
+            libvirt.VIR_ERR_OPERATION_INVALID, libvirt.VIR_ERR_NO_SUPPORT,
+        ):  # fmt: skip
+            return False
+        raise

@@ -41,7 +41,7 @@ class Uri(msgspec.Struct, frozen=True):
 
 
 def is_uri(text: str) -> bool:
-    """Whether a target is a libvirt connection URI."""
+    """True where a target is a libvirt connection URI."""
     match = _URI.match(text)
     return match is not None and match.group(1) in _DRIVERS
 

@@ -20,10 +20,10 @@ from vnicaudit.platforms.libvirt.agent import GuestFacts, ask_guests
 from vnicaudit.platforms.libvirt.binding import libvirt
 from vnicaudit.platforms.libvirt.capabilities import emulator_version, is_here, read_host
 from vnicaudit.platforms.libvirt.connection import explain, open_read_only
-from vnicaudit.platforms.libvirt.crew import Crew, Mailbox, Pulse
 from vnicaudit.platforms.libvirt.domains import Fetched, fetch
-from vnicaudit.platforms.libvirt.state import Listing, list_domains
+from vnicaudit.platforms.libvirt.state import DomainListing, list_domains
 from vnicaudit.platforms.libvirt.uri import Uri
+from vnicaudit.platforms.libvirt.workers import Mailbox, Pulse, WorkerThreads
 
 _LOCAL_THREADS = 4
 _REMOTE_THREADS = 32
@@ -33,7 +33,7 @@ _PROGRESS_EVERY = 32
 _AGENT_SECONDS = 10.0
 
 
-class Opened(msgspec.Struct, frozen=True):
+class OpenedHost(msgspec.Struct, frozen=True):
     """All but the domains themselves: these have names only."""
 
     host: Host
@@ -43,7 +43,7 @@ class Opened(msgspec.Struct, frozen=True):
     guests: Mapping[str, GuestFacts]
 
 
-class Failed(msgspec.Struct, frozen=True):
+class VisitFailure(msgspec.Struct, frozen=True):
     """The visit ended before its time."""
 
     error: BaseException
@@ -54,8 +54,8 @@ class Visit(msgspec.Struct, frozen=True):
     (None: gone since), ``progress`` tells that there are more (None) or will be none."""
 
     pulse: Pulse
-    opened: Mailbox[Opened | Failed]
-    progress: Mailbox[Failed | None]
+    opened: Mailbox[OpenedHost | VisitFailure]
+    progress: Mailbox[VisitFailure | None]
     shelf: dict[int, Fetched | ReadError | None]
     again: bool = False
     """Also what would come of each definition if it were defined again."""
@@ -69,12 +69,12 @@ def start(
     visit = Visit(pulse, Mailbox(pulse), Mailbox(pulse), {}, again)
     size = threads or (_REMOTE_THREADS if uri.remote else _LOCAL_THREADS)
     patience = min(_AGENT_SECONDS, deadline / 2) if agent else 0.0
-    go = partial(_go, uri, size, patience, visit)
+    go = partial(_run_visit, uri, size, patience, visit)
     threading.Thread(target=go, name=f"visit {uri.text}", daemon=True).start()
     return visit
 
 
-def _go(uri: Uri, threads: int, patience: float, visit: Visit) -> None:
+def _run_visit(uri: Uri, threads: int, patience: float, visit: Visit) -> None:
     """The visit from beginning to end. Whatever goes wrong is told to the one who waits."""
     try:
         _connected(uri, threads, patience, visit)
@@ -85,36 +85,36 @@ def _go(uri: Uri, threads: int, patience: float, visit: Visit) -> None:
 
 
 def _fail(visit: Visit, error: BaseException) -> None:
-    visit.opened.post(Failed(error))
-    visit.progress.post(Failed(error))
+    visit.opened.post(VisitFailure(error))
+    visit.progress.post(VisitFailure(error))
 
 
 def _connected(uri: Uri, threads: int, patience: float, visit: Visit) -> None:
     connection = open_read_only(uri)
     visit.pulse.beat()
-    crew, aside = Crew(threads, visit.pulse.beat), Crew(1, visit.pulse.beat)
+    workers, aside = WorkerThreads(threads, visit.pulse.beat), WorkerThreads(1, visit.pulse.beat)
     try:
         emulator = aside.call(partial(emulator_version, connection))
-        listing = list_domains(connection, crew)
-        fetching = fetch_all(listing, crew, visit)
+        listing = list_domains(connection, workers)
+        fetching = fetch_all(listing, workers, visit)
         host, errors = read_host(connection, emulator, patience=visit.pulse.deadline / 2)
         names = tuple(handle.name() for handle in listing.handles)
         guests = _ask_guests(uri, listing, patience)
-        visit.opened.post(Opened(host, is_here(uri, host.name), names, errors, guests))
+        visit.opened.post(OpenedHost(host, is_here(uri, host.name), names, errors, guests))
         for thread in fetching:
             thread.result()
     finally:
-        crew.dismiss()
+        workers.dismiss()
         aside.dismiss()
         with suppress(libvirt.libvirtError):  # a peer that is gone cannot say goodbye
             connection.close()
 
 
-def fetch_all(listing: Listing, crew: Crew, visit: Visit) -> list[Future[None]]:
+def fetch_all(listing: DomainListing, workers: WorkerThreads, visit: Visit) -> list[Future[None]]:
     """Have every domain fetched, each thread taking the next one in turn: a domain that hangs
     costs one thread and no other domain."""
     handles = listing.handles
-    every = max(1, min(_PROGRESS_EVERY, len(handles) // (crew.size * 4)))
+    every = max(1, min(_PROGRESS_EVERY, len(handles) // (workers.size * 4)))
     turns = iter(range(len(handles)))
     lock = threading.Lock()
 
@@ -132,9 +132,9 @@ def fetch_all(listing: Listing, crew: Crew, visit: Visit) -> list[Future[None]]:
                 visit.progress.post(None)
         visit.progress.post(None)
 
-    return [crew.call(work) for _ in range(crew.size)]
+    return [workers.call(work) for _ in range(workers.size)]
 
 
-def _ask_guests(uri: Uri, listing: Listing, patience: float) -> dict[str, GuestFacts]:
+def _ask_guests(uri: Uri, listing: DomainListing, patience: float) -> dict[str, GuestFacts]:
     active = [handle.UUIDString() for handle in listing.handles if handle.ID() != -1]
     return ask_guests(uri, active, patience=patience) if patience and active else {}

@@ -33,7 +33,8 @@ _TEMPLATE = re.compile(r"(?i)\.(?:j2|jinja2?|erb|epp|tmpl|tpl|template|in|mako)\
 
 
 def is_put_aside(path: str) -> bool:
-    """Whether a file is called so that Nova does not read it."""
+    """True where Nova ignores a file because of its name; False for templates, which are rendered
+    under another name."""
     folder, name = os.path.split(path)
     if _TEMPLATE.search(name) is not None:
         return False  # what is rendered from it has another name

@@ -1,4 +1,9 @@
-"""nova.conf -> :class:`~vnicaudit.model.nova.NovaConfig`, with the parser Nova itself uses."""
+"""nova.conf -> :class:`~vnicaudit.model.nova.NovaConfig`, with the parser Nova itself uses.
+
+Files of flags (``--name=value``) were Nova's configuration up to Essex; the flag file was taken out
+for Folsom (2012.2, commit 7e3e9b8e9c "default_flagfile has been removed"). oslo.config refuses one:
+no section begins.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +17,12 @@ import msgspec
 from oslo_config.iniparser import BaseParser, ParseError
 
 from vnicaudit.errors import TargetError
+from vnicaudit.knowledge.nova_conf.options import is_asked_for, meant_by
+from vnicaudit.knowledge.nova_conf.resolve import as_of, is_placeholder
 from vnicaudit.model.nova import NovaConfig, NovaOption
-from vnicaudit.platforms.nova_conf.flags import flags_of, is_flags
-from vnicaudit.platforms.nova_conf.options import is_asked_for, meant_by
 from vnicaudit.platforms.nova_conf.recognise import UTF_16
-from vnicaudit.platforms.nova_conf.resolve import as_of, is_placeholder
-from vnicaudit.text.template import Line, is_template, plain
+from vnicaudit.text.placeholders import is_only_placeholder
+from vnicaudit.text.template import TemplateLine, is_template, plain
 
 MAX_BYTES = 8 * 1024 * 1024
 """Larger files are refused; Nova's complete sample configuration has about half a megabyte."""
@@ -45,13 +50,13 @@ def read_bytes(data: bytes, *, target: str, file: str | None) -> NovaConfig:
             (name,),
             complete=not parsed.open_ended,
             compute=parsed.compute and is_service_file(name),
-            rest=parsed.rest,
+            rest_checksum=parsed.rest_checksum,
         )
     )
 
 
 def is_service_file(file: str) -> bool:
-    """Whether it is called as files are that a service reads."""
+    """True for a file name that services read, ``*.conf``."""
     return os.path.basename(file).endswith(".conf")
 
 
@@ -75,12 +80,13 @@ def text_of(data: bytes, file: str) -> str:
 
 class Parsed(msgspec.Struct, frozen=True):
     """One file. ``open_ended``: there may be options in it that are not seen (a template).
-    ``compute``: it says something of a compute node. ``rest`` is a sum over what is not kept."""
+    ``compute``: it says something of a compute node. ``rest_checksum`` is a sum over what is not
+    kept."""
 
     options: tuple[NovaOption, ...]
     open_ended: bool = False
     compute: bool = False
-    rest: int = 0
+    rest_checksum: int = 0
 
 
 IsKept = Callable[[str, str], bool]
@@ -88,21 +94,28 @@ IsKept = Callable[[str, str], bool]
 
 
 def parsed_text(text: str, file: str, is_kept: IsKept = is_asked_for) -> Parsed:
-    """What one file says, as it is written. Raises TargetError as above."""
+    """The options of one file as written. Raises TargetError, with file and line, where Nova would
+    refuse the file."""
     written = text.split("\n")
     if is_template(text):
         lines, open_ended = plain(text)
     else:
-        lines, open_ended = [Line(line, True, False) for line in written], False
-    parser = _Parser(lines, written, file, is_kept, certain=not open_ended)
+        lines, open_ended = [TemplateLine(line, True, False) for line in written], False
+    parser = _OptionParser(lines, written, file, is_kept, certain=not open_ended)
     return Parsed(parser.options(), open_ended, parser.compute, parser.rest)
 
 
-class _Parser(BaseParser):
+class _OptionParser(BaseParser):
     """oslo.config's parser, which also keeps where each assignment begins."""
 
     def __init__(
-        self, lines: list[Line], written: list[str], file: str, is_kept: IsKept, *, certain: bool
+        self,
+        lines: list[TemplateLine],
+        written: list[str],
+        file: str,
+        is_kept: IsKept,
+        *,
+        certain: bool,
     ) -> None:
         super().__init__()
         self.compute = False
@@ -166,7 +179,9 @@ class _Parser(BaseParser):
                 column,
                 value_column,
                 present and not line.adrift,
-                meant=tuple("/".join(each) for each in meant_by(section, key)) if section else (),
+                suggestions=tuple("/".join(each) for each in meant_by(section, key))
+                if section
+                else (),
             )
         )
 
@@ -183,3 +198,29 @@ def _columns(line: str, key: str) -> tuple[int | None, int | None]:
         return start + 1, None
     quoted = len(value) > 1 and value[0] == value[-1] and value.startswith(_QUOTES)
     return start + 1, line.rindex(value) + 1 + quoted
+
+
+_FLAG = r"--([a-z][a-z0-9_-]*)(?:\s*=\s*|\s+|$)(.*)"
+
+
+def is_flags(text: str) -> bool:
+    """True where a text begins with a flag (``--name``), comments apart."""
+    for line in text.split("\n"):
+        line = line.strip()
+        if line and not line.startswith(("#", "{%", "{#")):
+            return line.startswith("--")
+    return False
+
+
+def flags_of(text: str, file: str) -> Iterator[NovaOption]:
+    """Each flag as the option of [DEFAULT] that it was; lines that are none are passed over."""
+    for number, line in enumerate(text.split("\n"), 1):
+        match = re.fullmatch(_FLAG, line.strip())
+        if match is None:
+            continue
+        column = line.index("--") + 1
+        value = match.group(2)
+        place = line.rindex(value) + 1 if value else None
+        name = match.group(1).replace("-", "_")
+        certain = not is_only_placeholder(value)
+        yield NovaOption("DEFAULT", name, value, file, number, certain, column, place)

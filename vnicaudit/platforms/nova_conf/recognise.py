@@ -46,7 +46,7 @@ _OWN_FLAGS = _OWN | {
 
 
 def looks_like(head: bytes) -> bool:
-    """Whether a file that begins with ``head`` (some kilobytes) is a Nova configuration.
+    """True where a file that begins with ``head`` (some kilobytes) is a Nova configuration.
 
     Demanded: the first thing in it is a section header (a script, a YAML file or a manual page
     that quotes nova.conf begins otherwise), and there is an option only Nova has, in its section.
@@ -87,13 +87,14 @@ def _looks_like_ini(lines: list[str]) -> bool:
 
 
 def _skippable(line: str) -> bool:
-    """What may come before the first section: nothing, comments, template statements."""
+    """True for a line that may come before the first section: empty, a comment, a template
+    statement."""
     line = line.strip()
     return not line or line.startswith(("#", ";", "{%", "{#", "{{"))
 
 
 def is_own(section: str, line: str) -> bool:
-    """Whether a line of a section is an option that only Nova has there."""
+    """True where a line of a section names an option that only Nova has there."""
     match = _KEY.match(line)
     if match is None:
         return False

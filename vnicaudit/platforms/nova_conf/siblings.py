@@ -9,14 +9,15 @@ reads ``nova.conf`` and ``nova-compute.conf`` of one folder, then ``*.conf`` of 
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 import msgspec
 from msgspec.structs import replace
 
+from vnicaudit.base.opening import read_regular
 from vnicaudit.errors import TargetError
+from vnicaudit.knowledge.nova_conf.resolve import as_of
 from vnicaudit.model.nova import NovaConfig, NovaOption
 from vnicaudit.model.report import ReadError
 from vnicaudit.platforms.nova_conf.copies import FOLDERS
@@ -28,7 +29,6 @@ from vnicaudit.platforms.nova_conf.read import (
     read_bytes,
     text_of,
 )
-from vnicaudit.platforms.nova_conf.resolve import as_of
 
 _MOST_BYTES = 8 * MAX_BYTES
 """Of all files that are read together."""
@@ -54,8 +54,8 @@ def read_with_siblings(data: bytes, *, target: str, file: str) -> NovaConfig:
         return _uncertain(config)
     own = _parsed(data, file)
     if together is not None and together.parts.get(file) != own:
-        together = _joined({**together.parts, file: own})
-    return _uncertain(config) if together is None else _seen(together, target, file)
+        together = _as_one({**together.parts, file: own})
+    return _uncertain(config) if together is None else _config_together(together, target, file)
 
 
 def read_together(paths: tuple[str, ...], target: str) -> Iterator[NovaConfig | ReadError]:
@@ -70,15 +70,15 @@ def read_together(paths: tuple[str, ...], target: str) -> Iterator[NovaConfig | 
         try:
             for file in _loaded(path) if os.path.isdir(path) else (path,):
                 found.pop(file, None)  # read twice: what it says counts where it comes last
-                found[file] = _parsed(_read(file), file)
+                found[file] = _parsed(_file_content(file), file)
         except (OSError, TargetError) as error:
             broken = True
             yield _error(error, path)
-    together = _joined(found)
+    together = _as_one(found)
     if broken:
-        together = replace(together, options=_open(together.options), complete=False)
+        together = replace(together, options=_uncertain_options(together.options), complete=False)
     for file in found:
-        yield _seen(together, target, file)
+        yield _config_together(together, target, file)
 
 
 class _Together(msgspec.Struct, frozen=True):
@@ -112,28 +112,28 @@ def _read_folder(stamps: tuple[_Stamp, ...]) -> _Together | None:
     if sum(stamp.state[0] for stamp in stamps if stamp.state) > _MOST_BYTES:
         return None
     try:
-        return _joined({stamp.path: _as_it_is(stamp) for stamp in stamps})
+        return _as_one({stamp.path: _as_it_is(stamp) for stamp in stamps})
     except (OSError, TargetError):
         return None
 
 
 def _as_it_is(stamp: _Stamp) -> Parsed:
-    return _parsed(_read(stamp.path), stamp.path) if stamp.state else Parsed(())
+    return _parsed(_file_content(stamp.path), stamp.path) if stamp.state else Parsed(())
 
 
-def _joined(parts: dict[str, Parsed]) -> _Together:
+def _as_one(parts: dict[str, Parsed]) -> _Together:
     """Several files as one configuration. One that is open may override whatever stands before
     it."""
     opens = [number for number, part in enumerate(parts.values()) if part.open_ended]
     options: list[NovaOption] = []
     for number, part in enumerate(parts.values()):
         overridden = bool(opens) and number < opens[-1]
-        options += _open(part.options) if overridden else part.options
+        options += _uncertain_options(part.options) if overridden else part.options
     return _Together(parts, tuple(options), complete=not opens)
 
 
-def _seen(together: _Together, target: str, file: str) -> NovaConfig:
-    """What the files say together, to judge one of them."""
+def _config_together(together: _Together, target: str, file: str) -> NovaConfig:
+    """The configuration that several files make together, to judge one of them."""
     files = tuple(together.parts)
     compute = any(part.compute for part in together.parts.values()) and is_service_file(file)
     config = NovaConfig(
@@ -143,14 +143,14 @@ def _seen(together: _Together, target: str, file: str) -> NovaConfig:
         files,
         complete=together.complete,
         compute=compute and not _is_beside(file, files),
-        rest=together.parts[file].rest,
+        rest_checksum=together.parts[file].rest_checksum,
     )
     return as_of(config)
 
 
 def _is_beside(file: str, files: tuple[str, ...]) -> bool:
-    """Whether it lies beside a nova.conf with which it is not read: another service's file, or a
-    copy that was put aside."""
+    """True where a file lies beside a nova.conf that is read without it: another service's file, or
+    a copy that was put aside."""
     beside = os.path.join(os.path.dirname(file), "nova.conf")
     return beside not in files and os.path.exists(beside)
 
@@ -196,10 +196,10 @@ def _is_loaded(name: str) -> bool:
 
 
 def _uncertain(config: NovaConfig) -> NovaConfig:
-    return replace(config, options=_open(config.options), complete=False)
+    return replace(config, options=_uncertain_options(config.options), complete=False)
 
 
-def _open(options: Iterable[NovaOption]) -> tuple[NovaOption, ...]:
+def _uncertain_options(options: Iterable[NovaOption]) -> tuple[NovaOption, ...]:
     return tuple(replace(option, certain=False) for option in options)
 
 
@@ -209,11 +209,9 @@ def _error(error: OSError | TargetError, path: str) -> ReadError:
     return ReadError(error.strerror or str(error), path)
 
 
-def _read(path: str) -> bytes:
+def _file_content(path: str) -> bytes:
     """A regular file, whole. Raises OSError, also for one that is not regular or too large."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    with os.fdopen(descriptor, "rb") as stream:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_BYTES:
-            raise OSError(f"not a regular file of at most {MAX_BYTES} bytes")
-        return stream.read(MAX_BYTES + 1)
+    data = read_regular(path, MAX_BYTES + 1)
+    if len(data) > MAX_BYTES:
+        raise OSError(f"larger than {MAX_BYTES} bytes")
+    return data

@@ -13,17 +13,19 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from vnicaudit.errors import RefusedError
+from vnicaudit.knowledge.nova_conf.resolve import is_placeholder
 from vnicaudit.model.finding import Change
 from vnicaudit.model.location import Location
-from vnicaudit.platforms.nova_conf.resolve import is_placeholder
 from vnicaudit.text.edits import Edit
-from vnicaudit.text.placeholders import whole
+from vnicaudit.text.placeholders import is_only_placeholder
 from vnicaudit.text.template import is_template
 
 ENTAILED: dict[str, tuple[str, ...]] = {}
 """Field -> others that go with it: none."""
 SHARED: frozenset[str] = frozenset()
 """Fields that one setting decides for all NICs: none."""
+OWNER_REWRITES = False
+"""nova.conf is its administrator's own."""
 
 _MARK = b"\xef\xbb\xbf"
 _HEADER = re.compile(rb"\[([^\]\n]*)\]")
@@ -44,7 +46,7 @@ def edits_for(data: bytes, place: Location, change: Change) -> list[Edit]:
     """
     if place.line is None:
         raise RefusedError("the option does not stand in this file")
-    found = _found(data)
+    found = _assignments(data)
     chosen = found.by_line.get(place.line)
     if chosen is None:
         raise RefusedError(f"line {place.line} does not set an option")
@@ -57,7 +59,7 @@ def edits_for(data: bytes, place: Location, change: Change) -> list[Edit]:
     for option in (chosen, *gone):
         value = data[slice(*option.value)].decode("utf-8", "replace").strip("\"'")
         # what the finding is about may be a reference to another option, which has been resolved
-        filled_in = is_placeholder(value) if option is chosen else whole(value)
+        filled_in = is_placeholder(value) if option is chosen else is_only_placeholder(value)
         if filled_in or is_template(data[option.start : option.below].decode("utf-8", "replace")):
             raise RefusedError("a template fills this line in: edit it by hand")
     if change.new is None:
@@ -83,7 +85,7 @@ class _Option(NamedTuple):
     below: int
 
 
-class _Found(NamedTuple):
+class _Assignments(NamedTuple):
     """The assignments of a file by their lines, and by section and name."""
 
     by_line: dict[int, _Option]
@@ -91,9 +93,9 @@ class _Found(NamedTuple):
 
 
 @lru_cache(maxsize=1)
-def _found(data: bytes) -> _Found:
-    """Once for all changes that are tried on one text."""
-    found = _Found({}, {})
+def _assignments(data: bytes) -> _Assignments:
+    """Parse the assignments, once for all changes that are tried on one text."""
+    found = _Assignments({}, {})
     for option in _options(data):
         found.by_line[option.line] = option
         found.by_name.setdefault((option.section, option.name), []).append(option)

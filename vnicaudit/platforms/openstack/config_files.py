@@ -36,7 +36,7 @@ def check(name: str) -> list[str]:
     used = {}
     for variable, paths in ((_MAIN, loader.CONFIG_FILES), (_SECURE, loader.SECURE_FILES)):
         named = os.environ.get(variable)
-        path, found = _first(named, paths, left_out)
+        path, found = _first_readable(named, paths, left_out)
         if named and os.path.exists(named):  # also a pipe, which only openstacksdk reads
             used[named] = variable
         # of the other one openstacksdk takes an empty one for none
@@ -46,7 +46,7 @@ def check(name: str) -> list[str]:
             if entry:
                 used.setdefault(path, "" if path != named else variable)
     if said & _PROFILES:  # otherwise it is not read
-        path, found = _first(None, loader.VENDOR_FILES, left_out)
+        path, found = _first_readable(None, loader.VENDOR_FILES, left_out)
         if path and found is not None:
             of_all = _mapping(path, "it", found).get(_VENDORS, {})
             _mapping(path, f"{_VENDORS}:", of_all)
@@ -73,7 +73,7 @@ def _check_places(used: dict[str, str]) -> None:
             )
 
 
-def _first(said: str | None, paths: list[str], left_out: list[str]) -> tuple[str, object]:
+def _first_readable(said: str | None, paths: list[str], left_out: list[str]) -> tuple[str, object]:
     """The first of a kind that can be read, and what is in it; an empty path: there is none.
     ``said``: the one that somebody named."""
     for path in [*([said] if said else []), *paths]:
@@ -84,8 +84,9 @@ def _first(said: str | None, paths: list[str], left_out: list[str]) -> tuple[str
 
 
 def _text(path: str, left_out: list[str], *, wanted: bool) -> bytes | None:
-    """What is in a file; None for one that openstacksdk goes past, or that can be read but once
-    (a pipe). ``wanted``: somebody named it."""
+    """The bytes of a file; None where openstacksdk skips it (``left_out`` gets the reason where
+    permission is denied), or it can be read only once (a pipe). ``wanted``: the user named it.
+    Raises UsageError where a file cannot be read, or is too large."""
     try:
         mode = os.stat(path).st_mode
         if stat.S_ISFIFO(mode) and wanted:
@@ -139,7 +140,7 @@ class _Unfolded:
         self._sizes: dict[int, int | None] = {}
 
     def size(self, node: yaml.Node) -> int:
-        """Of one, itself included. Raises _ItselfError."""
+        """Count the values in one node, itself included. Raises _ItselfError."""
         key = id(node)
         if key in self._sizes:
             known = self._sizes[key]
@@ -160,7 +161,8 @@ def _parts(node: yaml.Node) -> Iterator[yaml.Node]:
 
 
 def _check_form(path: str, found: object, name: str) -> set[object]:
-    """Of what something is said of a cloud. Raises UsageError where that is not in a mapping."""
+    """The keys of a cloud's entry in a file; empty where the file lacks the cloud. Raises
+    UsageError where the entry, or a section around it, is not a mapping."""
     entries = _mapping(path, "it", found).get(_CLOUDS, {})
     of_all = _mapping(path, f"{_CLOUDS}:", entries)
     cloud, _region = cloud_and_region(name, of_all)

@@ -124,8 +124,8 @@ def _chosen(name: str, left_out: list[str]) -> CloudRegion:
 
 
 def _no_region(cloud: str, region: str, others: str, file: str | None) -> str:
-    """What to say of a region that is none of those that are configured for its cloud: ``openstack
-    --os-region-name`` refuses it, and with it every command that would be shown."""
+    """The message for a region that its cloud's configuration lacks: ``openstack --os-region-name``
+    refuses it, and with it every command that would be shown."""
     there, wanted = plain(others), plain(region)
     if cloud == ENVIRONMENT:
         return (
@@ -147,8 +147,8 @@ def _split(name: str, names: list[str]) -> tuple[str, str]:
 
 
 def _lacking(region: CloudRegion) -> str:
-    """What keystoneauth 5.18 does not look for before it logs in, and fails over without words;
-    empty where it is all there."""
+    """The message for a missing or faulty setting over which keystoneauth 5.18 fails at login
+    without explanation; empty where there is none."""
     said = region.get_auth_args()
     url = said.get("auth_url")
     if url is None:
@@ -162,7 +162,7 @@ def _lacking(region: CloudRegion) -> str:
 
 
 def _no_such(name: str, names: list[str], file: str | None) -> str:
-    """What to say of a name that is no cloud's."""
+    """The message for a name that belongs to no configured cloud."""
     listed = ", ".join(sorted(plain(str(each)) for each in names)[:_SHOWN])
     there = f"there are: {listed}" if names else "there is none"
     if name == ENVIRONMENT and os.environ.get(_CLOUD):

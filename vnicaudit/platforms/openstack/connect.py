@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from typing import NamedTuple, TypeVar
 
+from vnicaudit.base.deadlines import TimeUpError
 from vnicaudit.errors import TargetError, UsageError
 from vnicaudit.model.host import CloudLimits
 from vnicaudit.platforms.openstack.binding import (
@@ -17,9 +18,9 @@ from vnicaudit.platforms.openstack.binding import (
     keystone_errors,
 )
 from vnicaudit.platforms.openstack.configuration import region_of
-from vnicaudit.platforms.openstack.failures import configured, login, place
+from vnicaudit.platforms.openstack.failures import bare_url, configured, login
 from vnicaudit.platforms.openstack.session import CountingSession, Pace, understood
-from vnicaudit.platforms.openstack.waiting import TimeUpError, Turns, within
+from vnicaudit.platforms.openstack.waiting import Turns, within
 
 T = TypeVar("T")
 
@@ -41,14 +42,14 @@ SECRETS = (
 and those of OAuth 1.0a, which it has as an extra."""
 
 
-class Endpoint(NamedTuple):
+class ServiceEndpoint(NamedTuple):
     """Where a service is, and the highest microversion it has; None: it has none."""
 
     url: str
     microversion: tuple[int, int] | None
 
 
-class Cloud(NamedTuple):
+class CloudLogin(NamedTuple):
     """A cloud that let us in. ``roles`` are those of the token, in its project, or in the whole
     system (``system_scoped``). ``regions`` are those of the catalogue in which there is a Nova."""
 
@@ -67,25 +68,25 @@ class Cloud(NamedTuple):
     clock: Callable[[], float] = time.monotonic
 
     def is_over(self) -> bool:
-        """Whether all the time that there is for this cloud is used up."""
+        """True once the total time allowed for this cloud has passed."""
         total = self.limits.total
         return total is not None and self.clock() > self.since + total
 
     @property
     def target(self) -> str:
-        """What the user calls it."""
+        """The target as the user names it, ``openstack:NAME``."""
         return f"openstack:{self.name}"
 
     @property
     def admin(self) -> bool:
-        """Whether the token has the role that services take for an admin (the default of
+        """True where the token has the role that services take for an admin (the default of
         ``context_is_admin``)."""
         return "admin" in self.roles
 
     def within(self, service: str, function: Callable[[], T]) -> T:
-        """What ``function`` returns, its requests counted for ``service``. Raises TimeUpError
-        where it takes longer than the deadline, beside what it waits for its turns, and
-        ConnectFailure over an answer that nobody understands."""
+        """The result of ``function``, its requests counted for ``service``. Raises TimeUpError
+        where it takes longer than the deadline, the wait for its turns excluded, and ConnectFailure
+        where an answer cannot be understood."""
         turns = Turns()
 
         def work() -> T:
@@ -96,7 +97,7 @@ class Cloud(NamedTuple):
 
         return within(self.deadline, service, work, turns)
 
-    def endpoint(self, service: str) -> Endpoint:
+    def endpoint(self, service: str) -> ServiceEndpoint:
         """Where ``compute``, ``image``, ``network`` or ``identity`` is. Raises TargetError where it
         cannot be found or does not answer."""
         try:
@@ -114,7 +115,7 @@ def connect(
     deadline: float,
     limits: CloudLimits | None = None,
     clock: Callable[[], float] = time.monotonic,
-) -> Cloud:
+) -> CloudLogin:
     """The cloud of that name (``CLOUD`` or ``CLOUD/REGION``), logged in. ``limits`` None: there is
     no end to what is asked of it. Raises TargetError with what failed and what to do,
     UsageError where the configuration is wrong."""
@@ -132,7 +133,9 @@ def connect(
         session.timeout = 2 * deadline
         limits = limits or CloudLimits(total=None)
         session.pace = Pace(limits.rate)
-        cloud = Cloud(name, region, session, deadline, limits=limits, since=clock(), clock=clock)
+        cloud = CloudLogin(
+            name, region, session, deadline, limits=limits, since=clock(), clock=clock
+        )
         return cloud.within("identity", lambda: _logged_in(cloud))
     except TimeUpError:
         reason = f"no answer within {deadline:g} s"
@@ -141,11 +144,11 @@ def connect(
     except (*_LOGIN_ERRORS, OSError) as error:
         reason = masked(login(error))
     auth = region.get_auth_args().get("auth_url")
-    where = f" to Keystone at {place(str(auth))}" if auth else ""
+    where = f" to Keystone at {bare_url(str(auth))}" if auth else ""
     raise TargetError(f"cannot log in{where}: {reason}", file=target)
 
 
-def _logged_in(cloud: Cloud) -> Cloud:
+def _logged_in(cloud: CloudLogin) -> CloudLogin:
     auth = cloud.session.auth
     if not isinstance(auth, BaseIdentityPlugin):
         cloud.session.get_auth_headers()
@@ -168,7 +171,7 @@ def _regions(access: AccessInfo) -> tuple[str, ...]:
     return tuple(sorted({region for region in every if region}))
 
 
-def _endpoint(cloud: Cloud, service: str) -> Endpoint:
+def _endpoint(cloud: CloudLogin, service: str) -> ServiceEndpoint:
     """Keystone is where the login was: its endpoint in the catalogue is often for others. Glance is
     asked for its version 2 unless the configuration says which; for Neutron
     openstacksdk appends ``v2.0`` without asking, as every client does."""
@@ -176,7 +179,7 @@ def _endpoint(cloud: Cloud, service: str) -> Endpoint:
     cloud.session.asking.away = ""
     if service == "identity":
         url = cloud.session.get_endpoint(interface=AUTH_INTERFACE, version=_KEYSTONE)
-        return Endpoint(_known(url), None)
+        return ServiceEndpoint(_required_url(url), None)
     if service == "image" and region.get_api_version("image") is None:
         client = region.get_session_client("image", min_version="2", max_version="2.latest")
     else:
@@ -184,23 +187,23 @@ def _endpoint(cloud: Cloud, service: str) -> Endpoint:
     if service != "compute":
         url = client.get_endpoint()
         _check_away(cloud)
-        return Endpoint(_known(url), None)
+        return ServiceEndpoint(_required_url(url), None)
     found = client.get_endpoint_data()
     microversion = None if found is None else found.max_microversion
     if microversion is None:
         _check_away(cloud)
     pair = None if microversion is None else (int(microversion[0]), int(microversion[1]))
-    return Endpoint(_known(None if found is None else found.url), pair)
+    return ServiceEndpoint(_required_url(None if found is None else found.url), pair)
 
 
-def _check_away(cloud: Cloud) -> None:
+def _check_away(cloud: CloudLogin) -> None:
     """Raises ConnectFailure where a service did not answer when it was asked which versions it has:
     keystoneauth goes on as if it had none."""
     if cloud.session.asking.away:
         raise keystone_errors.ConnectFailure(cloud.session.asking.away)
 
 
-def _known(url: str | None) -> str:
+def _required_url(url: str | None) -> str:
     if url is None:
         raise keystone_errors.EndpointNotFound("no endpoint is known")
     return url.rstrip("/")

@@ -11,22 +11,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from urllib.parse import quote
 
-import msgspec
-
-from vnicaudit.errors import ActionError, GoneError, RefusedError, TargetError
-from vnicaudit.model.cloud_state import FlavorState, PortState, ServerState
-from vnicaudit.model.decoding import json_as
+from vnicaudit.base.shell import word
+from vnicaudit.errors import ActionError, GoneError, TargetError, UnseenError
+from vnicaudit.model.cloud_state import PortState, ServerState
 from vnicaudit.platforms.openstack import connect as entrance
-from vnicaudit.platforms.openstack import flavor_orders, states
-from vnicaudit.platforms.openstack.failures import place, plain
-from vnicaudit.platforms.openstack.orders import AnswerError, Orders
-from vnicaudit.platforms.openstack.versions import releases, shown
+from vnicaudit.platforms.openstack import states
+from vnicaudit.platforms.openstack.client import AnswerError, ChangingClient, part
+from vnicaudit.platforms.openstack.failures import bare_url, plain
+from vnicaudit.platforms.openstack.flavor_copies import FlavorCopies
+from vnicaudit.platforms.openstack.versions import microversion_text, releases
 from vnicaudit.text.cloud_names import client
-from vnicaudit.text.shell import word
 
-_KEPT = (2, 98)
+_STORED = (2, 98)
 _COUNTED = (2, 48)
 _EXPLAINED = (2, 84)
 _LEAST = (2, 1)
@@ -56,7 +53,7 @@ _UNSEEN_VOLUME = (
 def connect(name: str, *, deadline: float) -> Control:
     """A cloud that servers can be changed in. Raises TargetError where it cannot be reached."""
     cloud = entrance.connect(name, deadline=deadline)
-    control = Control(cloud, Orders(cloud))
+    control = Control(cloud, ChangingClient(cloud))
     try:
         control.open()
     except ActionError as error:
@@ -64,43 +61,45 @@ def connect(name: str, *, deadline: float) -> Control:
     return control
 
 
-class Control:
+class Control(FlavorCopies):
     """A Cloud (``vnicaudit/remedy/cloud.py``). Any thread may use it."""
 
-    def __init__(self, cloud: entrance.Cloud, orders: Orders) -> None:
+    def __init__(self, cloud: entrance.CloudLogin, client: ChangingClient) -> None:
+        super().__init__(client)
         self.name = cloud.name
         self.key = ""
         self.release: tuple[int | None, int | None] = (None, None)
         self._cloud = cloud
-        self._orders = orders
         self._highest = _LEAST
 
     def open(self) -> None:
         """Look which Nova it is. Raises ActionError."""
-        nova = self._orders.endpoint("compute")
+        nova = self._client.endpoint("compute")
         self._highest = nova.microversion or _LEAST
         versions = releases(nova.microversion)
         self.release = versions.oldest, versions.newest
-        self.key = _PROJECT.sub("", place(nova.url))
+        self.key = _PROJECT.sub("", bare_url(nova.url))
 
     def server(self, server_id: str) -> ServerState:
         """A server as it is now."""
-        return states.server_of(self._shown(server_id))
+        return states.server_of(self._server_body(server_id))
 
     def ports(self, server_id: str) -> tuple[PortState, ...]:
         """Its ports."""
         fields = (("fields", name) for name in ("id", "mac_address", "status"))
         query = (("device_id", server_id), *fields)
-        return states.ports_of(self._orders.get("network", "/ports", query))
+        return states.ports_of(self._client.get("network", "/ports", query))
 
-    def sent(self, server_id: str) -> dict[str, int] | None:
+    def packets_sent(self, server_id: str) -> dict[str, int] | None:
         """MAC -> packets that its guest has sent; None where that is not told. A change needs them
         for nothing but the proof afterwards, so that one who is not told goes on without."""
         if self._highest < _COUNTED:
             return None
-        path = f"/servers/{_id(server_id)}/diagnostics"
+        path = f"/servers/{part(server_id)}/diagnostics"
         try:
-            return states.sent_of(self._orders.get("compute", path, (), shown(_COUNTED)))
+            return states.sent_of(
+                self._client.get("compute", path, (), microversion_text(_COUNTED))
+            )
         except AnswerError as error:
             if error.status in _UNTOLD:
                 return None
@@ -110,7 +109,7 @@ class Control:
         """Volumes of it that other servers have too. Raises ActionError where one cannot be looked
         at: the server is not stopped then. One that Cinder does not know (404) keeps Nova from
         starting it (``attachment_get`` in nova/virt/block_device.py, Nova 34.0.0)."""
-        volumes = states.volumes_of(self._shown(server_id))
+        volumes = states.volumes_of(self._server_body(server_id))
         if len(volumes) > _MOST_VOLUMES:
             raise ActionError(
                 f"it has {len(volumes)} volumes, and no more than {_MOST_VOLUMES} are looked at"
@@ -122,14 +121,17 @@ class Control:
         return tuple(found)
 
     def trouble(self, server_id: str) -> str:
-        """What went wrong with the last request, as Nova keeps it."""
+        """The error of the last request for a server, as Nova keeps it; empty where the request
+        succeeded, or Nova is too old to tell."""
         if self._highest < _EXPLAINED:
             return ""
         request = states.failed_request(self._actions(server_id))
         if not request:
             return ""
-        path = f"/servers/{_id(server_id)}/os-instance-actions/{_id(request)}"
-        return states.details_of(self._orders.get("compute", path, (), shown(_EXPLAINED)))
+        path = f"/servers/{part(server_id)}/os-instance-actions/{part(request)}"
+        return states.details_of(
+            self._client.get("compute", path, (), microversion_text(_EXPLAINED))
+        )
 
     def stop(self, server_id: str) -> None:
         """Ask for it to be shut down."""
@@ -145,11 +147,8 @@ class Control:
 
     def image_properties(self, image_id: str) -> dict[str, str]:
         """The properties of an image, beside some of its attributes."""
-        body = self._orders.get("image", f"/images/{_id(image_id)}")
-        try:
-            raw = json_as(body, dict[str, object])
-        except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
-            raise ActionError(f"what Glance answered is no image: {plain(str(error))}") from None
+        body = self._client.get("image", f"/images/{part(image_id)}")
+        raw = states.decoded(body, dict[str, object], "what Glance answered is no image")
         return {name: value for name, value in raw.items() if isinstance(value, str)}
 
     def set_image_properties(self, image_id: str, properties: Mapping[str, str | None]) -> None:
@@ -161,46 +160,28 @@ class Control:
             for name, value in properties.items()
             if value is not None or name in now
         ]  # fmt: skip
-        self._orders.send("PATCH", "image", f"/images/{_id(image_id)}", patch, content=_PATCH)
-
-    def flavor(self, flavor_id: str) -> FlavorState | None:
-        """A flavor as it is now."""
-        return flavor_orders.flavor(self._orders, flavor_id)
-
-    def copy_flavor(
-        self, flavor_id: str, copy_id: str, name: str, properties: Mapping[str, str | None]
-    ) -> None:
-        """Make a flavor like that one."""
-        flavor_orders.copy_flavor(self._orders, flavor_id, copy_id, name, properties)
-
-    def flavor_servers(self, flavor_id: str) -> int:
-        """How many servers have it."""
-        return flavor_orders.servers_with(self._orders, flavor_id)
-
-    def delete_flavor(self, flavor_id: str) -> None:
-        """Delete it."""
-        flavor_orders.delete_flavor(self._orders, flavor_id)
+        self._client.send("PATCH", "image", f"/images/{part(image_id)}", patch, content=_PATCH)
 
     def close(self) -> None:
         """Leave: nothing is kept open that would have to be said good-bye to."""
 
-    def _shown(self, server_id: str) -> bytes:
-        microversion = shown(min(self._highest, _KEPT))
+    def _server_body(self, server_id: str) -> bytes:
+        microversion = microversion_text(min(self._highest, _STORED))
         try:
-            return self._orders.get("compute", f"/servers/{_id(server_id)}", (), microversion)
+            return self._client.get("compute", f"/servers/{part(server_id)}", (), microversion)
         except AnswerError as error:
             if error.status != _GONE:
                 raise
         name = plain(server_id)
         if self._was_deleted(server_id):
             raise GoneError(f"there is no server {name} any more")
-        raise RefusedError(_NO_SERVER.format(server=name, cloud=plain(self.name)))
+        raise UnseenError(_NO_SERVER.format(server=name, cloud=plain(self.name)))
 
     def _was_deleted(self, server_id: str) -> bool:
-        """Whether Nova still knows what was done to a server that it does not show: that is told of
-        deleted ones as well (since 2.21, ``_get_instance`` in nova/api/openstack/compute/
-        instance_actions.py, Nova 34.0.0), until they are archived. Of a server of another cloud, or
-        of a project that this user does not see, nothing is told."""
+        """True where Nova still lists the actions on a server that it no longer shows: deleted
+        servers keep theirs (since 2.21, ``_get_instance`` in
+        nova/api/openstack/compute/instance_actions.py, Nova 34.0.0) until they are archived. False
+        for a server of another cloud, or of a project hidden from this user."""
         if self._highest < _EXPLAINED:
             return False
         try:
@@ -211,12 +192,12 @@ class Control:
 
     def _actions(self, server_id: str) -> bytes:
         """The last thing that was done to it."""
-        path = f"/servers/{_id(server_id)}/os-instance-actions"
-        return self._orders.get("compute", path, (("limit", "1"),), shown(_EXPLAINED))
+        path = f"/servers/{part(server_id)}/os-instance-actions"
+        return self._client.get("compute", path, (("limit", "1"),), microversion_text(_EXPLAINED))
 
     def _volume(self, server_id: str, volume: str) -> bytes:
         try:
-            return self._orders.get("block-storage", f"/volumes/{_id(volume)}")
+            return self._client.get("block-storage", f"/volumes/{part(volume)}")
         except AnswerError as error:
             name = plain(volume)
             if error.status == _GONE:
@@ -227,9 +208,4 @@ class Control:
             raise ActionError(_UNSEEN_VOLUME.format(volume=name, why=error)) from None
 
     def _act(self, server_id: str, body: dict[str, object]) -> None:
-        self._orders.send("POST", "compute", f"/servers/{_id(server_id)}/action", body)
-
-
-def _id(text: str) -> str:
-    """As a part of a path: nothing in it leads elsewhere."""
-    return quote(text, safe="")
+        self._client.send("POST", "compute", f"/servers/{part(server_id)}/action", body)

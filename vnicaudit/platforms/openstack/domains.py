@@ -1,31 +1,38 @@
-"""A server, its ports, image and flavor -> :class:`~vnicaudit.model.domain.Domain`. Pure."""
+"""A server, its ports, image and flavor -> :class:`~vnicaudit.model.domain.Server`. Pure."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
-
 import msgspec
 
-from vnicaudit.model.domain import Domain, DomainConfig
+from vnicaudit.base.identifiers import UUID
+from vnicaudit.model.domain import DomainConfig, Server
 from vnicaudit.model.location import Location
 from vnicaudit.model.openstack import Flavor, Image
+from vnicaudit.model.platform_name import OPENSTACK
 from vnicaudit.model.report import ReadError
-from vnicaudit.model.server import NovaVersions, ServerConfig, ServerRef
-from vnicaudit.platforms.openstack.aggregates import Aggregates
+from vnicaudit.model.server import CloudServer, NovaVersions, ServerConfig
 from vnicaudit.platforms.openstack.failures import plain
-from vnicaudit.platforms.openstack.flavors import Flavors, embedded
-from vnicaudit.platforms.openstack.groups import Groups
-from vnicaudit.platforms.openstack.guest import Guest, guest_of, packed_of, queues_of
-from vnicaudit.platforms.openstack.images import Images
-from vnicaudit.platforms.openstack.kept import image_state, kept_of
-from vnicaudit.platforms.openstack.nics import BARE_METAL, AllNics, in_order, nics_of
-from vnicaudit.platforms.openstack.nodes import Node, Nodes
-from vnicaudit.platforms.openstack.ports import Port, Ports
-from vnicaudit.platforms.openstack.projects import Projects
-from vnicaudit.platforms.openstack.servers import RawServer
+from vnicaudit.platforms.openstack.guest import (
+    BARE_METAL,
+    AllNics,
+    ServerGuest,
+    guest_of,
+    in_order,
+    nics_of,
+    packed_of,
+    queues_of,
+)
+from vnicaudit.platforms.openstack.images import Images, image_state, stored_properties
+from vnicaudit.platforms.openstack.lists import (
+    Aggregates,
+    HypervisorNode,
+    HypervisorNodes,
+    Projects,
+    ServerGroups,
+)
+from vnicaudit.platforms.openstack.network import Networks, Port, Ports
+from vnicaudit.platforms.openstack.servers import Flavors, RawServer, embedded
 
-_UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _NAME = 255
 """Characters of a name; Nova takes no more."""
 _TAPS = 23
@@ -39,27 +46,37 @@ _KINDS = 4096
 """Domains set alike share what is said of them, up to this many kinds."""
 
 
-class Around(msgspec.Struct):
-    """What of the cloud bears on its servers."""
+class CloudSurroundings(msgspec.Struct):
+    """Facts of the cloud that bear on its servers."""
 
     target: str
     nova: NovaVersions
     images: Images
     flavors: Flavors
     ports: Ports
-    nodes: Nodes
-    groups: Groups
+    nodes: HypervisorNodes
+    groups: ServerGroups
     aggregates: Aggregates
     projects: Projects
-    mtus: Mapping[str, int]
+    networks: Networks
     admin: bool = False
     kinds: dict[DomainConfig, DomainConfig] = {}
     """See :data:`_KINDS`."""
 
+    @property
+    def errors(self) -> list[ReadError]:
+        """Errors of the lists that could not be read in full. Projects are left out: no verdict
+        depends on their names."""
+        lists = (
+            self.ports.errors, self.networks.errors, self.images.errors, self.flavors.errors,
+            self.nodes.errors, self.groups.errors, self.aggregates.errors,
+        )  # fmt: skip
+        return [error for each in lists for error in each]
 
-def domain_of(server: RawServer, around: Around) -> Domain | ReadError | None:
-    """The server as a domain; its ports are taken. None for one that is deleted already."""
-    if not _UUID.fullmatch(server.id):
+
+def server_of(server: RawServer, around: CloudSurroundings) -> Server | ReadError | None:
+    """The server; its ports are taken. None for one that is deleted already."""
+    if not UUID.fullmatch(server.id):
         return ReadError(f"servers: {plain(server.id)!r} is no id of a server", around.target)
     ports = around.ports.take(server.id)
     if server.status == "DELETED":
@@ -77,11 +94,11 @@ def domain_of(server: RawServer, around: Around) -> Domain | ReadError | None:
         packed_of(config, around.nova),
         taps=around.nova.oldest is None or around.nova.oldest >= _TAPS,
     )
-    return Domain(
+    return Server(
         name=(server.name or server.id)[:_NAME],
-        declared=_shared(_declared(guest, config, len(ports)), around),
+        declared=_interned(_declared(guest, config, len(ports)), around),
         location=Location(around.target, xpath=f"servers/{server.id}"),
-        nics=nics_of(server.id, ports, all_nics, around.mtus, around.target),
+        nics=nics_of(server.id, ports, all_nics, around.networks.mtus, around.target),
         uuid=server.id.lower(),
         cloud=_reference(server, around),
         unjudged=_unjudged(server, config, node),
@@ -94,13 +111,13 @@ def _config(
     ports: list[Port],
     image: Image | None,
     flavor: Flavor | None,
-    around: Around,
+    around: CloudSurroundings,
 ) -> ServerConfig:
-    kept, kept_by = kept_of(server, image)
+    stored, source = stored_properties(server, image)
     return ServerConfig(
         status=server.status,
-        kept=kept,
-        kept_by=kept_by,
+        stored_properties=stored,
+        properties_source=source,
         image=image,
         image_state=image_state(server, image, all_seen=around.admin and around.images.complete),
         flavor=flavor,
@@ -109,9 +126,9 @@ def _config(
     )
 
 
-def _declared(guest: Guest, config: ServerConfig, nics: int) -> DomainConfig:
-    """What Nova writes for all of it. KVM: whether ``virt_type`` is ``qemu`` no API tells, which
-    calls both QEMU."""
+def _declared(guest: ServerGuest, config: ServerConfig, nics: int) -> DomainConfig:
+    """The domain settings that Nova writes for a server. The type is always ``kvm``: the API calls
+    the hypervisor QEMU whatever ``virt_type`` is."""
     vcpus = None if config.flavor is None else config.flavor.vcpus
     distro = config.property("os_distro") or ""
     return DomainConfig(
@@ -121,19 +138,19 @@ def _declared(guest: Guest, config: ServerConfig, nics: int) -> DomainConfig:
         vcpus=vcpus,
         vcpus_max=vcpus,
         owner="nova",
-        form="server",
+        described_by=config,
+        platform=OPENSTACK,
         os_id=distro if distro.startswith("http") else None,
         readiness=guest.readiness,
         shared_memory=guest.shared_memory,
         encrypted=guest.encrypted,
         session=False,
         nics=nics,
-        server=config,
     )
 
 
-def _shared(declared: DomainConfig, around: Around) -> DomainConfig:
-    """The same record for all that are set alike: it is hashed and compared often."""
+def _interned(declared: DomainConfig, around: CloudSurroundings) -> DomainConfig:
+    """Return one record for all domains that are set alike: it is hashed and compared often."""
     known = around.kinds.get(declared)
     if known is None:
         if len(around.kinds) >= _KINDS:
@@ -142,8 +159,8 @@ def _shared(declared: DomainConfig, around: Around) -> DomainConfig:
     return known
 
 
-def _reference(server: RawServer, around: Around) -> ServerRef:
-    return ServerRef(
+def _reference(server: RawServer, around: CloudSurroundings) -> CloudServer:
+    return CloudServer(
         id=server.id.lower(),
         name=(server.name or server.id)[:_NAME],
         project=server.tenant_id or "",
@@ -165,9 +182,9 @@ def _reference(server: RawServer, around: Around) -> ServerRef:
     )
 
 
-def _unjudged(server: RawServer, config: ServerConfig, node: Node | None) -> str:
-    """What would be needed to judge it; empty where it runs on QEMU, or nothing speaks against
-    that."""
+def _unjudged(server: RawServer, config: ServerConfig, node: HypervisorNode | None) -> str:
+    """The missing thing that would let a server be judged; empty where it runs on QEMU, or nothing
+    suggests otherwise."""
     if server.name is None and server.status == "UNKNOWN":
         return "an answer of its cell, which is down"
     if node is not None:
@@ -177,7 +194,7 @@ def _unjudged(server: RawServer, config: ServerConfig, node: Node | None) -> str
         return "a server that QEMU runs (this one is bare metal)"
     if any(binding.vif_type in _ELSEWHERE for binding in config.bindings):
         return "a server that QEMU runs (its ports are bound for another hypervisor)"
-    by_libvirt = any(name in _LIBVIRT for name, _value in config.kept)
+    by_libvirt = any(name in _LIBVIRT for name, _value in config.stored_properties)
     if config.image is not None and config.image.qemu is False and not by_libvirt:
         return "its hypervisor, which an admin sees: its image is for another one than QEMU"
     return ""

@@ -1,4 +1,4 @@
-"""What went wrong with a cloud, in words that say what to do.
+"""Messages for failures of a cloud, in words that say what to do.
 
 Nothing of a password or a token is in them: keystoneauth's own messages have none, and of URLs the
 user and the query are left out.
@@ -56,14 +56,14 @@ def transport(error: BaseException) -> str:
 def refusal(status: int, body: bytes, request_id: str | None) -> str:
     """``503 (request req-…): what the service says; what to do``."""
     request = f" (request {plain(request_id)})" if request_id else ""
-    said = _said(body)
+    said = _error_message(body)
     advice = _ADVICE.get(status, _SERVER_FAULT if status >= 500 else "")
     return f"{status}{request}" + "".join(
         mark + part for mark, part in ((": ", said), ("; ", advice)) if part
     )
 
 
-def _said(body: bytes) -> str:
+def _error_message(body: bytes) -> str:
     """The message in an error's body: ``{"forbidden": {"message": …}}`` (Nova, Keystone),
     ``{"NeutronError": {"message": …}}``, ``{"message": …}`` (Glance); empty for a page in HTML."""
     try:
@@ -92,7 +92,7 @@ def login(error: Exception) -> str:
 
 
 def configured(error: Exception) -> str:
-    """What is wrong with the configuration of a cloud."""
+    """The message for an error in the configuration of a cloud."""
     if isinstance(error, keystone_errors.MissingRequiredOptions):
         names = ", ".join(sorted(option.dest for option in error.options))
         return f"the configuration lacks {names}"
@@ -105,7 +105,7 @@ def configured(error: Exception) -> str:
     return plain(_USER.sub("//", str(error))) or type(error).__name__
 
 
-def place(url: str) -> str:
+def bare_url(url: str) -> str:
     """A URL without user, password and query."""
     try:
         parts = urlsplit(url)

@@ -1,14 +1,23 @@
-"""What Nova keeps for a server -> what its guest is, and what Nova writes for it because of
-that."""
+"""A server as Nova stores it -> its guest, and its NICs as Nova's libvirt driver writes them.
+
+Source: Nova 34.0.0, ``virt/libvirt/vif.py`` (``get_base_config``, ``get_config``),
+``virt/libvirt/designer.py``, ``network/os_vif_util.py`` and ``network/model.py``.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
+from vnicaudit.knowledge.libosinfo import emulated_model
+from vnicaudit.knowledge.readiness import readiness_of
 from vnicaudit.model.location import Location
+from vnicaudit.model.nic import VIRTIO, Nic, NicConfig, is_multicast
 from vnicaudit.model.openstack import Image, Property, as_flag
+from vnicaudit.model.readiness import Readiness
 from vnicaudit.model.server import (
     MULTIQUEUE,
     MULTIQUEUE_VCPUS,
@@ -16,8 +25,7 @@ from vnicaudit.model.server import (
     NovaVersions,
     ServerConfig,
 )
-from vnicaudit.platforms.domain_xml.readiness import readiness_of
-from vnicaudit.platforms.openstack.libosinfo import emulated_model
+from vnicaudit.platforms.openstack.network import Bound, Port
 
 _ARCHITECTURES = {
     "i386": "i686", "i486": "i686", "i586": "i686", "x86_32": "i686", "x86_32p": "i686",
@@ -39,35 +47,35 @@ _PAGES = re.compile(r"(\d{1,9})\s*([KMG]?)i?B?", re.IGNORECASE)
 _UNITS = {"": 1, "k": 1, "m": 1024, "g": 1024 * 1024}
 
 
-class Guest(NamedTuple):
-    """What is known of one server's guest, before its NICs."""
+class ServerGuest(NamedTuple):
+    """The known facts of one server's guest, apart from its NICs."""
 
     arch: str | None
     machine: str | None
-    readiness: str
+    readiness: Readiness
     encrypted: bool
     shared_memory: bool | None
 
 
-def guest_of(server: ServerConfig, node: str | None, *, launched: bool) -> Guest:
-    """What is known of the guest. ``node`` is the architecture of its node's CPU, None where it is
-    not known; ``launched``: it has run."""
-    kept = dict(server.kept)
-    arch = _architecture(kept, node)
-    return Guest(
+def guest_of(server: ServerConfig, node: str | None, *, launched: bool) -> ServerGuest:
+    """The known facts of a server's guest. ``node`` is the architecture of its node's CPU, None
+    where unknown; ``launched``: the server has run."""
+    stored = dict(server.stored_properties)
+    arch = _architecture(stored, node)
+    return ServerGuest(
         arch,
-        kept.get("hw_machine_type"),
-        readiness=_readiness(kept, arch, launched=launched),
+        stored.get("hw_machine_type"),
+        readiness=_readiness(stored, arch, launched=launched),
         encrypted=_encrypted(server),
         shared_memory=_large_pages(server),
     )
 
 
-def readiness_by(properties: Mapping[str, str]) -> str:
-    """The same judgement of an image, whose servers are to come: by its properties alone. Where
+def readiness_by(properties: Mapping[str, str]) -> Readiness:
+    """Judge an image, whose servers are to come, by its properties alone. Where
     it names no machine type its servers get Nova's, which is not PCI Express by default."""
-    kept = {"hw_machine_type": "", **properties}
-    return _readiness(kept, _architecture(properties, None), launched=False)
+    stored = {"hw_machine_type": "", **properties}
+    return _readiness(stored, _architecture(properties, None), launched=False)
 
 
 def queues_of(server: ServerConfig, nova: NovaVersions) -> int | None:
@@ -81,14 +89,14 @@ def queues_of(server: ServerConfig, nova: NovaVersions) -> int | None:
 
 
 def packed_of(server: ServerConfig, nova: NovaVersions) -> bool:
-    """Whether Nova writes ``packed='on'``."""
+    """True where Nova writes ``packed='on'`` for the server's virtio NICs."""
     if not _since(nova, _PACKED) or server.clash(PACKED, None):
         return False
     return server.asks_for(PACKED)
 
 
 def _since(nova: NovaVersions, release: int) -> bool:
-    """Whether it is surely that release or a later one."""
+    """True where Nova is certain to be that release or a later one."""
     return nova.oldest is not None and nova.oldest >= release
 
 
@@ -98,17 +106,17 @@ def _encrypted(server: ServerConfig) -> bool:
 
 
 def _spec(server: ServerConfig, name: str) -> str | None:
-    return None if server.flavor is None else server.flavor.known(name)
+    return None if server.flavor is None else server.flavor.certain_value(name)
 
 
-def _architecture(kept: Mapping[str, str], node: str | None) -> str | None:
+def _architecture(stored: Mapping[str, str], node: str | None) -> str | None:
     """``hw_architecture``, or the one that is to be emulated; else the node's own
     (``virt/libvirt/utils.py`` ``get_arch``)."""
     names = ("hw_emulation_architecture", "hw_architecture", "architecture")
-    named = next((kept[name].lower() for name in names if kept.get(name)), "")
+    named = next((stored[name].lower() for name in names if stored.get(name)), "")
     if named or node:
         return _ARCHITECTURES.get(named, named) or node
-    machine = kept.get("hw_machine_type") or ""
+    machine = stored.get("hw_machine_type") or ""
     return next((arch for begin, arch in _MACHINES if machine.startswith(begin)), None)
 
 
@@ -124,34 +132,149 @@ def _large_pages(server: ServerConfig) -> bool | None:
     return True if int(size[1]) * _UNITS[size[2].lower()] >= _SHARED_PAGES_KIB else None
 
 
-def _readiness(kept: Mapping[str, str], arch: str | None, *, launched: bool) -> str:
-    """Whether the guest drives virtio, in the words of
-    :mod:`vnicaudit.platforms.domain_xml.readiness`.
+def _readiness(stored: Mapping[str, str], arch: str | None, *, launched: bool) -> Readiness:
+    """The guest's virtio readiness, in the words of :mod:`vnicaudit.knowledge.readiness`.
 
     Of ``os_distro`` an id of libosinfo's is looked up. A short id counts where libosinfo lists
     virtio for that system; not on PCI Express, where an old driver does not do, and which of them
     that system has is not known. Any other word, and ``os_type``, tell no more than Windows or not.
     """
-    system, distro = _system(kept), kept.get("os_distro") or ""
+    system, distro = _system(stored), stored.get("os_distro") or ""
     found = readiness_of(
         distro or ("linux" if system.linux else None),
         arch,
-        virtio_nic=launched and kept.get("hw_vif_model", "").lower() == "virtio",
-        virtio_disk=launched and _virtio_disk(kept),
+        virtio_nic=launched and stored.get("hw_vif_model", "").lower() == "virtio",
+        virtio_disk=launched and _virtio_disk(stored),
         windows_hint=system.windows,
     )
     listed = found == "unknown" and emulated_model(distro) is not None
-    conventional = "q35" not in kept.get("hw_machine_type", "q35")
+    conventional = "q35" not in stored.get("hw_machine_type", "q35")
     return "ready" if listed and conventional else found
 
 
-def _virtio_disk(kept: Mapping[str, str]) -> bool:
+def _virtio_disk(stored: Mapping[str, str]) -> bool:
     """``hw_disk_bus``: of an image, or as Nova chose it for this server (since 25.0)."""
-    bus = kept.get("hw_disk_bus", "").lower()
-    return bus == "virtio" or (bus == "scsi" and kept.get("hw_scsi_model", "").lower() == _SCSI)
+    bus = stored.get("hw_disk_bus", "").lower()
+    return bus == "virtio" or (bus == "scsi" and stored.get("hw_scsi_model", "").lower() == _SCSI)
 
 
-def _system(kept: Mapping[str, str]) -> Image:
+def _system(stored: Mapping[str, str]) -> Image:
     """An image with these words for its system, which it can be asked about."""
-    words = (Property(name, kept.get(name) or "", _NOWHERE) for name in ("os_type", "os_distro"))
+    words = (Property(name, stored.get(name) or "", _NOWHERE) for name in ("os_type", "os_distro"))
     return Image("", "", _NOWHERE, tuple(words))
+
+
+ASSIGNED = frozenset({
+    "direct", "direct-physical", "accelerator-direct", "accelerator-direct-physical",
+    "remote-managed",
+})  # fmt: skip
+"""``VNIC_TYPES_DIRECT_PASSTHROUGH`` but for vdpa."""
+BARE_METAL = frozenset({"baremetal", "smart-nic"})
+"""Of servers that Ironic runs."""
+
+_BY_VNIC_TYPE = {"vdpa": "vdpa", "virtio-forwarder": "vhostuser", "macvtap": "direct"}
+_BY_VIF_TYPE = {
+    "bridge": "bridge",
+    "vhostuser": "vhostuser",
+    "macvtap": "direct",
+    "802.1qbg": "direct",
+    "tap": "ethernet",
+    "midonet": "ethernet",
+    "iovisor": "ethernet",
+    "vrouter": "ethernet",
+    "ivs": "ethernet",
+    "hostdev_physical": "hostdev",
+    "ib_hostdev": "hostdev",
+}
+_BY_OVS = frozenset({"ovs", "agilio_ovs"})
+_DEVICES = frozenset({"hostdev_physical", "ib_hostdev"})
+"""``<hostdev>`` and no ``<interface>``."""
+_WITH_MTU = frozenset({"bridge", "ethernet"})
+"""Nova writes ``<mtu>`` for these alone (``virt/libvirt/config.py``)."""
+
+
+class AllNics(NamedTuple):
+    """Facts that hold for all NICs of a server. ``model``: the stored ``hw_vif_model``, None where
+    unknown. ``queues``: their number, with multiqueue; ``packed``: packed rings. ``taps``: os-vif
+    makes the tap of Open vSwitch, as since 23.0."""
+
+    model: str | None = None
+    queues: int | None = None
+    packed: bool = False
+    taps: bool = True
+
+
+def nics_of(
+    server: str, ports: Iterable[Port], all_nics: AllNics, mtus: Mapping[str, int], target: str
+) -> tuple[Nic, ...]:
+    """The NICs of a server in the order of its ports."""
+    return tuple(
+        _nic(index, server, port, all_nics, mtus.get(port.network), target)
+        for index, port in enumerate(ports)
+    )
+
+
+def in_order(ports: list[Port], macs: list[str], *, complete: bool) -> list[Port]:
+    """Ports in the order of Nova's addresses, then those without one. ``complete`` False: not all
+    ports were read, so that an address whose MAC no port has is a NIC as well."""
+    places = {mac: place for place, mac in enumerate(macs)}
+    found = list(ports)
+    if not complete:
+        known = {port.mac for port in ports}
+        found += [Port(None, mac) for mac in macs if mac not in known]
+    return sorted(found, key=lambda port: places.get(port.mac or "", len(places)))
+
+
+def _nic(
+    index: int, server: str, port: Port, all_nics: AllNics, mtu: int | None, target: str
+) -> Nic:
+    kind = "addresses" if port.id is None else "ports"
+    return Nic(
+        index,
+        replace(_config(port.bound, all_nics, mtu), multicast=is_multicast(port.mac)),
+        Location(target, xpath=f"servers/{server}/{kind}/{port.id or port.mac}"),
+        mac=port.mac,
+        source=port.id,
+    )
+
+
+def _config(bound: Bound, all_nics: AllNics, mtu: int | None) -> NicConfig:
+    """Beside its type only what Nova writes for that type."""
+    kind = _type(bound, taps=all_nics.taps)
+    model = _model(bound, kind, all_nics.model)
+    socket = kind == "vhostuser"
+    return NicConfig(
+        type=kind or "network",
+        origin="hostdev" if kind == "hostdev" and _device(bound) else "interface",
+        actual_type=kind,
+        model=model,
+        source_mode=(bound.mode or "server") if socket and bound.binding.vif_type else None,
+        queues=all_nics.queues if model in VIRTIO else None,
+        packed="on" if all_nics.packed and kind != "hostdev" else None,
+        mtu=mtu if kind in _WITH_MTU else None,
+        ovs_socket=socket and bound.ovs,
+    )
+
+
+def _type(bound: Bound, *, taps: bool) -> str | None:
+    """``<interface type=…>``; None where Neutron does not say enough."""
+    vnic, vif = bound.binding.vnic_type, bound.binding.vif_type
+    if vnic in ASSIGNED:
+        return "hostdev"
+    if vnic in _BY_VNIC_TYPE:
+        return _BY_VNIC_TYPE[vnic]
+    if vif in _BY_OVS:
+        return "ethernet" if taps and not bound.binding.hybrid else "bridge"
+    return _BY_VIF_TYPE.get(vif)
+
+
+def _model(bound: Bound, kind: str | None, kept: str | None) -> str | None:
+    """Nova writes none for what is passed through, vDPA among it, and virtio for the macvtap of
+    Neutron's agent whatever else is said (``set_vif_host_backend_direct_config``)."""
+    if kind in ("hostdev", "vdpa"):
+        return None
+    return "virtio" if bound.binding.vif_type == "macvtap" else kept
+
+
+def _device(bound: Bound) -> bool:
+    return bound.binding.vif_type in _DEVICES or bound.binding.vnic_type.endswith("-physical")

@@ -1,22 +1,33 @@
-"""``GET /v2/images``: the images of a cloud with all their properties.
+"""``GET /v2/images``: the images of a cloud with all their properties, and which of those Nova has
+stored for a server.
 
 Glance puts the properties of an image beside its own attributes, as texts. Source of those: Glance
 33.0.0, ``api/v2/images.py`` (``get_base_properties``, ``_format_image``).
+
+Nova copies the properties of the image when a server is made or rebuilt
+(``utils.get_system_metadata_from_image``), adds defaults where its driver is libvirt (since 25.0:
+``_register_undefined_instance_details``), and never looks at the image again. From 2.98 on it says
+them. Before, they are known only where the image was not changed since the server was made: what
+was copied then is still in the image, and a rebuild, which comes later, copied the same. What Nova
+added, or an admin set with ``nova-manage image_property set`` (25.0), is not seen that way.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import datetime, timedelta
 
-from vnicaudit.errors import TargetError
+from msgspec.structs import replace
+
 from vnicaudit.model.decoding import json_decoder
 from vnicaudit.model.location import Location
 from vnicaudit.model.openstack import Image, Property
-from vnicaudit.model.report import ReadError
-from vnicaudit.platforms.openstack.calls import CallError, Calls
+from vnicaudit.model.server import ImageState, PropertiesSource
+from vnicaudit.platforms.openstack.client import CallError, Client
 from vnicaudit.platforms.openstack.guest import readiness_by
-from vnicaudit.platforms.openstack.pages import Listing, Page, pages, read_error
+from vnicaudit.platforms.openstack.listing import Collection, Listing, Page, pages
+from vnicaudit.platforms.openstack.servers import RawImage, RawServer, text_of
 
 _PAGE = 500
 """Glance gives 25 unless asked for more, and 1,000 at most (``api_limit_max``)."""
@@ -35,45 +46,48 @@ _ALL = (("visibility", "all"),)
 _HIDDEN = (("os_hidden", "true"),)
 """Images that are listed to those only who ask: superseded, but servers of them run on."""
 
+_PREFIXES = ("hw_", "img_", "os_", "trait:")
+_LEGACY = frozenset({"architecture", "hypervisor_type", "vm_mode", "root_device_name"})
+"""Names without such a prefix that Nova knows too (``objects/image_meta.py``)."""
+_LONGEST = 255
+"""Nova keeps no more of a value."""
+_MOST = 500
+"""Glance lets an image have 128 properties by default (``image_property_quota``)."""
+_DOUBT = timedelta(seconds=60)
+"""Clocks of two services may differ, and Nova reads the image before it makes the server."""
+
+
 Model = Callable[[str], str | None]
+Properties = tuple[tuple[str, str], ...]
 
 
-class Images:
-    """Images by id. ``complete`` False: some may be missing, ``errors`` say why. ``systems``: an
-    image names the system in it. ``others``: images of the community."""
+IMAGES = Listing("image", "/images", "images", json_decoder(dict[str, object]), _PAGE)
 
-    def __init__(self) -> None:
-        self.complete = False
-        self.systems = False
-        self.errors: list[ReadError] = []
+
+class Images(Collection[dict[str, object]]):
+    """Images of a cloud by id; ``model`` is what Nova takes for an ``os_distro``, ``nova`` the
+    newest release that it may be. ``others``: images of the community."""
+
+    def __init__(self, target: str, model: Model, nova: int | None = None) -> None:
+        super().__init__()
         self.by_id: dict[str, Image] = {}
         self.others: set[str] = set()
+        self._target, self._model, self._nova = target, model, nova
 
-    def add(self, raw: Mapping[str, object], target: str, model: Model, nova: int | None) -> None:
+    def add(self, raw: dict[str, object]) -> None:
         """Keep one, unless it has gone."""
-        image = image_of(raw, target, model, nova)
+        image = image_of(raw, self._target, self._model, self._nova)
         if image is None or image.id is None:
             return
-        self.systems = self.systems or image.property("os_distro") is not None
         self.by_id[image.id] = image
         if raw.get("visibility") == "community":
             self.others.add(image.id)
 
 
-def read_images(calls: Calls, model: Model, nova: int | None = None) -> Images:
-    """All images this user may see; ``model`` is what Nova takes for an ``os_distro``, ``nova`` the
-    newest release that it may be."""
-    found = Images()
-    try:
-        for query in ((), _HIDDEN):
-            for page in _pages(calls, query):
-                found.errors += page.errors
-                for raw in page.items:
-                    found.add(raw, calls.cloud.target, model, nova)
-        found.complete = not found.errors
-    except TargetError as error:
-        found.errors.append(read_error(error))
-    return found
+def read_images(client: Client, model: Model, nova: int | None = None) -> Images:
+    """All images this user may see; ``model`` and ``nova`` as :class:`Images` has them."""
+    listed = (page for query in ((), _HIDDEN) for page in _pages(client, query))
+    return Images(client.cloud.target, model, nova).take_in(listed, IMAGES)
 
 
 def image_of(
@@ -108,21 +122,64 @@ def image_of(
     )
 
 
-def _pages(calls: Calls, query: tuple[tuple[str, str], ...]) -> Iterator[Page[dict[str, object]]]:
+def _pages(client: Client, query: tuple[tuple[str, str], ...]) -> Iterator[Page[dict[str, object]]]:
     """With those of the community, where Glance knows of such."""
-    decoder = json_decoder(dict[str, object])
-    listing = Listing("image", "/images", "images", _PAGE, (*query, *_ALL))
     known = False
     try:
-        for page in pages(calls, listing, decoder):
+        for page in pages(client, replace(IMAGES, query=(*query, *_ALL))):
             known = True
             yield page
     except CallError as error:
         if known or error.status != _BAD_REQUEST:
             raise
-        yield from pages(calls, listing._replace(query=query), decoder)
+        yield from pages(client, replace(IMAGES, query=query))
 
 
 def _text(raw: Mapping[str, object], key: str) -> str:
     value = raw.get(key)
     return value if isinstance(value, str) else ""
+
+
+def stored_properties(
+    server: RawServer, image: Image | None
+) -> tuple[Properties, PropertiesSource]:
+    """The properties, sorted, and how they are known."""
+    if isinstance(server.image, RawImage) and server.image.properties is not None:
+        said = ((name, text_of(value)) for name, value in server.image.properties.items())
+        return _sorted(said), "api"
+    if image is not None and _unchanged(image.updated, server.created or ""):
+        copied = ((each.name, each.value) for each in image.properties)
+        return _sorted(pair for pair in copied if _is_stored(pair[0])), "image"
+    return (), "unseen"
+
+
+def image_state(server: RawServer, image: Image | None, *, all_seen: bool) -> ImageState:
+    """The state of the image that a server was made of: ``there``, ``gone``, ``unseen``, or
+    ``volume`` for a server made of a volume. ``all_seen``: this user is shown every image."""
+    if image is not None:
+        return "there"
+    if server.image == "":
+        return "volume"
+    return "gone" if all_seen and server.image_id is not None else "unseen"
+
+
+def _sorted(pairs: Iterable[tuple[str, str]]) -> Properties:
+    return tuple(sorted((name, value[:_LONGEST]) for name, value in pairs)[:_MOST])
+
+
+def _is_stored(name: str) -> bool:
+    return name.startswith(_PREFIXES) or name in _LEGACY
+
+
+def _unchanged(updated: str, created: str) -> bool:
+    """True where the image was certainly last changed before the server was made."""
+    last, made = _time(updated), _time(created)
+    return last is not None and made is not None and made - last >= _DOUBT
+
+
+def _time(text: str) -> datetime | None:
+    """``2026-11-22T03:18:17Z``; None for what is no time in UTC."""
+    try:
+        return datetime.strptime(text, "%Y-%m-%dT%H:%M:%SZ")
+    except ValueError:
+        return None

@@ -1,33 +1,35 @@
-"""What is to be said of a whole reading: which Nova, what this user is not shown, by which
-table."""
+"""Notes on a whole reading: which Nova it is, what is hidden from this user, and which table was
+used."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from vnicaudit.model.nova_releases import IMAGE_PROPERTY
+from vnicaudit.base.counting import count
+from vnicaudit.knowledge.libosinfo import Models
+from vnicaudit.knowledge.nova_releases import IMAGE_PROPERTY
 from vnicaudit.model.server import NovaVersions
+from vnicaudit.platforms.openstack.connect import CloudLogin
 from vnicaudit.platforms.openstack.failures import plain
-from vnicaudit.platforms.openstack.libosinfo import Models
 
-_SAYS_KEPT = 31
+_TOLD_BY = 31
 _REGIONS = 20
 """Regions that are named."""
 
 
-class Seen(NamedTuple):
-    """What came of the lists. None: not asked, not answered (that is an error of its own), or
-    nothing there to tell by."""
+class ReadingFacts(NamedTuple):
+    """Facts that the lists yield. None: not asked, not answered (an error of its own), or nothing
+    there to tell by."""
 
     nova: NovaVersions
-    kept: bool
-    """Nova says what it keeps."""
+    stored_properties: bool
+    """Nova says which image properties it has stored for a server."""
     all_projects: bool | None
     hosts: bool | None
-    nodes: bool | None
-    aggregates: bool | None
     bindings: bool | None
+    hidden: tuple[str, ...] = ()
+    """What of the lists this user is not shown."""
     project: str = ""
     unnamed: int = 0
     """Projects whose servers are shown, and whose names are not known."""
@@ -37,26 +39,25 @@ class Seen(NamedTuple):
     """What told about ``os_distro``; None: no image has one."""
     scope: str = ""
     """Of what the login is; empty: of a project, in the only region there is."""
-    groups: bool | None = None
 
 
-def notes_of(seen: Seen) -> tuple[str, ...]:
+def notes_of(seen: ReadingFacts) -> tuple[str, ...]:
     """One sentence each."""
     return tuple(_notes(seen))
 
 
-def _notes(seen: Seen) -> Iterator[str]:
+def _notes(seen: ReadingFacts) -> Iterator[str]:
     yield release(seen.nova)
     if seen.scope:
         yield seen.scope
-    if not seen.kept:
-        yield _not_kept(seen.nova)
+    if not seen.stored_properties:
+        yield _not_told(seen.nova)
     if hidden := list(_hidden(seen)):
         tenant = seen.all_projects is False
         whom = f"a tenant of project {seen.project!r}" if tenant else "this user"
         yield f"not shown to {whom}, but to an admin: {'; '.join(hidden)}"
     if seen.unnamed:
-        many = "1 project is" if seen.unnamed == 1 else f"{seen.unnamed:,} projects are"
+        many = f"{count(seen.unnamed, 'project')} {'is' if seen.unnamed == 1 else 'are'}"
         why = seen.names or "it does not list them to this user, or they were deleted"
         yield f"{many} shown by id: Keystone did not tell the name ({why})"
     if seen.osinfo is not None:
@@ -67,11 +68,13 @@ def _notes(seen: Seen) -> Iterator[str]:
         )
 
 
-def scope_of(name: str, region: str, regions: tuple[str, ...], *, system_scoped: bool) -> str:
+def scope_of(cloud: CloudLogin) -> str:
     """Which of several regions was read, and that a token is of no project; empty where neither is
-    so. ``regions`` are those of the catalogue."""
+    so."""
+    regions = cloud.regions
+    region = str(cloud.region.region_name or (regions or ("",))[0])
     parts = []
-    if system_scoped:
+    if cloud.system_scoped:
         parts.append(
             "the token is of the system scope, to which Nova and Glance show no project's "
             "resources: log in to a project (project_name and project_domain_name, without "
@@ -79,7 +82,7 @@ def scope_of(name: str, region: str, regions: tuple[str, ...], *, system_scoped:
         )
     if len(regions) > 1:
         shown = ", ".join(plain(each) for each in regions[:_REGIONS])
-        hint = "" if "/" in name else f"; openstack:{name}/* reads them all"
+        hint = "" if "/" in cloud.name else f"; {cloud.target}/* reads them all"
         parts.append(f"region {plain(region)}, 1 of {len(regions)} ({shown}){hint}")
     return "; ".join(parts)
 
@@ -98,29 +101,21 @@ def release(nova: NovaVersions) -> str:
     return f"Nova {which} (its API goes to {nova.microversion})"
 
 
-def _not_kept(nova: NovaVersions) -> str:
+def _not_told(nova: NovaVersions) -> str:
     text = (
         "this Nova does not say which image properties it keeps for a server (2.98 does, Nova "
-        f"{_SAYS_KEPT}): they are those of the image where it was not changed since, else not known"
+        f"{_TOLD_BY}): they are those of the image where it was not changed since, else not known"
     )
     if nova.newest is not None and nova.newest < IMAGE_PROPERTY:
         return text
     return f"{text}; what nova-manage image_property set has changed is not seen"
 
 
-def _hidden(seen: Seen) -> Iterator[str]:
+def _hidden(seen: ReadingFacts) -> Iterator[str]:
     if seen.all_projects is False:
         yield "servers of other projects, and images that only they see"
     if seen.hosts is False:
         yield "the host of a server and its name in libvirt"
-    if seen.nodes is False:
-        yield "hypervisors (type, QEMU's version, architecture)"
-    if seen.aggregates is False:
-        yield "host aggregates"
-    if seen.groups is False:
-        yield (
-            "server groups (so that apply and rollback may have several members of one off at a "
-            "time)"
-        )
+    yield from seen.hidden
     if seen.bindings is False:
         yield "how ports are bound (binding:vif_type)"

@@ -20,8 +20,8 @@ from typing import NamedTuple
 
 from lxml import etree
 
+from vnicaudit.knowledge.libosinfo import Models, shipped
 from vnicaudit.model.openstack import VIF_MODELS
-from vnicaudit.platforms.openstack.libosinfo import Models
 
 _FOLDER = "/usr/share/osinfo"
 _FOLDER_VARIABLE = "OSINFO_SYSTEM_DIR"
@@ -58,9 +58,23 @@ class _System(NamedTuple):
         return [*reversed(self.derives_from), *reversed(self.clones)]
 
 
+class Systems:
+    """The NIC model that Nova takes for an ``os_distro``, by libosinfo's database of this machine,
+    or by the shipped table where there is none. ``asked`` is the table, once it was needed."""
+
+    def __init__(self) -> None:
+        self.asked: Models | None = None
+
+    def __call__(self, os_distro: str) -> str | None:
+        """Answer as :meth:`Models.emulated_model` does."""
+        if self.asked is None:
+            self.asked = installed() or shipped()
+        return self.asked.emulated_model(os_distro)
+
+
 def installed(folder: str | None = None) -> Models | None:
-    """What the database in a folder (None: where libosinfo has it) says of every system it names;
-    None where there is none, or one that cannot be read."""
+    """The models that the database in a folder (None: where libosinfo has it) gives every system it
+    names; None where there is no database, or it cannot be read."""
     root = Path(folder or os.environ.get(_FOLDER_VARIABLE) or _FOLDER)
     try:
         version = (root / "VERSION").read_text("utf-8")[:40].strip()

@@ -9,51 +9,58 @@ an error of its own.
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 
+from msgspec.structs import replace
+
+from vnicaudit.base.deadlines import DaemonCall
 from vnicaudit.errors import TargetError
-from vnicaudit.model.domain import Domain
+from vnicaudit.model.domain import Server
 from vnicaudit.model.host import DEADLINE, CloudLimits
+from vnicaudit.model.live import CloudItem
 from vnicaudit.model.openstack import Flavor, Image
 from vnicaudit.model.report import ReadError
 from vnicaudit.model.server import NovaVersions
-from vnicaudit.platforms.openstack.aggregates import read_aggregates
-from vnicaudit.platforms.openstack.calls import Calls
-from vnicaudit.platforms.openstack.connect import Cloud, connect
-from vnicaudit.platforms.openstack.domains import Around, domain_of
-from vnicaudit.platforms.openstack.flavors import read_flavors
-from vnicaudit.platforms.openstack.groups import read_groups
-from vnicaudit.platforms.openstack.images import read_images
-from vnicaudit.platforms.openstack.libosinfo import Models, shipped
-from vnicaudit.platforms.openstack.networks import Networks, read_networks
-from vnicaudit.platforms.openstack.nodes import read_nodes
-from vnicaudit.platforms.openstack.notes import Seen, notes_of, scope_of
-from vnicaudit.platforms.openstack.osinfo_db import installed
-from vnicaudit.platforms.openstack.pages import Page, read_error
-from vnicaudit.platforms.openstack.ports import Ports, read_ports
-from vnicaudit.platforms.openstack.projects import read_projects
-from vnicaudit.platforms.openstack.servers import RawServer, Servers
-from vnicaudit.platforms.openstack.uses import Uses
+from vnicaudit.platforms.openstack.client import Client
+from vnicaudit.platforms.openstack.connect import CloudLogin, connect
+from vnicaudit.platforms.openstack.domains import CloudSurroundings, server_of
+from vnicaudit.platforms.openstack.images import Images, read_images
+from vnicaudit.platforms.openstack.listing import Page, read_error
+from vnicaudit.platforms.openstack.lists import (
+    AGGREGATES,
+    GROUPS,
+    Aggregates,
+    HypervisorNodes,
+    Projects,
+    ServerGroups,
+    nodes_listing,
+    read_projects,
+)
+from vnicaudit.platforms.openstack.network import read_network
+from vnicaudit.platforms.openstack.notes import ReadingFacts, notes_of, scope_of
+from vnicaudit.platforms.openstack.osinfo_db import Systems
+from vnicaudit.platforms.openstack.servers import FLAVORS, Flavors, RawServer, VisibleServers
 from vnicaudit.platforms.openstack.versions import Microversions, microversions, releases
-from vnicaudit.platforms.openstack.waiting import Feed, Task
+from vnicaudit.platforms.openstack.waiting import Feed
 
-Item = Domain | Image | Flavor | ReadError
-
+_READY = "ready"
+"""Of :attr:`~vnicaudit.model.domain.DomainConfig.readiness`."""
 _CELL_DOWN = (
     "servers: of {count:,} Nova tells little more than the id: their cell is down, and they could "
     "not be read"
 )
 
 
-class CloudReading:
-    """What is read of a cloud. ``items`` can be walked once: servers, then images (those of most
-    servers first), then flavors, with what could not be read among them."""
+class CloudItems:
+    """The items read from a cloud. ``items`` can be walked once: servers, then images (those of
+    most servers first), then flavors, with errors among them where something could not be read."""
 
-    def __init__(self, calls: Calls) -> None:
-        self._calls = calls
-        scope = _scope(calls.cloud)
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        scope = scope_of(client.cloud)
         self._notes: tuple[str, ...] = (scope,) if scope else ()
-        self.items: Iterator[Item] = self._items()
+        self.items: Iterator[CloudItem] = self._items()
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -64,57 +71,37 @@ class CloudReading:
     @property
     def calls(self) -> dict[str, int]:
         """Service -> how many requests it was sent so far; ``identity`` is Keystone."""
-        return dict(sorted(self._calls.cloud.session.calls.items()))
+        return dict(sorted(self._client.cloud.session.calls.items()))
 
-    def _items(self) -> Iterator[Item]:
-        highest = self._calls.endpoint("compute").microversion
+    def _items(self) -> Iterator[CloudItem]:
+        highest = self._client.endpoint("compute").microversion
         wanted, nova = microversions(highest), releases(highest)
-        servers, uses, systems = Servers(self._calls, wanted), Uses(), Systems()
+        servers, uses, systems = VisibleServers(self._client, wanted), Uses(), Systems()
         feed = Feed("servers", servers.pages())
         try:
-            around, errors = _gathered(self._calls, wanted, nova, systems)
-            yield from errors
+            around = _read_surroundings(self._client, wanted, nova, systems)
+            yield from around.errors
             yield from _servers(feed, around, uses)
         finally:
             feed.stop()
-        yield from uses.images(around.images, self._calls.cloud, around.projects)
+        yield from uses.images(around.images, self._client.cloud, around.projects)
         yield from uses.flavors(around.flavors, around.images)
+        lists = (around.nodes, around.aggregates, around.groups)
         self._notes = notes_of(
-            Seen(
+            ReadingFacts(
                 nova,
-                wanted.kept,
+                wanted.stored_properties,
                 servers.all_projects,
                 uses.hosts,
-                around.nodes.seen,
-                around.aggregates.seen,
                 around.ports.tells if uses.nics else None,
-                self._calls.cloud.project_name or self._calls.cloud.project,
+                tuple(each.hidden for each in lists if each.hidden),
+                self._client.cloud.project_name or self._client.cloud.project,
                 len(uses.unnamed),
                 around.projects.reason,
                 systems.asked,
-                _scope(self._calls.cloud),
-                around.groups.seen,
+                scope_of(self._client.cloud),
             )
         )
-
-
-class Systems:
-    """What Nova takes for an ``os_distro``: by libosinfo's database of this machine, where there
-    is one. ``asked`` is the table, once it was needed."""
-
-    def __init__(self) -> None:
-        self.asked: Models | None = None
-
-    def __call__(self, os_distro: str) -> str | None:
-        """As :meth:`Models.emulated_model`."""
-        if self.asked is None:
-            self.asked = installed() or shipped()
-        return self.asked.emulated_model(os_distro)
-
-
-def _scope(cloud: Cloud) -> str:
-    region = str(cloud.region.region_name or (cloud.regions or ("",))[0])
-    return scope_of(cloud.name, region, cloud.regions, system_scoped=cloud.system_scoped)
 
 
 def regions_of(
@@ -127,63 +114,51 @@ def regions_of(
 
 def read(
     cloud: str, *, deadline: float = DEADLINE, limits: CloudLimits | None = None
-) -> CloudReading:
+) -> CloudItems:
     """Log in to a cloud, to be read; ``deadline`` is in seconds, for each request.
 
     Raises TargetError where there is no such cloud, where it does not let this user in, or has no
     Nova; MissingExtraError without openstacksdk.
     """
-    calls = Calls(connect(cloud, deadline=deadline, limits=limits))
+    client = Client(connect(cloud, deadline=deadline, limits=limits))
     try:
-        calls.endpoint("compute")
+        client.endpoint("compute")
     except TargetError as error:
-        scope = _scope(calls.cloud)
+        scope = scope_of(client.cloud)
         raise TargetError(
             f"{error.message}; {scope}" if scope else error.message, file=error.file
         ) from None
-    return CloudReading(calls)
+    return CloudItems(client)
 
 
-def _gathered(
-    calls: Calls, wanted: Microversions, nova: NovaVersions, systems: Systems
-) -> tuple[Around, list[ReadError]]:
-    """What servers are joined with, and what of it could not be read."""
-
-    def network() -> tuple[Ports, Networks]:
-        networks = read_networks(calls)
-        return read_ports(calls, networks.made_of), networks
-
-    network_task = Task("network", network)
-    images_task = Task("images", lambda: read_images(calls, systems, nova.newest))
-    flavors_task = Task("flavors", lambda: read_flavors(calls, wanted))
-    nodes_task = Task("hypervisors", lambda: read_nodes(calls, wanted))
-    groups_task = Task("server groups", lambda: read_groups(calls, wanted))
-    aggregates_task = Task("aggregates", lambda: read_aggregates(calls))
-    projects_task = Task("projects", lambda: read_projects(calls))
-    ports, networks = network_task.result()
-    around = Around(
-        calls.cloud.target,
-        nova,
-        images_task.result(),
-        flavors_task.result(),
-        ports,
-        nodes_task.result(),
-        groups_task.result(),
-        aggregates_task.result(),
-        projects_task.result(),
-        networks.mtus,
-        admin=calls.cloud.admin,
+def _read_surroundings(
+    client: Client, wanted: Microversions, nova: NovaVersions, systems: Systems
+) -> CloudSurroundings:
+    """The lists that servers are joined with, each read in a thread of its own."""
+    target = client.cloud.target
+    flavors_listing, groups_listing = FLAVORS.at(wanted.flavors), GROUPS.at(wanted.flavors)
+    tasks = (
+        DaemonCall("openstack: network", lambda: read_network(client)),
+        DaemonCall("openstack: images", lambda: read_images(client, systems, nova.newest)),
+        DaemonCall("openstack: flavors", lambda: Flavors(target).read(client, flavors_listing)),
+        DaemonCall(
+            "openstack: hypervisors", lambda: HypervisorNodes().read(client, nodes_listing(wanted))
+        ),
+        DaemonCall("openstack: server groups", lambda: ServerGroups().read(client, groups_listing)),
+        DaemonCall("openstack: aggregates", lambda: Aggregates().read(client, AGGREGATES)),
+        DaemonCall("openstack: projects", lambda: read_projects(client)),
     )
-    lists = (
-        ports, networks, around.images, around.flavors, around.nodes, around.groups,
-        around.aggregates,
+    network, images, flavors, nodes, groups, aggregates, projects = tasks
+    ports, networks = network.result()
+    return CloudSurroundings(
+        target, nova, images.result(), flavors.result(), ports, nodes.result(), groups.result(),
+        aggregates.result(), projects.result(), networks, admin=client.cloud.admin,
     )  # fmt: skip
-    return around, [error for each in lists for error in each.errors]
 
 
 def _servers(
-    feed: Feed[Page[RawServer]], around: Around, uses: Uses
-) -> Iterator[Domain | ReadError]:
+    feed: Feed[Page[RawServer]], around: CloudSurroundings, uses: Uses
+) -> Iterator[Server | ReadError]:
     """Every server; where its list ends early, what is missing is an error, and so are those of a
     cell that does not answer: of them Nova tells little more than the id."""
     unread, down = False, 0
@@ -192,11 +167,11 @@ def _servers(
             yield from page.errors
             unread = unread or bool(page.errors)
             for raw in page.items:
-                found = domain_of(raw, around)
+                found = server_of(raw, around)
                 # of a cell that is down no image and no flavor is told
                 unread = unread or isinstance(found, ReadError) or raw.status == "UNKNOWN"
                 down += raw.name is None and raw.status == "UNKNOWN"
-                if isinstance(found, Domain):
+                if isinstance(found, Server):
                     uses.count(found, around.flavors.of(raw.flavor))
                 if found is not None:
                     yield found
@@ -205,3 +180,67 @@ def _servers(
         yield read_error(error)
     if down:
         yield ReadError(_CELL_DOWN.format(count=down), around.target)
+
+
+class Uses:
+    """``complete``: every server was counted. ``hosts``: whether a server came with its host; None
+    where there is none to tell by (one that was never placed has no host for anybody). ``nics``:
+    there was one. ``unnamed``: ids of projects of servers whose names are not known."""
+
+    def __init__(self) -> None:
+        self.complete = False
+        self.hosts: bool | None = None
+        self.nics = False
+        self.unnamed: set[str] = set()
+        self._images: Counter[str] = Counter()
+        self._flavors: Counter[str] = Counter()
+        self._ready: set[str] = set()
+        self._together: defaultdict[str, set[str]] = defaultdict(set)
+
+    def count(self, server: Server, flavor: Flavor | None) -> None:
+        """Take note of one server; ``flavor`` is its own as it is listed now."""
+        self.nics = self.nics or bool(server.nics)
+        ref, made_of = server.cloud, server.config.image
+        image = None if made_of is None else made_of.id
+        if ref.host or ref.vm_state == "active":
+            self.hosts = self.hosts or ref.host is not None
+        if ref.project and not ref.project_name:
+            self.unnamed.add(ref.project)
+        if image is not None:
+            self._images[image] += 1
+            if server.declared.readiness == _READY:
+                self._ready.add(image)
+        if flavor is not None and flavor.id is not None:
+            self._flavors[flavor.id] += 1
+            if image is not None:
+                self._together[flavor.id].add(image)
+
+    def images(self, images: Images, cloud: CloudLogin, projects: Projects) -> Iterator[Image]:
+        """Yield images, those of most servers first. A tenant is spared those of the community that
+        no server here is made of."""
+        shown = images.by_id.items()
+        if not cloud.admin:
+            shown = {
+                key: image
+                for key, image in images.by_id.items()
+                if self._images[key] or key not in images.others or image.owner == cloud.project
+            }.items()
+        order = sorted(shown, key=lambda item: (-self._images[item[0]], item[1].name, item[0]))
+        for key, image in order:
+            counted = self._image_with_readiness(image, key)
+            yield replace(counted, owner_name=projects.name(image.owner))
+
+    def flavors(self, flavors: Flavors, images: Images) -> Iterator[Flavor]:
+        """In Nova's order, each with the images that its servers are made of."""
+        for key, flavor in flavors.by_id.items():
+            made = sorted(self._together.get(key, ()))
+            together = tuple(self._image_with_readiness(images.by_id[each], each) for each in made)
+            servers = self._flavors[key] if self.complete else None
+            yield replace(flavor, servers=servers, images=together)
+
+    def _image_with_readiness(self, image: Image, key: str) -> Image:
+        """The image with its number of servers, and ``proven`` where one of them drives virtio and
+        the driver comes with the system: true of Linux, but not of Windows."""
+        proven = key in self._ready and image.linux and not image.windows
+        servers = self._images[key] if self.complete else None
+        return replace(image, servers=servers, proven=proven)

@@ -1,18 +1,23 @@
-"""``GET /servers/detail``: every server, page by page, as Nova describes it.
+"""``GET /servers/detail`` and ``GET /flavors/detail``: every server, page by page, as Nova
+describes it; the flavors servers can be made with, and the one a server was made with.
 
-Source of the fields: Nova 34.0.0, ``api/openstack/compute/views/servers.py``.
+Source of the fields: Nova 34.0.0, ``api/openstack/compute/views/servers.py``
+(``_get_flavor_dict``) and ``views/flavors.py``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import msgspec
+from msgspec.structs import replace
 
 from vnicaudit.model.decoding import json_decoder
-from vnicaudit.platforms.openstack.calls import CallError, Calls
-from vnicaudit.platforms.openstack.pages import Listing, Page, pages
-from vnicaudit.platforms.openstack.versions import Microversions, shown
+from vnicaudit.model.location import Location
+from vnicaudit.model.openstack import Flavor, Property
+from vnicaudit.platforms.openstack.client import CallError, Client
+from vnicaudit.platforms.openstack.listing import Collection, Listing, Page, pages
+from vnicaudit.platforms.openstack.versions import Microversions
 
 _PAGE = 200
 """Nova's own limit is 1,000 by default (``[api] max_limit``). A fifth of that answers within a
@@ -84,34 +89,130 @@ class RawServer(msgspec.Struct):
 
     @property
     def macs(self) -> list[str]:
-        """Those of its addresses, each once, in Nova's order."""
+        """MACs of its addresses, each once, in Nova's order."""
         found = (each.mac for addresses in self.addresses.values() for each in addresses)
         return list(dict.fromkeys(mac.lower() for mac in found if mac))
 
 
-DECODER = json_decoder(RawServer)
+SERVERS = Listing("compute", "/servers/detail", "servers", json_decoder(RawServer), _PAGE)
 
 
-class Servers:
+def text_of(value: Text) -> str:
+    """A value as Nova and Glance would write it; they have texts only."""
+    return value if isinstance(value, str) else "" if value is None else str(value)
+
+
+class VisibleServers:
     """The servers that this user may see: those of all projects, where Nova lets him, else his
     project's. ``all_projects`` is None before Nova was asked."""
 
-    def __init__(self, calls: Calls, microversions: Microversions) -> None:
+    def __init__(self, client: Client, microversions: Microversions) -> None:
         self.all_projects: bool | None = None
-        self._calls = calls
-        self._microversion = shown(microversions.servers)
+        self._client = client
+        self._listing = SERVERS.at(microversions.servers)
 
     def pages(self) -> Iterator[Page[RawServer]]:
         """Page by page. Raises TargetError where one cannot be had."""
+        everybodys = replace(self._listing, query=(("all_tenants", "True"),))
         try:
-            for page in pages(self._calls, self._listing(("all_tenants", "True")), DECODER):
+            for page in pages(self._client, everybodys):
                 self.all_projects = True
                 yield page
         except CallError as error:
             if self.all_projects or error.status != _FORBIDDEN:
                 raise
             self.all_projects = False
-            yield from pages(self._calls, self._listing(), DECODER)
+            yield from pages(self._client, self._listing)
 
-    def _listing(self, *query: tuple[str, str]) -> Listing:
-        return Listing("compute", "/servers/detail", "servers", _PAGE, query, self._microversion)
+
+_FLAVORS_OF_PAGE = 1000
+_MOST_VCPUS = 65_536
+"""More is no number of vCPUs but a fault of the answer."""
+
+
+class _RawListedFlavor(msgspec.Struct):
+    """A flavor in the list; ``extra_specs`` from 2.61 on, for those who may see them."""
+
+    id: str
+    name: str
+    vcpus: int | None = None
+    extra_specs: dict[str, Text] | None = None
+
+
+FLAVORS = Listing(
+    "compute",
+    "/flavors/detail",
+    "flavors",
+    json_decoder(_RawListedFlavor),
+    _FLAVORS_OF_PAGE,
+    (("is_public", "None"),),
+)
+"""Those that are not public among them."""
+
+
+class Flavors(Collection[_RawListedFlavor]):
+    """Flavors of a cloud that this user may see, as they are now, by id and by name."""
+
+    def __init__(self, target: str) -> None:
+        super().__init__()
+        self.by_id: dict[str, Flavor] = {}
+        self._by_name: dict[str, Flavor] = {}
+        self._target = target
+
+    def add(self, raw: _RawListedFlavor) -> None:
+        """Keep one."""
+        self.keep(_flavor(raw, self._target))
+
+    def keep(self, flavor: Flavor) -> None:
+        """Keep one that is a record already."""
+        self.by_id[flavor.id or ""] = flavor
+        self._by_name[flavor.name] = flavor
+
+    def of(self, raw: RawFlavor | None) -> Flavor | None:
+        """The flavor that a server has, as it is now; None where it is not listed any more."""
+        if raw is None:
+            return None
+        if raw.id is not None:
+            return self.by_id.get(raw.id)
+        return self._by_name.get(raw.original_name or "")
+
+
+def embedded(raw: RawFlavor | None, now: Flavor | None, target: str) -> Flavor | None:
+    """The flavor as Nova keeps it for a server; None where Nova names it only. ``now`` is the one
+    of that name: the same, unless it was deleted and made anew with other vCPUs."""
+    if raw is None or raw.original_name is None:
+        return None
+    vcpus = _vcpus(raw.vcpus)
+    known = now is not None and now.vcpus == vcpus
+    where = Location(target, xpath=f"flavors/{now.id if now and known else raw.original_name}")
+    return Flavor(
+        target,
+        raw.original_name,
+        where,
+        _properties(raw.extra_specs, where),
+        complete=raw.extra_specs is not None,
+        vcpus=vcpus,
+        id=now.id if now is not None and known else None,
+    )
+
+
+def _flavor(raw: _RawListedFlavor, target: str) -> Flavor:
+    where = Location(target, xpath=f"flavors/{raw.id}")
+    return Flavor(
+        target,
+        raw.name,
+        where,
+        _properties(raw.extra_specs, where),
+        complete=raw.extra_specs is not None,
+        vcpus=_vcpus(raw.vcpus),
+        id=raw.id,
+    )
+
+
+def _properties(specs: Mapping[str, Text] | None, where: Location) -> tuple[Property, ...]:
+    found = sorted((specs or {}).items(), key=lambda item: item[0])
+    return tuple(Property(name, text_of(value), where) for name, value in found)
+
+
+def _vcpus(count: int | None) -> int | None:
+    return count if count is not None and 0 < count <= _MOST_VCPUS else None

@@ -20,7 +20,7 @@ from typing import Any
 from urllib.parse import urljoin, urlsplit
 
 from vnicaudit.platforms.openstack.binding import Session, keystone_errors, requests
-from vnicaudit.platforms.openstack.failures import place, plain, transport
+from vnicaudit.platforms.openstack.failures import bare_url, plain, transport
 from vnicaudit.platforms.openstack.waiting import Turns
 
 _MOST_BYTES = 8 << 20
@@ -118,7 +118,7 @@ class CountingSession(Session):
         """The text without the tokens of this session, and without what it logs in with: a service
         may say them in an error, and what it says may be cut in the middle of one."""
         for token in (*self.secrets, *self._tokens):
-            text = _without(text, token)
+            text = _masked_token(text, token)
         return text
 
     def get_auth_headers(self, *args: Any, **kwargs: Any) -> dict[str, str] | None:
@@ -176,7 +176,7 @@ class CountingSession(Session):
                     return answer
                 wanted = retry_after(answer)
                 if pause is None or (wanted or 0.0) > _LONGEST_PAUSE:
-                    self.asking.away = f"{place(url)} answers {answer.status_code}"
+                    self.asking.away = f"{bare_url(url)} answers {answer.status_code}"
                     return answer
                 pause = max(pause, wanted or 0.0)
             time.sleep(pause)
@@ -203,11 +203,11 @@ class CountingSession(Session):
             answer.close()
             if not _is_same_place(asked, url):
                 raise RedirectError(
-                    f"{place(asked)} redirects to {place(url)}, which is not followed: what proves "
-                    "who we are would go there; correct the address in the catalogue or in "
-                    "clouds.yaml"
+                    f"{bare_url(asked)} redirects to {bare_url(url)}, which is not followed: "
+                    "what proves who we are would go there; correct the address in the catalogue "
+                    "or in clouds.yaml"
                 )
-        raise RedirectError(f"{place(url)} redirects again and again")
+        raise RedirectError(f"{bare_url(url)} redirects again and again")
 
     def _counted(self, url: str) -> None:
         login = url.endswith("/auth/tokens")
@@ -220,8 +220,8 @@ class CountingSession(Session):
         self.pace.wait(turns.add)
 
     def _was_renewed(self, kwargs: dict[str, Any]) -> bool:
-        """Whether there is another token now than the one that was refused. keystoneauth gives up
-        where another thread was about to get one (``BaseIdentityPlugin.invalidate``)."""
+        """True where there is now another token than the one that was refused. keystoneauth gives
+        up where another thread was about to get one (``BaseIdentityPlugin.invalidate``)."""
         if kwargs.get("authenticated") is False or self.auth is None:
             return False
         used = getattr(self.asking, "token", None)
@@ -229,7 +229,7 @@ class CountingSession(Session):
         return (headers or {}).get(_TOKEN) != used
 
 
-def _without(text: str, token: str) -> str:
+def _masked_token(text: str, token: str) -> str:
     """The text with ``***`` for the token, and for what is left of one that was cut."""
     text = text.replace(token, "***")
     begin = token[:_LEAST_OF_TOKEN]
@@ -243,8 +243,8 @@ def _without(text: str, token: str) -> str:
 
 
 def retry_after(answer: requests.Response) -> float | None:
-    """What Retry-After says, in seconds, or as a date (RFC 9110, 10.2.3; in GMT, 5.6.7); None where
-    it says neither, or a moment that is over."""
+    """The seconds to wait by the Retry-After header, which holds seconds or a date (RFC 9110,
+    10.2.3; in GMT, 5.6.7); None where it holds neither, or a date that has passed."""
     said = answer.headers.get("retry-after", "").strip()
     if said.isascii() and said.isdigit() and len(said) < 6:
         return float(said)
@@ -257,8 +257,8 @@ def retry_after(answer: requests.Response) -> float | None:
 
 
 def _is_same_place(asked: str, to: str) -> bool:
-    """Whether an address is at the same host and port as the one that was asked, and as safe; or
-    the same host's by TLS."""
+    """True where an address has the same host, port and scheme as the one that was asked, or leads
+    to TLS on the same host."""
     before, after = urlsplit(asked), urlsplit(to)
     try:
         ports = [each.port or _PORTS.get(each.scheme, 0) for each in (before, after)]
@@ -279,7 +279,7 @@ def _take_in(answer: requests.Response) -> None:
             taken += chunk
             if len(taken) > _MOST_BYTES:
                 limit = f"{_MOST_BYTES >> 20} MiB"
-                where = place(answer.url)
+                where = bare_url(answer.url)
                 raise TooLargeError(f"{where}: its answer is larger than {limit}")
     except requests.RequestException as error:
         raise keystone_errors.ConnectFailure(plain(str(error))) from None

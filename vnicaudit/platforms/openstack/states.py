@@ -13,10 +13,9 @@ import msgspec
 
 from vnicaudit.errors import ActionError
 from vnicaudit.model.cloud_state import PortState, ServerState
-from vnicaudit.model.decoding import json_decoder
+from vnicaudit.model.decoding import json_as
 from vnicaudit.platforms.openstack.failures import plain
-from vnicaudit.platforms.openstack.flavors import text_of
-from vnicaudit.platforms.openstack.servers import RawImage, RawServer
+from vnicaudit.platforms.openstack.servers import RawImage, RawServer, text_of
 
 T = TypeVar("T")
 
@@ -28,16 +27,16 @@ class _Fault(msgspec.Struct):
     message: str = ""
 
 
-class _State(RawServer):
-    """What ``GET /servers/{id}`` says more than the list."""
+class _RawServerState(RawServer):
+    """A server as ``GET /servers/{id}`` gives it: the fields that the list lacks."""
 
     locked_reason: str | None = None
     host_status: str | None = None
     fault: _Fault | None = None
 
 
-class _Shown(msgspec.Struct):
-    server: _State
+class _ServerBody(msgspec.Struct):
+    server: _RawServerState
 
 
 class _Port(msgspec.Struct):
@@ -50,13 +49,13 @@ class _Ports(msgspec.Struct):
     ports: list[_Port]
 
 
-class _Nic(msgspec.Struct):
+class _NicCounters(msgspec.Struct):
     mac: str | None = msgspec.field(name="mac_address", default=None)
     sent: int | None = msgspec.field(name="tx_packets", default=None)
 
 
 class _Diagnostics(msgspec.Struct):
-    nics: list[_Nic] = msgspec.field(name="nic_details", default_factory=list)
+    nics: list[_NicCounters] = msgspec.field(name="nic_details", default_factory=list)
 
 
 class _Action(msgspec.Struct):
@@ -68,16 +67,16 @@ class _Actions(msgspec.Struct):
     actions: list[_Action] = msgspec.field(name="instanceActions", default_factory=list)
 
 
-class _Event(msgspec.Struct):
+class _ActionEvent(msgspec.Struct):
     result: str | None = None
     details: str | None = None
 
 
 class _Events(msgspec.Struct):
-    events: list[_Event] = []
+    events: list[_ActionEvent] = []
 
 
-class _Whole(msgspec.Struct):
+class _ActionBody(msgspec.Struct):
     action: _Events = msgspec.field(name="instanceAction")
 
 
@@ -89,13 +88,13 @@ class _Volume(msgspec.Struct):
     attachments: list[_Attachment] = []
 
 
-class _ShownVolume(msgspec.Struct):
+class _VolumeBody(msgspec.Struct):
     volume: _Volume
 
 
 def server_of(body: bytes) -> ServerState:
     """A server. Raises ActionError for what is none."""
-    raw = _decoded(body, _SHOWN, "a server").server
+    raw = _decoded(body, _ServerBody, "a server").server
     kept = None
     if isinstance(raw.image, RawImage) and raw.image.properties is not None:
         kept = {name: text_of(value) for name, value in raw.image.properties.items()}
@@ -113,7 +112,7 @@ def server_of(body: bytes) -> ServerState:
         instance_name=raw.instance_name,
         zone=raw.zone or "",
         project=raw.tenant_id or "",
-        kept=kept,
+        stored_properties=kept,
         has_image=None if raw.image is None else raw.image != "",
         fault=plain(raw.fault.message) if raw.fault else "",
     )
@@ -121,54 +120,53 @@ def server_of(body: bytes) -> ServerState:
 
 def volumes_of(body: bytes) -> tuple[str, ...]:
     """Ids of the volumes of a server. Raises ActionError."""
-    raw = _decoded(body, _SHOWN, "a server").server
+    raw = _decoded(body, _ServerBody, "a server").server
     return tuple(volume.id for volume in raw.volumes if volume.id)
 
 
 def ports_of(body: bytes) -> tuple[PortState, ...]:
     """The ports in a list. Raises ActionError."""
-    found = _decoded(body, _PORTS, "a list of ports").ports[:_MOST_NICS]
+    found = _decoded(body, _Ports, "a list of ports").ports[:_MOST_NICS]
     return tuple(PortState(port.id, port.mac.lower(), plain(port.status)) for port in found)
 
 
 def sent_of(body: bytes) -> dict[str, int]:
     """MAC -> packets its guest has sent: ``tx_packets`` is libvirt's, counted on the tap and turned
     round (``get_instance_diagnostics`` in nova/virt/libvirt/driver.py). Raises ActionError."""
-    nics = _decoded(body, _DIAGNOSTICS, "diagnostics").nics[:_MOST_NICS]
+    nics = _decoded(body, _Diagnostics, "diagnostics").nics[:_MOST_NICS]
     return {nic.mac.lower(): nic.sent for nic in nics if nic.mac and nic.sent is not None}
 
 
 def failed_request(body: bytes) -> str:
     """The request that was made last of a server, where that failed; empty: it did not. Raises
     ActionError."""
-    actions = _decoded(body, _ACTIONS, "actions").actions
+    actions = _decoded(body, _Actions, "actions").actions
     return actions[0].request if actions and actions[0].message == "Error" else ""
 
 
 def details_of(body: bytes) -> str:
-    """What went wrong with a request, where it is said (microversion 2.84). Raises ActionError."""
-    events = _decoded(body, _WHOLE, "an action").action.events
+    """The error of a failed request, where Nova tells it (microversion 2.84), else empty. Raises
+    ActionError."""
+    events = _decoded(body, _ActionBody, "an action").action.events
     said = (event.details for event in events if event.result == "Error" and event.details)
     return plain(next(said, ""))[:_LONGEST]
 
 
 def attached_to(body: bytes) -> frozenset[str]:
     """Ids of the servers that have a volume. Raises ActionError."""
-    volume = _decoded(body, _VOLUME, "a volume").volume
+    volume = _decoded(body, _VolumeBody, "a volume").volume
     return frozenset(attachment.server for attachment in volume.attachments)
 
 
-def _decoded(body: bytes, decoder: msgspec.json.Decoder[T], what: str) -> T:
+def decoded(body: bytes, kind: type[T], complaint: str) -> T:
+    """The record in an answer. Raises ActionError, which begins with ``complaint``, for what is no
+    such record."""
     try:
-        return decoder.decode(body)
+        return json_as(body, kind)
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
         reason = plain(str(error)) or type(error).__name__
-        raise ActionError(f"what the cloud answered is not {what}: {reason}") from None
+        raise ActionError(f"{complaint}: {reason}") from None
 
 
-_SHOWN = json_decoder(_Shown)
-_PORTS = json_decoder(_Ports)
-_DIAGNOSTICS = json_decoder(_Diagnostics)
-_ACTIONS = json_decoder(_Actions)
-_WHOLE = json_decoder(_Whole)
-_VOLUME = json_decoder(_ShownVolume)
+def _decoded(body: bytes, kind: type[T], what: str) -> T:
+    return decoded(body, kind, f"what the cloud answered is not {what}")

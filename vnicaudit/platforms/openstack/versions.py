@@ -21,7 +21,7 @@ _MAXIMUM = (
 """Highest microversion of a release, and the first and the last release that has it: Kilo (11), …,
 2026.2 Hibiscus (34)."""
 
-_KEPT = (2, 98)
+_STORED = (2, 98)
 """``image.properties`` of a server: what Nova keeps for it."""
 _FLAVOR = (2, 47)
 """``flavor`` of a server with its extra specs, as Nova keeps it, and no longer its id."""
@@ -38,26 +38,16 @@ _LEAST = (2, 1)
 
 
 class Microversions(NamedTuple):
-    """What each list is asked with, and what the answers will have."""
+    """The microversion that each list is asked with, and the features of the answers."""
 
     servers: Microversion
     flavors: Microversion
     nodes: Microversion
 
     @property
-    def kept(self) -> bool:
-        """Servers come with the properties Nova keeps for them."""
-        return self.servers >= _KEPT
-
-    @property
-    def embedded(self) -> bool:
-        """Servers come with their flavor as Nova keeps it."""
-        return self.servers >= _FLAVOR
-
-    @property
-    def specs(self) -> bool:
-        """Flavors come with their extra specs."""
-        return self.flavors >= _SPECS
+    def stored_properties(self) -> bool:
+        """Servers come with the image properties that Nova has stored for them."""
+        return self.servers >= _STORED
 
     @property
     def paged_nodes(self) -> bool:
@@ -69,7 +59,7 @@ def microversions(highest: Microversion | None) -> Microversions:
     """The lowest microversions that have all that is read, as far as a Nova goes."""
     most = highest or _LEAST
     return Microversions(
-        servers=next((each for each in (_KEPT, _DOWN_CELLS) if most >= each), min(most, _FLAVOR)),
+        servers=next((each for each in (_STORED, _DOWN_CELLS) if most >= each), min(most, _FLAVOR)),
         flavors=min(most, _SPECS),
         nodes=min(most, _CPU),
     )
@@ -80,7 +70,7 @@ def releases(highest: Microversion | None) -> NovaVersions:
     releases is of a snapshot on the way to the later one."""
     if highest is None:
         return NovaVersions("")
-    text = shown(highest)
+    text = microversion_text(highest)
     later = [row for row in _MAXIMUM if row[0] >= highest]
     if not later:
         return NovaVersions(text, oldest=_MAXIMUM[-1][2])
@@ -90,6 +80,6 @@ def releases(highest: Microversion | None) -> NovaVersions:
     return NovaVersions(text, oldest, newest if maximum == highest else oldest)
 
 
-def shown(microversion: Microversion) -> str:
+def microversion_text(microversion: Microversion) -> str:
     """``(2, 98)`` -> ``2.98``."""
     return f"{microversion[0]}.{microversion[1]}"

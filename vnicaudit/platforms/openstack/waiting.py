@@ -12,16 +12,14 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Generic, TypeVar
 
+from vnicaudit.base.deadlines import DaemonCall, TimeUpError
+
 T = TypeVar("T")
 
 _AHEAD = 2
 """Pages that are read before anybody asks for them."""
 _LOOK_SECONDS = 0.5
 """How often a thread that waits for room looks whether anybody still reads."""
-
-
-class TimeUpError(Exception):
-    """Nothing came back before the deadline."""
 
 
 class Turns:
@@ -38,9 +36,13 @@ class Turns:
 
 
 def within(seconds: float, name: str, function: Callable[[], T], turns: Turns | None = None) -> T:
-    """What ``function`` returns, or raises. Raises TimeUpError where it does neither in time,
-    beside its ``turns``; it may still be at it then."""
-    task, turns, begun = Task(name, function), turns or Turns(), time.monotonic()
+    """The result of ``function``, or its exception. Raises TimeUpError where it takes longer than
+    ``seconds``, its ``turns`` excluded; it may still be running then."""
+    task, turns, begun = (
+        DaemonCall(f"openstack: {name}", function),
+        turns or Turns(),
+        time.monotonic(),
+    )
     left = seconds
     while left > 0:
         try:
@@ -51,35 +53,9 @@ def within(seconds: float, name: str, function: Callable[[], T], turns: Turns | 
     raise TimeUpError
 
 
-class Task(Generic[T]):
-    """One function, called in a thread."""
-
-    def __init__(self, name: str, function: Callable[[], T]) -> None:
-        self._answer: queue.SimpleQueue[tuple[list[T], BaseException | None]] = queue.SimpleQueue()
-        self._function = function
-        threading.Thread(target=self._work, name=f"openstack: {name}", daemon=True).start()
-
-    def result(self, seconds: float | None = None) -> T:
-        """What it returned, or raises what it raised; to be asked until it did. Raises TimeUpError
-        where it did neither by then."""
-        try:
-            values, error = self._answer.get(timeout=seconds)
-        except queue.Empty:
-            raise TimeUpError from None
-        if error is not None:
-            raise error
-        return values[0]
-
-    def _work(self) -> None:
-        try:
-            self._answer.put(([self._function()], None))
-        except BaseException as error:  # handed to the one who waits
-            self._answer.put(([], error))
-
-
 class Feed(Generic[T]):
-    """What an iterator yields, made in a thread: little ahead of the reader, and no more once the
-    reader has gone."""
+    """Values of an iterator that runs in a thread: a little ahead of the reader, and stopped once
+    the reader has gone."""
 
     def __init__(self, name: str, source: Iterator[T]) -> None:
         self._queue: queue.Queue[tuple[list[T], BaseException | None]] = queue.Queue(_AHEAD)
@@ -105,13 +81,13 @@ class Feed(Generic[T]):
     def _work(self) -> None:
         try:
             for value in self._source:
-                if not self._put(([value], None)):
+                if not self._offer(([value], None)):
                     return
-            self._put(([], None))
+            self._offer(([], None))
         except BaseException as error:  # handed to the one who reads
-            self._put(([], error))
+            self._offer(([], error))
 
-    def _put(self, item: tuple[list[T], BaseException | None]) -> bool:
+    def _offer(self, item: tuple[list[T], BaseException | None]) -> bool:
         while not self._gone.is_set():
             try:
                 self._queue.put(item, timeout=_LOOK_SECONDS)

@@ -9,37 +9,42 @@ import msgspec
 
 from vnicaudit.model.nic import RunningNic
 from vnicaudit.platforms.qemu.arguments import Arguments, parse
-from vnicaudit.platforms.qemu.faults import broken, misplaced, unnamed
-from vnicaudit.platforms.qemu.gaps import unread_file
+from vnicaudit.platforms.qemu.build import unread_file
+from vnicaudit.platforms.qemu.faults import broken_options, misplaced_options, unnamed
 from vnicaudit.platforms.qemu.nics import added_nics
 
 _EVIDENCE = "arguments in <qemu:commandline>"
 
 
-class Added(NamedTuple):
+class NicsInArguments(NamedTuple):
     """The NICs, and what cannot be read and why: each with the index of its argument."""
 
     nics: tuple[tuple[int, RunningNic], ...]
     problems: tuple[tuple[int, str], ...]
 
 
-def read_added(words: Sequence[str], *, arch: str | None, machine: str | None) -> Added:
-    """What the arguments add to a machine. Assigned devices are left out: nothing says whether
-    they are network adapters. What an argument refers to among libvirt's own (a netdev, a bus) is
-    not looked up, so that nothing is said to be refused."""
+def read_added(words: Sequence[str], *, arch: str | None, machine: str | None) -> NicsInArguments:
+    """The NICs that the arguments add to a machine, and the arguments that cannot be read. Assigned
+    devices are left out, as nothing shows whether they are network adapters. References to
+    libvirt's own arguments (a netdev, a bus) are not looked up, so that no NIC counts as
+    refused."""
     arguments = parse(words)
     nics = tuple(
         (arguments.places[pair], msgspec.structs.replace(nic, evidence=_EVIDENCE, refusal=None))
         for pair, nic in added_nics(arguments, arch=arch, machine=machine)
         if nic.backend != "vfio"
     )
-    return Added(nics, tuple(sorted(_problems(arguments, len(words) - 1, arch, machine))))
+    return NicsInArguments(nics, tuple(sorted(_problems(arguments, len(words) - 1, arch, machine))))
 
 
 def _problems(
     arguments: Arguments, last: int, arch: str | None, machine: str | None
 ) -> Iterator[tuple[int, str]]:
-    for faults in (broken(arguments), misplaced(arguments), unnamed(arguments, arch, machine)):
+    for faults in (
+        broken_options(arguments),
+        misplaced_options(arguments),
+        unnamed(arguments, arch, machine),
+    ):
         for pair, problem in faults:
             yield arguments.places[pair], problem
     for pair, (name, value) in enumerate(arguments.pairs):

@@ -62,7 +62,7 @@ class Arguments(NamedTuple):
         return found[-1] if found else None
 
     def has(self, *names: str) -> bool:
-        """Whether one of the options is given."""
+        """True where one of the options is given."""
         return any(name in names for name, _value in self.pairs)
 
 

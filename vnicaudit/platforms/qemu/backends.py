@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from vnicaudit.model.backends import is_ovs_socket
+from vnicaudit.knowledge.backends import is_ovs_socket
 from vnicaudit.platforms.qemu.options import Options, lenient, number, truth
 
 VHOST_OF_ITS_OWN = ("vhost-user", "vhost-vdpa")

@@ -1,7 +1,9 @@
-"""One command line -> :class:`~vnicaudit.model.running.RunningQemu`."""
+"""One command line -> :class:`~vnicaudit.model.running.RunningQemu`, and why it may have NICs
+that its arguments do not show."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -10,12 +12,13 @@ from vnicaudit.model.location import Location
 from vnicaudit.model.running import RunningQemu
 from vnicaudit.platforms.qemu import machine
 from vnicaudit.platforms.qemu.arguments import Arguments
-from vnicaudit.platforms.qemu.gaps import gaps
-from vnicaudit.platforms.qemu.nics import nics
+from vnicaudit.platforms.qemu.boards import machine_default
+from vnicaudit.platforms.qemu.nics import nics, silent
 
 
 class Built(NamedTuple):
-    """What the arguments say, and why they are not all there (None: they are)."""
+    """The guest that the arguments describe, and why they may be incomplete (None: they are
+    complete)."""
 
     qemu: RunningQemu
     problem: str | None
@@ -57,11 +60,61 @@ def build(
         session=machine.session(arguments),
         owner=machine.owner(arguments),
     )
-    return Built(qemu, arguments.problem or found.problem or _cut(arguments))
+    return Built(qemu, arguments.problem or found.problem or _missing_defaults(arguments))
 
 
-def _cut(arguments: Arguments) -> str | None:
+def _missing_defaults(arguments: Arguments) -> str | None:
     """libvirt passes ``-nodefaults`` to every QEMU, before any NIC."""
     if machine.by_libvirt(arguments) and not arguments.has("nodefaults"):
         return "libvirt started it, but its -nodefaults is missing"
     return None
+
+
+_SHOWN = 60
+
+
+def unread_file(path: str) -> str:
+    """Why ``-readconfig`` leaves it open which NICs there are."""
+    return f"-readconfig {path[:_SHOWN]!r} may hold NICs, which are not judged"
+
+
+def gaps(
+    arguments: Arguments,
+    arch: str | None,
+    machine: str | None,
+    *,
+    whole: bool,
+    opened: str | None,
+    nics: int,
+) -> Iterator[str]:
+    """Each reason. Beside NICs that are found, others are not suspected but in a file that is
+    named."""
+    for path in arguments.values("readconfig"):
+        yield unread_file(path)
+    if nics == 0 and not arguments.has("readconfig"):
+        yield from _without_nics(arguments, arch, machine, whole=whole, opened=opened)
+
+
+def _without_nics(
+    arguments: Arguments,
+    arch: str | None,
+    machine: str | None,
+    *,
+    whole: bool,
+    opened: str | None,
+) -> Iterator[str]:
+    default = machine_default(arch, machine)
+    if not default.known and (silent(arguments) or machine is not None):
+        what = (
+            "the machine, which depends on the host,"
+            if machine is None
+            else f"{machine[:_SHOWN]!r}"
+        )
+        yield f"no NIC is given, and whether {what} has one of its own is not known: not judged"
+    elif opened is not None:
+        yield f"no NIC is given, and {opened[:_SHOWN]!r} may hold some: not judged"
+    elif silent(arguments) and not whole and default.device is not None:
+        yield (
+            f"no NIC is given, and QEMU adds {default.device} where none is; but these may not be "
+            "all its arguments: not judged"
+        )

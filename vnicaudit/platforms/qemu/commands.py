@@ -48,8 +48,8 @@ _MAX_PREFIX = 600
 
 
 class Command(NamedTuple):
-    """One command line: the program, its arguments, where it begins (1-based line), the process
-    id where ``ps`` gives it. ``whole`` is False when more arguments may have stood there than can
+    """One command line: the program, its arguments, where it begins (1-based line), the process id
+    where ``ps`` gives it. ``complete`` is False when more arguments may have stood there than can
     be read (shell variables, an ellipsis, a file of options, ``ps``); ``opened`` is a word that may
     become several of them. ``listed``: it is of a process that ran, as ``ps`` shows it."""
 
@@ -57,7 +57,7 @@ class Command(NamedTuple):
     arguments: Arguments
     line: int
     pid: int | None = None
-    whole: bool = True
+    complete: bool = True
     opened: str | None = None
     listed: bool = False
 
@@ -80,7 +80,7 @@ class _Read(NamedTuple):
     in_vain: int = 0
 
 
-class _Listing(NamedTuple):
+class _PsListing(NamedTuple):
     """``ps`` with its header: where it begins and ends in the text (an empty line or a code fence
     ends it), and which columns there are."""
 
@@ -117,17 +117,17 @@ def commands(text: str) -> Iterator[Command]:
             yield command
 
 
-def _listings(text: str) -> deque[_Listing]:
+def _listings(text: str) -> deque[_PsListing]:
     ends = [match.end() for match in _LISTING_END.finditer(text)]
-    found: deque[_Listing] = deque()
+    found: deque[_PsListing] = deque()
     for match in _HEADER.finditer(text):
         place = bisect_right(ends, match.end())
         end = ends[place] if place < len(ends) else len(text) + 1
-        found.append(_Listing(match.start(), end, tuple(match.group().split())))
+        found.append(_PsListing(match.start(), end, tuple(match.group().split())))
     return found
 
 
-def _listing(listings: deque[_Listing], begin: int) -> _Listing | None:
+def _listing(listings: deque[_PsListing], begin: int) -> _PsListing | None:
     """The listing that the line at ``begin`` belongs to. Lines are asked for in order."""
     while len(listings) > 1 and listings[1].start < begin:
         listings.popleft()
@@ -141,7 +141,7 @@ def _command(
     match: re.Match[str],
     begin: int,
     line: int,
-    listing: _Listing | None,
+    listing: _PsListing | None,
     *,
     patient: bool,
 ) -> _Read:
@@ -159,9 +159,9 @@ def _command(
 def _from_shell(
     text: str, match: re.Match[str], line: int, *, patient: bool, enclosed: bool = False
 ) -> _Read:
-    """What stands in a line that is no command line of QEMU's, and in those that continue it, are
-    arguments of something else: not looked at again. Without patience (a file made to take long)
-    quotation marks are not followed beyond them either."""
+    """The QEMU command in a line of a shell. Without one, the line and those that continue it are
+    the arguments of another program, and skipped. Without patience (a file made to take long)
+    quotation marks are followed no further than these lines."""
     logical = _logical_line(text, match.end())
     words, end, problem, bare, kept, sealed = shell_words(
         text,
@@ -192,7 +192,7 @@ def _of_variable(
     program = match["program"] if named is None else named[1]
     problem = arguments.problem or left_open(arguments)
     arguments = arguments._replace(problem=problem)
-    return _Read(Command(program, arguments, line, None, whole=False), end)
+    return _Read(Command(program, arguments, line, None, complete=False), end)
 
 
 def _opened(words: list[str], arguments: Arguments, sealed: frozenset[int]) -> str | None:
@@ -218,7 +218,7 @@ def _logical_line(text: str, start: int) -> int:
 
 
 def _from_ps(
-    text: str, match: re.Match[str], prefix: list[str], line: int, listing: _Listing | None
+    text: str, match: re.Match[str], prefix: list[str], line: int, listing: _PsListing | None
 ) -> _Read:
     """A line of ``ps``; None where the program is an argument of another (``grep qemu-kvm``)."""
     if listing is not None and len(prefix) != len(listing.columns) - 1:
@@ -233,11 +233,11 @@ def _unquoted(text: str, match: re.Match[str], line: int, pid: int | None) -> _R
     if not arguments.has(*EVIDENCE):
         return _Read(None, match.end())
     # never whole: a line that ps cut short looks like one that ends there
-    command = Command(match["program"], arguments, line, pid, whole=False, listed=True)
+    command = Command(match["program"], arguments, line, pid, complete=False, listed=True)
     return _Read(command, end)
 
 
-def _pid(prefix: list[str], listing: _Listing | None) -> int | None:
+def _pid(prefix: list[str], listing: _PsListing | None) -> int | None:
     places = [0, 1]
     if listing is not None:
         places = [listing.columns.index("PID")] if "PID" in listing.columns else []
@@ -265,7 +265,9 @@ def _is_history(text: str, start: int) -> bool:
     if line.endswith("\\"):
         return True
     words = shell_words(line, 0)
-    return words.kept or (not words.bare and words.problem is None and bool(_QUOTE.search(line)))
+    return words.quoted_json or (
+        not words.bare_json and words.problem is None and bool(_QUOTE.search(line))
+    )
 
 
 def _asks_for_help(arguments: Arguments) -> bool:
@@ -288,7 +290,7 @@ def missed(text: str, found: list[Command]) -> list[Missed]:
             continue
         prefix = prefix_of(line[: match.start()])
         rest = line[match.end() : match.end() + MAX_COMMAND].replace('"', " ").replace("'", " ")
-        if prefix.kept and parse(rest.split()).has(*_OF_NICS):
+        if prefix.run_elsewhere and parse(rest.split()).has(*_OF_NICS):
             lines.append(Missed(match.group(), number, filled_in=False))
         elif prefix.starts and _is_filled_in(_COMMAND_ENDS.split(rest, maxsplit=1)[0].split()):
             lines.append(Missed(match.group(), number, filled_in=True))
@@ -296,6 +298,6 @@ def missed(text: str, found: list[Command]) -> list[Missed]:
 
 
 def _is_filled_in(words: list[str]) -> bool:
-    """Whether a command that has no arguments of its own gets them from a variable."""
+    """True where a command gets its arguments from a variable."""
     arguments = parse(words)
     return not _asks_for_help(arguments) and _opened(words, arguments, frozenset()) is not None

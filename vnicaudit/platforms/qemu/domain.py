@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import msgspec
 
-from vnicaudit.model.buses import CCW, VIRTIO_BUS, bus_of, device_of
+from vnicaudit.knowledge.buses import CCW, VIRTIO_BUS, bus_of, device_of
+from vnicaudit.knowledge.hypervisors import KVM_OR_QEMU
+from vnicaudit.knowledge.readiness import readiness_of
 from vnicaudit.model.domain import Domain, DomainConfig
-from vnicaudit.model.hypervisors import KVM_OR_QEMU
 from vnicaudit.model.location import Location
-from vnicaudit.model.models import VIRTIO
-from vnicaudit.model.nic import Nic, NicConfig, RunningNic, is_multicast
+from vnicaudit.model.nic import VIRTIO, Nic, NicConfig, Origin, RunningNic, is_multicast
+from vnicaudit.model.platform_name import QEMU
 from vnicaudit.model.report import ReadError
 from vnicaudit.model.running import RunningQemu
-from vnicaudit.platforms.domain_xml.readiness import readiness_of
 from vnicaudit.platforms.qemu.virtio import VIRTIO_RING
-from vnicaudit.text.placeholders import shown
+from vnicaudit.text.placeholders import placeholder_text
 
 _TYPES = {
     "tap": "ethernet",
@@ -46,11 +46,11 @@ def domain_of(qemu: RunningQemu, target: str) -> Domain:
         ),
         qemu_version=qemu.qemu_version,
         libvirt_version=qemu.libvirt_version,
-        template=shown(qemu.opened),
+        template=placeholder_text(qemu.opened),
     )
 
 
-def running_nic(qemu: RunningQemu, index: int, running: RunningNic, *, origin: str) -> Nic:
+def running_nic(qemu: RunningQemu, index: int, running: RunningNic, *, origin: Origin) -> Nic:
     """A NIC that only a command line tells of, as the ``index``-th of its domain."""
     return Nic(
         index=index,
@@ -76,12 +76,13 @@ def _warning(qemu: RunningQemu) -> tuple[tuple[str, Location], ...]:
 
 
 def anonymous(running: RunningNic) -> RunningNic:
-    """Without MAC and id, so that NICs alike are equal and share one verdict."""
+    """Return the NIC without MAC and id, so that NICs alike are equal and share one verdict."""
     return msgspec.structs.replace(running, mac=None, id=None)
 
 
-def config_of(running: RunningNic, *, origin: str, arch: str | None = None) -> NicConfig:
-    """What the arguments set for one NIC, in libvirt's terms; QEMU's defaults count as not set."""
+def config_of(running: RunningNic, *, origin: Origin, arch: str | None = None) -> NicConfig:
+    """The settings that the arguments give one NIC, in libvirt's terms; QEMU's defaults count as
+    unset."""
     device = device_of(running.driver, arch)
     kind = _TYPES.get(running.backend or "", running.backend or "none")
     if kind == "hostdev":  # as in XML: nothing says whether the device is a network adapter
@@ -119,7 +120,8 @@ def _config(qemu: RunningQemu) -> DomainConfig:
         vcpus=qemu.vcpus,
         vcpus_max=qemu.vcpus_max,
         owner=qemu.owner,
-        form="qemu",
+        described_by="qemu",
+        platform=QEMU,
         readiness=readiness_of(
             None,
             qemu.arch,

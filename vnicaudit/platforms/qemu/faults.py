@@ -1,4 +1,4 @@
-"""What shows that the arguments of NICs are incomplete: each place, and why."""
+"""Signs that the arguments of NICs are incomplete: each place, and why."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Fault(NamedTuple):
     problem: str
 
 
-def broken(arguments: Arguments) -> Iterator[Fault]:
+def broken_options(arguments: Arguments) -> Iterator[Fault]:
     """JSON that is cut off: of ``-device`` and ``-netdev``, which alone may add a NIC by it."""
     for pair, (name, value) in enumerate(arguments.pairs):
         if name in ("device", "netdev") and value is not None:
@@ -29,7 +29,7 @@ def broken(arguments: Arguments) -> Iterator[Fault]:
                 yield Fault(pair, f"-{name}: {error}")
 
 
-def misplaced(arguments: Arguments) -> Iterator[Fault]:
+def misplaced_options(arguments: Arguments) -> Iterator[Fault]:
     """A NIC's option without a value of its own, or in one word with it: QEMU takes the next
     option for its value, the whole word for the name of an option."""
     for pair, (name, value) in enumerate(arguments.pairs):

@@ -39,7 +39,7 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _MAX_WARNINGS = 20
 
 
-class Start(NamedTuple):
+class LoggedStart(NamedTuple):
     """The last start in a log. ``line`` is the line its arguments begin in and ``text`` these as
     they stand there; ``stopped`` whether the log says that this QEMU has ended; ``warnings`` what
     bears on vhost-net, each with its line."""
@@ -55,15 +55,15 @@ class Start(NamedTuple):
 
 
 def is_log(text: str) -> bool:
-    """Whether text begins as such a log does: with a line of libvirt's or QEMU's, or, when it was
-    rotated in the middle of a start, with an argument that is continued."""
+    """True where a text begins like a log of libvirt's QEMU: with a line of libvirt's or QEMU's,
+    or, where it was rotated in the middle of a start, with an argument that is continued."""
     first = text.lstrip("\n").split("\n", 1)[0]
     if _LINE.match(first):
         return True
     return first.startswith("-") and first.endswith(" \\") and _started(text)
 
 
-def last_start(text: str) -> Start | None:
+def last_start(text: str) -> LoggedStart | None:
     """The last start in the text; None when there is none (rotated away, or cut off)."""
     headers = list(_START.finditer(text))
     if not headers:
@@ -81,7 +81,7 @@ def last_start(text: str) -> Start | None:
     if not program.rpartition("/")[2]:
         problem = problem or "the log ends before QEMU's arguments"
     rest = text[end:]
-    return Start(
+    return LoggedStart(
         program,
         arguments._replace(problem=problem or arguments.problem),
         text.count("\n", 0, begin) + 1,
@@ -99,7 +99,7 @@ def read_tail(descriptor: int, size: int) -> bytes:
     window = _FIRST_WINDOW
     while True:
         start = max(0, size - window)
-        data = _read(descriptor, start, size - start)
+        data = _file_part(descriptor, start, size - start)
         starts = [match.start() for match in _START_BYTES.finditer(data)]
         if starts:
             return data[starts[-1] :]
@@ -113,12 +113,12 @@ def lines_before(descriptor: int, offset: int) -> int | None:
     if offset > _MAX_COUNTED:
         return None
     return sum(
-        _read(descriptor, start, min(_FIRST_WINDOW, offset - start)).count(b"\n")
+        _file_part(descriptor, start, min(_FIRST_WINDOW, offset - start)).count(b"\n")
         for start in range(0, offset, _FIRST_WINDOW)
     )
 
 
-def _read(descriptor: int, start: int, length: int) -> bytes:
+def _file_part(descriptor: int, start: int, length: int) -> bytes:
     parts = []
     while length > 0 and (part := os.pread(descriptor, length, start)):
         parts.append(part)

@@ -1,10 +1,11 @@
-"""What the arguments say of the machine: name, architecture, accelerator, vCPUs, hints."""
+"""The machine that the arguments describe: name, architecture, accelerator, vCPUs, hints."""
 
 from __future__ import annotations
 
 import re
 
-from vnicaudit.platforms.domain_xml.owner import owner_of
+from vnicaudit.knowledge.owner import owner_of
+from vnicaudit.model.owner import KnownOwner
 from vnicaudit.platforms.qemu.arguments import Arguments
 from vnicaudit.platforms.qemu.options import Options, lenient, number, truth
 from vnicaudit.platforms.qemu.variables import unfilled
@@ -35,14 +36,14 @@ _HYPERV = re.compile(r"(?:^|,)\+?hv[-_]")
 _TOPOLOGY = ("drawers", "books", "sockets", "dies", "clusters", "modules", "cores", "threads")
 
 
-def read(arguments: Arguments, name: str, first: str = "") -> Options:
+def last_value(arguments: Arguments, name: str, first: str = "") -> Options:
     """The last value of an option as a mapping, empty when it is not given or broken."""
     return lenient(arguments.last(name), first)
 
 
 def guest_name(arguments: Arguments) -> str | None:
     """The name given with ``-name``; None when there is none."""
-    return read(arguments, "name", "guest").get("guest")
+    return last_value(arguments, "name", "guest").get("guest")
 
 
 def machine_type(arguments: Arguments) -> str | None:
@@ -94,7 +95,7 @@ def vcpus(arguments: Arguments) -> tuple[int | None, int | None]:
         return 1, 1
     if unfilled(arguments.last("smp") or ""):
         return None, None
-    given = read(arguments, "smp", "cpus")
+    given = last_value(arguments, "smp", "cpus")
     product = 1
     for level in _TOPOLOGY:
         product *= number(given.get(level)) or 1
@@ -103,13 +104,13 @@ def vcpus(arguments: Arguments) -> tuple[int | None, int | None]:
 
 
 def shared_memory(arguments: Arguments) -> bool:
-    """Whether a memory backend is shared with other processes, as vhost-user needs."""
+    """True where a memory backend is shared with other processes, as vhost-user needs."""
     backends = [value for value in arguments.values("object") if "memory-backend-" in value]
     return any(truth(lenient(value, "qom-type").get("share")) for value in backends)
 
 
 def has_virtio_disk(arguments: Arguments) -> bool:
-    """Whether a disk is on virtio-blk, as libvirt's ``bus='virtio'``."""
+    """True where a disk is on virtio-blk, as libvirt's ``bus='virtio'``."""
     devices = arguments.values("device")
     if any(part in value for value in devices for part in ("virtio-blk", "vhost-user-blk")):
         return True
@@ -120,10 +121,10 @@ def windows_hint(arguments: Arguments) -> bool:
     """Hyper-V enlightenments or a clock in local time: weak evidence."""
     if any(_HYPERV.search(value) for value in arguments.values("cpu")):
         return True
-    return arguments.has("localtime") or read(arguments, "rtc").get("base") == "localtime"
+    return arguments.has("localtime") or last_value(arguments, "rtc").get("base") == "localtime"
 
 
-def owner(arguments: Arguments) -> str:
+def owner(arguments: Arguments) -> KnownOwner:
     """Who keeps the definition: by the SMBIOS names Nova, oVirt and KubeVirt give; ``libvirt``
     when libvirt's marks are there; ``qemu`` otherwise (a script, a unit, a person)."""
     for value in arguments.values("smbios"):
@@ -143,7 +144,7 @@ def owner(arguments: Arguments) -> str:
 
 
 def by_libvirt(arguments: Arguments) -> bool:
-    """Whether libvirt wrote this command line."""
+    """True where libvirt wrote this command line."""
     if _marked(arguments):
         return True
     return any(
@@ -153,8 +154,8 @@ def by_libvirt(arguments: Arguments) -> bool:
 
 
 def session(arguments: Arguments) -> bool | None:
-    """Whether an unprivileged libvirt runs it, by the folder of its secret or monitor; None where
-    these show neither folder (another prefix, a descriptor, not libvirt's)."""
+    """True where an unprivileged libvirt runs the guest, by the folder of its secret or monitor;
+    None where these show neither folder (another prefix, a descriptor, a QEMU without libvirt)."""
     paths = _marked(arguments)
     if any(_SESSION_FILES in path for path in paths):
         return True

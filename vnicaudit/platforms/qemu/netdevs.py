@@ -1,4 +1,4 @@
-"""What QEMU refuses of ``-netdev``, and of the backend half of ``-nic`` and ``-net``.
+"""Reasons why QEMU refuses a ``-netdev``, or the backend half of ``-nic`` and ``-net``.
 
 Measured with QEMU 7.2.22; the keys are those of qapi/net.json. A key or a type that no release
 here knows may be a later one's: refused is only what belongs to another backend or to a device.
@@ -60,19 +60,20 @@ class Netdev(NamedTuple):
     """A backend: how its option is called, its keys, and the text that they were read of."""
 
     option: str
-    given: Options
+    keys: Options
     text: str = ""
 
     @property
     def in_json(self) -> bool:
-        """Whether it is written in JSON, whose values have types and whose ids may be anything."""
+        """True where the option is written in JSON, whose values have types and whose ids may be
+        anything."""
         return self.text[:1] == "{"
 
 
 def netdev_faults(netdev: Netdev, chardevs: Container[str] | None) -> Iterator[str]:
     """Each thing that QEMU does not start with; ``chardevs`` are all ids, None where there may
     be others."""
-    option, given = netdev.option, netdev.given
+    option, given = netdev.option, netdev.keys
     kind = given.get("type") or ("user" if option == "nic" else "")
     if unfilled(kind) is not None:
         return
@@ -105,12 +106,12 @@ def _misplaced(netdev: Netdev, kind: str) -> Iterator[str]:
         wrong |= _OF_NIC
     if kind == "passt":
         wrong -= _OF_PASST
-    for name in sorted(wrong & netdev.given.keys()):
+    for name in sorted(wrong & netdev.keys.keys()):
         yield f"-{netdev.option} {kind} knows no {name}="
 
 
 def _values(netdev: Netdev) -> Iterator[str]:
-    for name, value in netdev.given.items():
+    for name, value in netdev.keys.items():
         if unfilled(value) is not None:
             continue
         if name in _SWITCHES and truth(value) is None:
@@ -125,7 +126,7 @@ def _values(netdev: Netdev) -> Iterator[str]:
 
 
 def _missing(netdev: Netdev, kind: str, chardevs: Container[str] | None) -> Iterator[str]:
-    given = netdev.given
+    given = netdev.keys
     needed = _NEEDED.get(kind)
     if needed is not None and needed not in given:
         yield f"-{netdev.option} {kind} has no {needed}="
@@ -147,8 +148,8 @@ def _of_tap(option: str, given: Options) -> Iterator[str]:
 
 
 class Netdevs(NamedTuple):
-    """What is wrong with the backends of a command line: by the netdev's id, of those on the hub,
-    and of a netdev that no NIC is on."""
+    """Faults of the backends of a command line: by the netdev's id, of those on the hub, and of a
+    netdev that no NIC is on."""
 
     by_id: dict[str, str]
     of_hub: str | None

@@ -13,15 +13,22 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from vnicaudit.model.buses import device_of
-from vnicaudit.model.models import QEMU_MODELS, VIRTIO, model_of_driver
-from vnicaudit.model.nic import RunningNic
+from vnicaudit.knowledge.buses import device_of
+from vnicaudit.knowledge.models import QEMU_MODELS, model_of_driver
+from vnicaudit.model.nic import VIRTIO, RunningNic
 from vnicaudit.model.start_refusal import StartRefusal
 from vnicaudit.platforms.qemu.addresses import NOT_SET, of_nic
 from vnicaudit.platforms.qemu.arguments import Arguments
 from vnicaudit.platforms.qemu.backends import Backend, Socket, backend_of, sockets
 from vnicaudit.platforms.qemu.boards import default_nic, machine_default
-from vnicaudit.platforms.qemu.faults import Fault, broken, dangling, joined, legacy_driver, unnamed
+from vnicaudit.platforms.qemu.faults import (
+    Fault,
+    broken_options,
+    dangling,
+    joined,
+    legacy_driver,
+    unnamed,
+)
 from vnicaudit.platforms.qemu.netdevs import (
     Netdev,
     Netdevs,
@@ -54,7 +61,7 @@ _MDEV = re.compile(r"/mdev/|/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/*$", re
 """In sysfs; any other folder there may be a PCI device's."""
 
 
-class Found(NamedTuple):
+class NicsFound(NamedTuple):
     """The NICs in the order of the arguments, and the first thing that shows the arguments to be
     incomplete (a netdev that is named and not there, JSON cut off), None when there is none."""
 
@@ -63,7 +70,7 @@ class Found(NamedTuple):
 
 
 class _Context(NamedTuple):
-    """What every NIC is looked up in."""
+    """The parts of a command line that every NIC is looked up in."""
 
     sockets: dict[str, Socket]
     netdevs: dict[str, Backend]
@@ -78,7 +85,7 @@ class _Context(NamedTuple):
 
 def nics(
     arguments: Arguments, *, arch: str | None, machine: str | None, with_default: bool
-) -> Found:
+) -> NicsFound:
     """The NICs on a command line. ``with_default``: the arguments are known to be all there are,
     so that the machine's own NIC can be concluded from silence."""
     context = _context(arguments, arch, machine, whole=with_default)
@@ -87,11 +94,11 @@ def nics(
         user = Backend("user")
         found += (_running(driver, device_defaults(driver, context.globals), user),)
     problem = (
-        _first(joined(arguments))
-        or _first(broken(arguments))
-        or _first(dangling(arguments, context.netdevs))
+        _first_problem(joined(arguments))
+        or _first_problem(broken_options(arguments))
+        or _first_problem(dangling(arguments, context.netdevs))
     )
-    return Found(found, problem or _first(unnamed(arguments, arch, machine)))
+    return NicsFound(found, problem or _first_problem(unnamed(arguments, arch, machine)))
 
 
 def added_nics(
@@ -102,7 +109,7 @@ def added_nics(
     return list(_nics(arguments, _context(arguments, arch, machine, whole=False)))
 
 
-def _first(faults: Iterator[Fault]) -> str | None:
+def _first_problem(faults: Iterator[Fault]) -> str | None:
     return next((fault.problem for fault in faults), None)
 
 
@@ -164,7 +171,7 @@ def _nics(arguments: Arguments, context: _Context) -> Iterator[tuple[int, Runnin
 
 
 def _backend_fault(option: str, given: Options, text: str, context: _Context) -> str | None:
-    """What is wrong with the id of a device, or with what carries its packets."""
+    """The fault of a device's id, or of the backend that carries its packets; None: none."""
     faults = context.faults
     if option == "nic":
         return next(netdev_faults(Netdev(option, given), None), None)
@@ -273,8 +280,8 @@ def _legacy(given: Options) -> Options:
 
 
 def _hub(context: _Context, vlan: str) -> Backend:
-    """What is on the hub beside the NIC. Behind a hub there is no vhost: it needs the NIC and the
-    tap to be each other's peers (``get_vhost_net(nc->peer)``)."""
+    """The backend on the hub beside the NIC. Behind a hub there is no vhost: it needs the NIC and
+    the tap to be each other's peers (``get_vhost_net(nc->peer)``)."""
     others = context.hubs.get(vlan, [])
     if not others:
         return _NO_NIC
@@ -308,5 +315,6 @@ def _is_nic(driver: str) -> bool:
 
 
 def silent(arguments: Arguments) -> bool:
-    """Whether nothing is said about networking, so that the machine adds a NIC of its own."""
+    """True where the arguments leave networking to its default, so that the machine adds a NIC of
+    its own."""
     return not arguments.has("net", "nic", "netdev", "nodefaults")

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Container, Iterator
-from typing import Any
 
 Options = dict[str, str]
 """Flat: nested JSON is keyed ``addr.type``, as ``k=v`` syntax writes it."""
@@ -81,14 +80,14 @@ def _decimal_or_octal(digits: str) -> int:
     return int(digits, 8 if digits[0] == "0" else 10)
 
 
-def json_of(text: str) -> Any:
+def json_of(text: str) -> object:
     """JSON as QEMU reads it: a string may be in single quotes, and no key may be there twice.
 
     Raises ValueError or RecursionError for anything else.
     """
     if "'" in text:
         text = _STRING.sub(_in_double_quotes, text)
-    return json.loads(text, object_pairs_hook=_once)
+    return json.loads(text, object_pairs_hook=_without_repeats)
 
 
 def wrong_types(
@@ -114,7 +113,7 @@ def _in_double_quotes(match: re.Match[str]) -> str:
     return '"' + inside.replace("\\'", "'").replace('"', '\\"') + '"'
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _without_repeats(pairs: list[tuple[str, object]]) -> dict[str, object]:
     found = dict(pairs)
     if len(found) < len(pairs):
         raise ValueError("a key is there twice")
@@ -159,9 +158,9 @@ def _from_json(text: str) -> Options:
     return found
 
 
-def _flatten(data: Any, prefix: str, found: Options) -> None:
+def _flatten(data: object, prefix: str, found: Options) -> None:
     """Depth is bounded by the parser's, breadth by _MAX_KEYS."""
-    pending: list[tuple[str, Any]] = [(prefix, data)]
+    pending: list[tuple[str, object]] = [(prefix, data)]
     while pending and len(found) < _MAX_KEYS:
         name, value = pending.pop()
         if isinstance(value, dict):
@@ -172,7 +171,7 @@ def _flatten(data: Any, prefix: str, found: Options) -> None:
             found[name] = _text(value)
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     if isinstance(value, bool):
         return "on" if value else "off"
     return str(value)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from vnicaudit.model.buses import VIRTIO_PCI
+from vnicaudit.knowledge.buses import VIRTIO_PCI
 from vnicaudit.platforms.qemu.arguments import Arguments
 from vnicaudit.platforms.qemu.options import Options, lenient
 

@@ -6,10 +6,10 @@ import re
 from collections import deque
 from collections.abc import Iterable
 
+from vnicaudit.base.identifiers import MAC
 from vnicaudit.model.nic import RunningNic
 
 _NIC_LINE = re.compile(r"(?<![\w-])-(?:device|nic|net)\b")
-_MAC = re.compile(r"(?:[0-9a-f]{2}:){5}[0-9a-f]{2}")
 _ID = re.compile(r"(?:\"id\":\s?\"|(?<![\w-])id=)([\w.-]+)")
 
 
@@ -33,13 +33,14 @@ class _Places:
             if _NIC_LINE.search(line):
                 lower = line.lower()
                 self._lines.append((number, lower))
-                for mac in _MAC.findall(lower):
+                for mac in MAC.findall(lower):
                     self._macs.setdefault(mac, number)
                 for name in _ID.findall(line):
                     self._ids.setdefault(name, number)
 
     def line(self, nic: RunningNic) -> int:
-        """By what is most its own: the MAC address, then the id, then the kind of device."""
+        """Find the line of a NIC by what is most its own: the MAC address, then the id, then the
+        kind of device."""
         if nic.mac in self._macs:
             return self._macs[nic.mac]
         if nic.id in self._ids:

@@ -1,4 +1,4 @@
-"""What stands before QEMU's program in its line: whether a shell would start the program there."""
+"""The text before QEMU's program in its line: whether a shell would start the program there."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ _HELD = re.compile(r"(?:^|\s)[A-Za-z_]\w*\+?=\(?\Z")
 
 
 class Prefix(NamedTuple):
-    """What the text before a program is. ``starts``: a shell starts the program here;
-    ``enclosed``: within parentheses, which end its command; ``kept``: it stands in a text or a
-    list that is run somewhere else."""
+    """The kind of text before a program. ``starts``: a shell starts the program here; ``enclosed``:
+    within parentheses, which end its command; ``run_elsewhere``: within a text or a list that is
+    run somewhere else."""
 
     starts: bool
     enclosed: bool = False
-    kept: bool = False
+    run_elsewhere: bool = False
 
 
 def prefix_of(text: str) -> Prefix:
@@ -54,7 +54,7 @@ def prefix_of(text: str) -> Prefix:
     if unit is not None:
         return Prefix(starts=_is_start(text[unit.end() :]))
     if _HELD.search(text):
-        return Prefix(starts=False, kept=True)
+        return Prefix(starts=False, run_elsewhere=True)
     plain = _without_prompt(text)
     if plain.count("(") <= plain.count(")") and _is_start(plain):
         return Prefix(starts=True)
@@ -69,10 +69,10 @@ def prefix_of(text: str) -> Prefix:
             depth = max(0, depth + bool(match["opening"]) - bool(match["closing"]))
             held = match["opening"] and _HELD.search(text, begin, match.end())
             if held:
-                return Prefix(starts=False, kept=True)
+                return Prefix(starts=False, run_elsewhere=True)
             begin = match.end()
     if quoted >= 0:
-        return Prefix(starts=False, kept=_runs_text(text[begin:quoted]))
+        return Prefix(starts=False, run_elsewhere=_runs_text(text[begin:quoted]))
     return Prefix(starts=_is_start(text[begin:]), enclosed=depth > 0)
 
 
@@ -88,7 +88,7 @@ def _is_start(text: str) -> bool:
 
 
 def _runs_text(text: str) -> bool:
-    """Whether what is quoted behind it is run, or kept in a variable."""
+    """True where the quoted text that follows is run, or kept in a variable."""
     if _HELD.search(text):
         return True
     first = _first_word(text)

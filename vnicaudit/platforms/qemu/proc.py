@@ -13,15 +13,16 @@ from pathlib import Path
 
 import msgspec
 
-from vnicaudit.deadline import PROCESS_SECONDS, Deadline, OutOfTime
+from vnicaudit.base.cpu_deadline import PROCESS_SECONDS, Deadline, OutOfTime
+from vnicaudit.base.opening import open_regular
+from vnicaudit.model.domain import Domain
 from vnicaudit.model.location import Location
-from vnicaudit.model.models import VIRTIO
-from vnicaudit.model.nic import DESCRIPTORS, RunningNic
+from vnicaudit.model.nic import DESCRIPTORS, VIRTIO, RunningNic
 from vnicaudit.model.report import ReadError
 from vnicaudit.model.running import RunningQemu
 from vnicaudit.platforms.qemu.arguments import Arguments, parse
 from vnicaudit.platforms.qemu.build import build
-from vnicaudit.text.regular import open_regular
+from vnicaudit.platforms.qemu.domain import domain_of
 
 MAX_CMDLINE = 4 << 20
 """Bytes; Linux allows arguments of 2 MiB by default."""
@@ -59,7 +60,7 @@ def read_proc(
 
 def _process(root: str, pid: int, target: str) -> RunningQemu | ReadError | None:
     folder = f"{root}/{pid}"
-    data = _read(f"{folder}/cmdline", MAX_CMDLINE)
+    data = _file_beginning(f"{folder}/cmdline", MAX_CMDLINE)
     words = [word.decode("utf-8", "replace") for word in data.split(b"\0")]
     program = _program(folder, words[0])
     if program is None:
@@ -137,6 +138,22 @@ def _pids(root: str) -> list[int]:
     return sorted(int(name) for name in names if name.isascii())
 
 
-def _read(path: str, limit: int) -> bytes:
+def _file_beginning(path: str, limit: int) -> bytes:
     with open_regular(path) as file:
         return file.read(limit)
+
+
+def read_processes(name: str) -> Iterator[Domain | ReadError]:
+    """The QEMUs below a proc file system, or the one of ``/proc/PID``; a ReadError for each whose
+    arguments cannot be understood. Raises OSError where it cannot be listed."""
+    folder = os.path.realpath(name)
+    wanted = os.path.basename(folder)
+    one = wanted.isdecimal()
+    root = os.path.dirname(folder) if one else name
+    for found in read_proc(root, target=name, only=int(wanted) if one else None):
+        if isinstance(found, ReadError):
+            yield found
+        else:
+            domain = domain_of(found, name)
+            yield domain
+            yield from domain.unread

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from vnicaudit.model.buses import PCI, VIRTIO_PCI, bus_of
+from vnicaudit.knowledge.buses import PCI, VIRTIO_PCI, bus_of
 from vnicaudit.model.nic import is_multicast
 from vnicaudit.platforms.qemu.addresses import of_nic
 from vnicaudit.platforms.qemu.options import Options, number, truth, wrong_types
@@ -56,14 +56,14 @@ _ADDRESS = re.compile(r"[0-9a-fA-F]{2}(?:[:-][0-9a-fA-F]{2}){5}")
 
 
 def device_faults(device: str, given: Options) -> Iterator[str]:
-    """What QEMU refuses of the properties of one device."""
+    """Reasons why QEMU refuses the properties of one device."""
     for name, value in given.items():
         yield from _name_faults(device, name)
         if unfilled(value) is None:
             yield from _value_faults(name, value)
     mac = given.get("mac")
     if mac is not None and unfilled(mac) is None and not _ADDRESS.fullmatch(mac):
-        yield f"mac={_shown(mac)} is no MAC address"
+        yield f"mac={_quoted(mac)} is no MAC address"
     if truth(given.get("disable-modern")) and truth(given.get("disable-legacy")):
         yield "disable-modern=on and disable-legacy=on leave nothing of it"
     if _cannot_be_legacy(device, given):
@@ -77,11 +77,11 @@ def json_faults(text: str) -> Iterator[str]:
     """Values of JSON that are text where QEMU wants a number or true or false, or the other way."""
     switches = _SWITCHES | _PCI_SWITCHES | _ANY_SWITCHES
     for name, wanted, value in wrong_types(text, switches, _NUMBERS):
-        yield f'"{name}" is {wanted} in JSON, not {_shown(value)}'
+        yield f'"{name}" is {wanted} in JSON, not {_quoted(value)}'
 
 
 def nic_faults(option: str, given: Options) -> Iterator[str]:
-    """What QEMU refuses of the keys of ``-nic`` and ``-net nic``."""
+    """Reasons why QEMU refuses the keys of ``-nic`` and ``-net nic``."""
     wrong, right = ("macaddr", "mac") if option == "nic" else ("mac", "macaddr")
     if wrong in given:
         yield f"-{option} knows no {wrong}=, but {right}="
@@ -97,7 +97,7 @@ def nic_faults(option: str, given: Options) -> Iterator[str]:
     if address is not None and is_multicast(address):
         yield f"{right}={mac} is a multicast address"
     elif address is None:
-        yield f"{right}={_shown(mac)} is no MAC address"
+        yield f"{right}={_quoted(mac)} is no MAC address"
 
 
 def _name_faults(device: str, name: str) -> Iterator[str]:
@@ -121,24 +121,25 @@ def _spelt(name: str) -> str | None:
 
 def _value_faults(name: str, value: str) -> Iterator[str]:
     if name in _SWITCHES | _PCI_SWITCHES | _ANY_SWITCHES and truth(value) is None:
-        yield f"{name}={_shown(value)} is neither on nor off"
+        yield f"{name}={_quoted(value)} is neither on nor off"
     elif name == "disable-legacy" and value not in _LEGACY:
-        yield f"{name}={_shown(value)} is none of on, off and auto"
+        yield f"{name}={_quoted(value)} is none of on, off and auto"
     elif name == "host_mtu" and (number(value) or 0) > _MOST_MTU:
-        yield f"{name}={_shown(value)} is more than {_MOST_MTU}"
+        yield f"{name}={_quoted(value)} is more than {_MOST_MTU}"
     elif name == "bootindex" and not _INTEGER.fullmatch(value):
-        yield f"{name}={_shown(value)} is not a number"
+        yield f"{name}={_quoted(value)} is not a number"
     elif name == "addr" and place_of(value) is None:
-        yield f"{name}={_shown(value)} is no slot of PCI"
+        yield f"{name}={_quoted(value)} is no slot of PCI"
     elif name == "devno" and not _ADDRESS_OF_CCW.fullmatch(value):
-        yield f"{name}={_shown(value)} is no device number"
+        yield f"{name}={_quoted(value)} is no device number"
     elif name in _NUMBERS and number(value) is None:
-        yield f"{name}={_shown(value)} is not a number"
+        yield f"{name}={_quoted(value)} is not a number"
 
 
 def _cannot_be_legacy(device: str, given: Options) -> bool:
-    """Whether ``VIRTIO_F_IOMMU_PLATFORM was supported by neither legacy nor transitional device``:
-    a device is transitional on conventional PCI and on the root bus, unless told otherwise."""
+    """True where QEMU refuses a device because ``VIRTIO_F_IOMMU_PLATFORM was supported by neither
+    legacy nor transitional device``: a device is transitional on conventional PCI and on the root
+    bus, unless told otherwise."""
     if not truth(given.get("iommu_platform")):
         return False
     if device == "virtio-net-pci-transitional":
@@ -147,10 +148,10 @@ def _cannot_be_legacy(device: str, given: Options) -> bool:
     return device == "virtio-net-pci" and on_root and not truth(given.get("disable-legacy"))
 
 
-def _shown(text: str) -> str:
+def _quoted(text: str) -> str:
     return repr(text[:40])
 
 
 def is_device(device: str) -> bool:
-    """Whether it is a NIC whose properties are known here."""
+    """True for a NIC device whose properties are known here."""
     return bus_of(device) is not None

@@ -58,8 +58,8 @@ def looks_like(head: bytes) -> str | None:
 
 
 def begins_with_command(head: bytes) -> bool:
-    """Whether a file is command lines or ``ps`` output from its beginning on, comments apart: a
-    page or a program that quotes one is not."""
+    """True where a file begins with a command line or ``ps`` output, comments apart; False for a
+    page or a program that quotes one."""
     if _NUL_PROGRAM.match(head):
         return True
     text = head.decode("utf-8", "replace")
@@ -184,7 +184,7 @@ def _pasted_one(command: Command, arguments: Arguments, place: Location) -> Buil
         arguments,
         place,
         pid=command.pid,
-        whole=command.whole,
+        whole=command.complete,
         opened=command.opened,
         runs=command.listed,
     )

@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from vnicaudit.model.binaries import absent_on, first_with
-from vnicaudit.model.buses import (
+from vnicaudit.knowledge.binaries import absent_on, first_with
+from vnicaudit.knowledge.buses import (
     CCW,
     ISA,
     PCI,
@@ -21,8 +21,9 @@ from vnicaudit.model.buses import (
     bus_of,
     machine_buses,
 )
-from vnicaudit.model.machines import S390, X86
-from vnicaudit.model.models import QEMU_MODELS, VIRTIO, shown_model
+from vnicaudit.knowledge.models import QEMU_MODELS, shown_model
+from vnicaudit.model.architectures import S390, X86
+from vnicaudit.model.nic import VIRTIO
 from vnicaudit.model.start_refusal import NEVER, NIC_REWORK, StartRefusal
 from vnicaudit.platforms.qemu.arguments import MAX_WORDS, Arguments
 from vnicaudit.platforms.qemu.options import Options, lenient, truth
@@ -48,9 +49,10 @@ _NOT_BY_NIC = frozenset({"rocker", "usb-net", "virtio-net-device"})
 class Board(NamedTuple):
     """The machine as far as a NIC's place is concerned; ``buses`` is None where nothing is known of
     them. ``usb`` is the turn after which there is a USB bus; ``ids`` are those of all devices, each
-    with its turn; ``conventional`` are those of bridges to conventional PCI. ``named``: there are
-    no buses but the machine's and those that an id names. ``more``: a file (``-readconfig``) may
-    bring other devices and another machine, as Proxmox brings its ``pci.0`` to q35."""
+    with its turn; ``conventional`` are those of bridges to conventional PCI. ``only_named_buses``:
+    there are no buses but the machine's and those that an id names. ``more``: a file
+    (``-readconfig``) may bring other devices and another machine, as Proxmox brings its ``pci.0``
+    to q35."""
 
     arch: str | None
     machine: str | None
@@ -58,7 +60,7 @@ class Board(NamedTuple):
     usb: int | None
     ids: dict[str, int]
     conventional: frozenset[str] = frozenset()
-    named: bool = False
+    only_named_buses: bool = False
     more: bool = False
 
     @property
@@ -116,10 +118,12 @@ def device_refusal(
     """Why there is no such NIC: ``given`` are all its properties, ``text`` is its argument. What no
     QEMU takes comes before what some have not."""
     absent = _no_such_device(driver, device, place)
-    if absent is not None and not absent.made:
+    if absent is not None and not absent.has_nic:
         return absent
     wrong = _no_bus(device, given, place, _turn(pair, text))
-    wrong = wrong or _taken(device, given, place) or _wrong_property(device, given, text, place)
+    wrong = (
+        wrong or _slot_refusal(device, given, place) or _wrong_property(device, given, text, place)
+    )
     return wrong or absent
 
 
@@ -155,7 +159,7 @@ def _too_new(device: str, place: Board) -> StartRefusal | None:
         why = f"{device} does not exist on {place.arch}"
     else:
         why = f"{device} came with QEMU {since.major}.{since.minor}"
-    return StartRefusal(why, since, made=True)
+    return StartRefusal(why, since, has_nic=True)
 
 
 def _no_bus(device: str, given: Options, place: Board, turn: int) -> StartRefusal | None:
@@ -186,9 +190,9 @@ def _no_bus(device: str, given: Options, place: Board, turn: int) -> StartRefusa
 
 
 def _is_nowhere(named: str, place: Board) -> bool:
-    """Whether a bus is neither the machine's nor a device's: ``pci.7`` is one by a device's id, as
-    libvirt names them, ``x.0`` is one of the device ``x``."""
-    if not place.named or unfilled(named) is not None or not named or "/" in named:
+    """True where a bus belongs neither to the machine nor to a device: ``pci.7`` is one by a
+    device's id, as libvirt names them, ``x.0`` is one of the device ``x``."""
+    if not place.only_named_buses or unfilled(named) is not None or not named or "/" in named:
         return False
     if named in place.ids or named.rpartition(".")[0] in place.ids:
         return False
@@ -197,7 +201,7 @@ def _is_nowhere(named: str, place: Board) -> bool:
     )
 
 
-def _taken(device: str, given: Options, place: Board) -> StartRefusal | None:
+def _slot_refusal(device: str, given: Options, place: Board) -> StartRefusal | None:
     addr = given.get("addr", "")
     machine = place.machine or "pc"
     if bus_of(device) != PCI or place.arch not in X86 or machine.startswith("microvm"):
@@ -234,7 +238,7 @@ def _not_created(
         yield StartRefusal(
             f"{shown_model(model)} is no model of -{option} on {place.arch}, virtio is",
             NIC_REWORK,
-            made=made,
+            has_nic=made,
         )
     elif not _by_nic(model, place):
         yield StartRefusal(
@@ -247,7 +251,8 @@ def _not_created(
 
 
 def _by_nic(model: str, place: Board) -> bool:
-    """Whether an x86 machine creates this model for ``-nic``; aliases of devices it does not."""
+    """True where an x86 machine creates this model for ``-nic``; aliases of devices are refused
+    there."""
     buses = place.buses or frozenset()
     if model in _NOT_BY_NIC or absent_on(model, place.arch) or model == "e1000-82540em":
         return False

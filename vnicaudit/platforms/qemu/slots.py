@@ -38,7 +38,8 @@ def slot_of(given: Options, root: str | None) -> list[tuple[str, str]]:
 
 
 def is_taken(text: str, bus: str, root: str | None) -> bool:
-    """Whether the machine, whose root bus is called ``root``, has something there itself."""
+    """True where the machine, whose root bus is called ``root``, has a device of its own at that
+    address."""
     if root is None or bus not in ("", root):
         return False
     return place_of(text) in _TAKEN.get(root, ())

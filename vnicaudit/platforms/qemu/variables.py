@@ -1,4 +1,4 @@
-"""What a pasted command line leaves to the shell, or to what fills a template in.
+"""Parts of a pasted command line that are left to the shell, or to the filling of a template.
 
 Nothing is expanded, so that a variable where a fact of a NIC should stand is no fact. One in a
 name, an address or a port decides nothing.
@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from vnicaudit.platforms.qemu.arguments import Arguments
 from vnicaudit.platforms.qemu.options import lenient
-from vnicaudit.text.placeholders import opened, shown, whole
+from vnicaudit.text.placeholders import is_only_placeholder, opened, placeholder_text
 
 _VARIABLE = re.compile(
     r"\$[A-Za-z_]\w*|\$[@*\d]|\$\{[^}]*\}?|\$\(.*|`[^`]*`?|%[A-Za-z](?![A-Za-z])", re.DOTALL
@@ -36,7 +36,7 @@ def unfilled(text: str) -> str | None:
     match = _VARIABLE.search(text)
     if match is not None:
         return match.group()
-    return text if whole(text) or opened(text) else None
+    return text if is_only_placeholder(text) or opened(text) else None
 
 
 def left_open(arguments: Arguments) -> str | None:
@@ -45,8 +45,8 @@ def left_open(arguments: Arguments) -> str | None:
     if found is None:
         return None
     if _VARIABLE.match(found):
-        return f"it has variables ({shown(found)}), which only the shell knows"
-    return f"it is a template ({shown(found)}), to be filled in first"
+        return f"it has variables ({placeholder_text(found)}), which only the shell knows"
+    return f"it is a template ({placeholder_text(found)}), to be filled in first"
 
 
 def _decisive(arguments: Arguments) -> Iterator[str]:

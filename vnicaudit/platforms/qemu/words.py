@@ -30,18 +30,18 @@ _IN_DOUBLE = re.compile(r"\\(\n|[$`\"\\])")
 
 
 class Words(NamedTuple):
-    """The words of one command and where it ends in the text. ``problem`` says why the list may
-    be incomplete, None when it is not.
+    """The words of one command and where it ends in the text. ``problem`` says why the list may be
+    incomplete, None when it is not.
 
-    ``bare``: a word is JSON without quotes around it (``{"driver": …``), which a shell would
-    spoil: the quotes were lost. ``kept``: a word is JSON with quotes around it: they were not.
-    ``sealed`` are the places of words in double quotes, which the shell makes no more of."""
+    ``bare_json``: a word is JSON without quotes around it (``{"driver": …``), which a shell would
+    spoil: the quotes were lost. ``quoted_json``: a word is JSON with quotes around it: they were
+    not. ``sealed`` are the places of words in double quotes, which the shell makes no more of."""
 
     words: list[str]
     end: int
     problem: str | None = None
-    bare: bool = False
-    kept: bool = False
+    bare_json: bool = False
+    quoted_json: bool = False
     sealed: frozenset[int] = frozenset()
 
 
@@ -53,7 +53,7 @@ def shell_words(text: str, start: int, most: int = MAX_COMMAND, *, enclosed: boo
     Nothing is expanded: ``$VAR`` stays as it is. What a redirection of output names is no word.
     """
     pattern = _ENCLOSED if enclosed else _TOKEN
-    found = _Found()
+    found = _WordReader()
     bare = kept = False
     position = start
     limit = min(len(text), start + most)
@@ -86,7 +86,7 @@ def shell_words(text: str, start: int, most: int = MAX_COMMAND, *, enclosed: boo
     return Words(found.all(), position, problem, bare, kept, found.seals())
 
 
-class _Found:
+class _WordReader:
     """The words so far, and the ``parts`` of the one that is being read: joined once, for a word
     may have millions."""
 

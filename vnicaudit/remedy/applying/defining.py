@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import Any
 
 from vnicaudit.errors import ActionError, KeptError
-from vnicaudit.remedy.applying.means import Means
-from vnicaudit.remedy.applying.task import Task, unmet
-from vnicaudit.remedy.definitions import likeness, reading
+from vnicaudit.remedy.applying.definition_transactions import DomainTransaction, unmet
+from vnicaudit.remedy.applying.domain_place import DomainWork, kept_definition
+from vnicaudit.remedy.applying.events import Defined, Defining
 from vnicaudit.remedy.digests import digest
 
 
@@ -19,83 +18,89 @@ class EditedError(ActionError):
         super().__init__("somebody else changed the definition meanwhile: it was left as it is now")
 
 
-def define(means: Means) -> None:
+def define(work: DomainWork) -> None:
     """The goal, where the definition is what it was before; nothing where it is the goal already.
 
     Raises EditedError where it is neither, ActionError where libvirt does not take it, or takes it
     and does not do as it says, KeptError where what was kept of it cannot be trusted.
     """
-    now = means.machine.definition(secrets=True)
-    before, goal = means.kept("before"), means.kept("goal")
-    as_before = likeness().same(now, before)
+    now = work.place.machine.definition(secrets=True)
+    before, goal = kept_definition(work, "before"), kept_definition(work, "goal")
+    as_before = work.place.texts.likeness.same(now, before)
     if as_before and before != goal:
-        means.notes.write("defining")
-        means.machine.define(goal)
-        now = means.machine.definition(secrets=True)
-    elif not as_before and not is_ours(means.task, before, goal, now, means):
+        work.notes.write(Defining())
+        work.place.machine.define(goal)
+        now = work.place.machine.definition(secrets=True)
+    elif not as_before and not is_ours(work.transaction, before, goal, now, work):
         raise EditedError
     if before not in (goal, now):
-        _note(means, now)  # first: what libvirt made of it is to be known as this run's own
-    _check(means.task, before, goal, now)
+        _note(work, now)  # first: what libvirt made of it is to be known as this run's own
+    _check(work, before, goal, now)
 
 
-def _note(means: Means, now: bytes) -> None:
-    if (means.notes.last("defined") or {}).get("settled") != digest(now):
-        means.definitions.keep("settled", now)
-        means.notes.write("defined", settled=digest(now))
+def _note(work: DomainWork, now: bytes) -> None:
+    if work.notes.last(Defined) != Defined(digest(now)):
+        work.kept.keep("settled", now)
+        work.notes.write(Defined(digest(now)))
 
 
-def undefine(means: Means) -> bool:
+def undefine(work: DomainWork) -> bool:
     """Make the definition what it was before; whether there was anything to do. Raises EditedError
     where it is neither that nor what this run made of it, ActionError where it did not come out
     as it was, KeptError where what was kept of it cannot be trusted."""
-    now = means.machine.definition(secrets=True)
-    before, goal = means.kept("before"), means.kept("goal")
-    if likeness().same(now, before):
+    now = work.place.machine.definition(secrets=True)
+    before, goal = kept_definition(work, "before"), kept_definition(work, "goal")
+    if work.place.texts.likeness.same(now, before):
         return False
-    if not is_ours(means.task, before, goal, now, means):
+    if not is_ours(work.transaction, before, goal, now, work):
         raise EditedError
-    means.machine.define(before)
-    unlike = likeness().unlike(before, means.machine.definition(secrets=True))
+    work.place.machine.define(before)
+    unlike = work.place.texts.likeness.unlike(before, work.place.machine.definition(secrets=True))
     if unlike:
         raise ActionError(f"the definition did not come out as it was before: {_few(unlike)}")
     return True
 
 
-def made_otherwise(means: Means) -> str:
-    """What libvirt made otherwise of a definition that was to come back as it was: the order of
-    its controllers; empty where it made nothing otherwise."""
-    if not means.task.exact or means.notes.latest("defined") is None:
+def made_otherwise(work: DomainWork) -> str:
+    """A sentence on how libvirt rearranged the controllers of a definition that was to be restored
+    exactly; empty where it did not."""
+    if not work.transaction.exact or work.notes.last(Defined) is None:
         return ""
     try:
-        words = likeness().rearranged(means.kept("goal"), means.kept("settled"))
+        words = work.place.texts.likeness.rearranged(
+            kept_definition(work, "goal"), kept_definition(work, "settled")
+        )
     except KeptError:
         return ""  # what was done is done, and was looked at
     return f"libvirt {words}: every device is as it was, at its address" if words else ""
 
 
-def is_ours(task: Task, before: bytes, goal: bytes, now: bytes, means: Means) -> bool:
-    """Whether a definition that is not what it was before is what this run made of it: known by
-    its digest, or, where the program was ended before it could note that, by having the goal and
-    no other change."""
-    settled = means.notes.last("defined")
-    if likeness().same(now, goal) or (settled is not None and _is_settled(now, settled, means)):
+def is_ours(
+    transaction: DomainTransaction, before: bytes, goal: bytes, now: bytes, work: DomainWork
+) -> bool:
+    """True where ``now``, which differs from the definition before the run, was made by this run:
+    recognised by its text or digest or, where the program ended before it could note that, by
+    having the goal's changes and no others."""
+    settled = work.notes.last(Defined)
+    if work.place.texts.likeness.same(now, goal) or (
+        settled is not None and _is_settled(now, settled, work)
+    ):
         return True
     if settled is not None:
         return False
     return not (
-        unmet(reading().definition_of(now, task.target), task.wanted)
-        or reading().other_changes(before, now, task.macs)
+        unmet(work.place.texts.reading.definition_of(now, transaction.target), transaction.wanted)
+        or work.place.texts.reading.other_changes(before, now, transaction.macs)
     )
 
 
-def _is_settled(now: bytes, settled: dict[str, Any], means: Means) -> bool:
-    """Whether it is what libvirt made of the goal; what was kept of that only matters where
-    libvirt has read it anew since, and handed it out in another order."""
-    if settled.get("settled") == digest(now):
+def _is_settled(now: bytes, settled: Defined, work: DomainWork) -> bool:
+    """True where ``now`` is the definition that libvirt made of the goal. The kept copy matters
+    only where libvirt has read it again since and returned it in another order."""
+    if settled.settled == digest(now):
         return True
     with suppress(KeptError):
-        return likeness().same(now, means.kept("settled"))
+        return work.place.texts.likeness.same(now, kept_definition(work, "settled"))
     return False
 
 
@@ -103,16 +108,19 @@ def _few(clauses: tuple[str, ...]) -> str:
     return "; ".join(clauses[:5])
 
 
-def _check(task: Task, before: bytes, goal: bytes, now: bytes) -> None:
-    unlike = likeness().unlike(goal, now) if task.exact else ()
+def _check(work: DomainWork, before: bytes, goal: bytes, now: bytes) -> None:
+    transaction = work.transaction
+    unlike = work.place.texts.likeness.unlike(goal, now) if transaction.exact else ()
     if unlike:
         raise ActionError(
             f"the definition did not come out as the one that was saved: {_few(unlike)}"
         )
-    missing = unmet(reading().definition_of(now, task.target), task.wanted)
-    missing += reading().other_changes(goal, now, task.macs)
-    for mac in task.macs:
-        missing += reading().not_taken(goal, now, mac)
+    missing = unmet(
+        work.place.texts.reading.definition_of(now, transaction.target), transaction.wanted
+    )
+    missing += work.place.texts.reading.other_changes(goal, now, transaction.macs)
+    for mac in transaction.macs:
+        missing += work.place.texts.reading.not_taken(goal, now, mac)
     if missing and now != before:
         raise ActionError(f"accepted but not applied by libvirt: {'; '.join(missing[:5])}")
     if missing:

@@ -7,17 +7,24 @@ is given back, through its agent, what it had set on the old one.
 
 from __future__ import annotations
 
-import time
-
-import msgspec
-
 from vnicaudit.errors import ActionError, GuestError, RefusedError, SilentError
-from vnicaudit.model.decoding import converted
 from vnicaudit.model.guest_network import GuestNetwork
+from vnicaudit.remedy.applying.definition_transactions import nic_of, unmet
+from vnicaudit.remedy.applying.domain_place import DomainWork, kept_definition
+from vnicaudit.remedy.applying.events import (
+    Attached,
+    Attaching,
+    Captured,
+    Detached,
+    Detaching,
+    Kept,
+    Restored,
+    Restoring,
+    Stayed,
+)
 from vnicaudit.remedy.applying.journal import seconds_since
-from vnicaudit.remedy.applying.means import Means, wait_until
-from vnicaudit.remedy.applying.task import Wanted, nic_of, unmet
-from vnicaudit.remedy.definitions import elements, reading
+from vnicaudit.remedy.applying.transaction import NicChanges
+from vnicaudit.remedy.applying.verifying import wait_until
 from vnicaudit.remedy.guest import network as guest_network
 from vnicaudit.remedy.guest.agent import by_mac
 
@@ -32,152 +39,156 @@ class NotTakenError(GuestError):
     """The guest is worse off with the new NIC than it was."""
 
 
-def capture(means: Means) -> None:
+def capture(work: DomainWork) -> None:
     """Note what the guest has set on each NIC, where that is not known from an earlier life.
     Raises GuestError for what could not be put back: the NIC is a member of a bond, say."""
-    if means.task.before == means.task.goal and means.notes.latest("captured") is None:
-        kept = means.definitions.keep(RUNNING, means.machine.live())
-        means.notes.write("kept", **{RUNNING: kept})
-    for one in means.task.wanted:
-        if _captured(means, one.mac) is None:
-            network = _taken(means, one.mac)
+    if work.transaction.before == work.transaction.goal and work.notes.last(Captured) is None:
+        kept = work.kept.keep(RUNNING, work.place.machine.live())
+        work.notes.write(Kept(kept))
+    for one in work.transaction.wanted:
+        if _captured(work, one.mac) is None:
+            network = _read_network(work, one.mac)
             for note in network.notes:
-                means.tell(note)
-            means.notes.write(
-                "captured", mac=one.mac, network=msgspec.to_builtins(network), seconds=time.time()
-            )
+                work.tell(note)
+            work.notes.write(Captured(one.mac, network, work.clock.time()))
 
 
-def not_put_back(means: Means) -> list[str]:
-    """What the guest had set on its NICs and was not given back, one sentence each."""
-    captured = means.notes.all("captured")
-    return [note for data in captured for note in data["network"].get("notes", ())]
+def not_put_back(work: DomainWork) -> list[str]:
+    """Settings of the guest's NICs that are not restored, one sentence each."""
+    return [note for captured in work.notes.all(Captured) for note in captured.network.notes]
 
 
-def swap(means: Means, *, kind: str) -> None:
+def swap(work: DomainWork, *, kind: str) -> None:
     """Have the guest run with the NICs of the definition of that ``kind`` (``settled``,
     ``before``). What runs so already is left alone, but for what the guest had set on it."""
-    for one in means.task.wanted:
-        _settle(means, one)
-        if _running(means, one) == "other":
-            _detach(means, one)
-        _complete(means, one, kind)
+    for one in work.transaction.wanted:
+        _settle(work, one)
+        if _running(work, one) == "other":
+            _detach(work, one)
+        _complete(work, one, kind)
 
 
-def repair(means: Means, *, kind: str) -> None:
+def repair(work: DomainWork, *, kind: str) -> None:
     """Give the guest the NICs of that definition that were taken from it; exchange none."""
-    for one in means.task.wanted:
-        _settle(means, one)
-        _complete(means, one, kind)
+    for one in work.transaction.wanted:
+        _settle(work, one)
+        _complete(work, one, kind)
 
 
-def _complete(means: Means, one: Wanted, kind: str) -> None:
-    if _running(means, one) == "none":
-        _attach(means, one, kind)
-        _restore(means, one, anew=True)
+def _complete(work: DomainWork, one: NicChanges, kind: str) -> None:
+    if _running(work, one) == "none":
+        _attach(work, one, kind)
+        _restore(work, one, anew=True)
         return
-    attached = means.notes.latest("attaching", "attached", mac=one.mac)
-    if attached is not None and attached.event == "attaching":
-        _await_bound(means, one)
-    _restore(means, one, anew=False)
+    attached = work.notes.latest_of(one.mac, Attaching, Attached)
+    if attached is not None and isinstance(attached.event, Attaching):
+        _await_bound(work, one)
+    _restore(work, one, anew=False)
 
 
-def _settle(means: Means, one: Wanted) -> None:
+def _settle(work: DomainWork, one: NicChanges) -> None:
     """Wait for a NIC that looks as it should, and that the guest was asked to give up: by a
     program that was ended meanwhile. It may do so any moment."""
-    asked = means.notes.latest("detaching", "detached", "stayed", mac=one.mac)
-    if asked is not None and asked.event == "detaching" and _running(means, one) == "wanted":
+    asked = work.notes.latest_of(one.mac, Detaching, Detached, Stayed)
+    if asked is None or not isinstance(asked.event, Detaching):
+        return
+    if _running(work, one) == "wanted":
         left = _UNPLUG_SECONDS - seconds_since(asked)
-        wait_until(lambda: _running(means, one) == "none", left, _SOON)
+        wait_until(work.clock, lambda: _running(work, one) == "none", left, _SOON)
 
 
-def _running(means: Means, one: Wanted) -> str:
+def _running(work: DomainWork, one: NicChanges) -> str:
     """``none``, ``wanted`` or ``other``: which device with that MAC the guest has now."""
-    live = reading().definition_of(means.machine.live(), means.task.target)
+    live = work.place.texts.reading.definition_of(
+        work.place.machine.live(), work.transaction.target
+    )
     if nic_of(live, one.mac) is None:
         return "none"
     return "other" if unmet(live, (one,)) else "wanted"
 
 
-def _detach(means: Means, one: Wanted) -> None:
-    asked = means.notes.latest("detaching", "detached", "stayed", mac=one.mac)
-    means.notes.write("detaching", mac=one.mac)
-    means.tell(f"detaching {one.mac}")
+def _detach(work: DomainWork, one: NicChanges) -> None:
+    asked = work.notes.latest_of(one.mac, Detaching, Detached, Stayed)
+    work.notes.write(Detaching(one.mac))
+    work.tell(f"detaching {one.mac}")
     refused = None
     try:
-        _ask_for(means, one)
+        _request_detach(work, one)
     except SilentError:
         raise
     except ActionError as error:
-        if asked is None or asked.event != "detaching":
+        if asked is None or not isinstance(asked.event, Detaching):
             raise
         refused = error  # it may be that it is on its way already
-    if not wait_until(lambda: _running(means, one) == "none", _UNPLUG_SECONDS, _SOON):
-        means.notes.write("stayed", mac=one.mac)
+    if not wait_until(work.clock, lambda: _running(work, one) == "none", _UNPLUG_SECONDS, _SOON):
+        work.notes.write(Stayed(one.mac))
         raise refused or GuestError(
             f"the guest did not give {one.mac} up within {_UNPLUG_SECONDS:g} s; if it does so "
             "later, it will be without that NIC until it is started anew"
         )
-    means.notes.write("detached", mac=one.mac)
+    work.notes.write(Detached(one.mac))
 
 
-def _ask_for(means: Means, one: Wanted) -> None:
-    live = means.machine.live()
-    number = elements().interface_number(live, one.mac)
+def _request_detach(work: DomainWork, one: NicChanges) -> None:
+    live = work.place.machine.live()
+    number = work.place.texts.elements.interface_number(live, one.mac)
     if number is None:
         raise ActionError(f"{one.mac} is not one NIC of what runs")
-    means.machine.detach(elements().for_attach(live, number))
+    work.place.machine.detach(work.place.texts.elements.for_attach(live, number))
 
 
-def _attach(means: Means, one: Wanted, kind: str) -> None:
-    means.notes.write("attaching", mac=one.mac)
-    means.tell(f"attaching {one.mac}")
-    definition = means.kept(kind)
-    number = elements().interface_number(definition, one.mac)
+def _attach(work: DomainWork, one: NicChanges, kind: str) -> None:
+    work.notes.write(Attaching(one.mac))
+    work.tell(f"attaching {one.mac}")
+    definition = kept_definition(work, kind)
+    number = work.place.texts.elements.interface_number(definition, one.mac)
     if number is None:
         raise ActionError(f"{one.mac} is not one NIC of the definition")
-    means.machine.attach(elements().for_attach(definition, number))
-    _await_bound(means, one)
-    means.notes.write("attached", mac=one.mac)
+    work.place.machine.attach(work.place.texts.elements.for_attach(definition, number))
+    _await_bound(work, one)
+    work.notes.write(Attached(one.mac))
 
 
-def _await_bound(means: Means, one: Wanted) -> None:
+def _await_bound(work: DomainWork, one: NicChanges) -> None:
     """Raises NotTakenError where the guest does not take the device."""
-    seconds = min(means.limits.guest_deadline, _BIND_SECONDS)
-    if not wait_until(lambda: one.mac in by_mac(means.agent.interfaces()), seconds, _SOON):
+    seconds = min(work.limits.guest_deadline, _BIND_SECONDS)
+
+    def has_interface() -> bool:
+        return one.mac in by_mac(work.place.agent.interfaces())
+
+    if not wait_until(work.clock, has_interface, seconds, _SOON):
         raise NotTakenError(
             f"the guest has no interface with {one.mac} after {seconds:g} s: has it a driver?"
         )
 
 
-def _restore(means: Means, one: Wanted, *, anew: bool) -> None:
+def _restore(work: DomainWork, one: NicChanges, *, anew: bool) -> None:
     """``anew``: the guest has just got it, so that nothing is on it: no time is lost by looking."""
-    network = _captured(means, one.mac)
+    network = _captured(work, one.mac)
     if network is None:
         return
-    if not anew and not guest_network.missing(means.agent, one.mac, network):
+    if not anew and not guest_network.missing(work.place.agent, one.mac, network):
         return
-    means.notes.write("restoring", mac=one.mac)
-    means.tell(f"putting back addresses and routes of {one.mac}")
-    guest_network.restore(means.agent, one.mac, network)
-    missing = guest_network.missing(means.agent, one.mac, network)
+    work.notes.write(Restoring(one.mac))
+    work.tell(f"putting back addresses and routes of {one.mac}")
+    guest_network.restore(work.place.agent, one.mac, network)
+    missing = guest_network.missing(work.place.agent, one.mac, network)
     if missing:
         raise NotTakenError(f"the guest did not take back: {'; '.join(missing[:5])}")
-    means.notes.write("restored", mac=one.mac)
+    work.notes.write(Restored(one.mac))
 
 
-def _taken(means: Means, mac: str) -> GuestNetwork:
+def _read_network(work: DomainWork, mac: str) -> GuestNetwork:
     try:
-        return guest_network.capture(means.agent, mac)
+        return guest_network.capture(work.place.agent, mac)
     except SilentError:
         raise
     except RefusedError as error:
         raise GuestError(str(error)) from error
 
 
-def _captured(means: Means, mac: str) -> GuestNetwork | None:
-    for data in means.notes.all("captured"):
-        if data["mac"] == mac:
-            network = converted(data["network"], GuestNetwork)
-            return guest_network.aged(network, time.time() - data["seconds"])
+def _captured(work: DomainWork, mac: str) -> GuestNetwork | None:
+    for captured in work.notes.all(Captured):
+        if captured.mac == mac:
+            return guest_network.aged(captured.network, work.clock.time() - captured.seconds)
     return None

@@ -1,4 +1,5 @@
-"""What a run is about to do and what it has done, one line each, on disk before it goes on.
+"""The journal of a run: what it is about to do and what it has done, one line each, on disk before
+the run goes on.
 
 A line that the program was ended in the middle of has no end, and counts as not written: what it
 would have announced has not been begun. Each line proves itself (``lines.py``): what was damaged on
@@ -9,20 +10,22 @@ from __future__ import annotations
 
 import os
 import threading
-from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from vnicaudit.base.clock import moment, timestamp
+from vnicaudit.base.private_files import sync_folder, writing
 from vnicaudit.errors import JournalError
+from vnicaudit.remedy.applying.events import Event
 from vnicaudit.remedy.applying.lines import Entry as Entry
-from vnicaudit.remedy.applying.lines import decoded, encoded
-from vnicaudit.remedy.applying.state import sync_folder, writing
+from vnicaudit.remedy.applying.lines import decoded
+from vnicaudit.remedy.applying.lines import encoded as encoded
 
 NAME = "journal.jsonl"
 
 
-class Text(NamedTuple):
-    """What a journal says. ``damage``: a sentence for each place that is not to be believed, with
+class JournalText(NamedTuple):
+    """The entries of a journal. ``damage``: a sentence for each place that cannot be trusted, with
     the file's name and the line."""
 
     entries: tuple[Entry, ...]
@@ -45,10 +48,10 @@ class Journal:
             self._number = _number(self._descriptor)
             sync_folder(folder)
 
-    def write(self, event: str, unit: str = "", **data: Any) -> Entry:
+    def write(self, event: Event, unit: str = "") -> Entry:
         """Add a line, and return it; it is on disk then. Raises JournalError where it cannot be:
         then no other can be either, for behind half a line it would be lost."""
-        entry = Entry(now(), event, unit, data)
+        entry = Entry(timestamp(), event, unit)
         with self._lock:
             if self._over:
                 raise JournalError(self._over)
@@ -80,18 +83,18 @@ def entries(folder: Path) -> tuple[Entry, ...]:
     return read_journal(folder).entries
 
 
-def read_journal(folder: Path) -> Text:
+def read_journal(folder: Path) -> JournalText:
     """A run's journal, as far as it is to be believed. Half a line at its end is no damage: the
     program was ended while it wrote it."""
     path = folder / NAME
     try:
         data = path.read_bytes()
     except FileNotFoundError:
-        return Text((), gone="it is missing")
+        return JournalText((), gone="it is missing")
     except OSError as error:
-        return Text((), (f"{path}: {error.strerror}",))
+        return JournalText((), (f"{path}: {error.strerror}",))
     if not data:
-        return Text((), gone="it is empty")
+        return JournalText((), gone="it is empty")
     *lines, rest = data.split(b"\n")
     found: list[Entry] = []
     damage: list[str] = []
@@ -108,17 +111,12 @@ def read_journal(folder: Path) -> Text:
             found.append(read.entry)
     if b"\0" in rest or decoded(rest[:-1]).entry is not None:
         damage.append(f"{path}:{len(lines) + 1}: damaged: not a line of a journal")
-    return Text(tuple(found), tuple(damage))
-
-
-def now() -> str:
-    """The time, as it is written everywhere here."""
-    return datetime.now(timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return JournalText(tuple(found), tuple(damage))
 
 
 def seconds_since(entry: Entry) -> float:
     """How long ago a line was written."""
-    return _seconds(entry.at, now())
+    return _seconds(entry.at, timestamp())
 
 
 def seconds_between(first: Entry, second: Entry) -> float:
@@ -127,8 +125,7 @@ def seconds_between(first: Entry, second: Entry) -> float:
 
 
 def _seconds(first: str, second: str) -> float:
-    then, later = (datetime.fromisoformat(at.replace("Z", "+00:00")) for at in (first, second))
-    return max(0.0, (later - then).total_seconds())  # clocks are set back
+    return max(0.0, (moment(second) - moment(first)).total_seconds())  # clocks are set back
 
 
 def _number(descriptor: int) -> int:

@@ -12,19 +12,24 @@ from typing import NamedTuple
 
 from vnicaudit.errors import RefusedError, SilentError, TargetError, UsageError, VnicauditError
 from vnicaudit.model.runs import UnitRun
-from vnicaudit.remedy.applying.engine import Order
-from vnicaudit.remedy.applying.hosts import Hosts
-from vnicaudit.remedy.applying.prepare import Prepared
-from vnicaudit.remedy.applying.runner import Runner, Tell
-from vnicaudit.remedy.applying.sheet import UnitSheet
+from vnicaudit.remedy.applying.apply import RunContext
+from vnicaudit.remedy.applying.history import record, undone_by
+from vnicaudit.remedy.applying.kinds import Drivers
+from vnicaudit.remedy.applying.past_run import PastRun, all_past, read_run, reread, unfinished
+from vnicaudit.remedy.applying.run_request import UnitRequest
+from vnicaudit.remedy.applying.runner import Runner, Tell, begin_nothing
 from vnicaudit.remedy.applying.state import HeldError, StateFolder
-from vnicaudit.remedy.history import Past, again, all_past, past, record, undone_by, unfinished
+
+_NOT_REACHED = (TargetError, RefusedError, UsageError)
+"""Why units cannot be brought back now, which keeps no others from it: their host does not answer,
+is not to be dialled, or nothing here changes such units."""
 
 
 class Recovered(NamedTuple):
-    """What became of a run. ``units``: those that were in the middle, as they are now; ``at_work``:
-    a living process is at work on it; ``error``: why it could not be brought back, or not all;
-    ``damage``: what of its folder is damaged."""
+    """The result of recovering a run. ``units``: those it had left half done, as they are now;
+    ``at_work``: a message where a living process is still at work on the run; ``error``: why the
+    run, or part of it, could not be recovered; ``damage``: a sentence for each damaged place in its
+    folder."""
 
     run: str
     units: tuple[UnitRun, ...] = ()
@@ -34,81 +39,84 @@ class Recovered(NamedTuple):
 
     @property
     def is_well(self) -> bool:
-        """Whether nobody is left in the middle."""
+        """True where recovery succeeded and left no unit failed or unfinished."""
         bad = any(unit.outcome in ("failed", "unfinished") for unit in self.units)
         return not bad and self.error is None
 
 
-def recover(order: Order, tell: Tell) -> Iterator[Recovered]:
-    """Every run with something in the middle, the oldest first. ``order``: of its limits, those
+def recover(context: RunContext, tell: Tell) -> Iterator[Recovered]:
+    """Every run with something in the middle, the oldest first. ``context``: of its limits, those
     that each run was begun with hold. And those of which nobody can tell whether they have."""
-    yield from _untold(order.state)
-    for found in reversed(list(unfinished(order.state))):
-        if lost := _lost(found, order.state):
-            yield Recovered(found.sheet.id, lost)
-        units = [unit for unit in found.sheet.units if found.is_open(unit.key)]
+    yield from _untold(context.state)
+    for found in reversed(list(unfinished(context.state))):
+        if lost := _lost(found, context.state):
+            yield Recovered(found.request.id, lost)
+        units = [unit for unit in found.request.units if found.is_open(unit.key)]
         if units:
-            yield _recovered(found, units, order, tell)._replace(damage=found.damage)
+            yield _recovered(found, units, context, tell)._replace(damage=found.damage)
 
 
 def _untold(state: StateFolder) -> Iterator[Recovered]:
     """Runs that are too damaged to be read: who was left in the middle by them is not known."""
     for run_id in state.ids():
         try:
-            past(state.run(run_id))
+            read_run(state.run(run_id))
         except UsageError as error:
             yield Recovered(run_id, error=error)
 
 
-def _lost(found: Past, state: StateFolder) -> tuple[UnitRun, ...]:
-    """Those that the run may have changed, and of which nothing but the original is left, until
-    that is put back."""
-    lost = [unit.key for unit in found.sheet.units if found.is_lost(unit.key)]
+def _lost(found: PastRun, state: StateFolder) -> tuple[UnitRun, ...]:
+    """The units that the run may have changed, and of which nothing but the original is left, until
+    that is restored."""
+    lost = [unit.key for unit in found.request.units if found.is_lost(unit.key)]
     if not lost:
         return ()
     undone = undone_by(all_past(state))
-    shown = zip(found.sheet.units, record(found).steps, strict=True)
+    shown = zip(found.request.units, record(found).steps, strict=True)
     return tuple(
         one for unit, one in shown
-        if unit.key in lost and (found.sheet.id, unit.key) not in undone
+        if unit.key in lost and (found.request.id, unit.key) not in undone
     )  # fmt: skip
 
 
-def _recovered(found: Past, units: list[UnitSheet], order: Order, tell: Tell) -> Recovered:
-    run = found.sheet.id
+def _recovered(
+    found: PastRun, units: list[UnitRequest], context: RunContext, tell: Tell
+) -> Recovered:
+    run = found.request.id
     with ExitStack() as stack:
-        hosts = Hosts(order.state, order.deadline, stack, order.reach)
+        drivers = context.drivers(stack)
         try:
-            reached, unreached = _opened(units, hosts)
+            reached, unreached = _opened(units, drivers)
         except HeldError as error:
             return Recovered(run, at_work=str(error))
-        except (TargetError, RefusedError) as error:
+        except _NOT_REACHED as error:
             return Recovered(run, error=error)
-        found = again(found)  # nobody is at work on it now
+        found = reread(found)  # nobody is at work on it now
         keys = [unit.key for unit in reached if found.is_open(unit.key)]
-        went = _finished(found, keys, hosts, order, tell) if keys else None
-        shown = zip(found.sheet.units, record(again(found)).steps, strict=True)
+        went = _finished(found, keys, drivers, context, tell) if keys else None
+        shown = zip(found.request.units, record(reread(found)).steps, strict=True)
         return Recovered(
             run, tuple(one for unit, one in shown if unit.key in keys), error=went or unreached
         )
 
 
 def _opened(
-    units: list[UnitSheet], hosts: Hosts
-) -> tuple[list[UnitSheet], TargetError | RefusedError | None]:
-    """Those whose host can be reached, and why the first of the others is not: guests of other
-    hosts are not left off for it. Raises what it is where there are none, HeldError at once."""
-    reached: list[UnitSheet] = []
-    first: TargetError | RefusedError | None = None
-    by_target: dict[str, list[UnitSheet]] = {}
+    units: list[UnitRequest], drivers: Drivers
+) -> tuple[list[UnitRequest], VnicauditError | None]:
+    """The units whose host can be reached, and why the first of the others cannot be: guests of
+    other hosts, and units of other kinds, are not left off for it. Raises that error where none can
+    be reached, HeldError at once."""
+    reached: list[UnitRequest] = []
+    first: VnicauditError | None = None
+    by_place: dict[tuple[str, str], list[UnitRequest]] = {}
     for unit in units:
-        by_target.setdefault(unit.target, []).append(unit)
-    for there in by_target.values():
+        by_place.setdefault((unit.kind, unit.target), []).append(unit)
+    for there in by_place.values():
         try:
-            hosts.open(there)
+            drivers.open(there)
         except HeldError:
             raise
-        except (TargetError, RefusedError) as error:
+        except _NOT_REACHED as error:
             first = first or error
         else:
             reached += there
@@ -118,19 +126,13 @@ def _opened(
 
 
 def _finished(
-    found: Past, keys: list[str], hosts: Hosts, order: Order, tell: Tell
+    found: PastRun, keys: list[str], drivers: Drivers, context: RunContext, tell: Tell
 ) -> VnicauditError | None:
     measured = any(found.folder.glob("*.bench"))
     try:
-        runner = Runner(found, hosts, _nothing, tell, None, order.tell_left)
+        runner = Runner(found, drivers, begin_nothing, tell, None, context.tell_left)
         # whether it helps cannot be measured any more
         ended = runner.take_back(keys) if measured else runner.finish(keys)
     except VnicauditError as error:
         return error
     return SilentError(ended.stopped) if ended.silent else None
-
-
-def _nothing(unit: UnitSheet, hosts: Hosts) -> Prepared:
-    """Nothing is begun here."""
-    del unit, hosts
-    return Prepared(None)

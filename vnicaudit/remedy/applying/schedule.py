@@ -11,7 +11,7 @@ from typing import TypeVar
 import msgspec
 
 from vnicaudit.errors import UsageError
-from vnicaudit.remedy.applying.means import Result
+from vnicaudit.remedy.applying.result import Result
 
 T = TypeVar("T")
 
@@ -45,7 +45,7 @@ class Window(msgspec.Struct, frozen=True):
         return cls(begin, end)
 
     def is_open(self, now: datetime) -> bool:
-        """Whether work may begin now."""
+        """True where work may begin at that local time."""
         clock = now.time()
         if self.begin < self.end:
             return self.begin <= clock < self.end
@@ -65,8 +65,8 @@ class Schedule(msgspec.Struct, frozen=True):
     window: Window | None = None
 
     def next(self, left: Sequence[T], done: Sequence[Result]) -> Sequence[T]:
-        """What of the rest is done now: one, until there are as many canaries that are well; then
-        a batch. What was refused, or is gone, is no canary: it says nothing of others."""
+        """The units to change now: one, until enough canaries have succeeded; then a batch. A unit
+        that was refused or is gone does not count as a canary: it says nothing about the others."""
         well = sum(result.outcome in _GOOD for result in done)
         return left[: 1 if well < self.canary else self.batch]
 
@@ -82,6 +82,18 @@ class Schedule(msgspec.Struct, frozen=True):
         if self.window is not None and not self.window.is_open(now):
             return f"outside the window {self.window}"
         return ""
+
+
+def why_no_more(
+    halted: Callable[[], str] | None,
+    schedule: Schedule,
+    done: Sequence[Result],
+    now: datetime,
+    sources: Sequence[Result] = (),
+) -> str:
+    """Why nothing more is begun; empty where it goes on: first what halts the program, then what
+    the schedule says (:meth:`Schedule.stop`)."""
+    return (halted() if halted is not None else "") or schedule.stop(done, now, sources)
 
 
 def side_by_side(works: Sequence[Callable[[], None]]) -> None:

@@ -11,19 +11,23 @@ import errno
 import fcntl
 import os
 import re
-import stat
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime, timezone
 from pathlib import Path
 
-from vnicaudit.errors import JournalError, RefusedError, UsageError
+from vnicaudit.base.identifiers import TIME_ID, time_id
+from vnicaudit.base.private_files import (
+    check_own,
+    make_private,
+    sync_folder,
+    unwritable,
+)
+from vnicaudit.errors import RefusedError, UsageError
 from vnicaudit.text.own_commands import command
-from vnicaudit.text.ownership import why_not_own
 
 _SAFE = re.compile(r"[^A-Za-z0-9.-]")
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
-_ID = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-f]{4}")
 
 
 _LOCK = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
@@ -53,7 +57,7 @@ class StateFolder:
             return []
         except OSError as error:
             raise UsageError(f"{self.path / 'runs'}: {error.strerror}") from None
-        return sorted(name for name in names if _ID.fullmatch(name))
+        return sorted(name for name in names if TIME_ID.fullmatch(name))
 
     def run(self, run_id: str) -> Path:
         """The folder of a run. Raises UsageError where there is none."""
@@ -92,7 +96,7 @@ class StateFolder:
                 return folder
 
     @contextmanager
-    def held(self, key: str, name: str) -> Iterator[None]:
+    def lock(self, key: str, name: str) -> Iterator[None]:
         """Keep other runs away from a host. Raises RefusedError where one is at work there. The
         kernel lets go of the lock when this process ends, however it ends."""
         folder = self.path / "locks"
@@ -122,7 +126,7 @@ class StateFolder:
             yield
         except OSError as error:
             if error.errno in _FULL:
-                raise _unwritable(self.path, error) from None
+                raise unwritable(self.path, error) from None
             raise UsageError(
                 f"runs cannot be remembered in {self.path}: {error.strerror}; choose another "
                 "folder with --state"
@@ -131,8 +135,7 @@ class StateFolder:
 
 def _id_behind(ids: Sequence[str]) -> str:
     """An id that is later than all of these: which run undid which is told by their order."""
-    now = datetime.now(timezone.utc)
-    made = f"{now:%Y%m%d-%H%M%S}-{now.microsecond * 65536 // 1_000_000:04x}"
+    made = time_id(datetime.now(timezone.utc))
     if not ids or made > ids[-1]:
         return made
     day, clock, part = ids[-1].split("-")
@@ -144,78 +147,3 @@ def _id_behind(ids: Sequence[str]) -> str:
 
 def _holder(descriptor: int) -> str:
     return os.pread(descriptor, 20, 0).decode("ascii", "replace") or "unknown"
-
-
-def check_own(folder: Path, *, link: bool = False) -> None:
-    """Raises UsageError where somebody else may change what is in a folder: what is kept there is
-    written back to hosts. One that is not there yet is well; ``link``: it may be one."""
-    try:
-        status = os.stat(folder) if link else os.lstat(folder)
-    except OSError:
-        return
-    reason = why_not_own(status) if stat.S_ISDIR(status.st_mode) else "is no folder"
-    if reason is not None:
-        raise UsageError(
-            f"{folder} {reason}: what is remembered there is written back to hosts, so nobody else "
-            "may change it; correct its owner and mode, or choose another folder with --state"
-        )
-
-
-def make_private(folder: Path) -> None:
-    """The folder and those above it that are missing, for nobody else to look into."""
-    if folder.is_dir():
-        return
-    make_private(folder.parent)
-    folder.mkdir(mode=0o700, exist_ok=True)
-    sync_folder(folder.parent)
-
-
-def write_private(path: Path, data: bytes) -> None:
-    """A new file for nobody else to read, on disk when this returns; whole or not there. Raises
-    JournalError where that cannot be."""
-    part = path.with_name(f"{path.name}.part")
-    with writing(path):
-        try:
-            _write(part, data)
-            os.replace(part, path)
-        except OSError:
-            with suppress(OSError):
-                part.unlink()
-            raise
-        sync_folder(path.parent)
-
-
-def _write(path: Path, data: bytes) -> None:
-    with suppress(FileNotFoundError):
-        os.unlink(path)  # what a process that was killed left
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    descriptor = os.open(path, flags, 0o600)
-    with open(descriptor, "wb") as stream:
-        stream.write(data)
-        stream.flush()
-        os.fsync(descriptor)
-
-
-@contextmanager
-def writing(path: Path) -> Iterator[None]:
-    """Raises JournalError where something cannot be written there."""
-    try:
-        yield
-    except OSError as error:
-        raise _unwritable(path, error) from None
-
-
-def _unwritable(path: Path, error: OSError) -> JournalError:
-    return JournalError(
-        f"{path} cannot be written ({error.strerror}): nothing more was done; run this again when "
-        "it can"
-    )
-
-
-def sync_folder(path: Path) -> None:
-    """Have the names in a folder on disk."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -15,7 +15,7 @@ from vnicaudit.errors import RefusedError
 from vnicaudit.model.guest_network import GuestAddress
 from vnicaudit.remedy.guest.answers import Guest, ask
 from vnicaudit.remedy.guest.links import Number
-from vnicaudit.remedy.guest.words import address, name, shown
+from vnicaudit.remedy.guest.words import address, excerpt, name
 
 _FOR_EVER = 2**32 - 1
 _FLAGS = ("nodad", "home", "mngtmpaddr", "noprefixroute", "autojoin")
@@ -53,8 +53,8 @@ class _Interface(msgspec.Struct, frozen=True):
 
 
 def read_addresses(guest: Guest, device: str) -> list[Info]:
-    """Its IPv4 and IPv6 addresses, in the kernel's order. Raises RefusedError where the guest
-    cannot say."""
+    """The IPv4 and IPv6 addresses of the interface, in the kernel's order. Raises RefusedError
+    where the guest cannot say."""
     found = ask(guest, ("ip", "-j", "-d", "addr", "show", "dev", name(device)), _Interface)
     return [
         info
@@ -66,8 +66,8 @@ def read_addresses(guest: Guest, device: str) -> list[Info]:
 
 
 def made_by_kernel(info: Info, mac: str, mode: str | None) -> bool:
-    """Whether the kernel makes the address by itself: the link-local one, out of the MAC address,
-    and temporary ones (RFC 8981), out of the address that manages them."""
+    """True where the kernel makes the address by itself: the link-local one, out of the MAC
+    address, and temporary ones (RFC 8981), out of the address that manages them."""
     if info.temporary:
         return True
     return mode == "eui64" and info.local is not None and info.local == link_local(mac)
@@ -83,7 +83,7 @@ def link_local(mac: str) -> str:
 def guest_address(info: Info, device: str) -> GuestAddress:
     """The address as it is put back. Raises RefusedError for one that cannot be."""
     if info.local is None or info.anycast is not None:
-        raise RefusedError(f"{shown(device)} has an address of an unknown kind in the guest")
+        raise RefusedError(f"{excerpt(device)} has an address of an unknown kind in the guest")
     return GuestAddress(
         local=address(info.local),
         prefix=_length(info),
@@ -154,7 +154,7 @@ def _attributes(one: GuestAddress, device: str) -> Iterator[str]:
 
 
 def same(one: GuestAddress, info: Info) -> bool:
-    """Whether that is the address, whatever else was said of it, and may be used."""
+    """True where ``info`` is the captured address, whatever its other attributes, and is usable."""
     peer = one.local if one.peer is None else one.peer
     there = (info.local, info.prefixlen, info.address or info.local)
     return (one.local, one.prefix, peer) == there and not info.dadfailed

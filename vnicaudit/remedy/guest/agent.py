@@ -8,13 +8,12 @@ from __future__ import annotations
 import base64
 import binascii
 import ipaddress
-import re
 import time
 from collections.abc import Iterator, Sequence
-from typing import Any
 
+from vnicaudit.base.identifiers import MAC
 from vnicaudit.errors import GuestError
-from vnicaudit.model.machine import GuestInterface, Ran
+from vnicaudit.model.machine import GuestExit, GuestInterface
 from vnicaudit.remedy.hypervisor import Machine
 
 _SECONDS = 10
@@ -22,7 +21,6 @@ _PING_SECONDS = 5
 _PROGRAM_SECONDS = 30.0
 _POLL = 0.02
 _MANY = 4096
-_MAC = re.compile(r"[0-9a-f]{2}(:[0-9a-f]{2}){5}")
 _NAME_MAX = 64
 
 
@@ -33,7 +31,7 @@ class GuestAgent:
         self._machine = machine
 
     def answers(self) -> bool:
-        """Whether an agent is there now."""
+        """True where the guest's agent answers now."""
         try:
             self._machine.ask_agent("guest-ping", _PING_SECONDS)
         except GuestError:
@@ -47,7 +45,7 @@ class GuestAgent:
             raise GuestError("the guest's agent did not list its interfaces")
         return [_interface(entry) for entry in answer[:_MANY] if isinstance(entry, dict)]
 
-    def execute(self, argv: Sequence[str], stdin: bytes = b"") -> Ran:
+    def execute(self, argv: Sequence[str], stdin: bytes = b"") -> GuestExit:
         """Run a program in the guest to its end (``guest-exec``)."""
         program, *words = argv
         arguments: dict[str, object] = {"path": program, "arg": words, "capture-output": True}
@@ -81,11 +79,11 @@ def by_mac(interfaces: Sequence[GuestInterface]) -> dict[str, GuestInterface]:
     return {mac: one for (mac, _name), one in whole.items() if macs.count(mac) == 1}
 
 
-def _interface(entry: dict[str, Any]) -> GuestInterface:
+def _interface(entry: dict[str, object]) -> GuestInterface:
     mac = str(entry.get("hardware-address") or "").lower()
     return GuestInterface(
         str(entry.get("name") or "")[:_NAME_MAX],
-        mac if _MAC.fullmatch(mac) else None,
+        mac if MAC.fullmatch(mac) else None,
         tuple(_addresses(entry.get("ip-addresses"))),
     )
 
@@ -98,16 +96,16 @@ def _addresses(entries: object) -> Iterator[str]:
             continue
 
 
-def _ran(status: dict[str, Any]) -> Ran:
+def _ran(status: dict[str, object]) -> GuestExit:
     if status.get("out-truncated"):
         raise GuestError("the guest's agent cut off what a program said")
     code = status.get("exitcode")
     if not isinstance(code, int):  # a signal ended it
         code = 255
-    return Ran(code, _data(status, "out-data"), _data(status, "err-data"))
+    return GuestExit(code, _data(status, "out-data"), _data(status, "err-data"))
 
 
-def _data(status: dict[str, Any], key: str) -> bytes:
+def _data(status: dict[str, object], key: str) -> bytes:
     try:
         return base64.b64decode(str(status.get(key) or ""))
     except (binascii.Error, ValueError):

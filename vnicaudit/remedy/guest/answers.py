@@ -13,8 +13,8 @@ import msgspec
 
 from vnicaudit.errors import RefusedError
 from vnicaudit.model.decoding import json_as
-from vnicaudit.model.machine import GuestInterface, Ran
-from vnicaudit.remedy.guest.words import shown
+from vnicaudit.model.machine import GuestExit, GuestInterface
+from vnicaudit.remedy.guest.words import excerpt
 
 T = TypeVar("T")
 
@@ -27,9 +27,10 @@ class Guest(Protocol):
     """A running guest, through its agent. Both raise GuestError where it does not answer."""
 
     def interfaces(self) -> list[GuestInterface]:
-        """Its network interfaces. An address's label may appear as an interface of its own."""
+        """The guest's network interfaces. An address's label may appear as an interface of its
+        own."""
 
-    def execute(self, argv: Sequence[str], stdin: bytes = b"") -> Ran:
+    def execute(self, argv: Sequence[str], stdin: bytes = b"") -> GuestExit:
         """Run a program to its end, without a shell."""
 
 
@@ -39,7 +40,7 @@ def ask(guest: Guest, argv: Sequence[str], kind: type[T]) -> list[T]:
     ran = guest.execute(argv)
     command = " ".join(argv)
     if ran.code:
-        said = shown(ran.stderr or ran.stdout)
+        said = excerpt(ran.stderr or ran.stdout)
         raise RefusedError(f"{command} failed in the guest ({said}): {_INSTALL}")
     return decoded(ran.stdout, command, kind)
 
@@ -55,5 +56,5 @@ def decoded(answer: bytes, command: str, kind: type[T]) -> list[T]:
     try:
         return [json_as(one, kind) for one in objects if bytes(one) != b"{}"]
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
-        said = shown(str(error))
+        said = excerpt(str(error))
         raise RefusedError(f"the guest's {command} did not answer as expected: {said}") from None

@@ -41,7 +41,8 @@ def batch(network: GuestNetwork, device: Device) -> bytes:
 
 
 def aged(network: GuestNetwork, seconds: float) -> GuestNetwork:
-    """The same some time later: with that much less to hold, and without what holds no longer."""
+    """The captured network settings ``seconds`` later: remaining lifetimes are shorter by that, and
+    addresses and routes that have expired are left out."""
     passed = max(int(seconds), 0)
     addresses = (_later(one, passed) for one in network.addresses)
     routes = (_later_route(one, passed) for one in network.routes)
@@ -53,12 +54,14 @@ def aged(network: GuestNetwork, seconds: float) -> GuestNetwork:
 
 
 def _later(one: GuestAddress, passed: int) -> GuestAddress:
-    return replace(one, valid=_left(one.valid, passed), preferred=_left(one.preferred, passed))
+    return replace(
+        one, valid=_seconds_left(one.valid, passed), preferred=_seconds_left(one.preferred, passed)
+    )
 
 
 def _later_route(one: GuestRoute, passed: int) -> GuestRoute:
-    return replace(one, expires=_left(one.expires, passed))
+    return replace(one, expires=_seconds_left(one.expires, passed))
 
 
-def _left(seconds: int | None, passed: int) -> int | None:
+def _seconds_left(seconds: int | None, passed: int) -> int | None:
     return None if seconds is None else max(seconds - passed, 0)

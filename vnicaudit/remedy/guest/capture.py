@@ -24,14 +24,14 @@ from vnicaudit.remedy.guest.neighbours import read_neighbours
 from vnicaudit.remedy.guest.route_fields import locked, read_routes
 from vnicaudit.remedy.guest.routes import guest_routes
 from vnicaudit.remedy.guest.rules import ruled
-from vnicaudit.remedy.guest.words import name, shown
+from vnicaudit.remedy.guest.words import excerpt, name
 
 _ENTRIES_MAX = 4096
 
 
 def captured(guest: Guest, mac: str) -> GuestNetwork:
-    """All of the interface with that address. Raises RefusedError; GuestError where the guest's
-    agent does not answer."""
+    """The network settings of the interface with that MAC address. Raises RefusedError; GuestError
+    where the guest's agent does not answer."""
     link = _interface(guest, mac)
     device = name(link.ifname)
     notes = [*check_disciplines(guest, device), *kernel_settings(guest, device), *_alias(link)]
@@ -64,7 +64,7 @@ def _check_allowed(guest: Guest, network: GuestNetwork) -> None:
     lines = f"link set dev {network.name} mtu {network.link.mtu}\nlink show dev {network.name}\n"
     ran = guest.execute(BATCH, lines.encode("ascii"))
     if ran.code or network.name.encode() not in ran.stdout:
-        said = shown(ran.stderr)
+        said = excerpt(ran.stderr)
         raise RefusedError(f"the guest's agent may not set up {network.name} (ip says: {said})")
 
 
@@ -90,7 +90,7 @@ def _addresses(
     """The addresses that are put back, and a note on each that is not in use."""
     own = [info for info in infos if not made_by_kernel(info, mac, link.inet6_addr_gen_mode)]
     notes = [
-        f"Address {shown(info.local or '?')} is not put back: another machine has it."
+        f"Address {excerpt(info.local or '?')} is not put back: another machine has it."
         for info in own
         if info.dadfailed
     ]

@@ -13,7 +13,7 @@ import msgspec
 from vnicaudit.errors import RefusedError
 from vnicaudit.model.guest_network import GuestLink
 from vnicaudit.remedy.guest.answers import Guest, ask
-from vnicaudit.remedy.guest.words import name, shown
+from vnicaudit.remedy.guest.words import excerpt, name
 
 _COMMAND = ("ip", "-j", "-d", "link", "show")
 _MODES = frozenset({"eui64", "none", "random"})
@@ -52,8 +52,8 @@ class Link(msgspec.Struct, frozen=True):
     ifalias: str | None = None
 
     def stands_on(self, name: str) -> bool:
-        """Whether it is a VLAN of that interface, a tunnel through it (VXLAN says it in another
-        place), part of it…"""
+        """True where this interface depends on the one of that name: as a VLAN of it, a tunnel
+        through it (VXLAN names it in another place), part of it…"""
         return name in (self.link, self.master, self.linkinfo.info_data.link)
 
 
@@ -71,31 +71,31 @@ def link_of(links: Iterable[Link], mac: str) -> Link | None:
     masters = {link.master for link in having}
     lowest = [link for link in having if link.link not in names and link.ifname not in masters]
     if len(lowest) > 1:
-        several = shown(", ".join(link.ifname for link in lowest))
+        several = excerpt(", ".join(link.ifname for link in lowest))
         raise RefusedError(f"several interfaces of the guest have the MAC address {mac}: {several}")
     return lowest[0] if lowest else None
 
 
 def check_alone(link: Link, links: Iterable[Link], mac: str) -> None:
     """Raises RefusedError where something in the guest would be lost with the interface."""
-    this = shown(link.ifname)
+    this = excerpt(link.ifname)
     if _small(link.address) != mac:
         raise RefusedError(f"{this} was given another MAC address in the guest")
     if link.link_type != "ether":
         raise RefusedError(f"{this} is no Ethernet interface to the guest")
     if link.master is not None:
-        kind = shown(link.linkinfo.info_slave_kind or "master")
-        raise RefusedError(f"{this} is part of {shown(link.master)} ({kind}) in the guest")
+        kind = excerpt(link.linkinfo.info_slave_kind or "master")
+        raise RefusedError(f"{this} is part of {excerpt(link.master)} ({kind}) in the guest")
     if link.xdp is not None:
         raise RefusedError(f"an XDP program is attached to {this} in the guest")
     upper = [other for other in links if other.stands_on(link.ifname)]
     if upper:
-        kind = shown(upper[0].linkinfo.info_kind or "interface")
-        raise RefusedError(f"{shown(upper[0].ifname)} ({kind}) stands on {this} in the guest")
+        kind = excerpt(upper[0].linkinfo.info_kind or "interface")
+        raise RefusedError(f"{excerpt(upper[0].ifname)} ({kind}) stands on {this} in the guest")
 
 
 def settings(link: Link) -> GuestLink:
-    """What of it is put back."""
+    """The settings of an interface that are restored."""
     return GuestLink(
         up="UP" in link.flags,
         mtu=link.mtu,

@@ -1,4 +1,4 @@
-"""What a guest has set on an interface and is not put back: refused, or said."""
+"""Settings of a guest's interface that are not restored: refused, or reported."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import msgspec
 
 from vnicaudit.errors import GuestError, RefusedError
 from vnicaudit.remedy.guest.answers import Guest, ask
-from vnicaudit.remedy.guest.words import name, shown
+from vnicaudit.remedy.guest.words import excerpt, name
 
 _BY_ITSELF = "0:"
 """The handle of a queueing discipline that the kernel chose; one that was set has another, given or
@@ -46,8 +46,8 @@ def check_disciplines(guest: Guest, device: str) -> Iterator[str]:
     for one in found:
         if one.handle != _BY_ITSELF:
             raise RefusedError(
-                f"traffic control ({shown(one.kind)}) was set on {shown(device)} in the guest with "
-                "tc, and would be lost"
+                f"traffic control ({excerpt(one.kind)}) was set on {excerpt(device)} in the guest "
+                "with tc, and would be lost"
             )
 
 
@@ -66,9 +66,9 @@ def kernel_settings(guest: Guest, device: str) -> Iterator[str]:
 
 
 def routers_routes_stay(guest: Guest, device: str) -> bool:
-    """Whether routes that routers advertised were made by a program of the guest, which the kernel
-    leaves alone, and not by the kernel: a copy of one of its own would keep it from reading the
-    next advertisement to its end (net/ipv6/ndisc.c, ndisc_router_discovery)."""
+    """True where a program of the guest, and not the kernel, makes the routes that routers
+    advertise. The kernel leaves a program's routes alone; a copy of one of its own would keep it
+    from reading the next advertisement to its end (net/ipv6/ndisc.c, ndisc_router_discovery)."""
     path = f"/proc/sys/net/ipv6/conf/{name(device)}/accept_ra"
     ran = guest.execute(("cat", path))
     return ran.code == 0 and ran.stdout.strip() == b"0"

@@ -13,7 +13,7 @@ import msgspec
 from vnicaudit.errors import RefusedError
 from vnicaudit.model.guest_network import GuestNeighbour
 from vnicaudit.remedy.guest.answers import Guest, ask
-from vnicaudit.remedy.guest.words import address, mac, name, shown
+from vnicaudit.remedy.guest.words import address, excerpt, mac, name
 
 
 class _Neighbour(msgspec.Struct, frozen=True):
@@ -26,8 +26,8 @@ class _Neighbour(msgspec.Struct, frozen=True):
 
 
 def read_neighbours(guest: Guest, device: str) -> list[GuestNeighbour]:
-    """Those that somebody set, not those the kernel found. Raises RefusedError where the guest
-    cannot say."""
+    """The neighbours of the interface that somebody set, without those that the kernel found.
+    Raises RefusedError where the guest cannot say."""
     show = ("ip", "-j", "neigh", "show")
     permanent = ask(guest, (*show, "dev", name(device), "nud", "permanent"), _Neighbour)
     # without a family, neigh show proxy tells of IPv4 and IPv6
@@ -39,7 +39,7 @@ def read_neighbours(guest: Guest, device: str) -> list[GuestNeighbour]:
 def _neighbour(one: _Neighbour) -> GuestNeighbour:
     proxied = one.proxy is None
     if not proxied and one.lladdr is None:
-        raise RefusedError(f"the guest has a neighbour without an address: {shown(one.dst)}")
+        raise RefusedError(f"the guest has a neighbour without an address: {excerpt(one.dst)}")
     return GuestNeighbour(
         address=address(one.dst),
         mac=None if one.lladdr is None or proxied else mac(one.lladdr),
@@ -66,6 +66,6 @@ def _words(one: GuestNeighbour, device: str) -> Iterator[str]:
 
 
 def lost(wanted: Iterable[GuestNeighbour], now: Iterable[GuestNeighbour]) -> list[str]:
-    """Those that are not there."""
+    """The wanted neighbours that are missing now, in words."""
     there = {(one.address, one.mac) for one in now}
     return [f"neighbour {one.address}" for one in wanted if (one.address, one.mac) not in there]

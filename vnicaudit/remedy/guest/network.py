@@ -26,8 +26,8 @@ from vnicaudit.remedy.guest.answers import Guest
 from vnicaudit.remedy.guest.batch import BATCH, Device, aged, batch
 from vnicaudit.remedy.guest.capture import captured
 from vnicaudit.remedy.guest.route_fields import read_routes
+from vnicaudit.remedy.guest.words import excerpt
 from vnicaudit.remedy.guest.words import mac as mac_word
-from vnicaudit.remedy.guest.words import shown
 
 __all__ = ["Guest", "aged", "capture", "missing", "restore"]
 
@@ -37,7 +37,8 @@ it."""
 
 
 def capture(guest: Guest, mac: str) -> GuestNetwork:
-    """What is to be put back of the interface with that address. Nothing is changed.
+    """The network settings to be restored on the interface with that MAC address. Nothing is
+    changed.
 
     Raises RefusedError where there is no such interface, or something of it could not be put back
     as it was.
@@ -65,12 +66,14 @@ def restore(guest: Guest, mac: str, network: GuestNetwork) -> None:
         if not gone:
             return
         device = _by_ip(guest, mac, network)
-    raise GuestError(f"not put back in the guest: {', '.join(gone)} (ip says: {shown(ran.stderr)})")
+    raise GuestError(
+        f"not put back in the guest: {', '.join(gone)} (ip says: {excerpt(ran.stderr)})"
+    )
 
 
 def missing(guest: Guest, mac: str, network: GuestNetwork) -> tuple[str, ...]:
-    """What of it the interface with that address does not have now; how long it still holds is not
-    looked at. Raises GuestError where the guest cannot say."""
+    """The captured settings that the interface with that MAC address lacks now, in words; remaining
+    lifetimes are not compared. Raises GuestError where the guest cannot say."""
     try:
         return tuple(_missing(guest, mac_word(mac), network))
     except RefusedError as error:
@@ -84,7 +87,7 @@ def _missing(guest: Guest, mac: str, network: GuestNetwork) -> Iterator[str]:
         return
     device = link.ifname
     if device != network.name:
-        yield f"the name {network.name} (it is {shown(device)})"
+        yield f"the name {network.name} (it is {excerpt(device)})"
     yield from guest_links.lost(network.link, link)
     infos = read_addresses(guest, device) if network.addresses else []
     for one in network.addresses:

@@ -16,7 +16,7 @@ from vnicaudit.model.decoding import json_as
 from vnicaudit.model.guest_network import GuestRoute
 from vnicaudit.remedy.guest.answers import Guest, ask
 from vnicaudit.remedy.guest.links import Number
-from vnicaudit.remedy.guest.words import address, name, prefix, shown
+from vnicaudit.remedy.guest.words import address, excerpt, name, prefix
 
 _STATES = frozenset({"dead", "linkdown", "offload", "rt_offload", "trap", "rt_trap", "notify"})
 """Flags that say how it is with a route, not what it is."""
@@ -59,7 +59,7 @@ class Fields(msgspec.Struct, frozen=True, rename={"origin": "from", "source": "p
 
     @property
     def key(self) -> tuple[object, ...]:
-        """What the kernel tells the routes of one family apart by."""
+        """The fields by which the kernel tells the routes of one family apart."""
         return self.table, self.dst, self.origin, self.tos, self.metric
 
     @property
@@ -68,7 +68,7 @@ class Fields(msgspec.Struct, frozen=True, rename={"origin": "from", "source": "p
         return self.gateway if self.via is None else self.via.host
 
     def through(self, device: str) -> bool:
-        """Whether it leads through that interface, with others or alone."""
+        """True where the route leads through that interface, alone or with others."""
         return self.dev == device or any(hop.dev == device for hop in self.nexthops)
 
 
@@ -103,7 +103,7 @@ def _route(raw: msgspec.Raw) -> Route:
             )
         return Route(json_as(raw, Fields), unknown)
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
-        raise RefusedError(f"a route of the guest is unknown: {shown(str(error))}") from None
+        raise RefusedError(f"a route of the guest is unknown: {excerpt(str(error))}") from None
 
 
 def guest_route(route: Route, *, shared: bool, inet6: bool) -> GuestRoute:
@@ -153,18 +153,18 @@ def _metrics(route: Fields) -> Iterator[tuple[str, str]]:
 
 
 def _not_put_back(route: Fields, what: str) -> RefusedError:
-    text = f"the guest's route {described(route)} cannot be put back as it is: {shown(what)}"
+    text = f"the guest's route {described(route)} cannot be put back as it is: {excerpt(what)}"
     return RefusedError(text)
 
 
 def described(route: Fields) -> str:
     """For a message."""
-    table = "" if route.table == "main" else f" of table {shown(route.table)}"
-    return f"{shown(route.dst)}{table}"
+    table = "" if route.table == "main" else f" of table {excerpt(route.table)}"
+    return f"{excerpt(route.dst)}{table}"
 
 
 def locked(text: bytes, device: str) -> bool:
-    """Whether a metric of a route through an interface is locked, in the words of ``ip route``
-    without ``-j``: with it, ``ip`` does not say so (print_rta_metrics)."""
+    """True where the text, printed by ``ip route`` without ``-j``, has a route through the
+    interface with a locked metric; with ``-j``, ``ip`` does not say so (print_rta_metrics)."""
     words = f" dev {device} ".encode()
     return any(words in line + b" " and b" lock " in line for line in text.splitlines())

@@ -12,7 +12,7 @@ from ipaddress import ip_interface
 from vnicaudit.errors import RefusedError
 from vnicaudit.model.guest_network import GuestAddress, GuestRoute
 from vnicaudit.remedy.guest.route_fields import Fields, Route, described, guest_route
-from vnicaudit.remedy.guest.words import address, name, prefix, shown
+from vnicaudit.remedy.guest.words import address, excerpt, name, prefix
 
 _OWN_METRIC = 256
 """The kernel's, for the prefix of an IPv6 address (IP6_RT_PRIO_ADDRCONF)."""
@@ -49,13 +49,14 @@ def _check_others(routes: Iterable[Route], device: str, addresses: Iterable[Gues
     for route, _unknown in routes:
         if route.source in own and not route.through(device) and not _made_for_address(route):
             raise RefusedError(
-                f"the guest's route {described(route)} leads through {shown(route.dev or '?')} and "
-                f"has an address of {shown(device)} as its source: it would be lost"
+                f"the guest's route {described(route)} leads through {excerpt(route.dev or '?')} "
+                f"and has an address of {excerpt(device)} as its source: it would be lost"
             )
 
 
 def _made_for_address(route: Fields) -> bool:
-    """What the kernel keeps in its local table for each address, and IPv6's multicast."""
+    """True for a route that the kernel keeps in its local table for an address, or for IPv6
+    multicast."""
     if route.table != "local":
         return False
     multicast = route.dst == "ff00::/8" and route.metric == _OWN_METRIC
@@ -75,8 +76,9 @@ def _by_address(addresses: Iterable[GuestAddress]) -> Iterator[tuple[str, int]]:
 
 
 def _comes_back(route: Fields, by_address: frozenset[tuple[str, int]], *, inet6: bool) -> bool:
-    """Whether the kernel makes the route when the interface has its addresses. NetworkManager
-    makes such routes by itself, as if the kernel had, and has told the kernel not to."""
+    """True where the kernel makes the route again when the interface has its addresses.
+    NetworkManager makes such routes by itself, as if the kernel had, and has told the kernel not
+    to."""
     if route.protocol != "kernel" or route.next_hop is not None or route.table != "main":
         return False
     if route.metrics or route.type != "unicast" or route.origin or route.tos:
@@ -99,16 +101,17 @@ def _last(routes: Iterable[Route], device: str) -> dict[tuple[object, ...], tupl
 def _check_rank(
     route: Fields, number: int, last: dict[tuple[object, ...], tuple[int, Fields]]
 ) -> None:
-    """Of routes of the same key the first counts, and one that is added anew is the last. It does
-    not matter for link-local and multicast destinations, which are asked for with an interface, and
-    for what routers advertise, which comes in any order."""
+    """Raises RefusedError where restoring the route would put another one with the same key before
+    it: the first counts, and one that is added anew is the last. Exempt are link-local and
+    multicast destinations, which are asked for with an interface, and advertised routes, which come
+    in any order."""
     if route.protocol == "ra" or route.dst.startswith(("fe80:", "ff")):
         return
     place, other = last.get(route.key, (-1, route))
     if place > number:
         raise RefusedError(
             f"the guest's route {described(route)} is also there through "
-            f"{shown(other.dev or '?')}, which would become the first of the two"
+            f"{excerpt(other.dev or '?')}, which would become the first of the two"
         )
 
 
@@ -149,7 +152,7 @@ def _words(route: GuestRoute, device: str) -> Iterator[str]:
 def lost(wanted: Iterable[GuestRoute], now: Iterable[Route], device: str) -> list[str]:
     """The routes that are not there through the interface, whatever else is said of them."""
     there = {_identity(route) for route, _unknown in now if route.dev == device}
-    return [_text(route) for route in wanted if _wanted(route) not in there]
+    return [_text(route) for route in wanted if _saved_identity(route) not in there]
 
 
 def _identity(route: Fields) -> tuple[object, ...]:
@@ -161,7 +164,7 @@ def _identity(route: Fields) -> tuple[object, ...]:
     )  # fmt: skip
 
 
-def _wanted(route: GuestRoute) -> tuple[object, ...]:
+def _saved_identity(route: GuestRoute) -> tuple[object, ...]:
     default = route.destination in ("0.0.0.0/0", "::/0")
     return (
         route.table, route.type, None if default else route.destination, route.origin, route.tos,

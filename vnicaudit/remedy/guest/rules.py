@@ -10,7 +10,7 @@ import msgspec
 
 from vnicaudit.errors import RefusedError
 from vnicaudit.remedy.guest.answers import Guest, decoded
-from vnicaudit.remedy.guest.words import shown
+from vnicaudit.remedy.guest.words import excerpt
 
 
 class _Rule(msgspec.Struct, frozen=True):
@@ -19,8 +19,8 @@ class _Rule(msgspec.Struct, frozen=True):
 
 
 def ruled(guest: Guest, device: str) -> bool:
-    """Whether a rule of either family names the interface. Raises RefusedError where the guest
-    cannot say."""
+    """True where a routing rule of either family names the interface. Raises RefusedError where the
+    guest cannot say."""
     return any(
         device in (rule.iif, rule.oif) for family in ("-4", "-6") for rule in _rules(guest, family)
     )
@@ -32,5 +32,5 @@ def _rules(guest: Guest, family: str) -> list[_Rule]:
     if ran.code and b"not supported" in ran.stderr:
         return []  # a kernel without that family, or without rules
     if ran.code:
-        raise RefusedError(f"{' '.join(command)} failed in the guest ({shown(ran.stderr)})")
+        raise RefusedError(f"{' '.join(command)} failed in the guest ({excerpt(ran.stderr)})")
     return decoded(ran.stdout, " ".join(command), _Rule)

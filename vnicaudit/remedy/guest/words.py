@@ -1,4 +1,4 @@
-"""What may stand in a line of ``ip -batch``.
+"""Words that may stand in a line of ``ip -batch``.
 
 The words come from the guest, which may say anything. ``ip`` splits a line at blanks and knows
 quotes, comments and a backslash at its end (iproute2 lib/utils.c, getcmdline and makeargs): none of
@@ -10,24 +10,24 @@ from __future__ import annotations
 import re
 from ipaddress import ip_address, ip_network
 
+from vnicaudit.base.identifiers import MAC
 from vnicaudit.errors import RefusedError
 
 _NAME = re.compile(r"[A-Za-z0-9_.:@][A-Za-z0-9_.:@-]{0,63}")
-_MAC = re.compile(r"[0-9a-f]{2}(:[0-9a-f]{2}){5}")
 _SHOWN_MAX = 200
 
 
 def name(text: str) -> str:
     """The name of an interface, a table, a protocol, a scope; or a number."""
     if _NAME.fullmatch(text) is None:
-        raise RefusedError(f"the guest has a name that cannot be passed on safely: {shown(text)}")
+        raise RefusedError(f"the guest has a name that cannot be passed on safely: {excerpt(text)}")
     return text
 
 
 def mac(text: str) -> str:
     """A MAC address in small letters."""
-    if _MAC.fullmatch(text.lower()) is None:
-        raise RefusedError(f"the guest has a hardware address that is none: {shown(text)}")
+    if MAC.fullmatch(text.lower()) is None:
+        raise RefusedError(f"the guest has a hardware address that is none: {excerpt(text)}")
     return text.lower()
 
 
@@ -38,7 +38,7 @@ def address(text: str) -> str:
             raise ValueError(text)
         return str(ip_address(text))
     except ValueError:
-        raise RefusedError(f"the guest has an address that is none: {shown(text)}") from None
+        raise RefusedError(f"the guest has an address that is none: {excerpt(text)}") from None
 
 
 def prefix(text: str, *, inet6: bool) -> str:
@@ -50,11 +50,14 @@ def prefix(text: str, *, inet6: bool) -> str:
             raise ValueError(text)
         return str(ip_network(text))
     except ValueError:
-        raise RefusedError(f"the guest has a route to what is no network: {shown(text)}") from None
+        raise RefusedError(
+            f"the guest has a route to what is no network: {excerpt(text)}"
+        ) from None
 
 
-def shown(text: str | bytes) -> str:
-    """What a guest said, for a message: printable ASCII on one line, its beginning."""
+def excerpt(text: str | bytes) -> str:
+    """The beginning of what a guest said, for a message: printable ASCII on one line, ``(nothing)``
+    where there is none."""
     if isinstance(text, bytes):
         text = text[: 4 * _SHOWN_MAX].decode("ascii", "replace")
     plain = "".join(letter if " " < letter <= "~" else " " for letter in text)

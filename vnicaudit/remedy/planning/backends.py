@@ -13,15 +13,16 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from vnicaudit.model.backends import OWN_PATH
+from vnicaudit.knowledge.backends import OWN_PATH
+from vnicaudit.knowledge.of_old_device import not_of_virtio
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.finding import Change
 from vnicaudit.model.host import HostConfig, VdpaDevice, needed_memlock_kib
-from vnicaudit.model.models import VIRTIO
-from vnicaudit.model.nic import Nic
-from vnicaudit.model.of_old_device import not_of_virtio
+from vnicaudit.model.nic import VIRTIO, Nic
 from vnicaudit.model.plan import Goal, Loss, Step
+from vnicaudit.model.reasons import Blocked
 from vnicaudit.model.version import Version
+from vnicaudit.remedy.planning.gates import CANNOT_DRIVE_VIRTIO
 
 _LOST = {
     "filterref": ("filterref", "the network filter {text} is not applied any more"),
@@ -38,7 +39,8 @@ _OF_THE_TAP = ("backend", "target", "script", "downscript")
 """Children that are about a tap, which is gone."""
 _TAP_TYPES = ("network", "bridge", "ethernet", "direct")
 
-_WHY = "it is what was asked for (--to)"
+REQUESTED = "it is what was asked for (--to)"
+"""Why a step to another backend is safe."""
 _DRIVER = (
     "it is not known that the guest has a driver for it (readiness: {}); without one it loses its "
     "network"
@@ -52,7 +54,7 @@ class Conversion(NamedTuple):
 
     changes: tuple[Change, ...]
     losses: tuple[Loss, ...]
-    blocked: tuple[str, ...]
+    blocked: tuple[Blocked, ...]
     notes: tuple[str, ...]
 
 
@@ -92,7 +94,7 @@ def still_against(
     step: Step, nic: Nic, domain: Domain, children: Mapping[str, str],
     devices: tuple[VdpaDevice, ...] | None,
 ) -> tuple[str, ...]:  # fmt: skip
-    """What speaks against a step of another goal than virtio when it is about to be made: a plan
+    """Objections to a step of another goal than virtio when it is about to be made: a plan
     is a file that people edit, and a device may be gone by then."""
     lost = _LOST | (_LOST_ON_VDPA if step.to == "vdpa" else {})
     accepted = {loss.function for loss in step.losses if loss.accepted}
@@ -103,9 +105,9 @@ def still_against(
     ]
     place = "device" if step.to == "vdpa" else "source_path"
     device = next((change.new or "" for change in step.changes if change.field == place), "")
-    found += [*_wrong_nic(nic, domain), *_used_here(nic, domain, device)]
-    found += _there(domain, device, devices) if step.to == "vdpa" else _vhostuser_needs(domain)
-    return tuple(found)
+    against = [*_wrong_nic(nic, domain), *_used_here(nic, domain, device)]
+    against += _there(domain, device, devices) if step.to == "vdpa" else _vhostuser_needs(domain)
+    return (*found, *(one.text for one in against))
 
 
 def _changes(
@@ -129,8 +131,8 @@ def _changes(
 
 
 def _to_virtio(nic: Nic, domain: Domain) -> Change:
-    """Of type vdpa libvirt (9.0 and 11.3) takes ``virtio`` alone, none of its other words for it:
-    "invalid model for interface of type 'vdpa': 'virtio-transitional'"."""
+    """The change of the model to ``virtio``. For type vdpa, libvirt (9.0 and 11.3) rejects its
+    other words for it: "invalid model for interface of type 'vdpa': 'virtio-transitional'"."""
     change = _change("model", nic.declared.model, "virtio")
     if domain.declared.readiness != "ready":
         reason = _DRIVER.format(domain.declared.readiness)
@@ -142,69 +144,90 @@ def _to_virtio(nic: Nic, domain: Domain) -> Change:
 
 
 def _change(field: str, old: str | None, new: str | None) -> Change:
-    return Change(field, old, new, safe=True, reason=_WHY)
+    return Change(field, old, new, safe=True, reason=REQUESTED)
 
 
-def _wrong_nic(nic: Nic, domain: Domain) -> Iterator[str]:
+def _wrong_nic(nic: Nic, domain: Domain) -> Iterator[Blocked]:
     if domain.declared.readiness == "not-supported" and nic.declared.model not in VIRTIO:
-        yield "the guest is known not to support virtio"
+        yield Blocked("not-supported", CANNOT_DRIVE_VIRTIO)
     if nic.declared.type not in _TAP_TYPES or nic.declared.actual_type == "hostdev":
-        yield f"its type is {nic.declared.type}: only a NIC on a tap is converted"
+        yield Blocked(
+            "nic-type", f"its type is {nic.declared.type}: only a NIC on a tap is converted"
+        )
     if behind := not_of_virtio(nic.declared):
-        yield (
+        yield Blocked(
+            "behind-libvirt",
             f"{', '.join(behind)} set behind libvirt's settings (<qemu:override>, -set): no virtio "
-            "NIC has it; remove it first (virsh edit)"
+            "NIC has it; remove it first (virsh edit)",
         )
     if nic.declared.virtio_faults:
-        yield f"as virtio it would not start: {nic.declared.virtio_faults[0]}"
+        yield Blocked(
+            "does-not-start", f"as virtio it would not start: {nic.declared.virtio_faults[0]}"
+        )
     if nic.declared.teaming is not None:
-        yield "it is one of a teamed pair: change the pair by hand"
+        yield Blocked("teamed", "it is one of a teamed pair: change the pair by hand")
 
 
-def _used_here(nic: Nic, domain: Domain, device: str) -> Iterator[str]:
+def _used_here(nic: Nic, domain: Domain, device: str) -> Iterator[Blocked]:
     used = {
         other.source for other in domain.nics
         if other.index != nic.index and other.declared.type in OWN_PATH
     }  # fmt: skip
     if device in used:
-        yield f"{device} is used by another NIC of this domain"
+        yield Blocked("device-in-use", f"{device} is used by another NIC of this domain")
 
 
 def _vdpa_needs(
     domain: Domain, host: HostConfig, device: str, devices: tuple[VdpaDevice, ...] | None
-) -> Iterator[str]:
+) -> Iterator[Blocked]:
     if not device:
-        yield "no device is given for it (--nic MAC --vdpa-device /dev/vhost-vdpa-N)"
+        yield Blocked(
+            "device-not-given",
+            "no device is given for it (--nic MAC --vdpa-device /dev/vhost-vdpa-N)",
+        )
         return
     yield from _versions(host, Version(6, 9), Version(5, 1))
     yield from _there(domain, device, devices)
 
 
-def _there(domain: Domain, device: str, devices: tuple[VdpaDevice, ...] | None) -> Iterator[str]:
+def _there(
+    domain: Domain, device: str, devices: tuple[VdpaDevice, ...] | None
+) -> Iterator[Blocked]:
     found = next((one for one in devices or () if one.path == device), None)
     if devices is None:
-        yield f"whether {device} is there cannot be seen from here: do this on the host itself"
+        yield Blocked(
+            "device-not-seen",
+            f"whether {device} is there cannot be seen from here: do this on the host itself",
+        )
     elif found is None:
-        yield f"{device} is not there: make it first (vdpa dev add, driver vhost_vdpa)"
+        yield Blocked(
+            "device-missing",
+            f"{device} is not there: make it first (vdpa dev add, driver vhost_vdpa)",
+        )
     else:
         yield from _device_needs(found, device, domain)
 
 
-def _device_needs(found: VdpaDevice, device: str, domain: Domain) -> Iterator[str]:
+def _device_needs(found: VdpaDevice, device: str, domain: Domain) -> Iterator[Blocked]:
     if found.driver not in (None, "vhost_vdpa"):
-        yield f"{device} is bound to {found.driver or 'no driver'}, not to vhost_vdpa"
+        yield Blocked(
+            "device-driver",
+            f"{device} is bound to {found.driver or 'no driver'}, not to vhost_vdpa",
+        )
     if found.shared_memory is False or domain.declared.shared_memory:
         return
     if found.shared_memory is None:
-        yield (
+        yield Blocked(
+            "shared-memory",
             f"whether {device} needs the guest's memory shared cannot be told: share it, then that "
-            f"does not matter ({_SHARED})"
+            f"does not matter ({_SHARED})",
         )
         return
     what = "served by a program (VDUSE)" if found.vduse else "simulated by the kernel"
-    yield (
+    yield Blocked(
+        "shared-memory",
         f"{device} is {what}, which needs the guest's memory shared: without {_SHARED} the guest "
-        "starts and passes no packet"
+        "starts and passes no packet",
     )
 
 
@@ -221,9 +244,9 @@ def _vdpa_notes(nic: Nic, domain: Domain, memory_kib: int | None) -> Iterator[st
         yield "packed='on' keeps QEMU from migrating it (no shadow virtqueue for packed rings)"
 
 
-def _vhostuser_needs(domain: Domain) -> Iterator[str]:
+def _vhostuser_needs(domain: Domain) -> Iterator[Blocked]:
     if not domain.declared.shared_memory:
-        yield f"vhost-user needs the guest's memory shared: {_SHARED}"
+        yield Blocked("shared-memory", f"vhost-user needs the guest's memory shared: {_SHARED}")
 
 
 def _leaves(nic: Nic, device: str) -> str:
@@ -246,12 +269,14 @@ def _vhostuser_notes(mode: str, socket: str) -> Iterator[str]:
         yield "QEMU connects to the socket: what listens there must be up before the guest"
 
 
-def _versions(host: HostConfig, libvirt: Version, qemu: Version) -> Iterator[str]:
+def _versions(host: HostConfig, libvirt: Version, qemu: Version) -> Iterator[Blocked]:
     for name, wanted, found in (
         ("libvirt", libvirt, host.libvirt_version),
         ("QEMU", qemu, host.qemu_version),
     ):
         if found is None:
-            yield f"the version of {name} is not known (vDPA needs {wanted})"
+            yield Blocked(
+                "version-not-known", f"the version of {name} is not known (vDPA needs {wanted})"
+            )
         elif found < wanted:
-            yield f"vDPA needs {name} {wanted}; the host has {found}"
+            yield Blocked("version-too-old", f"vDPA needs {name} {wanted}; the host has {found}")

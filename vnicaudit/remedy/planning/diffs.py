@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
-import difflib
-import re
-from collections.abc import Callable, Iterable, Iterator
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
-from vnicaudit.remedy.contract import DOMAIN_XML, writer_of
+from vnicaudit.text.diff import NO_NEWLINE, hunks, lines_of
 from vnicaudit.text.secrets import masked
 
 _AROUND = 16
 """Lines on both sides of what differs that are looked at: more than a diff shows."""
-_HUNK = re.compile(r"@@ -(\d{1,12})((?:,\d{1,12})?) \+(\d{1,12})((?:,\d{1,12})?) @@")
 
 
-def unified_diff(before: bytes, after: bytes, name: str) -> str:
-    """A unified diff of two definitions as text, whatever their encoding; undecodable bytes as
-    escapes, secrets as stars. Empty where they are the same.
+TextOf = Callable[[bytes], str]
+"""Bytes of a definition -> its text, whatever the encoding; undecodable bytes as surrogates."""
+
+
+def unified_diff(before: bytes, after: bytes, name: str, text_of: TextOf) -> str:
+    """A unified diff of two definitions; undecodable bytes as escapes, secrets as stars. Empty
+    where they are the same.
 
     Of two long texts only what differs is masked and compared, and some lines around it: a file
     may hold a thousand definitions, and each of their steps changes a line.
     """
-    old, new = _shown(before), _text(after)
+    old, new = _readable(before, text_of), _text(after, text_of)
     part = _differing(old.text, new)
     above = old.text.count("\n", 0, part.start)
     lines = _lines(old.text[part.start : part.old_end])
@@ -31,46 +32,62 @@ def unified_diff(before: bytes, after: bytes, name: str) -> str:
         changed = _lines(new[part.start : part.new_end])
     else:  # what stands further up says what is a secret here
         above, lines, changed = 0, list(old.lines), _lines(new)
-    return "".join(
-        line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
-        for line in _lowered(difflib.unified_diff(lines, changed, name, name), above)
-    )
+    return _headed(name, _unified(lines, changed, above))
 
 
-class _Shown(NamedTuple):
-    """A definition as text, and its lines with secrets as stars."""
+def is_diff_of(before: bytes, after: bytes, name: str, text_of: TextOf, diff: str) -> bool:
+    """True if ``diff`` is what :func:`unified_diff` makes of them, or shows even what that would
+    hide. Most definitions have no secret near a NIC: then nothing has to be masked for it."""
+    old, new = _readable(before, text_of).text, _text(after, text_of)
+    part = _differing(old, new)
+    lines = lines_of(old[part.start : part.old_end])
+    changed = lines_of(new[part.start : part.new_end])
+    bare = _headed(name, _unified(lines, changed, old.count("\n", 0, part.start)))
+    return diff == bare or diff == unified_diff(before, after, name, text_of)
 
-    text: str
-    lines: tuple[str, ...]
+
+def _headed(name: str, unified: Iterable[str]) -> str:
+    shown = "".join(unified)
+    return f"--- {name}\n+++ {name}\n{shown}" if shown else ""
 
 
 class _Part(NamedTuple):
-    """What of two texts is compared: both begin at ``start``, in a line of their own."""
+    """The compared part of two texts: both begin at ``start``, at the beginning of a line."""
 
     start: int
     old_end: int
     new_end: int
 
 
+class _Readable:
+    """A definition as text, and its lines with secrets as stars: where somebody asks for those."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    @cached_property
+    def lines(self) -> tuple[str, ...]:
+        """All lines of the definition, with secrets as stars."""
+        return tuple(_lines(self.text))
+
+
 @lru_cache(maxsize=1)
-def _shown(before: bytes) -> _Shown:
-    """Of the steps of one definition or file each begins with the same text."""
-    text = _text(before)
-    return _Shown(text, tuple(_lines(text)))
+def _readable(before: bytes, text_of: TextOf) -> _Readable:
+    """The definition as text, kept for the next step: all steps of one definition or file begin
+    with the same text."""
+    return _Readable(_text(before, text_of))
 
 
-def _text(data: bytes) -> str:
-    text = writer_of(DOMAIN_XML).text_of(data)
-    return text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+def _text(data: bytes, text_of: TextOf) -> str:
+    return text_of(data).encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
 def _lines(text: str) -> list[str]:
-    """Masked, by line feeds alone."""
-    return [line for line in re.split(r"(?<=\n)", masked(text)) if line]
+    return lines_of(masked(text))
 
 
 def _differing(old: str, new: str) -> _Part:
-    """What differs, and whole lines around it."""
+    """The part in which the texts differ, with whole lines around it."""
     most = min(len(old), len(new))
     same = _longest(most, lambda low, high: old[low:high] == new[low:high])
     old_last, new_last = len(old), len(new)
@@ -102,12 +119,10 @@ def _longest(most: int, alike: Callable[[int, int], bool]) -> int:
     return low
 
 
-def _lowered(lines: Iterable[str], above: int) -> Iterator[str]:
-    """A diff of a part as one of the whole, with so many lines above it."""
-    for line in lines:
-        found = _HUNK.match(line)
-        if found is None:
-            yield line
-        else:
-            old, new = int(found[1]) + above, int(found[3]) + above
-            yield f"@@ -{old}{found[2]} +{new}{found[4]} @@{line[found.end() :]}"
+def _unified(old: Sequence[str], new: Sequence[str], above: int) -> Iterator[str]:
+    """The hunks of a part of a text that has so many lines above it."""
+    for hunk in hunks(old, new):
+        for mark, line in hunk.lines(old, new, above):
+            yield line if mark == "@" else f"{mark}{line}"
+            if not line.endswith("\n"):
+                yield f"\n{NO_NEWLINE}"

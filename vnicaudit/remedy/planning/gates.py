@@ -1,19 +1,48 @@
-"""What may be planned, and what stands in the way of it."""
+"""Obstacles to changing a domain, and how a change of it can take effect."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Literal, NamedTuple
 
-from vnicaudit.model.domain import REWRITTEN_BY, Domain, DomainState
+from vnicaudit.base.counting import count
+from vnicaudit.knowledge.of_old_device import not_of_virtio
+from vnicaudit.model.domain import Domain, DomainState
 from vnicaudit.model.nic import Nic
-from vnicaudit.model.of_old_device import not_of_virtio
-from vnicaudit.model.plan import Goal, ModeOption
+from vnicaudit.model.owner import REWRITTEN_BY
+from vnicaudit.model.plan import Goal, Mode, ModeOption
+from vnicaudit.model.reasons import Blocked, ModeCode
 
+CANNOT_DRIVE_VIRTIO = "the guest is known not to support virtio"
+"""Why a NIC stays as it is, and why a backend that is virtio is none for it."""
 _WINDOWS = "mswindows"
-OFF = "the guest is off: it takes effect when it is started"
-_TO_VIRTIO_ALONE = "only a change to virtio can be made under a running guest"
-_MULTIFUNCTION = (
-    "another device is on its PCI slot, as another function of it: libvirt unplugs neither"
+
+
+class _Objection(NamedTuple):
+    """An objection to a mode; an empty text: none."""
+
+    code: ModeCode | Literal[""] = ""
+    text: str = ""
+
+
+_OFF = _Objection("off", "the guest is off: it takes effect when it is started")
+_TO_VIRTIO_ALONE = _Objection(
+    "virtio-only", "only a change to virtio can be made under a running guest"
+)
+_MULTIFUNCTION = _Objection(
+    "shares-slot",
+    "another device is on its PCI slot, as another function of it: libvirt unplugs neither",
+)
+_IN_FILE = _Objection("in-a-file", "a file is only read when it is defined (virsh define)")
+_WAITS = _Objection(
+    "waits-for-socket",
+    "QEMU waits for the other end of the socket while it starts: start it by hand",
+)
+_ADDRESSES_STAY = _Objection(
+    "windows", "Windows takes the new device for another adapter: its address would stay behind"
+)
+_NO_AGENT = _Objection(
+    "no-agent", "no guest agent is connected, which would have to put the addresses back"
 )
 _BEHIND = (
     "{} set behind libvirt's settings (<qemu:override>, -set) for a device that is not virtio: "
@@ -21,14 +50,16 @@ _BEHIND = (
 )
 
 
-def owner_blocks(domain: Domain) -> tuple[str, ...]:
+def owner_blocks(domain: Domain) -> tuple[Blocked, ...]:
     """Why somebody else's definition is not changed here."""
     owner = REWRITTEN_BY.get(domain.declared.owner)
     if owner is None:
         return ()
     if domain.declared.manifest is not None:
-        return (f"a manifest is {owner}'s to carry out: it is changed as the route says",)
-    return (f"the definition is {owner}'s, which writes it anew: it is changed there, never here",)
+        text = f"a manifest is {owner}'s to carry out: it is changed as the route says"
+    else:
+        text = f"the definition is {owner}'s, which writes it anew: it is changed there, never here"
+    return (Blocked("owner-changes-it", text),)
 
 
 def no_change(domain: Domain, nic: Nic | None = None) -> str:
@@ -38,42 +69,55 @@ def no_change(domain: Domain, nic: Nic | None = None) -> str:
     if nic is not None and nic.declared.virtio_faults:
         return f"as virtio it would not start: {nic.declared.virtio_faults[0]}"
     if domain.declared.readiness == "not-supported":
-        return "the guest is known not to support virtio"
+        return CANNOT_DRIVE_VIRTIO
     return "no rule proposes a change of it; `vnicaudit audit` says what to do"
 
 
-def state_blocks(state: DomainState | None) -> Iterator[str]:
-    """What of the domain's state has to be settled before anything can be changed."""
+def state_blocks(state: DomainState | None) -> Iterator[Blocked]:
+    """Reasons in the domain's state for which nothing of it can be changed now."""
     if state is None:
         return
     if state.persistent is False:
-        yield "it is transient: there is no persistent definition to change"
+        yield Blocked(
+            "no-definition", "it is transient: there is no persistent definition to change"
+        )
     if state.managed_save:
-        yield "its managed save image would bring the old NIC back: start it and shut it down once"
+        yield Blocked(
+            "managed-save",
+            "its managed save image would bring the old NIC back: start it and shut it down once",
+        )
     if state.memory_snapshots:
         one = state.memory_snapshots == 1
         what = "a snapshot of it holds" if one else f"{state.memory_snapshots} snapshots of it hold"
-        yield f"{what} memory, which would bring the old NIC back: delete {'it' if one else 'them'}"
+        yield Blocked(
+            "memory-snapshot",
+            f"{what} memory, which would bring the old NIC back: delete {'it' if one else 'them'}",
+        )
 
 
-def identity_blocks(domain: Domain, nic: Nic) -> Iterator[str]:
+def identity_blocks(domain: Domain, nic: Nic) -> Iterator[Blocked]:
     """Why a NIC of a live host could not be found again: it is known by its MAC address."""
     if nic.mac is None:
-        yield "its definition has no MAC address, by which it would be found again"
+        yield Blocked(
+            "mac-missing", "its definition has no MAC address, by which it would be found again"
+        )
     elif sum(other.mac == nic.mac for other in domain.nics) > 1:
-        yield "another NIC of the domain has the same MAC address: they cannot be told apart"
+        yield Blocked(
+            "mac-not-unique",
+            "another NIC of the domain has the same MAC address: they cannot be told apart",
+        )
 
 
 def state_notes(state: DomainState | None) -> Iterator[str]:
-    """What else could bring the old NIC back; what could not be asked, and is asked again when
-    the plan is applied."""
+    """Notes on what else could bring the old NIC back, or could not be asked, and is asked again
+    when the plan is applied."""
     if state is None:
         return
     memory = state.memory_snapshots
     others = 0 if memory is None else (state.snapshots or 0) - memory
     if others > 0:
         yield (
-            f"{others} snapshot{'s' * (others > 1)} without memory: going back to "
+            f"{count(others, 'snapshot')} without memory: going back to "
             f"{'one of them' if others > 1 else 'it'} brings the old NIC back"
         )
     if state.managed_save is None:
@@ -88,40 +132,41 @@ def modes(
     """How a step can take effect. ``live``: it is a domain of a live host; ``server_socket``: QEMU
     is to listen on a vhost-user socket; ``shares_slot``: another device is on the NIC's slot."""
     if not live:
-        reason = "a file is only read when it is defined (virsh define)"
         return (
             ModeOption("next-boot", possible=True),
-            ModeOption("restart", possible=False, reason=reason),
-            ModeOption("hotswap", possible=False, reason=reason),
+            _unless("restart", _IN_FILE),
+            _unless("hotswap", _IN_FILE),
         )
     state = domain.state or DomainState()
     if not state.active:
-        never = "" if to == "virtio" else _TO_VIRTIO_ALONE
-        return (
-            ModeOption("next-boot", possible=True, reason=OFF),
-            ModeOption("restart", possible=True, reason=OFF),
-            ModeOption("hotswap", possible=not never, reason=never or OFF),
-        )
-    waits = "" if not server_socket else (
-        "QEMU waits for the other end of the socket while it starts: start it by hand"
-    )  # fmt: skip
-    swap = _no_hotswap(domain, state, to) or (_MULTIFUNCTION if shares_slot else "")
+        swap = _at_start("hotswap") if to == "virtio" else _unless("hotswap", _TO_VIRTIO_ALONE)
+        return (_at_start("next-boot"), _at_start("restart"), swap)
+    waits = _WAITS if server_socket else _Objection()
+    against = _no_hotswap(domain, state, to)
+    if not against.text and shares_slot:
+        against = _MULTIFUNCTION
     return (
         ModeOption("next-boot", possible=True),
-        ModeOption("restart", possible=not waits, reason=waits),
-        ModeOption("hotswap", possible=not swap, reason=swap),
+        _unless("restart", waits),
+        _unless("hotswap", against),
     )
 
 
-def _no_hotswap(domain: Domain, state: DomainState, to: Goal) -> str:
+def _at_start(mode: Mode) -> ModeOption:
+    return ModeOption(mode, possible=True, reason=_OFF.text, code=_OFF.code)
+
+
+def _unless(mode: Mode, against: _Objection) -> ModeOption:
+    return ModeOption(mode, not against.text, against.text, against.code)
+
+
+def _no_hotswap(domain: Domain, state: DomainState, to: Goal) -> _Objection:
     """Why the device cannot be exchanged under the running guest; empty: it can."""
     if to != "virtio":
         return _TO_VIRTIO_ALONE
     if (state.guest_os or "").startswith(_WINDOWS) or _is_windows(domain):
-        return "Windows takes the new device for another adapter: its address would stay behind"
-    if state.agent is False:
-        return "no guest agent is connected, which would have to put the addresses back"
-    return ""
+        return _ADDRESSES_STAY
+    return _NO_AGENT if state.agent is False else _Objection()
 
 
 def _is_windows(domain: Domain) -> bool:

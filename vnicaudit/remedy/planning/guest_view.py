@@ -1,24 +1,26 @@
-"""What a guest will see of a change of one of its NICs."""
+"""A guest's view of a change of one of its NICs."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from vnicaudit.model.domain import Domain
-from vnicaudit.model.nic import Nic
-from vnicaudit.model.plan import GuestView, Naming
-from vnicaudit.remedy.planning.names import called_otherwise, naming, only_nic, same_device
-from vnicaudit.remedy.planning.pci_ids import MODERN, TRANSITIONAL, pci_id, port_unknown
-from vnicaudit.remedy.planning.schemes import is_virtio
-from vnicaudit.remedy.planning.slots import pci_slot, slot_of
-from vnicaudit.remedy.planning.snippets import snippets
-from vnicaudit.remedy.planning.systems import (
+from msgspec.structs import replace
+
+from vnicaudit.knowledge.pci_ids import MODERN, TRANSITIONAL, pci_id, port_unknown
+from vnicaudit.knowledge.schemes import is_virtio
+from vnicaudit.knowledge.slots import pci_slot, slot_of
+from vnicaudit.knowledge.systems import (
     KERNEL_NAME,
     VIRTIO_DRIVERS,
     WINDOWS,
     System,
     system_of,
 )
+from vnicaudit.model.domain import Domain
+from vnicaudit.model.nic import Nic
+from vnicaudit.model.plan import GuestView, Naming
+from vnicaudit.remedy.planning.names import called_otherwise, naming, only_nic, same_device
+from vnicaudit.remedy.planning.snippets import snippets
 
 _LONGEST_NAME = 256
 """Characters. Linux takes 15; Windows 256."""
@@ -68,19 +70,26 @@ def guest_view(domain: Domain, before: Nic, after: Nic, names: Mapping[str, str]
     today = _today(domain, before, names)
     system = system_of(domain, today)
     called = naming(domain, system, before, after, today)
-    driver = VIRTIO_DRIVERS.get(system.family or "")
     kept = () if same_device(before, after) else snippets(
         system, (before.mac or "").lower(), called.before, predicted=today is None
     )  # fmt: skip
-    return GuestView(
-        id_before=pci_id(before, domain.declared),
-        id_after=pci_id(after, domain.declared),
+    return replace(
+        device_view(domain, system, before, after),
         slot_before=slot_of(before),
         slot_after=slot_of(after),
         name=called,
-        drivers=(driver,) if driver is not None and is_virtio(after) else (),
         notes=tuple(_notes(domain, system, before, after, called)),
         snippets=kept,
+    )
+
+
+def device_view(domain: Domain, system: System, before: Nic, after: Nic) -> GuestView:
+    """PCI ids and drivers alone."""
+    driver = VIRTIO_DRIVERS.get(system.family or "")
+    return GuestView(
+        id_before=pci_id(before, domain.declared),
+        id_after=pci_id(after, domain.declared),
+        drivers=(driver,) if driver is not None and is_virtio(after) else (),
     )
 
 
@@ -127,7 +136,7 @@ def _notes(
 
 
 def driver_notes(domain: Domain, system: System, before: Nic, after: Nic) -> Iterator[str]:
-    """What to do for the driver of a NIC that becomes virtio, in a guest not known to have it."""
+    """Advice on the driver of a NIC that becomes virtio, in a guest not known to have it."""
     if is_virtio(before) or not is_virtio(after) or domain.declared.readiness == "ready":
         return
     if system.family is None:

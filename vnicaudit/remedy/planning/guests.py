@@ -1,24 +1,29 @@
-"""What running guests call their interfaces, as their agents say."""
+"""Names of interfaces in running guests, as their agents say."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from vnicaudit.errors import ActionError, TargetError
 from vnicaudit.remedy.guest.agent import GuestAgent, by_mac
-from vnicaudit.remedy.hypervisor import Hypervisor, connect
+from vnicaudit.remedy.hypervisor import ConnectHypervisor, Hypervisor
 from vnicaudit.remedy.planning.source import Source
 
 _SECONDS = 30.0
 """For all guests of a target together: one that is silent costs a few seconds."""
 
 
-class GuestNames:
+AskNames = Callable[[Source], Mapping[str, str]]
+"""MAC -> name of the interface, as the guest's agent says; empty where it was not asked."""
+
+
+class AgentNames:
     """Asks guests of live hosts. libvirt lets nobody ask on a read-only connection, so there is
     another one, for that alone; a host that refuses it has no names."""
 
-    def __init__(self, deadline: float) -> None:
+    def __init__(self, connect: ConnectHypervisor, deadline: float) -> None:
+        self._connect = connect
         self._deadline = deadline
         self._hosts: dict[str, Hypervisor | None] = {}
         self._left: dict[str, float] = {}
@@ -50,13 +55,27 @@ class GuestNames:
     def _host(self, target: str) -> Hypervisor | None:
         if target not in self._hosts:
             try:
-                self._hosts[target] = connect(target, deadline=self._deadline)
+                self._hosts[target] = self._connect(target, deadline=self._deadline)
             except (ActionError, TargetError):
                 self._hosts[target] = None
         return self._hosts[target]
 
 
-def nobody_asked(source: Source) -> Mapping[str, str]:
+class InterfaceNames:
+    """Names of interfaces by guest: each guest is asked once for all its NICs."""
+
+    def __init__(self, ask: AskNames) -> None:
+        self._ask = ask
+        self._told: tuple[Source | None, Mapping[str, str]] = (None, {})
+
+    def of(self, source: Source) -> Mapping[str, str]:
+        """MAC -> name."""
+        if self._told[0] is not source:
+            self._told = (source, self._ask(source))
+        return self._told[1]
+
+
+def no_names(source: Source) -> Mapping[str, str]:
     """No names."""
     del source
     return {}

@@ -6,13 +6,10 @@ is left open with the reason.
 
 from __future__ import annotations
 
-from vnicaudit.model.domain import Domain
-from vnicaudit.model.nic import Nic
-from vnicaudit.model.plan import Naming
-from vnicaudit.remedy.planning.pci_ids import model_of
-from vnicaudit.remedy.planning.schemes import Scheme, is_virtio, name_by_address, scheme_of
-from vnicaudit.remedy.planning.slots import same_place
-from vnicaudit.remedy.planning.systems import (
+from vnicaudit.knowledge.pci_ids import model_of
+from vnicaudit.knowledge.schemes import Scheme, is_virtio, name_by_address, scheme_of
+from vnicaudit.knowledge.slots import same_place
+from vnicaudit.knowledge.systems import (
     KERNEL_NAME,
     LINUX,
     MAC_NAME,
@@ -21,8 +18,11 @@ from vnicaudit.remedy.planning.systems import (
     WINDOWS,
     System,
 )
+from vnicaudit.model.domain import Domain
+from vnicaudit.model.nic import Nic
+from vnicaudit.model.plan import Naming
 
-_Said = tuple[str | None, str]
+_Prediction = tuple[str | None, str]
 """A name, and how it was found; None, and what it depends on."""
 
 _AGENT = "today's name is the guest agent's word"
@@ -49,7 +49,7 @@ _MAY_BE_ETH = (
     "ethN, as Red Hat Enterprise Linux 7 does"
 )
 _OWN = "it is a name of the guest's own, and stays if what gives it goes by the MAC address"
-_WINDOWS = "Windows makes an adapter of its own of the new device, with another name"
+NEW_ADAPTER = "Windows makes an adapter of its own of the new device, with another name"
 _BY_DRIVER = "this system names interfaces after their driver"
 
 
@@ -64,7 +64,7 @@ def naming(domain: Domain, system: System, before: Nic, after: Nic, today: str |
 
 
 def same_device(before: Nic, after: Nic) -> bool:
-    """Whether the guest finds the device it had: the same model where it was. Without an address
+    """True if the guest finds the device it had: the same model where it was. Without an address
     written down, libvirt gives the same one to the same model."""
     return (
         model_of(before) == model_of(after)
@@ -76,7 +76,7 @@ def same_device(before: Nic, after: Nic) -> bool:
 def called_otherwise(
     system: System, before: Nic, after: Nic, called: Naming, today: str | None
 ) -> bool:
-    """Whether the interface will have another name: because both are known or predicted, or
+    """True if the interface will have another name: because both are known or predicted, or
     because another part of the guest will give it. False where nothing tells."""
     if same_device(before, after):
         return False
@@ -93,11 +93,11 @@ def called_otherwise(
 
 
 def only_nic(domain: Domain) -> bool:
-    """Whether the guest has but one."""
+    """True if the guest has but one NIC."""
     return max(domain.declared.nics, len(domain.nics)) == 1
 
 
-def _predicted(domain: Domain, system: System, nic: Nic) -> _Said:
+def _predicted(domain: Domain, system: System, nic: Nic) -> _Prediction:
     if system.family not in (LINUX, None):
         return None, "the guest agent does not say today's name"
     scheme = scheme_of(system, nic)
@@ -106,18 +106,20 @@ def _predicted(domain: Domain, system: System, nic: Nic) -> _Said:
     return _by_kernel(domain) if scheme == "kernel" else _by_systemd(domain, nic)
 
 
-def _by_systemd(domain: Domain, nic: Nic) -> _Said:
+def _by_systemd(domain: Domain, nic: Nic) -> _Prediction:
     name = name_by_address(nic, domain.nics, domain.declared)
     return (None, _NO_ADDRESS) if name is None else (name, _PREDICTED.format(name))
 
 
-def _by_kernel(domain: Domain) -> _Said:
+def _by_kernel(domain: Domain) -> _Prediction:
     return ("eth0", _KERNEL_ONLY.format("eth0")) if only_nic(domain) else (None, _KERNEL)
 
 
-def _later(domain: Domain, system: System, before: Nic, after: Nic, today: str | None) -> _Said:
+def _later(
+    domain: Domain, system: System, before: Nic, after: Nic, today: str | None
+) -> _Prediction:
     if system.family == WINDOWS:
-        return None, _WINDOWS
+        return None, NEW_ADAPTER
     if system.family not in (LINUX, None):
         return _by_driver(domain, system.family)
     if today is not None and MAC_NAME.fullmatch(today):
@@ -142,8 +144,11 @@ def _style(system: System, before: Nic, today: str | None) -> Scheme | None:
     return "systemd" if SYSTEMD_NAME.fullmatch(today) else None
 
 
-def _renamed(domain: Domain, system: System, before: Nic, after: Nic, today: str | None) -> _Said:
-    """What becomes of a name that systemd made of an address."""
+def _renamed(
+    domain: Domain, system: System, before: Nic, after: Nic, today: str | None
+) -> _Prediction:
+    """``(name, reason)``: the predicted name of an interface that systemd named after an address;
+    None: unknown."""
     if not is_virtio(before) and scheme_of(system, after) != "systemd":
         return _not_by_address(system, after)
     if not same_place(before, after):
@@ -154,10 +159,10 @@ def _renamed(domain: Domain, system: System, before: Nic, after: Nic, today: str
     return (name, why) if name is not None else (None, _WHATEVER)
 
 
-def _not_by_address(system: System, after: Nic) -> _Said:
+def _not_by_address(system: System, after: Nic) -> _Prediction:
     return None, _ETH if scheme_of(system, after) == "kernel" else _MAY_BE_ETH
 
 
-def _by_driver(domain: Domain, family: str | None) -> _Said:
+def _by_driver(domain: Domain, family: str | None) -> _Prediction:
     name = f"{VIRTIO_DRIVERS[family or '']}0" if only_nic(domain) else None
     return name, _BY_DRIVER

@@ -1,10 +1,10 @@
-"""What a plan is asked for."""
+"""Options of a plan."""
 
 from __future__ import annotations
 
 import msgspec
 
-from vnicaudit.audit.settings_keys import PolicyTable
+from vnicaudit.audit.settings.keys import PolicyTable
 from vnicaudit.model.plan import Goal
 
 
@@ -23,17 +23,17 @@ class PlanOptions(msgspec.Struct, frozen=True):
     policy: PolicyTable = PolicyTable()
 
     def takes(self, name: str, uuid: str | None) -> bool:
-        """Whether a domain is meant."""
-        return not self.domains or bool(self.named(name, uuid))
+        """True if a domain is to be planned."""
+        return not self.domains or bool(self.names_of(name, uuid))
 
-    def named(self, name: str, uuid: str | None) -> frozenset[str]:
-        """Which of ``domains`` name a domain."""
+    def names_of(self, name: str, uuid: str | None) -> frozenset[str]:
+        """The names in ``domains`` that mean the domain: its name or its UUID."""
         return frozenset(
             one for one in self.domains if one == name or (uuid and one.lower() == uuid.lower())
         )
 
     def converts(self, mac: str | None) -> bool:
-        """Whether a NIC is to be put on another backend."""
+        """True if a NIC is to be put on another backend."""
         return self.to != "virtio" and mac in self.macs
 
     def device(self, mac: str | None) -> str:

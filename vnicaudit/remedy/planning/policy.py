@@ -15,15 +15,16 @@ from typing import NamedTuple
 
 import msgspec
 
-from vnicaudit.audit.settings_keys import PolicyTable
-from vnicaudit.model.backends import TAP_TYPES, queue_limit
+from vnicaudit.audit.settings.keys import PolicyTable
+from vnicaudit.base.counting import count
+from vnicaudit.knowledge.backends import TAP_TYPES, queue_limit
+from vnicaudit.knowledge.pci_ids import model_of
+from vnicaudit.model.architectures import S390
 from vnicaudit.model.domain import DomainConfig
 from vnicaudit.model.finding import Change
-from vnicaudit.model.machines import S390
-from vnicaudit.model.models import VIRTIO, tuning_read
-from vnicaudit.model.nic import Nic
+from vnicaudit.model.nic import VIRTIO, Nic
+from vnicaudit.model.owner import name_of
 from vnicaudit.model.plan import Goal
-from vnicaudit.remedy.planning.pci_ids import model_of
 from vnicaudit.remedy.planning.rings import ring_changes
 
 KIB_PER_QUEUE = 64
@@ -44,7 +45,7 @@ _SEVERAL = frozenset({None, "vhostuser", *TAP_TYPES})
 
 
 class Cost(msgspec.Struct, frozen=True):
-    """What virtio queues take: queue pairs, interrupt vectors of the guest, memory."""
+    """The cost of virtio queues: queue pairs, interrupt vectors of the guest, memory."""
 
     queues: int = 0
     vectors: int = 0
@@ -59,8 +60,8 @@ class Cost(msgspec.Struct, frozen=True):
 
 
 class NicTuning(msgspec.Struct, frozen=True):
-    """What the policy gives to one NIC, and what that NIC costs then. ``notes``: where it was cut,
-    and why."""
+    """The queues and rings that the policy gives to one NIC, and what that NIC costs then.
+    ``notes``: where it was cut, and why."""
 
     index: int
     changes: tuple[Change, ...] = ()
@@ -69,7 +70,8 @@ class NicTuning(msgspec.Struct, frozen=True):
 
 
 class Tuning(msgspec.Struct, frozen=True):
-    """What the policy gives to the chosen NICs of a domain; ``total`` is of all its NICs."""
+    """The queues and rings that the policy gives to the chosen NICs of a domain; ``total`` is of
+    all its NICs."""
 
     nics: tuple[NicTuning, ...] = ()
     total: Cost = Cost()
@@ -85,7 +87,7 @@ class _Queues(NamedTuple):
     """Queue pairs of one NIC: what it cannot go below, what it should get, and what was cut."""
 
     least: int
-    wanted: int
+    desired: int
     notes: tuple[str, ...] = ()
 
 
@@ -100,25 +102,25 @@ def planned_tuning(
     queues = [_queues(policy, domain, nic, chosen.get(nic.index)) for nic in nics]
     most = _most(policy.vectors_max, domain, nics, queues)
     found, total = [], Cost()
-    for nic, asked in zip(nics, queues, strict=True):
-        got = max(asked.least, min(asked.wanted, most))
+    for nic, pairs in zip(nics, queues, strict=True):
+        got = max(pairs.least, min(pairs.desired, most))
         cost = _cost(domain, nic, got)
         total += cost
         goal = chosen.get(nic.index)
         if goal is not None:
-            found.append(_tuned(policy, domain, nic, goal, asked, got, cost))
-    notes = () if ours else (_KEPT_ELSEWHERE.format(domain.owner),)
+            found.append(_tuned(policy, domain, nic, goal, pairs, got, cost))
+    notes = () if ours else (_KEPT_ELSEWHERE.format(name_of(domain.owner)),)
     return Tuning(tuple(found), total, notes)
 
 
 def _tuned(
-    policy: PolicyTable, domain: DomainConfig, nic: Nic, goal: Goal, asked: _Queues, got: int,
+    policy: PolicyTable, domain: DomainConfig, nic: Nic, goal: Goal, pairs: _Queues, got: int,
     cost: Cost,
 ) -> NicTuning:  # fmt: skip
-    notes = list(asked.notes)
-    if got < asked.wanted:
+    notes = list(pairs.notes)
+    if got < pairs.desired:
         notes.append(
-            f"{got} instead of {asked.wanted} queue pairs: the NICs of the guest would need more "
+            f"{got} instead of {pairs.desired} queue pairs: the NICs of the guest would need more "
             f"than {policy.vectors_max} interrupt vectors"
         )
     rings, cut = ring_changes(policy, domain, nic, backend_of(nic, goal))
@@ -132,7 +134,7 @@ def backend_of(nic: Nic, goal: Goal) -> str | None:
 
 
 def _queues(policy: PolicyTable, domain: DomainConfig, nic: Nic, goal: Goal | None) -> _Queues:
-    read = tuning_read(nic.declared.model)
+    read = nic.declared.tuning_is_read
     now = nic.declared.queues or 1
     if goal is None:
         held = (now if read else 1) if _may_be_virtio(nic) else 0
@@ -144,12 +146,12 @@ def _queues(policy: PolicyTable, domain: DomainConfig, nic: Nic, goal: Goal | No
     limits = _limits(domain, nic, goal)
     if not read:  # what libvirt has passed over comes into effect with the model
         now = min([now, *limits.values()])
-    wanted, notes = _wanted(policy, domain, now, limits, _userspace(domain, nic, goal))
+    wanted, notes = _pairs_by_policy(policy, domain, now, limits, _userspace(domain, nic, goal))
     return _Queues(min(now, wanted) if read else 1, wanted, tuple(notes))
 
 
 def _may_be_virtio(nic: Nic) -> bool:
-    """Whether a NIC that is left alone may have virtio queues: not an assigned device."""
+    """True where a NIC that is left alone may have virtio queues; an assigned device never does."""
     model = model_of(nic)
     return nic.declared.type != "hostdev" and (model is None or model in VIRTIO)
 
@@ -162,21 +164,22 @@ def _limits(domain: DomainConfig, nic: Nic, goal: Goal) -> dict[str, int]:
     if backend not in _SEVERAL:
         return {f"a NIC of type {backend} has one": 1}
     vcpus = max(domain.vcpus or 0, domain.vcpus_max or 0)
-    limits = {f"the guest has {vcpus} vCPU{'s' * (vcpus != 1)} at most": vcpus} if vcpus else {}
+    limits = {f"the guest has {count(vcpus, 'vCPU')} at most": vcpus} if vcpus else {}
     most = queue_limit(backend)
     return limits if most is None else {**limits, "its backend has no more": most}
 
 
 def _userspace(domain: DomainConfig, nic: Nic, goal: Goal) -> bool:
-    """Whether QEMU's one thread carries the packets, however many queues there are."""
+    """True where QEMU's one thread carries the packets, however many queues there are."""
     on_tap = backend_of(nic, goal) in (None, *TAP_TYPES)
     return on_tap and (domain.type == "qemu" or nic.declared.driver_name == "qemu")
 
 
-def _wanted(
+def _pairs_by_policy(
     policy: PolicyTable, domain: DomainConfig, now: int, limits: Mapping[str, int], userspace: bool
 ) -> tuple[int, list[str]]:
-    """What the policy asks for, within the limits; and what was cut."""
+    """``(pairs, notes)``: the queue pairs that the policy asks for, within the limits, and why
+    there are fewer than asked for."""
     if policy.queues == "keep":
         return now, []
     if domain.vcpus is None:
@@ -185,8 +188,8 @@ def _wanted(
         return _cut(policy.queues, (*_at_start(domain, now), *limits.items()))
     if userspace:
         return now, [_ONE_THREAD]
-    asked = max(now, min(domain.vcpus, policy.queues_max))
-    return _cut(asked, (*limits.items(), *_on_s390(domain, now)))
+    most = max(now, min(domain.vcpus, policy.queues_max))
+    return _cut(most, (*limits.items(), *_on_s390(domain, now)))
 
 
 def _on_s390(domain: DomainConfig, now: int) -> Iterator[tuple[str, int]]:
@@ -197,14 +200,14 @@ def _on_s390(domain: DomainConfig, now: int) -> Iterator[tuple[str, int]]:
 def _at_start(domain: DomainConfig, now: int) -> Iterator[tuple[str, int]]:
     """vCPUs that may be plugged in later are no reason to add queues, only to leave them."""
     vcpus = domain.vcpus or 0
-    yield f"the guest has {vcpus} vCPU{'s' * (vcpus != 1)}", max(now, vcpus)
+    yield f"the guest has {count(vcpus, 'vCPU')}", max(now, vcpus)
 
 
-def _cut(asked: int, limits: Iterable[tuple[str, int]]) -> tuple[int, list[str]]:
-    reason, limit = min(limits, key=lambda pair: pair[1], default=("", asked))
-    if asked <= limit:
-        return asked, []
-    return limit, [f"{limit} instead of {asked} queue pairs: {reason}"]
+def _cut(number: int, limits: Iterable[tuple[str, int]]) -> tuple[int, list[str]]:
+    reason, limit = min(limits, key=lambda pair: pair[1], default=("", number))
+    if number <= limit:
+        return number, []
+    return limit, [f"{limit} instead of {number} queue pairs: {reason}"]
 
 
 def _most(
@@ -215,11 +218,11 @@ def _most(
 
     def needed(most: int) -> int:
         return sum(
-            _vectors(domain, nic, max(asked.least, min(asked.wanted, most)))
-            for nic, asked in zip(nics, queues, strict=True)
+            _vectors(domain, nic, max(pairs.least, min(pairs.desired, most)))
+            for nic, pairs in zip(nics, queues, strict=True)
         )
 
-    top = max((asked.wanted for asked in queues), default=1)
+    top = max((pairs.desired for pairs in queues), default=1)
     return max(1, bisect_right(range(1, top + 1), vectors, key=needed))
 
 
@@ -241,7 +244,7 @@ def _queue_change(nic: Nic, goal: Goal, got: int, policy: PolicyTable) -> tuple[
         return ()
     old = None if now is None else str(now)
     if got < (now or 1):
-        asked = policy.queues != "keep" and tuning_read(nic.declared.model)
+        asked = policy.queues != "keep" and nic.declared.tuning_is_read
         reason = _FEWER_ASKED if asked else _FEWER
         return (Change("queues", old, new, safe=True, reason=reason),)
     backend = backend_of(nic, goal)

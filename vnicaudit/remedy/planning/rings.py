@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.audit.settings_keys import PolicyTable
+from vnicaudit.audit.settings.keys import PolicyTable
+from vnicaudit.knowledge.rings import DEFAULT_RING, MAX_RING, RING_SIZES, tx_limit
 from vnicaudit.model.domain import DomainConfig
 from vnicaudit.model.finding import Change
-from vnicaudit.model.models import tuning_read
 from vnicaudit.model.nic import Nic
-from vnicaudit.model.rings import DEFAULT_RING, MAX_RING, RING_SIZES, tx_limit
 
 _SAFE = "the policy asks for it; the driver reads a ring's size"
 _DEVICE = "the policy asks for it; the vDPA device must have rings that large"
@@ -25,7 +24,7 @@ def ring_changes(
     policy: PolicyTable, domain: DomainConfig, nic: Nic, backend: str | None
 ) -> tuple[tuple[Change, ...], tuple[str, ...]]:
     """The changes, and what was cut and why. ``backend`` is the interface type after the change;
-    see :func:`vnicaudit.model.rings.tx_limit`."""
+    see :func:`vnicaudit.knowledge.rings.tx_limit`."""
     wanted: dict[str, int] = {}
     notes: list[str] = []
     if policy.rx_queue_size != "keep":
@@ -72,7 +71,7 @@ def _changes(nic: Nic, backend: str | None, wanted: dict[str, int]) -> Iterator[
 def _not_taken(nic: Nic, backend: str | None, wanted: dict[str, int]) -> Iterator[Change]:
     """Sizes that stand beside a model for which libvirt passes them over, and with which the guest
     would not start once it is virtio."""
-    if tuning_read(nic.declared.model):
+    if nic.declared.tuning_is_read:
         return
     limits = {"rx_queue_size": MAX_RING, "tx_queue_size": tx_limit(backend)}
     for field, now in _sizes(nic).items():
@@ -88,5 +87,6 @@ def _sizes(nic: Nic) -> dict[str, int | None]:
 
 
 def _unreadable(nic: Nic, field: str) -> bool:
-    """What is no number, or a template's to say, is not replaced unseen."""
+    """True where the field is not a number, or is left to a template: it is never replaced
+    unseen."""
     return field in dict(nic.declared.invalid) or field in nic.declared.unseen

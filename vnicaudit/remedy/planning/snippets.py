@@ -8,11 +8,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
+from vnicaudit.base.identifiers import MAC
+from vnicaudit.knowledge.systems import KERNEL_NAME, LINUX, WINDOWS, System
 from vnicaudit.model.plan import Snippet
-from vnicaudit.remedy.planning.systems import KERNEL_NAME, LINUX, WINDOWS, System
 
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:-]{0,14}", re.ASCII)
-_MAC = re.compile(r"[0-9a-f]{2}(?::[0-9a-f]{2}){5}", re.ASCII)
 
 _CHECK = "# {name} is predicted: compare with `ip -br link` in the guest first\n"
 _RACE = (
@@ -27,11 +27,11 @@ _NEW_RED_HAT = frozenset({"almalinux", "centos-stream", "fedora", "rocky"})
 def snippets(
     system: System, mac: str | None, name: str | None, *, predicted: bool
 ) -> tuple[Snippet, ...]:
-    """What fits the guest's system; of a Linux that is not known better, all there is for Linux.
+    """Snippets for the guest's system; of a Linux that is not known better, all there is for Linux.
 
     ``name`` is the one to keep; ``predicted``: nobody has seen it in the guest.
     """
-    if mac is None or _MAC.fullmatch(mac) is None:
+    if mac is None or MAC.fullmatch(mac) is None:
         return ()
     if system.family == WINDOWS:
         return tuple(_windows(system, mac))

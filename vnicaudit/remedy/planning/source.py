@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import os
-import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from io import BytesIO
 from typing import NamedTuple
 
 import msgspec
 
-from vnicaudit.audit.files import MAX_BYTES, read_stream
-from vnicaudit.audit.live import LiveDefinition, read_live_definitions
-from vnicaudit.audit.options import RunOptions
-from vnicaudit.audit.targets import Target, walk
+from vnicaudit.audit.reading.files import MAX_BYTES, FileKinds, Item, read_stream
+from vnicaudit.audit.reading.options import RunOptions
+from vnicaudit.audit.reading.platform import Platforms
+from vnicaudit.audit.reading.seen_files import SeenFiles
+from vnicaudit.audit.reading.targets import Target
+from vnicaudit.base.opening import NotRegularError, read_regular
 from vnicaudit.errors import TargetError, UsageError
+from vnicaudit.model.description import Description
 from vnicaudit.model.domain import Domain
-from vnicaudit.model.host import HostConfig
-from vnicaudit.model.nova import NovaConfig
-from vnicaudit.model.report import NotJudged, ReadError
+from vnicaudit.model.host import Host, HostConfig
+from vnicaudit.model.live import LiveDefinition
+from vnicaudit.model.report import NotJudged, PutAside, ReadError
+
+IsOfUse = Callable[[Description], bool]
 
 
 class Source(NamedTuple):
@@ -38,43 +42,45 @@ class Source(NamedTuple):
 
     @property
     def name(self) -> str:
-        """What its diff calls it."""
+        """The title of its diff."""
         return self.file or self.domain.name or self.domain.uuid or ""
 
     @property
     def alone(self) -> bool:
-        """Whether ``text`` is this definition and no other."""
+        """True if ``text`` is this definition and no other."""
         return bool(self.text) and self.domain.location.xpath == "/domain"
 
 
 def sources(
-    target: Target, options: RunOptions, configs: list[NovaConfig] | None = None
+    target: Target,
+    options: RunOptions,
+    platforms: Platforms,
+    seen_files: SeenFiles,
+    is_of_use: IsOfUse = lambda _item: False,
 ) -> Iterator[Source | ReadError | NotJudged]:
-    """Every domain of a target. ``configs``: where configurations of Nova go that are met on the
-    way; None: nobody wants them. Raises UsageError for a target whose NICs cannot be changed."""
-    if target.kind == "libvirt":
-        yield from _live(target.name, options)
+    """Every domain of a target, without ``seen_files``: those that were read in another.
+    ``is_of_use``: takes what stands in a file instead of a domain, and says whether it is good for
+    something. Raises UsageError for a target whose NICs cannot be changed."""
+    kind = platforms.kind_of(target)
+    if kind is not None and kind.definitions is not None:
+        yield from live_sources(target.name, kind.definitions(target.name, options.live))
     elif target.kind == "path":
-        yield from _files(target.name, options, configs)
-    elif target.kind == "proc":
-        raise UsageError(
-            f"{target.name}: what runs is not changed by itself; give the libvirt URI it belongs "
-            "to, for example qemu:///system"
-        )
+        named = not os.path.isdir(target.name)
+        for path in seen_files.unread(target.name, options.selection):
+            if isinstance(path, ReadError):
+                yield path
+            else:
+                yield from _file(path, target.name, platforms.files, is_of_use, named=named)
     else:
         raise UsageError("standard input cannot be changed: give a file, or a libvirt URI")
 
 
-def error_text(error: ReadError | NotJudged, target: Target) -> str:
-    """What could not be read or was not judged, and where."""
-    place = error.file or target.name
-    where = place if error.line is None else f"{place}:{error.line}"
-    return f"{where}: {error.message}"
-
-
-def _live(uri: str, options: RunOptions) -> Iterator[Source | ReadError | NotJudged]:
+def live_sources(
+    uri: str, items: Iterator[Host | LiveDefinition | ReadError]
+) -> Iterator[Source | ReadError]:
+    """Every domain of a live host."""
     try:
-        for item in read_live_definitions(uri, options.live):
+        for item in items:
             if isinstance(item, ReadError):
                 yield item
             elif isinstance(item, LiveDefinition):
@@ -86,48 +92,40 @@ def _live(uri: str, options: RunOptions) -> Iterator[Source | ReadError | NotJud
         yield ReadError(error.message, error.file)
 
 
-def _files(
-    top: str, options: RunOptions, configs: list[NovaConfig] | None
-) -> Iterator[Source | ReadError | NotJudged]:
-    named = not os.path.isdir(top)
-    for path in walk(top, options.selection.leaves_out):
-        if isinstance(path, ReadError):
-            yield path
-        elif options.selection.wants(path, named=named):
-            yield from _file(path, top, configs, named=named)
-
-
 def _file(
-    path: str, top: str, configs: list[NovaConfig] | None, *, named: bool
+    path: str, top: str, kinds: FileKinds, is_of_use: IsOfUse, *, named: bool
 ) -> Iterator[Source | ReadError | NotJudged]:
     try:
-        data = _content(path)
+        data = read_regular(path, MAX_BYTES + 1)
     except OSError as error:
-        yield ReadError(error.strerror or str(error), path)
+        if named or not isinstance(error, NotRegularError):
+            yield ReadError(error.strerror or str(error), path)
         return
-    if data is None:
-        if named:
-            yield ReadError("not a regular file", path)
-        return
-    yield from _described(data, path, top, configs, named=named)
+    items = read_stream(BytesIO(data), path, kinds)
+    yield from _described(items, data, path, top, is_of_use, named=named)
 
 
 def _described(
-    data: bytes, path: str, top: str, configs: list[NovaConfig] | None, *, named: bool
+    items: Iterator[Item],
+    data: bytes,
+    path: str,
+    top: str,
+    is_of_use: IsOfUse,
+    *,
+    named: bool,
 ) -> Iterator[Source | ReadError | NotJudged]:
     domains = other = False
     errors: list[ReadError] = []
-    for item in read_stream(BytesIO(data), path):
+    for item in items:
         if isinstance(item, Domain):
             domains = True
             yield Source(top, item, item, data, file=os.path.abspath(path))
-        elif configs is not None and isinstance(item, NovaConfig):
-            named = False  # it is there for the servers of a cloud
-            configs.append(item)
         elif isinstance(item, ReadError):
             errors.append(item)
         elif isinstance(item, NotJudged):
             yield item
+        elif not isinstance(item, PutAside) and is_of_use(item):
+            named = False  # nova.conf of a compute node: it is there for the servers of a cloud
         else:
             other = True  # a configuration, an image: nothing of it is a NIC
     if named or domains or other:
@@ -137,15 +135,6 @@ def _described(
             f"{path}: there is no domain in it whose NICs could be changed; `vnicaudit audit` says "
             "what is wrong with it, and --fix puts a configuration right"
         )
-
-
-def _content(path: str) -> bytes | None:
-    """All of a file, and one byte more than is read of any; None for what is no regular one."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    with open(descriptor, "rb") as stream:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            return None
-        return stream.read(MAX_BYTES + 1)
 
 
 def with_actual_types(domain: Domain, known: Domain) -> Domain:

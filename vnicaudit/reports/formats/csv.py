@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from vnicaudit.model.finding import Finding
+from vnicaudit.model.owner import name_of
 from vnicaudit.model.report import Audited, RunEnd, RunInfo
-from vnicaudit.reports.safe import csv_cell
-from vnicaudit.reports.writer import Options, Writer
+from vnicaudit.reports.report_file import flat
+from vnicaudit.reports.table.csv import lines
+from vnicaudit.reports.writer import Options, ReportWriter
 
 FORMAT = "csv"
 SUMMARY = "one line per finding, for spreadsheets"
@@ -21,7 +21,7 @@ COLUMNS = (
 )  # fmt: skip
 
 
-def writer(options: Options) -> Writer:
+def writer(options: Options) -> ReportWriter:
     """A CSV writer; no option changes what it writes."""
     del options
     return _Csv()
@@ -30,30 +30,22 @@ def writer(options: Options) -> Writer:
 class _Csv:
     def start(self, run: RunInfo) -> str:
         del run
-        return _lines([COLUMNS])
+        return lines([COLUMNS])
 
     def add(self, audited: Audited) -> str:
-        return _lines(map(_row, audited.findings)) if audited.findings else ""
+        return lines(map(_row, audited.findings)) if audited.findings else ""
 
     def finish(self, end: RunEnd) -> Iterator[str]:
         del end
         yield ""
 
 
-def _row(finding: Finding) -> Iterator[str]:
-    nic, place = finding.nic, finding.location
+def _row(finding: Finding) -> tuple[str | int | None, ...]:
+    nic, place = flat(finding.about), finding.location
     safe = None if finding.change is None else str(finding.change.safe).lower()
-    for cell in (
+    return (
         finding.rule, finding.name, finding.severity, finding.confidence,
         nic.domain, nic.uuid, nic.index, nic.mac, nic.target_dev,
-        finding.owner, place.target, place.file, place.line,
+        name_of(finding.owner), place.target, place.file, place.line,
         finding.message, finding.fix, safe, finding.fingerprint,
-    ):  # fmt: skip
-        yield "" if cell is None else csv_cell(str(cell))
-
-
-def _lines(rows: Iterable[Iterable[str]]) -> str:
-    text = io.StringIO()
-    # all in quotes: where a semicolon separates, a cell would end at one
-    csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_ALL).writerows(rows)
-    return text.getvalue()
+    )  # fmt: skip

@@ -12,8 +12,8 @@ from vnicaudit.model.finding import Confidence, Crashed, Finding
 from vnicaudit.model.report import Audited, RunEnd, RunInfo
 from vnicaudit.reports.safe import annotation, annotation_property
 from vnicaudit.reports.tally import Tally
-from vnicaudit.reports.wording import closing, fix_label, level_of, message_of, nic_label, unread
-from vnicaudit.reports.writer import Options, Writer
+from vnicaudit.reports.wording import closing, fix_label, level_of, message_of, unread_of, who
+from vnicaudit.reports.writer import Options, ReportWriter
 
 FORMAT = "github"
 SUMMARY = "GitHub annotations on files and lines"
@@ -24,7 +24,7 @@ _LEVELS = {
 }  # fmt: skip
 
 
-def writer(options: Options) -> Writer:
+def writer(options: Options) -> ReportWriter:
     """A writer of annotations, one per line; ``options`` says which confidence fails."""
     return _Github(options.fail_confidence)
 
@@ -46,7 +46,7 @@ class _Github:
 
     def finish(self, end: RunEnd) -> Iterator[str]:
         for target in end.targets:
-            for error in unread(target):
+            for error in unread_of(target):
                 where = _where("could not be read", error.file, error.line)
                 yield _command("error", where, f"{error.place}: {error.message}")
         yield _command("notice", {"title": "vnicaudit"}, closing(self._tally, end))
@@ -55,14 +55,14 @@ class _Github:
 def _finding(finding: Finding, subject: str, fails: Confidence) -> str:
     place = finding.location
     where = _where(f"{finding.rule} {finding.name}", place.file, place.line, place.column)
-    lines = [f"{_who(subject, nic_label(finding.nic))}: {message_of(finding)}"]
+    lines = [f"{who(subject, finding.about)}: {message_of(finding)}"]
     if finding.fix:
         lines.append(f"{fix_label(finding)}: {finding.fix}")
     return _command(_LEVELS[level_of(finding, fails)], where, *lines)
 
 
 def _crash(crashed: Crashed, subject: str) -> str:
-    text = f"{_who(subject, nic_label(crashed.nic))}: {crashed.error}"
+    text = f"{who(subject, crashed.about)}: {crashed.error}"
     return _command("error", {"title": f"{crashed.rule} crashed"}, text)
 
 
@@ -73,10 +73,6 @@ def _where(
         return {"title": title}
     place = {"file": file, "line": str(line or 1)}
     return {**place, **({"col": str(column)} if column else {}), "title": title}
-
-
-def _who(subject: str, nic: str) -> str:
-    return f"{subject}, {nic}" if nic else subject
 
 
 def _command(level: str, properties: dict[str, str], *lines: str) -> str:

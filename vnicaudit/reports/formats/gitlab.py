@@ -15,7 +15,6 @@ import os
 from collections import Counter
 from collections.abc import Iterator
 from hashlib import blake2b
-from typing import Any
 
 from vnicaudit.model.finding import Confidence, Crashed, Finding
 from vnicaudit.model.report import Audited, RunEnd, RunInfo, TargetResult
@@ -27,11 +26,11 @@ from vnicaudit.reports.wording import (
     fix_label,
     level_of,
     message_of,
-    nic_label,
     not_judged_of,
-    unread,
+    unread_of,
+    who,
 )
-from vnicaudit.reports.writer import Options, Writer
+from vnicaudit.reports.writer import Options, ReportWriter
 
 FORMAT = "gitlab"
 SUMMARY = "GitLab Code Quality, for merge requests"
@@ -42,7 +41,7 @@ _SEVERITIES = {
 }  # fmt: skip
 
 
-def writer(options: Options) -> Writer:
+def writer(options: Options) -> ReportWriter:
     """A Code Quality writer; ``options`` says which confidence fails."""
     return _Gitlab(options.fail_confidence)
 
@@ -63,18 +62,18 @@ class _Gitlab:
 
     def finish(self, end: RunEnd) -> Iterator[str]:
         for target in end.targets:
-            entries = [_unread(error, target.target) for error in unread(target)]
+            entries = [_unread(error, target.target) for error in unread_of(target)]
             entries.extend(_not_judged(target))
             yield self._written(entries)
         yield "\n]\n"
 
-    def _written(self, entries: list[dict[str, Any]]) -> str:
+    def _written(self, entries: list[dict[str, object]]) -> str:
         return self._separator.before() + encode_items(entries) if entries else ""
 
 
-def _finding(finding: Finding, subject: str, fails: Confidence) -> dict[str, Any]:
+def _finding(finding: Finding, subject: str, fails: Confidence) -> dict[str, object]:
     place = finding.location
-    text = f"{_who(subject, nic_label(finding.nic))}: {message_of(finding)}"
+    text = f"{who(subject, finding.about)}: {message_of(finding)}"
     if finding.fix:
         text += f". {fix_label(finding)}: {finding.fix}"
     return _entry(
@@ -86,18 +85,18 @@ def _finding(finding: Finding, subject: str, fails: Confidence) -> dict[str, Any
     )
 
 
-def _crash(crashed: Crashed, audited: Audited) -> dict[str, Any]:
-    who = _who(audited.subject, nic_label(crashed.nic))
+def _crash(crashed: Crashed, audited: Audited) -> dict[str, object]:
+    subject = who(audited.subject, crashed.about)
     return _entry(
         crashed.rule,
         "blocker",
-        f"{who}: the rule crashed: {crashed.error}",
-        _digest("crashed", crashed.rule, audited.target, who),
+        f"{subject}: the rule crashed: {crashed.error}",
+        _digest("crashed", crashed.rule, audited.target, subject),
         (audited.file or audited.target, None),
     )
 
 
-def _unread(error: Unread, target: str) -> dict[str, Any]:
+def _unread(error: Unread, target: str) -> dict[str, object]:
     return _entry(
         "unread",
         "blocker",
@@ -107,7 +106,7 @@ def _unread(error: Unread, target: str) -> dict[str, Any]:
     )
 
 
-def _not_judged(target: TargetResult) -> Iterator[dict[str, Any]]:
+def _not_judged(target: TargetResult) -> Iterator[dict[str, object]]:
     """An entry for each part, which is the same one in a merge request that moves its line."""
     alike: Counter[tuple[str | None, str]] = Counter()
     for part in not_judged_of(target):
@@ -120,7 +119,7 @@ def _not_judged(target: TargetResult) -> Iterator[dict[str, Any]]:
 
 def _entry(
     check: str, severity: str, text: str, mark: str, place: tuple[str, int | None]
-) -> dict[str, Any]:
+) -> dict[str, object]:
     file, line = place
     return {
         "description": safe(text),
@@ -129,10 +128,6 @@ def _entry(
         "severity": severity,
         "location": {"path": _relative(file), "lines": {"begin": line or 1}},
     }
-
-
-def _who(subject: str, nic: str) -> str:
-    return f"{subject}, {nic}" if nic else subject
 
 
 def _relative(file: str) -> str:

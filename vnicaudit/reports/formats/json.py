@@ -11,14 +11,20 @@ from collections.abc import Iterator
 from vnicaudit.model.report import REPORT_SCHEMA, Audited, RunEnd, RunInfo
 from vnicaudit.reports.array import Separator, SpooledArray
 from vnicaudit.reports.encode import encode, encode_items
-from vnicaudit.reports.writer import Options, Writer
+from vnicaudit.reports.report_file import (
+    written_crash,
+    written_finding,
+    written_skip,
+    written_suppressed,
+)
+from vnicaudit.reports.writer import Options, ReportWriter
 
 FORMAT = "json"
 SUMMARY = "vnicaudit.report/1: everything, for programs"
 NAMES_NOT_JUDGED = True
 
 
-def writer(options: Options) -> Writer:
+def writer(options: Options) -> ReportWriter:
     """A JSON writer; no option changes what it writes."""
     del options
     return _Json()
@@ -36,12 +42,19 @@ class _Json:
         )
 
     def add(self, audited: Audited) -> str:
-        self._later["skipped"].extend(audited.skipped)
-        self._later["crashed"].extend(audited.crashed)
-        self._later["suppressed"].extend(audited.suppressed)
+        if audited.skipped:
+            self._later["skipped"].extend([written_skip(one) for one in audited.skipped])
+        if audited.crashed:
+            self._later["crashed"].extend([written_crash(one) for one in audited.crashed])
+        if audited.suppressed:
+            self._later["suppressed"].extend(
+                [written_suppressed(one) for one in audited.suppressed]
+            )
         if not audited.findings:
             return ""
-        return self._separator.before() + encode_items(audited.findings)
+        return self._separator.before() + encode_items(
+            [written_finding(one) for one in audited.findings]
+        )
 
     def finish(self, end: RunEnd) -> Iterator[str]:
         yield "]"

@@ -8,13 +8,11 @@ without tests for a broken one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import NamedTuple
-
-from lxml import etree
+from collections.abc import Iterator
 
 from vnicaudit.model.finding import Confidence, Finding
 from vnicaudit.model.report import Audited, RunEnd, RunInfo, TargetResult
+from vnicaudit.reports.junit import END, JUnitCase, begin, suite_text
 from vnicaudit.reports.safe import safe
 from vnicaudit.reports.wording import (
     fix_label,
@@ -22,28 +20,18 @@ from vnicaudit.reports.wording import (
     message_of,
     nic_label,
     not_judged_of,
-    unread,
+    unread_of,
 )
-from vnicaudit.reports.writer import Options, Writer
+from vnicaudit.reports.writer import Options, ReportWriter
 
 FORMAT = "junit"
 SUMMARY = "JUnit XML, for build servers"
 NAMES_NOT_JUDGED = True
 
 
-def writer(options: Options) -> Writer:
+def writer(options: Options) -> ReportWriter:
     """A JUnit writer; ``options`` says which confidence fails."""
     return _Junit(options.fail_confidence)
-
-
-class _Case(NamedTuple):
-    """One test: its name, how it ended (None: passed), in one line and in full."""
-
-    name: str
-    outcome: str | None = None
-    message: str = ""
-    kind: str = ""
-    text: str = ""
 
 
 class _Junit:
@@ -52,48 +40,53 @@ class _Junit:
 
     def start(self, run: RunInfo) -> str:
         del run
-        return '<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="vnicaudit">\n'
+        return begin("vnicaudit")
 
     def add(self, audited: Audited) -> str:
         cases = list(_cases(audited, self._fails))
         if not (audited.findings or audited.crashed):
-            cases.append(_Case("no findings"))
-        return _suite(audited.subject, audited.target, cases)
+            cases.append(JUnitCase("no findings"))
+        return suite_text(audited.subject, audited.target, cases)
 
     def finish(self, end: RunEnd) -> Iterator[str]:
         for target in end.targets:
             if target.status != "ok" or target.not_judged:
                 cases = [*_unread(target), *_not_judged(target)]
-                yield _suite(target.target, target.target, cases)
-        yield "</testsuites>\n"
+                yield suite_text(target.target, target.target, cases)
+        yield END
 
 
-def _cases(audited: Audited, fails: Confidence) -> Iterator[_Case]:
+def _cases(audited: Audited, fails: Confidence) -> Iterator[JUnitCase]:
     for finding in audited.findings:
-        name = _name(finding.rule, finding.name, nic_label(finding.nic))
+        name = _name(finding.rule, finding.name, nic_label(finding.about))
         if is_hint(finding, fails):
-            yield _Case(name, "skipped", f"a hint, {finding.severity}: {message_of(finding)}")
+            yield JUnitCase(name, "skipped", f"a hint, {finding.severity}: {message_of(finding)}")
         else:
-            yield _Case(name, "failure", message_of(finding), finding.severity, _details(finding))
+            yield JUnitCase(
+                name, "failure", message_of(finding), finding.severity, _details(finding)
+            )
     for crashed in audited.crashed:
-        name = _name(crashed.rule, nic_label(crashed.nic))
-        yield _Case(name, "error", crashed.error, "crash")
+        name = _name(crashed.rule, nic_label(crashed.about))
+        yield JUnitCase(name, "error", crashed.error, "crash")
     for skipped in audited.skipped:
-        name = _name(skipped.rule, nic_label(skipped.nic))
-        yield _Case(name, "skipped", f"needs {skipped.needs}")
+        name = _name(skipped.rule, nic_label(skipped.about))
+        yield JUnitCase(name, "skipped", f"needs {skipped.needs}")
     for entry in audited.suppressed:
-        name = _name(entry.finding.rule, entry.finding.name, nic_label(entry.finding.nic))
-        yield _Case(name, "skipped", f"suppressed: {entry.reason} ({entry.source})")
+        name = _name(entry.finding.rule, entry.finding.name, nic_label(entry.finding.about))
+        yield JUnitCase(name, "skipped", f"suppressed: {entry.reason} ({entry.source})")
 
 
-def _unread(target: TargetResult) -> list[_Case]:
+def _unread(target: TargetResult) -> list[JUnitCase]:
     return [
-        _Case(f"read {error.place}", "error", error.message, "unread") for error in unread(target)
+        JUnitCase(f"read {error.place}", "error", error.message, "unread")
+        for error in unread_of(target)
     ]
 
 
-def _not_judged(target: TargetResult) -> list[_Case]:
-    return [_Case(f"read {part.place}", "skipped", part.message) for part in not_judged_of(target)]
+def _not_judged(target: TargetResult) -> list[JUnitCase]:
+    return [
+        JUnitCase(f"read {part.place}", "skipped", part.message) for part in not_judged_of(target)
+    ]
 
 
 def _name(*parts: str) -> str:
@@ -103,31 +96,3 @@ def _name(*parts: str) -> str:
 def _details(finding: Finding) -> str:
     fix = f"\n{fix_label(finding)}: {safe(finding.fix)}" if finding.fix else ""
     return f"{safe(str(finding.location))}: {safe(finding.message)}{fix}"
-
-
-def _suite(name: str, target: str, cases: Iterable[_Case]) -> str:
-    cases = list(cases)
-    ends = [case.outcome for case in cases]
-    suite = etree.Element(
-        "testsuite",
-        name=safe(name),
-        package=safe(target),
-        tests=str(len(ends)),
-        failures=str(ends.count("failure")),
-        errors=str(ends.count("error")),
-        skipped=str(ends.count("skipped")),
-    )
-    for case in cases:
-        _append(suite, safe(name), case)
-    return etree.tostring(suite, encoding="unicode", pretty_print=True)
-
-
-def _append(suite: etree._Element, domain: str, case: _Case) -> None:
-    test = etree.SubElement(suite, "testcase", name=safe(case.name), classname=domain)
-    if case.outcome is None:
-        return
-    end = etree.SubElement(test, case.outcome, message=safe(case.message))
-    if case.kind:
-        end.set("type", case.kind)
-    if case.text:
-        end.text = case.text

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.model.finding import Crashed, Finding, NicRef, Severity
+from vnicaudit.model.finding import Crashed, Finding, Severity
+from vnicaudit.model.refs import NicRef, Ref
 from vnicaudit.model.report import Audited, RunEnd, RunInfo
-from vnicaudit.reports.grouped import Same, groups_of, named
+from vnicaudit.reports.grouped import EqualFindings, groups_of, names_of
 from vnicaudit.reports.safe import markdown, markdown_code
+from vnicaudit.reports.table.markdown import table_text
+from vnicaudit.reports.table.model import Cell, Part, Row, Table
 from vnicaudit.reports.tally import Tally
 from vnicaudit.reports.wording import (
     about_domain,
@@ -18,19 +21,19 @@ from vnicaudit.reports.wording import (
     not_judged_of,
     notes_of,
     skip_sentences,
-    unread,
+    unread_of,
 )
-from vnicaudit.reports.writer import Options, Writer
+from vnicaudit.reports.writer import Options, ReportWriter
 
 FORMAT = "markdown"
 SUMMARY = "tables for comments and issues"
 NAMES_NOT_JUDGED = True
 
-_GROUP = "| Severity | Rule | Number | Problem | On |\n|---|---|---|---|---|\n"
-_TABLE = "| Severity | Rule | NIC | Problem | Place |\n|---|---|---|---|---|\n"
+_GROUP = ("Severity", "Rule", "Number", "Problem", "On")
+_TABLE = ("Severity", "Rule", "NIC", "Problem", "Place")
 
 
-def writer(options: Options) -> Writer:
+def writer(options: Options) -> ReportWriter:
     """A Markdown writer, of findings each by itself or put together."""
     return _Markdown(options)
 
@@ -55,14 +58,13 @@ class _Markdown:
             return ""
         about = ", ".join(about_domain(audited))
         note = markdown(about if audited.scope == "domain" else audited.scope)
-        return f"### {markdown_code(audited.subject)} ({note})\n\n{_TABLE}{''.join(rows)}\n"
+        return _titled(audited.subject, note, Table("", _TABLE, tuple(rows)))
 
     def finish(self, end: RunEnd) -> Iterator[str]:
         for name, about, rules in () if self._groups is None else self._groups.groups():
-            yield f"### {markdown_code(name)} ({markdown(about)})\n\n{_GROUP}"
-            yield from (_group(key, same) for key, same in rules)
-            yield "\n"
-        errors = [error for target in end.targets for error in unread(target)]
+            rows = tuple(_group(key, same) for key, same in rules)
+            yield _titled(name, markdown(about), Table("", _GROUP, rows))
+        errors = [error for target in end.targets for error in unread_of(target)]
         if errors:
             yield "### Could not be read\n\n"
             for error in errors:
@@ -86,37 +88,40 @@ class _Markdown:
         yield f"**{markdown(closing(self._tally, end))}**\n"
 
 
-def _group(key: tuple[Severity, str, str], same: Same) -> str:
+def _titled(name: str, about: str, table: Table) -> str:
+    return f"### {markdown_code(name)} ({about})\n\n{''.join(table_text(table, tight=True))}"
+
+
+def _group(key: tuple[Severity, str, str], same: EqualFindings) -> Row:
     severity, rule, _name = key
     texts = []
     for (message, label, fix), number in same.wordings.items():
         many = f"{number:,}: " if len(same.wordings) > 1 or same.others else ""
-        texts.append(markdown(f"{many}{message}") + (fix and f"<br>{label}: {markdown(fix)}"))
+        texts += [Part(f"{many}{message}"), Part(fix and f"{label}: {fix}", "note")]
     if same.others:
-        texts.append(f"{same.others:,}: in other words")
-    cells = (f"**{severity}**", rule, f"{same.count:,}", "<br>".join(texts), markdown(named(same)))
-    return f"| {' | '.join(cells)} |\n"
+        texts.append(Part(f"{same.others:,}: in other words"))
+    return Row((_strong(severity), rule, f"{same.count:,}", tuple(texts), names_of(same)))
 
 
-def _finding(finding: Finding) -> str:
-    text = markdown(message_of(finding))
-    if finding.fix:
-        text += f"<br>{markdown(fix_label(finding))}: {markdown(finding.fix)}"
-    cells = (
-        f"**{finding.severity}**",
-        f"{markdown(finding.rule)} {markdown(finding.name)}",
-        _nic(finding.nic),
-        text,
-        markdown_code(str(finding.location)),
-    )
-    return f"| {' | '.join(cells)} |\n"
+def _finding(finding: Finding) -> Row:
+    fix = f"{fix_label(finding)}: {finding.fix}" if finding.fix else ""
+    text = (Part(message_of(finding)), Part(fix, "note"))
+    place = (Part(str(finding.location), code=True),)
+    rule = f"{finding.rule} {finding.name}"
+    return Row((_strong(finding.severity), rule, _nic(finding.about), text, place))
 
 
-def _crash(crashed: Crashed) -> str:
-    text = f"crashed, not judged: {markdown(crashed.error)}"
-    return f"| **crash** | {markdown(crashed.rule)} | {_nic(crashed.nic)} | {text} | |\n"
+def _crash(crashed: Crashed) -> Row:
+    text = f"crashed, not judged: {crashed.error}"
+    return Row((_strong("crash"), crashed.rule, _nic(crashed.about), text, ""))
 
 
-def _nic(ref: NicRef) -> str:
+def _strong(word: str) -> Cell:
+    return (Part(word, strong=True),)
+
+
+def _nic(ref: Ref) -> Cell:
+    if not isinstance(ref, NicRef):
+        return (Part(""),)
     index = "" if ref.index is None else str(ref.index)
-    return f"{index} {markdown_code(ref.mac or ref.target_dev or '')}".strip()
+    return (Part(index), Part(ref.mac or ref.target_dev or "", "aside", code=True))

@@ -5,11 +5,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from datetime import datetime
 
+from vnicaudit.base.clock import moment
+from vnicaudit.model.owner import name_of
 from vnicaudit.model.report import Audited, RunEnd, RunInfo
 from vnicaudit.reports.safe import safe
-from vnicaudit.reports.writer import Options, Writer
+from vnicaudit.reports.writer import Options, ReportWriter
 
 FORMAT = "openmetrics"
 SUMMARY = "counts for dashboards and alerts"
@@ -20,7 +21,7 @@ _MAX_SERIES = 5000
 Sample = tuple[dict[str, str], float]
 
 
-def writer(options: Options) -> Writer:
+def writer(options: Options) -> ReportWriter:
     """A writer of metrics, all at the end; no option changes what it writes."""
     del options
     return _OpenMetrics()
@@ -37,7 +38,7 @@ class _OpenMetrics:
 
     def add(self, audited: Audited) -> str:
         for finding in audited.findings:
-            key = (finding.rule, finding.severity, finding.owner)
+            key = (finding.rule, finding.severity, name_of(finding.owner))
             if key not in self._findings and len(self._findings) >= _MAX_SERIES:
                 key = (finding.rule, finding.severity, "other")
             self._findings[key] += 1
@@ -67,7 +68,7 @@ class _OpenMetrics:
         parts = sum(target.not_judged_count for target in end.targets)
         yield _gauge("not_judged", "Parts of files seen and not judged.", [({}, parts)])
         yield _gauge("run_timestamp_seconds", "End of the audit, Unix time.",
-                     [({}, _seconds(end.finished))], unit="seconds")  # fmt: skip
+                     [({}, moment(end.finished).timestamp())], unit="seconds")  # fmt: skip
         yield "# EOF\n"
 
 
@@ -91,8 +92,3 @@ def _labels(labels: dict[str, str]) -> str:
 
 def _quoted(value: str) -> str:
     return safe(value).replace("\\", "\\\\").replace('"', '\\"')
-
-
-def _seconds(moment: str) -> float:
-    # Python 3.10 does not know the Z of RFC 3339
-    return datetime.fromisoformat(moment.replace("Z", "+00:00")).timestamp()

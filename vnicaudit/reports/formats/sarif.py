@@ -8,9 +8,10 @@ are notifications, and make ``executionSuccessful`` false.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from vnicaudit.model.finding import Confidence, Crashed, Finding
+from vnicaudit.model.owner import name_of
+from vnicaudit.model.refs import mac_of
 from vnicaudit.model.report import Audited, RuleInfo, RunEnd, RunInfo, Suppressed
 from vnicaudit.reports.array import Separator, SpooledArray
 from vnicaudit.reports.encode import encode, encode_items
@@ -23,9 +24,9 @@ from vnicaudit.reports.wording import (
     message_of,
     nic_label,
     not_judged_of,
-    unread,
+    unread_of,
 )
-from vnicaudit.reports.writer import Options, Writer
+from vnicaudit.reports.writer import Options, ReportWriter
 
 FORMAT = "sarif"
 SUMMARY = "SARIF 2.1.0, for code scanning"
@@ -38,7 +39,7 @@ _LEVELS = {
 _FINGERPRINT = "vnicaudit/v1"
 
 
-def writer(options: Options) -> Writer:
+def writer(options: Options) -> ReportWriter:
     """A SARIF writer; ``options`` says which confidence fails."""
     return _Sarif(options.fail_confidence)
 
@@ -76,7 +77,7 @@ class _Sarif:
     def finish(self, end: RunEnd) -> Iterator[str]:
         failed = any(target.status != "ok" for target in end.targets)
         for target in end.targets:
-            self._notifications.extend([_unread(error, "error") for error in unread(target)])
+            self._notifications.extend([_unread(error, "error") for error in unread_of(target)])
             parts = [_unread(part, "note") for part in not_judged_of(target)]
             self._notifications.extend(parts)
         yield (
@@ -88,16 +89,16 @@ class _Sarif:
         yield from self._notifications.drain()
         yield "}]}]}\n"
 
-    def _reference(self, rule: str) -> dict[str, Any]:
+    def _reference(self, rule: str) -> dict[str, object]:
         """``index`` only for rules of the catalogue: others (about suppressions) have none."""
         index = self._rules.get(rule)
         return {"id": rule} if index is None else {"id": rule, "index": index}
 
-    def _result(self, finding: Finding) -> dict[str, Any]:
+    def _result(self, finding: Finding) -> dict[str, object]:
         text = message_of(finding)
         if finding.fix:
             text += f"\n{fix_label(finding)}: {finding.fix}"
-        result: dict[str, Any] = {
+        result: dict[str, object] = {
             "ruleId": finding.rule,
             "level": _LEVELS[level_of(finding, self._fails)],
             "message": _message(text),
@@ -115,22 +116,22 @@ class _Sarif:
             result["ruleIndex"] = self._rules[finding.rule]
         return result
 
-    def _suppressed(self, entry: Suppressed) -> dict[str, Any]:
+    def _suppressed(self, entry: Suppressed) -> dict[str, object]:
         reason = safe(f"{entry.reason} ({entry.source})")
         note = {"kind": "external", "status": "accepted", "justification": reason}
         return {**self._result(entry.finding), "suppressions": [note]}
 
-    def _crash(self, crashed: Crashed) -> dict[str, Any]:
-        who = ", ".join(filter(None, (crashed.nic.domain, nic_label(crashed.nic))))
+    def _crash(self, crashed: Crashed) -> dict[str, object]:
+        who = ", ".join(filter(None, (crashed.about.name, nic_label(crashed.about))))
         return {
             "level": "error",
             "message": _message(f"{crashed.rule} crashed on {who or 'a host'}: {crashed.error}"),
             "associatedRule": self._reference(crashed.rule),
-            "locations": locations_in(crashed.nic),
+            "locations": locations_in(crashed.about),
         }
 
 
-def _rule(rule: RuleInfo) -> dict[str, Any]:
+def _rule(rule: RuleInfo) -> dict[str, object]:
     return {
         "id": rule.id,
         "name": rule.name,
@@ -141,20 +142,20 @@ def _rule(rule: RuleInfo) -> dict[str, Any]:
     }
 
 
-def _properties(finding: Finding) -> dict[str, Any]:
+def _properties(finding: Finding) -> dict[str, object]:
     return {
         "severity": finding.severity,
         "confidence": finding.confidence,
-        "owner": finding.owner,
-        "domain": finding.nic.domain,
-        "uuid": finding.nic.uuid,
-        "mac": finding.nic.mac,
+        "owner": name_of(finding.owner),
+        "domain": finding.about.name,
+        "uuid": finding.about.id,
+        "mac": mac_of(finding.about),
         "change": finding.change,
     }
 
 
-def _unread(error: Unread, level: str) -> dict[str, Any]:
-    note: dict[str, Any] = {
+def _unread(error: Unread, level: str) -> dict[str, object]:
+    note: dict[str, object] = {
         "level": level,
         "message": _message(f"{error.place}: {error.message}"),
     }

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from vnicaudit.model.owner import name_of
 from vnicaudit.model.report import Audited, RunEnd, RunInfo, TargetResult
-from vnicaudit.reports.finding_text import FindingText
+from vnicaudit.reports.finding_text import SEVERITY, FindingText
 from vnicaudit.reports.grouped import groups_of
 from vnicaudit.reports.paint import Paint
 from vnicaudit.reports.safe import safe
+from vnicaudit.reports.table.columns import columns
+from vnicaudit.reports.table.model import Part
 from vnicaudit.reports.tally import Tally
 from vnicaudit.reports.wording import (
     WORST_FIRST,
@@ -21,10 +24,10 @@ from vnicaudit.reports.wording import (
     not_judged_of,
     notes_of,
     skip_sentences,
-    unread,
+    unread_of,
 )
-from vnicaudit.reports.wrap import Piece, fold, titled, width_of, wrap
-from vnicaudit.reports.writer import Options, Writer
+from vnicaudit.reports.wrap import Piece, fold, title_line, wrap
+from vnicaudit.reports.writer import Options, ReportWriter
 
 FORMAT = "text"
 SUMMARY = "for people: by domain, then a summary by rule"
@@ -40,12 +43,12 @@ _WHAT = {
 }  # fmt: skip
 
 
-def writer(options: Options) -> Writer:
+def writer(options: Options) -> ReportWriter:
     """A text writer for a terminal of that width, with colour or without."""
-    return _Text(options)
+    return _AuditText(options)
 
 
-class _Text:
+class _AuditText:
     def __init__(self, options: Options) -> None:
         self._options = options
         self._width = options.width
@@ -88,7 +91,7 @@ class _Text:
     def _grouped(self) -> Iterator[str]:
         for name, about, rules in () if self._groups is None else self._groups.groups():
             shown = safe(name)
-            yield titled(Piece(shown, self._paint("name", shown)), about, self._width)
+            yield title_line(Piece(shown, self._paint("name", shown)), about, self._width)
             yield from (self._entry.group(key, same) for key, same in rules)
             yield "\n"
 
@@ -102,7 +105,7 @@ class _Text:
     def _header(self, audited: Audited) -> str:
         name = safe(audited.subject)
         about = safe(", ".join(_about(audited, verbose=self._options.verbose)))
-        return titled(Piece(name, self._paint("name", name)), about, self._width)
+        return title_line(Piece(name, self._paint("name", name)), about, self._width)
 
     def _unread(self, end: RunEnd) -> Iterator[str]:
         broken = [target for target in end.targets if target.status != "ok"]
@@ -114,7 +117,7 @@ class _Text:
         yield "\n"
 
     def _errors(self, target: TargetResult) -> Iterator[str]:
-        for number, error in enumerate(unread(target)):
+        for number, error in enumerate(unread_of(target)):
             if number == _SHOWN_ERRORS and not self._options.verbose:
                 more = f"… {target.unread - number:,} more (--verbose shows them)"
                 yield wrap(more, self._width, "  ", "    ")
@@ -126,19 +129,14 @@ class _Text:
         if not counts:
             return
         yield self._paint("name", "Summary") + "\n"
-        digits = max(len(f"{number:,}") for number in counts.values())
-        rules = max(width_of(rule) for _, rule, _ in counts)
-        for severity, rule, name in sorted(
-            counts, key=lambda key: (WORST_FIRST.index(key[0]), -counts[key], key[1])
-        ):
-            number = f"{counts[severity, rule, name]:{digits},}"
-            pieces = [
-                Piece(number, number),
-                Piece(f"{severity:6}", self._paint(severity, severity) + " " * (6 - len(severity))),
-                Piece(f"{safe(rule):{rules}}", f"{safe(rule):{rules}}"),
-                Piece(safe(name), safe(name)),
-            ]
-            yield fold(pieces, self._width, "  ", "    ", "  ")
+        keys = sorted(counts, key=lambda key: (WORST_FIRST.index(key[0]), -counts[key], key[1]))
+        cells = (
+            (Part(f"{counts[key]:,}"), Part(key[0], style=key[0]), Part(key[1])) for key in keys
+        )
+        rows = columns(cells, self._paint, least=(0, SEVERITY), numbers={0})
+        for row, (_severity, _rule, name) in zip(rows, keys, strict=True):
+            words = safe(name)
+            yield fold([*row, Piece(words, words)], self._width, "  ", "    ", "  ")
         yield "\n"
 
     def _not_judged(self, end: RunEnd) -> Iterator[str]:
@@ -169,12 +167,13 @@ class _Text:
 
 
 def _about(audited: Audited, *, verbose: bool) -> Iterator[str]:
-    """What stands behind the name in the header line."""
+    """Parts of the header line after the name."""
     if audited.scope == "domain":
         yield from about_domain(audited)
         if audited.uuid and (verbose or audited.target.startswith(_NAMES_REPEAT)):
             yield audited.uuid
     else:
-        yield "host" if audited.scope == "host" else f"{audited.owner}, {_WHAT[audited.scope]}"
+        owner = name_of(audited.owner)
+        yield "host" if audited.scope == "host" else f"{owner}, {_WHAT[audited.scope]}"
         if audited.uuid:
             yield audited.uuid

@@ -1,1 +1,1 @@
-"""What ``vnicaudit nics`` prints: the resolved NICs, as text or as ``vnicaudit.nics/1``."""
+"""Output of ``vnicaudit nics``: the resolved NICs, as text or as ``vnicaudit.nics/1``."""

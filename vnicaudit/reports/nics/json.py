@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from vnicaudit.audit.rows import row
+from vnicaudit.audit.rows import nic_row
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.report import NICS_SCHEMA
 from vnicaudit.reports.array import Separator
@@ -19,5 +19,5 @@ def render(domains: Iterable[Domain], options: Options) -> Iterator[str]:
     yield f'{{"schema":"{NICS_SCHEMA}",\n"nics":['
     for domain in domains:
         if domain.nics:
-            yield separator.before() + encode_items([row(domain, nic) for nic in domain.nics])
+            yield separator.before() + encode_items([nic_row(domain, nic) for nic in domain.nics])
     yield "]}\n"

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from vnicaudit.audit.rows import row
+from vnicaudit.audit.rows import nic_row
+from vnicaudit.base.counting import count
 from vnicaudit.model.domain import Domain
+from vnicaudit.model.owner import name_of
 from vnicaudit.model.report import NicRow
-from vnicaudit.reports.facts_text import beside, facts, type_of
+from vnicaudit.reports.facts_text import facts, facts_text, type_of
 from vnicaudit.reports.paint import Paint
 from vnicaudit.reports.safe import safe
-from vnicaudit.reports.wording import count
-from vnicaudit.reports.wrap import Piece, fold, titled, width_of
+from vnicaudit.reports.table.columns import at_stops
+from vnicaudit.reports.wrap import Piece, fold, title_line, width_of
 from vnicaudit.reports.writer import Options
 
 _COLUMNS = (
     ("NIC", 2), ("MAC", 7), ("type", 26), ("model", 40), ("vhost", 52), ("queues", 61),
     ("rx", 69), ("tx", 75),
 )  # fmt: skip
-"""Title and where it starts. A longer value pushes its neighbours, and they catch up."""
+"""Title and where it starts."""
 _TABLE_WIDTH = 79
 _WIDE_COLUMNS = (
     ("NIC", 2), ("MAC", 7), ("type", 26), ("model", 43), ("vhost", 57), ("queues", 70),
@@ -62,8 +64,8 @@ class _NicsText:
         """The domain's line and its NICs'."""
         name = safe(domain.name)
         about = safe(", ".join(_about(domain)))
-        head = titled(Piece(name, self._paint("name", name)), about, self._width)
-        nics = "".join(self._nic(row(domain, nic)) for nic in domain.nics)
+        head = title_line(Piece(name, self._paint("name", name)), about, self._width)
+        nics = "".join(self._nic(nic_row(domain, nic)) for nic in domain.nics)
         return head + (nics or "  no NICs\n")
 
     def _nic(self, nic: NicRow) -> str:
@@ -78,29 +80,17 @@ class _NicsText:
         return f"{line}\n" if self._table and width_of(line) <= self._width else ""
 
     def _row(self, cells: Iterable[str]) -> str:
-        line, used = "", 0
-        for cell, (_, start) in zip(cells, self._columns, strict=True):
-            gap = max(start - used, 2)
-            line += " " * gap + cell
-            used += gap + width_of(cell)
-        return line
+        return at_stops(cells, (start for _, start in self._columns))
 
     def _spelled_out(self, nic: NicRow, known: list[tuple[str, str, str]]) -> str:
         head = [f"NIC {nic.index}", _mac(nic), type_of(nic)]
         if self._verbose:
             head.append(safe(str(nic.location)))
         text = fold([Piece(word, word) for word in head], self._width, "  ", "    ", "  ")
-        return text + self._facts(known)
-
-    def _facts(self, known: list[tuple[str, str, str]]) -> str:
         if self._verbose:
-            room = max(width_of(value) for _, value, _ in known)
-            return "".join(
-                beside(f"    {label:6}  {value:{room}}  ", reason, self._width, "      ")
-                for label, value, reason in known
-            )
+            return text + facts_text(nic, self._width, "    ")
         pieces = [f"{label} {value}" for label, value, _ in known]
-        return fold([Piece(text, text) for text in pieces], self._width, "    ", "    ", "  ")
+        return text + fold([Piece(one, one) for one in pieces], self._width, "    ", "    ", "  ")
 
 
 def _mac(nic: NicRow) -> str:
@@ -108,9 +98,9 @@ def _mac(nic: NicRow) -> str:
 
 
 def _about(domain: Domain) -> Iterator[str]:
-    """What stands behind the name: owner, platform, size, state."""
+    """Parts of the header line after the domain's name: owner, platform, size, state."""
     declared = domain.declared
-    yield declared.owner
+    yield name_of(declared.owner)
     if domain.cloud is not None and domain.cloud.name != domain.name:
         yield f"server {domain.cloud.name}"
     platform = " ".join(filter(None, (declared.type, declared.arch, declared.machine)))
@@ -119,7 +109,7 @@ def _about(domain: Domain) -> Iterator[str]:
         yield count(declared.vcpus, "vCPU")
     if domain.state is not None and domain.state.active is not None:
         yield "running" if domain.state.active else "shut off"
-    if declared.form == "server" and declared.server is not None and declared.server.status:
+    if declared.is_server and declared.server is not None and declared.server.status:
         yield declared.server.status
-    if declared.form == "server" and domain.cloud is not None and domain.cloud.host:
+    if declared.is_server and domain.cloud is not None and domain.cloud.host:
         yield f"on {domain.cloud.host}"

@@ -8,14 +8,14 @@ from typing import Literal, get_args
 
 from msgspec.structs import replace
 
-from vnicaudit.model.finding import NicRef
-from vnicaudit.model.plan import Step
+from vnicaudit.base.counting import count
+from vnicaudit.model.plan import CloudUnit, FileUnit, ServerUnit, Step, StepWords
+from vnicaudit.model.refs import NicRef, mac_of
 from vnicaudit.reports.paint import Paint
-from vnicaudit.reports.plan.projects import called
 from vnicaudit.reports.plan.step_text import StepText
 from vnicaudit.reports.safe import safe
-from vnicaudit.reports.wording import count
-from vnicaudit.reports.wrap import Piece, titled, wrap
+from vnicaudit.reports.wording import name_and_id
+from vnicaudit.reports.wrap import Piece, title_line, wrap
 from vnicaudit.reports.writer import Options
 
 PlanGroupBy = Literal["image", "flavor", "project", "host", "rule"]
@@ -28,7 +28,7 @@ _NOT_TOLD = "not told"
 _MANY_NAMES = 20
 
 
-class _Equal:
+class _EqualSteps:
     """How many steps say this, and the first of them by number and name."""
 
     def __init__(self) -> None:
@@ -36,21 +36,21 @@ class _Equal:
         self.names: list[str] = []
 
 
-def grouped(steps: Iterable[Step], options: Options, paint: Paint) -> Iterator[str]:
+def grouped_steps(steps: Iterable[Step], options: Options) -> Iterator[str]:
     """All steps by image, flavor, project, host or rules; the group of most steps first."""
-    text = StepText(options, paint)
+    paint, text = Paint(color=options.color), StepText(options)
     names = _MANY_NAMES if options.verbose else _NAMES
-    found: dict[str, dict[str, _Equal]] = {}
+    found: dict[str, dict[str, _EqualSteps]] = {}
     for step in steps:
         equal = found.setdefault(_group(step, options.group_by), {})
-        one = equal.setdefault(_common(step, text), _Equal())
+        one = equal.setdefault(_common(step, text), _EqualSteps())
         one.count += 1
         if len(one.names) < names:
-            one.names.append(f"{step.nic.domain or step.nic.uuid or 'no name'} (step {step.id})")
+            one.names.append(f"{step.about.name or step.about.id or 'no name'} (step {step.id})")
     for group, equal in sorted(found.items(), key=lambda item: (-_total(item[1]), item[0])):
         name = safe(group)
         about = f"{count(_total(equal), 'step')}, {count(len(equal), 'kind')}"
-        yield titled(Piece(name, paint("name", name)), about, options.width)
+        yield title_line(Piece(name, paint("name", name)), about, options.width)
         for words, one in sorted(equal.items(), key=lambda item: -item[1].count):
             yield words
             more = one.count - len(one.names)
@@ -60,55 +60,70 @@ def grouped(steps: Iterable[Step], options: Options, paint: Paint) -> Iterator[s
             yield "\n"
 
 
-def _total(equal: dict[str, _Equal]) -> int:
+def _total(equal: dict[str, _EqualSteps]) -> int:
     return sum(one.count for one in equal.values())
 
 
 def _group(step: Step, by: str) -> str:
-    part = step.cloud
+    unit = step.unit
     if by == "rule":
         return f"rules {', '.join(step.rules)}" if step.rules else "no rule: asked for"
-    if part is None:
+    if not isinstance(unit, CloudUnit):
         return f"host {step.target}" if by == "host" else "no server of a cloud"
     if by == "project":
-        return f"project {called(part.project, part.project_name) or _NOT_TOLD}"
-    if part.object == by:  # the step on the image stands with those on its servers
+        return f"project {name_and_id(unit.project_name, unit.project) or _NOT_TOLD}"
+    if unit.kind == by:  # the step on the image stands with those on its servers
         return f"{by} {_own_name(step)}"
-    if part.object != "server":
-        return f"{part.object}s"
+    if not isinstance(unit, ServerUnit):
+        return f"{unit.kind}s"
     found = {
-        "host": part.host,
-        "image": called(part.image, part.image_name) or part.image_name,
-        "flavor": part.flavor,
+        "host": unit.host,
+        "image": name_and_id(unit.image_name, unit.image),
+        "flavor": unit.flavor,
     }
     return f"{by} {found.get(by) or _NOT_TOLD}"
 
 
 def _own_name(step: Step) -> str:
-    """Of an image as its servers name it; a flavor has one name."""
-    if step.cloud is not None and step.cloud.object == "image":
-        return called(step.nic.uuid or "", step.nic.domain or "") or step.nic.domain or _NOT_TOLD
-    return step.nic.domain or _NOT_TOLD
+    """Name of the step's object: of an image name and id, as its servers name it; a flavor has one
+    name."""
+    if step.unit.kind == "image":
+        return name_and_id(step.about.name or "", step.about.id or "") or _NOT_TOLD
+    return step.about.name or _NOT_TOLD
 
 
 def _common(step: Step, text: StepText) -> str:
-    """What is said of a step, without which one it is and whose NIC."""
-    heads = ("--- ", "+++ ")
-    diff = "".join(
-        line for line in step.diff.splitlines(keepends=True) if not line.startswith(heads)
-    )
-    macs = {step.nic.mac, *(() if step.cloud is None else step.cloud.macs)}
+    """Text of a step without its own id and NIC, by which equal steps are grouped."""
+    words = step.general or StepWords(step.blocked, step.procedure, step.notes)
+    guest, unit = step.guest, step.unit
+    snippets = tuple(replace(one, text=_of_any(one.text, step)) for one in guest.snippets)
+    if isinstance(unit, ServerUnit):
+        unit = replace(unit, macs=())
+    elif isinstance(unit, FileUnit):
+        unit = replace(unit, place=None)
     alike = replace(
         step,
-        id=f"{step.platform if step.cloud is None else step.cloud.object}",
-        nic=NicRef(),
-        diff=diff,
+        id=unit.kind if isinstance(unit, CloudUnit) else step.platform,
+        about=NicRef(),
+        diff=_of_any(_without_heads(step.diff), step),
         digest="",
-        place=None,
-        cloud=None if step.cloud is None else replace(step.cloud, macs=()),
+        unit=unit,
+        guest=replace(guest, snippets=snippets) if snippets else guest,
+        blocked=words.blocked,
+        procedure=words.procedure,
+        notes=words.notes,
     )
-    words = "".join(text.lines(alike))
-    for value, word in ((step.nic.uuid, "UUID"), *((mac, "MAC") for mac in macs)):
+    return "".join(text.lines(alike))
+
+
+def _without_heads(diff: str) -> str:
+    lines = diff.splitlines(keepends=True)
+    return "".join(line for line in lines if not line.startswith(("--- ", "+++ ")))
+
+
+def _of_any(text: str, step: Step) -> str:
+    """Part of a definition or of a guest's configuration, with a word for what is this one's."""
+    for value, word in ((step.about.id, "UUID"), (mac_of(step.about), "MAC")):
         if value and len(value) >= _LONG:
-            words = words.replace(value, word)
-    return words
+            text = text.replace(value, word)
+    return text

@@ -10,16 +10,17 @@ import msgspec
 
 from vnicaudit.errors import UsageError
 from vnicaudit.model.decoding import json_as
-from vnicaudit.model.finding import Change, NicRef
+from vnicaudit.model.finding import Change
 from vnicaudit.model.plan import PLAN_SCHEMA, Plan
 from vnicaudit.reports.encode import encode
+from vnicaudit.reports.json_faults import malformed, mismatch
+from vnicaudit.reports.plan.plan_file import FilePlan, read_plan, written_plan
+from vnicaudit.reports.report_file import FileNicRef
 
 MAX_BYTES = 256 * 1024 * 1024
 
 _BOM = b"\xef\xbb\xbf"
 _VERSIONED = re.compile(r"vnicaudit\.plan/\w+")
-_AT_BYTE = re.compile(r"JSON is malformed: (?P<what>.*) \(byte (?P<byte>\d+)\)")
-_AT_PATH = re.compile(r"(?=.*`\Z)(?P<what>.*) - at `\$\.?(?P<path>.*)`", re.DOTALL)
 
 _Keys = dict[str, msgspec.Raw]
 
@@ -28,7 +29,7 @@ def to_json(plan: Plan) -> bytes:
     """The file: ``schema`` first, then the fields in the order of the records, indented, so that
     it can be read, edited and compared line by line. A byte of a path that is not UTF-8 has no
     form in JSON and is written as a visible escape."""
-    ordered = {"schema": plan.schema, **msgspec.to_builtins(plan)}
+    ordered = {"schema": PLAN_SCHEMA, **msgspec.to_builtins(written_plan(plan))}
     return f"{msgspec.json.format(encode(ordered), indent=2)}\n".encode()
 
 
@@ -47,9 +48,9 @@ def from_json(data: bytes, name: str) -> Plan:
     try:
         return _plan(data, name)
     except msgspec.ValidationError as error:
-        raise UsageError(f"{name}: not a plan: {_mismatch(str(error))}") from None
+        raise UsageError(f"{name}: not a plan: {mismatch(error)}") from None
     except msgspec.DecodeError as error:
-        raise UsageError(_malformed(data, name, str(error))) from None
+        raise UsageError(malformed(data, name, error)) from None
     except UnicodeDecodeError:
         raise UsageError(f"{name}: not UTF-8: not a plan") from None
     except RecursionError:
@@ -59,8 +60,8 @@ def from_json(data: bytes, name: str) -> Plan:
 def _plan(data: bytes, name: str) -> Plan:
     schema = json_as(data, _Head).schema
     if schema != PLAN_SCHEMA:
-        raise UsageError(f"{name}: {_other(schema)}")
-    plan = json_as(data, Plan)
+        raise UsageError(f"{name}: {_other_schema(schema)}")
+    plan = json_as(data, FilePlan)
     number = next((n for n, step in enumerate(plan.steps) if "\0" in (step.file or "")), None)
     if number is not None:
         raise UsageError(f"{name}: not a plan: steps[{number}].file: a file name with a zero byte")
@@ -70,7 +71,7 @@ def _plan(data: bytes, name: str) -> Plan:
     twice = [step for step, number in Counter(one.id for one in plan.steps).items() if number > 1]
     if twice:
         raise UsageError(f"{name}: more than one step has the id {twice[0]!r}")
-    return plan
+    return read_plan(plan, name)
 
 
 class _Head(msgspec.Struct):
@@ -96,11 +97,11 @@ class _Inner(msgspec.Struct):
 
 def _unknown(plan: _Inner) -> Iterator[str]:
     for number, step in enumerate(plan.steps):
-        yield from _foreign(step.nic, NicRef, f"steps[{number}].nic")
+        yield from _foreign(step.nic, FileNicRef, f"steps[{number}].nic")
         for at, change in enumerate(step.changes):
             yield from _foreign(change, Change, f"steps[{number}].changes[{at}]")
     for number, left in enumerate(plan.left):
-        yield from _foreign(left.nic, NicRef, f"left[{number}].nic")
+        yield from _foreign(left.nic, FileNicRef, f"left[{number}].nic")
 
 
 def _foreign(given: Mapping[str, object], record: type[msgspec.Struct], path: str) -> Iterator[str]:
@@ -110,26 +111,9 @@ def _foreign(given: Mapping[str, object], record: type[msgspec.Struct], path: st
             yield f"{path}: Object contains unknown field `{key}`"
 
 
-def _other(schema: str) -> str:
+def _other_schema(schema: str) -> str:
     if _VERSIONED.fullmatch(schema):
         return (
             f"a plan of another version, {schema}; this vnicaudit reads {PLAN_SCHEMA}: plan again"
         )
     return f"not a plan: its schema is {schema!r}; a plan is {PLAN_SCHEMA}"
-
-
-def _mismatch(message: str) -> str:
-    """``steps[3].nic: Expected …``: the place first."""
-    found = _AT_PATH.fullmatch(message)
-    return f"{found['path']}: {found['what']}" if found and found["path"] else message
-
-
-def _malformed(data: bytes, name: str, message: str) -> str:
-    """With line and column (in bytes), both from 1."""
-    found = _AT_BYTE.fullmatch(message)
-    if not found:
-        return f"{name}: not JSON: {message}"
-    # msgspec counts the first of trailing characters as read
-    before = data[: int(found["byte"]) - (found["what"] == "trailing characters")]
-    line, column = before.count(b"\n") + 1, len(before) - before.rfind(b"\n")
-    return f"{name}:{line}:{column}: not JSON: {found['what']}"

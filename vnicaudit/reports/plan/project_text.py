@@ -1,19 +1,17 @@
-"""What is planned for one project's servers, as Markdown for those whose servers they are."""
+"""Planned changes to one project's servers, as Markdown for those whose servers they are."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
-from vnicaudit.model.plan import Left, Plan, Step
-from vnicaudit.reports.plan.projects import Project, called, what_changes, what_happens
+from vnicaudit.base.counting import count
+from vnicaudit.model.plan import NotPlanned, Plan, ServerUnit, Step
+from vnicaudit.reports.plan.projects import Project, what_changes, what_happens
 from vnicaudit.reports.safe import markdown, markdown_code, safe
-from vnicaudit.reports.wording import count
+from vnicaudit.reports.wording import name_and_id
 
 MARK = "<!-- vnicaudit: servers of a project -->"
 """The first line, by which such a file is known again."""
-_OPTION = re.compile(r" \(--[^()]*\)$")
-"""What is for those who make the plan."""
 _INTRO = (
     "A network interface that the hypervisor emulates is slow and costs the server's CPU time. "
     "These servers have one, or something else that keeps their network below what it could be. "
@@ -27,28 +25,28 @@ _READY = (
 
 
 def project_text(plan: Plan, project: Project) -> str:
-    """The whole text."""
+    """The text for the people of one project, as Markdown."""
     return "".join(_parts(plan, project))
 
 
 def _parts(plan: Plan, project: Project) -> Iterator[str]:
-    who = called(project.id, project.name) or "(unknown)"
+    who = name_and_id(project.name, project.id) or "(unknown)"
     yield f"{MARK}\n\n# Servers of project {markdown(who)}\n\n"
-    steps, left = len(project.steps), len(project.left)
+    steps, left = len(project.steps), len(project.not_planned)
     stays = "it is" if left == 1 else "they are"
     said = f"{count(steps, 'change')} planned, {count(left, 'server')} left as {stays}"
     yield f"{markdown(project.target)}, {markdown(plan.created)}: {said}.\n\n{_INTRO}\n\n"
     for step in project.steps:
         yield from _step(step)
-    if project.left:
+    if project.not_planned:
         yield f"## Left as it is\n\n{_READY}\n\n"
-        yield from map(_left, project.left)
+        yield from map(_not_planned, project.not_planned)
 
 
 def _step(step: Step) -> Iterator[str]:
-    yield f"## {markdown(step.nic.domain or '(no name)')}\n\n"
-    yield f"* Server: {markdown_code(step.nic.uuid or 'unknown')}\n"
-    macs = () if step.cloud is None else step.cloud.macs
+    yield f"## {markdown(step.about.name or '(no name)')}\n\n"
+    yield f"* Server: {markdown_code(step.about.id or 'unknown')}\n"
+    macs = step.unit.macs if isinstance(step.unit, ServerUnit) else ()
     if macs:
         yield f"* Network interfaces: {', '.join(map(markdown_code, macs))}\n"
     for change in what_changes(step):
@@ -56,14 +54,14 @@ def _step(step: Step) -> Iterator[str]:
         yield f"* Change: {markdown(change)}{rules}\n"
     yield f"* What will happen: {markdown(what_happens(step))}.\n"
     for reason in step.blocked:
-        yield f"* In the way: {markdown(reason)}\n"
+        yield f"* In the way: {markdown(reason.text)}\n"
     if not step.safe:
         yield f"* May hurt: {markdown(step.reason)}\n"
     yield from _in_the_guest(step)
-    if step.route:
+    if step.procedure:
         yield "\nWhat can be done, in this order:\n\n"
         yield from (f"{number}. {markdown_code(part)}\n" for number, part in
-                    enumerate(map(safe, step.route), 1))  # fmt: skip
+                    enumerate(map(safe, step.procedure), 1))  # fmt: skip
     yield "\n"
 
 
@@ -76,6 +74,6 @@ def _in_the_guest(step: Step) -> Iterator[str]:
         yield f"* In the guest: {markdown(note)}\n"
 
 
-def _left(left: Left) -> str:
-    name, id = markdown(left.nic.domain or "(no name)"), markdown_code(left.nic.uuid or "unknown")
-    return f"* {name} ({id}): {markdown(_OPTION.sub('', left.reason))}\n"
+def _not_planned(one: NotPlanned) -> str:
+    name, id = markdown(one.about.name or "(no name)"), markdown_code(one.about.id or "unknown")
+    return f"* {name} ({id}): {markdown(one.reason)}\n"

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from vnicaudit.model.plan import Left, Plan, Step
+from vnicaudit.model.plan import CloudUnit, NotPlanned, Plan, ServerUnit, Step
 from vnicaudit.reports.plan.step_text import state_of
 
 _NOTHING = "Nothing, as things are"
@@ -27,37 +27,32 @@ class Project(NamedTuple):
     target: str
     id: str
     steps: tuple[Step, ...]
-    left: tuple[Left, ...]
+    not_planned: tuple[NotPlanned, ...]
     name: str = ""
     """Empty: not known."""
-
-
-def called(project: str, name: str) -> str:
-    """``NAME (ID)``, as far as they are known."""
-    return f"{name} ({project})" if name and project else project
 
 
 def projects(plan: Plan) -> Iterator[Project]:
     """Every project that has a server in the plan, by cloud and id. Images and flavors are the
     operator's to speak of."""
-    found: dict[tuple[str, str], tuple[list[Step], list[Left]]] = {}
+    found: dict[tuple[str, str], tuple[list[Step], list[NotPlanned]]] = {}
     for step in plan.steps:
-        if step.cloud is not None and step.cloud.object == "server":
-            found.setdefault((step.target, step.cloud.project), ([], []))[0].append(step)
-    for left in plan.left:
-        if left.object == "server":
-            found.setdefault((left.target, left.project), ([], []))[1].append(left)
-    for (target, project), (steps, lefts) in sorted(found.items(), key=lambda item: item[0]):
-        yield Project(target, project, tuple(steps), tuple(lefts), _name(steps, lefts))
+        if isinstance(step.unit, ServerUnit):
+            found.setdefault((step.target, step.unit.project), ([], []))[0].append(step)
+    for one in plan.not_planned:
+        if one.about.kind == "server":
+            found.setdefault((one.target, one.project), ([], []))[1].append(one)
+    for (target, project), (steps, others) in sorted(found.items(), key=lambda item: item[0]):
+        yield Project(target, project, tuple(steps), tuple(others), _name(steps, others))
 
 
-def _name(steps: list[Step], lefts: list[Left]) -> str:
-    parts = (*(step.cloud for step in steps), *lefts)
-    return next((part.project_name for part in parts if part and part.project_name), "")
+def _name(steps: list[Step], others: list[NotPlanned]) -> str:
+    of_steps = (step.unit.project_name for step in steps if isinstance(step.unit, CloudUnit))
+    return next(filter(None, (*of_steps, *(one.project_name for one in others))), "")
 
 
 def what_happens(step: Step) -> str:
-    """What its owner will notice, as a sentence without its end."""
+    """The effect that a server's owner will notice, as a sentence without its end."""
     if step.to != "virtio":
         return _BY_HAND
     if state_of(step) == "blocked":
@@ -70,12 +65,15 @@ def what_happens(step: Step) -> str:
 def what_changes(step: Step) -> list[str]:
     """``hw_vif_model: rtl8139 → virtio``, one for each property; of a NIC that gets another
     backend, of that."""
-    part = step.cloud
-    if part is None or not part.properties:
-        return [f"{one.field}: {_set(one.old)} → {_set(one.new)}" for one in step.changes]
-    return [f"{name}: {_set(part.old.get(name))} → {_set(new)}" for name, new in
-            part.properties.items()]  # fmt: skip
+    unit = step.unit
+    if not isinstance(unit, CloudUnit) or not unit.properties:
+        return [
+            f"{one.field}: {_value_words(one.old)} → {_value_words(one.new)}"
+            for one in step.changes
+        ]
+    return [f"{name}: {_value_words(unit.old.get(name))} → {_value_words(new)}" for name, new in
+            unit.properties.items()]  # fmt: skip
 
 
-def _set(value: str | None) -> str:
+def _value_words(value: str | None) -> str:
     return "not set" if value is None else value

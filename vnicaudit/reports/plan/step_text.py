@@ -5,11 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vnicaudit.model.finding import Change
-from vnicaudit.model.plan import Loss, ModeOption, Naming, Snippet, Step
+from vnicaudit.model.owner import name_of
+from vnicaudit.model.plan import (
+    CloudUnit,
+    FileUnit,
+    FlavorUnit,
+    Loss,
+    ModeOption,
+    Naming,
+    ServerUnit,
+    Snippet,
+    Step,
+)
+from vnicaudit.model.refs import nic_index
 from vnicaudit.reports.paint import Paint
 from vnicaudit.reports.safe import safe
 from vnicaudit.reports.wording import nic_label
-from vnicaudit.reports.wrap import Piece, fold, wrap
+from vnicaudit.reports.wrap import Piece, fold, with_lead
 from vnicaudit.reports.writer import Options
 from vnicaudit.text.secrets import STARS
 
@@ -29,48 +41,50 @@ def state_of(step: Step) -> str:
 
 def about_label(step: Step) -> str:
     """Which NICs it is about; of an image or a flavor, of what kind it is."""
-    part = step.cloud
-    if part is None or step.nic.index is not None:
-        return nic_label(step.nic)
-    if part.object != "server":
-        return f"new flavor {part.new_name}" if part.new_name else part.object
-    return f"NIC{'s' * (len(part.macs) != 1)} {' '.join(part.macs)}" if part.macs else "server"
+    unit = step.unit
+    if not isinstance(unit, CloudUnit) or nic_index(step.about) is not None:
+        return nic_label(step.about)
+    if isinstance(unit, FlavorUnit) and unit.new_name:
+        return f"new flavor {unit.new_name}"
+    if isinstance(unit, ServerUnit) and unit.macs:
+        return f"NIC{'s' * (len(unit.macs) != 1)} {' '.join(unit.macs)}"
+    return unit.kind
 
 
 class StepText:
     """Renders steps for one terminal. What is to be copied (the diff, commands, snippets) is not
     wrapped."""
 
-    def __init__(self, options: Options, paint: Paint) -> None:
+    def __init__(self, options: Options) -> None:
         self._width = options.width
         self._verbose = options.verbose
-        self._paint = paint
+        self._paint = Paint(color=options.color)
 
     def lines(self, step: Step) -> Iterator[str]:
         """The whole step, in pieces that end with a line break."""
         yield self._head(step)
-        each = self._verbose or _differ(step.changes)
+        each = self._verbose or _reasons_differ(step.changes)
         for change in step.changes:
-            yield self._said("change", _changed(change, explained=each))
+            yield self._labelled("change", _change_words(change, explained=each))
         yield from self._safety(step)
         yield from self._modes(step)
         yield from self._guest(step)
         for loss in step.losses:
-            yield self._said("loses", _lost(loss), "quiet" if loss.accepted else "bad")
+            yield self._labelled("loses", _loss_words(loss), "quiet" if loss.accepted else "bad")
         for reason in step.blocked:
-            yield self._said("blocked", reason, "bad")
-        yield from self._route(step)
+            yield self._labelled("blocked", reason.text, "bad")
+        yield from self._procedure(step)
         for note in step.notes:
-            yield self._said("note", note)
+            yield self._labelled("note", note)
         yield from self._diff(step.diff)
         yield from self._snippets(step.guest.snippets)
         if self._verbose:
             yield from self._identity(step)
 
     def _identity(self, step: Step) -> Iterator[str]:
-        if step.place is not None:
-            yield self._said("place", step.place)
-        yield self._said("digest", step.digest)
+        if isinstance(step.unit, FileUnit) and step.unit.place is not None:
+            yield self._labelled("place", step.unit.place)
+        yield self._labelled("digest", step.digest)
 
     def _head(self, step: Step) -> str:
         state = state_of(step)
@@ -79,28 +93,28 @@ class StepText:
         pieces.extend(Piece(word, word) for word in map(safe, words) if word)
         return fold(pieces, self._width, _HEAD, _BODY, "  ")
 
-    def _said(self, label: str, text: str, style: str = "quiet") -> str:
+    def _labelled(self, label: str, text: str, style: str = "quiet") -> str:
         """``label: text``, wrapped; nothing where there is nothing to say but the label."""
-        line = wrap(safe(f"{label}: {text}" if text else label), self._width, _BODY, _HANG)
-        return line.replace(label, self._paint(style, label), 1)
+        lead = Piece(safe(label), self._paint(style, safe(label)))
+        return with_lead(lead, safe(f": {text}") if text else "", self._width, _BODY, _HANG)
 
     def _safety(self, step: Step) -> Iterator[str]:
         """Why the step is safe or unsafe, without what stands behind each change already."""
-        held = step.safe and state_of(step) == "blocked" and not step.route
-        told = _differ(step.changes)
+        held = step.safe and state_of(step) == "blocked" and not step.procedure
+        told = _reasons_differ(step.changes)
         reason = _further_reason(step) if told else step.reason
         if reason or held or (step.changes and not told):
             label = f"{'would be ' if held else ''}{_safety(step.safe)}"
-            yield self._said(label, reason, _STYLES["blocked" if held else _safety(step.safe)])
+            yield self._labelled(label, reason, _STYLES["blocked" if held else _safety(step.safe)])
 
     def _modes(self, step: Step) -> Iterator[str]:
         possible = [option for option in step.modes if option.possible]
-        if step.modes and not step.route:
+        if step.modes and not step.procedure:
             names = ", ".join(option.mode for option in possible if not option.reason)
-            yield self._said("mode", names or _at_next_start(possible))
+            yield self._labelled("mode", names or _at_next_start(possible))
         for option in step.modes:
-            if not (option.possible or step.route or step.file):
-                yield self._said(f"not {option.mode}", option.reason)
+            if not (option.possible or step.procedure or isinstance(step.unit, FileUnit)):
+                yield self._labelled(f"not {option.mode}", option.reason)
 
     def _guest(self, step: Step) -> Iterator[str]:
         view = step.guest
@@ -109,22 +123,22 @@ class StepText:
             *_before_after("slot", view.slot_before, view.slot_after),
         ]
         if seen:
-            yield self._said("guest sees", ", ".join(seen))
-        name = _named(view.name)
+            yield self._labelled("guest sees", ", ".join(seen))
+        name = _naming_words(view.name)
         if name:
-            yield self._said("name", name, "medium" if view.name.changes else "quiet")
+            yield self._labelled("name", name, "medium" if view.name.changes else "quiet")
         if view.drivers:
-            yield self._said("needs in the guest", ", ".join(view.drivers))
+            yield self._labelled("needs in the guest", ", ".join(view.drivers))
         for note in view.notes:
-            yield self._said("guest", note)
+            yield self._labelled("guest", note)
 
-    def _route(self, step: Step) -> Iterator[str]:
-        if step.route and step.cloud is not None:
-            yield self._said("route", "this is done by hand, in this order")
-        elif step.route:
+    def _procedure(self, step: Step) -> Iterator[str]:
+        if step.procedure and isinstance(step.unit, CloudUnit):
+            yield self._labelled("route", "this is done by hand, in this order")
+        elif step.procedure:
             order = "do this there, in this order"
-            yield self._said("route", f"{step.owner} keeps the definition: {order}")
-        for number, part in enumerate(step.route, 1):
+            yield self._labelled("route", f"{name_of(step.owner)} keeps the definition: {order}")
+        for number, part in enumerate(step.procedure, 1):
             yield f"{_HANG}{number}. {safe(part)}\n"
 
     def _diff(self, diff: str) -> Iterator[str]:
@@ -140,25 +154,26 @@ class StepText:
         if snippets and not self._verbose:
             kinds = ", ".join(snippet.kind for snippet in snippets)
             what = "a snippet that pins" if len(snippets) == 1 else "snippets that pin"
-            yield self._said(f"{what} the name ({safe(kinds)})", "--verbose")
+            yield self._labelled(f"{what} the name ({safe(kinds)})", "--verbose")
             return
         for snippet in snippets:
-            yield self._said("pins the name", f"{snippet.kind}, {snippet.path}", "fix")
+            yield self._labelled("pins the name", f"{snippet.kind}, {snippet.path}", "fix")
             for line in _split(snippet.text):
                 yield f"{_HANG}{_tabbed(line)}".rstrip() + "\n"
 
 
 def _at_next_start(options: list[ModeOption]) -> str:
-    """Of a guest that is off: every mode comes to the same."""
+    """Mode and reason for a guest that is off: every mode comes to the same there."""
     return f"{options[0].mode} ({options[0].reason})" if options else "none"
 
 
-def _differ(changes: tuple[Change, ...]) -> bool:
-    """Whether one reason for the whole step would not be that of each change."""
+def _reasons_differ(changes: tuple[Change, ...]) -> bool:
+    """True where the changes of a step differ in their reasons, so that one reason cannot stand for
+    all."""
     return len({(change.safe, change.reason) for change in changes}) > 1
 
 
-def _changed(change: Change, *, explained: bool) -> str:
+def _change_words(change: Change, *, explained: bool) -> str:
     """``queues 1 → 4``. An unsafe change is always called so; ``explained``: a safe one too."""
     old = "not set" if change.old is None else change.old
     new = "removed" if change.new is None else change.new
@@ -170,20 +185,16 @@ def _changed(change: Change, *, explained: bool) -> str:
 
 
 def _further_reason(step: Step) -> str:
-    """The step's reason without those of its changes, with which a planner begins it; a reason
-    that begins otherwise (a plan may be edited) is returned whole."""
-    reasons = (change.reason for change in step.changes if change.safe == step.safe)
-    told = "; ".join(dict.fromkeys(filter(None, reasons)))
-    if step.reason == told:
-        return ""
-    return step.reason.removeprefix(f"{told}; ") if told else step.reason
+    """The step's reason without those of its changes; a reason that does not begin with them (a
+    plan may be edited) is returned whole."""
+    return "" if step.reason == step.reason_of_changes else step.risk or step.reason
 
 
 def _safety(safe_: bool) -> str:
     return "safe" if safe_ else "unsafe"
 
 
-def _lost(loss: Loss) -> str:
+def _loss_words(loss: Loss) -> str:
     text = f"{loss.function}: {loss.detail}" if loss.detail else loss.function
     return f"{text} ({'accepted' if loss.accepted else 'blocks the step unless it is accepted'})"
 
@@ -195,7 +206,7 @@ def _before_after(what: str, before: str | None, after: str | None) -> Iterator[
         yield f"{what} {before or 'none or unknown'} → {after or 'none or unknown'}"
 
 
-def _named(naming: Naming) -> str:
+def _naming_words(naming: Naming) -> str:
     if naming.before is None and naming.after is None:
         return f"unknown: {naming.reason}" if naming.reason else ""
     if naming.changes is False:

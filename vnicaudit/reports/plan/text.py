@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from vnicaudit.model.finding import NicRef
-from vnicaudit.model.plan import CloudPart, Left, Plan, Step
+from vnicaudit.base.counting import count
+from vnicaudit.model.owner import name_of
+from vnicaudit.model.plan import CloudUnit, FileUnit, NotPlanned, ObjectUnit, Plan, ServerUnit, Step
+from vnicaudit.model.refs import CloudRef, NicRef
 from vnicaudit.reports.paint import Paint
-from vnicaudit.reports.plan.grouped import grouped
-from vnicaudit.reports.plan.projects import called
+from vnicaudit.reports.plan.grouped import grouped_steps
 from vnicaudit.reports.plan.step_text import StepText, state_of
 from vnicaudit.reports.safe import safe
-from vnicaudit.reports.wording import count, nic_label
+from vnicaudit.reports.wording import name_and_id, nic_label
 from vnicaudit.reports.wrap import Piece, fold, wrap
 from vnicaudit.reports.writer import Options
 
@@ -22,16 +23,16 @@ _STATES = ("safe", "unsafe", "blocked", "for the owner to do")
 _Key = tuple[str, "str | None", "str | None", "str | None"]
 
 
-def render(plan: Plan, options: Options, paint: Paint) -> Iterator[str]:
+def render(plan: Plan, options: Options) -> Iterator[str]:
     """The plan in pieces that end with a line break. ``verbose`` adds what to put into the guest,
     the reasons of safe changes, digests, and each NIC that was left out; ``quiet`` leaves the
     notes on the targets and the last line away."""
-    text = _PlanText(plan, options, paint)
+    text = _PlanText(plan, options)
     if options.group_by:
-        yield from grouped(plan.steps, options, paint)
+        yield from grouped_steps(plan.steps, options)
     else:
         yield from text.steps()
-    yield from text.left()
+    yield from text.not_planned()
     if not options.quiet:
         yield from text.notes()
     yield from text.errors()
@@ -43,28 +44,33 @@ def summary(plan: Plan) -> str:
     """``12 steps on 9 domains: 8 safe, 2 unsafe, 2 blocked; 3 NICs left``, of a cloud ``on 1 image
     and 9 servers``. Each step is counted once; one that is for the owner to do is that."""
     parts = [_steps(plan) if plan.steps else "Nothing to change"]
-    if plan.left:
-        parts.append(f"{_lefts(plan.left)} left")
+    if plan.not_planned:
+        parts.append(f"{_objects_left(plan.not_planned)} left")
     if plan.errors:
         parts.append(f"{count(len(plan.errors), 'error')} while reading")
     return "; ".join(parts)
 
 
 def _steps(plan: Plan) -> str:
-    states = Counter("for the owner to do" if step.route else state_of(step) for step in plan.steps)
+    states = Counter(
+        "for the owner to do" if step.procedure else state_of(step) for step in plan.steps
+    )
     counts = ", ".join(f"{states[state]:,} {state}" for state in _STATES if states[state])
     return f"{count(len(plan.steps), 'step')} on {_objects(plan.steps)}: {counts}"
 
 
 def _objects(steps: Iterable[Step]) -> str:
     """``9 domains``, ``1 image and 12 servers``."""
-    found = {_key(step): "domain" if step.cloud is None else step.cloud.object for step in steps}
+    found = {
+        _key(step): step.unit.kind if isinstance(step.unit, CloudUnit | ObjectUnit) else "domain"
+        for step in steps
+    }
     return _listed(Counter(found.values()))
 
 
-def _lefts(left: Iterable[Left]) -> str:
+def _objects_left(left: Iterable[NotPlanned]) -> str:
     """``3 NICs``, ``1 image and 2 servers``."""
-    return _listed(Counter("NIC" if one.object == "nic" else one.object for one in left))
+    return _listed(Counter("NIC" if one.about.kind == "nic" else one.about.kind for one in left))
 
 
 def _listed(numbers: Counter[str]) -> str:
@@ -73,12 +79,12 @@ def _listed(numbers: Counter[str]) -> str:
 
 
 class _PlanText:
-    def __init__(self, plan: Plan, options: Options, paint: Paint) -> None:
+    def __init__(self, plan: Plan, options: Options) -> None:
         self._plan = plan
         self._width = options.width
         self._verbose = options.verbose
-        self._paint = paint
-        self._step = StepText(options, paint)
+        self._paint = Paint(color=options.color)
+        self._step = StepText(options)
 
     def steps(self) -> Iterator[str]:
         """Every step, below its domain and target."""
@@ -90,29 +96,30 @@ class _PlanText:
                     yield from self._step.lines(step)
                 yield "\n"
 
-    def left(self) -> Iterator[str]:
+    def not_planned(self) -> Iterator[str]:
         """How many were left out for each reason, the most frequent first."""
-        if not self._plan.left:
+        if not self._plan.not_planned:
             return
         yield self._title("Left out", "" if self._verbose else "--verbose names each")
-        by_reason: dict[str, list[Left]] = {}
-        for left in self._plan.left:
-            by_reason.setdefault(left.reason, []).append(left)
+        by_reason: dict[str, list[NotPlanned]] = {}
+        for one in self._plan.not_planned:
+            by_reason.setdefault(one.text, []).append(one)
         for reason, group in sorted(by_reason.items(), key=lambda item: -len(item[1])):
-            about = f"{_lefts(group)}: {safe(reason)}"
+            about = f"{_objects_left(group)}: {safe(reason)}"
             yield wrap(about, self._width, "  ", "    ")
-            yield from map(self._one_left, group if self._verbose else ())
+            yield from map(self._one_not_planned, group if self._verbose else ())
         yield "\n"
 
     def notes(self) -> Iterator[str]:
-        """What else to know of the targets."""
+        """Notes on the targets."""
         for note in self._plan.notes:
             yield wrap(f"note: {safe(note)}", self._width, "", "  ")
         if self._plan.notes:
             yield "\n"
 
     def errors(self) -> Iterator[str]:
-        """What could not be read."""
+        """Errors of files and targets that could not be read; without ``--verbose`` the first ones
+        only."""
         errors = self._plan.errors
         if not errors:
             return
@@ -135,13 +142,13 @@ class _PlanText:
         return self._paint(style, title) + (f" ({hint})" if hint else "") + "\n"
 
     def _domain(self, steps: list[Step]) -> str:
-        name = safe(_name(steps[0].nic))
+        name = safe(_name(steps[0].about))
         words = [safe(word) for word in _unique(_about(steps, verbose=self._verbose))]
         pieces = [Piece(name, self._paint("name", name)), *(Piece(word, word) for word in words)]
         return fold(pieces, self._width, "  ", "    ", "  ")
 
-    def _one_left(self, left: Left) -> str:
-        words = [_name(left.nic), nic_label(left.nic), ", ".join(left.rules), left.target]
+    def _one_not_planned(self, one: NotPlanned) -> str:
+        words = [_name(one.about), nic_label(one.about), ", ".join(one.rules), one.target]
         pieces = [Piece(word, word) for word in map(safe, words) if word]
         return fold(pieces, self._width, "    ", "      ", "  ")
 
@@ -155,41 +162,45 @@ def _grouped(steps: Iterable[Step]) -> dict[str, dict[_Key, list[Step]]]:
 
 
 def _key(step: Step) -> _Key:
-    """What tells a domain from others; two of one file may have one name."""
-    return step.target, step.file, step.nic.uuid, step.nic.domain
+    """Key that tells a domain from others; two of one file may have one name."""
+    file = step.unit.path if isinstance(step.unit, FileUnit) else None
+    return step.target, file, step.about.id, step.about.name
 
 
-def _name(nic: NicRef) -> str:
-    return nic.domain or nic.uuid or "(no name)"
+def _name(about: NicRef | CloudRef) -> str:
+    return about.name or about.id or "(no name)"
 
 
 def _about(steps: list[Step], *, verbose: bool) -> Iterator[str]:
-    """What stands behind the domain's name, with what its steps do not agree on twice."""
+    """Parts of the header line after the domain's name, of all its steps."""
     for step in steps:
-        yield step.owner
-        if step.cloud is not None:
-            yield from _in_cloud(step, step.cloud)
-        elif step.file is None:
+        yield name_of(step.owner)
+        unit = step.unit
+        if isinstance(unit, CloudUnit):
+            yield from _in_cloud(step, unit)
+        elif isinstance(unit, ObjectUnit):
+            yield unit.kind
+        elif not isinstance(unit, FileUnit):
             yield "running" if step.running else "shut off"
-        elif step.file != step.target:
-            yield step.file
-        if step.cloud is None or step.cloud.object != "flavor":
+        elif unit.path != step.target:
+            yield unit.path
+        if unit.kind != "flavor":
             yield f"readiness: {step.readiness}"
-        if verbose and step.nic.uuid and step.cloud is None:
-            yield step.nic.uuid
+        if verbose and step.about.id and not isinstance(unit, CloudUnit):
+            yield step.about.id
 
 
-def _in_cloud(step: Step, part: CloudPart) -> Iterator[str]:
-    """What it is, whose, and where."""
-    yield part.object
-    if part.object == "server":
+def _in_cloud(step: Step, unit: CloudUnit) -> Iterator[str]:
+    """Kind of a cloud object, its state, project, host and id."""
+    yield unit.kind
+    if unit.kind == "server":
         yield "running" if step.running else "off"
-    if part.project:
-        yield f"project {called(part.project, part.project_name)}"
-    if part.host:
-        yield f"on {part.host}"
-    if step.nic.uuid:
-        yield step.nic.uuid
+    if unit.project:
+        yield f"project {name_and_id(unit.project_name, unit.project)}"
+    if isinstance(unit, ServerUnit) and unit.host:
+        yield f"on {unit.host}"
+    if step.about.id:
+        yield step.about.id
 
 
 def _unique(words: Iterable[str]) -> list[str]:

@@ -7,8 +7,7 @@ from typing import Literal
 
 import msgspec
 
-from vnicaudit.bench.profiles.estimate import estimate
-from vnicaudit.bench.profiles.profile import Profile
+from vnicaudit.bench.profiles.profile import Profile, estimate
 from vnicaudit.reports.encode import encode_items
 
 PROFILES_SCHEMA: Literal["vnicaudit.profiles/1"] = "vnicaudit.profiles/1"

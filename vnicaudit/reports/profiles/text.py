@@ -4,45 +4,46 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from vnicaudit.bench.profiles.estimate import estimate, one
-from vnicaudit.bench.profiles.profile import Profile
+from vnicaudit.base.counting import count
+from vnicaudit.bench.profiles.profile import Profile, estimate, sample_seconds
 from vnicaudit.model.measurement import Workload
 from vnicaudit.reports.bench.words.labels import DESIGNS, describe
-from vnicaudit.reports.facts_text import beside
 from vnicaudit.reports.paint import Paint
 from vnicaudit.reports.safe import safe
-from vnicaudit.reports.wording import count
+from vnicaudit.reports.table.columns import columns, padded_cell, row_with_text
+from vnicaudit.reports.table.model import Part
+from vnicaudit.reports.table.text import GAP
 from vnicaudit.reports.wrap import width_of, wrap
 from vnicaudit.reports.writer import Options
 
-_LABEL = 13
-"""Columns of the words that facts begin with, and a gap."""
+_LABEL = 11
+"""Columns of the words that facts begin with."""
 
 
-def render(profiles: Sequence[Profile], options: Options, paint: Paint) -> Iterator[str]:
+def render(profiles: Sequence[Profile], options: Options) -> Iterator[str]:
     """One piece per profile: its name and title, then how much it is and how long it takes."""
-    names = max((width_of(profile.name) for profile in profiles), default=0)
-    for profile in profiles:
-        name = safe(profile.name)
-        left = name + " " * (names - width_of(name) + 2)
-        title = beside(left, safe(profile.title), options.width, "    ")
+    names = ((Part(profile.name, style="name"),) for profile in profiles)
+    rows = columns(names, Paint(color=options.color))
+    for profile, row in zip(profiles, rows, strict=True):
         summary = f"{count(len(profile.workloads), 'workload')}; {takes(profile)}"
-        indent = " " * len(left)
-        yield title.replace(name, paint("name", name), 1)
+        indent = " " * width_of(f"{row[0].plain}{GAP}")
+        yield row_with_text(row, safe(profile.title), options.width, "", "    ")
         yield wrap(summary, options.width, indent, indent)
 
 
-def render_one(profile: Profile, options: Options, paint: Paint) -> Iterator[str]:
+def render_one(profile: Profile, options: Options) -> Iterator[str]:
     """One profile in pieces: what it is for, how it is judged, its workloads. ``quiet`` leaves
     away what it is for."""
-    name = safe(profile.name)
+    name, paint = safe(profile.name), Paint(color=options.color)
     title = wrap(safe(profile.title), options.width, f"{name}  ", "  ")
-    yield title.replace(name, paint("name", name), 1)
+    yield paint("name", name) + title[len(name) :]
     for paragraph in () if options.quiet else profile.description.split("\n\n"):
         if paragraph:
             yield wrap(safe(" ".join(paragraph.split())), options.width, "  ", "  ")
     for label, text in _facts(profile):
-        yield beside(f"  {label:{_LABEL}}", text, options.width, "    ")
+        yield row_with_text(
+            [padded_cell(Part(label), _LABEL, paint)], text, options.width, "  ", "    "
+        )
     yield from _workloads(profile.workloads, options, paint)
 
 
@@ -90,13 +91,13 @@ def _judged(profile: Profile) -> str:
 
 def _workloads(workloads: Sequence[Workload], options: Options, paint: Paint) -> Iterator[str]:
     """A line for each; ``verbose`` says it in words, too."""
-    ids = max(width_of(workload.id) for workload in workloads)
+    cells = [
+        (Part(each.id, style="name"), Part(f"{sample_seconds(each):>6.4g} s")) for each in workloads
+    ]
     yield "\nWorkloads (*: the verdict rests on it)\n"
-    for workload in workloads:
-        mark, name = "*" if workload.primary else " ", safe(workload.id)
-        left = f"{mark} {name}{' ' * (ids - width_of(name))}  {one(workload):>6.4g} s  "
-        line = beside(left, ", ".join(workload.decides), options.width, "    ")
-        yield line.replace(name, paint("name", name), 1)
+    for workload, row in zip(workloads, columns(cells, paint), strict=True):
+        first = "* " if workload.primary else "  "
+        yield row_with_text(row, ", ".join(workload.decides), options.width, first, "    ")
         if options.verbose:
             yield wrap(safe(describe(workload)), options.width, "    ", "    ")
 

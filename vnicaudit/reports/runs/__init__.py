@@ -1,1 +1,2 @@
-"""What was applied, when and with which outcome: as text, or as ``vnicaudit.runs/1``."""
+"""History of runs: changes applied, when and with which outcome, as text or as
+``vnicaudit.runs/1``."""

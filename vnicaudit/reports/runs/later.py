@@ -6,16 +6,21 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
 
+from vnicaudit.base.counting import count
 from vnicaudit.model.runs import Check
 from vnicaudit.reports.paint import Paint
+from vnicaudit.reports.runs.text import check_text
 from vnicaudit.reports.safe import safe
-from vnicaudit.reports.wording import count
+from vnicaudit.reports.table.columns import padded_cell
+from vnicaudit.reports.table.model import Part
 from vnicaudit.reports.wrap import wrap
 from vnicaudit.reports.writer import Options
 
+_STATE = 10
+"""Columns of the longest one."""
 _STYLES = {
     "in-effect": "good", "waiting": "medium", "unknown": "medium", "differs": "bad",
-    "gone": "quiet", "taken-back": "quiet", "ok": "good", "failed": "bad",
+    "gone": "quiet", "taken-back": "quiet",
 }  # fmt: skip
 
 
@@ -24,7 +29,7 @@ class Seen(Protocol):
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """Name of the unit that was checked."""
 
     @property
     def state(self) -> str:
@@ -36,21 +41,19 @@ class Seen(Protocol):
 
     @property
     def checks(self) -> Iterable[Check]:
-        """What was looked at."""
+        """Checks that were made of the unit."""
 
 
-def render(units: Sequence[Seen], options: Options, paint: Paint) -> Iterator[str]:
+def render(units: Sequence[Seen], options: Options) -> Iterator[str]:
     """A line for each, why, its checks, and the totals (not where it is to be quiet)."""
+    paint = Paint(color=options.color)
     for unit in units:
-        state = f"{unit.state:10}"
-        yield f"  {paint(_STYLES[unit.state], unit.state)}{state[len(unit.state) :]}  "
-        yield f"{safe(unit.name)}\n"
+        state = padded_cell(Part(unit.state, style=_STYLES[unit.state]), _STATE, paint)
+        yield f"  {state.shown}  {safe(unit.name)}\n"
         if unit.detail:
             yield wrap(safe(unit.detail), options.width, "    ", "    ")
         for check in unit.checks:
-            about = f"{check.name}: {check.detail}" if check.detail else check.name
-            line = wrap(f"{check.verdict:7}  {safe(about)}", options.width, "    ", " " * 13)
-            yield line.replace(check.verdict, paint(_STYLES[check.verdict], check.verdict), 1)
+            yield check_text(check, options.width, paint)
     if not options.quiet:
         numbers = Counter(unit.state for unit in units)
         parts = ", ".join(f"{number:,} {state}" for state, number in numbers.items())

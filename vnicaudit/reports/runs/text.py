@@ -6,11 +6,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import get_args
 
+from vnicaudit.base.counting import count
 from vnicaudit.model.runs import Check, Outcome, RunRecord, UnitRun
 from vnicaudit.reports.paint import Paint
 from vnicaudit.reports.safe import safe
-from vnicaudit.reports.wording import count
-from vnicaudit.reports.wrap import Piece, fold, width_of, wrap
+from vnicaudit.reports.table.columns import columns, padded_cell
+from vnicaudit.reports.table.model import Part
+from vnicaudit.reports.wrap import Piece, fold, width_of, with_lead, wrap
 from vnicaudit.reports.writer import Options
 
 _OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
@@ -25,26 +27,30 @@ _WORDS = {"file": "domain"}
 """What a kind of unit is counted as: a file holds a domain."""
 _NAMED = ("image", "flavor")
 """Kinds that a name does not tell by itself."""
+_OUTCOME = 11
+"""Columns of the longest one."""
+_VERDICT = 7
+"""Columns of the longest one of a check."""
 _DIGITS = 12
 """Of a digest, in the list; the run's own page has all of it."""
 
 
-def render(runs: Sequence[RunRecord], options: Options, paint: Paint) -> Iterator[str]:
+def render(runs: Sequence[RunRecord], options: Options) -> Iterator[str]:
     """One piece per run, in the order given: id, outcome, what it was, when it began, what became
     of the domains, which plan."""
-    rows = [_columns(run) for run in runs]
-    widths = [max(map(width_of, column)) for column in zip(*rows, strict=True)]
-    for run, row in zip(runs, rows, strict=True):
-        pieces = [_padded(cell, width, paint) for cell, width in zip(row, widths, strict=True)]
+    for run, pieces in zip(
+        runs, columns(map(_cells, runs), Paint(color=options.color)), strict=True
+    ):
         text = f"{counts(run.steps, run.kind)}; {_origin(run)}"
         yield _beside_or_below(pieces, safe(text), options.width)
     if not runs and not options.quiet:
         yield "No runs\n"
 
 
-def render_one(run: RunRecord, options: Options, paint: Paint) -> Iterator[str]:
+def render_one(run: RunRecord, options: Options) -> Iterator[str]:
     """One run in pieces: its own facts, then each domain with its checks, then the totals.
     ``quiet`` leaves the totals away."""
+    paint = Paint(color=options.color)
     yield from _facts(run, options, paint)
     for target, units in _by_target(run.steps).items():
         yield "\n" + paint("name", safe(target)) + "\n"
@@ -55,14 +61,14 @@ def render_one(run: RunRecord, options: Options, paint: Paint) -> Iterator[str]:
 
 
 def word_of(unit: UnitRun, kind: str) -> str:
-    """What became of a unit, in a word: what a rollback applied it has *undone*, and so is what a
-    later one took back."""
+    """Outcome of a unit, in a word: *undone* where a rollback applied it, or a later run undid
+    it."""
     undone = unit.outcome == "applied" and (kind == "rollback" or unit.undone_by is not None)
     return "undone" if undone else unit.outcome
 
 
 def outcome_of(run: RunRecord) -> str:
-    """Of a run: *undone* where a later one took all of it back."""
+    """Outcome of a run: *undone* where later runs undid all of it."""
     changed = [unit for unit in run.steps if unit.outcome == "applied"]
     undone = bool(changed) and all(unit.undone_by is not None for unit in changed)
     return "undone" if undone and run.outcome == "done" else run.outcome
@@ -78,8 +84,17 @@ def counts(units: Iterable[UnitRun], kind: str = "apply") -> str:
     return f"{total}: {parts}" if parts else total
 
 
-def _columns(run: RunRecord) -> tuple[str, str, str, str]:
-    return safe(run.id), outcome_of(run), f"{run.kind} {run.mode}", safe(run.started)
+def check_text(check: Check, width: int, paint: Paint) -> str:
+    """One check after a change: its verdict, and what it was about."""
+    about = f"{check.name}: {check.detail}" if check.detail else check.name
+    verdict = padded_cell(Part(check.verdict, style=_style(check.verdict)), _VERDICT, paint)
+    return with_lead(verdict, f"  {safe(about)}", width, "    ", " " * (_VERDICT + 6))
+
+
+def _cells(run: RunRecord) -> tuple[Part, ...]:
+    outcome = outcome_of(run)
+    what = f"{run.kind} {run.mode}"
+    return Part(run.id), Part(outcome, style=_style(outcome)), Part(what), Part(run.started)
 
 
 def _beside_or_below(pieces: list[Piece], text: str, width: int) -> str:
@@ -92,11 +107,6 @@ def _beside_or_below(pieces: list[Piece], text: str, width: int) -> str:
 
 def _style(word: str) -> str:
     return _STYLES.get(word, "")
-
-
-def _padded(word: str, width: int, paint: Paint) -> Piece:
-    pad = " " * (width - width_of(word))
-    return Piece(word + pad, paint(_style(word), word) + pad)
 
 
 def _origin(run: RunRecord) -> str:
@@ -139,8 +149,7 @@ def _unit(unit: UnitRun, kind: str, options: Options, paint: Paint) -> Iterator[
     if options.verbose:
         words.extend([unit.uuid or "", ", ".join(unit.steps)])
     outcome = word_of(unit, kind)
-    head = f"{outcome:11}"
-    pieces = [Piece(head, paint(_style(outcome), outcome) + head[len(outcome) :])]
+    pieces = [padded_cell(Part(outcome, style=_style(outcome)), _OUTCOME, paint)]
     pieces.extend(Piece(word, word) for word in map(safe, words) if word)
     yield fold(pieces, options.width, "  ", "    ", "  ")
     if unit.undone_by is not None:
@@ -148,10 +157,4 @@ def _unit(unit: UnitRun, kind: str, options: Options, paint: Paint) -> Iterator[
     if unit.message and (unit.undone_by is None or unit.outcome != "applied"):
         yield wrap(safe(unit.message), options.width, "    ", "    ")
     for check in unit.checks:
-        yield _check(check, options, paint)
-
-
-def _check(check: Check, options: Options, paint: Paint) -> str:
-    about = f"{check.name}: {check.detail}" if check.detail else check.name
-    line = wrap(f"{check.verdict:7}  {safe(about)}", options.width, "    ", " " * 13)
-    return line.replace(check.verdict, paint(_style(check.verdict), check.verdict), 1)
+        yield check_text(check, options.width, paint)

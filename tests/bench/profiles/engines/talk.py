@@ -1,7 +1,7 @@
 """An engine that sends: it takes messages up to 65536 B."""
 # ruff: noqa: ARG001 (the contract says what functions are given)
 
-from vnicaudit.bench.contract import Ends, Measured, Needs
+from vnicaudit.bench.contract import Ends, Measured, Needs, as_written
 from vnicaudit.errors import UsageError
 from vnicaudit.model.measurement import Workload
 
@@ -15,6 +15,9 @@ def needs(workload: Workload) -> Needs:
 def check(workload: Workload) -> None:
     if workload.size is not None and workload.size > 65536:
         raise UsageError(f"messages of {workload.size} B: at most 65536")
+
+
+settled = as_written
 
 
 def measure(workload: Workload, ends: Ends) -> Measured:

@@ -12,21 +12,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from types import ModuleType
 from typing import Any, Literal
 
 import pytest
 from msgspec.structs import replace
 
-from tests.remedy.applying.fakes import Killed, Stage, watch
+from tests.remedy.applying.fakes import Killed, Stage, reaching, watch
+from vnicaudit.cli import adapters as composed
 from vnicaudit.errors import ActionError, GoneError, RefusedError, SilentError
 from vnicaudit.model.cloud_state import FlavorState, PortState, ServerState
-from vnicaudit.model.finding import Change, NicRef
-from vnicaudit.model.plan import MODES, CloudPart, ModeOption, Step
-from vnicaudit.remedy.applying import hosts
-from vnicaudit.remedy.applying import means as applying_means
-from vnicaudit.remedy.applying.clouds import means, power, server
-from vnicaudit.remedy.cloud import Reach, Said
+from vnicaudit.model.finding import Change
+from vnicaudit.model.plan import MODES, FlavorUnit, ImageUnit, ModeOption, ServerUnit, Step
+from vnicaudit.model.platform_name import OPENSTACK
+from vnicaudit.model.refs import CloudRef, FlavorRef, ImageRef, ServerRef
+from vnicaudit.remedy.cloud import CommandOutput, Reach
 from vnicaudit.remedy.digests import kept_digest
 from vnicaudit.remedy.planning.cloud.properties import diff
 
@@ -48,7 +47,7 @@ class Fault:
     two writes), so many times (None: until it is put right), from its ``first`` call on."""
 
     def __init__(
-        self, error: Exception | Said, ending: Ending = "before", times: int | None = 1,
+        self, error: Exception | CommandOutput, ending: Ending = "before", times: int | None = 1,
         first: int = 1,
     ) -> None:  # fmt: skip
         self.error = error
@@ -206,10 +205,13 @@ class CloudWorld(Stage):
         self.calls: list[str] = []
         self.faults: dict[str, Fault] = {}
         self.reach = Reach(self.manage)
+        self.adapters = self.adapters._replace(cloud=reaching(self))
         self.elsewhere = False
         """It is another cloud by now, or asked as another user: it knows none of the servers."""
         self.looks: list[Callable[[], None]] = []
         """Are called whenever the server is looked at: what somebody else does."""
+        self.shown_as: dict[str, Any] = {}
+        """Fields of every server as Nova shows it, instead of what they are."""
 
     # -- what is asked of the API
 
@@ -223,7 +225,7 @@ class CloudWorld(Stage):
             if self.elsewhere:
                 raise RefusedError(f"Nova knows no server {server_id}")
             status = {"active": "ACTIVE", "stopped": "SHUTOFF"}
-            return ServerState(
+            shown = ServerState(
                 id=found.id,
                 name=found.name,
                 status=status.get(found.vm_state, found.vm_state.upper()),
@@ -233,9 +235,10 @@ class CloudWorld(Stage):
                 locked=found.locked,
                 host="cmp1",
                 host_status=found.host_status,
-                kept=dict(found.kept) if self.says_kept and found.image else None,
+                stored_properties=dict(found.kept) if self.says_kept and found.image else None,
                 has_image=found.image,
             )
+            return replace(shown, **self.shown_as)
 
     def ports(self, server_id: str) -> tuple[PortState, ...]:
         found = self._of(server_id)
@@ -245,7 +248,7 @@ class CloudWorld(Stage):
             status = "ACTIVE" if found.vm_state == "active" else "DOWN"
             return (PortState(f"port-{found.name}", found.mac, status),)
 
-    def sent(self, server_id: str) -> dict[str, int] | None:
+    def packets_sent(self, server_id: str) -> dict[str, int] | None:
         found = self._of(server_id)
         with self._call("sent", pure=True):
             if not self.says_packets or found.vm_state != "active" or found.deleted:
@@ -305,11 +308,13 @@ class CloudWorld(Stage):
 
     # -- what is asked of nova-manage
 
-    def manage(self, arguments: Sequence[str]) -> Said:
+    def manage(self, arguments: Sequence[str]) -> CommandOutput:
         """Takes its time; the state is looked at before, what is kept is saved at the end: of the
         instance, then of its request specification."""
         if tuple(arguments) == ("version",):
-            return self._managed("version", lambda: Said(0, f"{self.manages}\n"), lambda: None)
+            return self._managed(
+                "version", lambda: CommandOutput(0, f"{self.manages}\n"), lambda: None
+            )
         _category, verb, server_id, *words = arguments
         found = self._of(server_id)
         if verb == "show":
@@ -319,7 +324,7 @@ class CloudWorld(Stage):
         new = dict(word.split("=") for word in words if word != "--property")
         return self._set(found, new)
 
-    def _set(self, found: Server, new: Mapping[str, str]) -> Said:
+    def _set(self, found: Server, new: Mapping[str, str]) -> CommandOutput:
         fault = self.faults.get("set")
 
         def save() -> None:
@@ -334,9 +339,9 @@ class CloudWorld(Stage):
         )  # fmt: skip
 
     def _managed(
-        self, name: str, says: Callable[[], Said], does: Callable[[], None],
+        self, name: str, says: Callable[[], CommandOutput], does: Callable[[], None],
         lands: Callable[[], None] = lambda: None,
-    ) -> Said:  # fmt: skip
+    ) -> CommandOutput:  # fmt: skip
         self.calls.append(name)
         self.passing(f"before {name}")
         fault = self.faults.get(name)
@@ -401,37 +406,39 @@ class CloudWorld(Stage):
             self.passing(f"behind {name}")
 
 
-def _of_question(error: Exception | Said) -> Exception | Said:
+def _of_question(error: Exception | CommandOutput) -> Exception | CommandOutput:
     """A question that is answered with 500 is asked again, and counts as one without an answer; an
-    order is not (``get`` and ``send`` in vnicaudit/platforms/openstack/orders.py)."""
+    order is not (``get`` and ``send`` in vnicaudit/platforms/openstack/client.py)."""
     return SilentError(str(error)) if error is BROKEN else error
 
 
-def _raised(error: Exception | Said) -> Said:
-    if isinstance(error, Said):
+def _raised(error: Exception | CommandOutput) -> CommandOutput:
+    if isinstance(error, CommandOutput):
         return error
     raise error
 
 
-def _nobody(found: Server) -> Said:
-    return Said(2, f"Instance {found.id} not found.\n")
+def _nobody(found: Server) -> CommandOutput:
+    return CommandOutput(2, f"Instance {found.id} not found.\n")
 
 
-def _shown(found: Server, name: str) -> Said:
+def _shown(found: Server, name: str) -> CommandOutput:
     if found.deleted:
         return _nobody(found)
     if name in found.kept:
-        return Said(0, f"{found.kept[name]}\n", "Eventlet is deprecated.\n")
-    return Said(3, f"Image property {name} not found for instance {found.id}.\n")
+        return CommandOutput(0, f"{found.kept[name]}\n", "Eventlet is deprecated.\n")
+    return CommandOutput(3, f"Image property {name} not found for instance {found.id}.\n")
 
 
-def _settable(found: Server) -> Said:
+def _settable(found: Server) -> CommandOutput:
     found.catch_up()
     if found.vm_state not in ("stopped", "shelved", "shelved_offloaded"):
-        return Said(3, f"Instance {found.id} in vm_state {found.vm_state}. Cannot image_property "
-                    "set (must be STOPPED, SHELVED, OR SHELVED_OFFLOADED). while the instance is "
-                    "in this state.\n")  # fmt: skip
-    return Said(0)
+        return CommandOutput(
+            3,
+            f"Instance {found.id} in vm_state {found.vm_state}. Cannot image_property set (must be "
+            "STOPPED, SHELVED, OR SHELVED_OFFLOADED). while the instance is in this state.\n",
+        )
+    return CommandOutput(0)
 
 
 def server_step(found: Server, new: Mapping[str, str] | None = None, **part: Any) -> Step:
@@ -454,15 +461,20 @@ def flavor_step(world: CloudWorld, properties: dict[str, str | None]) -> Step:
     return _step("flavor", "m1.small", FLAVOR, old, properties, new_name="m1.small-multiqueue")
 
 
+_REFS: dict[str, type[CloudRef]] = {
+    "server": ServerRef, "image": ImageRef, "flavor": FlavorRef,
+}  # fmt: skip
+
+
 def _step(
     kind: Literal["server", "image", "flavor"], name: str, id: str,
     old: dict[str, str | None], new: dict[str, str | None], **part: Any,
 ) -> Step:  # fmt: skip
     return Step(
         id=f"{name}",
-        platform="openstack",
+        platform=OPENSTACK,
         target=TARGET,
-        nic=NicRef(name, id),
+        about=_REFS[kind](name, id),
         owner="nova",
         to="virtio",
         rules=("VNIC001",),
@@ -474,19 +486,17 @@ def _step(
         modes=tuple(ModeOption(mode, possible=True) for mode in MODES),
         digest=kept_digest(kind, id, old),
         diff=diff(name, old, new),
-        cloud=CloudPart(kind, new, old, **part),
+        unit=_UNITS[kind](new, old, **part),
     )
 
 
-_CLOCKED: tuple[ModuleType, ...] = (applying_means, means, power, server)
+_UNITS = {"server": ServerUnit, "image": ImageUnit, "flavor": FlavorUnit}
 
 
 def installed(world: CloudWorld, monkeypatch: pytest.MonkeyPatch) -> CloudWorld:
     """Have the product work on it."""
-    monkeypatch.setattr(hosts, "connect_cloud", lambda _name, **_deadline: world)
-    for module in _CLOCKED:
-        if hasattr(module, "time"):
-            monkeypatch.setattr(module, "time", world.clock)
+    monkeypatch.setattr(composed, "connect_cloud", lambda _name, **_deadline: world)
+    monkeypatch.setattr(composed, "time", world.clock)
     watch(world, monkeypatch)
     return world
 

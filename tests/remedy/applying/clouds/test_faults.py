@@ -25,17 +25,19 @@ from tests.remedy.applying.clouds.fakes import (
 from tests.remedy.applying.fakes import Killed
 from vnicaudit.errors import UsageError
 from vnicaudit.model.runs import UnitRun
+from vnicaudit.remedy.applying.clouds.leftovers import EarlierRuns
+from vnicaudit.remedy.applying.history import runs
+from vnicaudit.remedy.applying.past_run import all_past
 from vnicaudit.remedy.applying.runner import Ended
 from vnicaudit.remedy.applying.state import StateFolder
-from vnicaudit.remedy.cloud import Reach, Said
-from vnicaudit.remedy.history import in_doubt, runs
+from vnicaudit.remedy.cloud import CommandOutput, Reach
 
 LATER = 1000.0
 ERRORS: dict[str, Exception] = {"500": BROKEN, "409": CONFLICT, "silent": SILENT}
 API = ["server", "stop", "start", "hard_reboot", "ports", "sent", "volumes"]
 MANAGE = ["show", "set", "version"]
 ENDINGS = ["before", "between", "behind"]
-LOST = Said(255, "", "client_loop: send disconnect: Broken pipe")
+LOST = CommandOutput(255, "", "client_loop: send disconnect: Broken pipe")
 
 
 class Cloud:
@@ -49,13 +51,13 @@ class Cloud:
 
     def apply(self) -> tuple[Ended, UnitRun]:
         """How it went."""
-        done = self.world.apply((self.step,), self.world.order("restart"))
+        done = self.world.apply((self.step,), self.world.context("restart"))
         (unit,) = done.run.steps
         return done, unit
 
     def rollback(self) -> None:
         """Take the first run back."""
-        self.world.rollback(self.world.order("restart"))
+        self.world.rollback(self.world.context("restart"))
 
     def check(self, *models: str) -> None:
         """It runs, as what is kept says, and Nova has nothing more to do."""
@@ -100,15 +102,16 @@ def test_the_api_fails(
     assert [run for run in runs(str(world.folder)) if run.outcome == "unfinished"] == []
 
 
-HALF = Said(1, "Unexpected error, see nova-manage.log for the full trace: x\n")
-ENDS = [Said(code) for code in (1, 2, 4, 5, 6, 127, 137, 255)] + [LOST, HALF]
+HALF = CommandOutput(1, "Unexpected error, see nova-manage.log for the full trace: x\n")
+ENDS = [CommandOutput(code) for code in (1, 2, 4, 5, 6, 127, 137, 255)] + [LOST, HALF]
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
 @pytest.mark.parametrize(
-    ("call", "said"), [*((call, said) for call in MANAGE for said in ENDS), ("set", Said(3))]
+    ("call", "said"),
+    [*((call, said) for call in MANAGE for said in ENDS), ("set", CommandOutput(3))],
 )
-def test_nova_manage_ends_badly(cloud: Cloud, call: str, said: Said, ending: str) -> None:
+def test_nova_manage_ends_badly(cloud: Cloud, call: str, said: CommandOutput, ending: str) -> None:
     """Before, in the middle of and behind what it does; for good: nothing can be set back either.
     What is read says nothing of the request specification."""
     cloud.world.faults[call] = Fault(said, ending, None)  # type: ignore[arg-type]
@@ -127,13 +130,17 @@ def test_nova_manage_ends_badly(cloud: Cloud, call: str, said: Said, ending: str
 @pytest.mark.parametrize(
     ("said", "ending"),
     [
-        *((said, ending) for said in (Said(1), HALF, Said(137), LOST) for ending in ENDINGS),
-        *((Said(code), "before") for code in (2, 127)),
+        *(
+            (said, ending)
+            for said in (CommandOutput(1), HALF, CommandOutput(137), LOST)
+            for ending in ENDINGS
+        ),
+        *((CommandOutput(code), "before") for code in (2, 127)),
     ],
 )
 @pytest.mark.parametrize("driverless", [True, False])
 def test_nova_manage_ends_badly_for_a_while(
-    cloud: Cloud, said: Said, ending: str, times: int, resume: str, *, driverless: bool
+    cloud: Cloud, said: CommandOutput, ending: str, times: int, resume: str, *, driverless: bool
 ) -> None:
     """It is set until it ends with 0, in this run or the next."""
     cloud.server.driverless = driverless
@@ -156,7 +163,9 @@ def test_nova_manage_ends_badly_for_a_while(
 
 @pytest.mark.parametrize("ending", ENDINGS)
 @pytest.mark.parametrize("said", [HALF, LOST])
-def test_a_set_that_ends_in_doubt_is_done_again(cloud: Cloud, said: Said, ending: str) -> None:
+def test_a_set_that_ends_in_doubt_is_done_again(
+    cloud: Cloud, said: CommandOutput, ending: str
+) -> None:
     cloud.world.faults["set"] = Fault(said, ending, 1)  # type: ignore[arg-type]
     assert cloud.apply()[1].outcome == "applied"
     assert cloud.world.calls.count("set") == 2
@@ -170,7 +179,10 @@ def test_what_never_came_is_no_doubt_of_later_runs(cloud: Cloud) -> None:
     assert re.search(
         r"; nothing is changed; the server was off for it, \d+ s from stop to start$", unit.message
     )
-    assert in_doubt(StateFolder(str(cloud.world.folder))) == frozenset()
+    assert (
+        EarlierRuns("server", lambda: all_past(StateFolder(str(cloud.world.folder)))).in_doubt
+        == frozenset()
+    )
 
 
 def test_a_set_by_half_that_cannot_be_put_back_is_made_whole_by_the_next_run(cloud: Cloud) -> None:
@@ -181,7 +193,9 @@ def test_a_set_by_half_that_cannot_be_put_back_is_made_whole_by_the_next_run(clo
     _done, unit = cloud.apply()
     assert "it could not all be undone" in unit.message
     assert (cloud.server.kept[MODEL], cloud.server.requested[MODEL]) == ("virtio", "rtl8139")
-    assert in_doubt(StateFolder(str(world.folder))) == {cloud.server.id}
+    assert EarlierRuns("server", lambda: all_past(StateFolder(str(world.folder)))).in_doubt == {
+        cloud.server.id
+    }
     world.faults.clear()
     assert cloud.apply()[1].outcome == "applied"
     cloud.check("virtio")
@@ -219,7 +233,7 @@ def test_a_nova_manage_whose_end_was_not_seen_comes_late(cloud: Cloud, seconds: 
     world.faults["set"] = Fault(LOST, "before", None)
     real = world.manage
 
-    def manage(arguments: Sequence[str]) -> Said:
+    def manage(arguments: Sequence[str]) -> CommandOutput:
         if "set" in arguments and "set" not in world.calls:
             cloud.server.later(seconds, lambda: cloud.server.keep({MODEL: "virtio"}))
         return real(arguments)
@@ -243,8 +257,8 @@ def test_one_whose_end_was_not_seen_is_waited_out_for_as_long_as_one_may_take(
 ) -> None:
     cloud.world.faults["set"] = Fault(LOST, "before", None)
     began = cloud.world.clock.seconds
-    order = cloud.world.order("restart", manage_seconds=seconds)
-    (unit,) = cloud.world.apply((cloud.step,), order).run.steps
+    context = cloud.world.context("restart", manage_seconds=seconds)
+    (unit,) = cloud.world.apply((cloud.step,), context).run.steps
     assert "; nothing is changed" in unit.message
     took = cloud.world.clock.seconds - began
     assert max(seconds, 15) <= took < seconds + 60
@@ -347,7 +361,7 @@ def test_a_server_that_nobody_can_start_is_named_and_started_next_time(
 def test_its_way_back_can_fail_and_be_taken_again(cloud: Cloud) -> None:
     cloud.apply()
     cloud.server.wont_start = lambda: cloud.server.kept[MODEL] == "rtl8139"
-    (went,) = cloud.world.rollback(cloud.world.order("restart"))
+    (went,) = cloud.world.rollback(cloud.world.context("restart"))
     (unit,) = went.run.steps
     assert unit.outcome == "failed"
     cloud.check("virtio")
@@ -355,7 +369,7 @@ def test_its_way_back_can_fail_and_be_taken_again(cloud: Cloud) -> None:
     cloud.rollback()
     assert cloud.server.model is None
     cloud.server.wont_start = lambda: False
-    cloud.world.rollback(cloud.world.order("restart"), run=runs(str(cloud.world.folder))[-1].id)
+    cloud.world.rollback(cloud.world.context("restart"), run=runs(str(cloud.world.folder))[-1].id)
     cloud.check("rtl8139")
 
 
@@ -487,10 +501,10 @@ def test_an_image_that_somebody_changes_in_the_middle_stays(cloud: Cloud) -> Non
     step = image_step(world, {MODEL: "virtio"})
     world.kill_when = "behind line begin", 1
     with pytest.raises(Killed):
-        world.apply((step,), world.order())
+        world.apply((step,), world.context())
     world.kill_when = "", 1
     world.image[MODEL] = "e1000"
-    (unit,) = world.apply((step,), world.order()).run.steps
+    (unit,) = world.apply((step,), world.context()).run.steps
     assert unit.outcome == "failed"
     assert "somebody else changed it meanwhile: hw_vif_model is e1000" in unit.message
     assert world.image[MODEL] == "e1000"
@@ -505,16 +519,16 @@ def test_the_api_fails_over_an_image_or_a_flavor(
     world = cloud.world
     before = dict(world.image), dict(world.flavors)
     steps = image_step(world, {MODEL: "virtio"}), flavor_step(world, {"hw:x": "1"})
-    order = world.order(canary=0, max_failures=9)
+    context = world.context(canary=0, max_failures=9)
     world.faults[call] = Fault(ERRORS[error], ending, 1, 2)  # type: ignore[arg-type]
-    world.apply(steps, order)
+    world.apply(steps, context)
     world.faults.clear()
-    done = world.apply(steps, order)
+    done = world.apply(steps, context)
     assert {unit.outcome for unit in done.run.steps} <= {"applied", "already"}
     assert (world.image[MODEL], len(world.flavors)) == ("virtio", 2)
     for run in reversed([run.id for run in runs(str(world.folder))]):
         with contextlib.suppress(UsageError):  # nothing is left of it
-            world.rollback(order, run=run)
+            world.rollback(context, run=run)
     assert (world.image, world.flavors) == before
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.remedy.applying.clouds.fakes import CloudWorld, server_step
-from vnicaudit.remedy.history import runs
+from vnicaudit.remedy.applying.history import runs
 
 
 @pytest.mark.parametrize("ended", [KeyboardInterrupt(), SystemExit(143)], ids=["ctrl-c", "term"])
@@ -21,7 +21,7 @@ def test_the_server_that_is_off_is_named(world: CloudWorld, ended: BaseException
     world.looks.append(interrupt)
     steps = (server_step(server),)
     with pytest.raises(type(ended)):
-        world.apply(steps, world.order("restart"))
+        world.apply(steps, world.context("restart"))
     assert server.vm_state == "stopped"
     (run,) = runs(str(world.folder))
     said = dict(world.told)
@@ -31,5 +31,5 @@ def test_the_server_that_is_off_is_named(world: CloudWorld, ended: BaseException
         f"the same command goes on with it, vnicaudit rollback {run.id} --state "
         f"{world.folder} takes it back"
     )
-    assert world.apply(steps, world.order("restart")).run.steps[0].outcome == "applied"
+    assert world.apply(steps, world.context("restart")).run.steps[0].outcome == "applied"
     assert server.vm_state == "active"

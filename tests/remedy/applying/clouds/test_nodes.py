@@ -8,22 +8,21 @@ from types import SimpleNamespace
 import pytest
 
 from tests.remedy.applying.clouds.fakes import CloudWorld
+from tests.remedy.applying.fakes import reaching
 from vnicaudit.errors import ActionError, SilentError
 from vnicaudit.model.cloud_state import ServerState
-from vnicaudit.remedy.applying.clouds import nodes
 from vnicaudit.remedy.applying.clouds.nodes import Nodes
 
 
-def looked_up(monkeypatch: pytest.MonkeyPatch, error: ActionError, state: ServerState) -> object:
-    """What is said of a server whose host answers with that error."""
+def look_up(error: ActionError, state: ServerState) -> None:
+    """Ask for the domain of a server whose host answers with that error."""
 
     def machine(_id: str) -> object:
         raise error
 
     host = SimpleNamespace(machine=machine, close=lambda: None)
-    monkeypatch.setattr(nodes, "connect", lambda _uri, **_deadline: host)
     with ExitStack() as stack:
-        return Nodes("qemu+ssh://{host}/system", 30.0, stack).of(state)
+        Nodes("qemu+ssh://{host}/system", 30.0, stack, reaching(host)).of(state)
 
 
 @pytest.fixture
@@ -31,10 +30,11 @@ def state(world: CloudWorld) -> ServerState:
     return world.server(world.servers[0].id)
 
 
-def test_a_domain_that_is_not_there(monkeypatch: pytest.MonkeyPatch, state: ServerState) -> None:
-    assert looked_up(monkeypatch, ActionError("no such domain"), state) == "no such domain"
+def test_a_domain_that_is_not_there(state: ServerState) -> None:
+    with pytest.raises(ActionError, match=r"^no such domain$"):
+        look_up(ActionError("no such domain"), state)
 
 
-def test_a_host_that_stopped_answering(monkeypatch: pytest.MonkeyPatch, state: ServerState) -> None:
+def test_a_host_that_stopped_answering(state: ServerState) -> None:
     with pytest.raises(SilentError, match="libvirt did not answer"):
-        looked_up(monkeypatch, SilentError("libvirt did not answer"), state)
+        look_up(SilentError("libvirt did not answer"), state)

@@ -13,7 +13,7 @@ from vnicaudit.remedy.applying.clouds.nova_manage import (
     NotSetError,
     check_words,
 )
-from vnicaudit.remedy.cloud import Said
+from vnicaudit.remedy.cloud import CommandOutput
 
 SERVER = "00000000-0000-4000-8000-000000000001"
 USAGE = (
@@ -25,18 +25,20 @@ USAGE = (
 class Answering:
     """Says the same each time."""
 
-    def __init__(self, said: Said) -> None:
+    def __init__(self, said: CommandOutput) -> None:
         self.said = said
         self.asked: list[tuple[str, ...]] = []
 
-    def __call__(self, arguments: Sequence[str]) -> Said:
+    def __call__(self, arguments: Sequence[str]) -> CommandOutput:
         self.asked.append(tuple(arguments))
         return self.said
 
 
 def test_set_is_one_call() -> None:
-    run = Answering(Said(0))
-    Manage(run).set(SERVER, {"hw_vif_model": "virtio", "hw_vif_multiqueue_enabled": "true"})
+    run = Answering(CommandOutput(0))
+    Manage(run).set_properties(
+        SERVER, {"hw_vif_model": "virtio", "hw_vif_multiqueue_enabled": "true"}
+    )
     assert run.asked == [
         ("image_property", "set", SERVER, "--property", "hw_vif_model=virtio",
          "--property", "hw_vif_multiqueue_enabled=true"),
@@ -46,29 +48,34 @@ def test_set_is_one_call() -> None:
 @pytest.mark.parametrize(
     ("said", "words"),
     [
-        (Said(1, "Unexpected error, see nova-manage.log for the full trace: x"),
+        (CommandOutput(1, "Unexpected error, see nova-manage.log for the full trace: x"),
          "ended with 1 (an unexpected error, which nova-manage.log on the controller tells): "
          "Unexpected error, see nova-manage.log for the full trace: x"),
-        (Said(2, "Instance 1 could not be found."),
+        (CommandOutput(2, "Instance 1 could not be found."),
          "ended with 2 (it knows no such server: is it the controller of another cloud?): Instance "
          "1 could not be found."),
-        (Said(3, "Instance 1 in vm_state active."), "ended with 3 (the server is in a state in "
+        (CommandOutput(3, "Instance 1 in vm_state active."),
+         "ended with 3 (the server is in a state in "
          "which Nova takes no change: it must be stopped or shelved): Instance 1 in vm_state"),
-        (Said(4), "ended with 4 (a property without a value)"),
-        (Said(5), "ended with 5 (it knows no property of that name)"),
-        (Said(6, "Field value x is invalid"), "ended with 6 (a value that the property cannot "
+        (CommandOutput(4), "ended with 4 (a property without a value)"),
+        (CommandOutput(5), "ended with 5 (it knows no property of that name)"),
+        (CommandOutput(6, "Field value x is invalid"),
+         "ended with 6 (a value that the property cannot "
          "have): Field value x is invalid"),
-        (Said(77), "ended with 77"),
-        (Said(127, "", "sh: nova-manage: not found"), "ended with 127 (there is no such command "
+        (CommandOutput(77), "ended with 77"),
+        (CommandOutput(127, "", "sh: nova-manage: not found"),
+         "ended with 127 (there is no such command "
          "there: name it with --nova-manage-command): sh: nova-manage: not found"),
-        (Said(255, "An error has occurred:\nTraceback"), "ended with 255 (it crashed, or the "
+        (CommandOutput(255, "An error has occurred:\nTraceback"),
+         "ended with 255 (it crashed, or the "
          "connection to where it runs was lost): An error has occurred: Traceback"),
-        (Said(2, "", USAGE), "this nova-manage knows no image_property: it is older than Nova 25"),
+        (CommandOutput(2, "", USAGE),
+         "this nova-manage knows no image_property: it is older than Nova 25"),
     ],
 )  # fmt: skip
-def test_set_ends_badly(said: Said, words: str) -> None:
+def test_set_ends_badly(said: CommandOutput, words: str) -> None:
     with pytest.raises(ActionError) as raised:
-        Manage(Answering(said)).set(SERVER, {"hw_vif_model": "virtio"})
+        Manage(Answering(said)).set_properties(SERVER, {"hw_vif_model": "virtio"})
     assert words in str(raised.value)
     assert isinstance(raised.value, NotSetError) is (said.code not in (1, 77, 255))
     assert isinstance(raised.value, HalfSetError) is (said.code == 1)
@@ -76,28 +83,30 @@ def test_set_ends_badly(said: Said, words: str) -> None:
 
 def test_a_connection_that_is_lost_is_no_end() -> None:
     """kubectl ends with 1 then, as nova-manage does."""
-    lost = Said(1, "", "error: unexpected EOF")
+    lost = CommandOutput(1, "", "error: unexpected EOF")
     with pytest.raises(ActionError) as raised:
-        Manage(Answering(lost)).set(SERVER, {"hw_vif_model": "virtio"})
+        Manage(Answering(lost)).set_properties(SERVER, {"hw_vif_model": "virtio"})
     assert type(raised.value) is ActionError
 
 
 def test_what_it_says_is_cut() -> None:
     with pytest.raises(ActionError) as raised:
-        Manage(Answering(Said(1, "x" * 10_000))).set(SERVER, {"hw_vif_model": "virtio"})
+        Manage(Answering(CommandOutput(1, "x" * 10_000))).set_properties(
+            SERVER, {"hw_vif_model": "virtio"}
+        )
     assert len(str(raised.value)) < 500
 
 
 @pytest.mark.parametrize(
     ("said", "value"),
     [
-        (Said(0, "rtl8139\n"), "rtl8139"),
-        (Said(0, "Defaulted container nova-api\nrtl8139\n"), "rtl8139"),
-        (Said(0, "\n"), None),
-        (Said(3, "Image property hw_vif_model not found for instance 1.\n"), None),
+        (CommandOutput(0, "rtl8139\n"), "rtl8139"),
+        (CommandOutput(0, "Defaulted container nova-api\nrtl8139\n"), "rtl8139"),
+        (CommandOutput(0, "\n"), None),
+        (CommandOutput(3, "Image property hw_vif_model not found for instance 1.\n"), None),
     ],
 )
-def test_show(said: Said, value: str | None) -> None:
+def test_show(said: CommandOutput, value: str | None) -> None:
     run = Answering(said)
     manage = Manage(run)
     assert manage.show(SERVER, "hw_vif_model") == value
@@ -106,7 +115,7 @@ def test_show(said: Said, value: str | None) -> None:
 
 
 def test_show_ends_badly() -> None:
-    manage = Manage(Answering(Said(2, "Instance 1 has no mapping to a cell.")))
+    manage = Manage(Answering(CommandOutput(2, "Instance 1 has no mapping to a cell.")))
     with pytest.raises(ActionError, match="is it the controller of another cloud"):
         manage.show(SERVER, "hw_vif_model")
     assert not manage.proven
@@ -117,14 +126,14 @@ def test_show_ends_badly() -> None:
     [("34.0.0\n", 34), ("25.2.1-13.el9\n", 25), ("WARNING: x\n29.0.3\n", 29), ("unknown\n", None)],
 )
 def test_which_release_is_asked_once(text: str, release: int | None) -> None:
-    run = Answering(Said(0, text))
+    run = Answering(CommandOutput(0, text))
     manage = Manage(run)
     assert [manage.release(), manage.release()] == [release, release]
     assert run.asked == [("version",)]
 
 
 def test_one_that_does_not_run_is_asked_again() -> None:
-    run = Answering(Said(127, "", "not found"))
+    run = Answering(CommandOutput(127, "", "not found"))
     manage = Manage(run)
     for _time in range(2):
         with pytest.raises(ActionError, match="nova-manage version ended with 127"):

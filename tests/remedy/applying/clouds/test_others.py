@@ -9,8 +9,8 @@ from tests.remedy.applying.clouds.conftest import MakeCloud
 from tests.remedy.applying.clouds.fakes import MODEL, CloudWorld, Fault, server_step
 from vnicaudit.errors import ActionError
 from vnicaudit.model.runs import RunRecord
+from vnicaudit.remedy.applying.history import runs
 from vnicaudit.remedy.applying.state import StateFolder
-from vnicaudit.remedy.history import runs
 
 LATER = 1000.0
 
@@ -20,8 +20,8 @@ def test_two_operators_with_a_state_folder_each(world: CloudWorld) -> None:
     (server,) = world.servers
     server.boot()
     steps = (server_step(server),)
-    order = world.order("restart")
-    other = replace(order, state=StateFolder(str(world.folder / "other")))
+    context = world.context("restart")
+    other = replace(context, state=StateFolder(str(world.folder / "other")))
     second: list[RunRecord] = []
 
     def look() -> None:
@@ -30,7 +30,7 @@ def test_two_operators_with_a_state_folder_each(world: CloudWorld) -> None:
             second.append(world.apply(steps, other).run)
 
     world.looks.append(look)
-    (unit,) = world.apply(steps, order).run.steps
+    (unit,) = world.apply(steps, context).run.steps
     (refused,) = second[0].steps
     assert refused.outcome == "refused"
     assert refused.message == (
@@ -55,7 +55,7 @@ def test_somebody_stops_it_before_the_run_does(world: CloudWorld, when: int) -> 
             server.stop()
 
     world.looks.append(look)
-    (unit,) = world.apply((server_step(server),), world.order("restart")).run.steps
+    (unit,) = world.apply((server_step(server),), world.context("restart")).run.steps
     world.clock.sleep(LATER)
     server.catch_up()
     if unit.outcome == "refused":
@@ -77,10 +77,10 @@ def test_what_was_never_stopped_is_not_started_when_it_is_taken_back(world: Clou
 
     world.looks.append(look)
     with pytest.raises(KeyboardInterrupt):
-        world.apply((server_step(server),), world.order("restart"))
+        world.apply((server_step(server),), world.context("restart"))
     server.stop()
     world.clock.sleep(LATER)
-    (went,) = world.rollback(world.order("restart"))
+    (went,) = world.rollback(world.context("restart"))
     assert went.run.steps[0].outcome == "rolled-back"
     server.catch_up()
     assert server.vm_state == "stopped"
@@ -94,11 +94,11 @@ def test_one_that_was_left_off_is_started_though_its_volume_is_not_shown(
     server.boot()
     steps = (server_step(server),)
     server.wont_start = lambda: True
-    world.apply(steps, world.order("restart"))
+    world.apply(steps, world.context("restart"))
     assert server.vm_state == "error"
     server.wont_start = lambda: False
     world.faults["volumes"] = Fault(ActionError("Cinder knows no volume 1"), "before", None)
-    (unit,) = world.apply(steps, world.order("restart")).run.steps
+    (unit,) = world.apply(steps, world.context("restart")).run.steps
     assert (unit.outcome, server.model) == ("applied", "virtio")
 
 
@@ -119,7 +119,7 @@ def test_it_is_deleted_in_the_middle(make_cloud: MakeCloud, when: int, *, says_k
 
     world.looks.append(look)
     steps = tuple(server_step(server) for server in world.servers)
-    done = world.apply(steps, world.order("restart"))
+    done = world.apply(steps, world.context("restart"))
     unit, other = done.run.steps
     assert done.run.outcome == "done"
     assert (unit.outcome == "gone") is (unit.outcome != "applied")
@@ -143,18 +143,18 @@ def test_it_is_deleted_while_a_run_is_away(world: CloudWorld) -> None:
     world.looks.append(look)
     steps = (server_step(server),)
     with pytest.raises(KeyboardInterrupt):
-        world.apply(steps, world.order("restart"))
+        world.apply(steps, world.context("restart"))
     server.deleted = True
-    (went,) = world.rollback(world.order("restart"))
+    (went,) = world.rollback(world.context("restart"))
     assert went.run.steps[0].outcome == "gone"
-    assert world.apply(steps, world.order("restart")).run.steps[0].outcome == "gone"
+    assert world.apply(steps, world.context("restart")).run.steps[0].outcome == "gone"
 
 
 def test_another_cloud_is_not_one_in_which_all_were_deleted(make_cloud: MakeCloud) -> None:
     world = make_cloud(2)
     world.elsewhere = True
     steps = tuple(server_step(server) for server in world.servers)
-    done = world.apply(steps, world.order("restart"))
+    done = world.apply(steps, world.context("restart"))
     assert [unit.outcome for unit in done.run.steps] == ["refused", "refused"]
     assert done.run.outcome == "failed"
     assert world.calls == []
@@ -165,7 +165,7 @@ def test_a_run_is_carried_on_in_another_cloud(world: CloudWorld, way: str) -> No
     """The server is off for it: that is said, and the same command in the right cloud starts it."""
     (server,) = world.servers
     server.boot()
-    steps, order = (server_step(server),), world.order("restart")
+    steps, context = (server_step(server),), world.context("restart")
 
     def look() -> None:
         if server.vm_state == "stopped":
@@ -174,9 +174,9 @@ def test_a_run_is_carried_on_in_another_cloud(world: CloudWorld, way: str) -> No
 
     world.looks.append(look)
     with pytest.raises(KeyboardInterrupt):
-        world.apply(steps, order)
+        world.apply(steps, context)
     world.elsewhere = True
-    done = world.apply(steps, order) if way == "apply" else world.rollback(order)[0]
+    done = world.apply(steps, context) if way == "apply" else world.rollback(context)[0]
     (unit,) = done.run.steps
     assert (unit.outcome, done.run.outcome) == ("failed", "failed")
     unknown = f"Nova knows no server {server.id}"
@@ -188,5 +188,5 @@ def test_a_run_is_carried_on_in_another_cloud(world: CloudWorld, way: str) -> No
         "vnicaudit rollback of this run, tries again)"
     )
     world.elsewhere = False
-    (again,) = world.apply(steps, order).run.steps
+    (again,) = world.apply(steps, context).run.steps
     assert (again.outcome, server.model) == ("applied", "virtio")

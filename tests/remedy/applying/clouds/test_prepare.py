@@ -18,10 +18,10 @@ from tests.remedy.applying.clouds.fakes import (
 from vnicaudit.errors import ActionError, UsageError
 from vnicaudit.model.cloud_state import ServerState
 from vnicaudit.model.finding import Change
-from vnicaudit.model.plan import Mode, Step
+from vnicaudit.model.plan import DomainUnit, FileUnit, Mode, Step
 from vnicaudit.model.runs import UnitRun
-from vnicaudit.remedy.applying.clouds.means import Phase, phase
-from vnicaudit.remedy.applying.engine import ALREADY, look
+from vnicaudit.remedy.applying.apply import ALREADY, dry_run_apply
+from vnicaudit.remedy.applying.clouds.server_state import Phase, phase
 
 MULTIQUEUE = "hw_vif_multiqueue_enabled"
 
@@ -32,8 +32,8 @@ def refused(world: CloudWorld, step: Step, mode: Mode = "restart", *, again: boo
     if again:
         world.calls.clear()
     before = [(one.vm_state, dict(one.kept)) for one in world.servers]
-    ((_name, reason),) = look((step,), b"plan", world.order(mode))
-    (unit,) = world.apply((step,), world.order(mode)).run.steps
+    ((_name, reason),) = dry_run_apply((step,), b"plan", world.context(mode))
+    (unit,) = world.apply((step,), world.context(mode)).run.steps
     assert unit.outcome == "refused"
     assert unit.message == reason
     assert [(one.vm_state, one.kept) for one in world.servers] == before
@@ -42,24 +42,30 @@ def refused(world: CloudWorld, step: Step, mode: Mode = "restart", *, again: boo
 
 
 @pytest.mark.parametrize(
-    "edit", [{"cloud": None}, {"file": "a.xml"}, {"target": "qemu:///system"}, {"target": ""}]
+    "edit",
+    [
+        {"unit": DomainUnit()},
+        {"unit": FileUnit("a.xml")},
+        {"target": "qemu:///system"},
+        {"target": ""},
+    ],
 )
 def test_a_step_that_an_edit_made_one_of_two_kinds(world: CloudWorld, edit: dict[str, Any]) -> None:
     step = replace(server_step(world.servers[0]), **edit)
     with pytest.raises(UsageError) as raised:
-        world.apply((step,), world.order("restart"))
+        world.apply((step,), world.context("restart"))
     assert str(raised.value) == (
-        "step server-1: a step has a target openstack:NAME, a part cloud and no file, or no part "
-        "cloud and another target: put back what was edited, or make a new plan"
+        f"step server-1: nothing here changes units of kind {step.unit.kind!r} at {step.target!r}: "
+        "put back what was edited, or make a new plan"
     )
     with pytest.raises(UsageError, match="put back what was edited"):
-        look((step,), b"plan", world.order("restart"))
+        dry_run_apply((step,), b"plan", world.context("restart"))
     assert world.calls == []
 
 
 def applied(world: CloudWorld, step: Step, mode: Mode = "restart") -> UnitRun:
     """How it ended."""
-    (unit,) = world.apply((step,), world.order(mode)).run.steps
+    (unit,) = world.apply((step,), world.context(mode)).run.steps
     return unit
 
 
@@ -123,13 +129,10 @@ def test_one_that_runs_has_to_be_stopped_for_it(world: CloudWorld) -> None:
     assert refused(world, server_step(server), "next-boot").endswith("give --mode restart")
 
 
-def test_its_guest_went_off_and_nova_has_not_noticed(
-    world: CloudWorld, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_its_guest_went_off_and_nova_has_not_noticed(world: CloudWorld) -> None:
     (server,) = world.servers
     server.boot()
-    real = world.server
-    monkeypatch.setattr(world, "server", lambda id: replace(real(id), power_state=4))
+    world.shown_as = {"power_state": 4}
     assert "its guest shut itself down" in refused(world, server_step(server))
 
 
@@ -159,21 +162,19 @@ def test_a_nova_in_which_it_may_not_last(
 
 
 @pytest.mark.parametrize("thorough", [True, False])
-def test_the_controller_of_another_cloud(
-    world: CloudWorld, monkeypatch: pytest.MonkeyPatch, *, thorough: bool
-) -> None:
+def test_the_controller_of_another_cloud(world: CloudWorld, *, thorough: bool) -> None:
     """It has a server of that id, and says something else."""
     (server,) = world.servers
     server.boot()
-    step, real = server_step(server), world.server
-    monkeypatch.setattr(world, "server", lambda id: replace(real(id), kept={MODEL: "rtl8139"}))
+    step = server_step(server)
+    world.shown_as = {"stored_properties": {MODEL: "rtl8139"}}
     server.kept[MODEL] = "e1000"
     words = "Nova's API says hw_vif_model is rtl8139, nova-manage says e1000"
     if thorough:
         unit = applied(world, step)
         assert (unit.outcome, words in unit.message) == ("failed", True)
     else:
-        ((_name, reason),) = look((step,), b"plan", world.order("restart"))
+        ((_name, reason),) = dry_run_apply((step,), b"plan", world.context("restart"))
         assert words in reason
     assert "stop" not in world.calls
 
@@ -182,7 +183,7 @@ def test_a_look_at_many_asks_nova_manage_about_one(make_cloud: Any) -> None:
     """It takes four seconds each time."""
     world = make_cloud(3)
     steps = tuple(server_step(server) for server in world.servers)
-    look(steps, b"plan", world.order("restart"))
+    dry_run_apply(steps, b"plan", world.context("restart"))
     assert world.calls == ["version", "show"]
 
 
@@ -190,7 +191,7 @@ def test_a_run_asks_nova_manage_about_each_before_it_is_stopped(make_cloud: Any)
     world = make_cloud(2)
     for server in world.servers:
         server.boot()
-    world.apply(tuple(server_step(server) for server in world.servers), world.order("restart"))
+    world.apply(tuple(server_step(server) for server in world.servers), world.context("restart"))
     each = ["show", "stop", "set", "start"]
     assert world.calls == ["version", *each, *each]
 
@@ -214,7 +215,7 @@ def test_what_is_so_already_is_left_alone(world: CloudWorld) -> None:
     server.boot()
     step = server_step(server)
     server.kept[MODEL] = "Virtio"
-    ((_name, reason),) = look((step,), b"plan", world.order("restart"))
+    ((_name, reason),) = dry_run_apply((step,), b"plan", world.context("restart"))
     assert reason == ALREADY
     assert applied(world, step).outcome == "already"
     assert server.vm_state == "active"
@@ -226,7 +227,7 @@ def test_a_flag_that_is_not_set_is_off(world: CloudWorld) -> None:
     server.boot()
     assert applied(world, server_step(server, {MULTIQUEUE: "true"})).outcome == "applied"
     assert server.kept[MULTIQUEUE] == "true"
-    world.rollback(world.order("restart"))
+    world.rollback(world.context("restart"))
     assert (server.kept[MULTIQUEUE], server.vm_state) == ("false", "active")
 
 
@@ -235,7 +236,7 @@ def test_a_model_that_is_not_set_goes_back_to_what_ran(world: CloudWorld) -> Non
     del server.kept[MODEL]
     server.boot()
     assert applied(world, server_step(server)).outcome == "applied"
-    world.rollback(world.order("restart"))
+    world.rollback(world.context("restart"))
     assert (server.kept[MODEL], server.vm_state) == ("rtl8139", "active")
 
 
@@ -249,13 +250,12 @@ def test_without_a_way_back_it_is_not_begun(world: CloudWorld) -> None:
 def test_a_plan_that_was_edited(world: CloudWorld) -> None:
     (server,) = world.servers
     step = server_step(server)
-    assert step.cloud is not None
-    other = replace(step.cloud, properties={MODEL: "e1000"})
-    assert "is not what its diff shows" in refused(world, replace(step, cloud=other))
-    other = replace(step.cloud, old={MODEL: "e1000"})
-    assert "is not what its diff shows" in refused(world, replace(step, cloud=other))
-    other = replace(step.cloud, old={})
-    assert "is not what it was made from" in refused(world, replace(step, cloud=other))
+    other = replace(step.unit, properties={MODEL: "e1000"})
+    assert "is not what its diff shows" in refused(world, replace(step, unit=other))
+    other = replace(step.unit, old={MODEL: "e1000"})
+    assert "is not what its diff shows" in refused(world, replace(step, unit=other))
+    other = replace(step.unit, old={})
+    assert "is not what it was made from" in refused(world, replace(step, unit=other))
 
 
 def test_an_image_that_changed(world: CloudWorld) -> None:
@@ -274,14 +274,14 @@ def test_an_image(world: CloudWorld) -> None:
     assert (unit.outcome, unit.kind) == ("applied", "image")
     assert unit.message.startswith("servers that are made of it from now on have it")
     assert world.image == {MODEL: "virtio"}
-    world.rollback(world.order())
+    world.rollback(world.context())
     assert world.image == {MODEL: "rtl8139", "os_distro": "debian"}
 
 
 def test_an_image_that_somebody_changed_since(world: CloudWorld) -> None:
     applied(world, image_step(world, {MODEL: "virtio"}))
     world.image[MODEL] = "e1000"
-    (went,) = world.rollback(world.order())
+    (went,) = world.rollback(world.context())
     assert "somebody changed it since" in went.run.steps[0].message
     assert world.image[MODEL] == "e1000"
 
@@ -302,12 +302,12 @@ def test_a_flavor_is_copied_once_and_goes_when_nobody_has_it(world: CloudWorld) 
     assert applied(world, step).outcome == "already"
 
     world.flavor_users = 2
-    (went,) = world.rollback(world.order())
+    (went,) = world.rollback(world.context())
     assert went.run.steps[0].message == (
         "2 servers have the flavor m1.small-multiqueue: resize to another one first"
     )
     world.flavor_users = 0
-    world.rollback(world.order())
+    world.rollback(world.context())
     assert list(world.flavors) == ["m1"]
 
 
@@ -358,26 +358,23 @@ def test_one_that_was_off_in_another_way_is_as_planned(world: CloudWorld, planne
     assert applied(world, step).outcome == "applied"
 
 
-def test_another_host_is_no_reason(world: CloudWorld, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_host_is_no_reason(world: CloudWorld) -> None:
     """It was migrated: what is kept went there with it."""
     (server,) = world.servers
     server.boot()
-    step, real = server_step(server, host="cmp1"), world.server
-    monkeypatch.setattr(world, "server", lambda id: replace(real(id), host="cmp2"))
+    step = server_step(server, host="cmp1")
+    world.shown_as = {"host": "cmp2"}
     assert applied(world, step).outcome == "applied"
 
 
 @pytest.mark.parametrize("status", ["", "SOFT_DELETED", "DELETED"])
-def test_a_server_that_is_gone(
-    world: CloudWorld, monkeypatch: pytest.MonkeyPatch, status: str
-) -> None:
+def test_a_server_that_is_gone(world: CloudWorld, status: str) -> None:
     (server,) = world.servers
     server.boot()
-    step, real = server_step(server), world.server
-    if status:
-        monkeypatch.setattr(world, "server", lambda id: replace(real(id), status=status))
+    step = server_step(server)
+    world.shown_as = {"status": status} if status else {}
     server.deleted = not status
-    done = world.apply((step,), world.order("restart"))
+    done = world.apply((step,), world.context("restart"))
     (unit,) = done.run.steps
     assert (unit.outcome, done.run.outcome, done.stopped) == ("gone", "done", "")
     words = f"it is deleted ({status}; while it is not removed, openstack --os-cloud test server "

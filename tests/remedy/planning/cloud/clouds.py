@@ -9,13 +9,17 @@ from msgspec.structs import replace
 
 from tests.remedy.planning.planned import selected
 from tests.remedy.works import work
-from vnicaudit.model.domain import Domain, DomainConfig
+from vnicaudit.model.domain import DomainConfig, Server
+from vnicaudit.model.live import CloudRecord
 from vnicaudit.model.location import Location
 from vnicaudit.model.nic import Nic, NicConfig
 from vnicaudit.model.openstack import Flavor, Image, Property
-from vnicaudit.model.plan import Left, Step
-from vnicaudit.model.server import NovaVersions, PortBinding, ServerConfig, ServerRef
-from vnicaudit.remedy.planning.cloud.items import CloudItem, CloudPlanner
+from vnicaudit.model.plan import NotPlanned, Planned, Step, UnitStep
+from vnicaudit.model.platform_name import OPENSTACK
+from vnicaudit.model.readiness import Readiness
+from vnicaudit.model.server import CloudServer, NovaVersions, PortBinding, ServerConfig
+from vnicaudit.remedy.planning.cloud.items import CloudPlanner
+from vnicaudit.remedy.planning.judged_item import Judges
 from vnicaudit.remedy.planning.options import PlanOptions
 
 CLOUD = "openstack:prod"
@@ -81,17 +85,18 @@ def port(
 
 def server(
     *ports: Nic, kept: dict[str, str] | None = None, status: str = "ACTIVE",
-    os_id: str | None = READY, readiness: str = "ready", name: str = "web-01", id: str = ID,
+    os_id: str | None = READY, readiness: Readiness = "ready", name: str = "web-01", id: str = ID,
     vcpus: int = 2, machine: str | None = "pc-i440fx-7.2", kind: str = "kvm",
     config: dict[str, Any] | None = None, ref: dict[str, Any] | None = None,
-) -> Domain:  # fmt: skip
+) -> Server:  # fmt: skip
     """A server; one port with rtl8139 where nothing is said. ``config`` and ``ref``: fields of the
     records, instead of those of a server that runs on host ``cmp1`` of a cloud with Nova 34."""
     nics = ports or (port("rtl8139"),)
     model = next((nic.declared.model for nic in nics if nic.declared.model), None)
     values = ({"hw_vif_model": model} if model else {}) if kept is None else kept
     declared = {
-        "status": status, "kept": tuple(sorted(values.items())), "kept_by": "api",
+        "status": status, "stored_properties": tuple(sorted(values.items())),
+        "properties_source": "api",
         "image": image(), "image_state": "there", "flavor": flavor(vcpus=vcpus), "nova": NOVA_34,
         "bindings": (OVS,) * len(nics), **(config or {}),
     }  # fmt: skip
@@ -99,50 +104,50 @@ def server(
         "project": PROJECT, "host": "cmp1", "instance_name": "instance-0000002a", "zone": "nova",
         "vm_state": "active" if status == "ACTIVE" else status.lower(), **(ref or {}),
     }  # fmt: skip
-    return Domain(
+    return Server(
         name=name,
         declared=DomainConfig(
-            type=kind, arch="x86_64", machine=machine, vcpus=vcpus, owner="nova", form="server",
-            os_id=os_id, readiness=readiness, nics=len(nics), server=ServerConfig(**declared),
+            type=kind, arch="x86_64", machine=machine, vcpus=vcpus, owner="nova",
+            described_by=ServerConfig(**declared), platform=OPENSTACK, os_id=os_id,
+            readiness=readiness, nics=len(nics),
         ),
         location=Location(CLOUD, None, None, f"servers/{id}"),
         nics=nics,
         uuid=id,
-        cloud=ServerRef(id, name, **who),
+        cloud=CloudServer(id, name, **who),
     )  # fmt: skip
 
 
-def tenants(domain: Domain) -> Domain:
+def tenants(server: Server) -> Server:
     """The same server as its project sees it: Nova does not say where it runs."""
-    assert domain.cloud is not None
-    return replace(domain, cloud=replace(domain.cloud, host=None, instance_name=None))
+    return replace(server, cloud=replace(server.cloud, host=None, instance_name=None))
 
 
 def plan(
-    *items: CloudItem, options: PlanOptions = PlanOptions(), rules: tuple[str, ...] = (),  # noqa: B008
-) -> list[Step | Left]:  # fmt: skip
+    *items: CloudRecord, options: PlanOptions = PlanOptions(), rules: tuple[str, ...] = (),  # noqa: B008
+) -> list[Planned]:  # fmt: skip
     """All that comes of a cloud. ``rules``: only these are asked for."""
-    planner = CloudPlanner(selected(*rules) if rules else work(), work(), options, CLOUD)
+    planner = CloudPlanner(Judges(selected(*rules) if rules else work(), work()), options, CLOUD)
     for item in items:
         planner.add(item)
     return list(planner.plan())
 
 
-def steps(*items: CloudItem, **given: Any) -> list[Step]:
+def steps(*items: CloudRecord, **given: Any) -> list[Step]:
     """All steps, where nothing is left."""
     found = plan(*items, **given)
-    assert all(isinstance(one, Step) for one in found), found
-    return [one for one in found if isinstance(one, Step)]
+    assert all(isinstance(one, UnitStep) for one in found), found
+    return [one for one in found if isinstance(one, UnitStep)]
 
 
-def step(*items: CloudItem, **given: Any) -> Step:
+def step(*items: CloudRecord, **given: Any) -> Step:
     """The one step."""
     (found,) = steps(*items, **given)
     return found
 
 
-def left(*items: CloudItem, **given: Any) -> Left:
+def left(*items: CloudRecord, **given: Any) -> NotPlanned:
     """The one object that is left."""
     (found,) = plan(*items, **given)
-    assert isinstance(found, Left), found
+    assert isinstance(found, NotPlanned), found
     return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.remedy.planning.blocked import why
 from tests.remedy.planning.cloud.clouds import (
     flavor,
     image,
@@ -14,10 +15,12 @@ from tests.remedy.planning.cloud.clouds import (
     steps,
     tenants,
 )
+from tests.remedy.planning.units import flavor_of
 from vnicaudit.audit.work import AuditWork
-from vnicaudit.model.finding import Change, Crashed, NicRef
+from vnicaudit.model.finding import Change, Crashed
 from vnicaudit.model.openstack import Flavor
-from vnicaudit.model.plan import CloudPart, Step
+from vnicaudit.model.plan import FlavorUnit, UnitStep
+from vnicaudit.model.refs import FlavorRef
 from vnicaudit.model.report import Audited
 from vnicaudit.remedy.digests import kept_digest
 from vnicaudit.remedy.planning.options import PlanOptions
@@ -29,14 +32,12 @@ WHY = "without the extra spec the image decides, and nothing contradicts it; the
 
 def test_a_new_flavor_without_the_extra_spec() -> None:
     found = step(flavor({SPEC: "true", "hw:mem_page_size": "large"}, images=(OFF,)))
-    assert (found.platform, found.owner, found.nic) == (
-        "openstack", "nova", NicRef("m1.small", "2"),
+    assert (found.platform, found.owner, found.about) == (
+        "openstack", "nova", FlavorRef("m1.small", "2"),
     )  # fmt: skip
     assert found.rules == ("VNIC066",)
     assert found.changes == (Change(SPEC, "true", None, safe=True, reason=WHY),)
-    assert found.cloud == CloudPart(
-        "flavor", {SPEC: None}, {SPEC: "true"}, new_name="m1.small-vnic"
-    )
+    assert found.unit == FlavorUnit({SPEC: None}, {SPEC: "true"}, new_name="m1.small-vnic")
     assert found.digest == kept_digest("flavor", "2", {SPEC: "true"})
     assert found.diff == (
         "--- m1.small\n+++ m1.small\n@@ properties @@\n-hw:vif_multiqueue_enabled=true\n"
@@ -68,7 +69,7 @@ def test_the_new_name_is_nobodys() -> None:
     first = flavor({SPEC: "true"}, images=(OFF,))
     taken = flavor(id="3", name="m1.small-vnic")
     twin = flavor({SPEC: "true"}, images=(OFF,), id="4")
-    names = [one.cloud.new_name for one in steps(first, taken, twin) if one.cloud]
+    names = [flavor_of(one).new_name for one in steps(first, taken, twin)]
     assert names == ["m1.small-vnic2", "m1.small-vnic3"]
 
 
@@ -79,13 +80,15 @@ def test_a_name_that_a_shell_would_take_apart_is_quoted() -> None:
 
 def test_flavors_are_an_operators_to_make() -> None:
     planned = plan(tenants(server()), flavor({SPEC: "true"}, images=(OFF,)))
-    (found,) = [one for one in planned if isinstance(one, Step) and one.nic.domain == "m1.small"]
-    assert found.blocked == ("flavors are made by an operator of the cloud: ask for one like this",)
+    (found,) = [
+        one for one in planned if isinstance(one, UnitStep) and one.about.name == "m1.small"
+    ]
+    assert why(found) == ("flavors are made by an operator of the cloud: ask for one like this",)
 
 
 def test_a_name_that_nova_does_not_read_is_left_in_the_rules_words() -> None:
     found = left(flavor({"hw:vif_multiqueue": "true"}))
-    assert (found.object, found.rules) == ("flavor", ("VNIC077",))
+    assert (found.about.kind, found.rules) == ("flavor", ("VNIC077",))
     assert found.reason == "Set hw:vif_multiqueue_enabled in its place."
 
 
@@ -98,7 +101,9 @@ def test_only_what_is_named() -> None:
 
 def test_a_rule_that_crashes_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     def crashes(_self: AuditWork, item: Flavor, target: str) -> Audited:
-        return Audited(target, item.name, crashed=(Crashed("VNIC066", NicRef(), "ValueError: no"),))
+        return Audited(
+            target, item.name, crashed=(Crashed("VNIC066", FlavorRef(item.name), "ValueError: no"),)
+        )
 
     monkeypatch.setattr(AuditWork, "description", crashes)
     assert left(flavor()).reason == "rule VNIC066 crashes on it: ValueError: no"

@@ -15,10 +15,11 @@ from tests.remedy.planning.cloud.clouds import (
     server,
     tenants,
 )
+from vnicaudit.model.reasons import Blocked
 from vnicaudit.model.server import NovaVersions
 from vnicaudit.remedy.planning.cloud import gates
 
-OPTIONS = "--property hw_vif_model=virtio"
+PROPERTIES = {"hw_vif_model": "virtio"}
 COMES_BACK = (
     "unless this Nova has the fix of Launchpad bug 2078999 (28.3.1, 29.2.1, 30.0), a resize or "
     "cold migration brings the old value back, until the server is rebooted hard: do that after one"
@@ -26,7 +27,7 @@ COMES_BACK = (
 
 
 def blocks(**given: Any) -> list[str]:
-    return list(gates.blocks(server(**given)))
+    return [one.text for one in gates.blocks(server(**given))]
 
 
 @pytest.mark.parametrize("status", ["ACTIVE", "SHUTOFF"])
@@ -140,7 +141,7 @@ def test_one_in_another_state_takes_effect_in_no_way() -> None:
             ["it takes Nova 25.0 (Yoga) or later; which one this is was not told", COMES_BACK],
         ),
         (
-            {"kept_by": "image"},
+            {"properties_source": "image"},
             {},
             [
                 "what Nova keeps for it is told by its image, which did not change since the "
@@ -148,7 +149,7 @@ def test_one_in_another_state_takes_effect_in_no_way() -> None:
             ],
         ),
         (
-            {"kept_by": "unseen"},
+            {"properties_source": "unseen"},
             {},
             [
                 "what Nova keeps for it is told by its definition on the compute node: nova-manage "
@@ -187,12 +188,12 @@ def test_one_in_another_state_takes_effect_in_no_way() -> None:
     ],
 )
 def test_what_else_to_know(config: dict[str, Any], ref: dict[str, Any], says: list[str]) -> None:
-    assert list(gates.notes(server(config=config, ref=ref), OPTIONS)) == says
+    assert list(gates.notes(server(config=config, ref=ref), PROPERTIES)) == says
 
 
 def test_a_flavor_that_is_not_seen_whole_may_contradict() -> None:
     half = {"flavor": flavor(complete=False)}
-    (says,) = gates.notes(server(config=half), OPTIONS)
+    (says,) = gates.notes(server(config=half), PROPERTIES)
     assert says.startswith("its flavor's extra specs are not seen")
 
 
@@ -210,4 +211,5 @@ def test_who_may_operate_is_told_where_a_server_runs() -> None:
 
 def test_an_id_from_outside_is_quoted() -> None:
     found = list(gates.blocks(server(id="a; reboot", status="PAUSED")))
-    assert found == ["it is paused: openstack server unpause 'a; reboot', then plan again"]
+    way = "openstack server unpause 'a; reboot'"
+    assert found == [Blocked("server-state", f"it is paused: {way}, then plan again")]

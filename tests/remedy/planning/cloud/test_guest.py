@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from tests.remedy.planning.cloud.clouds import SECOND, WINDOWS, port, server, step
-from vnicaudit.model.domain import Domain
+from vnicaudit.model.domain import Server
 from vnicaudit.model.plan import GuestView
 from vnicaudit.remedy.planning.options import PlanOptions
 
 
-def seen(domain: Domain) -> GuestView:
+def seen(domain: Server) -> GuestView:
     return step(domain, options=PlanOptions(unsafe=True)).guest
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.remedy.planning.blocked import why
 from tests.remedy.planning.cloud.clouds import (
     CLOUD,
     IMAGE,
@@ -15,10 +16,12 @@ from tests.remedy.planning.cloud.clouds import (
     step,
     tenants,
 )
+from tests.remedy.planning.units import cloud_of
 from vnicaudit.audit.work import AuditWork
-from vnicaudit.model.finding import Change, Crashed, NicRef
+from vnicaudit.model.finding import Change, Crashed
 from vnicaudit.model.openstack import Image
-from vnicaudit.model.plan import CloudPart, Left, Step
+from vnicaudit.model.plan import ImageUnit, NotPlanned, UnitStep
+from vnicaudit.model.refs import ImageRef
 from vnicaudit.model.report import Audited
 from vnicaudit.remedy.digests import kept_digest
 from vnicaudit.remedy.planning.options import PlanOptions
@@ -30,18 +33,18 @@ def test_the_model_of_an_image_is_for_servers_to_come() -> None:
     found = step(image(servers=12))
     why = "libosinfo lists virtio for this system; only new servers are concerned"
     assert (found.platform, found.target, found.owner) == ("openstack", CLOUD, "nova")
-    assert found.nic == NicRef("legacy", IMAGE)
+    assert found.about == ImageRef("legacy", IMAGE)
     assert found.rules == ("VNIC062",)
     assert found.changes == (Change("hw_vif_model", "rtl8139", "virtio", safe=True, reason=why),)
     assert (found.safe, found.reason, found.readiness) == (True, why, "ready")
-    assert found.cloud == CloudPart(
-        "image", {"hw_vif_model": "virtio"}, {"hw_vif_model": "rtl8139"}, project=PROJECT
+    assert found.unit == ImageUnit(
+        {"hw_vif_model": "virtio"}, {"hw_vif_model": "rtl8139"}, project=PROJECT
     )
     assert found.digest == kept_digest("image", IMAGE, {"hw_vif_model": "rtl8139"})
     assert found.diff == (
         "--- legacy\n+++ legacy\n@@ properties @@\n-hw_vif_model=rtl8139\n+hw_vif_model=virtio\n"
     )
-    assert (found.running, found.refused, found.route) == (False, (), ())
+    assert (found.running, found.refused, found.procedure) == (False, (), ())
     assert [mode.possible for mode in found.modes] == [True, True, True]
     assert found.notes == (
         "It is for servers made of it from now on.",
@@ -71,8 +74,7 @@ def test_how_many_servers_were_made_of_it(servers: int | None, says: tuple[str, 
 def test_the_trap_of_os_distro_is_a_property_that_was_not_there() -> None:
     found = step(image({"os_distro": "debian12"}))
     assert found.rules == ("VNIC063",)
-    assert found.cloud is not None
-    assert (found.cloud.properties, found.cloud.old) == (
+    assert (cloud_of(found).properties, cloud_of(found).old) == (
         {"hw_vif_model": "virtio"}, {"hw_vif_model": None},
     )  # fmt: skip
     assert found.diff.endswith("@@ properties @@\n+hw_vif_model=virtio\n")
@@ -84,8 +86,8 @@ def test_what_is_in_it_may_have_no_driver() -> None:
         libosinfo_model=None,
     )
     found = left(windows)
-    assert (found.object, found.project) == ("image", PROJECT)
-    assert found.reason == (
+    assert (found.about.kind, found.project) == ("image", PROJECT)
+    assert found.text == (
         "unsafe: Windows has no virtio driver of its own: NetKVM has to be in the image first "
         "(--include-unsafe plans it)"
     )
@@ -113,14 +115,14 @@ def test_a_tenant_changes_the_images_of_the_project() -> None:
     """Public ones belong to somebody else, mostly."""
     mine, others = image(), image(id="i2", name="public", owner="0" * 32)
     planned = plan(tenants(server()), mine, others)
-    images = {one.nic.domain: one for one in planned if isinstance(one, Step)}
+    images = {one.about.name: one for one in planned if isinstance(one, UnitStep)}
     assert images["legacy"].blocked == ()
-    assert images["public"].blocked == (
+    assert why(images["public"]) == (
         f"the image belongs to project {'0' * 32}: ask there for it, or make one of your own "
         "(openstack --os-cloud prod server image create, openstack --os-cloud prod image create) "
         "and set it there",
     )
-    admins = [one for one in plan(server(), others) if isinstance(one, Step)]
+    admins = [one for one in plan(server(), others) if isinstance(one, UnitStep)]
     assert [one.blocked for one in admins] == [(), ()]
 
 
@@ -132,14 +134,16 @@ def test_images_come_first_by_use() -> None:
     few, many = image(id="a", name="few", servers=1), image(id="b", name="many", servers=90)
     unused = image(id="c", name="unused", servers=None)
     planned = plan(server(), few, unused, many)
-    assert [one.nic.domain for one in planned] == ["many", "few", "unused", "web-01"]
+    assert [one.about.name for one in planned] == ["many", "few", "unused", "web-01"]
 
 
 def test_a_rule_that_crashes_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     def crashes(_self: AuditWork, item: Image, target: str) -> Audited:
-        return Audited(target, item.name, crashed=(Crashed("VNIC062", NicRef(), "ValueError: no"),))
+        return Audited(
+            target, item.name, crashed=(Crashed("VNIC062", ImageRef(item.name), "ValueError: no"),)
+        )
 
     monkeypatch.setattr(AuditWork, "description", crashes)
     found = left(image())
-    assert isinstance(found, Left)
+    assert isinstance(found, NotPlanned)
     assert found.reason == "rule VNIC062 crashes on it: ValueError: no"

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from vnicaudit.audit.catalogue import load, rule_ids
+from vnicaudit.audit.judging.catalogue import rule_ids, shipped_catalogue
+from vnicaudit.knowledge import facts
 from vnicaudit.model.finding import EVERY_RULE
-from vnicaudit.remedy.planning.cloud.judged import MODEL_FACT, needs_model
+from vnicaudit.remedy.planning.cloud.servers import needs_model
 
-ALWAYS = {"model"}
+ALWAYS = {facts.MODEL}
 """Facts that are known of every server, whatever its cloud says."""
 
 
 def test_rules_that_need_the_model_of_a_nic() -> None:
-    found = [rule for rule in rule_ids() if needs_model(rule)]
+    found = [rule for rule in rule_ids() if needs_model(rule, shipped_catalogue())]
     assert found == ["VNIC001"]
-    assert not needs_model(EVERY_RULE)
+    assert not needs_model(EVERY_RULE, shipped_catalogue())
 
 
 def test_they_need_nothing_else_that_may_be_missing() -> None:
-    needs = {need for rule in rule_ids() if needs_model(rule) for need in load(rule).needs}
-    assert needs - {MODEL_FACT} == ALWAYS
+    rules = [rule for rule in rule_ids() if needs_model(rule, shipped_catalogue())]
+    needs = {need for rule in rules for need in shipped_catalogue().main_judge(rule).needs}
+    assert needs - {facts.SERVER_MODEL} == ALWAYS

@@ -1,4 +1,4 @@
-"""Changes in model terms -> properties of images."""
+"""A server as it would be with other properties."""
 
 from __future__ import annotations
 
@@ -7,53 +7,27 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.remedy.planning.cloud.clouds import flavor, port, server
-from vnicaudit.model.finding import Change
 from vnicaudit.model.server import MULTIQUEUE, PACKED
 from vnicaudit.remedy.planning.cloud.properties import (
     clashes,
     diff,
     does_not_start,
-    is_so,
-    options,
-    property_of,
+    has_value,
     with_properties,
 )
-
-
-@pytest.mark.parametrize(
-    ("field", "old", "new", "property_"),
-    [
-        ("model", "rtl8139", "virtio", ("hw_vif_model", "virtio")),
-        ("hw_vif_model", None, "virtio", ("hw_vif_model", "virtio")),
-        ("model", "e1000", "virtio-transitional", None),
-        ("model", "e1000", "e1000e", None),
-        ("model", "e1000", None, None),
-        ("queues", None, "4", (MULTIQUEUE, "true")),
-        ("queues", "8", "4", None),
-        ("packed", None, "on", (PACKED, "true")),
-        ("packed", "on", "off", (PACKED, "false")),
-        (MULTIQUEUE, "true", "False", (MULTIQUEUE, "false")),
-        ("rx_queue_size", "2048", "1024", None),
-        ("hw_disk_bus", "ide", "virtio", None),
-    ],
-)
-def test_a_property_comes_of_what_nova_has_one_for(
-    field: str, old: str | None, new: str | None, property_: tuple[str, str] | None
-) -> None:
-    assert property_of(Change(field, old, new, safe=True)) == property_
 
 
 def test_it_is_so_in_whatever_spelling() -> None:
     kept = {"hw_vif_model": "VirtIO", MULTIQUEUE: "True", PACKED: "no"}
     config = server(kept=kept).declared.server
     assert config is not None
-    assert is_so(config, "hw_vif_model", "virtio")
-    assert is_so(config, MULTIQUEUE, "true")
-    assert is_so(config, PACKED, "false")
-    assert not is_so(config, MULTIQUEUE, "false")
+    assert has_value(config, "hw_vif_model", "virtio")
+    assert has_value(config, MULTIQUEUE, "true")
+    assert has_value(config, PACKED, "false")
+    assert not has_value(config, MULTIQUEUE, "false")
     bare = server(kept={}).declared.server
     assert bare is not None
-    assert not is_so(bare, PACKED, "false")  # that it is not set is not that it is off
+    assert not has_value(bare, PACKED, "false")  # that it is not set is not that it is off
 
 
 def test_the_server_as_it_would_be() -> None:
@@ -63,7 +37,7 @@ def test_the_server_as_it_would_be() -> None:
     assert (nic.declared.model, nic.declared.queues, nic.declared.packed) == ("virtio", 2, "on")
     assert assigned == before.nics[1]
     assert after.declared.server is not None
-    assert after.declared.server.kept == (
+    assert after.declared.server.stored_properties == (
         ("hw_vif_model", "virtio"), (MULTIQUEUE, "true"), (PACKED, "true"),
     )  # fmt: skip
     off = with_properties(after, {MULTIQUEUE: "false", PACKED: "false"}).nics[0].declared
@@ -130,9 +104,3 @@ def test_nothing_in_a_value_looks_like_a_line(title: str, old: str, new: str) ->
     """A name or a value may be whatever somebody gave it."""
     lines = diff(title, {"p": old}, {"p": new}).splitlines()
     assert len(lines) == (0 if old == new else 5)
-
-
-def test_what_is_copied_into_a_shell_is_quoted() -> None:
-    assert options({"hw_vif_model": "virtio", "a": "$(reboot)"}) == (
-        "--property hw_vif_model=virtio --property 'a=$(reboot)'"
-    )

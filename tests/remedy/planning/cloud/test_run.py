@@ -9,31 +9,38 @@ from typing import ClassVar
 import pytest
 from msgspec.structs import replace
 
+from tests.platforms.stand_ins import platforms_with
 from tests.remedy.planning.cloud.clouds import (
     CLOUD,
     ID,
+    IMAGE,
     MAC,
     SECOND,
     flavor,
     image,
     port,
     server,
+    tenants,
 )
 from tests.remedy.planning.planned import NOVA, definition, interface, live
+from tests.remedy.planning.units import flavor_of
 from tests.remedy.works import work
-from vnicaudit.audit.cloud import CloudItem
-from vnicaudit.audit.live import LiveDefinition
-from vnicaudit.audit.options import LiveOptions, RunOptions
-from vnicaudit.audit.settings_keys import PolicyTable
-from vnicaudit.audit.targets import Target
+from vnicaudit.audit.reading.options import RunOptions
+from vnicaudit.audit.reading.targets import Target
+from vnicaudit.audit.run import AuditRun
+from vnicaudit.audit.settings.keys import PolicyTable
+from vnicaudit.cli.adapters import adapters
 from vnicaudit.errors import UsageError
 from vnicaudit.model.host import Host
-from vnicaudit.model.plan import Plan
-from vnicaudit.model.report import ReadError
-from vnicaudit.remedy.planning import run, source
-from vnicaudit.remedy.planning.cloud import run as clouds
+from vnicaudit.model.live import CloudItem, LiveDefinition, LiveOptions
+from vnicaudit.model.openstack import Image
+from vnicaudit.model.plan import FlavorUnit, Plan
+from vnicaudit.model.report import Audited, ReadError
+from vnicaudit.remedy.planning import run
+from vnicaudit.remedy.planning.judged_item import Judges
 from vnicaudit.remedy.planning.options import PlanOptions
 from vnicaudit.remedy.planning.source import Source
+from vnicaudit.remedy.planning.target_planner import PlanRequest
 
 URI = "qemu+ssh://cmp1/system"
 
@@ -48,41 +55,56 @@ class _Cloud:
         assert live.deadline > 0
         self._target = target
         self.notes: tuple[str, ...] = ()
+        self.calls: dict[str, int] = {}
+        self.items = self._items()
 
-    def items(self) -> Iterator[CloudItem]:
+    def _items(self) -> Iterator[CloudItem]:
         """All of it; what is to be said of the reading comes when it has ended."""
         yield from self.known[self._target]
         self.notes = self.said.get(self._target, ())
 
 
+_HOSTS: dict[str, list[Source]] = {}
+
+
+def _definitions(uri: str, _options: object) -> Iterator[Host | LiveDefinition]:
+    yield Host(uri)
+    for one in _HOSTS[uri]:
+        yield LiveDefinition(one.running, one.domain, one.text, one.host, local=False)
+
+
+PLATFORMS = platforms_with(cloud=_Cloud, definitions=_definitions)
+
+
 @pytest.fixture(autouse=True)
-def cloud(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[CloudItem]]:
+def cloud() -> Iterator[dict[str, list[CloudItem]]]:
     """Name of a cloud -> what is in it."""
-    monkeypatch.setattr(_Cloud, "known", {CLOUD: [server(), image(), flavor()]})
-    monkeypatch.setattr(_Cloud, "said", {})
-    monkeypatch.setattr(clouds, "CloudTarget", _Cloud)
-    return _Cloud.known
+    _Cloud.known[CLOUD] = [server(), image(), flavor()]
+    yield _Cloud.known
+    _Cloud.known.clear()
+    _Cloud.said.clear()
 
 
 @pytest.fixture
-def hosts(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[Source]]:
+def hosts() -> Iterator[dict[str, list[Source]]]:
     """URI of a live host -> its domains."""
-    known: dict[str, list[Source]] = {}
-
-    def definitions(uri: str, _options: object) -> Iterator[Host | LiveDefinition]:
-        yield Host(uri)
-        for one in known[uri]:
-            yield LiveDefinition(one.running, one.domain, one.text, one.host, local=False)
-
-    monkeypatch.setattr(source, "read_live_definitions", definitions)
-    return known
+    yield _HOSTS
+    _HOSTS.clear()
 
 
 def plan(*targets: Target, options: PlanOptions = PlanOptions()) -> Plan:  # noqa: B008
     seen: list[tuple[str, int]] = []
     names = targets or (Target(CLOUD, "openstack"),)
     made = run.make_plan(
-        names, work(), work(), RunOptions(), options, lambda *now: seen.append(now)
+        names,
+        PLATFORMS.planners,
+        PlanRequest(
+            Judges(work(PLATFORMS), work(PLATFORMS)),
+            adapters(),
+            RunOptions(),
+            options,
+            lambda *now: seen.append(now),
+        ),
     )
     assert {name for name, _number in seen} <= {target.name for target in names}
     return made
@@ -91,8 +113,8 @@ def plan(*targets: Target, options: PlanOptions = PlanOptions()) -> Plan:  # noq
 def test_images_come_before_servers() -> None:
     made = plan()
     assert made.targets == (CLOUD,)
-    assert [(one.id, one.nic.domain) for one in made.steps] == [("1", "legacy"), ("2", "web-01")]
-    assert (made.left, made.errors, made.notes) == ((), (), ())
+    assert [(one.id, one.about.name) for one in made.steps] == [("1", "legacy"), ("2", "web-01")]
+    assert (made.not_planned, made.errors, made.notes) == ((), (), ())
 
 
 def test_what_could_not_be_read_costs_itself(cloud: dict[str, list[CloudItem]]) -> None:
@@ -122,15 +144,44 @@ def test_two_clouds_have_images_and_flavors_of_their_own(
 ) -> None:
     """Whoever makes an image or a flavor may choose its id: those of two clouds may be equal."""
     asks = image({"hw_vif_multiqueue_enabled": "true"}, id="5" + ID[1:], name="asks")
-    both: list[CloudItem] = [image(), flavor(CLASHING, images=(asks,))]
-    cloud[CLOUD] = [server(), *both]
-    cloud[OTHER] = [server(id="1" + ID[1:]), *both]
+    clashing = flavor(CLASHING, images=(asks,))
+    cloud[CLOUD] = [server(), image(), clashing]
+    cloud[OTHER] = [server(id="1" + ID[1:]), image(updated="2024-05-02T10:00:00Z"), clashing]
     made = plan(Target(CLOUD, "openstack"), Target(OTHER, "openstack"))
-    found = [(one.target, one.cloud.object) for one in made.steps if one.cloud is not None]
+    found = [(one.target, one.unit.kind) for one in made.steps]
     kinds = ("image", "flavor", "server")
     assert found == [(name, kind) for name in (CLOUD, OTHER) for kind in kinds]
-    names = {one.cloud.new_name for one in made.steps if one.cloud and one.cloud.new_name}
+    names = {one.unit.new_name for one in made.steps if isinstance(one.unit, FlavorUnit)}
     assert names == {"m1.small-vnic"}
+
+
+def test_an_image_of_two_tenants_is_planned_once(cloud: dict[str, list[CloudItem]]) -> None:
+    """As it is audited once: nothing but its record says that theirs is one cloud. It is planned
+    where it may be changed."""
+    owners = tenants(server(id="1" + ID[1:]))
+    others = tenants(server(id="2" + ID[1:], ref={"project": "another"}))
+    cloud[CLOUD] = [others, image()]
+    cloud[OTHER] = [owners, image(servers=0)]
+    made = plan(Target(CLOUD, "openstack"), Target(OTHER, "openstack"))
+    found = [(one.target, one.blocked) for one in made.steps if one.about.id == IMAGE]
+    assert found == [(OTHER, ())]
+    assert made.notes == (
+        f"{OTHER}: 1 image is in {CLOUD} too, planned once; whether it is the same cloud is not "
+        "known for certain, so flavors are planned of both",
+    )
+
+
+def test_of_one_cloud_under_two_names_the_better_view_is_planned(
+    cloud: dict[str, list[CloudItem]],
+) -> None:
+    cloud[CLOUD] = [tenants(server(ref={"project": "another"})), image(complete=False)]
+    cloud[OTHER] = [server(), image()]
+    made = plan(Target(CLOUD, "openstack"), Target(OTHER, "openstack"))
+    assert [(one.target, one.about.id) for one in made.steps] == [(CLOUD, ID), (OTHER, IMAGE)]
+    assert made.steps[1].blocked == ()
+    assert made.notes == (
+        f"{OTHER}: the same cloud as {CLOUD}: 1 server, 1 image are in both, planned once",
+    )
 
 
 def test_what_another_name_of_the_cloud_has_takes_a_name_too(
@@ -140,10 +191,8 @@ def test_what_another_name_of_the_cloud_has_takes_a_name_too(
     cloud[CLOUD] = [server(), flavor(id="3", name="m1.big-vnic")]
     cloud[OTHER] = [*cloud[CLOUD], flavor(CLASHING, id="4", name="m1.big", images=(asks,))]
     made = plan(Target(CLOUD, "openstack"), Target(OTHER, "openstack"))
-    assert [(one.nic.domain, one.cloud and one.cloud.new_name) for one in made.steps] == [
-        ("web-01", ""),
-        ("m1.big", "m1.big-vnic2"),
-    ]
+    assert [one.about.name for one in made.steps] == ["web-01", "m1.big"]
+    assert flavor_of(made.steps[1]).new_name == "m1.big-vnic2"
 
 
 def test_a_server_that_comes_twice_is_planned_once(cloud: dict[str, list[CloudItem]]) -> None:
@@ -155,7 +204,7 @@ def test_a_server_that_comes_twice_is_planned_once(cloud: dict[str, list[CloudIt
 @pytest.mark.parametrize("name", ["web-01", ID, "legacy", "m1.small"])
 def test_what_is_named_is_there(name: str) -> None:
     made = plan(options=PlanOptions(domains=frozenset({name})))
-    assert {one.nic.domain for one in made.steps} <= {"web-01", "legacy"}
+    assert {one.about.name for one in made.steps} <= {"web-01", "legacy"}
 
 
 def test_what_is_named_must_be_there() -> None:
@@ -169,26 +218,26 @@ def test_a_definition_tells_what_nova_does_not_say(
     cloud: dict[str, list[CloudItem]], hosts: dict[str, list[Source]]
 ) -> None:
     """And what would have to be done about it on its host is done in the cloud."""
-    bare = {"kept_by": "unseen", "image_state": "volume", "image": None}
+    bare = {"properties_source": "unseen", "image_state": "volume", "image": None}
     cloud[CLOUD] = [server(port(None), kept={}, config=bare)]
     alone = plan()
-    assert (alone.steps, len(alone.left)) == ((), 1)
+    assert (alone.steps, len(alone.not_planned)) == ((), 1)
     hosts[URI] = [live(definition(interface("rtl8139", mac=MAC), uuid=ID, metadata=NOVA))]
     for targets in ((CLOUD, URI), (URI, CLOUD)):
         kinds = {CLOUD: "openstack", URI: "libvirt"}
-        made = plan(*(Target(name, kinds[name]) for name in targets))  # type: ignore[arg-type]
+        made = plan(*(Target(name, kinds[name]) for name in targets))
         (step,) = made.steps
         assert (step.platform, step.target, step.rules, step.refused) == (
             "openstack", CLOUD, ("VNIC001",), (),
         )  # fmt: skip
         assert made.targets == targets
-        assert made.left == ()
+        assert made.not_planned == ()
 
 
 def test_other_domains_of_a_host_keep_their_place(hosts: dict[str, list[Source]]) -> None:
     hosts[URI] = [live(definition(interface("e1000"), name="own"))]
     made = plan(Target(URI, "libvirt"), Target(CLOUD, "openstack"))
-    assert [one.nic.domain for one in made.steps] == ["own", "legacy", "web-01"]
+    assert [one.about.name for one in made.steps] == ["own", "legacy", "web-01"]
 
 
 def test_nova_conf_of_a_node_is_for_its_servers(
@@ -241,3 +290,22 @@ def test_two_clouds_with_a_nic_of_one_address(cloud: dict[str, list[CloudItem]])
     cloud[CLOUD] = [server(), twin]
     with pytest.raises(UsageError, match="is in domain web-01 and in copy: say which"):
         plan(options=PlanOptions(to="vdpa", macs=(MAC,)))
+
+
+@pytest.mark.parametrize("second", [image(), image(updated="2025-01-01T10:00:00Z")])
+def test_an_image_is_one_for_an_audit_where_it_is_one_for_a_plan(
+    cloud: dict[str, list[CloudItem]], second: Image
+) -> None:
+    """Of two projects: the same record, and a copy that was made in another region."""
+    mine = tenants(server(id="1" + ID[1:]))
+    others = tenants(server(id="2" + ID[1:], ref={"project": "another"}))
+    cloud[CLOUD], cloud[OTHER] = [mine, image()], [others, second]
+    run_ = AuditRun(work(PLATFORMS), RunOptions(jobs=1))
+    products = [one for one in run_.items([CLOUD, OTHER]) if isinstance(one, Audited)]
+    audited = {
+        one.target for one in products for finding in one.findings
+        if finding.about.id == IMAGE
+    }  # fmt: skip
+    made = plan(Target(CLOUD, "openstack"), Target(OTHER, "openstack"))
+    assert {step.target for step in made.steps if step.about.id == IMAGE} == audited
+    assert len(audited) == (1 if second == image() else 2)

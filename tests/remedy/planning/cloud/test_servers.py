@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from tests.remedy.planning.blocked import codes, why
 from tests.remedy.planning.cloud.clouds import (
     CLOUD,
     ID,
@@ -25,10 +26,12 @@ from tests.remedy.planning.cloud.clouds import (
     step,
     steps,
 )
-from vnicaudit.audit.settings_keys import PolicyTable
+from tests.remedy.planning.units import cloud_of, server_of
+from vnicaudit.audit.settings.keys import PolicyTable
 from vnicaudit.audit.work import AuditWork
-from vnicaudit.model.finding import Change, Crashed, NicRef
-from vnicaudit.model.plan import CloudPart, GuestView, Left, Step
+from vnicaudit.model.finding import Change, Crashed
+from vnicaudit.model.plan import GuestView, NotPlanned, ServerUnit, UnitStep
+from vnicaudit.model.refs import ServerRef, mac_of, nic_index
 from vnicaudit.model.report import Audited
 from vnicaudit.model.server import MULTIQUEUE, PACKED
 from vnicaudit.remedy.digests import kept_digest
@@ -43,13 +46,12 @@ def test_one_step_for_all_nics_of_a_server() -> None:
     assert (found.platform, found.target, found.owner, found.to) == (
         "openstack", CLOUD, "nova", "virtio",
     )  # fmt: skip
-    assert found.nic == NicRef("web-01", ID)
+    assert found.about == ServerRef("web-01", ID)
     assert found.rules == ("VNIC001",)
     assert found.changes == (Change("model", "rtl8139", "virtio", safe=True, reason=KEEPS),)
     assert (found.safe, found.reason, found.readiness) == (True, KEEPS, "ready")
-    assert (found.running, found.refused, found.route) == (True, (), ())
-    assert found.cloud == CloudPart(
-        object="server",
+    assert (found.running, found.refused, found.procedure) == (True, (), ())
+    assert found.unit == ServerUnit(
         properties={"hw_vif_model": "virtio"},
         old={"hw_vif_model": "rtl8139"},
         project=PROJECT,
@@ -80,8 +82,7 @@ def test_the_digest_is_of_what_was_kept_and_not_of_the_state() -> None:
 def test_nics_that_nova_gives_no_model_are_not_among_them() -> None:
     assigned = port(None, SECOND, 1, kind="hostdev")
     found = step(server(port("rtl8139"), assigned))
-    assert found.cloud is not None
-    assert found.cloud.macs == (MAC,)
+    assert server_of(found).macs == (MAC,)
 
 
 def test_a_server_that_is_as_it_should_be_has_no_step() -> None:
@@ -90,18 +91,17 @@ def test_a_server_that_is_as_it_should_be_has_no_step() -> None:
 
 def test_one_whose_driver_is_not_known_is_left() -> None:
     found = left(server(readiness="unknown", os_id=None))
-    assert found == Left(
-        NicRef("web-01", ID),
+    assert found == NotPlanned(
+        ServerRef("web-01", ID),
         CLOUD,
         ("VNIC001",),
         "unsafe: whether the guest has a virtio driver is not known; without one it loses its "
-        "network (--include-unsafe plans it)",
-        "server",
+        "network",
         PROJECT,
+        code="unsafe",
     )
     asked = step(server(readiness="unknown", os_id=None), options=UNSAFE)
     assert not asked.safe
-    assert asked.reason.startswith("whether the guest has a virtio driver is not known")
 
 
 def test_windows_needs_its_driver_first() -> None:
@@ -117,7 +117,7 @@ def test_windows_needs_its_driver_first() -> None:
 
 def test_a_guest_that_cannot_is_left() -> None:
     found = left(server(readiness="not-supported"), options=UNSAFE)
-    assert found.reason == "the guest is known not to support virtio"
+    assert found.code == "no-proposal"
 
 
 def test_a_name_that_is_lost_is_unsafe_as_of_a_guest_of_libvirt() -> None:
@@ -138,13 +138,8 @@ def test_what_keeps_it_from_starting_again_blocks_it() -> None:
         config={"flavor": flavor(specs, vcpus=4)},
     )  # fmt: skip
     policy = PlanOptions(policy=PolicyTable(queues="auto"))
-    found = [one for one in plan(mixed, options=policy) if isinstance(one, Step)]
-    assert [one.blocked for one in found] == [
-        (
-            "hw_virtio_packed_ring=true on a NIC that is not virtio: libvirt refuses to start the "
-            "server",
-        )
-    ]
+    found = [one for one in plan(mixed, options=policy) if isinstance(one, UnitStep)]
+    assert [codes(one) for one in found] == [("does-not-start",)]
 
 
 def test_what_the_change_puts_right_as_well_is_named() -> None:
@@ -174,8 +169,7 @@ def test_a_server_that_could_not_be_started_again_is_put_right() -> None:
     )  # fmt: skip
     found = step(clash)
     assert found.rules == ("VNIC066",)
-    assert found.cloud is not None
-    assert found.cloud.properties == {MULTIQUEUE: "false"}
+    assert cloud_of(found).properties == {MULTIQUEUE: "false"}
     assert found.changes == (
         Change(
             MULTIQUEUE,
@@ -191,29 +185,23 @@ def test_a_server_that_could_not_be_started_again_is_put_right() -> None:
         config={"flavor": flavor(specs)},
     )  # fmt: skip
     both = step(with_model, rules=("VNIC001",))  # though nobody asked for VNIC066
-    assert both.cloud is not None
-    assert both.cloud.properties == {"hw_vif_model": "virtio", MULTIQUEUE: "false"}
+    assert cloud_of(both).properties == {"hw_vif_model": "virtio", MULTIQUEUE: "false"}
     assert both.rules == ("VNIC001",)
 
 
 def test_everything_that_speaks_against_it_is_said() -> None:
     found = step(server(status="PAUSED", config={"nova": NOVA_24}, ref={"locked": True}))
-    assert [reason.split(":")[0] for reason in found.blocked] == [
-        "this is Nova 24 or older, which has no way to change what it keeps for a server "
-        "(nova-manage image_property came with 25.0, Yoga)",
-        "it is locked",
-        "it is paused",
-    ]
+    assert codes(found) == ("nova-too-old", "locked", "server-state")
 
 
 def test_what_nova_keeps_unseen_is_left_and_says_what_would_tell() -> None:
-    unseen = {"kept_by": "unseen", "image_state": "there"}
+    unseen = {"properties_source": "unseen", "image_state": "there"}
     found = left(server(port(None), kept={}, config=unseen))
     assert found.reason == (
         "what Nova keeps for it is not known: Nova 31 and later say it (microversion 2.98), and so "
         f"does nova-manage image_property show {ID} hw_vif_model on a controller"
     )
-    volume = {"kept_by": "unseen", "image_state": "volume", "image": None}
+    volume = {"properties_source": "unseen", "image_state": "volume", "image": None}
     found = left(server(port(None), kept={}, config=volume))
     assert found.reason.startswith(
         "what Nova keeps for it is not known: it says it of no server that boots from a volume"
@@ -223,7 +211,9 @@ def test_what_nova_keeps_unseen_is_left_and_says_what_would_tell() -> None:
 def test_a_model_that_nobody_chose_is_not_known() -> None:
     """Nova 25 to 30: its image names no model, and Nova does not say what it kept."""
     bare = server(
-        port(None), kept={"os_distro": "debian"}, config={"kept_by": "image", "image": image({})}
+        port(None),
+        kept={"os_distro": "debian"},
+        config={"properties_source": "image", "image": image({})},
     )
     assert left(bare).reason.startswith("its NIC model is not known: that takes the server's NIC")
 
@@ -231,9 +221,9 @@ def test_a_model_that_nobody_chose_is_not_known() -> None:
 def test_what_has_no_property_is_left_in_the_rules_words() -> None:
     """vhost-user with hw_vif_model=e1000: the port is what has to change, or the property."""
     foreign = server(port("netfront"), kept={"hw_vif_model": "netfront"}, readiness="not-supported")
-    found = [one for one in plan(foreign) if isinstance(one, Left)]
+    found = [one for one in plan(foreign) if isinstance(one, NotPlanned)]
     assert found
-    assert all(one.object == "server" for one in found)
+    assert all(one.about.kind == "server" for one in found)
 
 
 def test_only_the_rules_that_are_asked_for() -> None:
@@ -253,9 +243,8 @@ def test_queues_are_the_policys() -> None:
     assert plan(four) == []
     found = step(four, options=PlanOptions(policy=PolicyTable(queues="auto")))
     assert found.rules == ("policy", "VNIC030")
-    assert found.cloud is not None
-    assert found.cloud.properties == {MULTIQUEUE: "true"}
-    assert found.cloud.old == {MULTIQUEUE: None}
+    assert cloud_of(found).properties == {MULTIQUEUE: "true"}
+    assert cloud_of(found).old == {MULTIQUEUE: None}
     assert found.diff.endswith("@@ properties @@\n+hw_vif_multiqueue_enabled=true\n")
     assert found.safe
 
@@ -263,15 +252,14 @@ def test_queues_are_the_policys() -> None:
 def test_model_and_queues_are_one_step() -> None:
     found = step(server(vcpus=4), options=PlanOptions(policy=PolicyTable(queues="auto")))
     assert found.rules == ("VNIC001", "policy")
-    assert found.cloud is not None
-    assert found.cloud.properties == {"hw_vif_model": "virtio", MULTIQUEUE: "true"}
+    assert cloud_of(found).properties == {"hw_vif_model": "virtio", MULTIQUEUE: "true"}
 
 
 def test_a_step_is_made_of_what_is_known_for_certain() -> None:
     """Where the kept properties are not known, what is to be changed back is not either."""
-    seen = server(port("rtl8139"), kept={}, config={"kept_by": "unseen"})
+    seen = server(port("rtl8139"), kept={}, config={"properties_source": "unseen"})
     found = step(seen)
-    assert found.blocked == (
+    assert why(found) == (
         "what Nova keeps for it is not known: Nova 31 and later say it (microversion 2.98), and so "
         f"does nova-manage image_property show {ID} hw_vif_model on a controller",
     )
@@ -279,7 +267,7 @@ def test_a_step_is_made_of_what_is_known_for_certain() -> None:
 
 def test_a_rule_that_crashes_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     def crashes(_self: AuditWork, domain: Any, _host: Any, target: str) -> Audited:
-        crashed = Crashed("VNIC001", NicRef(domain.name), "ValueError: no")
+        crashed = Crashed("VNIC001", domain.ref, "ValueError: no")
         return Audited(target, domain.name, crashed=(crashed,))
 
     monkeypatch.setattr(AuditWork, "domain", crashes)
@@ -295,23 +283,23 @@ def test_whether_a_guest_runs(status: str, runs: bool) -> None:
 
 def test_many_servers_are_many_steps() -> None:
     found = steps(*(server(name=f"s{number}", id=f"{number:036}") for number in range(3)))
-    assert [one.nic.domain for one in found] == ["s0", "s1", "s2"]
+    assert [one.about.name for one in found] == ["s0", "s1", "s2"]
 
 
 def test_named_alone() -> None:
     first, second = server(), server(name="db", id="1" + ID[1:])
     only = PlanOptions(domains=frozenset({"db"}))
-    assert [one.nic.domain for one in steps(first, second, options=only)] == ["db"]
+    assert [one.about.name for one in steps(first, second, options=only)] == ["db"]
     by_id = PlanOptions(domains=frozenset({ID.upper()}))
-    assert [one.nic.domain for one in steps(first, second, options=by_id)] == ["web-01"]
+    assert [one.about.name for one in steps(first, second, options=by_id)] == ["web-01"]
     by_mac = replace(second, nics=(replace(second.nics[0], mac=SECOND),))
     assert [
-        one.nic.domain for one in steps(first, by_mac, options=PlanOptions(macs=(SECOND,)))
+        one.about.name for one in steps(first, by_mac, options=PlanOptions(macs=(SECOND,)))
     ] == ["db"]
 
 
 def test_steps_have_their_place_in_a_plan() -> None:
     """By name and id, so that apply finds them again."""
     found = step(server())
-    assert isinstance(found, Step)
-    assert (found.nic.index, found.nic.mac, found.file, found.place) == (None, None, None, None)
+    assert isinstance(found, UnitStep)
+    assert (nic_index(found.about), mac_of(found.about), found.unit.kind) == (None, None, "server")

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.remedy.planning.blocked import why
 from tests.remedy.planning.cloud.clouds import ID, IMAGE, image, server, step, tenants
 from vnicaudit.model.plan import Step
 
@@ -30,8 +31,8 @@ def asked(**given: Any) -> Step:
 
 def test_a_tenant_asks_the_operator_or_rebuilds_a_snapshot() -> None:
     found = asked()
-    assert found.blocked == (TENANT,)
-    assert found.route == (
+    assert why(found) == (TENANT,)
+    assert found.procedure == (
         f"openstack server stop {ID}",
         MANAGE,
         f"openstack server start {ID}",
@@ -48,9 +49,9 @@ def test_a_tenant_asks_the_operator_or_rebuilds_a_snapshot() -> None:
 
 
 def test_one_that_is_off_is_not_stopped() -> None:
-    route = asked(status="SHUTOFF").route
-    assert route[0] == MANAGE
-    assert f"openstack server stop {ID}" not in route
+    procedure = asked(status="SHUTOFF").procedure
+    assert procedure[0] == MANAGE
+    assert f"openstack server stop {ID}" not in procedure
 
 
 @pytest.mark.parametrize(
@@ -73,29 +74,29 @@ def test_one_that_is_off_is_not_stopped() -> None:
 )  # fmt: skip
 def test_one_that_nova_would_not_stop_is_brought_back_first(status: str, first: str) -> None:
     """It answers 409 otherwise, to a rebuild too."""
-    route = asked(status=status).route
-    assert route[:3] == (first, f"openstack server stop {ID}", MANAGE)
-    assert route.count(first) == 1
+    procedure = asked(status=status).procedure
+    assert procedure[:3] == (first, f"openstack server stop {ID}", MANAGE)
+    assert procedure.count(first) == 1
 
 
 def test_one_that_is_shelved_with_a_volume_is_off() -> None:
     shelved = asked(status="SHELVED", config={"image": None, "image_state": "volume"})
-    assert shelved.route[0] == MANAGE
+    assert shelved.procedure[0] == MANAGE
 
 
 def test_the_image_of_somebody_else_is_for_its_owner() -> None:
     public = image(owner="0" * 32)
-    assert asked(config={"image": public}).route[-1] == (
+    assert asked(config={"image": public}).procedure[-1] == (
         f"For new servers: ask the owner of the image {IMAGE} to set {SET}, or make an image of "
         "your own that has it."
     )
-    assert asked(config={"image": None, "image_state": "gone"}).route[-1] == REBUILT
+    assert asked(config={"image": None, "image_state": "gone"}).procedure[-1] == REBUILT
 
 
 def test_one_that_boots_from_a_volume_is_made_anew_of_it() -> None:
-    route = asked(config={"image": None, "image_state": "volume"}).route
-    assert route[1:3] == (MANAGE, f"openstack server start {ID}")
-    assert route[3:] == (
+    procedure = asked(config={"image": None, "image_state": "volume"}).procedure
+    assert procedure[1:3] == (MANAGE, f"openstack server start {ID}")
+    assert procedure[3:] == (
         "Or without the operator: a server made anew of the volume takes that volume's properties: "
         "openstack volume set --image-property hw_vif_model=virtio VOLUME",
         "Then delete the server, and create it with --volume VOLUME and --port for each of its "
@@ -107,9 +108,9 @@ def test_one_that_boots_from_a_volume_is_made_anew_of_it() -> None:
 
 
 def test_names_of_servers_are_quoted() -> None:
-    route = asked(name="$(reboot)").route
-    assert f"openstack server image create --wait --name '$(reboot)-vnic' {ID}" in route
+    procedure = asked(name="$(reboot)").procedure
+    assert f"openstack server image create --wait --name '$(reboot)-vnic' {ID}" in procedure
 
 
-def test_an_operator_has_no_route() -> None:
-    assert step(server()).route == ()
+def test_an_operator_has_no_procedure() -> None:
+    assert step(server()).procedure == ()

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from tests.remedy.planning.cloud.clouds import SECOND, flavor, port, server
-from vnicaudit.audit.settings_keys import PolicyTable
-from vnicaudit.model.domain import Domain
+from vnicaudit.audit.settings.keys import PolicyTable
+from vnicaudit.model.domain import Server
 from vnicaudit.model.finding import Change
 from vnicaudit.model.server import MULTIQUEUE, NodeFacts
 from vnicaudit.remedy.planning.cloud.tuning import server_tuning
@@ -16,7 +16,7 @@ from vnicaudit.remedy.planning.cloud.tuning import server_tuning
 AUTO = PolicyTable(queues="auto")
 
 
-def virtio(kept: dict[str, str] | None = None, **given: Any) -> Domain:
+def virtio(kept: dict[str, str] | None = None, **given: Any) -> Server:
     return server(port("virtio"), kept={"hw_vif_model": "virtio", **(kept or {})}, **given)
 
 
@@ -62,7 +62,7 @@ def test_it_is_left_alone_without_a_policy() -> None:
     ],
 )  # fmt: skip
 def test_multiqueue_is_one_switch(
-    policy: PolicyTable, domain: Domain, changes: tuple[Change, ...]
+    policy: PolicyTable, domain: Server, changes: tuple[Change, ...]
 ) -> None:
     assert server_tuning(policy, domain) == (changes, ())
 
@@ -100,7 +100,7 @@ def test_multiqueue_is_one_switch(
     ],
 )
 def test_where_it_is_not_switched_on_the_plan_says_why(
-    policy: PolicyTable, domain: Domain, says: str
+    policy: PolicyTable, domain: Server, says: str
 ) -> None:
     assert server_tuning(policy, domain) == ((), (says,))
 

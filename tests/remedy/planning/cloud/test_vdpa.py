@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from tests.remedy.planning.blocked import why
 from tests.remedy.planning.cloud.clouds import (
     CLOUD,
     ID,
@@ -25,24 +26,26 @@ from tests.remedy.planning.cloud.clouds import (
     server,
     step,
 )
-from vnicaudit.model.domain import Domain
-from vnicaudit.model.finding import Change, NicRef
-from vnicaudit.model.plan import CloudPart, Left
+from vnicaudit.model.domain import Server
+from vnicaudit.model.finding import Change
+from vnicaudit.model.plan import NotPlanned, ServerUnit
+from vnicaudit.model.readiness import Readiness
+from vnicaudit.model.refs import NicRef, mac_of, nic_index
 from vnicaudit.model.server import NovaVersions, PortBinding
 from vnicaudit.model.version import Version
-from vnicaudit.remedy.planning.cloud.prerequisite import Prerequisite
-from vnicaudit.remedy.planning.cloud.vdpa import lost, prerequisites
+from vnicaudit.remedy.planning.cloud.vdpa import prerequisites, vdpa_losses
+from vnicaudit.remedy.planning.cloud.vdpa_devices import Prerequisite
 from vnicaudit.remedy.planning.options import PlanOptions
 
 VDPA = PlanOptions(to="vdpa", macs=(MAC,))
 BY_HAND = "Neutron gives a server's NIC what it is connected to: the route is carried out by hand"
 
 
-def virtio(**given: Any) -> Domain:
+def virtio(**given: Any) -> Server:
     return server(port("virtio"), **given)
 
 
-def checked(domain: Domain, word: str) -> Prerequisite:
+def checked(domain: Server, word: str) -> Prerequisite:
     """The prerequisite whose text has that word."""
     found = [one for one in prerequisites(domain, domain.nics[0]) if word in one.text]
     assert len(found) == 1, found
@@ -52,17 +55,17 @@ def checked(domain: Domain, word: str) -> Prerequisite:
 def test_it_is_a_plan_for_an_operator_to_carry_out() -> None:
     found = step(virtio(), options=VDPA)
     assert (found.platform, found.target, found.to) == ("openstack", CLOUD, "vdpa")
-    assert found.nic == NicRef("web-01", ID, MAC, 0)
+    assert found.about == NicRef("web-01", ID, MAC, 0)
     assert found.changes == (
         Change("vnic_type", "normal", "vdpa", safe=True, reason="it is what was asked for (--to)"),
     )
-    assert found.blocked == (BY_HAND,)
+    assert why(found) == (BY_HAND,)
     assert found.modes == ()
-    assert found.cloud == CloudPart(
-        "server", {}, {}, PROJECT, "cmp1", "nova", macs=(MAC,), image=IMAGE,
+    assert found.unit == ServerUnit(
+        {}, {}, PROJECT, host="cmp1", zone="nova", macs=(MAC,), image=IMAGE,
         image_name="legacy", flavor="m1.small",
     )  # fmt: skip
-    assert found.route == (
+    assert found.procedure == (
         "Keep what this says: openstack port show -c network_id -c fixed_ips -c security_group_ids "
         f"-c qos_policy_id -c tags {PORT}",
         f"openstack server stop {ID}",
@@ -106,7 +109,7 @@ def test_each_prerequisite_is_ok_missing_or_unknown() -> None:
 
 def test_what_is_missing_blocks_it() -> None:
     found = step(virtio(config={"bindings": (PortBinding("normal", "bridge"),)}), options=VDPA)
-    assert found.blocked == (
+    assert why(found) == (
         BY_HAND,
         "missing: the port is bound as bridge: Neutron has vDPA with Open vSwitch and OVN",
     )
@@ -177,7 +180,7 @@ def test_the_hypervisor() -> None:
     ("readiness", "verdict"),
     [("ready", "ok"), ("unknown", "unknown"), ("needs-driver", "missing")],
 )
-def test_the_guests_driver(readiness: str, verdict: str) -> None:
+def test_the_guests_driver(readiness: Readiness, verdict: str) -> None:
     domain = server(port("e1000"), readiness=readiness)
     *_others, found = prerequisites(domain, domain.nics[0])
     assert found.verdict == verdict
@@ -201,8 +204,8 @@ def test_what_such_a_port_does_not_have() -> None:
 
 def test_the_model_that_nova_keeps_does_not_count() -> None:
     said = "hw_vif_model = e1000, which Nova keeps, does not count for it: libvirt makes it virtio."
-    assert said in tuple(lost(server(port("e1000"))))
-    assert not any("hw_vif_model" in text for text in lost(virtio()))
+    assert said in tuple(vdpa_losses(server(port("e1000"))))
+    assert not any("hw_vif_model" in text for text in vdpa_losses(virtio()))
 
 
 def test_what_is_on_vdpa_already_is_left() -> None:
@@ -211,24 +214,24 @@ def test_what_is_on_vdpa_already_is_left() -> None:
         virtio(config={"bindings": (PortBinding("vdpa", "ovs"),)}),
     ):
         (found,) = plan(domain, options=VDPA)
-        assert isinstance(found, Left)
-        assert (found.nic.mac, found.reason) == (MAC, "it is on vDPA already")
+        assert isinstance(found, NotPlanned)
+        assert (mac_of(found.about), found.reason) == (MAC, "it is on vDPA already")
 
 
 def test_only_the_nics_that_were_named_and_no_image() -> None:
     two = server(port("virtio"), port("virtio", SECOND, 1))
     asked = PlanOptions(to="vdpa", macs=(SECOND,), domains=frozenset({ID}))
     found = step(two, server(name="db", id="1" + ID[1:]), image(), flavor(), options=asked)
-    assert (found.nic.mac, found.nic.index) == (SECOND, 1)
+    assert (mac_of(found.about), nic_index(found.about)) == (SECOND, 1)
 
 
 def test_vhost_user_is_the_compute_nodes() -> None:
     found = step(virtio(), options=PlanOptions(to="vhostuser", macs=(MAC,)))
-    assert found.route == (
+    assert found.procedure == (
         "Nova has NICs on vhost-user where Open vSwitch on the compute node has its userspace "
         "datapath: move the server to such a node.",
     )
-    assert (found.changes, found.blocked, found.notes) == ((), (BY_HAND,), ())
+    assert (found.changes, why(found), found.notes) == ((), (BY_HAND,), ())
 
 
 def test_a_port_that_says_nothing() -> None:
@@ -236,4 +239,4 @@ def test_a_port_that_says_nothing() -> None:
     bare = replace(virtio(config={"bindings": ()}), nics=(replace(port("virtio"), source=None),))
     found = step(bare, options=VDPA)
     assert found.changes[0].old is None
-    assert f"openstack server remove port {ID} PORT" in found.route
+    assert f"openstack server remove port {ID} PORT" in found.procedure

@@ -12,18 +12,18 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from tests.remedy.planning.cloud.clouds import NOVA_34, OVS, PORT, SECOND, port, server
-from vnicaudit.audit.nodes import NodesByHost
-from vnicaudit.audit.site import node_of
-from vnicaudit.model.domain import Domain
+from vnicaudit.audit.judging.site import node_of
+from vnicaudit.audit.reading.nodes import NodesByHost
+from vnicaudit.knowledge.nova_conf.options import release_of
+from vnicaudit.knowledge.nova_conf.resolve import as_of
+from vnicaudit.model.domain import Server
+from vnicaudit.model.nova import PciEntry
 from vnicaudit.model.nova_options import Release
-from vnicaudit.model.pci_spec import PciEntry
 from vnicaudit.model.server import NodeFacts, NovaVersions, ProviderNetwork
 from vnicaudit.model.version import Version
-from vnicaudit.platforms.nova_conf.options import release_of
 from vnicaudit.platforms.nova_conf.read import read_bytes
-from vnicaudit.platforms.nova_conf.resolve import as_of
 from vnicaudit.platforms.nova_conf.siblings import read_with_siblings
-from vnicaudit.remedy.planning.cloud.prerequisite import Prerequisite
+from vnicaudit.remedy.planning.cloud.vdpa_devices import Prerequisite
 from vnicaudit.remedy.planning.cloud.vdpa_node import node_prerequisites
 
 FILE = "cmp1/nova.conf"
@@ -43,13 +43,13 @@ def facts(text: str, release: Release | None = None) -> NodeFacts | None:
 
 def on(
     node: NodeFacts | None, nova: NovaVersions = NOVA_34, network: ProviderNetwork | None = None
-) -> Domain:
+) -> Server:
     """A server on that node, its port on that network."""
     bindings = (replace(OVS, network=network),)
     return server(port("virtio"), config={"node": node, "nova": nova, "bindings": bindings})
 
 
-def checked(domain: Domain, word: str) -> Prerequisite:
+def checked(domain: Server, word: str) -> Prerequisite:
     """The prerequisite whose text has that word."""
     found = [one for one in node_prerequisites(domain, domain.nics[0]) if word in one.text]
     assert len(found) == 1, found

@@ -32,7 +32,7 @@ sys.modules["matplotlib"] = None
 from pathlib import Path
 from tests.reports.bench.samples import one_arm
 from vnicaudit.errors import MissingExtraError
-from vnicaudit.reports.bench import load
+from vnicaudit.reports.bench.registry import load
 from vnicaudit.reports.bench.charts.draw import draw
 from vnicaudit.reports.writer import Options
 for what in (lambda: draw(one_arm(), Path(sys.argv[1])),
@@ -151,7 +151,7 @@ def test_long_charts_name_how_many_they_leave_out() -> None:
     workloads = tuple(replace(result.workloads[0], id=f"w{at}") for at in range(70))
     samples = tuple(replace(one, workload=each.id) for each in workloads for one in result.samples)
     (chart,) = charts(replace(result, workloads=workloads, samples=samples))
-    assert "(the first 60 of 70 workloads)" in chart.title
+    assert "(the first 60 of 70 workloads)" in chart.title[0]
     assert "w59" in words(svg(chart))
     assert "w60" not in words(svg(chart))
 
@@ -176,7 +176,7 @@ def test_without_matplotlib_the_extra_is_named_and_other_formats_work(tmp_path: 
     )  # fmt: skip
     said = str(MissingExtraError("a chart", "charts"))
     assert said == "a chart needs an optional package: pip install 'vnicaudit[charts]'"
-    assert done.stdout.splitlines() == [said, said, "20261121-101500-3"]
+    assert done.stdout.splitlines() == [said, said, "MEASURED  web-01,"]
 
 
 def test_settings_of_the_user_do_not_change_a_chart() -> None:

@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from tests.reports.bench.samples import one_arm, two_arms
-from vnicaudit.model.measurement import BenchResult, Summary
+from vnicaudit.model.measurement import ArmSummary, BenchResult
 from vnicaudit.reports.bench.tables.rows import rows, sample_size
 
 
@@ -27,7 +27,7 @@ def test_a_metric_that_nothing_compares_has_medians_of_its_samples() -> None:
     before = first.arms["before"]
     assert before is not None
     assert before.line_rate_percent == pytest.approx(2.64, abs=0.01)
-    assert replace(before, cv=None, line_rate_percent=None) == Summary(
+    assert replace(before, cv=None, line_rate_percent=None) == ArmSummary(
         10, 248_620_000.0, 245_272_000.0, 250_976_000.0
     )
     assert first.spread["before"] == (243_288_000.0, 251_968_000.0)

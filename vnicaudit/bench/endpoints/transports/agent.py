@@ -12,9 +12,9 @@ import binascii
 import time
 from collections.abc import Sequence
 from itertools import chain, repeat
-from typing import Any
 
-from vnicaudit.bench.endpoints.transport import Answer, Transport, Where
+from vnicaudit.bench.endpoints.transport import Answer, EndpointUrl, Transport
+from vnicaudit.bench.platform import connect as connect_to
 from vnicaudit.errors import (
     ActionError,
     EndpointError,
@@ -28,7 +28,6 @@ from vnicaudit.model.machine import GuestInterface
 from vnicaudit.platforms.libvirt.uri import is_uri
 from vnicaudit.remedy.guest.agent import GuestAgent
 from vnicaudit.remedy.hypervisor import Hypervisor, Machine
-from vnicaudit.remedy.hypervisor import connect as connect_to
 
 FORM = "agent://DOMAIN[?connect=LIBVIRT-URI]"
 OPTIONS = ("connect",)
@@ -46,7 +45,7 @@ _ALLOW = (
 )
 
 
-def connect(where: Where) -> Transport:
+def connect(where: EndpointUrl) -> Transport:
     """Programs in that guest, as its agent's user, root."""
     if not where.name:
         raise UsageError(f"{where.url}: no domain is named; it is {FORM}")
@@ -60,13 +59,13 @@ def connect(where: Where) -> Transport:
     except (TargetError, ActionError) as error:
         raise EndpointError(f"{where.url}: {error}") from None
     try:
-        return Guest(host, _machine(host, where))
+        return GuestTransport(host, _machine(host, where))
     except BaseException:
         host.close()
         raise
 
 
-def _machine(host: Hypervisor, where: Where) -> Machine:
+def _machine(host: Hypervisor, where: EndpointUrl) -> Machine:
     """The domain. Raises EndpointError where it is not there, or off, or has no agent."""
     try:
         machine = host.find(where.name)
@@ -80,7 +79,7 @@ def _machine(host: Hypervisor, where: Where) -> Machine:
     return machine
 
 
-class Guest:
+class GuestTransport:
     """One guest."""
 
     def __init__(self, host: Hypervisor, machine: Machine) -> None:
@@ -110,7 +109,7 @@ class Guest:
         """Leave libvirt."""
         self._host.close()
 
-    def _ask(self, command: str, **arguments: object) -> dict[str, Any]:
+    def _ask(self, command: str, **arguments: object) -> dict[str, object]:
         try:
             answer = self._machine.ask_agent(command, _ASK_SECONDS, **arguments)
         except ActionError as error:
@@ -121,7 +120,7 @@ class Guest:
         return answer
 
 
-def _answer(status: dict[str, Any]) -> Answer:
+def _answer(status: dict[str, object]) -> Answer:
     if status.get("out-truncated") or status.get("err-truncated"):
         raise EndpointError("the guest's agent cut off an answer")
     code = status.get("exitcode")
@@ -130,7 +129,7 @@ def _answer(status: dict[str, Any]) -> Answer:
     return Answer(code, _data(status, "out-data"), _data(status, "err-data"))
 
 
-def _data(status: dict[str, Any], key: str) -> bytes:
+def _data(status: dict[str, object], key: str) -> bytes:
     try:
         return base64.b64decode(str(status.get(key) or ""), validate=True)
     except (binascii.Error, ValueError):

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from vnicaudit.bench.endpoints.prefixed import Prefixed, sudo
-from vnicaudit.bench.endpoints.transport import Transport, Where
+from vnicaudit.bench.endpoints.process import Prefixed, sudo
+from vnicaudit.bench.endpoints.transport import EndpointUrl, Transport
 from vnicaudit.errors import UsageError
 
 FORM = "local"
 OPTIONS = ("sudo",)
 
 
-def connect(where: Where) -> Transport:
+def connect(where: EndpointUrl) -> Transport:
     """Programs of this machine."""
     if where.name:
         raise UsageError(f"{where.url}: it is {FORM}, without a name")

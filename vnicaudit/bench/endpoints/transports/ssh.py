@@ -8,9 +8,9 @@ import tempfile
 from collections.abc import Sequence
 from contextlib import suppress
 
-from vnicaudit.bench.endpoints.hosts import Host
+from vnicaudit.bench.endpoints.hosts import TestinfraHost
 from vnicaudit.bench.endpoints.process import run_here
-from vnicaudit.bench.endpoints.transport import Answer, Transport, Where
+from vnicaudit.bench.endpoints.transport import Answer, EndpointUrl, Transport
 from vnicaudit.errors import EndpointError
 
 FORM = "ssh://[USER@]HOST[:PORT]"
@@ -24,16 +24,16 @@ _PATH_MAX = 90
 _CLOSE_SECONDS = 5
 
 
-def connect(where: Where) -> Transport:
+def connect(where: EndpointUrl) -> Transport:
     """Programs of that host, as that user."""
-    return Connection(Host(where, FORM, _NAME))
+    return SshConnection(TestinfraHost(where, FORM, _NAME))
 
 
-class Connection:
+class SshConnection:
     """One connection for all commands: ssh keeps it open between them, and for a minute after the
     last one, should this process be killed."""
 
-    def __init__(self, host: Host) -> None:
+    def __init__(self, host: TestinfraHost) -> None:
         self._host = host
         self._folder = tempfile.mkdtemp(prefix="vnicaudit-ssh-")
         self._socket = f"{self._folder}/s"

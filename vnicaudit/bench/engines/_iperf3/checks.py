@@ -1,4 +1,4 @@
-"""What iperf3 cannot run, said before anything is started."""
+"""Checks of a workload for iperf3, before anything is started."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import math
 import re
 from collections.abc import Iterator, Mapping
 
+from vnicaudit.bench.engines._checks import require_none
 from vnicaudit.bench.engines._iperf3.command import split
-from vnicaudit.errors import UsageError
 from vnicaudit.model.measurement import Workload
 
 _TCP_SIZES = (1, 1024 * 1024)
@@ -43,9 +43,7 @@ _MSS = (88, 32767)
 
 def check(workload: Workload, patterns: Mapping[str, object]) -> None:
     """Raises UsageError where a workload cannot be run as written."""
-    problem = next(_problems(workload, patterns), None)
-    if problem is not None:
-        raise UsageError(f"{workload.id}: {problem}")
+    require_none(workload, _problems(workload, patterns))
 
 
 def _problems(workload: Workload, patterns: Mapping[str, object]) -> Iterator[str]:

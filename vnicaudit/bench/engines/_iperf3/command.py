@@ -8,9 +8,9 @@ from __future__ import annotations
 from math import ceil
 from typing import NamedTuple
 
-from vnicaudit.bench.engines._addresses import is_literal
 from vnicaudit.bench.engines._iperf3.flows import Way
-from vnicaudit.bench.engines._iperf3.places import Place, Version
+from vnicaudit.bench.engines._iperf3.places import Iperf3Install, Iperf3Version
+from vnicaudit.bench.engines._listening import is_literal
 from vnicaudit.errors import EndpointError
 from vnicaudit.model.measurement import Workload
 
@@ -28,19 +28,19 @@ to the second only when each began."""
 _CONNECT_MS = 3000
 _IDLE = 30
 """Seconds after which a server that nobody came to ends."""
-_IDLE_SINCE = Version(3, 11)
+_IDLE_SINCE = Iperf3Version(3, 11)
 """The first whose --one-off server does end then (esnet/iperf#1187)."""
-_BIND_SINCE = Version(3, 11)
+_BIND_SINCE = Iperf3Version(3, 11)
 """The first whose --bind-dev holds for TCP streams too (esnet/iperf#1153)."""
 
 
-class Plan(NamedTuple):
+class Iperf3Load(NamedTuple):
     """All that is run at once. ``streams``: of each client; ``rate``: bit/s of all of them, 0: as
     fast as possible; ``seconds``: without the ``warmup``."""
 
     workload: Workload
-    target: Place
-    peer: Place
+    target: Iperf3Install
+    peer: Iperf3Install
     streams: tuple[int, ...]
     seconds: int
     warmup: int
@@ -53,30 +53,30 @@ class Plan(NamedTuple):
 
     @property
     def ways(self) -> tuple[Way, ...]:
-        """What is loaded, as seen from the target."""
+        """Directions that are loaded, as seen from the target."""
         direction = self.workload.direction
         return ("tx", "rx") if direction == "both" else (direction,)
 
     @property
     def udp(self) -> bool:
-        """Whether it is UDP."""
+        """True for a load of UDP."""
         return self.workload.pattern != "tcp"
 
 
-def plan(workload: Workload, target: Place, peer: Place) -> Plan:
+def plan(workload: Workload, target: Iperf3Install, peer: Iperf3Install) -> Iperf3Load:
     """How a workload is run between two places. Raises EndpointError where they cannot."""
     if "bind_dev" in workload.options and target.version < _BIND_SINCE:
         raise EndpointError(
             f"bind_dev needs iperf3 {_BIND_SINCE} on the target, which has {target.version}"
         )
-    return Plan(
+    return Iperf3Load(
         workload=workload,
         target=target,
         peer=peer,
         streams=split(workload.connections, workload.generators),
         seconds=int(workload.seconds),
         warmup=ceil(workload.warmup),
-        rate=_bits(workload),
+        rate=_payload_rate(workload),
     )
 
 
@@ -86,17 +86,18 @@ def split(connections: int, generators: int) -> tuple[int, ...]:
     return tuple(connections // clients + (n < connections % clients) for n in range(clients))
 
 
-def listens_at(plan: Plan, address: str) -> tuple[str, ...]:
-    """What a server is bound to, the best first; empty: all addresses there are. iperf3 serves
-    whoever comes first, so it listens where it is reached and nowhere else. Only where the target
-    has not got that address (it is translated on the way) is it all, unless ``bind`` says no; and
-    a zone means something at the peer only, a name perhaps another address there."""
+def listens_at(plan: Iperf3Load, address: str) -> tuple[str, ...]:
+    """Addresses that a server may be bound to, the best first; ``""`` stands for all addresses.
+    iperf3 serves whoever comes first, so it listens where it is reached and nowhere else. All
+    addresses are the fallback where the target lacks that address (it is translated on the way),
+    unless ``bind`` says no; and the only choice for a zone, which means something at the peer
+    only, or for a name, which may be another address there."""
     if plan.workload.options.get("bind") == "yes":
         return (address,)
     return (address, "") if is_literal(address) else ("",)
 
 
-def server(plan: Plan, port: int, address: str) -> tuple[str, ...]:
+def server(plan: Iperf3Load, port: int, address: str) -> tuple[str, ...]:
     """A server that ends after its one client. ``address``: what it is bound to; empty: nothing,
     and then its socket for UDP is one for all addresses, and answers from the one that the routes
     prefer (iperf_udp_accept)."""
@@ -110,7 +111,7 @@ def server(plan: Plan, port: int, address: str) -> tuple[str, ...]:
     return tuple(argv)
 
 
-def client(plan: Plan, streams: int, address: str, port: int) -> tuple[str, ...]:
+def client(plan: Iperf3Load, streams: int, address: str, port: int) -> tuple[str, ...]:
     """A client; what the target sends is asked for with -R."""
     argv = ["iperf3", "-c", address, "-p", str(port), "-J", "-i", "1"]
     argv += ["-t", str(plan.duration), "-P", str(streams), "--connect-timeout", str(_CONNECT_MS)]
@@ -125,26 +126,26 @@ def size(workload: Workload) -> int | None:
     return workload.size
 
 
-def payload(plan: Plan) -> int:
+def payload(plan: Iperf3Load) -> int:
     """Bytes of a message of ``udp-pps``, which always has a size."""
     return size(plan.workload) or UDP_PAYLOAD
 
 
-def buffer(plan: Plan) -> str | None:
+def buffer(plan: Iperf3Load) -> str | None:
     """The socket buffer that is asked for at both ends; None: the system's own."""
     if not plan.udp or "window" in plan.workload.options:
         return plan.workload.options.get("window")
     return str(min(_UDP_BUFFER, plan.target.buffer, plan.peer.buffer))
 
 
-def _bits(workload: Workload) -> float | None:
+def _payload_rate(workload: Workload) -> float | None:
     """The rate in bit/s of payload, which is what ``-b`` counts."""
     if workload.rate is None or workload.pattern != "udp-pps":
         return workload.rate
     return 8 * (size(workload) or UDP_PAYLOAD) * workload.rate
 
 
-def _load(plan: Plan) -> list[str]:
+def _load(plan: Iperf3Load) -> list[str]:
     argv = ["-u"] if plan.udp else []
     if plan.rate is not None:
         argv += ["-b", str(int(plan.rate / sum(plan.streams)))]

@@ -1,4 +1,5 @@
-"""What iperf3 says beside the metrics, and whether it was itself the bottleneck."""
+"""Details of an iperf3 run beside the metrics, and the check that iperf3 itself was not the
+bottleneck."""
 
 from __future__ import annotations
 
@@ -8,14 +9,14 @@ from statistics import fmean, median
 from typing import Literal
 
 from vnicaudit.bench.engines._iperf3 import command
-from vnicaudit.bench.engines._iperf3.command import Plan
-from vnicaudit.bench.engines._iperf3.flows import Found, Pair, Part, Slice, Way
-from vnicaudit.bench.engines._iperf3.places import Version
+from vnicaudit.bench.engines._iperf3.command import Iperf3Load
+from vnicaudit.bench.engines._iperf3.flows import Iperf3Outcome, Pair, Slice, Way, WindowTotals
+from vnicaudit.bench.engines._iperf3.places import Iperf3Version
 from vnicaudit.bench.engines._iperf3.report import Stream, middle
 
 Details = dict[str, str | float | int | bool | None]
 
-_THREADS_SINCE = Version(3, 16)
+_THREADS_SINCE = Iperf3Version(3, 16)
 """The first with a thread for each stream."""
 _BUSY = 95.0
 """Per cent of the CPUs that its threads can use: the process can do no more."""
@@ -27,8 +28,8 @@ _LONG = 0.5
 """Seconds. Shorter ones are what the window's edges left over."""
 
 
-def details(plan: Plan, found: Found) -> Details:
-    """Of all pairs together; what only the first says, of that."""
+def details(plan: Iperf3Load, found: Iperf3Outcome) -> Details:
+    """Details of all pairs together; what only the first says, of that."""
     return {
         **of_setup(plan, found.pairs[0]),
         "peer_cpu": sum(_peer_cpu(pair) for pair in found.pairs),
@@ -43,22 +44,22 @@ def details(plan: Plan, found: Found) -> Details:
     }
 
 
-def limited(plan: Plan, found: Found) -> bool:
-    """Whether the sender was the bottleneck: its threads were busy all the time, or it sent less
+def limited(plan: Iperf3Load, found: Iperf3Outcome) -> bool:
+    """True where the sender was the bottleneck: its threads were busy all the time, or it sent less
     UDP than it was told. A target that is busy with a single stream is what is measured: no version
     of iperf3 has more threads for that."""
     if plan.udp and plan.rate is not None:
         least = _OFFERED * plan.rate
-        return any(8 * _sent(found, way, "bytes") < least for way in plan.ways)
+        return any(8 * _sent_per_second(found, way, "bytes") < least for way in plan.ways)
     return any(_saturated(plan, found, way) for way in plan.ways)
 
 
-def sent_packets(found: Found, way: Way) -> float:
+def sent_packets(found: Iperf3Outcome, way: Way) -> float:
     """Packets per second that were sent one way, the whole run."""
-    return _sent(found, way, "packets")
+    return _sent_per_second(found, way, "packets")
 
 
-def generator_cpu(plan: Plan, found: Found) -> float | None:
+def generator_cpu(plan: Iperf3Load, found: Iperf3Outcome) -> float | None:
     """Per cent of one CPU of the busiest thread on the peer; None where it has several and the
     report does not tell them apart."""
     if _threads(plan.peer.version, max(plan.streams)) > 1:
@@ -66,7 +67,7 @@ def generator_cpu(plan: Plan, found: Found) -> float | None:
     return max(_peer_cpu(pair) for pair in found.pairs)
 
 
-def _saturated(plan: Plan, found: Found, way: Way) -> bool:
+def _saturated(plan: Iperf3Load, found: Iperf3Outcome, way: Way) -> bool:
     version, cpu = (
         (plan.peer.version, _peer_cpu) if way == "rx" else (plan.target.version, _target_cpu)
     )
@@ -77,11 +78,11 @@ def _saturated(plan: Plan, found: Found, way: Way) -> bool:
     )
 
 
-def _threads(version: Version, streams: int) -> int:
+def _threads(version: Iperf3Version, streams: int) -> int:
     return streams if version >= _THREADS_SINCE else 1
 
 
-def _sent(found: Found, way: Way, what: Literal["bytes", "packets"]) -> float:
+def _sent_per_second(found: Iperf3Outcome, way: Way, what: Literal["bytes", "packets"]) -> float:
     """Per second of the whole run."""
     count = attrgetter(what)
     total: float = sum(
@@ -99,7 +100,7 @@ def _target_cpu(pair: Pair) -> float:
     return pair.server.end.cpu_utilization_percent.host_total
 
 
-def _stalls(part: Part) -> int:
+def _stalls(part: WindowTotals) -> int:
     """Intervals in which hardly anything came, of any pair."""
     return sum(
         rate < _STALL * median(rates) for rates in map(_rates, part.slices) for rate in rates
@@ -107,12 +108,12 @@ def _stalls(part: Part) -> int:
 
 
 def _rates(slices: Sequence[Slice]) -> list[float]:
-    """Of the intervals that are whole, or nearly."""
+    """Rates of the intervals that are whole, or nearly, in bytes/s."""
     long = [(piece.bytes, piece.end - piece.start) for piece in slices]
     return [carried / seconds for carried, seconds in long if seconds > _LONG]
 
 
-def of_setup(plan: Plan, pair: Pair) -> Details:
+def of_setup(plan: Iperf3Load, pair: Pair) -> Details:
     """Versions, and how it was run."""
     client, server = pair.client.start, pair.server.start
     return {
@@ -128,7 +129,7 @@ def of_setup(plan: Plan, pair: Pair) -> Details:
     }
 
 
-def _of_tcp(found: Found) -> Details:
+def _of_tcp(found: Iperf3Outcome) -> Details:
     streams = list(_sending(found))
     rtts = [stream.rtt for stream in streams if stream.rtt is not None]
     client = found.pairs[0].client
@@ -142,7 +143,7 @@ def _of_tcp(found: Found) -> Details:
     }
 
 
-def _of_udp(found: Found) -> Details:
+def _of_udp(found: Iperf3Outcome) -> Details:
     jitters = [
         stream.jitter_ms
         for pair, begin in zip(found.pairs, found.begins, strict=True)
@@ -158,7 +159,7 @@ def _of_udp(found: Found) -> Details:
     }
 
 
-def _sending(found: Found) -> Iterator[Stream]:
+def _sending(found: Iperf3Outcome) -> Iterator[Stream]:
     for pair, begin in zip(found.pairs, found.begins, strict=True):
         yield from _streams(pair, begin, sender=True)
 

@@ -1,4 +1,4 @@
-"""What went which way, and when: from the reports of both ends to numbers of a window.
+"""Traffic by direction and time: from the reports of both ends to numbers of a window.
 
 The receiver counts. Its intervals are cut to the window that was asked for: at the beginning (the
 warm-up: ``-O`` is not used, its statistics of UDP were wrong before 3.14, esnet/iperf#1489) and at
@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-from vnicaudit.bench.engines._iperf3.report import Interval, Report, first, last
+from vnicaudit.bench.engines._iperf3.report import Iperf3Report, ReportInterval, first, last
 from vnicaudit.errors import MeasureError
 
 Way = Literal["tx", "rx"]
@@ -44,8 +44,8 @@ class Flow(NamedTuple):
     received: tuple[Slice, ...]
 
 
-class Part(NamedTuple):
-    """What came through in the window, of all pairs. ``offered``, ``lost``: packets. ``slices``:
+class WindowTotals(NamedTuple):
+    """Traffic received in the window, of all pairs. ``offered``, ``lost``: packets. ``slices``:
     those that counted, of each pair."""
 
     seconds: float
@@ -69,17 +69,17 @@ class Part(NamedTuple):
 class Pair(NamedTuple):
     """The reports of a client (on the peer) and its server (on the target)."""
 
-    client: Report
-    server: Report
+    client: Iperf3Report
+    server: Iperf3Report
 
 
-class Found(NamedTuple):
+class Iperf3Outcome(NamedTuple):
     """The reports of all pairs, and what went each way that was loaded: the whole run, and what
     came through in the window, which begins at ``begins`` on the clock of each pair."""
 
     pairs: tuple[Pair, ...]
     flows: dict[Way, tuple[Flow, ...]]
-    parts: dict[Way, Part]
+    parts: dict[Way, WindowTotals]
     begins: tuple[float, ...]
 
 
@@ -117,13 +117,13 @@ def begins(pairs: Sequence[Pair], warmup: float) -> tuple[float, ...]:
     return tuple(warmup + max(began) - own for own in began)
 
 
-def part(flows: Sequence[Flow], begin: Sequence[float], seconds: float) -> Part:
-    """What came through in the window."""
+def part(flows: Sequence[Flow], begin: Sequence[float], seconds: float) -> WindowTotals:
+    """Traffic received in the window of ``seconds`` from ``begin`` of each flow."""
     kept = tuple(window(f.received, b, seconds) for f, b in zip(flows, begin, strict=True))
     lengths = [sum(s.end - s.start for s in own) for own in kept]
     carried = [sum(s.bytes for s in own) for own in kept]
     missing = sum(_missing(flow) for flow in flows)
-    return Part(
+    return WindowTotals(
         seconds=sum(lengths) / len(lengths),
         bytes=sum(carried),
         rate=sum(8 * b / s for b, s in zip(carried, lengths, strict=True)),
@@ -133,13 +133,13 @@ def part(flows: Sequence[Flow], begin: Sequence[float], seconds: float) -> Part:
     )
 
 
-def _slices(report: Report, *, sender: bool) -> tuple[Slice, ...]:
+def _slices(report: Iperf3Report, *, sender: bool) -> tuple[Slice, ...]:
     wanted = report.start.test_start.num_streams
     udp = report.start.test_start.protocol == "UDP"
     return tuple(_slice(i, wanted, sender=sender, udp=udp) for i in report.intervals)
 
 
-def _slice(interval: Interval, wanted: int, *, sender: bool, udp: bool) -> Slice:
+def _slice(interval: ReportInterval, wanted: int, *, sender: bool, udp: bool) -> Slice:
     streams = [stream for stream in interval.streams if stream.sender is sender]
     if len(streams) != wanted or not wanted:
         way = "sent" if sender else "received"
@@ -165,7 +165,7 @@ def _missing(flow: Flow) -> float:
     return missing if missing * seconds > _IN_FLIGHT * sent else 0.0
 
 
-def _check(found: Flow, client: Report, way: Way) -> None:
+def _check(found: Flow, client: Iperf3Report, way: Way) -> None:
     """The receiver's intervals add up to what the client was told, packets to bytes."""
     start = client.start.test_start
     told = _told_bytes(client, way)
@@ -189,14 +189,14 @@ def _bytes_and_packets(slices: Sequence[Slice], size: int) -> tuple[float, float
     return sum(s.bytes for s in slices), size * sum(s.packets - s.lost for s in slices)
 
 
-def _check_lost(found: Flow, client: Report, way: Way) -> None:
+def _check_lost(found: Flow, client: Iperf3Report, way: Way) -> None:
     lost, told = sum(s.lost for s in found.received), _told_lost(client, way)
     if abs(lost - told) > _PACKETS_AGREE * sum(s.packets for s in found.received):
         said = f"{lost:.0f} or {told:.0f} packets lost"
         raise MeasureError(f"iperf3's report contradicts itself: {said}")
 
 
-def _told_bytes(client: Report, way: Way) -> float | None:
+def _told_bytes(client: Iperf3Report, way: Way) -> float | None:
     """Bytes that the receiver said it had; None for UDP before 3.11, where nobody asks it."""
     end = client.end
     views = [s.receiver for s in end.streams if s.receiver and s.receiver.sender is (way == "rx")]
@@ -207,7 +207,7 @@ def _told_bytes(client: Report, way: Way) -> float | None:
     return total.bytes if total else None
 
 
-def _told_lost(client: Report, way: Way) -> float:
+def _told_lost(client: Iperf3Report, way: Way) -> float:
     """Packets lost, as the receiver said."""
     totals = [s.udp for s in client.end.streams if s.udp and s.udp.sender is (way == "rx")]
     if not totals or any(total.lost_packets is None for total in totals):

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import NamedTuple
 
-from vnicaudit.bench.contract import Ends, Started
+from vnicaudit.bench.contract import Ends, StartedProgram
 from vnicaudit.bench.engines._iperf3 import command, places, report
-from vnicaudit.bench.engines._iperf3.command import Plan
+from vnicaudit.bench.engines._iperf3.command import Iperf3Load
 from vnicaudit.errors import MeasureError
 from vnicaudit.model.measurement import Ran
 
@@ -31,18 +31,18 @@ _LOWEST_PORT, _HIGHEST_PORT = 20000, 32000
 """Below those that Linux gives out itself (ip_local_port_range)."""
 
 
-class Said(NamedTuple):
+class PairRuns(NamedTuple):
     """How both ends of a pair ended."""
 
     client: Ran
     server: Ran
 
 
-def run(plan: Plan, ends: Ends) -> tuple[Said, ...]:
-    """What all pairs said. Where a port is taken, or a client does not get so far as to begin, all
-    is tried again on other ports. Raises MeasureError where no server listens, EndpointError where
-    an end is lost."""
-    said: tuple[Said, ...] = ()
+def run(plan: Iperf3Load, ends: Ends) -> tuple[PairRuns, ...]:
+    """Run all pairs and return their output. Where a port is taken, or a client does not get so far
+    as to begin, all is tried again on other ports. Raises MeasureError where no server listens,
+    EndpointError where an end is lost."""
+    said: tuple[PairRuns, ...] = ()
     for first in _ports(plan, ends.seed):
         ports = range(first, first + len(plan.streams))
         if (places.listening(ends.target) or frozenset()).isdisjoint(ports):
@@ -54,7 +54,7 @@ def run(plan: Plan, ends: Ends) -> tuple[Said, ...]:
     return said
 
 
-def _ports(plan: Plan, seed: int) -> list[int]:
+def _ports(plan: Iperf3Load, seed: int) -> list[int]:
     """The first port of each attempt."""
     if "port" in plan.workload.options:
         return [int(plan.workload.options["port"])] * _ATTEMPTS
@@ -63,8 +63,8 @@ def _ports(plan: Plan, seed: int) -> list[int]:
     return [chance.randint(_LOWEST_PORT, highest) for _ in range(_ATTEMPTS)]
 
 
-def _first_that_listens(plan: Plan, ends: Ends, ports: Sequence[int]) -> tuple[Said, ...]:
-    said: tuple[Said, ...] = ()
+def _first_that_listens(plan: Iperf3Load, ends: Ends, ports: Sequence[int]) -> tuple[PairRuns, ...]:
+    said: tuple[PairRuns, ...] = ()
     for address in command.listens_at(plan, ends.address):
         said = _attempt(plan, ends, ports, address)
         if any(pair.client.command for pair in said):  # a client was run: servers listened
@@ -72,7 +72,9 @@ def _first_that_listens(plan: Plan, ends: Ends, ports: Sequence[int]) -> tuple[S
     return said
 
 
-def _attempt(plan: Plan, ends: Ends, ports: Sequence[int], address: str) -> tuple[Said, ...]:
+def _attempt(
+    plan: Iperf3Load, ends: Ends, ports: Sequence[int], address: str
+) -> tuple[PairRuns, ...]:
     bound = plan.duration + _MARGIN
     with ExitStack() as started:
         servers = []
@@ -81,7 +83,7 @@ def _attempt(plan: Plan, ends: Ends, ports: Sequence[int], address: str) -> tupl
             servers.append(ends.target.start(argv, seconds=bound + _LISTEN + _LAST_WORDS))
             started.callback(servers[-1].stop)
         if not _await_servers(servers, ports, ends):
-            return tuple(Said(_not_run(ends), server.stop()) for server in servers)
+            return tuple(PairRuns(_not_run(ends), server.stop()) for server in servers)
         clients = []
         for streams, port in zip(plan.streams, ports, strict=True):
             argv = command.client(plan, streams, ends.address, port)
@@ -90,7 +92,7 @@ def _attempt(plan: Plan, ends: Ends, ports: Sequence[int], address: str) -> tupl
         return _await_ends(clients, servers, bound)
 
 
-def _await_servers(servers: Sequence[Started], ports: Sequence[int], ends: Ends) -> bool:
+def _await_servers(servers: Sequence[StartedProgram], ports: Sequence[int], ends: Ends) -> bool:
     """Wait until all listen; False where one ended instead. Where it cannot be seen who listens,
     clients have to find out."""
     deadline = time.monotonic() + _LISTEN
@@ -105,12 +107,12 @@ def _await_servers(servers: Sequence[Started], ports: Sequence[int], ends: Ends)
 
 
 def _await_ends(
-    clients: Sequence[Started], servers: Sequence[Started], bound: float
-) -> tuple[Said, ...]:
+    clients: Sequence[StartedProgram], servers: Sequence[StartedProgram], bound: float
+) -> tuple[PairRuns, ...]:
     """A server is waited for only where its client came to an end that both know of."""
     ended = [client.wait(bound) for client in clients]
     return tuple(
-        Said(ran, server.wait(_LAST_WORDS) if _well(ran) else server.stop())
+        PairRuns(ran, server.wait(_LAST_WORDS) if _well(ran) else server.stop())
         for ran, server in zip(ended, servers, strict=True)
     )
 

@@ -1,4 +1,4 @@
-"""What has to be known of an end before iperf3 runs there."""
+"""Facts of an end that are needed before iperf3 runs there."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import re
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
-from vnicaudit.bench.contract import Endpoint, Tool
+from vnicaudit.bench.contract import Endpoint, RequiredTool
 from vnicaudit.errors import EndpointError
 
-IPERF3 = Tool(
+IPERF3 = RequiredTool(
     "iperf3",
     {"apt": "iperf3", "dnf": "iperf3", "zypper": "iperf", "apk": "iperf3", "pacman": "iperf3"},
 )
@@ -23,7 +23,7 @@ _LISTEN = "0A"
 """TCP_LISTEN of the kernel's include/net/tcp_states.h."""
 
 
-class Version(NamedTuple):
+class Iperf3Version(NamedTuple):
     """As numbers: 3.9 is older than 3.12."""
 
     major: int
@@ -33,34 +33,34 @@ class Version(NamedTuple):
         return f"{self.major}.{self.minor}"
 
 
-OLDEST = Version(3, 7)
+OLDEST = Iperf3Version(3, 7)
 """The first with --bidir, and with ``sender`` in its JSON."""
 
 
-class Place(NamedTuple):
+class Iperf3Install(NamedTuple):
     """``buffer``: the largest socket buffer that iperf3 may ask for with -w. The kernel doubles
     what it grants, and iperf3 fails where it gets less than it asked for."""
 
-    version: Version
+    version: Iperf3Version
     buffer: int
 
 
-_known: WeakKeyDictionary[Endpoint, Place] = WeakKeyDictionary()
+_known: WeakKeyDictionary[Endpoint, Iperf3Install] = WeakKeyDictionary()
 
 
-def place(endpoint: Endpoint) -> Place:
-    """What is found at an endpoint; asked once. Raises EndpointError where iperf3 is missing or too
-    old."""
+def place(endpoint: Endpoint) -> Iperf3Install:
+    """The installation of iperf3 at an endpoint; asked once. Raises EndpointError where iperf3 is
+    missing or too old."""
     found = _known.get(endpoint)
     if found is None:
-        found = _known[endpoint] = Place(_version(endpoint), _buffer(endpoint))
+        found = _known[endpoint] = Iperf3Install(_version(endpoint), _buffer(endpoint))
     return found
 
 
-def version_of(text: str) -> Version | None:
+def version_of(text: str) -> Iperf3Version | None:
     """From what ``iperf3 --version`` prints: ``iperf 3.12 (cJSON 1.7.15)``."""
     found = re.match(r"iperf (\d{1,4})\.(\d{1,4})", text)
-    return Version(int(found[1]), int(found[2])) if found else None
+    return Iperf3Version(int(found[1]), int(found[2])) if found else None
 
 
 def listening(endpoint: Endpoint) -> frozenset[int] | None:
@@ -79,7 +79,7 @@ def ports_of(text: str) -> frozenset[int] | None:
     return frozenset(int(port, 16) for port in found)
 
 
-def _version(endpoint: Endpoint) -> Version:
+def _version(endpoint: Endpoint) -> Iperf3Version:
     ran = endpoint.run(("iperf3", "--version"))
     version = version_of(ran.stdout)
     if version is None:

@@ -1,4 +1,4 @@
-"""What iperf3 prints with ``-J``, at either end: text in, records out.
+"""Output of iperf3 with ``-J``, at either end: text in, records out.
 
 Only what is there in every version from 3.9 is required. Sums per interval are not read: 3.9 writes
 both directions of ``--bidir`` under the same key (esnet/iperf#952), and UDP's ``end.sum`` is what
@@ -47,18 +47,19 @@ class Stream(msgspec.Struct, frozen=True):
     snd_cwnd: float | None = None
 
 
-class Interval(msgspec.Struct, frozen=True):
-    """What went on between two ticks of ``-i``."""
+class ReportInterval(msgspec.Struct, frozen=True):
+    """Streams between two ticks of ``-i``."""
 
     streams: tuple[Stream, ...]
 
 
-_BEFORE = Interval(())
+_BEFORE = ReportInterval(())
 """What comes before the first."""
 
 
 class TestStart(msgspec.Struct, frozen=True):
-    """What was agreed on. ``num_streams``: each way; ``blksize``: bytes of a message."""
+    """Parameters that both ends agreed on. ``num_streams``: each way; ``blksize``: bytes of a
+    message."""
 
     protocol: str
     num_streams: int
@@ -87,8 +88,6 @@ class Start(msgspec.Struct, frozen=True):
     system_info: str = ""
     tcp_mss_default: float | None = None
     tcp_mss: float | None = None
-    sndbuf_actual: float | None = None
-    rcvbuf_actual: float | None = None
 
 
 class Total(msgspec.Struct, frozen=True):
@@ -114,12 +113,12 @@ class Cpu(msgspec.Struct, frozen=True):
 
 
 class Sum(msgspec.Struct, frozen=True):
-    """Of all streams one way."""
+    """Totals of all streams one way."""
 
     bytes: float
 
 
-class End(msgspec.Struct, frozen=True):
+class TestEnd(msgspec.Struct, frozen=True):
     """``end`` of a test that came to its end."""
 
     streams: tuple[EndStream, ...]
@@ -127,30 +126,30 @@ class End(msgspec.Struct, frozen=True):
     sum_received: Sum | None = None
     sum_received_bidir_reverse: Sum | None = None
     sender_tcp_congestion: str | None = None
-    receiver_tcp_congestion: str | None = None
 
 
-class Report(msgspec.Struct, frozen=True):
+class Iperf3Report(msgspec.Struct, frozen=True):
     """All that one end printed."""
 
     start: Start
-    intervals: tuple[Interval, ...]
-    end: End
+    intervals: tuple[ReportInterval, ...]
+    end: TestEnd
 
 
 class _Failed(msgspec.Struct, frozen=True):
     error: str | None = None
 
 
-def parse(text: str) -> Report:
-    """What one end printed. Raises MeasureError where it failed or is not whole; the exit status of
-    iperf3 says neither (before 3.14 it is 0 where the connection was refused, esnet/iperf#1405)."""
+def parse(text: str) -> Iperf3Report:
+    """Parse the output of one end. Raises MeasureError where it failed or is not whole; the exit
+    status of iperf3 says neither (before 3.14 it is 0 where the connection was refused,
+    esnet/iperf#1405)."""
     if len(text) > _LARGEST_TEXT:
         raise MeasureError(f"iperf3 printed more than {_LARGEST_TEXT >> 20} MB")
     if said := failure(text):
         raise MeasureError(f"iperf3: {said}")
     try:
-        report = json_as(text, Report)
+        report = json_as(text, Iperf3Report)
     except (msgspec.MsgspecError, RecursionError) as error:
         raise MeasureError(f"iperf3's report is not whole: {error}") from error
     _check(report)
@@ -169,11 +168,11 @@ def failure(text: str) -> str | None:
 
 
 def began(text: str) -> bool:
-    """Whether both ends agreed to begin, whatever came of it."""
+    """True where both ends agreed to begin, whatever came of it."""
     return '"test_start"' in text
 
 
-def _check(report: Report) -> None:
+def _check(report: Iperf3Report) -> None:
     """Raises MeasureError where the numbers cannot be."""
     if not report.intervals:
         raise MeasureError("iperf3's report has no intervals")
@@ -187,7 +186,7 @@ def _check(report: Report) -> None:
         _check_gap(earlier, later)
 
 
-def _check_gap(earlier: Interval, later: Interval) -> None:
+def _check_gap(earlier: ReportInterval, later: ReportInterval) -> None:
     """One stream after the other: with hundreds of threads, they are some 100 ms apart."""
     count = len(later.streams)
     if not count or len(earlier.streams) not in (0, count):
@@ -212,16 +211,16 @@ def _check_stream(stream: Stream) -> None:
         raise MeasureError("iperf3's report has a rate that no network has")
 
 
-def first(interval: Interval) -> float:
+def first(interval: ReportInterval) -> float:
     """When it starts, in seconds since the test did."""
     return fmean(stream.start for stream in interval.streams)
 
 
-def last(interval: Interval) -> float:
+def last(interval: ReportInterval) -> float:
     """When it ends."""
     return fmean(stream.end for stream in interval.streams)
 
 
-def middle(interval: Interval) -> float:
+def middle(interval: ReportInterval) -> float:
     """Half-way between."""
     return (first(interval) + last(interval)) / 2

@@ -1,29 +1,44 @@
-"""From what both ends said to what was measured."""
+"""From what both ends said to what was measured: of one run, or of a search.
+
+The packet rate that UDP bears is a search (vnicaudit/bench/search.py) whose trials are short runs
+of iperf3, each with a server of its own.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from math import ceil
 from statistics import fmean
 
-from vnicaudit.bench.contract import Measured
-from vnicaudit.bench.engines._iperf3 import flows
-from vnicaudit.bench.engines._iperf3.command import Plan
-from vnicaudit.bench.engines._iperf3.details import details, generator_cpu, limited
-from vnicaudit.bench.engines._iperf3.flows import Found, Pair
-from vnicaudit.bench.engines._iperf3.pairs import Said
+from vnicaudit.bench.contract import Ends, Measured, failed_run
+from vnicaudit.bench.engines._iperf3 import command, flows, pairs
+from vnicaudit.bench.engines._iperf3.command import Iperf3Load
+from vnicaudit.bench.engines._iperf3.details import (
+    Details,
+    details,
+    generator_cpu,
+    limited,
+    of_setup,
+    sent_packets,
+)
+from vnicaudit.bench.engines._iperf3.flows import Iperf3Outcome, Pair
+from vnicaudit.bench.engines._iperf3.pairs import PairRuns
 from vnicaudit.bench.engines._iperf3.report import began, failure, parse
-from vnicaudit.errors import MeasureError
+from vnicaudit.bench.readable import one_line
+from vnicaudit.bench.search import LoadTrial, Searched, search
+from vnicaudit.errors import MeasureError, SilenceError
 from vnicaudit.model.measurement import Ran
 
 
-def measured(plan: Plan, said: Sequence[Said]) -> Measured:
+def measurement_of(plan: Iperf3Load, said: Sequence[PairRuns]) -> Measured:
     """One run at one load: numbers, or an error."""
     raw = tuple(ran for own in said for ran in own)
     try:
-        result = found(plan, said)
+        result = outcome(plan, said)
         values = _values(plan, result)
     except MeasureError as error:
-        return Measured(error=str(error), raw=raw)
+        return failed_run(error, raw)
     return Measured(
         values=values,
         details=details(plan, result),
@@ -36,19 +51,19 @@ def measured(plan: Plan, said: Sequence[Said]) -> Measured:
     )
 
 
-def found(plan: Plan, said: Sequence[Said]) -> Found:
+def outcome(plan: Iperf3Load, said: Sequence[PairRuns]) -> Iperf3Outcome:
     """Raises MeasureError where anything that is needed is missing or contradicts itself."""
     pairs = tuple(_pair(own) for own in said)
     begins = flows.begins(pairs, plan.warmup)
     loaded = {way: tuple(flows.flow(pair, way) for pair in pairs) for way in plan.ways}
     parts = {way: flows.part(own, begins, plan.seconds) for way, own in loaded.items()}
-    return Found(pairs, loaded, parts, begins)
+    return Iperf3Outcome(pairs, loaded, parts, begins)
 
 
-def _values(plan: Plan, result: Found) -> dict[str, float]:
+def _values(plan: Iperf3Load, result: Iperf3Outcome) -> dict[str, float]:
     parts = result.parts.values()
     if not all(part.bytes for part in parts):
-        raise MeasureError(f"iperf3: nothing arrived in {plan.seconds} s")
+        raise SilenceError(f"iperf3: nothing arrived in {plan.seconds} s")
     goodput = {"goodput": sum(part.rate for part in parts)}
     if not plan.udp:
         return goodput
@@ -58,25 +73,92 @@ def _values(plan: Plan, result: Found) -> dict[str, float]:
     return {**goodput, "loss": loss}
 
 
-def _pair(said: Said) -> Pair:
+def _pair(said: PairRuns) -> Pair:
     """The reports of a pair. Raises MeasureError with the words of the end that knows best: a
     client of 3.9 does not say why it was refused."""
     client, server = said
     if client.command and client.code is None:
-        raise MeasureError(f"iperf3 did not end within {client.seconds:.0f} s: {_words(client)}")
+        raise SilenceError(
+            f"iperf3 did not end within {client.seconds:.0f} s: {_failure_reason(client)}"
+        )
     server_failed = server.code is not None and _failed(server)
     if server_failed and (not _failed(client) or not began(client.stdout)):
-        raise MeasureError(f"iperf3 server: {_words(server)}")
+        raise MeasureError(f"iperf3 server: {_failure_reason(server)}")
     if _failed(client):
-        raise MeasureError(f"iperf3: {_words(client)}")
+        reason = _failure_reason(client)
+        kind = SilenceError if _NOT_CONNECTED.match(reason) else MeasureError
+        raise kind(f"iperf3: {reason}")
     return Pair(parse(client.stdout), parse(server.stdout))
+
+
+_NOT_CONNECTED = re.compile("unable to connect|unable to send control message: Bad file descriptor")
+"""The second is what 3.9 says where it was refused."""
 
 
 def _failed(ran: Ran) -> bool:
     return bool(ran.code) or not ran.stdout.strip() or failure(ran.stdout) is not None
 
 
-def _words(ran: Ran) -> str:
-    """What a run that failed said."""
-    first = ran.stderr.strip().partition("\n")[0].removeprefix("iperf3: error - ")[:200]
-    return failure(ran.stdout) or first or f"exit status {ran.code}, and not a word why"
+def _failure_reason(ran: Ran) -> str:
+    """Reason that a failed run gave, in one line; its exit status where it gave none."""
+    first = one_line(ran.stderr).removeprefix("iperf3: error - ")
+    return (
+        one_line(failure(ran.stdout) or "")
+        or first
+        or f"exit status {ran.code}, and not a word why"
+    )
+
+
+_FLOOD_SECONDS = 1.0
+
+
+def measure_packet_rate(plan: Iperf3Load, ends: Ends) -> Measured:
+    """The highest rate at which hardly any packet is lost, looked for from what comes through of a
+    second at full speed. No seconds and no bytes: CPU time of a search belongs to many rates."""
+    trials = _Trials(plan, ends)
+    try:
+        flood = trials(0.0, _FLOOD_SECONDS)
+        searched = search(trials, flood.answered)
+    except MeasureError as error:
+        return failed_run(error, trials.raw)
+    if not searched.complete or searched.rate <= 0:
+        kind = MeasureError if flood.answered else SilenceError
+        return failed_run(kind(f"iperf3: {searched.reason}"), trials.raw)
+    return Measured(
+        values={"packet_rate": searched.rate},
+        details={**trials.details, **_of_search(searched, flood)},
+        generator_limited=searched.generator_limited,
+        raw=tuple(trials.raw),
+    )
+
+
+class _Trials:
+    """Offers a rate for some seconds; 0 is as fast as possible."""
+
+    def __init__(self, plan: Iperf3Load, ends: Ends) -> None:
+        self._plan, self._ends = plan, ends
+        self.raw: list[Ran] = []
+        self.details: Details = {}
+
+    def __call__(self, rate: float, seconds: float) -> LoadTrial:
+        bits = 8 * command.payload(self._plan) * rate
+        plan = self._plan._replace(seconds=ceil(seconds), warmup=0, rate=bits)
+        said = pairs.run(plan, self._ends)
+        self.raw.extend(ran for own in said for ran in own)
+        found = outcome(plan, said)
+        (way,) = plan.ways
+        (part,) = found.parts.values()
+        self.details = of_setup(plan, found.pairs[0])
+        sent = sent_packets(found, way)
+        return LoadTrial(rate, sent, sent * (1 - part.loss / 100), part.seconds)
+
+
+def _of_search(searched: Searched, flood: LoadTrial) -> Details:
+    return {
+        "rate_lower": searched.lower,
+        "rate_upper": searched.upper,
+        "trials": len(searched.trials),
+        "flood_sent": flood.offered,
+        "flood_received": flood.answered,
+        "search": searched.reason,
+    }

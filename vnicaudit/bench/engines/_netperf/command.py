@@ -1,4 +1,4 @@
-"""Workload in, command lines out.
+"""A workload, checked, becomes command lines.
 
 ``-f k``: thousands of bits, as two decimals of a million are too few for slow paths. It turns
 THROUGHPUT of request tests into bits as well, so their rate is TRANSACTION_RATE.
@@ -6,15 +6,17 @@ THROUGHPUT of request tests into bits as well, so their rate is TRANSACTION_RATE
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
-from vnicaudit.bench.engines._addresses import is_literal
+from vnicaudit.bench.engines._checks import number_problems, require_none
+from vnicaudit.bench.engines._listening import is_literal
 from vnicaudit.model.measurement import Direction, Workload
 
 
-class Test(NamedTuple):
-    """One of netperf's. ``says``: what it calls the direction, seen from the client, which is the
-    peer. ``size``: the option that sets the sender's message."""
+class NetperfTest(NamedTuple):
+    """One of netperf's tests. ``says``: what it calls the direction, seen from the client, which is
+    the peer. ``size``: the option that sets the sender's message."""
 
     direction: Direction
     says: str
@@ -25,12 +27,12 @@ class Test(NamedTuple):
 
 
 TESTS = {
-    "TCP_STREAM": Test("rx", "Send", "TCP", "-m", "REMOTE"),
-    "TCP_MAERTS": Test("tx", "Receive", "TCP", "-M", "LOCAL"),
-    "UDP_STREAM": Test("rx", "Send", "UDP", "-m", "REMOTE"),
-    "TCP_RR": Test("both", "Send|Recv", "TCP", "", ""),
-    "TCP_CRR": Test("both", "Connect|Send|Recv", "TCP", "", ""),
-    "UDP_RR": Test("both", "Send|Recv", "UDP", "", ""),
+    "TCP_STREAM": NetperfTest("rx", "Send", "TCP", "-m", "REMOTE"),
+    "TCP_MAERTS": NetperfTest("tx", "Receive", "TCP", "-M", "LOCAL"),
+    "UDP_STREAM": NetperfTest("rx", "Send", "UDP", "-m", "REMOTE"),
+    "TCP_RR": NetperfTest("both", "Send|Recv", "TCP", "", ""),
+    "TCP_CRR": NetperfTest("both", "Connect|Send|Recv", "TCP", "", ""),
+    "UDP_RR": NetperfTest("both", "Send|Recv", "UDP", "", ""),
 }
 
 SELECTORS = (
@@ -79,8 +81,77 @@ def _options(workload: Workload) -> list[str]:
     elif workload.size is not None:
         argv += [test.size, str(workload.size)]
     if burst(workload):
-        # requests would wait for one another's acknowledgement
-        argv += ["-b", str(burst(workload)), *(["-D"] if test.protocol == "TCP" else [])]
+        argv += ["-b", str(burst(workload))]
+    # else requests would wait for one another's acknowledgement
+    if test.protocol == "TCP" and (burst(workload) or workload.options.get("nodelay") == "1"):
+        argv.append("-D")
     if data_port := workload.options.get("data_port"):
         argv += ["-P", f",{data_port}"]
     return argv
+
+
+_UDP_LARGEST = 65507
+_TCP_LARGEST = 16 << 20
+_LONGEST = 86400
+_OPTIONS = {
+    "request": (1, _TCP_LARGEST),
+    "response": (1, _TCP_LARGEST),
+    "burst": (0, 1024),
+    "nodelay": (0, 1),
+    "port": (1, 65535),
+    "data_port": (1, 65535),
+}
+"""Option -> the numbers it may be."""
+_OF_REQUESTS = ("request", "response", "burst")
+
+
+def check(workload: Workload) -> None:
+    """Raises UsageError where a workload cannot be run as written."""
+    require_none(workload, _problems(workload))
+
+
+def _problems(workload: Workload) -> Iterator[str]:
+    test = TESTS.get(workload.pattern)
+    if test is None:
+        yield f"netperf has no pattern {workload.pattern!r}; it has {', '.join(TESTS)}"
+        return
+    yield from _of_load(workload, test)
+    yield from _of_time(workload)
+    yield from _of_options(workload, test)
+    yield from _of_size(workload, test)
+
+
+def _of_load(workload: Workload, test: NetperfTest) -> Iterator[str]:
+    if workload.direction != test.direction:
+        yield f"direction {workload.direction}: {workload.pattern} is {test.direction}"
+    if workload.connections != 1 or workload.generators != 1:
+        yield "netperf has one connection; rr and iperf3 have more"
+    if workload.rate is not None:
+        yield "netperf goes as fast as it can; rr and iperf3 take a rate"
+
+
+def _of_time(workload: Workload) -> Iterator[str]:
+    if workload.seconds not in range(1, _LONGEST):
+        yield f"seconds {workload.seconds:g}: netperf takes whole seconds, 1 or more"
+    if not 0 <= workload.warmup < _LONGEST:
+        yield f"warmup {workload.warmup:g}: it must be 0 or more seconds"
+
+
+def _of_options(workload: Workload, test: NetperfTest) -> Iterator[str]:
+    yield from number_problems(workload, "netperf", _OPTIONS)
+    for name in _OF_REQUESTS if test.direction != "both" else ():
+        if name in workload.options:
+            yield f"{name} is for tests with requests, not for {workload.pattern}"
+    if workload.pattern == "TCP_CRR" and burst(workload):
+        yield "burst is not for TCP_CRR: each request has a connection of its own"
+
+
+def _of_size(workload: Workload, test: NetperfTest) -> Iterator[str]:
+    largest = _UDP_LARGEST if test.protocol == "UDP" else _TCP_LARGEST
+    if test.direction == "both":
+        if workload.size is not None:
+            yield "size: tests with requests have the options request and response"
+        if max(sizes(workload)) > largest:
+            yield f"request, response: {test.protocol} takes {largest} bytes at most"
+    elif workload.size is not None and not 1 <= workload.size <= largest:
+        yield f"size {workload.size}: {test.protocol} takes 1 to {largest} bytes"

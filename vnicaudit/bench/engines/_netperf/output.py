@@ -1,4 +1,4 @@
-"""What netperf prints with ``-k``: one KEY=VALUE to a line."""
+"""Output of netperf with ``-k``: one KEY=VALUE to a line."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import re
 from collections.abc import Mapping
 
 from vnicaudit.bench.engines._netperf.command import SELECTORS, TESTS, burst
-from vnicaudit.errors import MeasureError
+from vnicaudit.bench.readable import one_line
+from vnicaudit.errors import MeasureError, SilenceError
 from vnicaudit.model.measurement import Workload
 
 _NUMBER = re.compile(r"\d{1,18}(\.\d{1,9})?", re.ASCII)
@@ -18,7 +19,7 @@ _ANSWERED = 0.9
 """Share of the time that requests have to take up altogether."""
 
 
-class Output:
+class NetperfOutput:
     """The selectors' values. Asking for one raises MeasureError where it is no number."""
 
     def __init__(self, text: str) -> None:
@@ -36,10 +37,10 @@ class Output:
         return None if _UNKNOWN.fullmatch(self.texts[name]) else self.number(name)
 
 
-def read(text: str, workload: Workload) -> Output:
-    """What a test printed. Raises MeasureError where it is not all there, is of another test, or
-    contradicts itself."""
-    output = Output(text)
+def parse_output(text: str, workload: Workload) -> NetperfOutput:
+    """Parse the output of a test. Raises MeasureError where it is not all there, is of another
+    test, or contradicts itself."""
+    output = NetperfOutput(text)
     test = TESTS[workload.pattern]
     said = (output.texts["PROTOCOL"], output.texts["DIRECTION"], output.texts["THROUGHPUT_UNITS"])
     if said != (test.protocol, test.says, _UNITS):
@@ -68,26 +69,27 @@ def _texts(text: str) -> Mapping[str, str]:
 
 
 def _last(text: str, missing: str | None) -> str:
-    """What it said instead, as the end of a sentence."""
-    lines = [line.strip() for line in text.splitlines() if line.strip() and "=" not in line]
-    return f": {lines[-1][:200]}" if lines else f": no {missing}" if missing else ""
+    """Last message of netperf, as the end of a sentence; else the name of the ``missing`` value."""
+    lines = [line for line in text.splitlines() if "=" not in line]
+    said = one_line("\n".join(lines), last=True)
+    return f": {said}" if said else f": no {missing}" if missing else ""
 
 
-def _check_stream(output: Output, received: str) -> None:
+def _check_stream(output: NetperfOutput, received: str) -> None:
     rate = output.number(f"{received}_RECV_THROUGHPUT") * 1000
     carried = output.number(f"{received}_BYTES_RECVD") * 8 / output.number("ELAPSED_TIME")
     if rate <= 0 or carried <= 0:
-        raise MeasureError("netperf: nothing was received")
+        raise SilenceError("netperf: nothing was received")
     if abs(rate - carried) > _AGREE * rate:
         raise MeasureError("netperf's rate is not that of its bytes and time")
 
 
-def _check_requests(output: Output, workload: Workload) -> None:
+def _check_requests(output: NetperfOutput, workload: Workload) -> None:
     """A lost datagram stops UDP_RR for good, and the rate it prints is over the whole time."""
     if output.number("BURST_SIZE") != burst(workload):
         raise MeasureError("netperf was built without --enable-burst")
     rate = output.number("TRANSACTION_RATE")
     if rate <= 0 or output.number("MEAN_LATENCY") <= 0:
-        raise MeasureError("netperf: no request was answered")
+        raise SilenceError("netperf: no request was answered")
     if rate * output.number("MEAN_LATENCY") / 1e6 < _ANSWERED * (burst(workload) + 1):
         raise MeasureError("netperf waited for an answer that did not come")

@@ -1,17 +1,84 @@
-"""Both roles of the generator, run against each other once."""
+"""A workload, checked, becomes one run of both roles of the generator against each other."""
 
 from __future__ import annotations
 
+import math
 import re
 import secrets
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from vnicaudit.bench.contract import Ends
-from vnicaudit.bench.engines._patterns import Pattern
-from vnicaudit.bench.engines._rr.checks import messages
-from vnicaudit.bench.engines._rr.places import Place, place
-from vnicaudit.bench.generator.program.seal import sealed
+from vnicaudit.bench.engines._checks import number_problems
+from vnicaudit.bench.engines._patterns import Pattern, checked_pattern
+from vnicaudit.bench.engines._rr import choosing, filling
+from vnicaudit.bench.engines._rr.places import GeneratorInstall, Language, place
+from vnicaudit.bench.generator.program.seal import sealed_token
 from vnicaudit.model.measurement import Ran, Workload
+
+CONNECTIONS = 500
+WORKERS = 64
+"""What the program takes (generator/program/task.py)."""
+_LONGEST = 86400
+_MOST_MESSAGES = 1e6
+"""1/s: more than any generator sends."""
+_OPTIONS = {"workers": (1, WORKERS), "port": (1, 65535)}
+"""Option -> the numbers it may be."""
+
+
+def checked_workload(workload: Workload) -> Pattern:
+    """The pattern of the workload. Raises UsageError where it cannot be run as written."""
+    return checked_pattern(workload, "rr", _problems)
+
+
+def messages(workload: Workload, pattern: Pattern) -> float:
+    """Messages a second that are offered; 0: as many as go."""
+    if workload.rate is None:
+        return 0.0
+    return workload.rate if pattern.mode == "rr" else workload.rate / 8 / pattern.size
+
+
+def _problems(workload: Workload, pattern: Pattern) -> Iterator[str]:
+    yield from _of_direction(workload, pattern)
+    yield from _of_streams(workload)
+    yield from _of_time(workload)
+    yield from _of_rate(workload, pattern)
+    yield from number_problems(workload, "rr", _OPTIONS, (choosing.OPTION, filling.OPTION))
+    yield from choosing.problems(workload, pattern)
+    yield from filling.problems(workload, pattern)
+
+
+def _of_direction(workload: Workload, pattern: Pattern) -> Iterator[str]:
+    if workload.direction != pattern.direction:
+        what = {"tx": "the target sends", "rx": "the target receives", "both": "both send"}
+        yield (
+            f"direction {workload.direction}: in {workload.pattern} "
+            f"{what[pattern.direction]}, which is {pattern.direction}"
+        )
+    if workload.size is not None:
+        yield f"size {workload.size}: the pattern says the sizes"
+
+
+def _of_streams(workload: Workload) -> Iterator[str]:
+    if not 1 <= workload.connections <= CONNECTIONS:
+        yield f"connections {workload.connections}: rr takes 1 to {CONNECTIONS}"
+    elif not 1 <= workload.generators <= min(workload.connections, WORKERS):
+        yield f"generators {workload.generators}: rr takes 1 to {WORKERS}, one connection for each"
+
+
+def _of_time(workload: Workload) -> Iterator[str]:
+    if not 0 < workload.seconds <= _LONGEST:
+        yield f"seconds {workload.seconds:g}: it must be more than 0, and a day at most"
+    if not 0 <= workload.warmup <= _LONGEST:
+        yield f"warmup {workload.warmup:g}: it must be 0 or more seconds, and a day at most"
+
+
+def _of_rate(workload: Workload, pattern: Pattern) -> Iterator[str]:
+    if workload.rate is None:
+        return
+    if not (math.isfinite(workload.rate) and 1 <= messages(workload, pattern) <= _MOST_MESSAGES):
+        yield f"rate {workload.rate:g}: that must be one message a second, and a million at most"
+
 
 _SLACK = 40.0
 """Seconds beside those of the run, to connect and to report, after which both ends give up."""
@@ -21,16 +88,18 @@ _SOON_SECONDS = 1.0
 """In which a server that lost its client has said so; one that nobody came to waits on."""
 
 
-class Runs(NamedTuple):
-    """What was run. ``client`` None: the ``server`` did not listen."""
+class RrRuns(NamedTuple):
+    """Runs of both programs. ``client`` None: the ``server`` did not listen."""
 
     server: Ran
     client: Ran | None
 
 
-def run_pair(workload: Workload, pattern: Pattern, ends: Ends) -> Runs:
-    """A server at the target and a client at the peer, to their end; no server is left."""
-    target, peer = place(ends.target), place(ends.peer)
+def run_pair(workload: Workload, pattern: Pattern, ends: Ends) -> RrRuns:
+    """A server at the target and a client at the peer, to their end; no server is left. Raises
+    EndpointError, and MeasureError where the program in C cannot be built."""
+    language: Language = "c" if choosing.generator_of(workload) == "c" else "python"
+    target, peer = place(ends.target, language), place(ends.peer, language)
     token = secrets.token_hex(16)
     port_file = f"{target.path}.{secrets.token_hex(4)}"
     life = workload.warmup + workload.seconds + _SLACK
@@ -41,18 +110,23 @@ def run_pair(workload: Workload, pattern: Pattern, ends: Ends) -> Runs:
         asked = ends.target.run(target.argv("port", port_file), seconds=_PORT_SECONDS)
         port = re.fullmatch(r"([1-9]\d{0,4})\n", asked.stdout)
         if asked.code != 0 or port is None:
-            return Runs(server.stop(), None)
+            return RrRuns(server.stop(), None)
         argv = _client(workload, pattern, peer, ends.address, token, int(port[1]), life)
         client = ends.peer.run(argv, seconds=life + _SLACK)
-        return Runs(server.wait(_END_SECONDS if client.code == 0 else _SOON_SECONDS), client)
+        return RrRuns(server.wait(_END_SECONDS if client.code == 0 else _SOON_SECONDS), client)
     finally:
         server.stop()
 
 
 def _server(
-    workload: Workload, here: Place, address: str, token: str, port_file: str, life: float
+    workload: Workload,
+    here: GeneratorInstall,
+    address: str,
+    token: str,
+    port_file: str,
+    life: float,
 ) -> tuple[str, ...]:
-    words = [*_shown(here, token), "--deadline", f"{life:g}", "--port-file", port_file]
+    words = [*_sealed_key_options(here, token), "--deadline", f"{life:g}", "--port-file", port_file]
     words += ["--listen", address, "--port", workload.options.get("port", "0")]
     return here.argv("server", *words)
 
@@ -60,14 +134,14 @@ def _server(
 def _client(
     workload: Workload,
     pattern: Pattern,
-    here: Place,
+    here: GeneratorInstall,
     address: str,
     token: str,
     port: int,
     life: float,
 ) -> tuple[str, ...]:
     """Numbers are written so that nothing of them is lost."""
-    words = [*_shown(here, token), "--deadline", f"{life:g}"]
+    words = [*_sealed_key_options(here, token), "--deadline", f"{life:g}"]
     words += ["--connect", address, "--port", str(port)]
     words += ["--mode", pattern.mode, "--size", str(pattern.size), "--answer", str(pattern.answer)]
     words += ["--connections", str(workload.connections), "--workers", str(_workers(workload))]
@@ -75,9 +149,9 @@ def _client(
     return here.argv("client", *words, "--rate", repr(messages(workload, pattern)))
 
 
-def _shown(here: Place, token: str) -> tuple[str, ...]:
+def _sealed_key_options(here: GeneratorInstall, token: str) -> tuple[str, ...]:
     """The token, as whoever sees command lines may see it."""
-    return "--key", here.key_file, "--sealed", sealed(here.key, token)
+    return "--key", here.key_file, "--sealed", sealed_token(here.key, token)
 
 
 def _workers(workload: Workload) -> int:

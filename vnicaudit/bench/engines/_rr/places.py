@@ -1,16 +1,17 @@
-"""Where the generator runs: the Python of an end, and the program that was put there."""
+"""Where the generator runs: the program that was put at an end, and what runs it there."""
 
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 from weakref import WeakKeyDictionary
 
-from vnicaudit.bench.contract import Endpoint, Tool
-from vnicaudit.bench.generator.packing import NAME, packed
+from vnicaudit.bench.contract import Endpoint, RequiredTool
+from vnicaudit.bench.engines._rr.building import built_program
+from vnicaudit.bench.generator.packing import NAME, packed_generator
 from vnicaudit.errors import EndpointError
 
-PYTHON = Tool(
+PYTHON = RequiredTool(
     "python3",
     {"apt": "python3", "dnf": "python3", "zypper": "python3", "apk": "python3", "pacman": "python"},
 )
@@ -20,11 +21,15 @@ _PYTHONS = ("python3", "/usr/libexec/platform-python")
 _PROBE = "import sys; print(sys.version_info >= (3, 6))"
 
 
-class Place(NamedTuple):
-    """``python``: the program; ``path``: of the generator; ``key``: of that end, which is in a file
-    there that only its user can read, and on no command line."""
+Language = Literal["python", "c"]
+"""Which of the two programs: they have the same command line and output."""
 
-    python: str
+
+class GeneratorInstall(NamedTuple):
+    """``program``: what a command line of it begins with; ``path``: of the generator; ``key``: of
+    that end, which is in a file there that only its user can read, and on no command line."""
+
+    program: tuple[str, ...]
     path: str
     key: bytes
 
@@ -34,36 +39,44 @@ class Place(NamedTuple):
         return _key_file(self.path)
 
     def argv(self, role: str, *words: str) -> tuple[str, ...]:
-        """The command line of a role. Isolated: no environment or folder changes what is run."""
-        return _argv(self.python, self.path, role, *words)
+        """The command line of a role."""
+        return (*self.program, role, *words)
 
 
-_known: WeakKeyDictionary[Endpoint, Place] = WeakKeyDictionary()
+_known: WeakKeyDictionary[Endpoint, dict[Language, GeneratorInstall]] = WeakKeyDictionary()
 
 
-def place(endpoint: Endpoint) -> Place:
-    """What is at an endpoint; asked and put there once. Raises EndpointError where no Python runs
-    that is new enough."""
-    found = _known.get(endpoint)
-    if found is None:
-        python, path = _python(endpoint), endpoint.put(NAME, packed())
-        found = _known[endpoint] = Place(python, path, _key(endpoint, python, path))
-    return found
+def place(endpoint: Endpoint, language: Language = "python") -> GeneratorInstall:
+    """The generator at an endpoint; put there once. Raises EndpointError where no Python runs that
+    is new enough, or no key can be kept, MeasureError where the one in C cannot be built."""
+    here = _known.setdefault(endpoint, {})
+    if language not in here:
+        put = _in_c if language == "c" else _in_python
+        program, path = put(endpoint)
+        here[language] = GeneratorInstall(program, path, _key(endpoint, program, path))
+    return here[language]
+
+
+def _in_c(endpoint: Endpoint) -> tuple[tuple[str, ...], str]:
+    path = built_program(endpoint)
+    return (path,), path
+
+
+def _in_python(endpoint: Endpoint) -> tuple[tuple[str, ...], str]:
+    """Isolated: no environment or folder changes what is run."""
+    python, path = _python(endpoint), endpoint.put_file(NAME, packed_generator())
+    return (python, "-I", path), path
 
 
 def _key_file(path: str) -> str:
     return f"{path}.key"
 
 
-def _key(endpoint: Endpoint, python: str, path: str) -> bytes:
-    ran = endpoint.run(_argv(python, path, "key", _key_file(path)))
+def _key(endpoint: Endpoint, program: tuple[str, ...], path: str) -> bytes:
+    ran = endpoint.run((*program, "key", _key_file(path)))
     if ran.code != 0 or re.fullmatch(r"[0-9a-f]{64}\n", ran.stdout) is None:
         raise EndpointError(f"{endpoint.url}: the generator has no key there")
     return bytes.fromhex(ran.stdout.strip())
-
-
-def _argv(python: str, path: str, role: str, *words: str) -> tuple[str, ...]:
-    return (python, "-I", path, role, *words)
 
 
 def _python(endpoint: Endpoint) -> str:

@@ -1,4 +1,4 @@
-"""What the generator prints: one line of JSON."""
+"""Output of the generator: one line of JSON."""
 
 from __future__ import annotations
 
@@ -6,19 +6,21 @@ from typing import Annotated, NamedTuple
 
 import msgspec
 
+from vnicaudit.bench.engines._listening import client_error
 from vnicaudit.bench.engines._patterns import Pattern
 from vnicaudit.bench.histogram import Histogram
-from vnicaudit.errors import MeasureError
+from vnicaudit.errors import MeasureError, SilenceError
 from vnicaudit.model.decoding import json_decoder
 
 Count = Annotated[int, msgspec.Meta(ge=0)]
 Share = Annotated[float, msgspec.Meta(ge=0, le=1e9)]
 
 
-class Side(msgspec.Struct, frozen=True):
-    """One worker process. ``cpu``: share of the time that it had a CPU, ``wait``: that it waited
-    for one; ``sum``, ``max``: of latencies, nanoseconds; ``waiting``: requests without an answer
-    when the time was over, ``oldest``: seconds that the oldest of them had waited."""
+class WorkerReport(msgspec.Struct, frozen=True):
+    """One worker process or thread. ``cpu``: share of the time that it had a CPU, ``kernel``: of
+    it, that the kernel worked for it, ``wait``: that it waited for one; ``sum``, ``max``: of
+    latencies, nanoseconds; ``waiting``: requests without an answer when the time was over,
+    ``oldest``: seconds that the oldest of them had waited."""
 
     bytes: Count
     transactions: Count
@@ -26,39 +28,50 @@ class Side(msgspec.Struct, frozen=True):
     wait: Share
     lost: Count
     late: Count
+    kernel: Share = 0.0
     sum: Count = 0
     max: Count = 0
     waiting: Count = 0
     oldest: Share = 0.0
 
+    @property
+    def busy(self) -> float:
+        """Share of the time that it had a CPU, or waited for one."""
+        return self.cpu + self.wait
+
+    @property
+    def own(self) -> float:
+        """Of ``busy``, without the kernel's work: that is what any program asks of the path."""
+        return max(self.busy - self.kernel, 0.0)
+
 
 class _Line(msgspec.Struct):
     error: str
     counts: list[tuple[Count, Count]] = []
-    client: list[Side] = []
-    server: list[Side] = []
+    client: list[WorkerReport] = []
+    server: list[WorkerReport] = []
 
 
-class Report(NamedTuple):
-    """What was counted at both ends. ``latencies``: empty for a stream."""
+class RrReport(NamedTuple):
+    """Counts of both ends. ``latencies``: empty for a stream."""
 
-    client: tuple[Side, ...]
-    server: tuple[Side, ...]
+    client: tuple[WorkerReport, ...]
+    server: tuple[WorkerReport, ...]
     latencies: Histogram
 
 
 _decoder = json_decoder(_Line)
 
 
-def report_of(text: str, pattern: Pattern) -> Report:
-    """What a client printed. Raises MeasureError for what is not the whole of a result, or the
-    error in it."""
-    line = _line(text)
+def report_of(text: str, pattern: Pattern) -> RrReport:
+    """Parse the output of a client. Raises MeasureError for what is not the whole of a result, or
+    the error in it."""
+    line = _decoded_line(text)
     if line.error:
-        raise MeasureError(line.error)
+        raise client_error(line.error)
     if not line.client or not line.server:
         raise MeasureError("the generator's result lacks an end")
-    report = Report(tuple(line.client), tuple(line.server), _latencies(line.counts))
+    report = RrReport(tuple(line.client), tuple(line.server), _latencies(line.counts))
     _check(report, pattern)
     return report
 
@@ -66,12 +79,12 @@ def report_of(text: str, pattern: Pattern) -> Report:
 def error_of(text: str) -> str:
     """The error that a role printed; empty where there is none."""
     try:
-        return _line(text).error
+        return _decoded_line(text).error
     except MeasureError:
         return ""
 
 
-def _line(text: str) -> _Line:
+def _decoded_line(text: str) -> _Line:
     if not text.endswith("}\n"):
         raise MeasureError("the generator's result is not whole")
     try:
@@ -87,21 +100,22 @@ def _latencies(counts: list[tuple[int, int]]) -> Histogram:
     return histogram
 
 
-def _check(report: Report, pattern: Pattern) -> None:
-    """What has to be, if it was counted right."""
+def _check(report: RrReport, pattern: Pattern) -> None:
+    """Check that the counts agree. Raises MeasureError where they contradict each other,
+    SilenceError where nothing came through."""
     answered = sum(side.transactions for side in report.client)
     if report.latencies.total != answered:
         raise MeasureError("the generator counted other latencies than answers")
     if pattern.mode == "rr" and not answered:
-        raise MeasureError("no request was answered in the time that counts")
+        raise SilenceError("no request was answered in the time that counts")
     carried = answered * (pattern.size + pattern.answer)
     if pattern.mode == "rr" and sum(side.bytes for side in report.client) != carried:
         raise MeasureError("the generator counted other bytes than answers")
     if pattern.mode != "rr" and not received(report, pattern):
-        raise MeasureError("nothing was received in the time that counts")
+        raise SilenceError("nothing was received in the time that counts")
 
 
-def received(report: Report, pattern: Pattern) -> int:
+def received(report: RrReport, pattern: Pattern) -> int:
     """Payload bytes: of a stream, what its receiver counted; else of requests and answers."""
     sides = report.server if pattern.mode == "write" else report.client
     return sum(side.bytes for side in sides)

@@ -17,7 +17,6 @@ import os
 import signal
 import sys
 import time
-from typing import Any
 
 from .client import measure
 from .seal import make_key, token_in
@@ -53,15 +52,15 @@ def port_of(path: str) -> str:
         return file.read()
 
 
-def give_up(number: int, frame: Any) -> None:  # noqa: ARG001
+def give_up(number: int, frame: object) -> None:  # noqa: ARG001
     """A signal; SIGALRM is the deadline. What is begun is ended before a second one is heard."""
     for each in SIGNALS:
         signal.signal(each, signal.SIG_IGN)
     raise Failure("it took too long" if number == signal.SIGALRM else "it was ended")
 
 
-def result_of(options: argparse.Namespace) -> "dict[str, Any]":
-    """What a role found, or the error."""
+def result_of(options: argparse.Namespace) -> "dict[str, object]":
+    """Result of a role, or its error."""
     try:
         options.token = token_in(options.key, options.sealed)
         found = serve(options) if options.role == "server" else measure(options)

@@ -4,36 +4,35 @@ import argparse
 import json
 import socket
 
-from .crew import Crew
-from .talk import line_of
-from .task import CONTROL, DATA, PATIENCE, Failure, Task
+from .task import CONTROL, DATA, PATIENCE, Failure, Task, line_of
 from .worker import Report
+from .workers import Workers
 
 
 def measure(options: argparse.Namespace) -> Report:
     """Run a task against a server: what was counted at both ends."""
     task = Task(**{name: getattr(options, name) for name in Task._fields}).checked()
-    control = connected(options, CONTROL)
+    control = connection_to(options, CONTROL)
     control.sendall(json.dumps(dict(task._asdict())).encode() + b"\n")
     expect(control, b"accepted")
-    socks = [connected(options, DATA) for _ in range(task.connections)]
+    socks = [connection_to(options, DATA) for _ in range(task.connections)]
     expect(control, b"ready")
-    crew = Crew(task, "client")
+    processes = Workers(task, "client")
     try:
         control.sendall(b"start\n")
-        crew.hire(socks, control)
-        workers, line = crew.reports(control)
+        processes.start(socks, control)
+        workers, line = processes.reports(control)
         # the load goes on until the server's window is over as well
         there = json.loads(line_of(control, line, PATIENCE).decode())
     finally:
-        crew.end()
+        processes.end()
     if any(worker["lost"] for worker in there["workers"]):
         raise Failure("a connection was lost")
-    counts = merged(workers)
+    counts = merged_counts(workers)
     return {"counts": counts, "client": workers, "server": there["workers"]}
 
 
-def connected(options: argparse.Namespace, kind: bytes) -> socket.socket:
+def connection_to(options: argparse.Namespace, kind: bytes) -> socket.socket:
     """A connection to the server that has shown its token."""
     try:
         sock = socket.create_connection((options.connect, options.port), PATIENCE)
@@ -50,7 +49,7 @@ def expect(control: socket.socket, word: bytes) -> None:
         raise Failure("the server speaks another language")
 
 
-def merged(workers: "list[Report]") -> "list[list[int]]":
+def merged_counts(workers: "list[Report]") -> "list[list[int]]":
     """Take the latencies out of the reports: one histogram of all, value and count."""
     counts: dict[int, int] = {}
     for worker in workers:

@@ -4,7 +4,7 @@ import math
 import socket
 
 from .task import Failure, Task, clock
-from .worker import Link, Report, Worker
+from .worker import OpenConnection, Report, Worker
 
 
 class Requester(Worker):
@@ -21,18 +21,18 @@ class Requester(Worker):
         self.sum = self.longest = 0
         self.counts: dict[int, int] = {}
 
-    def opened(self, link: Link) -> None:
+    def opened(self, link: OpenConnection) -> None:
         """The first request."""
         self.following(link, clock())
 
-    def following(self, link: Link, now: float) -> None:
+    def following(self, link: OpenConnection, now: float) -> None:
         """The next request, or a link that waits for it."""
         if self.interval and self.due > now:
             self.free.append(link)
         else:
             self.go(link, self.due if self.interval else now)
 
-    def go(self, link: Link, since: float) -> None:
+    def go(self, link: OpenConnection, since: float) -> None:
         """Send a request that was due at ``since``."""
         self.take()
         link.since = since
@@ -40,7 +40,7 @@ class Requester(Worker):
         link.unsent = self.task.size
         self.push(link)
 
-    def readable(self, link: Link) -> bool:
+    def readable(self, link: OpenConnection) -> bool:
         """More of an answer."""
         got = link.sock.recv_into(self.buffer, min(link.left or 1, len(self.buffer)))
         if got > link.left:
@@ -93,11 +93,11 @@ class Responder(Worker):
         super().__init__(task._replace(rate=0.0), socks, start, strict)
         self.message = memoryview(bytes(task.answer))
 
-    def opened(self, link: Link) -> None:
+    def opened(self, link: OpenConnection) -> None:
         """The first request is awaited."""
         link.left = self.task.size
 
-    def readable(self, link: Link) -> bool:
+    def readable(self, link: OpenConnection) -> bool:
         """More of a request; the answer, when that is all."""
         got = link.sock.recv_into(self.buffer, min(link.left or 1, len(self.buffer)))
         if got > link.left:
@@ -109,14 +109,14 @@ class Responder(Worker):
             self.push(link)
         return got > 0
 
-    def push(self, link: Link) -> None:
+    def push(self, link: OpenConnection) -> None:
         """Send more of an answer; the next request is awaited, when that is all."""
         super().push(link)
         if not link.unsent:
             link.left = self.task.size
 
     def report(self) -> Report:
-        """With the bytes of requests and answers."""
+        """Report of the worker, with the bytes of requests and answers."""
         self.bytes = self.transactions * (self.task.size + self.task.answer)
         return super().report()
 

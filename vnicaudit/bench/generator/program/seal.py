@@ -39,16 +39,16 @@ def token_in(path: str, text: str) -> str:
         raise Failure("there is no key, or nothing that is sealed") from error
     if len(data) != SALT + TOKEN // 2 or len(key) != KEY:
         raise Failure("there is no key, or nothing that is sealed")
-    return hidden(key, data[:SALT], data[SALT:]).hex()
+    return masked(key, data[:SALT], data[SALT:]).hex()
 
 
-def sealed(key: bytes, token: str) -> str:
+def sealed_token(key: bytes, token: str) -> str:
     """A token as it may stand on a command line; each time another text."""
     salt = os.urandom(SALT)
-    return (salt + hidden(key, salt, bytes.fromhex(token))).hex()
+    return (salt + masked(key, salt, bytes.fromhex(token))).hex()
 
 
-def hidden(key: bytes, salt: bytes, data: bytes) -> bytes:
+def masked(key: bytes, salt: bytes, data: bytes) -> bytes:
     """A token's bytes, hidden or shown again."""
     pad = hmac.new(key, salt, hashlib.sha256).digest()
     return bytes(one ^ pad[at] for at, one in enumerate(data))

@@ -3,7 +3,7 @@
 import select
 
 from .task import clock
-from .worker import Link, Worker
+from .worker import OpenConnection, Worker
 
 TURNS = 8
 """Reads or writes on one stream before it is another one's turn."""
@@ -12,7 +12,7 @@ TURNS = 8
 class Receiver(Worker):
     """The end that reads, and counts what came."""
 
-    def readable(self, link: Link) -> bool:
+    def readable(self, link: OpenConnection) -> bool:
         """Read on."""
         for _ in range(TURNS):
             got = link.sock.recv_into(self.buffer)
@@ -22,26 +22,26 @@ class Receiver(Worker):
         return True
 
     def wait(self) -> "list[tuple[int, int]]":
-        """What came next; nothing is ever due here."""
+        """Next events of the poller; nothing is ever due here."""
         return self.poller.poll(min(0.1, max(self.next_mark() - clock(), 0.001)))
 
 
 class Sender(Worker):
     """The end that writes, message after message."""
 
-    def opened(self, link: Link) -> None:
+    def opened(self, link: OpenConnection) -> None:
         """The first message."""
         self.fill(link)
 
-    def writable(self, link: Link) -> None:
+    def writable(self, link: OpenConnection) -> None:
         """The next ones."""
         self.fill(link)
 
-    def go(self, link: Link, since: float) -> None:  # noqa: ARG002
+    def go(self, link: OpenConnection, since: float) -> None:  # noqa: ARG002
         """The next one is due."""
         self.fill(link)
 
-    def fill(self, link: Link) -> None:
+    def fill(self, link: OpenConnection) -> None:
         """Send messages until the socket is full, or none is due."""
         for _ in range(TURNS):
             if not link.unsent:
@@ -55,7 +55,7 @@ class Sender(Worker):
             if link.unsent:
                 return
 
-    def push(self, link: Link) -> None:
+    def push(self, link: OpenConnection) -> None:
         """Send what the socket takes; more of it is always wanted."""
         before = link.unsent
         try:  # noqa: SIM105  (faster than contextlib.suppress)

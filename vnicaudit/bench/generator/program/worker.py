@@ -6,7 +6,7 @@ import os
 import select
 import socket
 import time
-from typing import Any, Dict, NamedTuple  # noqa: UP035  (Python 3.6)
+from typing import Any, Callable, Dict, NamedTuple  # noqa: UP035  (Python 3.6)
 
 from .task import PATIENCE, Failure, Task, clock
 
@@ -21,14 +21,16 @@ Report = Dict[str, Any]  # noqa: UP006  (Python 3.6)
 
 
 class Mark(NamedTuple):
-    """An end of the window, and the CPU time that was had and waited for until then, seconds."""
+    """An end of the window, and the CPU time that was had, that was had in the kernel, and that
+    was waited for until then, seconds."""
 
     at: float
     ran: float
+    kernel: float
     waited: float
 
 
-class Link:
+class OpenConnection:
     """One connection: what is missing of the message that comes, and of the one that goes."""
 
     __slots__ = ("fd", "left", "since", "sock", "unsent", "watched")
@@ -56,13 +58,13 @@ class Worker:
         self.begin = start + task.warmup
         self.end = self.begin + task.seconds
         self.poller = select.epoll()
-        self.links = {sock.fileno(): Link(sock) for sock in socks}
+        self.links = {sock.fileno(): OpenConnection(sock) for sock in socks}
         self.buffer = bytearray(min(CHUNK, max(task.size, task.answer)))
         self.message = memoryview(bytes(task.size))
         self.interval = task.connections / len(socks) / task.rate if task.rate else 0.0
         self.start = self.due = self.progress = start
         self.taken = self.bytes = self.transactions = self.lost = self.late = 0
-        self.free: collections.deque[Link] = collections.deque()
+        self.free: collections.deque[OpenConnection] = collections.deque()
         self.idle = 0.0
         self.marks: list[Mark] = []
 
@@ -86,7 +88,7 @@ class Worker:
             raise Failure("the connections ended before their time")
 
     def wait(self) -> "list[tuple[int, int]]":
-        """What happened next; at most a tenth of a second is slept."""
+        """Next events of the poller; at most a tenth of a second is slept."""
         now = clock()
         if self.interval:
             self.launch(now)
@@ -110,23 +112,25 @@ class Worker:
             self.progress = now
             self.attempt(self.free.popleft(), self.go, self.due)
 
-    def attempt(self, link: Link, step: Any, *arguments: Any) -> None:
+    def attempt(
+        self, link: OpenConnection, step: "Callable[..., object]", *arguments: object
+    ) -> None:
         """Do a step on a link that may be broken, or not ready after all."""
         try:
             step(link, *arguments)
         except BlockingIOError:
             pass
         except OSError:
-            self.ended(link)
+            self.link_ended(link)
 
-    def serve(self, link: Link, event: int) -> None:
+    def serve(self, link: OpenConnection, event: int) -> None:
         """Do what a link is ready for."""
         if event & select.EPOLLOUT:
             self.writable(link)
         if event & ~select.EPOLLOUT and not self.readable(link):
-            self.ended(link)
+            self.link_ended(link)
 
-    def ended(self, link: Link) -> None:
+    def link_ended(self, link: OpenConnection) -> None:
         """The other end closed a link, or it broke."""
         if self.strict:
             raise Failure("a connection was lost")
@@ -134,14 +138,14 @@ class Worker:
             self.lost += len(self.marks) < 2
             link.sock.close()
 
-    def watch(self, link: Link, events: int) -> None:
+    def watch(self, link: OpenConnection, events: int) -> None:
         """Ask for these events of a link."""
         if link.watched != events:
             change = self.poller.modify if link.watched else self.poller.register
             change(link.fd, events)
             link.watched = events
 
-    def push(self, link: Link) -> None:
+    def push(self, link: OpenConnection) -> None:
         """Send what the socket takes of the message."""
         try:  # noqa: SIM105  (faster than contextlib.suppress)
             link.unsent -= link.sock.send(self.message[len(self.message) - link.unsent :])
@@ -160,44 +164,46 @@ class Worker:
 
     def mark(self, now: float, pipe: int) -> None:
         """Note the CPU time when the window begins, and when it ends; then report."""
-        self.marks.append(Mark(now, time.process_time() - self.idle, waited()))
+        ran = time.process_time() - self.idle
+        self.marks.append(Mark(now, ran, os.times().system, seconds_waited()))
         if len(self.marks) == 2:
             deliver(pipe, self.report())
 
     def report(self) -> Report:
-        """What was counted. ``cpu``: share of the time that this process ran on a CPU, ``wait``:
-        that it could have run, and had none."""
+        """Counts of the worker. ``cpu``: share of the time that this process ran on a CPU,
+        ``kernel``: of it, in the kernel, ``wait``: that it could have run, and had none."""
         first, last = self.marks
         seconds = last.at - first.at
         return {
             "bytes": self.bytes,
             "transactions": self.transactions,
             "cpu": max(last.ran - first.ran, 0.0) / seconds,
+            "kernel": max(last.kernel - first.kernel, 0.0) / seconds,
             "wait": max(last.waited - first.waited, 0.0) / seconds,
             "lost": self.lost,
             "late": self.late,
         }
 
-    def opened(self, link: Link) -> None:
+    def opened(self, link: OpenConnection) -> None:
         """Begin with a link."""
 
-    def go(self, link: Link, since: float) -> None:
+    def go(self, link: OpenConnection, since: float) -> None:
         """Send a message that was due at ``since``."""
 
-    def readable(self, link: Link) -> bool:
+    def readable(self, link: OpenConnection) -> bool:
         """Take what came; False: that was the end."""
         return link.sock.recv_into(self.buffer) > 0
 
-    def writable(self, link: Link) -> None:
+    def writable(self, link: OpenConnection) -> None:
         """The socket takes more of the message."""
         self.push(link)
 
     def stalled(self) -> bool:
-        """Whether silence is an error."""
+        """True where silence is an error."""
         return len(self.marks) < 2
 
 
-def waited() -> float:
+def seconds_waited() -> float:
     """Seconds that this process was ready to run and did not (Documentation/scheduler/
     sched-stats.rst, /proc/PID/schedstat); 0 where the kernel does not count them."""
     try:

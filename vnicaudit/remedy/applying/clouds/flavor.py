@@ -6,81 +6,151 @@ flavor itself would not reach them; they get the copy by a resize.
 
 from __future__ import annotations
 
+import uuid
+
+from msgspec.structs import replace
+
 from vnicaudit.errors import ActionError, RefusedError, VnicauditError
+from vnicaudit.model.plan import FlavorUnit, UnitStep
 from vnicaudit.model.runs import Check, Outcome
-from vnicaudit.remedy.applying.clouds.brought_back import brought_back
-from vnicaudit.remedy.applying.clouds.means import CloudMeans
-from vnicaudit.remedy.applying.clouds.server import ENDS_THE_RUN
-from vnicaudit.remedy.applying.clouds.task import CloudTask
-from vnicaudit.remedy.applying.means import Result
+from vnicaudit.remedy.applying.clouds.leftovers import Leftovers
+from vnicaudit.remedy.applying.clouds.object_actions import (
+    DRIFT,
+    ENDS_THE_RUN,
+    ObjectState,
+    undo_one,
+)
+from vnicaudit.remedy.applying.clouds.transaction import CloudTransaction
+from vnicaudit.remedy.applying.clouds.work import CloudPlace, CloudWork
+from vnicaudit.remedy.applying.events import Copying, Removing, Undoing
+from vnicaudit.remedy.applying.result import Result
 from vnicaudit.remedy.cloud import Cloud
+from vnicaudit.remedy.unit_refusal import UnitRefusedError
 from vnicaudit.text.cloud_names import client
 
+_SPACE = uuid.UUID("0d7f3c0e-5b0f-5d4a-9a55-7d1f5c7f1b0a")
+"""Of the ids of flavors that are made here."""
 
-def forward(means: CloudMeans) -> Result:
+
+def prepare(
+    transaction: CloudTransaction,
+    step: UnitStep[FlavorUnit],
+    place: CloudPlace,
+    leftovers: Leftovers,
+) -> CloudTransaction | None:
+    """The copy. Its id is made of what it is a copy of: the same is found again, not made twice."""
+    del leftovers
+    transaction = replace(transaction, copy_name=step.unit.new_name)
+    if not transaction.copy_name:
+        raise UnitRefusedError("the plan does not say what the new flavor is called", "plan")
+    found = place.cloud.flavor(transaction.id)
+    if found is None:
+        raise UnitRefusedError("there is no such flavor any more", "drift")
+    drift = [
+        name
+        for name in transaction.goal
+        if found.properties.get(name) != transaction.before.get(name)
+    ]
+    if drift:
+        raise UnitRefusedError(f"{DRIFT} ({', '.join(drift)})", "drift")
+    made_of = (
+        place.cloud.key,
+        transaction.id,
+        transaction.copy_name,
+        repr(sorted(transaction.goal.items())),
+    )
+    transaction = replace(transaction, copy=str(uuid.uuid5(_SPACE, "\n".join(made_of))))
+    copy = place.cloud.flavor(transaction.copy)
+    if copy is not None and all(
+        copy.properties.get(name) == transaction.goal[name] for name in transaction.goal
+    ):
+        return None
+    return transaction
+
+
+def prepare_undo(
+    transaction: CloudTransaction, place: CloudPlace, leftovers: Leftovers, *, over_edits: bool
+) -> CloudTransaction | None:
+    """A copy that servers have cannot go."""
+    del leftovers, over_edits
+    there = place.cloud.flavor(transaction.copy) is not None
+    if transaction.removes != there:
+        return None
+    if transaction.removes:
+        _check_unused(place.cloud, transaction)
+    return transaction
+
+
+def verify(place: CloudPlace, transaction: CloudTransaction) -> ObjectState:
+    """``(state, detail, checks)`` of a flavor: ``in-effect`` where the copy exists (or is gone,
+    where the transaction removes it), else ``differs``."""
+    there = place.cloud.flavor(transaction.copy) is not None
+    if there != transaction.removes:
+        return "in-effect", "", ()
+    return "differs", f"the flavor {transaction.copy_name} is {'there' if there else 'gone'}", ()
+
+
+def forward(work: CloudWork) -> Result:
     """Make the copy; on a way back, delete it."""
-    task = means.task
+    transaction = work.transaction
     try:
-        _bring(means, there=not task.removes)
+        _bring(work, there=not transaction.removes)
     except ENDS_THE_RUN:
         raise
     except RefusedError as error:
-        return Result("refused", str(error))
+        return Result("refused", str(error), codes=error.codes)
     except VnicauditError as error:
-        return undo(means, str(error), "failed")
-    if task.removes:
-        return Result("applied", f"flavor {task.copy_name} is gone")
-    detail = f"flavor {task.copy_name} is there, with its extra specs"
-    words = f"servers get it by {client(task.target)} server resize --flavor {task.copy} SERVER"
+        work.notes.write(Undoing(str(error), "failed"))
+        return undo(work, str(error), "failed")
+    if transaction.removes:
+        return Result("applied", f"flavor {transaction.copy_name} is gone")
+    detail = f"flavor {transaction.copy_name} is there, with its extra specs"
+    resize = f"{client(transaction.target)} server resize --flavor {transaction.copy} SERVER"
+    words = f"servers get it by {resize}"
     return Result("applied", words, (Check("flavor", "ok", detail),))
 
 
-def undo(means: CloudMeans, reason: str, outcome: Outcome) -> Result:
-    """Begin to bring it back, because of ``reason``."""
-    means.notes.write("undoing", reason=reason, outcome=outcome)
-    return undone(means, reason, outcome)
-
-
-def undone(means: CloudMeans, reason: str, outcome: Outcome) -> Result:
+def undo(work: CloudWork, reason: str, outcome: Outcome) -> Result:
     """Back to where it was."""
 
     def back() -> None:
-        _bring(means, there=means.task.removes)
+        _bring(work, there=work.transaction.removes)
 
-    return brought_back(back, reason, outcome, "flavors are as before")
+    return undo_one(back, reason, outcome, "flavors are as before")
 
 
-def check_unused(cloud: Cloud, task: CloudTask) -> None:
+def _check_unused(cloud: Cloud, transaction: CloudTransaction) -> None:
     """Raises RefusedError where servers have the copy: it cannot go then."""
-    if count := cloud.flavor_servers(task.copy):
-        raise RefusedError(
-            f"{count} server{'s have' if count > 1 else ' has'} the flavor {task.copy_name}: "
-            "resize to another one first"
+    if count := cloud.flavor_servers(transaction.copy):
+        raise UnitRefusedError(
+            f"{count} server{'s have' if count > 1 else ' has'} the flavor "
+            f"{transaction.copy_name}: resize to another one first",
+            "in-use",
         )
 
 
-def _bring(means: CloudMeans, *, there: bool) -> None:
+def _bring(work: CloudWork, *, there: bool) -> None:
     if there:
-        _make(means)
+        _make(work)
     else:
-        _remove(means)
+        _remove(work)
 
 
-def _make(means: CloudMeans) -> None:
-    cloud, task = means.cloud, means.task
-    means.notes.write("copying", id=task.copy, name=task.copy_name)
-    specs = task.before if task.removes else task.goal
-    cloud.copy_flavor(task.id, task.copy, task.copy_name, specs)
-    made = cloud.flavor(task.copy)
+def _make(work: CloudWork) -> None:
+    cloud, transaction = work.place.cloud, work.transaction
+    work.notes.write(Copying(transaction.copy, transaction.copy_name))
+    specs = transaction.before if transaction.removes else transaction.goal
+    cloud.copy_flavor(transaction.id, transaction.copy, transaction.copy_name, specs)
+    made = cloud.flavor(transaction.copy)
     missing = [name for name in specs if made is None or made.properties.get(name) != specs[name]]
     if missing:
         raise ActionError(f"Nova took it, and does not have it: {', '.join(missing)}")
 
 
-def _remove(means: CloudMeans) -> None:
-    cloud, task = means.cloud, means.task
-    if cloud.flavor(task.copy) is None:
+def _remove(work: CloudWork) -> None:
+    cloud, transaction = work.place.cloud, work.transaction
+    if cloud.flavor(transaction.copy) is None:
         return
-    check_unused(cloud, task)
-    means.notes.write("removing", id=task.copy)
-    cloud.delete_flavor(task.copy)
+    _check_unused(cloud, transaction)
+    work.notes.write(Removing(transaction.copy))
+    cloud.delete_flavor(transaction.copy)

@@ -2,63 +2,131 @@
 
 from __future__ import annotations
 
-from vnicaudit.errors import ActionError, VnicauditError
-from vnicaudit.model.runs import Check, Outcome
-from vnicaudit.remedy.applying.clouds.brought_back import brought_back
-from vnicaudit.remedy.applying.clouds.kept import ForeignError, differing
-from vnicaudit.remedy.applying.clouds.means import CloudMeans
-from vnicaudit.remedy.applying.clouds.server import ENDS_THE_RUN
-from vnicaudit.remedy.applying.clouds.task import Properties
-from vnicaudit.remedy.applying.means import Result
+import re
 
+from msgspec.structs import replace
+
+from vnicaudit.errors import ActionError, RefusedError, VnicauditError
+from vnicaudit.model.plan import ImageUnit, UnitStep
+from vnicaudit.model.runs import Check, Outcome
+from vnicaudit.remedy.applying.clouds.leftovers import Leftovers
+from vnicaudit.remedy.applying.clouds.object_actions import (
+    DRIFT,
+    EDITED,
+    ENDS_THE_RUN,
+    ObjectState,
+    undo_one,
+)
+from vnicaudit.remedy.applying.clouds.stored_properties import ForeignError, differing
+from vnicaudit.remedy.applying.clouds.transaction import CloudTransaction
+from vnicaudit.remedy.applying.clouds.work import CloudPlace, CloudWork
+from vnicaudit.remedy.applying.events import Properties, Set, Setting, Undoing
+from vnicaudit.remedy.applying.result import Result
+from vnicaudit.remedy.unit_refusal import UnitRefusedError
+
+_OF_IMAGES = re.compile(r"(hw_[a-z0-9_]{1,90}|os_distro|os_type|os_version)")
+"""Properties of images that are set here; ``os_hidden``, for one, is another thing."""
 _LATER = "servers that are made of it from now on have it; those there are keep what Nova kept"
 
 
-def forward(means: CloudMeans) -> Result:
+def prepare(
+    transaction: CloudTransaction,
+    step: UnitStep[ImageUnit],
+    place: CloudPlace,
+    leftovers: Leftovers,
+) -> CloudTransaction | None:
+    """The transaction that sets the image's properties; None where they are set already. Raises
+    RefusedError where they changed since the plan was made."""
+    del step, leftovers
+    return _checked(transaction, place)
+
+
+def prepare_undo(
+    transaction: CloudTransaction, place: CloudPlace, leftovers: Leftovers, *, over_edits: bool
+) -> CloudTransaction | None:
+    """The transaction that restores the image's properties; None where they are restored already.
+    Raises RefusedError where somebody changed them since, unless ``over_edits`` is set."""
+    del leftovers
+    if over_edits:
+        found = place.cloud.image_properties(transaction.id)
+        transaction = replace(
+            transaction, before={name: found.get(name) for name in transaction.goal}
+        )
+    try:
+        return _checked(transaction, place)
+    except RefusedError:
+        raise UnitRefusedError(EDITED, "edited") from None
+
+
+def verify(place: CloudPlace, transaction: CloudTransaction) -> ObjectState:
+    """``(state, detail, checks)`` of an image: ``in-effect`` where it has every property that the
+    run set, else ``differs``, with the properties changed since."""
+    now = place.cloud.image_properties(transaction.id)
+    other = [name for name, value in transaction.goal.items() if now.get(name) != value]
+    if other:
+        words = ", ".join(f"{name}={now.get(name)}" for name in other)
+        return "differs", f"the image was changed since: {words}", ()
+    return "in-effect", "", ()
+
+
+def forward(work: CloudWork) -> Result:
     """Set the properties, where they are what they were."""
     try:
-        _put(means, means.task.before, means.task.goal)
+        _set_properties(work, work.transaction.before, work.transaction.goal)
     except ENDS_THE_RUN:
         raise
     except ForeignError as error:
         return Result("failed", str(error))
     except VnicauditError as error:
-        return undo(means, str(error), "failed")
-    words = ", ".join(f"{name}={value}" for name, value in means.task.goal.items())
+        work.notes.write(Undoing(str(error), "failed"))
+        return undo(work, str(error), "failed")
+    words = ", ".join(f"{name}={value}" for name, value in work.transaction.goal.items())
     return Result("applied", _LATER, (Check("image", "ok", f"the image has {words}"),))
 
 
-def undo(means: CloudMeans, reason: str, outcome: Outcome) -> Result:
-    """Begin to bring it back, because of ``reason``."""
-    means.notes.write("undoing", reason=reason, outcome=outcome)
-    return undone(means, reason, outcome)
-
-
-def undone(means: CloudMeans, reason: str, outcome: Outcome) -> Result:
+def undo(work: CloudWork, reason: str, outcome: Outcome) -> Result:
     """Back to where it was."""
 
     def back() -> None:
-        _put(means, means.task.goal, means.task.before)
+        _set_properties(work, work.transaction.goal, work.transaction.before)
 
-    return brought_back(back, reason, outcome, "its properties are as before")
+    return undo_one(back, reason, outcome, "its properties are as before")
 
 
-def _put(means: CloudMeans, before: Properties, goal: Properties) -> None:
+def _checked(transaction: CloudTransaction, place: CloudPlace) -> CloudTransaction | None:
+    """The transaction; None: it is so already. Raises RefusedError, ActionError."""
+    for name in transaction.goal:
+        if _OF_IMAGES.fullmatch(name) is None:
+            raise UnitRefusedError(
+                f"{name[:60]!r} is no property that bears on a NIC: it is not set", "plan"
+            )
+    found = place.cloud.image_properties(transaction.id)
+    now: Properties = {name: found.get(name) for name in transaction.goal}
+    if now == transaction.goal:
+        return None
+    if now != transaction.before:
+        raise UnitRefusedError(
+            f"{DRIFT} ({differing(now, transaction.before) or 'in spelling'})", "drift"
+        )
+    return transaction
+
+
+def _set_properties(work: CloudWork, before: Properties, goal: Properties) -> None:
     """Raises ForeignError where it is neither, ActionError where Glance does not take it."""
-    now = _now(means, goal)
+    now = _now(work, goal)
     if not _differs(now, goal):
         return
     if any(now[name] not in (before[name], goal[name]) for name in goal):
         raise ForeignError(differing(now, before))
-    means.notes.write("setting", properties=goal)
-    means.cloud.set_image_properties(means.task.id, goal)
-    if missing := _differs(_now(means, goal), goal):
+    work.notes.write(Setting(goal))
+    work.place.cloud.set_image_properties(work.transaction.id, goal)
+    if missing := _differs(_now(work, goal), goal):
         raise ActionError(f"Glance took it, and does not have it: {missing}")
-    means.notes.write("set")
+    work.notes.write(Set())
 
 
-def _now(means: CloudMeans, names: Properties) -> Properties:
-    found = means.cloud.image_properties(means.task.id)
+def _now(work: CloudWork, names: Properties) -> Properties:
+    found = work.place.cloud.image_properties(work.transaction.id)
     return {name: found.get(name) for name in names}
 
 

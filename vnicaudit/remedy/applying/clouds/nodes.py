@@ -7,16 +7,16 @@ import threading
 from contextlib import ExitStack
 from typing import NamedTuple
 
-from vnicaudit.errors import ActionError, SilentError, TargetError
+from vnicaudit.errors import ActionError, TargetError
 from vnicaudit.model.cloud_state import ServerState
-from vnicaudit.remedy.hypervisor import Hypervisor, Machine, connect
+from vnicaudit.remedy.hypervisor import ConnectHypervisor, Hypervisor, Machine
 
 HOST = "{host}"
 """What stands for the node's name in the template of an address; a cloud of one node has none."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9.:_-]{0,253}")
 
 
-class Node(NamedTuple):
+class NodeDomain(NamedTuple):
     """A server's domain, and the host it is on."""
 
     host: Hypervisor
@@ -27,42 +27,45 @@ class Nodes:
     """Connected when they are needed, until ``stack`` is left. ``template``: how to reach one
     (``qemu+ssh://{host}/system``); empty: none can be. Any thread may use it."""
 
-    def __init__(self, template: str, deadline: float, stack: ExitStack) -> None:
+    def __init__(
+        self, template: str, deadline: float, stack: ExitStack, connect: ConnectHypervisor
+    ) -> None:
         self._template = template
         self._deadline = deadline
         self._stack = stack
+        self._connect = connect
         self._lock = threading.Lock()
-        self._open: dict[str, Hypervisor | str] = {}
+        self._open: dict[str, Hypervisor] = {}
+        self._unreachable: dict[str, str] = {}
 
-    def of(self, state: ServerState) -> Node | str:
-        """The domain of a server; why it cannot be looked at, where it cannot. Raises SilentError
+    def of(self, state: ServerState) -> NodeDomain:
+        """The domain of a server. Raises ActionError with why it cannot be looked at, SilentError
         where its host stopped answering."""
         if not self._template:
-            return "its domain cannot be looked at from here: say where with --libvirt-of-host"
+            raise ActionError(
+                "its domain cannot be looked at from here: say where with --libvirt-of-host"
+            )
         if state.host is None:
-            return "Nova does not say on which host it is"
+            raise ActionError("Nova does not say on which host it is")
         if _NAME.fullmatch(state.host) is None:
-            return "its host has a name that is none"
-        found = self._host(state.host)
-        if isinstance(found, str):
-            return found
-        try:
-            return Node(found, found.machine(state.id))
-        except SilentError:
-            raise
-        except ActionError as error:
-            return str(error)
+            raise ActionError("its host has a name that is none")
+        host = self._host(state.host)
+        return NodeDomain(host, host.machine(state.id))
 
-    def _host(self, name: str) -> Hypervisor | str:
+    def _host(self, name: str) -> Hypervisor:
+        """Each is dialled once, whether it is reached or not."""
         with self._lock:
+            if name in self._unreachable:
+                raise ActionError(self._unreachable[name])
             if name not in self._open:
-                self._open[name] = self._connected(self._template.replace(HOST, name))
+                self._open[name] = self._connected(name)
             return self._open[name]
 
-    def _connected(self, uri: str) -> Hypervisor | str:
+    def _connected(self, name: str) -> Hypervisor:
         try:
-            host = connect(uri, deadline=self._deadline)
+            host = self._connect(self._template.replace(HOST, name), deadline=self._deadline)
         except TargetError as error:
-            return str(error)
+            self._unreachable[name] = str(error)
+            raise ActionError(str(error)) from None
         self._stack.callback(host.close)
         return host

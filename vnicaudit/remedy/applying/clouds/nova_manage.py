@@ -12,8 +12,10 @@ import re
 import threading
 from collections.abc import Callable, Mapping
 
-from vnicaudit.errors import ActionError, RefusedError
-from vnicaudit.remedy.cloud import MANAGE_JOBS, NovaManage, Said
+from vnicaudit.base.identifiers import UUID
+from vnicaudit.errors import ActionError
+from vnicaudit.remedy.cloud import MANAGE_JOBS, CommandOutput, NovaManage
+from vnicaudit.remedy.unit_refusal import UnitRefusedError
 
 _SET = {
     1: "an unexpected error, which nova-manage.log on the controller tells",
@@ -44,7 +46,6 @@ _VALUE_MAX = 255
 _VERSION = re.compile(r"^(\d{1,3})\.\d", re.MULTILINE)
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,99}")
 _VALUE = re.compile(r"[A-Za-z0-9_.:,-]{1,100}")
-_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 class NotSetError(ActionError):
@@ -76,23 +77,24 @@ class Manage:
         ActionError where it cannot be run."""
         with self._lock:
             if not self._asked:
-                said = self._said(("version",))
-                found = _VERSION.search(said.text)
-                if said.code != 0:
-                    raise ActionError(_words("version", said, {}))
+                output = self._call(("version",))
+                found = _VERSION.search(output.text)
+                if output.code != 0:
+                    raise ActionError(_words("version", output, {}))
                 self._release = int(found.group(1)) if found else None
                 self._asked = True
             return self._release
 
     def show(self, server_id: str, name: str) -> str | None:
-        """What Nova keeps of a property for a server; None: it is not set. Raises ActionError."""
-        said = self._said(("image_property", "show", server_id, name))
-        if said.code in (0, _NOT_SET):
+        """The value that Nova stores for a property of a server; None where it is not set. Raises
+        ActionError where it cannot be read."""
+        output = self._call(("image_property", "show", server_id, name))
+        if output.code in (0, _NOT_SET):
             self.proven = True
-            return _value(said) if said.code == 0 else None
-        raise ActionError(_words("show", said, _SHOW))
+            return _value(output) if output.code == 0 else None
+        raise ActionError(_words("show", output, _SHOW))
 
-    def set(
+    def set_properties(
         self,
         server_id: str,
         properties: Mapping[str, str | None],
@@ -105,11 +107,13 @@ class Manage:
         words = [
             word for name, value in properties.items() for word in ("--property", f"{name}={value}")
         ]
-        said = self._said(("image_property", "set", server_id, *words), begins)
-        if said.code != 0:
-            raise _kind(said)(_words("set", said, _SET))
+        output = self._call(("image_property", "set", server_id, *words), begins)
+        if output.code != 0:
+            raise _kind(output)(_words("set", output, _SET))
 
-    def _said(self, arguments: tuple[str, ...], begins: Callable[[], None] = _nothing) -> Said:
+    def _call(
+        self, arguments: tuple[str, ...], begins: Callable[[], None] = _nothing
+    ) -> CommandOutput:
         if self._run is None:
             raise ActionError("nova-manage is needed for this, and not known where it is")
         with self._turns:
@@ -117,37 +121,39 @@ class Manage:
             return self._run(arguments)
 
 
-def _kind(said: Said) -> type[ActionError]:
-    if said.code in _REFUSALS:
+def _kind(output: CommandOutput) -> type[ActionError]:
+    if output.code in _REFUSALS:
         return NotSetError
-    return HalfSetError if said.code == 1 and _UNEXPECTED in said.text else ActionError
+    return HalfSetError if output.code == 1 and _UNEXPECTED in output.text else ActionError
 
 
 def check_words(server_id: str, properties: Mapping[str, str | None]) -> None:
     """Raises RefusedError for what nova-manage would take for something else: it splits at each
     equals sign, and a word with a leading hyphen is an option."""
-    if _UUID.fullmatch(server_id) is None:
-        raise RefusedError(f"{server_id[:60]!r} is no server's id")
+    if UUID.fullmatch(server_id) is None:
+        raise UnitRefusedError(f"{server_id[:60]!r} is no server's id", "plan")
     for name, value in properties.items():
         if _NAME.fullmatch(name) is None:
-            raise RefusedError(f"{name[:60]!r} is no name of an image property")
+            raise UnitRefusedError(f"{name[:60]!r} is no name of an image property", "plan")
         if value is None:
-            raise RefusedError(f"{name} cannot be unset: nova-manage has no command for it")
+            raise UnitRefusedError(
+                f"{name} cannot be unset: nova-manage has no command for it", "nova-manage"
+            )
         if _VALUE.fullmatch(value) is None:
-            raise RefusedError(f"{name}: nova-manage cannot set {value[:60]!r}")
+            raise UnitRefusedError(f"{name}: nova-manage cannot set {value[:60]!r}", "nova-manage")
 
 
-def _value(said: Said) -> str | None:
+def _value(output: CommandOutput) -> str | None:
     """The last line: what a wrapper around the command says comes before."""
-    lines = said.text.strip().splitlines()
+    lines = output.text.strip().splitlines()
     return lines[-1].strip()[:_VALUE_MAX] if lines else None
 
 
-def _words(command: str, said: Said, codes: Mapping[int, str]) -> str:
+def _words(command: str, output: CommandOutput, codes: Mapping[int, str]) -> str:
     name = command if command == "version" else f"image_property {command}"
-    if said.code == _USAGE and "usage:" in said.errors.lower() and command != "version":
+    if output.code == _USAGE and "usage:" in output.errors.lower() and command != "version":
         return _WITHOUT
-    meaning = {**_ANY, **codes}.get(said.code)
-    text = " ".join((said.text.strip() or said.errors.strip()).split())[-_SHOWN_MAX:]
-    parts = [f"nova-manage {name} ended with {said.code}", f" ({meaning})" if meaning else ""]
+    meaning = {**_ANY, **codes}.get(output.code)
+    text = " ".join((output.text.strip() or output.errors.strip()).split())[-_SHOWN_MAX:]
+    parts = [f"nova-manage {name} ended with {output.code}", f" ({meaning})" if meaning else ""]
     return "".join((*parts, f": {text}" if text else ""))

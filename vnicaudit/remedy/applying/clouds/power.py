@@ -7,12 +7,13 @@ states; ``task_state`` is saved before the answer); ``stop_instance``, ``start_i
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 
 from vnicaudit.errors import ActionError, GuestError, SilentError
 from vnicaudit.model.cloud_state import ServerState
-from vnicaudit.remedy.applying.clouds.means import CloudMeans, Phase, follow, look, phase
+from vnicaudit.remedy.applying.clouds.server_state import Phase, current_server, follow, phase
+from vnicaudit.remedy.applying.clouds.work import CloudWork
+from vnicaudit.remedy.applying.events import Started, Starting, Stopped, Stopping
 from vnicaudit.remedy.applying.journal import seconds_since
 
 _LANDS_SECONDS = 10.0
@@ -34,120 +35,122 @@ class StoppedError(ActionError):
         )
 
 
-def is_touched(means: CloudMeans) -> bool:
-    """Whether it is for this to have the server run: it has asked for it to be stopped, or an
-    earlier run left it off."""
-    stopped = means.notes.latest("stopping") is not None
-    return means.task.active and (stopped or means.task.state != _RAN)
+def is_touched(work: CloudWork) -> bool:
+    """True where the transaction has to get the server running again: it asked for the server to be
+    stopped, or an earlier run left it off."""
+    stopped = work.notes.last(Stopping) is not None
+    return work.transaction.active and (stopped or work.transaction.state != _RAN)
 
 
-def check_ours(means: CloudMeans, state: ServerState) -> None:
+def check_ours(work: CloudWork, state: ServerState) -> None:
     """Raises StoppedError where somebody else stopped it since this began."""
     off = phase(state) in ("off", "shelved")
-    if off and means.task.active and not is_touched(means):
+    if off and work.transaction.active and not is_touched(work):
         raise StoppedError
 
 
-def settle(means: CloudMeans) -> ServerState:
+def settle(work: CloudWork) -> ServerState:
     """Wait for what an earlier life of the program, or somebody else, asked of the server."""
-    asked = means.notes.latest("stopping", "stopped", "starting", "started")
-    if asked is not None and asked.event in ("stopping", "starting"):
-        wanted: Phase = "off" if asked.event == "stopping" else "on"
+    asked = work.notes.latest(Stopping, Stopped, Starting, Started)
+    if asked is not None and isinstance(asked.event, (Stopping, Starting)):
+        wanted: Phase = "off" if isinstance(asked.event, Stopping) else "on"
         left = _LANDS_SECONDS - seconds_since(asked)
-        return follow(means, wanted, still=max(0.0, left))
-    return follow(means, "on", still=0.0)
+        return follow(work, wanted, still=max(0.0, left))
+    return follow(work, "on", still=0.0)
 
 
-def stop(means: CloudMeans) -> None:
+def stop(work: CloudWork) -> None:
     """Have it shut down: its guest is asked, and after Nova's own time (``shutdown_timeout``, 60 s
     unless nova.conf or the image says otherwise) it is powered off. Raises GuestError where it is
     not off then, and for one that was off when this began: somebody started it since; StoppedError
     where somebody else stopped it."""
-    state = follow(means, "off", still=0.0)
-    check_ours(means, state)
+    state = follow(work, "off", still=0.0)
+    check_ours(work, state)
     if phase(state) in ("off", "shelved"):
         return
-    if not means.task.active:
+    if not work.transaction.active:
         raise GuestError("somebody started it meanwhile, and it is not stopped for this")
-    means.notes.write("stopping")
-    means.tell("stopping (Nova powers it off if its guest has not shut down after 60 s)")
-    refused = _asked(means, means.cloud.stop)
-    state = follow(means, "off")
+    work.notes.write(Stopping())
+    work.tell("stopping (Nova powers it off if its guest has not shut down after 60 s)")
+    refused = _request(work, work.place.cloud.stop)
+    state = follow(work, "off")
     if phase(state) != "off":
-        raise GuestError(_not_stopped(means, state, refused))
-    means.notes.write("stopped")
+        raise GuestError(_not_stopped(work, state, refused))
+    work.notes.write(Stopped())
 
 
-def run(means: CloudMeans) -> None:
+def run(work: CloudWork) -> None:
     """Have it run: by a start, else by a hard reboot, which Nova also takes from ERROR. Raises
     GuestError with what Nova says, where it is not to be had."""
-    end = time.monotonic() + means.limits.guest_deadline
+    end = work.clock.monotonic() + work.limits.guest_deadline
     taken, ways, why = 0, 0, ""
-    state = _ready(means)
+    state = _ready(work)
     while (now := phase(state)) != "on":
         if now in ("shelved", "other"):
             raise GuestError(f"it is {state.status} by now: somebody else is at work on it")
-        over = taken >= _TRIES or _LOCKED in why or time.monotonic() > end
+        over = taken >= _TRIES or _LOCKED in why or work.clock.monotonic() > end
         if now == "busy" or over:
-            raise GuestError(_not_started(means, state, why))
+            raise GuestError(_not_started(work, state, why))
         by_start = now == "off" and ways % 2 == 0
         ways += 1
-        means.notes.write("starting", by="start" if by_start else "hard reboot")
-        means.tell("starting" if by_start else "starting by a hard reboot")
-        refused = _asked(means, means.cloud.start if by_start else means.cloud.hard_reboot)
-        state = follow(means, "on")
+        work.notes.write(Starting("start" if by_start else "hard reboot"))
+        work.tell("starting" if by_start else "starting by a hard reboot")
+        refused = _request(
+            work, work.place.cloud.start if by_start else work.place.cloud.hard_reboot
+        )
+        state = follow(work, "on")
         if phase(state) != "on":
             taken += not refused
-            why = refused or _trouble(means)
-    _note_started(means)
+            why = refused or _trouble(work)
+    _note_started(work)
 
 
-def _ready(means: CloudMeans) -> ServerState:
-    """As it is when Nova is not at work on it."""
-    state = look(means)
-    return follow(means, "on") if phase(state) == "busy" else state
+def _ready(work: CloudWork) -> ServerState:
+    """The server's state when Nova is not at work on it."""
+    state = current_server(work)
+    return follow(work, "on") if phase(state) == "busy" else state
 
 
-def _note_started(means: CloudMeans) -> None:
-    asked = means.notes.latest("stopping", "stopped", "starting", "started")
-    if asked is not None and asked.event != "started":
-        means.notes.write("started")
+def _note_started(work: CloudWork) -> None:
+    asked = work.notes.latest(Stopping, Stopped, Starting, Started)
+    if asked is not None and not isinstance(asked.event, Started):
+        work.notes.write(Started())
 
 
-def _asked(means: CloudMeans, ask: Callable[[str], None]) -> str:
+def _request(work: CloudWork, ask: Callable[[str], None]) -> str:
     """Ask for something; what Nova says where it does not take it. Whether it does it all the same
     (somebody was faster, an answer was lost) is seen by looking."""
     try:
-        ask(means.task.id)
+        ask(work.transaction.id)
     except ActionError as error:
         return str(error)
     return ""
 
 
-def _trouble(means: CloudMeans) -> str:
+def _trouble(work: CloudWork) -> str:
     try:
-        return means.cloud.trouble(means.task.id)
+        return work.place.cloud.trouble(work.transaction.id)
     except SilentError:
         raise
     except ActionError:
         return ""
 
 
-def _not_stopped(means: CloudMeans, state: ServerState, refused: str) -> str:
+def _not_stopped(work: CloudWork, state: ServerState, refused: str) -> str:
     if phase(state) == "busy":
         return (
-            f"it was not off within {means.limits.guest_deadline:g} s: Nova is still at work on it "
+            f"it was not off within {work.limits.guest_deadline:g} s: Nova is still at work on it "
             f"({state.task_state})"
         )
-    why = refused or _trouble(means) or f"it is {state.status}"
+    why = refused or _trouble(work) or f"it is {state.status}"
     return f"Nova did not stop it: {why}"
 
 
-def _not_started(means: CloudMeans, state: ServerState, why: str) -> str:
+def _not_started(work: CloudWork, state: ServerState, why: str) -> str:
     words = "server start" if phase(state) == "off" else "server reboot --hard"
-    hint = means.task.command(words)
+    hint = work.transaction.command(words)
     if _LOCKED in why:
-        hint = f"{means.task.command('server unlock')}, then {hint}"
+        hint = f"{work.transaction.command('server unlock')}, then {hint}"
     if phase(state) == "busy":
         why = f"Nova is still at work on it ({state.task_state})"
     why = why or state.fault or "Nova says nothing of why"

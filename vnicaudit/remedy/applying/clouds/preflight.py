@@ -1,4 +1,4 @@
-"""What speaks against changing a server now.
+"""Reasons to refuse changing a server now.
 
 Sources, Nova 34.0.0: ``check_instance_lock`` and ``check_instance_host`` in nova/compute/api.py (an
 admin passes a lock; a node that is down keeps the server in its ``task_state`` for ever);
@@ -13,15 +13,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.errors import RefusedError
+from vnicaudit.knowledge.fixes.nova_states import COMES_BACK, way_on
+from vnicaudit.knowledge.nova_releases import IMAGE_PROPERTY, LASTING
 from vnicaudit.model.cloud_state import ServerState
-from vnicaudit.model.nova_releases import IMAGE_PROPERTY, LASTING
-from vnicaudit.remedy.applying.clouds.means import phase
+from vnicaudit.model.refusals import RefusalCode
 from vnicaudit.remedy.applying.clouds.nova_manage import Manage
-from vnicaudit.remedy.applying.clouds.task import CloudTask
+from vnicaudit.remedy.applying.clouds.server_state import phase
+from vnicaudit.remedy.applying.clouds.transaction import CloudTransaction
 from vnicaudit.remedy.cloud import Cloud
-from vnicaudit.remedy.request_spec import COMES_BACK
-from vnicaudit.remedy.server_states import way_on
+from vnicaudit.remedy.unit_refusal import UnitRefusedError
 
 _NODE_WORKS = ("", "UP", "MAINTENANCE")
 _SHUT_DOWN = 4
@@ -39,66 +39,86 @@ _STARTED = (
 
 
 def check_release(cloud: Cloud, manage: Manage) -> str:
-    """What to know of this Nova when it is done; empty: nothing. Raises RefusedError for one that
-    cannot change what it keeps for a server, ActionError where nova-manage cannot be run."""
+    """A caution about this release of Nova, to be shown when the change is done; empty: none.
+    Raises RefusedError for a release that cannot change the properties it stores for a server,
+    ActionError where nova-manage cannot be run."""
     newest = cloud.release[1]
     if newest is not None and newest < IMAGE_PROPERTY:
-        raise RefusedError(_old(newest))
+        raise UnitRefusedError(_old(newest), "nova-release")
     release = manage.release()
     if release is not None and release < IMAGE_PROPERTY:
-        raise RefusedError(_old(release))
+        raise UnitRefusedError(_old(release), "nova-release")
     older = release is not None and release < LASTING
     return f"this is Nova {release}: {COMES_BACK}" if older else ""
 
 
-def check_server(state: ServerState, task: CloudTask, *, left_off: bool) -> None:
+def check_server(state: ServerState, transaction: CloudTransaction, *, left_off: bool) -> None:
     """Raises RefusedError with everything that speaks against it. ``left_off``: an earlier run left
     it off, maybe in ERROR, and it is to be started."""
-    reasons = tuple(_against(state, task, left_off=left_off))
+    reasons = tuple(_against(state, transaction, left_off=left_off))
     if reasons:
-        raise RefusedError("; ".join(reasons))
+        codes = dict.fromkeys(code for code, _ in reasons)
+        raise UnitRefusedError("; ".join(text for _, text in reasons), *codes)
 
 
-def check_power(state: ServerState, task: CloudTask, *, ran: bool | None, so: bool) -> None:
+def check_power(
+    state: ServerState, transaction: CloudTransaction, *, ran: bool | None, so: bool
+) -> None:
     """Raises RefusedError where a server that ran when the plan was made is off now, or the other
     way round: a restart is what was reviewed, or none. ``ran`` None: that is of no concern; ``so``:
     what is kept is as planned, so that one that runs needs nothing. That it is on another host by
     then is no reason: what is kept went there with it."""
     now = phase(state)
     if ran and now in ("off", "shelved"):
-        raise RefusedError(_STOPPED.format(status=state.status, start=task.command("server start")))
+        raise UnitRefusedError(
+            _STOPPED.format(status=state.status, start=transaction.command("server start")), "power"
+        )
     if ran is False and now == "on" and not so:
-        raise RefusedError(_STARTED)
+        raise UnitRefusedError(_STARTED, "power")
 
 
-def _against(state: ServerState, task: CloudTask, *, left_off: bool) -> Iterator[str]:
+def _against(
+    state: ServerState, transaction: CloudTransaction, *, left_off: bool
+) -> Iterator[tuple[RefusalCode, str]]:
     now = phase(state)
     if state.locked:
         reason = f" ({state.locked_reason[:100]})" if state.locked_reason else ""
-        unlock = task.command("server unlock")
-        yield f"it is locked{reason}: ask who did that, then {unlock}"
+        unlock = transaction.command("server unlock")
+        yield "locked", f"it is locked{reason}: ask who did that, then {unlock}"
     if now == "busy":
-        yield f"Nova is at work on it ({state.task_state}): try again when that is done"
+        yield "busy", f"Nova is at work on it ({state.task_state}): try again when that is done"
     elif now not in ("on", "off", "shelved") and not (left_off and now == "error"):
-        way = way_on(state.status, state.id, task.target)
+        way = way_on(state.status, state.id, transaction.target)
         then = f": {way}, then try again" if way else ": try again when it is ACTIVE or SHUTOFF"
-        yield f"it is {state.status}: it neither runs nor is off{then}"
+        yield "state", f"it is {state.status}: it neither runs nor is off{then}"
     if now == "on" and state.power_state == _SHUT_DOWN:
-        yield "its guest shut itself down, which Nova has not noticed yet: try again in ten minutes"
-    if (now == "on" or left_off) and task.mode != "restart":
         yield (
-            "Nova sets a property only of a server that is stopped, and this one runs: give --mode "
-            "restart"
+            "state",
+            "its guest shut itself down, which Nova has not noticed yet: try again in ten minutes",
+        )
+    if (now == "on" or left_off) and transaction.mode != "restart":
+        yield (
+            "mode",
+            (
+                "Nova sets a property only of a server that is stopped, and this one runs: give "
+                "--mode restart"
+            ),
         )
     if now == "shelved" and state.has_image is not False:
         yield (
-            "it is shelved, and unshelving makes it anew of its snapshot, with the properties of "
-            f"that: {way_on(state.status, state.id, task.target)} first"
+            "shelved",
+            (
+                "it is shelved, and unshelving makes it anew of its snapshot, with the properties "
+                f"of that: {way_on(state.status, state.id, transaction.target)} first"
+            ),
         )
     if state.host_status not in _NODE_WORKS:
         yield (
-            f"nova-compute on {state.host or 'its host'} is {state.host_status}: nobody could "
-            "start it again"
+            "node-down",
+            (
+                f"nova-compute on {state.host or 'its host'} is {state.host_status}: nobody could "
+                "start it again"
+            ),
         )
 
 

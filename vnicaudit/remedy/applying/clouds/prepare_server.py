@@ -1,4 +1,4 @@
-"""One server as it is now -> a task, or why it is not begun. Nothing is changed here."""
+"""One server as it is now -> a transaction, or why it is not begun. Nothing is changed here."""
 
 from __future__ import annotations
 
@@ -6,113 +6,152 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from vnicaudit.errors import ActionError, GoneError, RefusedError, SilentError
-from vnicaudit.model.backends import KEPT_MODEL
+from vnicaudit.errors import ActionError, GoneError, SilentError
+from vnicaudit.knowledge.backends import KEPT_MODEL
 from vnicaudit.model.cloud_state import ServerState
 from vnicaudit.model.finding import Change
 from vnicaudit.model.nic import Nic
 from vnicaudit.model.openstack import as_flag
-from vnicaudit.model.server import MODEL, PACKED
-from vnicaudit.remedy.applying.clouds import kept
-from vnicaudit.remedy.applying.clouds.means import phase, there
-from vnicaudit.remedy.applying.clouds.nodes import Node
+from vnicaudit.model.plan import ServerUnit, Step, UnitStep
+from vnicaudit.model.refusals import RefusalCode
+from vnicaudit.model.server import MODEL, MULTIQUEUE, PACKED
+from vnicaudit.remedy.adapters import Adapters
+from vnicaudit.remedy.applying.clouds import stored_properties
+from vnicaudit.remedy.applying.clouds.checks import server_before
+from vnicaudit.remedy.applying.clouds.leftovers import Leftovers
+from vnicaudit.remedy.applying.clouds.nodes import NodeDomain
 from vnicaudit.remedy.applying.clouds.nova_manage import check_words
-from vnicaudit.remedy.applying.clouds.place import Place
+from vnicaudit.remedy.applying.clouds.object_actions import DRIFT, EDITED
 from vnicaudit.remedy.applying.clouds.preflight import check_power, check_release, check_server
-from vnicaudit.remedy.applying.clouds.task import CloudTask, Properties, Shown
-from vnicaudit.remedy.applying.clouds.verify import shown_by
-from vnicaudit.remedy.applying.prepare import seen_before
-from vnicaudit.remedy.applying.task import Wanted
-from vnicaudit.remedy.definitions import reading
+from vnicaudit.remedy.applying.clouds.server_state import not_deleted, phase
+from vnicaudit.remedy.applying.clouds.transaction import CloudTransaction, ServerBefore
+from vnicaudit.remedy.applying.clouds.work import CloudPlace
+from vnicaudit.remedy.applying.events import Properties
+from vnicaudit.remedy.applying.prepare import guest_before
+from vnicaudit.remedy.applying.transaction import NicChanges
+from vnicaudit.remedy.unit_refusal import UnitRefusedError
 
 _FIELDS = {MODEL: "model", PACKED: "packed"}
+_OFF_IS = {MULTIQUEUE: "false", PACKED: "false"}
+"""What comes to the same as a property that is not set, which nova-manage cannot make of it:
+``get_vif_multiqueue_constraint`` and ``get_packed_virtqueue_constraint`` in nova/virt/hardware.py
+(Nova 34.0.0). A flavor that says otherwise would stand in the way of the change as well."""
 
 
 class ServerRequest(NamedTuple):
-    """What is asked for: ``goal`` in the place of ``before``, and ``back`` where that is to be
-    undone. ``macs``: of the NICs that it is about; none: of all."""
+    """The requested change of a server. ``transaction``: its ``goal`` replaces ``before``, and
+    ``back`` is set if the change is undone; ``macs``: the NICs concerned (none: all)."""
 
-    task: CloudTask
+    transaction: CloudTransaction
     macs: tuple[str, ...] = ()
     left_off: bool = False
     """An earlier run of this stopped the server, and left it off."""
     over_edits: bool = False
-    drifted: str = "it changed since the plan was made: make a new plan"
+    drift_code: RefusalCode = "drift"
+    drifted: str = DRIFT
     ran: bool | None = None
     """Whether it ran when the plan was made; None: that is of no concern, as on a way back."""
 
 
-def prepare_server(request: ServerRequest, place: Place) -> CloudTask | None:
-    """The task of one server. Raises RefusedError, ActionError."""
-    task = request.task
-    check_words(task.id, task.goal)
-    check_words(task.id, task.back)
-    state = there(place.cloud.server(task.id), task.target)
-    check_server(state, task, left_off=request.left_off)
+def prepare(
+    transaction: CloudTransaction,
+    step: UnitStep[ServerUnit],
+    place: CloudPlace,
+    leftovers: Leftovers,
+) -> CloudTransaction | None:
+    """The transaction that sets the properties of a step on a server; None where nothing is left to
+    do. Raises RefusedError where the change could not be undone."""
+    back = {name: _value_back(name, value, step) for name, value in transaction.before.items()}
+    transaction = replace(transaction, back=back, again=leftovers.in_doubt)
+    request = ServerRequest(transaction, step.unit.macs, leftovers.off, ran=step.running)
+    return prepare_server(request, place)
+
+
+def prepare_undo(
+    transaction: CloudTransaction, place: CloudPlace, leftovers: Leftovers, *, over_edits: bool
+) -> CloudTransaction | None:
+    """The transaction that restores the properties Nova stored before the run; None where nothing
+    is left to do. Raises RefusedError, ActionError."""
+    transaction = replace(transaction, again=leftovers.in_doubt)
+    request = ServerRequest(
+        transaction, transaction.macs, leftovers.off, over_edits, "edited", EDITED
+    )
+    return prepare_server(request, place)
+
+
+def prepare_server(request: ServerRequest, place: CloudPlace) -> CloudTransaction | None:
+    """The transaction of one server. Raises RefusedError, ActionError."""
+    transaction = request.transaction
+    check_words(transaction.id, transaction.goal)
+    check_words(transaction.id, transaction.back)
+    state = not_deleted(place.cloud.server(transaction.id), transaction.target)
+    check_server(state, transaction, left_off=request.left_off)
     caution = check_release(place.cloud, place.manage)
-    now = _now(state, place, task)
-    so = not kept.differing(now, task.goal)
+    now = _now(state, place, transaction)
+    so = not stored_properties.differing(now, transaction.goal)
     if not request.left_off:
-        check_power(state, task, ran=request.ran, so=so)
+        check_power(state, transaction, ran=request.ran, so=so)
     active = phase(state) == "on" or request.left_off
     if so:
-        if (phase(state) == "on" or not active) and not task.again:
+        if (phase(state) == "on" or not active) and not transaction.again:
             _check_runs(request, state, place)
             return None
-    elif (drift := kept.differing(now, task.before)) and not request.over_edits:
-        raise RefusedError(f"{request.drifted} ({drift})")
-    shown, wanted = _seen(request, state, place)
+    elif (drift := stored_properties.differing(now, transaction.before)) and not request.over_edits:
+        raise UnitRefusedError(f"{request.drifted} ({drift})", request.drift_code)
+    shown, wanted = _before(request, state, place)
     return replace(
-        task, before=now, active=active, state=state.status, shown=shown, wanted=wanted,
-        shared=_shared(request, place) if active else (), caution=caution,
+        transaction, before=now, active=active, state=state.status, shown=shown, wanted=wanted,
+        shared=_shared_volumes(request, place) if active else (), caution=caution,
+        start=transaction.command("server start"),
     )  # fmt: skip
 
 
-def _check_runs(request: ServerRequest, state: ServerState, place: Place) -> None:
+def _check_runs(request: ServerRequest, state: ServerState, place: CloudPlace) -> None:
     """Raises RefusedError where Nova keeps the model, and the NIC that runs has another one, as far
     as its host can be looked at. Seen with Nova 29.0.2: a resize writes the XML from the request
     specification, which a change by nova-manage did not reach (Launchpad bug 2078999)."""
-    goal = request.task.goal.get(MODEL)
+    goal = request.transaction.goal.get(MODEL)
     if goal is None or phase(state) != "on":
         return
     try:
-        node = place.nodes.of(state)
-        nics = () if isinstance(node, str) else _concerned(node, request)
+        nics = _concerned(place.nodes.of(state), request, place.adapters)
     except ActionError:  # as where it cannot be looked at
         return
     for nic in nics:
-        if not kept.same(MODEL, nic.declared.model, goal):
-            raise RefusedError(
+        if not stored_properties.same(MODEL, nic.declared.model, goal):
+            raise UnitRefusedError(
                 f"Nova keeps {MODEL}={goal} for it already, and {nic.mac} runs as "
                 f"{nic.declared.model or 'no model'}: Nova writes it anew at a hard reboot: "
-                f"{request.task.command('server reboot --hard')}"
+                f"{request.transaction.command('server reboot --hard')}",
+                "state",
             )
 
 
-def _shared(request: ServerRequest, place: Place) -> tuple[str, ...]:
+def _shared_volumes(request: ServerRequest, place: CloudPlace) -> tuple[str, ...]:
     """Volumes that other servers have too, of a server that is to be stopped and started. Raises
     RefusedError where one cannot be looked at: who else has it is not known, and Nova may not
     be able to start the server with it (``refresh_connection_info`` in nova/virt/block_device.py,
     Nova 34.0.0, asks Cinder for each). One that was left off is started all the same."""
     try:
-        return place.cloud.shared_volumes(request.task.id)
+        return place.cloud.shared_volumes(request.transaction.id)
     except (SilentError, GoneError):
         raise
     except ActionError as error:
         if request.left_off:
             return ()
-        raise RefusedError(str(error)) from None
+        raise UnitRefusedError(str(error), "unreadable") from None
 
 
-def _now(state: ServerState, place: Place, task: CloudTask) -> Properties:
-    """What is kept, and that the nova-manage at hand is one of this cloud and works: otherwise a
-    server would be stopped for nothing."""
-    now = kept.current(state, place.manage, task.goal)
-    if state.kept is None or not (place.thorough or not place.manage.proven):
+def _now(state: ServerState, place: CloudPlace, transaction: CloudTransaction) -> Properties:
+    """The values that Nova stores now for the properties to be changed. Raises ActionError where
+    nova-manage fails or contradicts the API, as on the controller of another cloud: the server
+    would be stopped for nothing."""
+    now = stored_properties.current(state, place.manage, transaction.goal)
+    if state.stored_properties is None or not (place.thorough or not place.manage.proven):
         return now
-    name = next(iter(task.goal))
-    said = place.manage.show(task.id, name)
-    if not kept.same(name, said, now[name]):
+    name = next(iter(transaction.goal))
+    said = place.manage.show(transaction.id, name)
+    if not stored_properties.same(name, said, now[name]):
         raise ActionError(
             f"Nova's API says {name} is {now[name]}, nova-manage says {said}: is it the controller "
             "of another cloud?"
@@ -120,37 +159,38 @@ def _now(state: ServerState, place: Place, task: CloudTask) -> Properties:
     return now
 
 
-def _seen(
-    request: ServerRequest, state: ServerState, place: Place
-) -> tuple[Shown, tuple[Wanted, ...]]:
-    """What a server shows before anything is done, and what is to be of its NICs."""
+def _before(
+    request: ServerRequest, state: ServerState, place: CloudPlace
+) -> tuple[ServerBefore, tuple[NicChanges, ...]]:
+    """``(state, NIC changes)`` of a server before its change; both are empty where it is not
+    running, and the changes also where its domain cannot be read."""
     if phase(state) != "on":
-        return Shown(), ()
-    shown = shown_by(place.cloud, state.id)
+        return ServerBefore(), ()
+    shown = server_before(place.cloud, state.id)
     try:
         node = place.nodes.of(state)
-        if isinstance(node, str):
-            return shown, ()
-        wanted = _wanted(node, request)
+        wanted = _nic_changes(node, request, place.adapters)
         macs = tuple(one.mac for one in wanted)
-        domain = seen_before(node.machine, macs, "restart", active=True)
+        domain = guest_before(node.machine, macs, "restart", place.adapters, active=True)
     except ActionError:  # it can be done without, and is said when it is verified
         return shown, ()
     return replace(shown, domain=domain), wanted
 
 
-def _wanted(node: Node, request: ServerRequest) -> tuple[Wanted, ...]:
-    changes = _changes(request.task)
+def _nic_changes(
+    node: NodeDomain, request: ServerRequest, adapters: Adapters
+) -> tuple[NicChanges, ...]:
+    changes = _changes(request.transaction)
     return tuple(
-        Wanted(nic.index, nic.index + 1, nic.mac, changes)
-        for nic in _concerned(node, request)
+        NicChanges(nic.index, nic.index + 1, nic.mac, changes)
+        for nic in _concerned(node, request, adapters)
         if nic.mac is not None
     )
 
 
-def _concerned(node: Node, request: ServerRequest) -> tuple[Nic, ...]:
+def _concerned(node: NodeDomain, request: ServerRequest, adapters: Adapters) -> tuple[Nic, ...]:
     """The NICs of the domain that runs that get the model that is kept, and are asked for."""
-    domain = reading().definition_of(node.machine.live(), node.host.uri)
+    domain = adapters.texts.reading.definition_of(node.machine.live(), node.host.uri)
     return tuple(
         nic
         for nic in domain.nics
@@ -160,10 +200,15 @@ def _concerned(node: Node, request: ServerRequest) -> tuple[Nic, ...]:
     )
 
 
-def _changes(task: CloudTask) -> tuple[Change, ...]:
+def _changes(transaction: CloudTransaction) -> tuple[Change, ...]:
     return tuple(
-        Change(_FIELDS[name], _in_model(name, task.back[name]), _in_model(name, value), safe=True)
-        for name, value in task.goal.items()
+        Change(
+            _FIELDS[name],
+            _in_model(name, transaction.back[name]),
+            _in_model(name, value),
+            safe=True,
+        )
+        for name, value in transaction.goal.items()
         if name in _FIELDS
     )
 
@@ -172,3 +217,17 @@ def _in_model(name: str, value: str | None) -> str | None:
     if _FIELDS[name] == "packed":
         return "on" if as_flag(value or "") else None
     return value
+
+
+def _value_back(name: str, value: str | None, step: Step) -> str:
+    if value is not None:
+        return value
+    runs = [change.old for change in step.changes if change.field in ("model", name) and change.old]
+    found = _OFF_IS.get(name) or (runs[0] if name == MODEL and runs else None)
+    if found is None:
+        raise UnitRefusedError(
+            f"{name} is not set, and cannot be unset again: there would be no way back "
+            "(nova-manage has no command for it). Set it to what it is in effect first",
+            "nova-manage",
+        )
+    return found

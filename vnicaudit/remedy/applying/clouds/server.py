@@ -7,127 +7,134 @@ even where its properties cannot be put back. What somebody else stopped before 
 
 from __future__ import annotations
 
-import time
+from msgspec.structs import replace
 
-import msgspec
-
-from vnicaudit.errors import GoneError, GuestError, JournalError, SilentError, VnicauditError
+from vnicaudit.errors import GoneError, GuestError, VnicauditError
+from vnicaudit.knowledge.fixes.nova_states import way_on
 from vnicaudit.model.runs import Outcome
-from vnicaudit.remedy.applying.clouds import kept, power
-from vnicaudit.remedy.applying.clouds.left import may_be_off, seconds_away
-from vnicaudit.remedy.applying.clouds.means import CloudMeans, look, phase
-from vnicaudit.remedy.applying.clouds.sets import SETTLED, doubtful
-from vnicaudit.remedy.applying.clouds.verify import verify
-from vnicaudit.remedy.applying.means import Result
-from vnicaudit.remedy.applying.verify import failed
+from vnicaudit.remedy.applying.clouds import power, stored_properties
+from vnicaudit.remedy.applying.clouds.checks import ServerChecks, verify_server
+from vnicaudit.remedy.applying.clouds.nova_manage_journal import doubtful
+from vnicaudit.remedy.applying.clouds.object_actions import ENDS_THE_RUN, ObjectState
+from vnicaudit.remedy.applying.clouds.server_state import current_server, phase, read_server
+from vnicaudit.remedy.applying.clouds.transaction import CloudTransaction
+from vnicaudit.remedy.applying.clouds.work import CloudPlace, CloudWork
+from vnicaudit.remedy.applying.downtime import may_be_off, seconds_off
+from vnicaudit.remedy.applying.events import Set, Settled, Starting, Stopping, Undoing
+from vnicaudit.remedy.applying.result import Result
+from vnicaudit.remedy.applying.verifying import failed
 
-ENDS_THE_RUN = (SilentError, JournalError)
 _ENDS_IT = (*ENDS_THE_RUN, GoneError)
 """What ends the work on one server at once: nothing can be undone then."""
 _AGAIN = "the same command, or vnicaudit rollback of this run, tries again"
 
 
-def forward(means: CloudMeans) -> Result:
+def forward(work: CloudWork) -> Result:
     """Bring it to its goal, or back to where it was."""
     try:
-        began = time.monotonic()
-        measured = means.notes.latest("stopping") is None
-        _change(means)
-        checks = verify(means)
-        away = measured and means.notes.latest("stopping", "starting") is not None
-        downtime = round(time.monotonic() - began, 2) if away and means.task.active else None
+        began = work.clock.monotonic()
+        measured = work.notes.last(Stopping) is None
+        _change(work)
+        checks = verify_server(work)
+        away = measured and work.notes.latest(Stopping, Starting) is not None
+        downtime = (
+            round(work.clock.monotonic() - began, 2) if away and work.transaction.active else None
+        )
     except _ENDS_IT:
         raise
     except power.StoppedError as error:
-        return Result("refused", str(error))
-    except kept.ForeignError as error:
-        return _given_back(means, str(error))
+        return Result("refused", str(error), codes=("power",))
+    except stored_properties.ForeignError as error:
+        return _given_back(work, str(error))
     except VnicauditError as error:
-        return undo(means, str(error), "failed")
+        return begin_undo(work, str(error), "failed")
     if reason := failed(checks):
-        return undo(means, reason, "rolled-back")
-    return Result("applied", _words(means), checks, downtime)
+        return begin_undo(work, reason, "rolled-back")
+    return Result("applied", _words(work), checks, downtime)
 
 
-def undo(means: CloudMeans, reason: str, outcome: Outcome) -> Result:
+def begin_undo(work: CloudWork, reason: str, outcome: Outcome) -> Result:
     """Begin to bring it back, because of ``reason``; ``outcome`` is what becomes of the unit."""
-    means.notes.write("undoing", reason=reason, outcome=outcome)
-    means.tell(f"undoing: {reason}")
-    return undone(means, reason, outcome)
+    work.notes.write(Undoing(reason, outcome))
+    work.tell(f"undoing: {reason}")
+    return undo(work, reason, outcome)
 
 
-def undone(means: CloudMeans, reason: str, outcome: Outcome) -> Result:
+def undo(work: CloudWork, reason: str, outcome: Outcome) -> Result:
     """Back to where it was. What cannot be undone is said, with what to do."""
     left, changed = [], False
     try:
-        changed = _put_back(means)
+        changed = _put_back(work)
     except _ENDS_IT:
         raise
     except VnicauditError as error:
         left.append(str(error))
-    left += _running_again(means)
-    left = left or _late(means)
+    left += _running_again(work)
+    left = left or _late(work)
     if left:
         told = [one for one in dict.fromkeys(left) if one != reason] or ["for the same reason"]
         why = f"{reason}; it could not all be undone: {'; '.join(told)} ({_AGAIN})"
         return Result("failed", why, undone=False)
-    if doubtful(means.notes.entries()):
-        means.notes.write(SETTLED)
-    changed = changed or means.notes.latest("set") is not None
+    if doubtful(work.notes.entries()):
+        work.notes.write(Settled())
+    changed = changed or work.notes.last(Set) is not None
     done = "it was put back" if changed else "nothing is changed"
-    reason = "; ".join([reason, done, *_was_away(means)])
-    if wrong := _still_wrong(means):
+    reason = "; ".join([reason, done, *_was_away(work)])
+    if wrong := _still_wrong(work):
         why = f"{reason}, but the server is not as before: {wrong} ({_AGAIN})"
         return Result("failed", why, undone=False)
     return Result(outcome, reason)
 
 
-def _change(means: CloudMeans) -> None:
-    power.check_ours(means, power.settle(means))
-    if kept.is_missing(means, kept.read(means), means.task.goal):
-        if not means.manage.proven:  # an earlier life looked; nobody is stopped for nothing
-            means.manage.show(means.task.id, next(iter(means.task.goal)))
-        power.stop(means)
-        kept.put(means, means.task.goal)
-    if means.task.active:
-        power.run(means)
+def _change(work: CloudWork) -> None:
+    power.check_ours(work, power.settle(work))
+    if stored_properties.is_missing(
+        work, stored_properties.read_stored(work), work.transaction.goal
+    ):
+        if not work.place.manage.proven:  # an earlier life looked; nobody is stopped for nothing
+            work.place.manage.show(work.transaction.id, next(iter(work.transaction.goal)))
+        power.stop(work)
+        stored_properties.store(work, work.transaction.goal)
+    if work.transaction.active:
+        power.run(work)
 
 
-def _put_back(means: CloudMeans) -> bool:
-    """Whether there was anything to do. A server that runs is stopped for it only where
-    nova-manage is seen to work."""
-    power.settle(means)
-    kept.settle(means)
-    now, back = kept.read(means), means.task.back
-    if not kept.is_missing(means, now, back):
+def _put_back(work: CloudWork) -> bool:
+    """Restore the server's stored properties; True where any had to be restored. A running server
+    is stopped for it only after nova-manage has been seen to work."""
+    power.settle(work)
+    stored_properties.settle(work)
+    now, back = stored_properties.read_stored(work), work.transaction.back
+    if not stored_properties.is_missing(work, now, back):
         return False
-    if not kept.is_ours(means, now):
-        raise kept.ForeignError(kept.differing(now, back))
-    means.manage.show(means.task.id, next(iter(back)))
-    power.stop(means)
-    kept.put(means, back)
+    if not stored_properties.is_ours(work, now):
+        raise stored_properties.ForeignError(stored_properties.differing(now, back))
+    work.place.manage.show(work.transaction.id, next(iter(back)))
+    power.stop(work)
+    stored_properties.store(work, back)
     return True
 
 
-def _running_again(means: CloudMeans) -> list[str]:
+def _running_again(work: CloudWork) -> list[str]:
     """Have it run, if it did and this stopped it; what went wrong with that."""
-    if not power.is_touched(means):
+    if not power.is_touched(work):
         return []
     try:
-        power.run(means)
+        power.run(work)
     except _ENDS_IT:
         raise
     except GuestError as error:  # which says what to do
         return [str(error)]
     except VnicauditError as error:
-        return [str(error), *filter(None, [may_be_off(means.notes.entries())])]
+        return [str(error), *filter(None, [may_be_off(work.notes.entries())])]
     return []
 
 
-def _late(means: CloudMeans) -> list[str]:
-    """What came to be set when it was put back. The guest runs meanwhile."""
+def _late(work: CloudWork) -> list[str]:
+    """Reasons why the restored properties may not last: a late nova-manage that changed them, or an
+    error while watching for one; one sentence each. The guest runs meanwhile."""
     try:
-        late = kept.came_late(means)
+        late = stored_properties.came_late(work)
     except _ENDS_IT:
         raise
     except VnicauditError as error:
@@ -135,33 +142,56 @@ def _late(means: CloudMeans) -> list[str]:
     return [late] if late else []
 
 
-def _given_back(means: CloudMeans, reason: str) -> Result:
+def _given_back(work: CloudWork, reason: str) -> Result:
     """Somebody else has set what is kept: only the server's running is given back."""
-    left = _running_again(means)
-    return Result("failed", "; ".join([reason, *(left or _was_away(means))]), undone=not left)
+    left = _running_again(work)
+    return Result("failed", "; ".join([reason, *(left or _was_away(work))]), undone=not left)
 
 
-def _was_away(means: CloudMeans) -> list[str]:
-    """What to know of a server that is as before, and was off meanwhile."""
-    seconds = seconds_away(means.notes.entries())
+def _was_away(work: CloudWork) -> list[str]:
+    """A sentence with the seconds for which the run had a restored server off; no sentence where it
+    never did."""
+    seconds = seconds_off(work.notes.entries())
     return [f"the server was off for it, {seconds:.0f} s from stop to start"] if seconds else []
 
 
-def _still_wrong(means: CloudMeans) -> str:
-    """What is not as before, of a server that was away."""
-    if not means.task.active or means.notes.latest("starting") is None:
+def _still_wrong(work: CloudWork) -> str:
+    """Details of the failed checks of a server that was started again after its properties were
+    restored, as one text; empty where none failed."""
+    if not work.transaction.active or work.notes.last(Starting) is None:
         return ""
-    wanted = tuple(one.inverse() for one in reversed(means.task.wanted))
-    goal = means.task.back
-    task = msgspec.structs.replace(means.task, goal=goal, wanted=wanted)
-    return failed(verify(means._replace(task=task)))
+    wanted = tuple(one.inverse() for one in reversed(work.transaction.wanted))
+    goal = work.transaction.back
+    transaction = replace(work.transaction, goal=goal, wanted=wanted)
+    return failed(verify_server(replace(work, transaction=transaction)))
 
 
-def _words(means: CloudMeans) -> str:
-    words = [] if means.task.active else [_when(means)]
-    return "; ".join([*words, *filter(None, [means.task.caution])])
+def _words(work: CloudWork) -> str:
+    words = [] if work.transaction.active else [_when(work)]
+    return "; ".join([*words, *filter(None, [work.transaction.caution])])
 
 
-def _when(means: CloudMeans) -> str:
-    shelved = phase(look(means)) == "shelved"
+def _when(work: CloudWork) -> str:
+    shelved = phase(current_server(work)) == "shelved"
     return f"in effect when it is {'unshelved' if shelved else 'started'}"
+
+
+def verify(place: CloudPlace, transaction: CloudTransaction) -> ObjectState:
+    """``(state, detail, checks)`` of a server now. Raises ActionError where it cannot be told."""
+    checks = ServerChecks(place, transaction).current()
+    if bad := failed(checks):
+        return "differs", bad, checks
+    state = read_server(place, transaction, 0.0)
+    if phase(state) == "error":
+        way = way_on(state.status, state.id, transaction.target)
+        return "differs", f"the server is {state.status}: {way}", checks
+    if phase(state) == "busy":
+        return "waiting", f"Nova is at work on it ({state.task_state}): look again", checks
+    if transaction.active and phase(state) != "on":
+        way = way_on(state.status, state.id, transaction.target) or transaction.command(
+            "server start"
+        )
+        return "differs", f"the server ran before, and is {state.status}: {way}", checks
+    if phase(state) != "on":
+        return "waiting", "the server is not running: in effect at its next start", checks
+    return "in-effect", "", checks

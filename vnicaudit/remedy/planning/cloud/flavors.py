@@ -6,24 +6,26 @@ and whoever made the flavor may rely on it. A server gets another one by a resiz
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from functools import cached_property
 
-from vnicaudit.audit.work import AuditWork
-from vnicaudit.errors import RefusedError
-from vnicaudit.model.finding import Change, NicRef
+from vnicaudit.base.shell import word
+from vnicaudit.model.finding import Change
 from vnicaudit.model.openstack import Flavor, as_flag
-from vnicaudit.model.plan import CloudPart, Left, Step
+from vnicaudit.model.plan import FlavorUnit, StepWords, UnitStep
+from vnicaudit.model.reasons import Blocked, Reason
+from vnicaudit.model.refs import FlavorRef
 from vnicaudit.model.server import FLAVOR_WORDS, MULTIQUEUE, MULTIQUEUE_VCPUS
-from vnicaudit.remedy.digests import kept_digest
-from vnicaudit.remedy.planning.cloud.images import ANY_MODE
-from vnicaudit.remedy.planning.cloud.judged import found_in
-from vnicaudit.remedy.planning.cloud.properties import diff
-from vnicaudit.remedy.planning.options import PlanOptions
+from vnicaudit.remedy.planning.cloud.images import judged_description
+from vnicaudit.remedy.planning.cloud.unit_step import unit_step
+from vnicaudit.remedy.planning.judged_item import JudgedItem, Judges
+from vnicaudit.remedy.planning.subject import PlanSubject, ProposedChanges
 from vnicaudit.text.cloud_names import client
-from vnicaudit.text.shell import word
 
 _WHY = "without the extra spec the image decides, and nothing contradicts it; the old flavor stays"
-_ADMIN = "flavors are made by an operator of the cloud: ask for one like this"
+_ADMIN = Blocked(
+    "operator-only", "flavors are made by an operator of the cloud: ask for one like this"
+)
 _RESIZE = (
     "Servers keep the flavor they have. One that is to have the new one is resized, which takes it "
     "down and may move it to another host: {openstack} server resize --flavor {name} SERVER, "
@@ -32,83 +34,68 @@ _RESIZE = (
 _NEW = "New servers are given it by name: say so to those who make them."
 
 
-class FlavorPlanner:
-    """Plans the flavors of one cloud."""
+class PlannedFlavor(PlanSubject[FlavorUnit]):
+    """One flavor. What findings propose of it is for whoever made it.
 
-    def __init__(self, work: AuditWork) -> None:
-        self._work = work
+    ``taken``: the names of all flavors of its cloud, and of those that are planned; its own new
+    name is added. ``operator``: whether this user may make one.
+    """
 
-    def plan(
-        self, flavors: Iterable[Flavor], target: str, options: PlanOptions, *, operator: bool,
-        known: Iterable[str] = (),
-    ) -> Iterator[Step | Left]:  # fmt: skip
-        """The steps of all flavors of the cloud: a new name must be none of theirs, nor one of
-        ``known``, which others have there."""
-        flavors = tuple(flavors)
-        taken = {*known, *(flavor.name for flavor in flavors)}
-        for flavor in flavors:
-            if options.takes(flavor.name, flavor.id):
-                yield from self._one(flavor, target, taken, operator=operator)
+    def __init__(
+        self, flavor: Flavor, target: str, judges: Judges, taken: set[str], *, operator: bool
+    ) -> None:
+        self._flavor = flavor
+        self.target = target
+        self.about = FlavorRef(flavor.name, flavor.id)
+        self._judges = judges
+        self._taken = taken
+        self._operator = operator
 
-    def _one(
-        self, flavor: Flavor, target: str, taken: set[str], *, operator: bool
-    ) -> Iterator[Step | Left]:
-        try:
-            findings = found_in(self._work.description(flavor, target))
-        except RefusedError as error:
-            yield _left(flavor, target, (), str(error))
-            return
-        rules = tuple(dict.fromkeys(one.rule for one in findings if one.severity == "error"))
-        names = tuple(_contradicting(flavor))
-        if rules and names:
-            new_name = _free(flavor.name, taken)
-            taken.add(new_name)
-            yield _step(flavor, target, rules, names, new_name, operator=operator)
-        words: dict[str, list[str]] = {}
-        for finding in findings:
+    @cached_property
+    def _judged(self) -> JudgedItem[Flavor]:
+        return judged_description(self._flavor, self.target, self._judges)
+
+    def requested_changes(self) -> ProposedChanges:
+        """Extra specs that are to go, where a server of it would not start."""
+        found = self._judged.findings
+        rules = tuple(dict.fromkeys(one.rule for one in found if one.severity == "error"))
+        if not rules:
+            return ProposedChanges()
+        changes = (
+            Change(name, self._flavor.certain_value(name), None, safe=True, reason=_WHY)
+            for name in _contradicting(self._flavor)
+        )
+        return ProposedChanges(tuple(changes), rules)
+
+    def held_back(self, proposed: ProposedChanges) -> Iterator[tuple[Reason, str]]:
+        """All that is proposed: the flavor itself stays as it is."""
+        del proposed
+        for finding in self._judged.findings:
             if finding.change is not None:
-                words.setdefault(finding.fix, []).append(finding.rule)
-        for fix, found in words.items():
-            yield _left(flavor, target, found, fix)
+                yield Reason("owner-decides", finding.fix), finding.rule
+
+    def step(self, proposed: ProposedChanges) -> UnitStep[FlavorUnit]:
+        """A new flavor without these extra specs."""
+        new_name = _free(self._flavor.name, self._taken)
+        self._taken.add(new_name)
+        old = {change.field: change.old for change in proposed.changes}
+        words = StepWords(
+            () if self._operator else (_ADMIN,),
+            notes=(_RESIZE.format(openstack=client(self.target), name=word(new_name)), _NEW),
+        )
+        unit = FlavorUnit(dict.fromkeys(old), old, new_name=new_name)
+        return unit_step(self, proposed, unit, words, readiness="unknown", safe=True, reason=_WHY)
 
 
 def _contradicting(flavor: Flavor) -> Iterator[str]:
     """The extra specs of which an image it is booted with says the opposite."""
     for name, spec in FLAVOR_WORDS.items():
-        said = flavor.known(spec)
+        said = flavor.certain_value(spec)
         if said is None or (name == MULTIQUEUE and (flavor.vcpus or 0) < MULTIQUEUE_VCPUS):
             continue
-        others = (image.known(name) for image in flavor.images)
+        others = (image.certain_value(name) for image in flavor.images)
         if any(other is not None and as_flag(other) != as_flag(said) for other in others):
             yield spec
-
-
-def _step(
-    flavor: Flavor, target: str, rules: tuple[str, ...], names: tuple[str, ...], new_name: str,
-    *, operator: bool,
-) -> Step:  # fmt: skip
-    old = {name: flavor.known(name) for name in names}
-    new: dict[str, str | None] = dict.fromkeys(names)
-    return Step(
-        id="",
-        platform="openstack",
-        target=target,
-        nic=NicRef(flavor.name, flavor.id),
-        owner="nova",
-        to="virtio",
-        rules=rules,
-        changes=tuple(Change(name, old[name], None, safe=True, reason=_WHY) for name in names),
-        readiness="unknown",
-        safe=True,
-        reason=_WHY,
-        running=False,
-        modes=ANY_MODE,
-        digest=kept_digest("flavor", flavor.id, old),
-        diff=diff(flavor.name or flavor.id or "", old, new),
-        blocked=() if operator else (_ADMIN,),
-        notes=(_RESIZE.format(openstack=client(target), name=word(new_name)), _NEW),
-        cloud=CloudPart("flavor", new, old, new_name=new_name),
-    )
 
 
 def _free(name: str, taken: set[str]) -> str:
@@ -117,8 +104,3 @@ def _free(name: str, taken: set[str]) -> str:
     while found in taken:
         found, number = f"{name}-vnic{number}", number + 1
     return found
-
-
-def _left(flavor: Flavor, target: str, rules: Iterable[str], reason: str) -> Left:
-    ref = NicRef(flavor.name, flavor.id)
-    return Left(ref, target, tuple(dict.fromkeys(rules)), reason, "flavor")

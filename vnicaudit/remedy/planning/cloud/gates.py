@@ -1,4 +1,4 @@
-"""What stands in the way of changing a server, how a change of it can take effect, and what else
+"""Obstacles to changing a server, how a change of it can take effect, and what else
 to know before.
 
 Sources: Nova 34.0.0, ``cmd/manage.py`` (a property is set on servers whose vm_state is stopped,
@@ -10,16 +10,20 @@ image_property``).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
-from vnicaudit.model.domain import Domain
-from vnicaudit.model.nova_releases import IMAGE_PROPERTY, LASTING
+from msgspec.structs import replace
+
+from vnicaudit.base.counting import count
+from vnicaudit.base.shell import word
+from vnicaudit.knowledge.fixes.nova_states import COMES_BACK, way_on
+from vnicaudit.knowledge.fixes.wording import options
+from vnicaudit.knowledge.nova_releases import IMAGE_PROPERTY, LASTING
+from vnicaudit.model.domain import Server
 from vnicaudit.model.plan import ModeOption
-from vnicaudit.model.server import NovaVersions, ServerConfig, ServerRef
-from vnicaudit.remedy.request_spec import COMES_BACK
-from vnicaudit.remedy.server_states import way_on
+from vnicaudit.model.reasons import Blocked
+from vnicaudit.model.server import CloudServer, NovaVersions, ServerConfig
 from vnicaudit.text.cloud_names import client
-from vnicaudit.text.shell import word
 
 _LONGEST = 100
 """Characters of what somebody said; who wants all of it asks Nova."""
@@ -92,117 +96,115 @@ _GROUPS = "it is in server group {groups}: one member at a time is changed"
 _FLAVOR = "its flavor's extra specs are not seen: one that says the opposite keeps it from starting"
 
 
-def blocks(domain: Domain) -> Iterator[str]:
+def blocks(server: Server) -> Iterator[Blocked]:
     """Why the server is not changed as it is now; each says what to do."""
-    server, ref = config_of(domain), ref_of(domain)
-    if server.nova is not None and _too_old(server.nova):
-        yield _OLD.format(newest=server.nova.newest)
+    config, ref = server.config, server.cloud
+    if config.nova is not None and _too_old(config.nova):
+        yield Blocked("nova-too-old", _OLD.format(newest=config.nova.newest))
     if ref.locked:
         reason = f" ({ref.locked_reason[:_LONGEST]})" if ref.locked_reason else ""
-        yield _LOCKED.format(reason=reason, openstack=client(ref.target), id=word(ref.id))
+        openstack, server_id = client(ref.target), word(ref.id)
+        yield Blocked("locked", _LOCKED.format(reason=reason, openstack=openstack, id=server_id))
     if ref.task_state is not None:
-        yield _BUSY.format(task=ref.task_state)
-    elif against := _state(server, ref):
-        yield against
+        yield Blocked("busy", _BUSY.format(task=ref.task_state))
+    elif against := _state(config, ref):
+        yield Blocked("server-state", against)
 
 
-def unseen(domain: Domain) -> str:
-    """What would tell what Nova keeps for the server; empty where it is known."""
-    server = config_of(domain)
-    if server.kept_by != "unseen" or server.kept:
+def properties_unknown(server: Server) -> str:
+    """How to learn what Nova keeps for the server; empty where it is known."""
+    config = server.config
+    if config.properties_source != "unseen" or config.stored_properties:
         return ""
-    words = _UNSEEN_VOLUME if server.image_state == "volume" else _UNSEEN
-    return words.format(id=word(ref_of(domain).id))
+    words = _UNSEEN_VOLUME if config.image_state == "volume" else _UNSEEN
+    return words.format(id=word(server.cloud.id))
 
 
-def is_on(domain: Domain) -> bool:
-    """Whether a guest runs there."""
-    return config_of(domain).status in _ON
+def is_on(server: Server) -> bool:
+    """True if the guest runs, or would if it were not paused."""
+    return server.config.status in _ON
 
 
-def _state(server: ServerConfig, ref: ServerRef) -> str:
-    status = server.status
+def _state(config: ServerConfig, ref: CloudServer) -> str:
+    status = config.status
     way = way_on(status, ref.id, ref.target)
     if status in ("ACTIVE", "SHUTOFF"):
         return ""
     if status in ("SHELVED", "SHELVED_OFFLOADED"):  # Nova offloads the one when it comes to it
         # without an image it comes back with what Nova keeps for it
-        known = server.image_state == "volume"
+        known = config.image_state == "volume"
         return "" if known else _SNAPSHOT.format(way=way)
     words = _STATES.get(status, _OTHER)
     return words.format(way=way, status=status or "in an unknown state")
 
 
-def modes(domain: Domain) -> tuple[ModeOption, ...]:
+def modes(server: Server) -> tuple[ModeOption, ...]:
     """How a change of the server can take effect."""
-    status = config_of(domain).status
-    never = ModeOption("hotswap", possible=False, reason=_NEVER)
+    status = server.config.status
+    never = ModeOption("hotswap", possible=False, reason=_NEVER, code="definition-only")
     if status.startswith("SHELVED") or status == "SHUTOFF":
-        why = _OFF if status == "SHUTOFF" else _SHELVED
-        return (
-            ModeOption("next-boot", possible=True, reason=why),
-            ModeOption("restart", possible=True, reason=why),
-            never,
-        )
+        at_start = ModeOption("next-boot", True, _SHELVED, "shelved")
+        if status == "SHUTOFF":
+            at_start = ModeOption("next-boot", True, _OFF, "off")
+        return (at_start, replace(at_start, mode="restart"), never)
     return (
-        ModeOption("next-boot", possible=False, reason=_RUNS),
-        ModeOption("restart", possible=status == "ACTIVE", reason=_why_not(status)),
+        ModeOption("next-boot", possible=False, reason=_RUNS, code="needs-stop"),
+        _restart(status),
         never,
     )
 
 
-def _why_not(status: str) -> str:
-    return "" if status == "ACTIVE" else f"it is {status or 'in an unknown state'}"
+def _restart(status: str) -> ModeOption:
+    if status == "ACTIVE":
+        return ModeOption("restart", possible=True)
+    why = f"it is {status or 'in an unknown state'}"
+    return ModeOption("restart", possible=False, reason=why, code="server-state")
 
 
-def notes(domain: Domain, options: str) -> Iterator[str]:
-    """What else to know before the server is changed; ``options``: what is set, as for a
-    command."""
-    server, ref = config_of(domain), ref_of(domain)
-    oldest, newest = _range(server.nova)
+def notes(server: Server, properties: Mapping[str, str]) -> Iterator[str]:
+    """Notes to read before the server is changed; ``properties`` are those to be set."""
+    config, ref = server.config, server.cloud
+    oldest, newest = nova_range(config.nova)
     if oldest is None and newest is None:
         yield _MAYBE_OLD
     if oldest is None or oldest < LASTING:
         yield COMES_BACK
-    if server.kept_by == "image" and _is_the_images(server):
+    if config.properties_source == "image" and _is_the_images(config):
         yield _INFERRED.format(id=word(ref.id))
-    elif server.kept_by != "api" and server.kept:
+    elif config.properties_source != "api" and config.stored_properties:
         yield _DEFINED.format(id=word(ref.id))
-    if server.flavor is None or not server.flavor.complete:
+    if config.flavor is None or not config.flavor.complete:
         yield _FLAVOR
-    if server.image_state == "volume":
-        of_image = options.replace("--property", "--image-property")
+    if config.image_state == "volume":
+        of_image = options(properties, "--image-property")
         yield _VOLUME.format(openstack=client(ref.target), options=of_image)
     if ref.volumes:
-        yield _VOLUMES.format(count=f"{ref.volumes} volume{'s' * (ref.volumes > 1)}")
+        yield _VOLUMES.format(count=count(ref.volumes, "volume"))
     if ref.groups:
         yield _GROUPS.format(groups=", ".join(ref.groups))
 
 
 def _is_the_images(server: ServerConfig) -> bool:
-    """Whether the model that is kept is what the image says (see :class:`~.Definitions`)."""
+    """True where the stored model of the server is the one that its image gives, or the image is
+    unknown (see :class:`~.ComputeNodes`)."""
     return server.image is None or server.vif_model == server.image.vif_model
 
 
-def may_operate(ref: ServerRef) -> bool:
-    """Whether who read the cloud is an operator of it: Nova tells nobody else what a server is
+def may_operate(ref: CloudServer) -> bool:
+    """True if this user is an operator of the cloud: Nova tells nobody else what a server is
     called on its compute node."""
     return ref.instance_name is not None or ref.host is not None
 
 
-def config_of(domain: Domain) -> ServerConfig:
-    """What Nova keeps of a server."""
-    return domain.declared.server or ServerConfig()
-
-
-def ref_of(domain: Domain) -> ServerRef:
-    """Who the server is."""
-    return domain.cloud or ServerRef(domain.uuid or "", domain.name)
+def any_server(server: Server) -> Server:
+    """The server as one of several of which the same is said: ``UUID`` stands for its id."""
+    return replace(server, uuid="UUID", cloud=replace(server.cloud, id="UUID"))
 
 
 def _too_old(nova: NovaVersions) -> bool:
     return nova.newest is not None and nova.newest < IMAGE_PROPERTY
 
 
-def _range(nova: NovaVersions | None) -> tuple[int | None, int | None]:
+def nova_range(nova: NovaVersions | None) -> tuple[int | None, int | None]:
+    """The oldest and the newest release that it may be; None: not known."""
     return (None, None) if nova is None else (nova.oldest, nova.newest)

@@ -1,23 +1,24 @@
-"""What a guest will see when Nova writes its server's NICs anew."""
+"""A guest's view of its NICs when Nova writes them anew."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msgspec.structs import replace
+
+from vnicaudit.knowledge.machines import is_q35
+from vnicaudit.knowledge.pci_ids import model_of
+from vnicaudit.knowledge.systems import LINUX, WINDOWS, System, system_of
 from vnicaudit.model.domain import Domain
-from vnicaudit.model.machines import is_q35
 from vnicaudit.model.nic import Nic
 from vnicaudit.model.plan import GuestView, Naming
-from vnicaudit.remedy.planning.guest_view import GHOST, driver_notes, name_lost
-from vnicaudit.remedy.planning.pci_ids import model_of, pci_id
-from vnicaudit.remedy.planning.schemes import is_virtio
-from vnicaudit.remedy.planning.systems import LINUX, VIRTIO_DRIVERS, WINDOWS, System, system_of
+from vnicaudit.remedy.planning.guest_view import GHOST, device_view, driver_notes, name_lost
+from vnicaudit.remedy.planning.names import NEW_ADAPTER
 
 _NAME = (
     "Nova does not keep PCI addresses: a name made of the address may be another one then, one "
     "that the guest gives by MAC address stays"
 )
-_WINDOWS = "Windows makes an adapter of its own of the new device, with another name"
 _KERNEL = (
     "in this system the kernel names virtio NICs (ethN), and systemd names others: what its "
     "configuration says of the old name is not for the new one"
@@ -40,12 +41,9 @@ def guest_view(domain: Domain, before: Nic, after: Nic, count: int) -> GuestView
     if model_of(before) == model_of(after):
         return GuestView()
     system = system_of(domain)
-    driver = VIRTIO_DRIVERS.get(system.family or "")
-    return GuestView(
-        id_before=pci_id(before, domain.declared),
-        id_after=pci_id(after, domain.declared),
-        name=Naming(reason=_WINDOWS if system.family == WINDOWS else _NAME),
-        drivers=(driver,) if driver is not None and is_virtio(after) else (),
+    return replace(
+        device_view(domain, system, before, after),
+        name=Naming(reason=NEW_ADAPTER if system.family == WINDOWS else _NAME),
         notes=tuple(_notes(domain, system, before, after, count)),
     )
 

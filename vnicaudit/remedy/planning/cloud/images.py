@@ -1,4 +1,4 @@
-"""An image of a cloud -> a step, and what of it is left as it is.
+"""An image of a cloud as a subject of a plan.
 
 What is set on an image is for servers that are made of it from then on (Nova keeps the properties
 of a server since it was made).
@@ -6,24 +6,24 @@ of a server since it was made).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from typing import TypeVar
 
-from vnicaudit.audit.work import AuditWork
-from vnicaudit.errors import RefusedError
-from vnicaudit.model.finding import Change, Finding, NicRef
-from vnicaudit.model.openstack import Image
-from vnicaudit.model.plan import CloudPart, Left, ModeOption, Step
-from vnicaudit.remedy.digests import kept_digest
-from vnicaudit.remedy.planning.cloud.judged import found_in
-from vnicaudit.remedy.planning.cloud.properties import diff
+from vnicaudit.model.finding import Change, Finding
+from vnicaudit.model.openstack import Flavor, Image
+from vnicaudit.model.plan import ImageUnit, StepWords, UnitStep
+from vnicaudit.model.readiness import Readiness
+from vnicaudit.model.reasons import Blocked, Reason
+from vnicaudit.model.refs import ImageRef
+from vnicaudit.remedy.planning.cloud.unit_step import unit_step
+from vnicaudit.remedy.planning.judged_item import JudgedItem, Judges
 from vnicaudit.remedy.planning.options import PlanOptions
-from vnicaudit.remedy.planning.wishes import UNSAFE
+from vnicaudit.remedy.planning.subject import PlanSubject, ProposedChanges, safety, unsafe
 from vnicaudit.text.cloud_names import client
 
-ANY_MODE = tuple(
-    ModeOption(mode, possible=True, reason="it is for new servers at once, whatever the mode")
-    for mode in ("next-boot", "restart", "hotswap")
-)
+Object = TypeVar("Object", Image, Flavor)
+
 _OTHERS = (
     "the image belongs to project {owner}: ask there for it, or make one of your own "
     "({openstack} server image create, {openstack} image create) and set it there"
@@ -35,93 +35,78 @@ _MADE = (
 )
 
 
-class ImagePlanner:
-    """Plans one image after the other."""
+class PlannedImage(PlanSubject[ImageUnit]):
+    """One image. ``projects``: the only ones whose images may be changed; None: any."""
 
-    def __init__(self, work: AuditWork, options: PlanOptions) -> None:
-        self._work = work
+    def __init__(
+        self,
+        image: Image,
+        target: str,
+        judges: Judges,
+        options: PlanOptions,
+        projects: frozenset[str] | None,
+    ) -> None:
+        self._image = image
+        self.target = target
+        self.about = ImageRef(image.name, image.id)
+        self.project = image.owner
+        self._judges = judges
         self._options = options
+        self._projects = projects
 
-    def plan(
-        self, image: Image, target: str, projects: frozenset[str] | None
-    ) -> Iterator[Step | Left]:
-        """``projects``: the only ones whose images may be changed; None: any."""
-        try:
-            findings = found_in(self._work.description(image, target))
-        except RefusedError as error:
-            yield _left(image, target, (), str(error))
-            return
-        proposed = [(one, one.change) for one in findings if one.change is not None]
-        held: dict[str, list[str]] = {}
-        made: list[tuple[Finding, Change]] = []
-        for finding, change in proposed:
-            if reason := self._held(finding, change):
-                held.setdefault(reason, []).append(finding.rule)
-            else:
-                made.append((finding, change))
-        for reason, rules in held.items():
-            yield _left(image, target, rules, reason)
-        if made:
-            yield _step(image, target, made, projects)
+    @cached_property
+    def _judged(self) -> JudgedItem[Image]:
+        return judged_description(self._image, self.target, self._judges)
 
-    def _held(self, finding: Finding, change: Change) -> str:
+    def findings_with(self, changes: Sequence[Change]) -> Iterable[Finding]:
+        """The findings on the image as it is: no property of an image brings up another."""
+        del changes
+        return self._judged.findings
+
+    def planned_change(self, finding: Finding) -> Change | None:
+        """The finding's change; None where it is held back."""
+        return None if self._reason_to_hold(finding) else finding.change
+
+    def held_back(self, proposed: ProposedChanges) -> Iterator[tuple[Reason, str]]:
+        """Changes that may do harm, or that would take a property away."""
+        del proposed
+        for finding in self._judged.findings:
+            if reason := self._reason_to_hold(finding):
+                yield reason, finding.rule
+
+    def step(self, proposed: ProposedChanges) -> UnitStep[ImageUnit]:
+        """The step that sets the proposed properties of the image."""
+        image = self._image
+        new = {change.field: change.new for change in proposed.changes}
+        old = {name: image.certain_value(name) for name in new}
+        safe, reason = safety(proposed.changes)
+        words = StepWords(
+            tuple(_foreign(image, self.target, self._projects)), notes=tuple(_notes(image))
+        )
+        unit = ImageUnit(new, old, project=image.owner)
+        readiness = _readiness(image, safe=safe)
+        return unit_step(self, proposed, unit, words, readiness=readiness, safe=safe, reason=reason)
+
+    def _reason_to_hold(self, finding: Finding) -> Reason | None:
         """Why a change is not planned: a property is not taken away, since what was meant by it
-        would be gone."""
+        would be gone. None: it is, or there is none."""
+        change = finding.change
+        if change is None:
+            return None
         if change.new is None:
-            return finding.fix
-        return "" if change.safe or self._options.unsafe else UNSAFE.format(change.reason)
+            return Reason("owner-decides", finding.fix) if finding.fix else None
+        return None if change.safe or self._options.unsafe else unsafe(change)
 
 
-def _step(
-    image: Image, target: str, made: Iterable[tuple[Finding, Change]],
-    projects: frozenset[str] | None,
-) -> Step:  # fmt: skip
-    changes, rules = _by_property(made)
-    part = _part(image, changes)
-    unsafe = [change.reason for change in changes if not change.safe]
-    return Step(
-        id="",
-        platform="openstack",
-        target=target,
-        nic=NicRef(image.name, image.id),
-        owner="nova",
-        to="virtio",
-        rules=rules,
-        changes=changes,
-        readiness=_readiness(image, safe=not unsafe),
-        safe=not unsafe,
-        reason="; ".join(dict.fromkeys(unsafe or [change.reason for change in changes])),
-        running=False,
-        modes=ANY_MODE,
-        digest=kept_digest("image", image.id, part.old),
-        diff=diff(image.name or image.id or "", part.old, part.properties),
-        blocked=tuple(_foreign(image, target, projects)),
-        notes=tuple(_notes(image)),
-        cloud=part,
-    )
+def judged_description(item: Object, target: str, judges: Judges) -> JudgedItem[Object]:
+    """An image or flavor. Raises RefusedError where a rule crashes."""
+    return JudgedItem(item, judges, lambda work, one: work.description(one, target))
 
 
-def _by_property(
-    made: Iterable[tuple[Finding, Change]],
-) -> tuple[tuple[Change, ...], tuple[str, ...]]:
-    """The first change of each property, and the rules that ask for any."""
-    by_field: dict[str, Change] = {}
-    rules: dict[str, None] = {}
-    for finding, change in made:
-        by_field.setdefault(change.field, change)
-        rules[finding.rule] = None
-    return tuple(by_field.values()), tuple(rules)
-
-
-def _part(image: Image, changes: Iterable[Change]) -> CloudPart:
-    new = {change.field: change.new for change in changes}
-    old = {name: image.known(name) for name in new}
-    return CloudPart("image", new, old, project=image.owner)
-
-
-def _foreign(image: Image, target: str, projects: frozenset[str] | None) -> Iterator[str]:
+def _foreign(image: Image, target: str, projects: frozenset[str] | None) -> Iterator[Blocked]:
     if projects is not None and image.owner not in projects:
-        yield _OTHERS.format(owner=image.owner or "unknown", openstack=client(target))
+        text = _OTHERS.format(owner=image.owner or "unknown", openstack=client(target))
+        yield Blocked("other-project", text)
 
 
 def _notes(image: Image) -> Iterator[str]:
@@ -135,13 +120,9 @@ def _notes(image: Image) -> Iterator[str]:
         )
 
 
-def _readiness(image: Image, *, safe: bool) -> str:
-    """Whether what is in the image drives virtio: a rule that calls virtio safe for it knows."""
+def _readiness(image: Image, *, safe: bool) -> Readiness:
+    """The readiness of the image's guest to drive virtio: where a rule calls virtio safe for it, it
+    is ready."""
     if image.windows:
         return "needs-driver"
     return "ready" if safe else "unknown"
-
-
-def _left(image: Image, target: str, rules: Iterable[str], reason: str) -> Left:
-    ref = NicRef(image.name, image.id)
-    return Left(ref, target, tuple(dict.fromkeys(rules)), reason, "image", image.owner)

@@ -1,26 +1,28 @@
-"""All of a cloud -> its steps: images first, by use, then flavors, then servers."""
+"""The plan of a cloud's objects: images first, by use, then flavors, then servers."""
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
+from collections.abc import Callable, Iterator
 from itertools import chain
 
 from msgspec.structs import replace
 
-from vnicaudit.audit.work import AuditWork
-from vnicaudit.model.domain import Domain
-from vnicaudit.model.models import VIRTIO
+from vnicaudit.model.domain import Server
+from vnicaudit.model.live import CloudRecord
+from vnicaudit.model.nic import VIRTIO
 from vnicaudit.model.openstack import Flavor, Image
-from vnicaudit.model.plan import Left, Step
+from vnicaudit.model.plan import ImageUnit, NotPlanned, ServerUnit, UnitInCloud, UnitStep
 from vnicaudit.model.server import MODEL
-from vnicaudit.remedy.planning.cloud.backends import BackendPlanner
-from vnicaudit.remedy.planning.cloud.flavors import FlavorPlanner
-from vnicaudit.remedy.planning.cloud.gates import may_operate, ref_of
-from vnicaudit.remedy.planning.cloud.images import ImagePlanner
-from vnicaudit.remedy.planning.cloud.servers import ServerPlanner
+from vnicaudit.remedy.planning.cloud.flavors import PlannedFlavor
+from vnicaudit.remedy.planning.cloud.gates import may_operate
+from vnicaudit.remedy.planning.cloud.images import PlannedImage
+from vnicaudit.remedy.planning.cloud.ports import PlannedPort
+from vnicaudit.remedy.planning.cloud.servers import PlannedServer
+from vnicaudit.remedy.planning.judged_item import Judges
 from vnicaudit.remedy.planning.options import PlanOptions
+from vnicaudit.remedy.planning.subject import plan_subject
 
-CloudItem = Domain | Image | Flavor
+PlannedInCloud = UnitStep[UnitInCloud] | NotPlanned
 
 _REBUILD = (
     "its image says hw_vif_model={model} and is not changed by this plan: a rebuild gives the "
@@ -32,17 +34,12 @@ class CloudPlanner:
     """Plans one cloud: is shown all that is in it, servers before images and flavors, and keeps
     only what it makes of them. ``plan`` has it then."""
 
-    def __init__(
-        self, work: AuditWork, by_all: AuditWork, options: PlanOptions, target: str
-    ) -> None:
-        self._target = target
+    def __init__(self, judges: Judges, options: PlanOptions, target: str) -> None:
+        self.target = target
         self._options = options
-        self._server = ServerPlanner(work, by_all, options)
-        self._backend = BackendPlanner(options)
-        self._image = ImagePlanner(work, options)
-        self._flavor = FlavorPlanner(work)
-        self._servers: list[Step | Left] = []
-        self._images: list[tuple[int, tuple[Step | Left, ...]]] = []
+        self._judges = judges
+        self._servers: list[UnitStep[ServerUnit] | NotPlanned] = []
+        self._images: list[tuple[int, tuple[UnitStep[ImageUnit] | NotPlanned, ...]]] = []
         self._flavors: list[Flavor] = []
         self._known: set[str] = set()
         self._projects: set[str] = set()
@@ -51,77 +48,106 @@ class CloudPlanner:
         self._emulated: dict[str, Image] = {}
         """Id of a planned server -> its image, where that names an emulated model."""
 
-    def add(self, item: CloudItem) -> None:
+    def add(self, item: CloudRecord) -> None:
         """One server, image or flavor."""
-        if isinstance(item, Image):
-            self._names.setdefault(item.owner, item.owner_name)
-        if isinstance(item, Domain):
-            self._add_server(item)
-        elif self._options.to != "virtio" or self._options.macs:
-            return  # what is asked for is about NICs
-        elif isinstance(item, Flavor):
-            self._flavors.append(item)
-        elif self._options.takes(item.name, item.id):
-            planned = tuple(self._image.plan(item, self._target, self._own))
-            self._images.append((item.servers or 0, planned))
+        match item:
+            case Server():
+                self._add_server(item)
+            case Image():
+                self._names.setdefault(item.owner, item.owner_name)
+                if self._plans_sources and self._options.takes(item.name, item.id):
+                    self._add_image(item)
+            case Flavor():
+                if self._plans_sources:
+                    self._flavors.append(item)
 
-    def know(self, flavor: Flavor) -> None:
-        """A flavor that is planned elsewhere: its name is taken."""
-        self._known.add(flavor.name)
+    def foresee(self, item: Image | Flavor) -> bool:
+        """Reserve the name of a flavor of this cloud, wherever it is planned. True if this user may
+        change the item, as far as the servers that were added tell."""
+        match item:
+            case Flavor():
+                self._known.add(item.name)
+                return self._operator is not False
+            case Image():
+                return self._own is None or item.owner in self._own
 
-    def plan(self) -> Iterator[Step | Left]:
-        """What comes of all of it, in the order in which it is done."""
-        return map(self._named, self._planned())
+    def changed_images(self) -> Iterator[str]:
+        """Ids of the images that are changed by the plan."""
+        for _servers, planned in self._images:
+            for one in planned:
+                if not isinstance(one, NotPlanned) and not one.blocked:
+                    yield one.about.id or ""
 
-    def _planned(self) -> Iterator[Step | Left]:
+    def plan(self, is_changed: Callable[[str], bool] | None = None) -> Iterator[PlannedInCloud]:
+        """All steps, and all that is not planned, in the order in which it is done. ``is_changed``:
+        whether an image (by its id) is changed by the plan, here or under another name of the
+        cloud; None: there is no other."""
+        changed = is_changed or frozenset(self.changed_images()).__contains__
+        return map(self._with_project_name, self._planned(changed))
+
+    def _planned(self, is_changed: Callable[[str], bool]) -> Iterator[PlannedInCloud]:
         by_use = sorted(self._images, key=lambda image: -image[0])
         yield from chain.from_iterable(planned for _servers, planned in by_use)
+        yield from self._planned_flavors()
+        yield from self._planned_servers(is_changed)
+
+    def _planned_flavors(self) -> Iterator[PlannedInCloud]:
+        """A new name is none of theirs, nor one that another has in this cloud."""
+        taken = {*self._known, *(flavor.name for flavor in self._flavors)}
         operator = self._operator is not False
-        yield from self._flavor.plan(
-            self._flavors, self._target, self._options, operator=operator, known=self._known
-        )
-        yield from self._with_images({one.nic.uuid for one in self._steps_on_images()})
+        for one in self._flavors:
+            if self._options.takes(one.name, one.id):
+                subject = PlannedFlavor(one, self.target, self._judges, taken, operator=operator)
+                yield from plan_subject(subject)
 
-    def _steps_on_images(self) -> Iterator[Step]:
-        for _servers, planned in self._images:
-            yield from (one for one in planned if isinstance(one, Step) and not one.blocked)
-
-    def _with_images(self, changed: Container[str | None]) -> Iterator[Step | Left]:
+    def _planned_servers(self, is_changed: Callable[[str], bool]) -> Iterator[PlannedInCloud]:
         """Servers; those that get another model than their image has, and keeps, are told so."""
         for one in self._servers:
-            image = self._emulated.get(one.nic.uuid or "")
-            model = isinstance(one, Step) and one.cloud and one.cloud.properties.get(MODEL)
-            if isinstance(one, Left) or image is None or not model or image.id in changed:
+            if isinstance(one, NotPlanned) or not one.unit.properties.get(MODEL):
+                yield one
+                continue
+            image = self._emulated.get(one.about.id or "")
+            if image is None or is_changed(image.id or ""):
                 yield one
             else:
-                said = _REBUILD.format(model=image.vif_model)
-                yield replace(one, notes=(*one.notes, said))
+                note = _REBUILD.format(model=image.vif_model)
+                yield replace(one, notes=(*one.notes, note))
 
-    def _add_server(self, server: Domain) -> None:
-        ref = ref_of(server)
+    def _add_image(self, image: Image) -> None:
+        subject = PlannedImage(image, self.target, self._judges, self._options, self._own)
+        self._images.append((image.servers or 0, tuple(plan_subject(subject))))
+
+    def _add_server(self, server: Server) -> None:
+        ref, options = server.cloud, self._options
         self._operator = bool(self._operator) or may_operate(ref)
         self._projects.add(ref.project)
         self._names.setdefault(ref.project, ref.project_name)
-        options = self._options
         if not options.takes(server.name, server.uuid):
             return
         if options.macs and not any(nic.mac in options.macs for nic in server.nics):
             return
-        kept = server.declared.server
-        image = None if kept is None else kept.image
+        image = server.config.image
         if image is not None and image.vif_model not in (None, *VIRTIO):
             self._emulated[ref.id] = image
-        planner = self._server if options.to == "virtio" else self._backend
-        self._servers.extend(planner.plan(server, self._target))
+        if options.to == "virtio":
+            subject = PlannedServer(server, self.target, self._judges, options)
+            self._servers.extend(plan_subject(subject))
+            return
+        for nic in server.nics:
+            if options.converts(nic.mac):
+                self._servers.extend(plan_subject(PlannedPort(server, nic, self.target, options)))
 
-    def _named(self, one: Step | Left) -> Step | Left:
-        """With what its project is called."""
-        if isinstance(one, Left):
+    def _with_project_name(self, one: PlannedInCloud) -> PlannedInCloud:
+        """The planned item with the name of its project."""
+        if isinstance(one, NotPlanned):
             return replace(one, project_name=self._names.get(one.project, ""))
-        if one.cloud is None:
-            return one
-        name = self._names.get(one.cloud.project, "")
-        return replace(one, cloud=replace(one.cloud, project_name=name))
+        name = self._names.get(one.unit.project, "")
+        return replace(one, unit=replace(one.unit, project_name=name))
+
+    @property
+    def _plans_sources(self) -> bool:
+        """True where images and flavors are planned: what is asked for is not about NICs."""
+        return self._options.to == "virtio" and not self._options.macs
 
     @property
     def _own(self) -> frozenset[str] | None:

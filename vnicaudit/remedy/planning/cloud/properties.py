@@ -1,8 +1,7 @@
-"""Changes in model terms -> properties of images, which Nova keeps for each server.
+"""A server as it would be with other properties, and what keeps it from being started then.
 
-Sources: Nova 34.0.0, ``objects/image_meta.py`` (names), ``virt/hardware.py``
-(``get_vif_multiqueue_constraint``, ``get_packed_virtqueue_constraint``) and ``cmd/manage.py``
-(``image_property set`` can set a property and not remove one: off is ``false``).
+Source: Nova 34.0.0, ``virt/hardware.py`` (``get_vif_multiqueue_constraint``,
+``get_packed_virtqueue_constraint``).
 """
 
 from __future__ import annotations
@@ -11,8 +10,7 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
-from vnicaudit.model.domain import Domain
-from vnicaudit.model.finding import Change
+from vnicaudit.model.domain import Server
 from vnicaudit.model.nic import Nic
 from vnicaudit.model.openstack import as_flag
 from vnicaudit.model.server import (
@@ -21,10 +19,8 @@ from vnicaudit.model.server import (
     MULTIQUEUE,
     MULTIQUEUE_VCPUS,
     PACKED,
-    PROPERTY_OF,
     ServerConfig,
 )
-from vnicaudit.text.shell import word
 
 _CLASH = (
     "its flavor says {spec}={said}: with {name}={value} Nova refuses to start it "
@@ -38,36 +34,22 @@ _NO_MODEL = frozenset({"hostdev", "vdpa"})
 Values = Mapping[str, "str | None"]
 
 
-def property_of(change: Change) -> tuple[str, str] | None:
-    """``(property, value)`` that a change comes to; None where no property does: a ring size, a
-    model other than virtio, fewer queues."""
-    if change.new is None:
-        return None
-    name = PROPERTY_OF.get(change.field, change.field)
-    if name == MODEL:
-        return (name, change.new) if change.new == "virtio" else None
-    if change.field == "queues":
-        return (name, "true") if int(change.new) > int(change.old or 1) else None
-    return (name, str(as_flag(change.new)).lower()) if name in FLAVOR_WORDS else None
-
-
-def is_so(server: ServerConfig, name: str, value: str) -> bool:
-    """Whether Nova keeps that value already, in whatever spelling."""
+def has_value(server: ServerConfig, name: str, value: str) -> bool:
+    """True if Nova keeps that value already, in whatever spelling."""
     if name == MODEL:
         return server.vif_model == value
     return server.flag(name) == as_flag(value)
 
 
-def with_properties(domain: Domain, properties: Mapping[str, str]) -> Domain:
+def with_properties(server: Server, properties: Mapping[str, str]) -> Server:
     """The server as it would be with these properties."""
-    server = domain.declared.server
-    if server is None or not properties:
-        return domain
-    values = {**dict(server.kept), **properties}
-    server = msgspec.structs.replace(server, kept=tuple(sorted(values.items())))
-    declared = msgspec.structs.replace(domain.declared, server=server)
-    nics = tuple(_with(nic, properties, domain.declared.vcpus) for nic in domain.nics)
-    return msgspec.structs.replace(domain, declared=declared, nics=nics)
+    if not properties:
+        return server
+    values = tuple(sorted({**dict(server.config.stored_properties), **properties}.items()))
+    config = msgspec.structs.replace(server.config, stored_properties=values)
+    declared = server.declared.with_server(config)
+    nics = tuple(_with(nic, properties, server.declared.vcpus) for nic in server.nics)
+    return msgspec.structs.replace(server, declared=declared, nics=nics)
 
 
 def _with(nic: Nic, properties: Mapping[str, str], vcpus: int | None) -> Nic:
@@ -84,38 +66,27 @@ def _with(nic: Nic, properties: Mapping[str, str], vcpus: int | None) -> Nic:
     return msgspec.structs.replace(nic, declared=declared)
 
 
-def does_not_start(after: Domain) -> Iterator[str]:
+def does_not_start(after: Server) -> Iterator[str]:
     """Why Nova or libvirt would refuse to start the server as it would be: one that was stopped
     for a change and does not start again is worse than any NIC."""
-    server = after.declared.server
-    if server is None:
-        return
     for name, said in clashes(after):
-        spec, value = FLAVOR_WORDS[name], server.property(name)
+        spec, value = FLAVOR_WORDS[name], after.config.property(name)
         yield _CLASH.format(spec=spec, said=said, name=name, value=value)
     models = {nic.declared.model for nic in after.nics} - {None, "virtio"}
-    if models and server.asks_for(PACKED):
+    if models and after.config.asks_for(PACKED):
         yield _NOT_VIRTIO
 
 
-def clashes(domain: Domain) -> Iterator[tuple[str, str]]:
+def clashes(server: Server) -> Iterator[tuple[str, str]]:
     """Flags of which the flavor says the opposite of what Nova keeps, and what the flavor says."""
-    server = domain.declared.server
-    if server is None:
-        return
     for name in FLAVOR_WORDS:
-        if server.clash(name, domain.declared.vcpus):
-            yield name, str(server.flavor_flag(name)).lower()
-
-
-def options(properties: Values) -> str:
-    """As ``openstack image set`` and ``nova-manage image_property set`` take them."""
-    return " ".join(f"--property {word(f'{name}={value}')}" for name, value in properties.items())
+        if server.config.clash(name, server.declared.vcpus):
+            yield name, str(server.config.flavor_flag(name)).lower()
 
 
 def diff(title: str, old: Values, new: Values) -> str:
-    """What changes, a line for each property and side; empty where nothing does. ``title``: what
-    it is called, or else its id."""
+    """Changed properties, a line for each and each side; empty where there are none. ``title``:
+    what it is called, or else its id."""
     lines = []
     for name in sorted(new):
         if old.get(name) == new[name]:

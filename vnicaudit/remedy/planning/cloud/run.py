@@ -2,120 +2,140 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from functools import cached_property
-from typing import NamedTuple
+from collections.abc import Container, Iterator
+from functools import cached_property, partial
 
-from vnicaudit.audit.chosen import Chosen
-from vnicaudit.audit.cloud import CloudTarget
-from vnicaudit.audit.nodes import NodesByHost
-from vnicaudit.audit.options import LiveOptions
-from vnicaudit.audit.servers import with_node
-from vnicaudit.audit.targets import Target
-from vnicaudit.audit.work import AuditWork
-from vnicaudit.model.domain import Domain
-from vnicaudit.model.nova import NovaConfig
-from vnicaudit.model.openstack import Flavor
-from vnicaudit.model.plan import Left, Step
+from vnicaudit.audit.reading.chosen_servers import ServerSelection
+from vnicaudit.audit.reading.error_boundary import guarded
+from vnicaudit.audit.reading.nodes import NodesByHost
+from vnicaudit.audit.reading.seen_objects import ObjectKey, SeenObjects
+from vnicaudit.audit.reading.servers import with_node
+from vnicaudit.audit.reading.targets import Target
+from vnicaudit.base.identifiers import bare_uuid
+from vnicaudit.errors import UsageError
+from vnicaudit.model.domain import Server
+from vnicaudit.model.openstack import Flavor, Image
+from vnicaudit.model.plan import Planned
 from vnicaudit.model.report import ReadError
-from vnicaudit.remedy.planning.cloud.definitions import Definitions
-from vnicaudit.remedy.planning.cloud.items import CloudItem, CloudPlanner
-from vnicaudit.remedy.planning.cloud.met import Met
-from vnicaudit.remedy.planning.meant import Meant
-from vnicaudit.remedy.planning.options import PlanOptions
-from vnicaudit.remedy.planning.source import error_text
+from vnicaudit.remedy.planning.cloud.compute_nodes import ComputeNodes
+from vnicaudit.remedy.planning.cloud.items import CloudPlanner
+from vnicaudit.remedy.planning.target_planner import PlanContext, PlanParts
 
 
-class PlanContext(NamedTuple):
-    """What a plan is made by: what judges for it (see :class:`~.judged.JudgedServer`), what was
-    asked for, what was named, and who is told how far it is."""
+class CloudTargets:
+    """Plans clouds, when all other targets were: nova.conf of the compute nodes and the definitions
+    that are there tell more of the servers."""
 
-    work: AuditWork
-    by_all: AuditWork
-    options: PlanOptions
-    meant: Meant
-    on_progress: Callable[[str, int], None]
-
-
-class Clouds:
-    """Planned when all other targets were: nova.conf of the compute nodes and the definitions that
-    are there tell more of the servers."""
-
-    def __init__(self, targets: Iterable[Target], context: PlanContext, live: LiveOptions) -> None:
-        targets = tuple(targets)
-        self.targets = tuple(target for target in targets if target.kind == "openstack")
-        self.configs: list[NovaConfig] | None = [] if self.targets else None
-        self.definitions = Definitions()
+    def __init__(self, context: PlanContext) -> None:
+        self._platforms = context.judges.work.platforms
+        clouds = list(filter(self.takes, context.targets))
+        self._compute_nodes = ComputeNodes(context.judges.work)
+        if clouds:
+            context.observers.register(self._compute_nodes)
+        self._several = len(clouds) > 1
         self._context = context
-        self._live = live
-        self._met = Met()
-        self._chosen = Chosen(live.servers, remember=len(targets) > len(self.targets))
+        self._live = context.run.live
+        self._seen = SeenObjects()
+        others = len(clouds) < len(context.targets)
+        self._chosen = ServerSelection(context.run.servers, remember=others)
         self._planners: dict[str, CloudPlanner] = {}
-        self._waiting: dict[str, list[CloudItem]] = {}
+        self._waiting: dict[str, list[Server]] = {}
 
-    def read(self, target: Target, errors: list[str], notes: list[str]) -> None:
-        """All that is in one cloud; what could not be read of it, and what else is to be said, is
-        added to ``errors`` and ``notes``."""
-        context = self._context
-        cloud = CloudTarget(target.name, self._live)
-        planner = CloudPlanner(context.work, context.by_all, context.options, target.name)
-        self._planners[target.name] = planner
-        waiting = self._waiting[target.name] = []
-        said: list[str] = []
-        for number, item in enumerate(self._chosen.of(target.name, cloud.items(), said), 1):
-            context.on_progress(target.name, number)
-            if isinstance(item, ReadError):
-                errors.append(error_text(item, target))
-            elif self._met.is_new(item, target.name):
-                context.meant.met_in_cloud(item)
-                if isinstance(item, Domain) and item.cloud is not None:
-                    self._nodes.meet(item.cloud.host, target.name)
-                if self._all_wait:
-                    waiting.append(item)
-                else:
-                    planner.add(self._joined(item))
-            elif isinstance(item, Flavor):
-                planner.know(item)
-        notes += (f"{target.name}: {note}" for note in (*said, *cloud.notes))
+    def takes(self, target: Target) -> bool:
+        """True for a cloud."""
+        kind = self._platforms.kind_of(target)
+        return kind is not None and kind.cloud is not None
 
-    def plan(self, target: Target) -> list[Step | Left]:
-        """What comes of one cloud, when all of them were read."""
-        planner = self._planners[target.name]
-        for item in self._waiting.pop(target.name):
-            planner.add(self._joined(item))
-        return list(planner.plan())
-
-    def notes(self) -> list[str]:
-        """What is to be said of nova.conf that could not be joined."""
-        return [note for _target, note in self._nodes.shared()]
-
-    def ambiguous(self) -> list[str]:
-        """Which servers were asked for by a name that is not of one thing."""
-        return self._chosen.ambiguous()
+    def plan(self, targets: tuple[Target, ...], parts: PlanParts) -> None:
+        """Servers, images and flavors, when all clouds were read."""
+        for target in targets:
+            self._read_cloud(target, parts)
+        for name, found in self._planned():
+            parts.planned[name].extend(found)
+        parts.notes += self._notes()
+        if ambiguous := self._chosen.ambiguous():
+            raise UsageError("; ".join(ambiguous))
 
     def missing(self) -> list[str]:
-        """Which servers were asked for and are not there."""
+        """Servers that were asked for and are not there, a sentence each."""
         return self._chosen.missing()
 
-    def has(self, found: Step | Left) -> bool:
-        """Whether what was found on a compute node is a server of one of these clouds: what is
-        done about it is done there, or was not asked for."""
-        mine = isinstance(found, Left) or found.platform == "libvirt"
-        uuid = found.nic.uuid
-        return mine and (self._met.has_server(uuid) or self._chosen.is_left_out(uuid))
+    def covers(self, found: Planned) -> bool:
+        """True for a domain that is a server of one of these clouds: what is done about it is done
+        there, or was not asked for."""
+        uuid = found.about.id
+        return self._seen.has_server(bare_uuid(uuid or "")) or self._chosen.is_left_out(uuid)
+
+    def _read_cloud(self, target: Target, parts: PlanParts) -> None:
+        """All that is in one cloud; what could not be read of it, and what else is to be said."""
+        context = self._context
+        cloud = self._platforms.cloud(target, self._live)
+        planner = CloudPlanner(context.judges, context.options, target.name)
+        self._planners[target.name] = planner
+        self._waiting[target.name] = []
+        chosen_notes: list[str] = []
+        items = guarded(target.name, cloud.items)
+        for number, item in enumerate(self._chosen.selected(target.name, items, chosen_notes), 1):
+            context.on_progress(target.name, number)
+            match item:
+                case ReadError():
+                    parts.add_unread(target, item)
+                case Server():
+                    self._read_server(item, planner)
+                case _:
+                    self._read_source(item, planner)
+        parts.notes += (f"{target.name}: {note}" for note in (*chosen_notes, *cloud.notes))
+
+    def _read_server(self, server: Server, planner: CloudPlanner) -> None:
+        if self._seen.server(bare_uuid(server.uuid), planner.target):
+            return
+        self._context.requested.add_domain(server)
+        self._nodes.meet(server.cloud.host, planner.target)
+        if self._all_wait:
+            self._waiting[planner.target].append(server)
+        else:
+            planner.add(self._joined(server))
+
+    def _read_source(self, item: Image | Flavor, planner: CloudPlanner) -> None:
+        """An image or flavor waits until all clouds were read; the servers of its own were."""
+        self._context.requested.add(item.name, item.id)
+        self._seen.take(item, planner.target, may_change=planner.foresee(item))
+
+    def _planned(self) -> Iterator[tuple[str, list[Planned]]]:
+        """``(cloud name, planned items)`` of each cloud, once all clouds have been read."""
+        for name, waiting in self._waiting.items():
+            for server in waiting:
+                self._planners[name].add(self._joined(server))
+        self._waiting = {}
+        for name, item in self._seen.waiting():
+            self._planners[name].add(item)
+        changed = {
+            self._seen.first((name, "image", id))
+            for name, planner in self._planners.items() for id in planner.changed_images()
+        }  # fmt: skip
+        for name, planner in self._planners.items():
+            yield name, list(planner.plan(partial(self._is_changed, changed, name)))
+
+    def _is_changed(self, changed: Container[ObjectKey], target: str, image: str) -> bool:
+        """True where the plan changes an image, given by its id in this cloud, under any name of
+        the cloud."""
+        return self._seen.first((target, "image", image)) in changed
+
+    def _notes(self) -> list[str]:
+        """Notes on objects planned under two names, and on nova.conf files that could not be
+        joined."""
+        same = [f"{target}: {note}" for target, note in self._seen.notes("planned")]
+        return [*same, *(note for _target, note in self._nodes.ambiguous_hosts())]
 
     @cached_property
     def _nodes(self) -> NodesByHost:
-        found = (self._context.work.node(config, joins=True) for config in self.configs or ())
-        return NodesByHost(node for node in found if node is not None)
+        return NodesByHost(self._compute_nodes.nodes)
 
     @cached_property
     def _all_wait(self) -> bool:
-        """Whether another cloud may turn out to have a host of the same name as a nova.conf."""
-        return len(self.targets) > 1 and bool(self.configs)
+        """True where another cloud may turn out to have a host of the same name as a nova.conf."""
+        return self._several and bool(self._compute_nodes.nodes)
 
-    def _joined(self, item: CloudItem) -> CloudItem:
+    def _joined(self, server: Server) -> Server:
         """A server with what else is known of it."""
-        if not isinstance(item, Domain):
-            return item
-        return self.definitions.joined(with_node(item, self._nodes))
+        return self._compute_nodes.joined(with_node(server, self._nodes))

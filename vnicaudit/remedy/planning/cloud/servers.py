@@ -1,240 +1,227 @@
-"""A server of a cloud -> one step for all its NICs, and what of it is left as it is."""
+"""A server of a cloud as a subject of a plan: one step for all its NICs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property, lru_cache
 
 from msgspec.structs import replace
 
-from vnicaudit.audit.work import AuditWork
-from vnicaudit.errors import RefusedError
-from vnicaudit.model.domain import Domain
-from vnicaudit.model.finding import SEVERITIES, Change, Finding, NicRef
-from vnicaudit.model.models import VIRTIO
-from vnicaudit.model.plan import GuestView, Left, Step
-from vnicaudit.remedy.digests import kept_digest
+from vnicaudit.audit.judging.catalogue import Catalogue
+from vnicaudit.knowledge import facts
+from vnicaudit.knowledge.fixes.nova_tenant import TENANT, tenant_procedure
+from vnicaudit.knowledge.image_properties import properties_of, property_of
+from vnicaudit.model.domain import Server
+from vnicaudit.model.finding import EVERY_RULE, Change, Finding
+from vnicaudit.model.host import HostConfig
+from vnicaudit.model.nic import VIRTIO
+from vnicaudit.model.plan import GuestView, ServerUnit, StepWords, UnitStep
+from vnicaudit.model.reasons import Blocked, Reason
+from vnicaudit.model.refs import nic_index
+from vnicaudit.model.server import PROPERTY_OF
 from vnicaudit.remedy.planning import gates as guests
 from vnicaudit.remedy.planning.cloud import gates
-from vnicaudit.remedy.planning.cloud.changed import Changed, changed_nics, server_part
-from vnicaudit.remedy.planning.cloud.gates import config_of, ref_of
 from vnicaudit.remedy.planning.cloud.guest import guest_view, risk
-from vnicaudit.remedy.planning.cloud.judged import NO_MODEL, JudgedServer, comes_unasked
 from vnicaudit.remedy.planning.cloud.properties import (
     clashes,
-    diff,
     does_not_start,
-    is_so,
-    options,
-    property_of,
+    has_value,
     with_properties,
 )
-from vnicaudit.remedy.planning.cloud.tenant import TENANT, tenant_route
 from vnicaudit.remedy.planning.cloud.tuning import server_tuning
-from vnicaudit.remedy.planning.judged import is_decided
+from vnicaudit.remedy.planning.cloud.unit_step import changed_nics, changed_server, unit_step
+from vnicaudit.remedy.planning.judged_item import JudgedItem, Judges, is_decided
 from vnicaudit.remedy.planning.options import PlanOptions
-from vnicaudit.remedy.planning.wishes import POLICY, UNSAFE
+from vnicaudit.remedy.planning.subject import (
+    POLICY,
+    PlanSubject,
+    ProposedChanges,
+    safety,
+    unsafe,
+    worst_first,
+)
 
-_ROUNDS = 5
+NO_MODEL = facts.SERVER_MODEL.tell
+"""What would tell a NIC's model."""
 _NO_MODEL = f"its NIC model is not known: that takes {NO_MODEL}"
 _STARTABLE = "its flavor says so; as it is Nova cannot start it (FlavorImageConflict)"
 _KEEPS = "the guest is known to drive virtio; MAC addresses stay"
 
 
-class _Wish(NamedTuple):
-    """What is to become of a server, and why."""
+class PlannedServer(PlanSubject[ServerUnit]):
+    """One server. What Nova keeps for it is changed, and with it all its NICs."""
 
-    changes: tuple[Change, ...]
-    properties: dict[str, str]
-    rules: tuple[str, ...]
-    notes: tuple[str, ...] = ()
-
-    def and_(self, more: Iterable[Change], *rules: str) -> _Wish:
-        """And these, which are about properties by their names."""
-        new = [change for change in more if change.field not in self.properties]
-        if not new:
-            return self
-        properties = {change.field: change.new or "" for change in new}
-        return self._replace(
-            changes=(*self.changes, *new),
-            properties={**self.properties, **properties},
-            rules=tuple(dict.fromkeys((*self.rules, *rules))),
-        )
-
-
-class ServerPlanner:
-    """Plans one server after the other."""
-
-    def __init__(self, work: AuditWork, by_all: AuditWork, options: PlanOptions) -> None:
-        """``work``, ``by_all``: see :class:`JudgedServer`."""
-        self._work = work
-        self._by_all = by_all
+    def __init__(self, server: Server, target: str, judges: Judges, options: PlanOptions) -> None:
+        self._server = server
+        self.target = target
+        self.about = server.ref
+        self.project = server.cloud.project
+        self._judges = judges
         self._options = options
 
-    def plan(self, server: Domain, target: str) -> Iterator[Step | Left]:
-        """The step of a server, and what of it is left."""
-        try:
-            judged = JudgedServer(server, target, self._work, self._by_all)
-        except RefusedError as error:
-            yield _left(server, target, (), str(error))
-            return
-        if judged.lacks_model:
-            yield _left(server, target, (), gates.unseen(server) or _NO_MODEL)
-        wish = self._with_policy(judged, _startable(judged, self._wish(judged)))
-        yield from self._held_back(judged, wish)
-        if wish.properties:
-            yield self._step(judged, wish)
+    @cached_property
+    def _judged(self) -> JudgedItem[Server]:
+        return judged_server(self._server, self.target, self._judges)
 
-    def _wish(self, judged: JudgedServer) -> _Wish:
-        """What findings propose, and what they propose once that is made."""
-        changes: list[Change] = []
-        rules: list[str] = []
-        properties: dict[str, str] = {}
-        for _ in range(_ROUNDS):
-            more = [
-                (finding, found)
-                for finding in _worst_first(judged.with_(properties))
-                if (found := _wanted(finding, judged.server)) and found[0] not in properties
-                and self._may(finding)
-            ]  # fmt: skip
-            if not more:
-                break
-            for finding, (name, value) in more:
-                rules.append(finding.rule)
-                if name not in properties and finding.change is not None:
-                    properties[name] = value
-                    changes.append(_reworded(finding.change))
-        return _Wish(tuple(changes), properties, tuple(dict.fromkeys(rules)))
+    def findings_with(self, changes: Sequence[Change]) -> Iterable[Finding]:
+        """The findings on the server with these properties, the most severe first."""
+        return worst_first(self._judged.findings_after(self._with(changes)))
 
-    def _with_policy(self, judged: JudgedServer, wish: _Wish) -> _Wish:
-        after = with_properties(judged.server, wish.properties)
-        tuning = server_tuning(self._options.policy, after)
-        return wish.and_(tuning.changes, POLICY)._replace(notes=tuning.notes)
+    def planned_change(self, finding: Finding) -> Change | None:
+        """A change that comes to a property, where findings decide and it is not so already."""
+        change = finding.change
+        if change is None or not self._may(change) or _new_property(finding, self._server) is None:
+            return None
+        # rules say why it is safe for the definition of one NIC, which keeps its address
+        model = change.safe and change.field == "model"
+        return replace(change, reason=_KEEPS) if model else change
 
-    def _held_back(self, judged: JudgedServer, wish: _Wish) -> Iterator[Left]:
-        """What is proposed and not planned: because it may hurt the guest, or because Nova has no
-        property for it; and NICs that are no virtio, where nothing is planned."""
-        server, reasons = judged.server, dict[str, list[str]]()
-        for finding in judged.findings:
+    def key(self, change: Change) -> str:
+        """The property."""
+        return PROPERTY_OF.get(change.field, change.field)
+
+    def completed(self, proposed: ProposedChanges) -> ProposedChanges:
+        """The proposed changes with those that let the server start again, where it is to be
+        stopped, and with the policy's."""
+        proposed = self._with_new(proposed, self._startable(proposed))
+        tuning = server_tuning(self._options.policy, self._with(proposed.changes))
+        return self._with_new(proposed, tuning.changes, POLICY)._replace(notes=tuning.notes)
+
+    def held_back(self, proposed: ProposedChanges) -> Iterator[tuple[Reason, str]]:
+        """Changes that are proposed and not planned: because it may hurt the guest, or because Nova
+        has no property for it; and NICs that are no virtio, where nothing is planned."""
+        if any(needs_model(rule, self._judged.catalogue) for rule in self._judged.skipped):
+            yield Reason("not-known", gates.properties_unknown(self._server) or _NO_MODEL), ""
+        for finding in self._judged.findings:
             if finding.change is not None:
-                reason = self._not_planned(finding, finding.change, server)
+                reason = self._not_made(finding, finding.change)
             else:
-                reason = _why_left(finding, wish, judged)
-            if reason:
-                reasons.setdefault(reason, []).append(finding.rule)
-        for reason, rules in reasons.items():
-            yield _left(server, judged.target, rules, reason)
+                reason = self._without_change(finding, proposed)
+            if reason is not None:
+                yield reason, finding.rule
 
-    def _not_planned(self, finding: Finding, change: Change, server: Domain) -> str:
-        if not is_decided(finding):
-            return ""
-        if property_of(change) is None:
-            return finding.fix
-        if self._may(finding) or _wanted(finding, server) is None:
-            return ""
-        return UNSAFE.format(change.reason)
-
-    def _may(self, finding: Finding) -> bool:
-        return self._options.unsafe or finding.change is None or finding.change.safe
-
-    def _step(self, judged: JudgedServer, wish: _Wish) -> Step:
-        server, properties = judged.server, wish.properties
-        ref = ref_of(server)
-        after = with_properties(server, properties)
+    def step(self, proposed: ProposedChanges) -> UnitStep[ServerUnit]:
+        """The step, with the properties as Nova names them and the procedure for the server's
+        owner."""
+        server, properties = self._server, properties_of(proposed.changes)
+        after = self._with(proposed.changes)
         changed = changed_nics(server, after)
-        part = server_part(server, changed, properties)
-        unsafe, reason = _reasons(server, changed, wish)
-        return Step(
-            id="",
-            platform="openstack",
-            target=judged.target,
-            nic=_ref(server),
-            owner=server.declared.owner,
-            to="virtio",
-            rules=tuple(dict.fromkeys((*wish.rules, *judged.gone(properties)))),
-            changes=wish.changes,
-            readiness=server.declared.readiness,
-            safe=not unsafe,
-            reason=reason,
-            running=gates.is_on(server),
-            modes=gates.modes(server),
-            digest=kept_digest(part.object, ref.id, part.old),
-            diff=diff(server.name or ref.id, part.old, part.properties),
-            guest=guest_view(server, *changed[0], len(changed)) if changed else GuestView(),
-            blocked=tuple(_blocked(judged, after)),
-            route=() if gates.may_operate(ref) else tuple(tenant_route(server, properties)),
-            notes=(*wish.notes, *gates.notes(server, options(properties))),
-            cloud=part,
-        )
+        unit = changed_server(server, changed, properties)
+        against = tuple(self._against(after))
+
+        def words(server: Server) -> StepWords:
+            notes = (*proposed.notes, *gates.notes(server, properties))
+            return StepWords(
+                (*_state_blocks(server), *against), _procedure(server, properties), notes
+            )
+
+        hurts = risk(server, *changed[0]) if changed else ""
+        safe, reason = safety(proposed.changes, hurts)
+        view = guest_view(server, *changed[0], len(changed)) if changed else GuestView()
+        rules = dict.fromkeys((*proposed.rules, *self._judged.resolved_rules(after)))
+        step = unit_step(
+            self, proposed._replace(rules=tuple(rules)), unit, words(server),
+            readiness=server.declared.readiness, safe=safe, reason=reason,
+            modes=gates.modes(server), running=gates.is_on(server),
+        )  # fmt: skip
+        general = _shared(words(gates.any_server(server)))
+        return replace(step, guest=view, general=general, risk=hurts)
+
+    def _with(self, changes: Iterable[Change]) -> Server:
+        return with_properties(self._server, properties_of(changes))
+
+    def _with_new(
+        self, proposed: ProposedChanges, more: Iterable[Change], *rules: str
+    ) -> ProposedChanges:
+        done = set(map(self.key, proposed.changes))
+        return proposed.and_((one for one in more if one.field not in done), *rules)
+
+    def _startable(self, proposed: ProposedChanges) -> Iterator[Change]:
+        """Changes of flags that clash with the flavor to what the flavor says, where a finding asks
+        for them or the server is to be stopped anyway."""
+        flags, config = dict(clashes(self._server)), self._server.config
+        if proposed.changes or self._judged.resolved_rules(with_properties(self._server, flags)):
+            for name, value in flags.items():
+                yield Change(name, config.property(name), value, safe=True, reason=_STARTABLE)
+
+    def _may(self, change: Change) -> bool:
+        return self._options.unsafe or change.safe
+
+    def _not_made(self, finding: Finding, change: Change) -> Reason | None:
+        if not is_decided(finding):
+            return None
+        if property_of(change) is None:
+            return Reason("no-property", finding.fix) if finding.fix else None
+        if self._may(change) or _new_property(finding, self._server) is None:
+            return None
+        return unsafe(change)
+
+    def _without_change(self, finding: Finding, proposed: ProposedChanges) -> Reason | None:
+        """Why a finding that proposes no change is left; None where it is in the step."""
+        if comes_unasked(finding.rule, self._judged.catalogue):
+            resolved = self._judged.resolved_rules(self._with(proposed.changes))
+            text = f"{finding.message}. {finding.fix}"
+            return None if finding.rule in resolved else Reason("comes-by-itself", text)
+        stays = finding.fix and not proposed.changes and _is_emulated(finding, self._server)
+        return Reason("no-proposal", guests.no_change(self._server)) if stays else None
+
+    def _against(self, after: Server) -> Iterator[Blocked]:
+        """Why it is not carried out: as the server would be, and for who asks."""
+        refused = tuple(Blocked("does-not-start", one) for one in does_not_start(after))
+        yield from refused or self._judged.new_errors(after)
+        if not gates.may_operate(self._server.cloud):
+            yield Blocked("operator-only", TENANT)
 
 
-def _startable(judged: JudgedServer, wish: _Wish) -> _Wish:
-    """And what keeps it from being started again, where that was found or it is to be stopped."""
-    said, config = dict(clashes(judged.server)), config_of(judged.server)
-    if not (wish.properties or judged.gone(said)):
-        return wish
-    return wish.and_(
-        Change(name, config.property(name), value, safe=True, reason=_STARTABLE)
-        for name, value in said.items()
-    )
+@lru_cache(maxsize=256)
+def _shared(words: StepWords) -> StepWords:
+    """The first that is equal: thousands of servers have the same."""
+    return words
 
 
-def _reasons(server: Domain, changed: Changed, wish: _Wish) -> tuple[bool, str]:
-    """Whether it is unsafe, and why it is; else why it is safe."""
-    danger = risk(server, *changed[0]) if changed else ""
-    unsafe = [*(one.reason for one in wish.changes if not one.safe), *filter(None, [danger])]
-    reasons = unsafe or [one.reason for one in wish.changes if one.reason]
-    return bool(unsafe), "; ".join(dict.fromkeys(reasons))
+def _state_blocks(server: Server) -> Iterator[Blocked]:
+    """Why it is not carried out as the server is."""
+    yield from gates.blocks(server)
+    if against := gates.properties_unknown(server):
+        yield Blocked("not-known", against)
 
 
-def _blocked(judged: JudgedServer, after: Domain) -> Iterator[str]:
-    """Why it is not carried out: as the server is, as it would be, and for who asks."""
-    yield from gates.blocks(judged.server)
-    if against := gates.unseen(judged.server):
-        yield against
-    yield from tuple(does_not_start(after)) or judged.worse(after)
-    if not gates.may_operate(ref_of(judged.server)):
-        yield TENANT
+def _procedure(server: Server, properties: dict[str, str]) -> tuple[str, ...]:
+    """The tenant's procedure, in order; empty for an operator, who applies the plan."""
+    ref = server.cloud
+    if gates.may_operate(ref):
+        return ()
+    return tuple(tenant_procedure(server.config, ref, properties))
 
 
-def _why_left(finding: Finding, wish: _Wish, judged: JudgedServer) -> str:
-    """What of a server no change is proposed for is left; empty where it is in its step."""
-    server = judged.server
-    if comes_unasked(finding.rule):
-        in_step = finding.rule in judged.gone(wish.properties)
-        return "" if in_step else f"{finding.message}. {finding.fix}"
-    left = finding.fix and not wish.properties and _is_emulated(finding, server)
-    return guests.no_change(server) if left else ""
+def judged_server(server: Server, target: str, judges: Judges) -> JudgedItem[Server]:
+    """A server, judged without a host: what its compute node is, the server itself says. Raises
+    RefusedError where a rule crashes."""
+    return JudgedItem(server, judges, lambda work, one: work.domain(one, HostConfig(), target))
 
 
-def _wanted(finding: Finding, server: Domain) -> tuple[str, str] | None:
+def needs_model(rule: str, catalogue: Catalogue) -> bool:
+    """True if a rule that was skipped on a server lacked a NIC's model: what else such
+    a rule needs is known of every server."""
+    return rule != EVERY_RULE and facts.SERVER_MODEL in catalogue.main_judge(rule).needs
+
+
+def comes_unasked(rule: str, catalogue: Catalogue) -> bool:
+    """True if what a rule finds comes about by itself, whatever is planned."""
+    return rule in catalogue.ids and catalogue.rule(rule).unasked
+
+
+def _new_property(finding: Finding, server: Server) -> tuple[str, str] | None:
     """The property that a finding proposes, where findings decide and it is not so already."""
     if finding.change is None or not is_decided(finding):
         return None
     found = property_of(finding.change)
-    return None if found is None or is_so(config_of(server), *found) else found
+    return None if found is None or has_value(server.config, *found) else found
 
 
-def _reworded(change: Change) -> Change:
-    """Rules say why it is safe for the definition of one NIC, which keeps its address."""
-    return replace(change, reason=_KEEPS) if change.safe and change.field == "model" else change
-
-
-def _worst_first(findings: Iterable[Finding]) -> list[Finding]:
-    return sorted(findings, key=lambda one: -SEVERITIES.index(one.severity))
-
-
-def _is_emulated(finding: Finding, server: Domain) -> bool:
-    """Whether a NIC that a finding is about is no virtio; of one on the whole server, any."""
-    index = finding.nic.index
+def _is_emulated(finding: Finding, server: Server) -> bool:
+    """True where the NIC that a finding is about is emulated; for a finding on the whole server,
+    where any of its NICs is."""
+    index = nic_index(finding.about)
     about = (nic for nic in server.nics if index in (None, nic.index))
     return any(nic.declared.model not in (None, *VIRTIO) for nic in about)
-
-
-def _left(server: Domain, target: str, rules: Iterable[str], reason: str) -> Left:
-    project = "" if server.cloud is None else server.cloud.project
-    return Left(_ref(server), target, tuple(dict.fromkeys(rules)), reason, "server", project)
-
-
-def _ref(server: Domain) -> NicRef:
-    return NicRef(server.name, server.uuid)

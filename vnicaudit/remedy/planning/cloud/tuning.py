@@ -1,4 +1,4 @@
-"""What the policy for queues and rings comes to where Nova writes the NICs.
+"""The policy for queues and rings where Nova writes the NICs.
 
 Nova has one switch, and gives one queue pair per vCPU where it is on, up to ``[libvirt]
 max_queues`` of the compute node (``virt/libvirt/vif.py``, ``get_max_tap_queues``). Ring sizes are
@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from vnicaudit.audit.settings_keys import PolicyTable
-from vnicaudit.model.domain import Domain
+from vnicaudit.audit.settings.keys import PolicyTable
+from vnicaudit.model.domain import Server
 from vnicaudit.model.finding import Change
 from vnicaudit.model.nova_options import as_number
-from vnicaudit.model.server import FLAVOR_WORDS, MULTIQUEUE, MULTIQUEUE_VCPUS, ServerConfig
+from vnicaudit.model.server import FLAVOR_WORDS, MULTIQUEUE, MULTIQUEUE_VCPUS
 
 _PER_VCPU = "the policy asks for it; Nova gives one queue pair per vCPU ({queues})"
 _ONE = "the policy asks for one queue pair"
@@ -38,80 +38,76 @@ _TX = "tx_queue_size is for vhost-user alone: on a tap Nova never writes it"
 
 
 class ServerTuning(NamedTuple):
-    """What the policy changes of a server whose NICs are virtio, and what it cannot."""
+    """Changes that the policy makes of a server whose NICs are virtio, and notes on those it
+    cannot make."""
 
     changes: tuple[Change, ...] = ()
     notes: tuple[str, ...] = ()
 
 
-def server_tuning(policy: PolicyTable, domain: Domain) -> ServerTuning:
-    """``domain``: as it is once everything else is changed."""
-    changes, notes = _multiqueue(policy, domain)
-    return ServerTuning(changes, (*notes, *_rings(policy, domain)))
-
-
-def _multiqueue(policy: PolicyTable, domain: Domain) -> ServerTuning:
-    server = domain.declared.server
-    if policy.queues == "keep" or server is None or not _virtio(domain):
+def server_tuning(policy: PolicyTable, server: Server) -> ServerTuning:
+    """``server``: as it is once everything else is changed."""
+    if not any(nic.declared.model == "virtio" for nic in server.nics):
         return ServerTuning()
-    flavors = server.flavor_flag(MULTIQUEUE)
+    changes, notes = _multiqueue(policy, server)
+    return ServerTuning(changes, (*notes, *_rings(policy, server)))
+
+
+def _multiqueue(policy: PolicyTable, server: Server) -> ServerTuning:
+    if policy.queues == "keep":
+        return ServerTuning()
+    config = server.config
+    flavors = config.flavor_flag(MULTIQUEUE)
     if flavors is not None:
         same = flavors == (policy.queues != 1)
         note = _FLAVORS.format(spec=f"{FLAVOR_WORDS[MULTIQUEUE]}={str(flavors).lower()}")
         return ServerTuning(notes=() if same else (note,))
-    is_on, now = server.flag(MULTIQUEUE), server.property(MULTIQUEUE)
+    is_on, now = config.flag(MULTIQUEUE), config.property(MULTIQUEUE)
     if policy.queues == 1:
         off = Change(MULTIQUEUE, now, "false", safe=True, reason=_ONE)
         return ServerTuning((off,) if is_on else ())
-    return ServerTuning() if is_on else _switched_on(policy, domain, server)
+    return ServerTuning() if is_on else _switched_on(policy, server)
 
 
-def _switched_on(policy: PolicyTable, domain: Domain, server: ServerConfig) -> ServerTuning:
-    vcpus = domain.declared.vcpus
+def _switched_on(policy: PolicyTable, server: Server) -> ServerTuning:
+    vcpus = server.declared.vcpus
     if vcpus is None:
         return ServerTuning(notes=(_NO_VCPUS,))
     if vcpus < MULTIQUEUE_VCPUS:
         return ServerTuning()
-    if domain.declared.type == "qemu":
+    if server.declared.type == "qemu":
         return ServerTuning(notes=(_EMULATED,))
     queues = min(vcpus, as_number(_of_node(server, "max_queues")) or vcpus)
     if queues < 2:
-        return ServerTuning(notes=(_BOUND.format(host=_host(domain)),))
+        return ServerTuning(notes=(_BOUND.format(host=_host(server)),))
     most = policy.queues_max if policy.queues == "auto" else int(policy.queues)
     if queues > most:
-        note = _TOO_MANY.format(queues=queues, most=most, host=_host(domain))
+        note = _TOO_MANY.format(queues=queues, most=most, host=_host(server))
         return ServerTuning(notes=(note,))
-    if len(domain.nics) * (2 * queues + 2) > policy.vectors_max:
+    if len(server.nics) * (2 * queues + 2) > policy.vectors_max:
         return ServerTuning(notes=(_VECTORS.format(queues=queues, most=policy.vectors_max),))
     reason = _PER_VCPU.format(queues=queues)
-    now = server.property(MULTIQUEUE)
+    now = server.config.property(MULTIQUEUE)
     return ServerTuning((Change(MULTIQUEUE, now, "true", safe=True, reason=reason),))
 
 
-def _rings(policy: PolicyTable, domain: Domain) -> Iterator[str]:
-    server = domain.declared.server
-    if server is None or not _virtio(domain):
-        return
+def _rings(policy: PolicyTable, server: Server) -> Iterator[str]:
     so = _of_node(server, "rx_queue_size") == str(policy.rx_queue_size)
     if policy.rx_queue_size != "keep" and not so:
-        yield _RING.format(name="rx_queue_size", size=policy.rx_queue_size, host=_host(domain))
+        yield _RING.format(name="rx_queue_size", size=policy.rx_queue_size, host=_host(server))
     if policy.tx_queue_size == "keep":
         return
-    if any(nic.declared.actual_type == "vhostuser" for nic in domain.nics):
-        yield _RING.format(name="tx_queue_size", size=policy.tx_queue_size, host=_host(domain))
+    if any(nic.declared.actual_type == "vhostuser" for nic in server.nics):
+        yield _RING.format(name="tx_queue_size", size=policy.tx_queue_size, host=_host(server))
     else:
         yield _TX
 
 
-def _virtio(domain: Domain) -> bool:
-    return any(nic.declared.model == "virtio" for nic in domain.nics)
-
-
-def _of_node(server: ServerConfig, option: str) -> str:
+def _of_node(server: Server, option: str) -> str:
     """An option of nova.conf of its compute node; empty where that was not read."""
-    return (server.node.value(option) or "") if server.node is not None else ""
+    node = server.config.node
+    return (node.value(option) or "") if node is not None else ""
 
 
-def _host(domain: Domain) -> str:
-    host = None if domain.cloud is None else domain.cloud.host
-    return host or "its compute node"
+def _host(server: Server) -> str:
+    return server.cloud.host or "its compute node"

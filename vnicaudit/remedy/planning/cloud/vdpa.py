@@ -1,4 +1,4 @@
-"""What it takes to have a server's port on vDPA: each prerequisite, as far as the cloud tells, and
+"""How a server's port comes to be on vDPA: each prerequisite, as far as the cloud tells, and
 the way, which an operator goes port by port.
 
 Sources: Nova 34.0.0, ``doc/source/admin/vdpa.rst`` (ports since 23.0; moves, attach, detach,
@@ -17,15 +17,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.model.domain import Domain
-from vnicaudit.model.models import VIRTIO
-from vnicaudit.model.nic import Nic
+from vnicaudit.base.shell import word
+from vnicaudit.model.domain import Server
+from vnicaudit.model.nic import VIRTIO, Nic
 from vnicaudit.model.server import NovaVersions, PortBinding, ServerConfig
-from vnicaudit.remedy.planning.cloud.gates import config_of, ref_of
-from vnicaudit.remedy.planning.cloud.prerequisite import Prerequisite
+from vnicaudit.remedy.planning.cloud.gates import nova_range
+from vnicaudit.remedy.planning.cloud.vdpa_devices import Prerequisite
 from vnicaudit.remedy.planning.cloud.vdpa_node import binding_of, node_prerequisites
 from vnicaudit.text.cloud_names import client
-from vnicaudit.text.shell import word
 
 _PORTS = 23
 """The first Nova that makes servers with vDPA ports."""
@@ -37,12 +36,12 @@ the SLURP release 2023.1 (27.0)."""
 _BANDWIDTH = "quota:vif_"
 
 
-def prerequisites(server: Domain, nic: Nic) -> Iterator[Prerequisite]:
+def prerequisites(server: Server, nic: Nic) -> Iterator[Prerequisite]:
     """Everything that has to be so, in the order in which to look."""
     binding = binding_of(server, nic)
-    yield _port(binding, word(nic.source or "PORT"), client(ref_of(server).target))
+    yield _port(binding, word(nic.source or "PORT"), client(server.cloud.target))
     yield _switch(binding)
-    yield _nova(config_of(server).nova)
+    yield _nova(server.config.nova)
     yield from node_prerequisites(server, nic)
     yield _guest(server, nic)
 
@@ -97,7 +96,7 @@ def _other_switch(binding: PortBinding) -> str:
 
 
 def _nova(nova: NovaVersions | None) -> Prerequisite:
-    oldest, newest = (None, None) if nova is None else (nova.oldest, nova.newest)
+    oldest, newest = nova_range(nova)
     if newest is not None and newest < _PORTS:
         return Prerequisite("missing", f"Nova 23.0 (Wallaby): this is {newest} or older")
     if newest is not None and newest < _PLUGGED:
@@ -120,7 +119,7 @@ def _nova(nova: NovaVersions | None) -> Prerequisite:
     )
 
 
-def _guest(server: Domain, nic: Nic) -> Prerequisite:
+def _guest(server: Server, nic: Nic) -> Prerequisite:
     readiness = server.declared.readiness
     if nic.declared.model in VIRTIO or readiness == "ready":
         return Prerequisite("ok", "the guest drives virtio")
@@ -129,9 +128,9 @@ def _guest(server: Domain, nic: Nic) -> Prerequisite:
     return Prerequisite("unknown", "whether the guest has a virtio driver (os_distro of its image)")
 
 
-def lost(server: Domain) -> Iterator[str]:
-    """What such a port does not have."""
-    config = config_of(server)
+def vdpa_losses(server: Server) -> Iterator[str]:
+    """Functions that a vDPA port does not have, a sentence each."""
+    config = server.config
     yield (
         "Nova writes neither queues nor ring sizes for a vDPA port: it has one queue pair and "
         "QEMU's rings of 256."
@@ -160,9 +159,9 @@ def _model(config: ServerConfig) -> Iterator[str]:
         )
 
 
-def vdpa_route(server: Domain, nic: Nic) -> Iterator[str]:
+def vdpa_procedure(server: Server, nic: Nic) -> Iterator[str]:
     """Make another port with the address of this one and put it in its place; one at a time."""
-    ref = ref_of(server)
+    ref = server.cloud
     id, port = word(ref.id), word(nic.source or "PORT")
     openstack = client(ref.target)
     new = word(f"{ref.name.lstrip('-')}-vdpa-{nic.index}")  # no option

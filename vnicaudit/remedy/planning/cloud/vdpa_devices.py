@@ -1,19 +1,27 @@
-"""Whether a compute node has a device for a server's port on vDPA: ``[pci] device_spec`` of its
+"""Devices of a compute node for a server's port on vDPA: ``[pci] device_spec`` of its
 nova.conf, held against what the port's network is made of.
 
-Sources: :mod:`vnicaudit.model.pci_offers`; Nova 34.0.0, ``network/neutron.py``
+Sources: :mod:`vnicaudit.knowledge.pci_offers`; Nova 34.0.0, ``network/neutron.py``
 ``_get_physnet_tunneled_info`` (several segments, and none with a physical network: Nova gives up).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Literal, NamedTuple
 
-from vnicaudit.model.pci_offers import PciOffer, offers
-from vnicaudit.model.pci_spec import refused
+from vnicaudit.base.shell import word
+from vnicaudit.knowledge.pci_offers import PciOffer, offers
+from vnicaudit.knowledge.pci_spec import refusal_reasons
 from vnicaudit.model.server import NodeFacts, ProviderNetwork, ServerConfig
-from vnicaudit.remedy.planning.cloud.prerequisite import Prerequisite
-from vnicaudit.text.shell import word
+
+
+class Prerequisite(NamedTuple):
+    """One thing that has to be so. ``text`` of one that is ``unknown`` says what would tell."""
+
+    verdict: Literal["ok", "missing", "unknown"]
+    text: str
+
 
 _SHOWN = 3
 """Networks that are named."""
@@ -22,8 +30,8 @@ _LONGEST = 64
 _SPEC = "[pci] device_spec"
 
 
-def listed(config: ServerConfig, network: ProviderNetwork | None, host: str) -> Prerequisite:
-    """Whether nova.conf lets Nova give a device of the node to the port."""
+def device_listed(config: ServerConfig, network: ProviderNetwork | None, host: str) -> Prerequisite:
+    """The prerequisite that nova.conf lets Nova give a device of the node to the port."""
     if network is not None and network.segmented and not network.physical:
         return Prerequisite(
             "missing",
@@ -46,10 +54,11 @@ def listed(config: ServerConfig, network: ProviderNetwork | None, host: str) -> 
     return _judged(config, node, network, host)
 
 
-def free(
+def device_free(
     network: ProviderNetwork | None, port: str | None, host: str, openstack: str
 ) -> Prerequisite:
-    """Whether one is left, which only the node tells. ``openstack``: the client, for its cloud."""
+    """The prerequisite that a device is left, which only the node tells. ``openstack``: the client,
+    for its cloud."""
     there = f"whether a vDPA device is free on {host}, made on a virtual function of a card"
     if network is not None:
         on = (
@@ -74,7 +83,7 @@ def _judged(
         return Prerequisite("missing", text)
     release = (config.nova.oldest if config.nova else None) or 0
     for entry in node.devices:
-        for reason in refused(entry.value, release):
+        for reason in refusal_reasons(entry.value, release):
             text = f"{_SPEC} with which nova-compute starts: {entry.place}: {reason}"
             return Prerequisite("missing", text)
     found = list(offers(node.devices))
@@ -86,11 +95,11 @@ def _judged(
             'that is text or null, and no remote_managed but "false" (as text)',
         )
     if not reached:
-        return _hidden("such a port", found[0])
-    return _untold(reached, node.file) if network is None else _compared(found, network)
+        return _behind_another("such a port", found[0])
+    return _network_unknown(reached, node.file) if network is None else _for_network(found, network)
 
 
-def _hidden(what: str, offer: PciOffer) -> Prerequisite:
+def _behind_another(what: str, offer: PciOffer) -> Prerequisite:
     return Prerequisite(
         "missing",
         f"{_SPEC} for {what}: no device comes to {offer.place}, since Nova takes the first entry "
@@ -98,8 +107,8 @@ def _hidden(what: str, offer: PciOffer) -> Prerequisite:
     )
 
 
-def _untold(reached: list[PciOffer], file: str) -> Prerequisite:
-    """It is not known what the port's network is made of."""
+def _network_unknown(reached: list[PciOffer], file: str) -> Prerequisite:
+    """The prerequisite ``unknown`` for a port whose physical network cannot be told."""
     if all(one.network is None for one in reached):
         return Prerequisite(
             "unknown",
@@ -109,23 +118,23 @@ def _untold(reached: list[PciOffer], file: str) -> Prerequisite:
     return Prerequisite(
         "unknown",
         f"whether the port's network is one of those that {_SPEC} gives devices for: "
-        f"{_named(reached)}; an administrator is told (provider:physical_network)",
+        f"{_networks_text(reached)}; an administrator is told (provider:physical_network)",
     )
 
 
-def _compared(found: list[PciOffer], network: ProviderNetwork) -> Prerequisite:
+def _for_network(found: list[PciOffer], network: ProviderNetwork) -> Prerequisite:
     """Nova asks for the physical network of the port's network, and for none where it has none."""
     kind = f" ({network.kind})" if network.kind else ""
     name = network.physical or "networks without a physical one"
-    meant = [one for one in found if one.is_for(network.physical)]
-    for one in meant:
+    matching = [one for one in found if one.is_for(network.physical)]
+    for one in matching:
         if not one.behind:
             why = "where the port's network is" if network.physical else f"as the port's is{kind}"
             text = f"{_SPEC} gives devices to ports on {name}, {why} ({one.place})"
             return Prerequisite("ok", text)
-    if meant:
-        return _hidden(name, meant[0])
-    others = _named(one for one in found if not one.behind)
+    if matching:
+        return _behind_another(name, matching[0])
+    others = _networks_text(one for one in found if not one.behind)
     if network.physical:
         text = f"{_SPEC} for {name}, where the port's network is: none of the entries is for {name}"
         return Prerequisite("missing", f"{text}, but for {others}")
@@ -136,7 +145,7 @@ def _compared(found: list[PciOffer], network: ProviderNetwork) -> Prerequisite:
     )
 
 
-def _named(found: Iterable[PciOffer]) -> str:
+def _networks_text(found: Iterable[PciOffer]) -> str:
     """Each network, and where it stands first."""
     places: dict[str | None, str] = {}
     for one in found:

@@ -1,4 +1,4 @@
-"""What the compute node must have for a server's port on vDPA, as far as the cloud, and nova.conf
+"""Prerequisites on the compute node for a server's port on vDPA, as far as the cloud, and nova.conf
 of that node, tell.
 
 Sources: Nova 34.0.0, ``doc/source/admin/vdpa.rst`` (KVM; QEMU alone is untested; kernel 5.7,
@@ -11,13 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.model.domain import Domain
+from vnicaudit.model.domain import Server
 from vnicaudit.model.nic import Nic
 from vnicaudit.model.server import NodeFacts, PortBinding
 from vnicaudit.model.version import Version
-from vnicaudit.remedy.planning.cloud.gates import config_of, ref_of
-from vnicaudit.remedy.planning.cloud.prerequisite import Prerequisite
-from vnicaudit.remedy.planning.cloud.vdpa_devices import free, listed
+from vnicaudit.remedy.planning.cloud.vdpa_devices import Prerequisite, device_free, device_listed
 from vnicaudit.text.cloud_names import client
 
 _LIBVIRT, _QEMU = Version(6, 9), Version(5, 1)
@@ -27,20 +25,20 @@ _LONGEST = 40
 """Characters of a name that somebody gave."""
 
 
-def binding_of(server: Domain, nic: Nic) -> PortBinding:
+def binding_of(server: Server, nic: Nic) -> PortBinding:
     """How Neutron binds a NIC's port, as far as it says."""
-    bindings = config_of(server).bindings
+    bindings = server.config.bindings
     return bindings[nic.index] if nic.index < len(bindings) else PortBinding()
 
 
-def is_vdpa(server: Domain, nic: Nic) -> bool:
-    """Whether a NIC is on vDPA already."""
+def is_vdpa(server: Server, nic: Nic) -> bool:
+    """True if a NIC is on vDPA already."""
     return nic.declared.type == "vdpa" or binding_of(server, nic).vnic_type == "vdpa"
 
 
-def node_prerequisites(server: Domain, nic: Nic) -> Iterator[Prerequisite]:
+def node_prerequisites(server: Server, nic: Nic) -> Iterator[Prerequisite]:
     """Everything that has to be so on the node, in the order in which to look."""
-    config, host = config_of(server), ref_of(server).host or "its compute node"
+    config, host = server.config, server.cloud.host or "its compute node"
     yield Prerequisite(
         "unknown",
         f"whether Open vSwitch of {host} leaves the packets to the card: ovs-vsctl get "
@@ -51,8 +49,8 @@ def node_prerequisites(server: Domain, nic: Nic) -> Iterator[Prerequisite]:
     yield _version("QEMU", server.qemu_version, _QEMU, host)
     yield _accelerator(config.node, host)
     network = binding_of(server, nic).network
-    yield listed(config, network, host)
-    yield free(network, nic.source, host, client(ref_of(server).target))
+    yield device_listed(config, network, host)
+    yield device_free(network, nic.source, host, client(server.cloud.target))
     yield _memory(server, host)
 
 
@@ -78,7 +76,7 @@ def _accelerator(node: NodeFacts | None, host: str) -> Prerequisite:
     return Prerequisite("missing", f"virt_type kvm: {node.file} has {kind[:_LONGEST]}")
 
 
-def _memory(server: Domain, host: str) -> Prerequisite:
+def _memory(server: Server, host: str) -> Prerequisite:
     """Neither huge pages nor shared memory is needed; QEMU locks what there is."""
     several = any(is_vdpa(server, nic) for nic in server.nics)
     least, found = _LOCKS_EACH if several else _LOCKS, server.libvirt_version

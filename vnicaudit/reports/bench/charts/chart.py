@@ -19,19 +19,19 @@ _LONGEST = 40
 
 
 class Chart(NamedTuple):
-    """``name``: of its file. ``about``: the same in words, for who cannot see it. ``height`` in
-    inches."""
+    """``name``: of its file. ``title``: its two lines. ``about``: the same in words, for who cannot
+    see it. ``height`` in inches."""
 
     name: str
-    title: str
+    title: tuple[str, str]
     about: str
     height: float
     draw: Callable[[Axes], None]
 
 
-def titled(what: str, result: BenchResult, n: str) -> str:
-    """What is shown, and below it the design and the number of runs."""
-    return f"{label(what[:1].upper() + what[1:], 100)}\n{DESIGNS[result.run.design].name}, {n}"
+def chart_title(what: str, result: BenchResult, n: str) -> tuple[str, str]:
+    """The two lines above a chart: its subject; the design and the number of runs."""
+    return label(what[:1].upper() + what[1:], 100), f"{DESIGNS[result.run.design].name}, {n}"
 
 
 def label(text: str, longest: int = _LONGEST) -> str:

@@ -11,12 +11,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from vnicaudit.base.new_file import begun
 from vnicaudit.errors import MissingExtraError, UsageError
 from vnicaudit.model.measurement import BenchResult
 from vnicaudit.reports.bench.charts import dots, latencies, sweep
 from vnicaudit.reports.bench.charts.chart import WIDTH, Chart
 from vnicaudit.reports.bench.charts.style import settle
-from vnicaudit.text.new_file import begun
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -52,7 +52,7 @@ def draw(result: BenchResult, where: str | Path, kind: Kind = "svg") -> list[Pat
             _replace(place, _picture(found, suffix))
             return [place]
         place.mkdir(parents=True, exist_ok=True)
-        return [_written(place, name, [chart], kind) for name, chart in _named(found)]
+        return [_written(place, name, [chart], kind) for name, chart in _with_file_names(found)]
     except OSError as error:
         raise UsageError(f"{error.filename or place}: {error.strerror}") from None
 
@@ -82,7 +82,7 @@ def _replace(path: Path, data: bytes) -> None:
         raise
 
 
-def _named(found: Sequence[Chart]) -> Iterator[tuple[str, Chart]]:
+def _with_file_names(found: Sequence[Chart]) -> Iterator[tuple[str, Chart]]:
     """With names that any file system takes, each once."""
     taken: set[str] = set()
     for chart in found:
@@ -109,7 +109,7 @@ def _figure(found: Sequence[Chart]) -> Figure:
     parts = figure.subfigures(len(found), 1, height_ratios=heights, squeeze=False)
     for part, chart in zip(parts[:, 0], found, strict=True):
         axes = part.subplots()
-        part.suptitle(chart.title, x=0.01, ha="left", fontsize="large")
+        part.suptitle("\n".join(chart.title), x=0.01, ha="left", fontsize="large")
         chart.draw(axes)
     return figure
 

@@ -12,6 +12,9 @@ from vnicaudit.reports.safe import safe
 
 _SVG = "{http://www.w3.org/2000/svg}"
 _HREF = "{http://www.w3.org/1999/xlink}href"
+_PAGE = {"#000000": "currentColor", "#ffffff": "none", "#e0e0e0": "var(--rule)"}
+"""Colours of a chart on white paper -> those of the page it is in."""
+_COLOR = re.compile("|".join(_PAGE))
 _URL = re.compile(r"url\(#([^()]+)\)")
 
 
@@ -23,6 +26,7 @@ def inline(chart: Chart, number: int) -> str:
         if parent is not None:
             parent.remove(part)
     _rename(root, f"chart{number}-")
+    _themed(root)
     for name in ("width", "height"):
         root.attrib.pop(name, None)
     _describe(root, chart, f"chart{number}")
@@ -49,15 +53,22 @@ def _rename(root: etree._Element, prefix: str) -> None:
                 part.set(key, _URL.sub(rf"url(#{prefix}\1)", value))
 
 
+def _themed(root: etree._Element) -> None:
+    """Ink, paper and grid are the page's, which is dark where the system is."""
+    for part in root.iter():
+        if style := part.get("style"):
+            part.set("style", _COLOR.sub(lambda found: _PAGE[found[0]], style))
+
+
 def _describe(root: etree._Element, chart: Chart, name: str) -> None:
     """A title and a description, which are read to who does not see the chart."""
     root.set("role", "img")
     root.set("aria-labelledby", f"{name}-title {name}-about")
-    root.insert(0, _said("title", f"{name}-title", chart.title))
-    root.insert(1, _said("desc", f"{name}-about", chart.about))
+    root.insert(0, _text_element("title", f"{name}-title", ": ".join(chart.title)))
+    root.insert(1, _text_element("desc", f"{name}-about", chart.about))
 
 
-def _said(kind: str, name: str, text: str) -> etree._Element:
+def _text_element(kind: str, name: str, text: str) -> etree._Element:
     part = etree.Element(f"{_SVG}{kind}", id=name)
-    part.text = safe(text.replace("\n", ": "))
+    part.text = safe(text)
     return part

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from vnicaudit.bench.histogram import Histogram, decode, merged
+from vnicaudit.bench.histogram import Histogram, decode, sum_of_histograms
 from vnicaudit.model.measurement import BenchResult, Workload
-from vnicaudit.reports.bench.charts.chart import Chart, label, titled
-from vnicaudit.reports.bench.charts.style import look, scale
+from vnicaudit.reports.bench.charts.chart import Chart, chart_title, label
+from vnicaudit.reports.bench.charts.style import arm_style, scale
 from vnicaudit.reports.bench.words.quantity import quantity
 
 if TYPE_CHECKING:
@@ -48,16 +48,16 @@ def _chart(result: BenchResult, workload: Workload, runs: _Runs) -> Chart:
     n = f"n = {numbers[0]}" if len(numbers) == 1 else f"n = {numbers[0]} to {numbers[-1]}"
     return Chart(
         name=f"latency-{workload.id}",
-        title=titled(f"Latency, {workload.id}", result, f"{n}; thin lines: runs"),
-        about="; ".join(_said(arm, found) for arm, found in runs.items() if found),
+        title=chart_title(f"Latency, {workload.id}", result, f"{n}; thin lines: runs"),
+        about="; ".join(_arm_words(arm, found) for arm, found in runs.items() if found),
         height=3.8,
         draw=partial(_draw, runs),
     )
 
 
-def _said(arm: str, found: Sequence[Histogram]) -> str:
+def _arm_words(arm: str, found: Sequence[Histogram]) -> str:
     """``before: 50 % within 412 µs, 99 % within 1.64 ms``."""
-    whole = merged(found)
+    whole = sum_of_histograms(found)
     parts = [
         f"{percentile:g} % within {quantity(_latency(whole, percentile), 'latency_p99')}"
         for percentile in _SAID
@@ -75,14 +75,14 @@ def _draw(runs: _Runs, axes: Axes) -> None:
     for at, (arm, found) in enumerate(runs.items()):
         if not found:
             continue
-        form = look(at)
+        form = arm_style(at)
         for histogram in found:
             axes.plot(*_points(histogram), "-", color=form.color, alpha=0.25, linewidth=0.7)
-        x, y = _points(merged(found))
+        x, y = _points(sum_of_histograms(found))
         axes.plot(x, y, form.line, color=form.color, linewidth=1.8, label=label(arm, 24))
         seen += y
     scale(axes, "y", seen, "latency_p99", "us")
-    most = max(merged(found).total for found in runs.values() if found)
+    most = max(sum_of_histograms(found).total for found in runs.values() if found)
     axes.set_xscale("log")
     ticks = [percentile for percentile in _SAID if _rarity(percentile) <= most]
     axes.set_xticks(

@@ -36,17 +36,17 @@ def settle() -> None:
     rc("legend", frameon=False)
 
 
-class Look(NamedTuple):
-    """Of one arm."""
+class ArmStyle(NamedTuple):
+    """How the points and lines of one arm are drawn, in matplotlib's words."""
 
     color: str
     marker: str
     line: str
 
 
-def look(place: int) -> Look:
-    """Of the arm in that place."""
-    return Look(
+def arm_style(place: int) -> ArmStyle:
+    """The style of the arm in that place of a measurement's arms."""
+    return ArmStyle(
         _COLORS[place % len(_COLORS)], _MARKERS[place % len(_MARKERS)], _LINES[place % len(_LINES)]
     )
 

@@ -8,10 +8,10 @@ from itertools import count
 from typing import TYPE_CHECKING, Literal
 
 from vnicaudit.model.measurement import BenchResult, Workload
-from vnicaudit.reports.bench.charts.chart import Chart, label, titled
-from vnicaudit.reports.bench.charts.style import look, scale
+from vnicaudit.reports.bench.charts.chart import Chart, chart_title, label
+from vnicaudit.reports.bench.charts.style import arm_style, scale
 from vnicaudit.reports.bench.tables import cells
-from vnicaudit.reports.bench.tables.rows import Row, rows, sample_size
+from vnicaudit.reports.bench.tables.rows import MetricRow, rows, sample_size
 from vnicaudit.reports.bench.words.labels import metric_title, metric_words
 from vnicaudit.reports.bench.words.quantity import size
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _Along = Literal["size", "connections"]
 
-_Rest = tuple[str, str, str, str, int, "float | None", "int | None"]
+_SharedSettings = tuple[str, str, str, str, int, "float | None", "int | None"]
 
 _FEWEST = 3
 """Points that make a curve."""
@@ -32,41 +32,43 @@ def charts(result: BenchResult) -> Iterator[Chart]:
     table = [row for row in rows(result) if row.primary]
     numbers = count(1)
     for along in _AXES:
-        sets: dict[tuple[_Rest, str], list[Row]] = {}
+        sets: dict[tuple[_SharedSettings, str], list[MetricRow]] = {}
         for row in table:
             if _place(row, along) is not None:
-                sets.setdefault((_rest(row.workload, along), row.metric), []).append(row)
+                sets.setdefault((_shared_settings(row.workload, along), row.metric), []).append(row)
         for found in sets.values():
             if len({_place(row, along) for row in found}) >= _FEWEST:
                 yield _chart(result, found, along, next(numbers))
 
 
-def _place(row: Row, along: _Along) -> int | None:
+def _place(row: MetricRow, along: _Along) -> int | None:
     return row.workload.size if along == "size" else row.workload.connections
 
 
-def _rest(workload: Workload, along: _Along) -> _Rest:
-    """What points of one curve have in common."""
+def _shared_settings(workload: Workload, along: _Along) -> _SharedSettings:
+    """Settings that all points of one curve share."""
     other = workload.connections if along == "size" else workload.size
     kind = workload.engine, workload.pattern, workload.direction, workload.state
     return *kind, workload.generators, workload.rate, other
 
 
-def _chart(result: BenchResult, found: list[Row], along: _Along, number: int) -> Chart:
+def _chart(result: BenchResult, found: list[MetricRow], along: _Along, number: int) -> Chart:
     points = sorted(found, key=lambda row: _place(row, along) or 0)
     first = points[0].workload
     what = f"{metric_title(points[0].metric)} by {_AXES[along]}: {first.engine} {first.pattern}"
     return Chart(
         name=f"sweep-{along}-{number}",
-        title=titled(f"{what}, {first.direction}", result, f"{sample_size(points)}; bars: 95 %"),
-        about="; ".join(_said(row, along) for row in points),
+        title=chart_title(
+            f"{what}, {first.direction}", result, f"{sample_size(points)}; bars: 95 %"
+        ),
+        about="; ".join(_point_words(row, along) for row in points),
         height=3.8,
         draw=partial(_draw, points, along, result.arms),
     )
 
 
-def _said(row: Row, along: _Along) -> str:
-    medians = [f"{cells.measured(row, arm)[0].plain} {arm}" for arm in row.arms]
+def _point_words(row: MetricRow, along: _Along) -> str:
+    medians = [f"{cells.median_parts(row, arm)[0].text} {arm}" for arm in row.arms]
     return f"{_tick(_place(row, along) or 0, along)}: {', '.join(medians)}"
 
 
@@ -74,7 +76,7 @@ def _tick(value: int, along: _Along) -> str:
     return size(value) if along == "size" else f"{value:,}"
 
 
-def _draw(points: Sequence[Row], along: _Along, arms: Sequence[str], axes: Axes) -> None:
+def _draw(points: Sequence[MetricRow], along: _Along, arms: Sequence[str], axes: Axes) -> None:
     seen = [value for at, arm in enumerate(arms) for value in _curve(axes, points, along, arm, at)]
     scale(axes, "y", seen, points[0].metric, points[0].unit)
     axes.set_xscale("log", base=2)
@@ -89,9 +91,11 @@ def _draw(points: Sequence[Row], along: _Along, arms: Sequence[str], axes: Axes)
         axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
 
 
-def _curve(axes: Axes, points: Sequence[Row], along: _Along, arm: str, at: int) -> list[float]:
+def _curve(
+    axes: Axes, points: Sequence[MetricRow], along: _Along, arm: str, at: int
+) -> list[float]:
     """Draw one arm; what the scale has to hold."""
-    form = look(at)
+    form = arm_style(at)
     known = [(_place(row, along) or 0, row.arms.get(arm)) for row in points]
     drawn = [(x, summary) for x, summary in known if summary is not None]
     medians = [summary.median for _, summary in drawn]

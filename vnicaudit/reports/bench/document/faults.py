@@ -1,19 +1,15 @@
-"""What is wrong with a file that should be a measurement, in one line with the place."""
+"""Errors in a file that should be a measurement, in one line with the place."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 
-import msgspec
-
 from vnicaudit.model.measurement import BENCH_SCHEMA, BenchResult
 
 WHAT = "not a measurement"
 
 _VERSIONED = re.compile(r"vnicaudit\.bench/\w+")
-_AT_BYTE = re.compile(r"JSON is malformed: (?P<what>.*) \(byte (?P<byte>\d+)\)")
-_AT_PATH = re.compile(r"(?=.*`\Z)(?P<what>.*) - at `\$(?P<path>.*)`", re.DOTALL)
 
 
 def other_schema(schema: str) -> str:
@@ -24,14 +20,6 @@ def other_schema(schema: str) -> str:
             "read it with the version that wrote it"
         )
     return f"{WHAT}: its schema is {schema[:80]!r}; a measurement is {BENCH_SCHEMA}"
-
-
-def mismatch(error: msgspec.DecodeError, place: str) -> str:
-    """``samples[3].block: Expected `int`, got `str```. ``place``: what was being read."""
-    found = _AT_PATH.fullmatch(str(error))
-    what = found["what"] if found else str(error)
-    path = (place + (found["path"] if found else "")).removeprefix(".")
-    return f"{WHAT}: {path}: {what}" if path else f"{WHAT}: {what}"
 
 
 def strangers(result: BenchResult) -> Iterator[str]:
@@ -66,14 +54,3 @@ def _stranger(place: str, name: str, known: set[str]) -> Iterator[str]:
     if name not in known:
         kind = "workload" if place.endswith("workload") else "arm"
         yield f"{place}: there is no {kind} {name[:80]!r}"
-
-
-def malformed(data: bytes, name: str, error: msgspec.DecodeError) -> str:
-    """With line and column (in bytes), both from 1."""
-    found = _AT_BYTE.fullmatch(str(error))
-    if not found:
-        return f"{name}: not JSON: {str(error)[:1].lower()}{str(error)[1:]}"
-    # msgspec counts the first of trailing characters as read
-    end = int(found["byte"]) - (found["what"] == "trailing characters")
-    line, column = data.count(b"\n", 0, end) + 1, end - data.rfind(b"\n", 0, end)
-    return f"{name}:{line}:{column}: not JSON: {found['what']}"

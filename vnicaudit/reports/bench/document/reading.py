@@ -13,18 +13,17 @@ from typing import BinaryIO, TypeVar
 import msgspec
 from msgspec.structs import replace
 
+from vnicaudit.base.opening import as_usage_error, open_regular
 from vnicaudit.errors import UsageError
-from vnicaudit.model.decoding import json_as
+from vnicaudit.model.decoding import json_as, json_decoder
 from vnicaudit.model.measurement import BENCH_SCHEMA, BenchResult, Sample
 from vnicaudit.reports.bench.document.faults import (
     WHAT,
     impossible,
-    malformed,
-    mismatch,
     other_schema,
     strangers,
 )
-from vnicaudit.text.regular import open_regular
+from vnicaudit.reports.json_faults import malformed, mismatch
 
 MAX_BYTES = 1 << 30
 
@@ -37,22 +36,16 @@ T = TypeVar("T")
 
 def from_file(path: Path, *, raw: bool = False) -> BenchResult:
     """The measurement in a file. Raises UsageError where it cannot be read or is none."""
-    try:
-        with open_regular(path) as stream:
-            return from_json(_content(stream), str(path), raw=raw)
-    except OSError as error:
-        raise UsageError(f"{path}: {error.strerror}") from None
+    with as_usage_error(path), open_regular(path) as stream:
+        return from_json(_content(stream), str(path), raw=raw)
 
 
 def samples_in(path: Path) -> Iterator[Sample]:
     """The samples of a file that :func:`from_file` has read, with what the tools said: one at a
     time, for together they may be more than memory holds. Raises UsageError."""
     name = str(path)
-    try:
-        with open_regular(path) as stream:
-            data = _content(stream)
-    except OSError as error:
-        raise UsageError(f"{path}: {error.strerror}") from None
+    with as_usage_error(path), open_regular(path) as stream:
+        data = _content(stream)
     with _readable(name):
         keys = _keys(_without_bom(data), name)
         yield from _samples(keys.get("samples", msgspec.Raw(b"[]")), name, raw=True)
@@ -75,7 +68,7 @@ def from_json(data: bytes | mmap.mmap, name: str, *, raw: bool = False) -> Bench
 
 
 def _content(stream: BinaryIO) -> bytes | mmap.mmap:
-    """What is in a file: as it lies on disk, where that can be, and else read."""
+    """Contents of a file: mapped into memory where that can be, and else read."""
     try:
         return mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
     except (OSError, ValueError):  # a pipe, or empty
@@ -101,9 +94,9 @@ def _readable(name: str) -> Iterator[None]:
 
 def _keys(data: bytes | mmap.mmap, name: str) -> _Keys:
     try:
-        return json_as(data, _Keys)
+        return json_decoder(_Keys).decode(data)
     except msgspec.ValidationError as error:
-        raise UsageError(f"{name}: {mismatch(error, '')}") from None
+        raise UsageError(f"{name}: {WHAT}: {mismatch(error)}") from None
     except msgspec.DecodeError as error:
         raise UsageError(malformed(data[:], name, error)) from None
 
@@ -133,4 +126,4 @@ def _decoded(given: msgspec.Raw, kind: type[T], name: str, place: str) -> T:
     try:
         return json_as(given, kind)
     except msgspec.DecodeError as error:
-        raise UsageError(f"{name}: {mismatch(error, place)}") from None
+        raise UsageError(f"{name}: {WHAT}: {mismatch(error, place)}") from None

@@ -8,14 +8,14 @@ from typing import TypeVar
 
 from msgspec.structs import astuple, replace
 
-from vnicaudit.model.measurement import BenchResult, Comparison, Effect, Sample, Summary
+from vnicaudit.model.measurement import ArmSummary, BenchResult, Comparison, Effect, Sample
 from vnicaudit.reports.array import Separator
 from vnicaudit.reports.encode import encode, encode_items
 
 _HEAD = ("run", "arms", "paths", "environment", "workloads")
 """Keys before the samples."""
 
-T = TypeVar("T", Effect, Summary)
+T = TypeVar("T", Effect, ArmSummary)
 
 
 def pieces(head: BenchResult, samples: Iterable[Sample]) -> Iterator[str]:
@@ -34,7 +34,7 @@ def pieces(head: BenchResult, samples: Iterable[Sample]) -> Iterator[str]:
     yield f'],\n"guard_rails":{encode(head.guard_rails)},\n"results":['
     if head.results:
         yield "\n" + encode_items([_finite_comparison(one) for one in head.results])
-    yield f'],\n"decision":{encode(head.decision)}}}\n'
+    yield f'],\n"decision":{encode(head.decision)},\n"notes":{encode(head.notes)}}}\n'
 
 
 def _finite_sample(sample: Sample) -> Sample:

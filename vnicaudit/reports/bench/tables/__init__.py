@@ -1,1 +1,1 @@
-"""What is shown of a measurement: rows of values, where they drop, dimensions, layout."""
+"""Tables of a measurement: rows of values, where they drop, dimensions, layout."""

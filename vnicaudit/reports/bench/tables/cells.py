@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
-from vnicaudit.model.measurement import Comparison, Effect, Summary
-from vnicaudit.reports.bench.tables.grid import plain
-from vnicaudit.reports.bench.tables.rows import Row
+from collections.abc import Iterator
+
+from vnicaudit.model.measurement import ArmSummary, Comparison, Effect
+from vnicaudit.reports.bench.tables.rows import MetricRow
 from vnicaudit.reports.bench.words.labels import STYLES, verdict_words
 from vnicaudit.reports.bench.words.quantity import Scale, change, percent, scale_of
-from vnicaudit.reports.paint import Paint
-from vnicaudit.reports.wrap import Piece
+from vnicaudit.reports.table.model import Part
 
-Cell = tuple[Piece, ...]
+Parts = tuple[Part, ...]
 
 NOT_MEASURED = "-"
 
 
-def measured(row: Row, arm: str) -> Cell:
+def median_parts(row: MetricRow, arm: str) -> Parts:
     """``248 Mb/s``, ``[241, 251]``: the median and its interval, or where it has none the smallest
     and the largest value."""
     summary = row.arms.get(arm)
     if summary is None:
-        return (plain(NOT_MEASURED),)
+        return (Part(NOT_MEASURED),)
     scale = scale_of(summary.median, row.metric, row.unit)
-    return plain(scale.text(summary.median)), plain(sureness(row, arm, summary, scale))
+    return Part(scale.text(summary.median)), Part(sureness(row, arm, summary, scale), "aside")
 
 
-def sureness(row: Row, arm: str, summary: Summary, scale: Scale) -> str:
+def sureness(row: MetricRow, arm: str, summary: ArmSummary, scale: Scale) -> str:
     """``[241, 251]``, the 95 % interval of the median; ``(230 to 260)``, all values; or nothing."""
     if summary.low is not None and summary.high is not None:
         return f"[{scale.number(summary.low)}, {scale.number(summary.high)}]"
@@ -35,29 +35,29 @@ def sureness(row: Row, arm: str, summary: Summary, scale: Scale) -> str:
     return f"({scale.number(seen[0])} to {scale.number(seen[1])})"
 
 
-def has_interval(summary: Summary | None) -> bool:
-    """Whether the median has an interval."""
+def has_interval(summary: ArmSummary | None) -> bool:
+    """True where the median of an arm has a confidence interval."""
     return summary is not None and summary.low is not None and summary.high is not None
 
 
-def line_rate(row: Row, arm: str) -> Cell:
-    """``83.0 %``."""
+def line_rate(row: MetricRow, arm: str) -> str:
+    """The median of an arm as a share of its line rate: ``83.0 %``."""
     summary = row.arms.get(arm)
     if summary is None or summary.line_rate_percent is None:
-        return (plain(NOT_MEASURED),)
-    return (plain(percent(summary.line_rate_percent)),)
+        return NOT_MEASURED
+    return percent(summary.line_rate_percent)
 
 
-def has_line_rate(row: Row) -> bool:
-    """Whether any arm has a share of the line rate."""
+def has_line_rate(row: MetricRow) -> bool:
+    """True where any arm has a share of the line rate."""
     return any(one is not None and one.line_rate_percent is not None for one in row.arms.values())
 
 
-def effect(comparison: Comparison | None) -> Cell:
+def effect(comparison: Comparison | None) -> Parts:
     """``+3,050 %``, ``[+2,980, +3,120]``."""
     if comparison is None or comparison.effect is None:
-        return (plain(NOT_MEASURED),)
-    return plain(effect_words(comparison)), plain(interval_words(comparison.effect))
+        return (Part(NOT_MEASURED),)
+    return Part(effect_words(comparison)), Part(interval_words(comparison.effect), "aside")
 
 
 def effect_words(comparison: Comparison) -> str:
@@ -72,11 +72,17 @@ def interval_words(found: Effect) -> str:
     return f"[{change(found.low95)}, {change(found.high95)}]"
 
 
-def verdict(comparison: Comparison | None, paint: Paint) -> Cell:
-    """The word, coloured; in parentheses where nothing was decided on it."""
+def verdict(comparison: Comparison | None) -> Parts:
+    """The word, in its colour; in parentheses where nothing was decided on it."""
     if comparison is None:
-        return (plain(""),)
+        return ()
     word = verdict_words(comparison.verdict)
     if not comparison.primary:
-        return (Piece(f"({word})", paint("quiet", f"({word})")),)
-    return (Piece(word, paint(STYLES.get(comparison.verdict, ""), word)),)
+        return (Part(f"({word})", style="quiet"),)
+    return (Part(word, style=STYLES.get(comparison.verdict, ""), strong=True),)
+
+
+def notes(comparison: Comparison | None) -> Iterator[Part]:
+    """Remarks on a comparison that stand beside its verdict."""
+    for note in () if comparison is None else comparison.notes:
+        yield Part(note, "note")

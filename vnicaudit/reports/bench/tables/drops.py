@@ -9,21 +9,21 @@ from typing import NamedTuple
 from vnicaudit.bench.judging.effect import is_share, margin_of
 from vnicaudit.bench.metrics import METRICS
 from vnicaudit.model.measurement import BenchResult
-from vnicaudit.reports.bench.tables.rows import Row
+from vnicaudit.reports.bench.tables.rows import MetricRow
 
 
 class Drop(NamedTuple):
     """From ``upper`` to ``lower``, two neighbours in the order of the paths. ``change`` of the
     median: per cent, or percentage points of what is a share."""
 
-    row: Row
+    row: MetricRow
     upper: str
     lower: str
     change: float
 
 
-def drops(table: Iterable[Row], result: BenchResult) -> Iterator[Drop]:
-    """Of each row that decides, the largest step for the worse, where it is beyond the margin."""
+def drops(table: Iterable[MetricRow], result: BenchResult) -> Iterator[Drop]:
+    """The largest step for the worse in each deciding row, where it is beyond the margin."""
     for row in table:
         steps = list(_steps(row, result.arms)) if row.primary and row.metric in METRICS else []
         if not steps:
@@ -33,11 +33,11 @@ def drops(table: Iterable[Row], result: BenchResult) -> Iterator[Drop]:
             yield worst
 
 
-def _better(row: Row, change: float) -> float:
+def _better(row: MetricRow, change: float) -> float:
     return change if row.better == "higher" else -change
 
 
-def _steps(row: Row, arms: tuple[str, ...]) -> Iterator[Drop]:
+def _steps(row: MetricRow, arms: tuple[str, ...]) -> Iterator[Drop]:
     """Between neighbours that were measured."""
     share = is_share(METRICS[row.metric])
     found = ((arm, row.arms.get(arm)) for arm in arms)

@@ -8,14 +8,14 @@ import msgspec
 
 from vnicaudit.bench.judging.ceiling import ceiling, path_of
 from vnicaudit.bench.judging.comparing import summary
-from vnicaudit.bench.judging.runs import runs_of
+from vnicaudit.bench.judging.sides import runs_of
 from vnicaudit.bench.metrics import METRICS
 from vnicaudit.model.measurement import (
+    ArmSummary,
     BenchResult,
     Better,
     Comparison,
     Sample,
-    Summary,
     Workload,
 )
 
@@ -23,7 +23,7 @@ Values = dict[tuple[str, str, str], tuple[float, ...]]
 """(workload, metric, arm) -> what counts, in the order of the runs; never empty."""
 
 
-class Row(msgspec.Struct, frozen=True):
+class MetricRow(msgspec.Struct, frozen=True):
     """``arms``: arm -> its summary, None where it has no valid sample. ``compared``: arm -> its
     comparison with the first arm. ``spread``: arm -> smallest and largest value."""
 
@@ -32,14 +32,14 @@ class Row(msgspec.Struct, frozen=True):
     unit: str
     better: Better
     primary: bool
-    arms: dict[str, Summary | None]
+    arms: dict[str, ArmSummary | None]
     compared: dict[str, Comparison]
     spread: dict[str, tuple[float, float]]
 
 
-def rows(result: BenchResult) -> Iterator[Row]:
+def rows(result: BenchResult) -> Iterator[MetricRow]:
     """Workloads in the order of the profile; of each, the metrics that decide first."""
-    values = collected(result)
+    values = values_that_count(result)
     compared: dict[tuple[str, str], list[Comparison]] = {}
     for comparison in result.results:
         compared.setdefault((comparison.workload, comparison.metric), []).append(comparison)
@@ -54,7 +54,7 @@ def rows(result: BenchResult) -> Iterator[Row]:
             yield _row(workload, metric, compared.get((workload.id, metric), []), of_it, allowed)
 
 
-def sample_size(table: Iterable[Row]) -> str:
+def sample_size(table: Iterable[MetricRow]) -> str:
     """``n = 10``, or ``n = 7 to 10`` where rows and arms differ."""
     arms = [summary for row in table for summary in row.arms.values()]
     numbers = [0 if summary is None else summary.n for summary in arms]
@@ -62,7 +62,7 @@ def sample_size(table: Iterable[Row]) -> str:
     return f"n = {least}" if least == most else f"n = {least} to {most}"
 
 
-def collected(result: BenchResult) -> Values:
+def values_that_count(result: BenchResult) -> Values:
     """The values that count, as comparisons take them: one for each run, or for each boot."""
     by_workload: dict[str, list[Sample]] = {}
     for sample in result.samples:
@@ -72,7 +72,9 @@ def collected(result: BenchResult) -> Values:
         metrics = dict.fromkeys(metric for sample in samples for metric in sample.values)
         for metric in metrics:
             for arm in result.arms:
-                values = runs_of(samples, workload, arm, metric, result.run.design).values
+                values = runs_of(
+                    samples, workload, arm, metric, result.run.design, result.run.runs_per_turn
+                ).values
                 if values:
                     found[workload, metric, arm] = values
     return found
@@ -90,7 +92,7 @@ def _row(
     comparisons: list[Comparison],
     values: Mapping[str, tuple[float, ...]],
     allowed: Mapping[str, float | None],
-) -> Row:
+) -> MetricRow:
     """``values``: arm -> what counts; ``allowed``: arm -> what its line allows."""
     known = METRICS.get(metric)
     unit, better = (known.unit, known.better) if known is not None else ("", "higher")
@@ -106,7 +108,7 @@ def _row(
     for arm in summaries:
         if seen := values.get(arm):
             spread[arm] = (min(seen), max(seen))
-    return Row(
+    return MetricRow(
         workload, metric, unit, better,
         any(comparison.primary for comparison in comparisons)
         or (workload.primary and metric in workload.decides),

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from vnicaudit.base.counting import count
 from vnicaudit.bench.judging.effect import is_share, margin_of
 from vnicaudit.bench.metrics import METRICS
 from vnicaudit.model.measurement import BenchResult, GuardRail, Path
-from vnicaudit.reports.bench.tables.counted import discarded_total
 from vnicaudit.reports.bench.tables.drops import Drop
-from vnicaudit.reports.bench.tables.rows import Row, sample_size
+from vnicaudit.reports.bench.tables.rows import MetricRow, sample_size
 from vnicaudit.reports.bench.words.labels import DESIGNS, metric_words
 from vnicaudit.reports.bench.words.quantity import change, quantity
-from vnicaudit.reports.wording import count
 
 
-def facts(result: BenchResult, table: Sequence[Row]) -> Iterator[tuple[str, str]]:
+def facts(result: BenchResult, table: Sequence[MetricRow]) -> Iterator[tuple[str, str]]:
     """``(label, text)``: how it was measured."""
     run = result.run
     design = DESIGNS[run.design]
@@ -30,7 +30,7 @@ def facts(result: BenchResult, table: Sequence[Row]) -> Iterator[tuple[str, str]
     yield from run.labels.items()
 
 
-def _runs(result: BenchResult, table: Sequence[Row]) -> Iterator[str]:
+def _runs(result: BenchResult, table: Sequence[MetricRow]) -> Iterator[str]:
     run = result.run
     yield f"{sample_size(table)} per arm" if len(result.arms) > 1 else sample_size(table)
     if total := discarded_total(result):
@@ -43,7 +43,7 @@ def _runs(result: BenchResult, table: Sequence[Row]) -> Iterator[str]:
     yield f"seed {run.seed}"
 
 
-def _margins(result: BenchResult, table: Sequence[Row]) -> str:
+def _margins(result: BenchResult, table: Sequence[MetricRow]) -> str:
     """``goodput, queries 5 %; latency p99 10 %``: by how much it has to differ to count."""
     if len(result.arms) < 2:
         return ""
@@ -59,6 +59,8 @@ def _margins(result: BenchResult, table: Sequence[Row]) -> str:
 def path_words(path: Path) -> str:
     """``pod: ssh://node1 to kubectl://vm at 10.0.0.7, MTU 1500, line rate 100 Gb/s, vxlan``."""
     parts = [f"{path.name}: {path.peer} to {path.target} at {path.address}"]
+    if path.nic is not None:
+        parts.append(path.nic)
     if path.mtu is not None:
         parts.append(f"MTU {path.mtu}")
     if path.line_rate is not None:
@@ -96,3 +98,23 @@ def guard_total(rails: Sequence[GuardRail]) -> str:
         if number:
             parts.append(f"{number:,} {verdict}")
     return f"{count(len(rails), 'guard rail')}: {', '.join(parts)}"
+
+
+def discard_sentences(result: BenchResult) -> Iterator[str]:
+    """``2 runs of before: steal 3.1 % of the run``, the most frequent first."""
+    found = Counter(
+        (sample.arm, sample.reason or "no reason is given")
+        for sample in result.samples
+        if not sample.valid
+    )
+    for (arm, reason), number in sorted(found.items(), key=lambda item: -item[1]):
+        yield f"{count(number, 'run')} of {arm}: {reason}"
+
+
+def discarded_total(result: BenchResult) -> str:
+    """``3 of 43 runs do not count``; empty where all do."""
+    invalid = sum(not sample.valid for sample in result.samples)
+    if not invalid:
+        return ""
+    does = "does" if invalid == 1 else "do"
+    return f"{invalid:,} of {count(len(result.samples), 'run')} {does} not count"

@@ -1,31 +1,53 @@
-"""The table of a measurement for a terminal."""
+"""The tables of a measurement for a terminal."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import partial
 
 from vnicaudit.model.measurement import BenchResult
 from vnicaudit.reports.bench.tables import cells
-from vnicaudit.reports.bench.tables.cells import Cell
+from vnicaudit.reports.bench.tables.dimensions import Matrix, matrix_table
 from vnicaudit.reports.bench.tables.drops import drops
-from vnicaudit.reports.bench.tables.grid import Grid, Line, plain
-from vnicaudit.reports.bench.tables.rows import Row
-from vnicaudit.reports.bench.words.labels import describe, metric_words
+from vnicaudit.reports.bench.tables.rows import MetricRow
+from vnicaudit.reports.bench.words.labels import describe_measured, metric_words
 from vnicaudit.reports.paint import Paint
 from vnicaudit.reports.safe import safe
-from vnicaudit.reports.wrap import Piece, fold, titled, wrap
+from vnicaudit.reports.table.model import Cell, Part, cell_text
+from vnicaudit.reports.table.text import Grid, TableLine, piece_of
+from vnicaudit.reports.wrap import Piece, fold, title_line, wrap
 from vnicaudit.reports.writer import Options
 
 _INDENT = 2
 _HANG = "      "
 
 
+def matrix_lines(matrix: Matrix, options: Options, paint: Paint) -> Iterator[str]:
+    """A title, and a line per row; sentences where that does not fit."""
+    table = matrix_table(matrix)
+    text = wrap(safe(table.caption), options.width, "", "  ")
+    yield "".join(paint("name", line) + "\n" for line in text.splitlines())
+    header = TableLine(tuple((Part(head, style="quiet"),) for head in table.heads))
+    grid = Grid(
+        [header, *(TableLine(row.cells) for row in table.rows)],
+        options.width,
+        paint,
+        indent=_INDENT,
+    )
+    if grid.fits:
+        yield from grid.text()
+        return
+    for row in table.rows:
+        name, *values = map(cell_text, row.cells)
+        pairs = zip(table.heads[1:], values, strict=True)
+        pieces = [Part(name), *(Part(f"{state} {value}") for state, value in pairs)]
+        yield fold([piece_of(piece, paint) for piece in pieces], options.width, "  ", "    ", "  ")
+
+
 class TableText:
     """Workload by workload, a line per metric: each arm's median and interval; of two arms the
     effect and the verdict beside them, of more the change of each against the first."""
 
-    def __init__(self, result: BenchResult, table: Sequence[Row], options: Options) -> None:
+    def __init__(self, result: BenchResult, table: Sequence[MetricRow], options: Options) -> None:
         self._arms = result.arms
         self._table = table
         self._options = options
@@ -39,7 +61,7 @@ class TableText:
         if not self._table:
             return
         left = 1 if self._pair else 0
-        grid = Grid(list(self._lines()), self._options.width, indent=_INDENT, left=left)
+        grid = Grid(self._lines(), self._options.width, self._paint, indent=_INDENT, left=left)
         if grid.fits:
             yield from grid.text()
         else:
@@ -48,7 +70,9 @@ class TableText:
             yield wrap("; ".join(self._legend()), self._options.width, "  ", "  ")
 
     def _legend(self) -> Iterator[str]:
-        sure = {cells.measured(row, arm)[-1].plain[:1] for row in self._table for arm in self._arms}
+        sure = {
+            cells.median_parts(row, arm)[-1].text[:1] for row in self._table for arm in self._arms
+        }
         if "[" in sure:
             yield "[a, b]: 95 % interval"
         if "(" in sure:
@@ -57,62 +81,60 @@ class TableText:
         if not all(one.primary for one in compared):
             yield "(verdict): shown, nothing is decided on it"
         if any(one.effect is not None for one in compared):
-            yield "effect: plus is better"
+            yield "arms: medians; effect: estimated from all runs, plus is better"
         if self._drops:
             yield "▼: the largest step for the worse, from the path before"
 
-    def _lines(self) -> Iterator[Line]:
-        yield Line(tuple(self._header()))
+    def _lines(self) -> Iterator[TableLine]:
+        yield TableLine(tuple(self._header()))
         workload = ""
         for row in self._table:
             if row.workload.id != workload:
                 workload = row.workload.id
-                yield Line(text=self._title(row))
-            yield Line(tuple(self._row(row)))
+                yield TableLine(text=self._title(row))
+            yield TableLine(tuple(self._row(row)))
             if cells.has_line_rate(row):
-                yield Line(tuple(self._line_rate(row)))
-            yield from (Line(text=note) for note in self._notes(row))
+                yield TableLine(tuple(self._line_rate(row)))
+            yield from (TableLine(text=note) for note in self._notes(row))
 
     def _header(self) -> Iterator[Cell]:
-        quiet = partial(self._paint, "quiet")
-        yield (plain(""),)
+        yield ""
         for arm in self._arms:
-            yield (Piece(safe(arm), self._paint("name", safe(arm))),)
+            yield (Part(arm, style="name"),)
         if self._pair:
-            yield (Piece("effect", quiet("effect")),)
-            yield (plain(""),)
+            yield (Part("effect", style="quiet"),)
+            yield ""
 
-    def _title(self, row: Row) -> str:
+    def _title(self, row: MetricRow) -> str:
         name = safe(row.workload.id)
-        about = safe(describe(row.workload))
-        return titled(Piece(name, self._paint("name", name)), about, self._options.width)
+        about = safe(describe_measured(row.workload))
+        return title_line(Piece(name, self._paint("name", name)), about, self._options.width)
 
-    def _row(self, row: Row) -> Iterator[Cell]:
-        yield (plain(safe(metric_words(row.metric))),)
+    def _row(self, row: MetricRow) -> Iterator[Cell]:
+        yield metric_words(row.metric)
         for at, arm in enumerate(self._arms):
-            cell = cells.measured(row, arm)
+            cell = cells.median_parts(row, arm)
             if at and len(self._arms) > 2:
                 cell = (*cell, *self._against_first(row, arm))
             yield cell
         if self._pair:
             comparison = row.compared.get(self._arms[1])
             yield cells.effect(comparison)
-            yield cells.verdict(comparison, self._paint)
+            yield cells.verdict(comparison)
 
-    def _against_first(self, row: Row, arm: str) -> Cell:
+    def _against_first(self, row: MetricRow, arm: str) -> cells.Parts:
         comparison = row.compared.get(arm)
         mark = "▼ " if (row.workload.id, row.metric, arm) in self._drops else ""
         if comparison is None:
-            return (plain("▼"),) if mark else ()
-        change = f"{mark}{cells.effect_words(comparison)}"
-        return plain(change), *cells.verdict(comparison, self._paint)
+            return (Part("▼"),) if mark else ()
+        return Part(f"{mark}{cells.effect_words(comparison)}"), *cells.verdict(comparison)
 
-    def _line_rate(self, row: Row) -> Iterator[Cell]:
-        yield (plain("  of line rate"),)
+    def _line_rate(self, row: MetricRow) -> Iterator[Cell]:
+        yield "  of line rate"
         for arm in self._arms:
             yield cells.line_rate(row, arm)
 
-    def _notes(self, row: Row) -> Iterator[str]:
+    def _notes(self, row: MetricRow) -> Iterator[str]:
         if self._options.quiet:
             return
         for arm, comparison in row.compared.items():
@@ -127,21 +149,16 @@ class TableText:
             if row.workload.id != workload:
                 workload = row.workload.id
                 yield self._title(row)
-            yield fold(self._said(row), self._options.width, "  ", "    ", "  ")
+            pieces = [piece_of(part, self._paint) for part in self._sentence(row)]
+            yield fold(pieces, self._options.width, "  ", "    ", "  ")
             yield from self._notes(row)
 
-    def _said(self, row: Row) -> Iterator[Piece]:
-        name = safe(metric_words(row.metric))
-        yield Piece(name, self._paint("name", name))
+    def _sentence(self, row: MetricRow) -> Iterator[Part]:
+        yield Part(metric_words(row.metric), style="name")
         for arm in self._arms:
-            yield plain(f"{safe(arm)} {_beside(cells.measured(row, arm))}")
+            yield Part(f"{arm} {cell_text(cells.median_parts(row, arm))}")
             if cells.has_line_rate(row):
-                share = _beside(cells.line_rate(row, arm))
-                yield plain(f"{safe(arm)} {share} of line rate")
+                yield Part(f"{arm} {cells.line_rate(row, arm)} of line rate")
             if arm in row.compared:
-                yield plain(_beside(cells.effect(row.compared[arm])))
-                yield from cells.verdict(row.compared[arm], self._paint)
-
-
-def _beside(cell: Cell) -> str:
-    return " ".join(part.plain for part in cell if part.plain)
+                yield Part(cell_text(cells.effect(row.compared[arm])))
+                yield from cells.verdict(row.compared[arm])

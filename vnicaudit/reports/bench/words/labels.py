@@ -1,13 +1,13 @@
-"""What designs, verdicts, metrics and workloads are called in reports."""
+"""Names of designs, verdicts, metrics and workloads in reports."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
+from vnicaudit.base.counting import count
 from vnicaudit.bench.metrics import METRICS
 from vnicaudit.model.measurement import Decision, Workload
 from vnicaudit.reports.bench.words.quantity import quantity, size
-from vnicaudit.reports.wording import count
 
 
 class DesignWords(NamedTuple):
@@ -45,10 +45,10 @@ STYLES = {
 """Verdicts, those of guard rails too -> what colours them (:mod:`vnicaudit.reports.paint`)."""
 
 MEANINGS = {
-    "improved": "better, by more than the margin",
+    "improved": "better, beyond chance",
     "equivalent": "within the margins both ways",
     "not-worse": "harm beyond the margin is excluded",
-    "regressed": "worse, by more than the margin",
+    "regressed": "worse, beyond chance",
     "inconclusive": "the runs do not decide it",
     "at-ceiling": "both fill the line: throughput cannot tell",
     "generator-limited": "what was measured is the generator",
@@ -73,14 +73,19 @@ _METRICS = {
     "peer_cpu_per_gbit": "peer CPU", "host_cpu_per_transaction": "host CPU/req",
     "target_cpu_per_transaction": "target CPU/req", "peer_cpu_per_transaction": "peer CPU/req",
 }  # fmt: skip
-_DIRECTIONS = {"tx": "the target sends", "rx": "the target receives", "both": "both ways"}
+DIRECTIONS = {"tx": "the target sends", "rx": "the target receives", "both": "both ways"}
+
+_GENERATORS = {
+    "c": "generator in C", "python": "generator in Python", "netperf": "by netperf",
+}  # fmt: skip
+"""Which program made the requests of rr: figures of different ones are not the same."""
 
 _BIT_RATES = ("tcp", "udp")
 """Patterns whose offered load is in bit/s."""
 
 
 def verdict_words(verdict: str) -> str:
-    """``not worse``."""
+    """A verdict in words: ``not worse``."""
     return verdict.replace("-", " ")
 
 
@@ -90,14 +95,14 @@ def metric_words(metric: str) -> str:
 
 
 def metric_title(metric: str) -> str:
-    """In full, for headings."""
+    """The name of a metric in full, for headings."""
     known = METRICS.get(metric)
     return metric if known is None else known.title
 
 
 def describe(workload: Workload) -> str:
     """``iperf3 tcp, the target sends, 1 connection, 64 KiB``."""
-    parts = [f"{workload.engine} {workload.pattern}", _DIRECTIONS[workload.direction]]
+    parts = [f"{workload.engine} {workload.pattern}", DIRECTIONS[workload.direction]]
     parts.append(count(workload.connections, "connection"))
     if workload.generators != 1:
         parts.append(count(workload.generators, "generator"))
@@ -111,7 +116,26 @@ def describe(workload: Workload) -> str:
     return ", ".join(parts)
 
 
-def decided(decision: Decision) -> str:
+def describe_measured(workload: Workload) -> str:
+    """``describe`` of a workload that was measured, with the program that made its requests."""
+    usual = "python" if _is_one_by_one(workload) else ""
+    generator = workload.options.get("generator", usual)
+    words = _GENERATORS.get(generator, f"generator {generator}") if generator else ""
+    return ", ".join(filter(None, (describe(workload), words)))
+
+
+def _is_one_by_one(workload: Workload) -> bool:
+    """Requests of one connection: there the generator is a part of what is measured."""
+    requests = workload.engine == "rr" and workload.pattern.startswith("rr1c-")
+    return requests and workload.connections == 1 and workload.rate is None
+
+
+def decision_words(decision: Decision) -> str:
     """``improved: keep the change``; once it is done, what was done."""
+    return f"{verdict_words(decision.verdict)}{action_words(decision)}"
+
+
+def action_words(decision: Decision) -> str:
+    """``: keep the change``, to be put behind the verdict; empty where nothing is to be done."""
     action = ACTIONS[decision.action] if decision.done is None else DONE[decision.done]
-    return verdict_words(decision.verdict) + (f": {action}" if action else "")
+    return f": {action}" if action else ""

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from vnicaudit.bench.metrics import METRICS
 
 _DIGITS = 3
+_MINUTE, _HOUR = 60, 3600
 _SMALLEST, _LARGEST = 1e-6, 1e9
 """Beyond them numbers are written with an exponent."""
 _EACH = {"packet_rate": "pkt/s", "query_rate": "q/s", "transaction_rate": "req/s"}
@@ -29,7 +30,7 @@ class Scale(NamedTuple):
         return digits(value / self.factor)
 
     def text(self, value: float) -> str:
-        """With the unit: ``7.81 Gb/s``."""
+        """Value with its unit: ``7.81 Gb/s``."""
         return f"{self.number(value)}{self.unit}"
 
 
@@ -97,3 +98,14 @@ def _fitting(value: float, scales: tuple[tuple[float, str], ...]) -> Scale:
         if abs(value) >= factor * 0.9995:
             return Scale(factor, unit)
     return Scale(*scales[-1])
+
+
+def duration(seconds: float) -> str:
+    """``40 s``, ``7 min 12 s``, ``2 h 5 min``."""
+    whole = round(seconds)
+    if whole < _MINUTE:
+        return f"{whole} s"
+    if whole < _HOUR:
+        return f"{whole // _MINUTE} min" + (f" {whole % _MINUTE} s" if whole % _MINUTE else "")
+    hours, minutes = divmod(round(seconds / _MINUTE), _MINUTE)
+    return f"{hours} h" + (f" {minutes} min" if minutes else "")

@@ -1,0 +1,409 @@
+"""Suppressions: what they accept, when they stop, and that they never go stale in silence."""
+
+from __future__ import annotations
+
+import datetime
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from vnicaudit.audit.accepting import stale
+from vnicaudit.audit.accepting.suppression import Suppression
+from vnicaudit.audit.accepting.suppressions import IN_METADATA, MAX_PER_DOMAIN, Suppressor, Usage
+from vnicaudit.audit.judging.descriptions import DescriptionAuditor
+from vnicaudit.audit.judging.domains import DomainAuditor
+from vnicaudit.audit.settings.settings import load_settings
+from vnicaudit.cli.platforms import every_platform
+from vnicaudit.model.domain import Domain, DomainState
+from vnicaudit.model.finding import Finding
+from vnicaudit.model.host import HostConfig
+from vnicaudit.model.location import Location
+from vnicaudit.model.refs import NicRef, nic_index
+from vnicaudit.model.report import Audited
+from vnicaudit.platforms.domain_xml.read import read_bytes
+from vnicaudit.platforms.nova_conf.read import read_bytes as read_nova
+
+TODAY = datetime.date(2026, 11, 21)
+UUID = "6e1f1c2e-6a0f-4d53-a1f2-0d8f3f0a4a01"
+RULES = ("VNIC001", "VNIC002")
+NAMESPACE = "https://vnicaudit.org/xmlns/1"
+
+
+def domain(*entries: str, models: tuple[str, ...] = ("rtl8139",), name: str = "web-1") -> Domain:
+    """A domain with a NIC per model and the given attributes of suppressions in its metadata."""
+    suppress = "".join(f"<v:suppress xmlns:v='{NAMESPACE}' {entry}/>" for entry in entries)
+    nics = "".join(
+        f"<interface type='bridge'><mac address='52:54:00:00:00:0{i}'/><source bridge='br0'/>"
+        f"<target dev='vnet{i}'/><model type='{model}'/></interface>"
+        for i, model in enumerate(models)
+    )
+    xml = (
+        f"<domain type='kvm'><name>{name}</name><uuid>{UUID}</uuid>"
+        f"<metadata><v:all xmlns:v='{NAMESPACE}'>{suppress}</v:all></metadata>"
+        f"<os><type arch='x86_64' machine='q35'>hvm</type></os><devices>{nics}</devices></domain>"
+    )
+    (read,) = read_bytes(xml.encode(), target="lab", file=f"lab/{name}.xml")
+    return read
+
+
+def entry(rule: str = "VNIC001", line: int = 7, **fields: object) -> Suppression:
+    """A suppression of the settings."""
+    location = Location("etc/vnicaudit.toml", "etc/vnicaudit.toml", line)
+    values = {"rule": rule, "reason": "agreed", "location": location} | fields
+    return msgspec.convert(values, Suppression, from_attributes=True)
+
+
+def suppressor(*entries: Suppression, rules: tuple[str, ...] = RULES) -> Suppressor:
+    return Suppressor(entries, TODAY, rules)
+
+
+def judged(what: Domain, rules: tuple[str, ...] = RULES) -> Audited:
+    return DomainAuditor(rules, every_platform()).audit_domain(what, HostConfig(), "lab")
+
+
+def said(findings: tuple[Finding, ...]) -> list[tuple[str, str, str]]:
+    return [(finding.rule, finding.severity, finding.message) for finding in findings]
+
+
+def test_with_nothing_to_do_the_judgement_is_handed_back_itself() -> None:
+    what = domain()
+    audited = judged(what)
+    assert suppressor().apply(audited, what) is audited
+
+
+def test_a_suppression_of_the_settings_moves_the_finding_and_names_its_place() -> None:
+    what = domain(models=("rtl8139", "e1000"))
+    before = judged(what)
+    after = suppressor(entry("VNIC001")).apply(before, what)
+    assert [finding.rule for finding in after.findings] == ["VNIC002"]
+    (moved,) = after.suppressed
+    assert moved.finding == before.findings[0]
+    assert (moved.reason, moved.source) == ("agreed", "etc/vnicaudit.toml:7")
+
+
+MATCHING = {
+    "the rule": {},
+    "the beginning of rules": {"rule": "VNIC00"},
+    "the domain": {"domain": "web-1"},
+    "a pattern of the domain": {"domain": "web-*"},
+    "the uuid": {"uuid": UUID},
+    "the MAC address": {"mac": "52:54:00:00:00:00"},
+    "the last part of the file": {"file": "web-?.xml"},
+    "a pattern of the file": {"file": "*/web-1.xml"},
+    "its last day": {"until": TODAY},
+    "all of it": {"domain": "web-1", "uuid": UUID, "mac": "52:54:00:00:00:00", "file": "lab/*"},
+}
+
+OTHER = {
+    "another rule": {"rule": "VNIC002"},
+    "another domain": {"domain": "db-*"},
+    "another case": {"domain": "WEB-1"},
+    "another uuid": {"uuid": UUID.replace("6", "7")},
+    "another MAC address": {"mac": "52:54:00:00:00:01"},
+    "another file": {"file": "lab/db.xml"},
+    "a file pattern without its folder": {"file": "other/web-1.xml"},
+    "one of two does not match": {"domain": "web-1", "mac": "52:54:00:00:00:01"},
+}
+
+
+@pytest.mark.parametrize("fields", MATCHING.values(), ids=MATCHING)
+def test_matches(fields: dict[str, object]) -> None:
+    what = domain()
+    settings = suppressor(msgspec.structs.replace(entry(), **fields))
+    after = settings.apply(judged(what), what)
+    assert (after.findings, len(after.suppressed)) == ((), 1)
+    assert settings.unused(settings.usage) == ()
+
+
+@pytest.mark.parametrize("fields", OTHER.values(), ids=OTHER)
+def test_does_not_match(fields: dict[str, object]) -> None:
+    what = domain()
+    after = suppressor(msgspec.structs.replace(entry(), **fields)).apply(judged(what), what)
+    assert [finding.rule for finding in after.findings] == ["VNIC001"]
+    assert after.suppressed == ()
+
+
+def test_a_finding_in_a_configuration_is_matched_by_file() -> None:
+    text = b"[libvirt]\nuse_virtio_for_bridges = false\n"
+    audited = DescriptionAuditor(["VNIC060"]).audit(
+        read_nova(text, target="etc", file="etc/nova.conf"), "etc"
+    )
+    settings = suppressor(entry("VNIC060", file="nova.conf"), rules=("VNIC060",))
+    after = settings.apply(audited, None)
+    assert (after.findings, len(after.suppressed)) == ((), 1)
+    other = suppressor(entry("VNIC060", domain="*"), rules=("VNIC060",))
+    assert other.apply(audited, None).findings == audited.findings
+
+
+def test_expired_in_the_settings_never_hides_and_is_reported_once() -> None:
+    what = domain()
+    settings = suppressor(entry(until=datetime.date(2026, 11, 20), owner="ops", domain="web-1"))
+    after = settings.apply(judged(what), what)
+    assert [finding.rule for finding in after.findings] == ["VNIC001"]
+    closing = settings.closing(settings.usage)
+    assert closing is not None
+    (found,) = closing.findings
+    assert said((found,)) == [
+        (
+            "SUPP001",
+            "low",
+            "the suppression of VNIC001 for domain web-1 expired on 2026-11-20 (reason: agreed, "
+            "owner ops): what it accepted is reported again",
+        )
+    ]
+    assert (str(found.location), found.owner) == ("etc/vnicaudit.toml:7", "vnicaudit")
+    assert found.about.name == "web-1"
+    assert (closing.scope, closing.subject) == ("config", "etc/vnicaudit.toml")
+
+
+def test_unused_where_what_it_names_was_audited_is_low() -> None:
+    what = domain(models=("virtio",))
+    settings = suppressor(entry(domain="web-1", line=12))
+    settings.apply(judged(what), what)
+    (found,) = settings.unused(settings.usage)
+    assert said((found,)) == [
+        (
+            "SUPP002",
+            "low",
+            "the suppression of VNIC001 for domain web-1 is not used: there is no such finding "
+            "(any more) (reason: agreed)",
+        )
+    ]
+    assert (str(found.location), found.fix) == ("etc/vnicaudit.toml:12", "Remove it.")
+
+
+def test_unused_where_what_it_names_was_not_audited_is_no_more_than_info() -> None:
+    what = domain(models=("virtio",))
+    settings = suppressor(entry(domain="db-1"), entry(mac="52:54:00:00:00:09"), entry(uuid="x"))
+    settings.apply(judged(what), what)
+    assert [finding.severity for finding in settings.unused(settings.usage)] == ["info"] * 3
+    assert "nothing it is about was audited" in settings.unused(settings.usage)[0].message
+
+
+@pytest.mark.parametrize("fields", [{}, {"domain": "web-*"}, {"file": "lab/*"}])
+def test_unused_pattern_is_no_more_than_info(fields: dict[str, object]) -> None:
+    what = domain(models=("virtio",))
+    settings = suppressor(msgspec.structs.replace(entry(), **fields))
+    settings.apply(judged(what), what)
+    (found,) = settings.unused(settings.usage)
+    assert found.severity == "info"
+    assert "there is no such finding among what was audited" in found.message
+
+
+def test_unused_is_not_said_of_a_rule_that_was_not_selected() -> None:
+    what = domain()
+    settings = suppressor(entry("VNIC002", domain="web-1"), rules=("VNIC001",))
+    settings.apply(judged(what, ("VNIC001",)), what)
+    assert settings.closing(settings.usage) is None
+
+
+def test_unused_is_not_said_where_the_rule_was_skipped() -> None:
+    nic = "<interface type='bridge'/>"
+    text = f"<domain type='kvm'><name>web-1</name><devices>{nic}</devices></domain>"
+    (what,) = read_bytes(text.encode(), target="lab", file="lab/web-1.xml")
+    audited = judged(what, ("VNIC001",))
+    assert [skipped.rule for skipped in audited.skipped] == ["VNIC001"]
+    settings = suppressor(entry(domain="web-1"), rules=("VNIC001",))
+    settings.apply(audited, what)
+    assert settings.closing(settings.usage) is None
+
+
+def test_unused_is_not_said_offline_of_a_rule_that_needs_a_live_host() -> None:
+    what = domain(models=("virtio",))
+    settings = suppressor(entry("VNIC020", domain="web-1"), rules=("VNIC020",))
+    settings.apply(judged(what, ()), what)
+    assert settings.closing(settings.usage) is None
+    live = what.with_state(DomainState(active=True))
+    settings = suppressor(entry("VNIC020", domain="web-1"), rules=("VNIC020",))
+    settings.apply(judged(live, ()), live)
+    assert [finding.rule for finding in settings.unused(settings.usage)] == ["SUPP002"]
+
+
+def test_unused_is_not_said_of_a_domain_that_is_not_judged() -> None:
+    nic = "<interface type='bridge'/>"
+    text = f"<domain type='xen'><name>web-1</name><devices>{nic}</devices></domain>"
+    (what,) = read_bytes(text.encode(), target="lab", file="lab/web-1.xml")
+    settings = suppressor(entry(domain="web-1"))
+    settings.apply(judged(what), what)
+    assert settings.closing(settings.usage) is None
+
+
+def test_usage_of_several_workers_is_merged_and_travels() -> None:
+    first, second = domain(), domain(models=("virtio",), name="db-1")
+    entries = (entry(domain="web-1"), entry(domain="db-1"), entry(domain="mail-1"))
+    workers = [suppressor(*entries), suppressor(*entries)]
+    workers[0].apply(judged(first), first)
+    workers[1].apply(judged(second), second)
+    encoded = [msgspec.msgpack.encode(worker.usage) for worker in workers]
+    usages = [msgspec.msgpack.decode(data, type=Usage) for data in encoded]
+    merged = Usage() | usages[0] | usages[1]
+    assert merged == Usage(used=frozenset({0}), judged=frozenset({0, 1}))
+    assert [(f.about.name, f.severity) for f in suppressor(*entries).unused(merged)] == [
+        ("db-1", "low"),
+        ("mail-1", "info"),
+    ]
+
+
+def test_two_that_match_the_same_finding_are_both_used() -> None:
+    what = domain()
+    settings = suppressor(entry(reason="first"), entry(reason="second", domain="web-1"))
+    after = settings.apply(judged(what), what)
+    assert [moved.reason for moved in after.suppressed] == ["first"]
+    assert settings.usage.used == {0, 1}
+
+
+def test_from_file_to_finding(tmp_path: Path) -> None:
+    path = tmp_path / "vnicaudit.toml"
+    path.write_text('[[suppress]]\nrule = "vnic001"\nreason = "old"\nmac = "52-54-00-00-00-00"\n')
+    what = domain()
+    after = suppressor(*load_settings(str(path)).suppressions).apply(judged(what), what)
+    assert [moved.source for moved in after.suppressed] == [f"{path}:1"]
+
+
+def test_metadata_suppresses_in_its_own_domain() -> None:
+    what = domain("rule='vnic001' reason=' the appliance has no driver ' until='2026-11-21'")
+    after = suppressor().apply(judged(what), what)
+    assert after.findings == ()
+    (moved,) = after.suppressed
+    assert (moved.reason, moved.source) == ("the appliance has no driver", IN_METADATA)
+    assert moved.finding.rule == "VNIC001"
+
+
+def test_metadata_suppresses_one_nic_by_its_mac() -> None:
+    what = domain(
+        "rule='VNIC001' reason='r' mac='52:54:00:00:00:01'", models=("rtl8139", "ne2k_pci")
+    )
+    after = suppressor().apply(judged(what), what)
+    assert [nic_index(finding.about) for finding in after.findings] == [0]
+    assert [nic_index(moved.finding.about) for moved in after.suppressed] == [1]
+
+
+def test_metadata_and_settings_work_side_by_side() -> None:
+    what = domain("rule='VNIC001' reason='own'", models=("rtl8139", "e1000"))
+    after = suppressor(entry("VNIC002")).apply(judged(what), what)
+    assert after.findings == ()
+    assert [(m.finding.rule, m.reason) for m in after.suppressed] == [
+        ("VNIC001", "own"),
+        ("VNIC002", "agreed"),
+    ]
+
+
+def test_expired_in_metadata_never_hides() -> None:
+    what = domain("rule='VNIC001' reason='r' owner='ops' until='2026-11-20'")
+    after = suppressor().apply(judged(what), what)
+    assert after.suppressed == ()
+    assert [finding.rule for finding in after.findings] == ["VNIC001", "SUPP001"]
+    found = after.findings[1]
+    assert said((found,)) == [
+        (
+            "SUPP001",
+            "low",
+            "the suppression of VNIC001 expired on 2026-11-20 (reason: r, owner ops): what it "
+            "accepted is reported again",
+        )
+    ]
+    assert (found.about.name, found.about.id, found.owner) == ("web-1", UUID, "vnicaudit")
+    assert (str(found.location), found.location.xpath) == ("lab/web-1.xml:1", "/domain/metadata")
+
+
+def test_unused_in_metadata_is_known_at_once() -> None:
+    what = domain(
+        "rule='VNIC002' reason='r' mac='52:54:00:00:00:00'", "rule='VNIC001' reason='used'"
+    )
+    after = suppressor().apply(judged(what), what)
+    assert said(after.findings) == [
+        (
+            "SUPP002",
+            "low",
+            "the suppression of VNIC002 for mac 52:54:00:00:00:00 is not used: there is no such "
+            "finding (any more) (reason: r)",
+        )
+    ]
+    about = after.findings[0].about
+    assert isinstance(about, NicRef)
+    assert (about.index, about.target_dev) == (0, "vnet0")
+
+
+@pytest.mark.parametrize("rule", ["VNIC0", "VNIC016"])
+@pytest.mark.parametrize(("models", "mac"), [((), ""), (("virtio",), " mac='52:54:00:00:00:09'")])
+def test_unused_is_said_where_no_later_judgement_can_use_it(
+    rule: str, models: tuple[str, ...], mac: str
+) -> None:
+    """VNIC016 compares NICs when all has been read: of these there is none to compare."""
+    rules = ("VNIC001", "VNIC016")
+    what = domain(f"rule='{rule}' reason='r'{mac}", models=models)
+    after = suppressor(rules=rules).apply(judged(what, rules), what)
+    assert [(found.rule, nic_index(found.about)) for found in after.findings] == [("SUPP002", None)]
+
+
+@pytest.mark.parametrize("rule", ["VNIC0", "VNIC016"])
+@pytest.mark.parametrize("mac", ["", " mac='52:54:00:00:00:00'"])
+def test_unused_is_not_said_where_a_later_judgement_may_use_it(rule: str, mac: str) -> None:
+    rules = ("VNIC001", "VNIC016")
+    what = domain(f"rule='{rule}' reason='r'{mac}", models=("virtio",))
+    assert suppressor(rules=rules).apply(judged(what, rules), what).findings == ()
+
+
+INVALID = {
+    "no rule": ("reason='r'", "no rule"),
+    "an empty rule": ("rule=' ' reason='r'", "no rule"),
+    "no such rule": ("rule='NIC001' reason='r'",
+        "no rule begins with 'NIC001'; did you mean 'VNIC001'?"),
+    "no reason": ("rule='VNIC001'", "no reason for VNIC001: say why it is accepted"),
+    "an empty reason": ("rule='VNIC001' reason=' '",
+        "no reason for VNIC001: say why it is accepted"),
+    "no date": ("rule='VNIC001' reason='r' until='soon'",
+        "until 'soon' is no date such as 2027-01-31"),
+    "a week": ("rule='VNIC001' reason='r' until='2027-W01-1'",
+        "until '2027-W01-1' is no date such as 2027-01-31"),
+    "a day that is not": ("rule='VNIC001' reason='r' until='2027-02-30'",
+        "until '2027-02-30' is no date such as 2027-01-31"),
+    "a misspelt attribute": ("rule='VNIC001' reason='r' untill='2027-01-31'",
+        "unknown attribute 'untill'; did you mean 'until'?"),
+    "text without end": (f"rule='{'x' * 5000}' reason='r'",
+        f"no rule begins with '{'x' * 80}…'"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("attributes", "problem"), INVALID.values(), ids=INVALID)
+def test_invalid_in_metadata_suppresses_nothing_and_says_why(attributes: str, problem: str) -> None:
+    what = domain(attributes)
+    after = suppressor().apply(judged(what), what)
+    assert [finding.rule for finding in after.findings] == ["VNIC001", "SUPP003"]
+    assert said(after.findings[1:]) == [
+        (
+            "SUPP003",
+            "medium",
+            f"a suppression in the metadata is not valid, and suppresses nothing: {problem}",
+        )
+    ]
+    assert after.suppressed == ()
+
+
+def test_a_domain_cannot_bring_suppressions_without_end() -> None:
+    what = domain(*["rule='VNIC001' reason='r'"] * (MAX_PER_DOMAIN + 1))
+    after = suppressor().apply(judged(what), what)
+    assert [finding.message.rpartition(": ")[2] for finding in after.findings] == [
+        "more than 256 in one domain; the others are not read"
+    ]
+
+
+def test_fingerprints_do_not_hang_on_lines_or_on_where_the_settings_lie() -> None:
+    def mark(found: Suppression) -> str:
+        settings = suppressor(found)
+        return settings.unused(Usage())[0].fingerprint
+
+    moved = Location("home/vnicaudit.toml", "home/vnicaudit.toml", 99)
+    assert mark(entry(line=1)) == mark(entry(line=2))
+    assert mark(entry()) == mark(msgspec.structs.replace(entry(), location=moved))
+    assert mark(entry()) != mark(entry("VNIC002"))
+
+
+def test_each_of_the_three_is_in_the_catalogue_with_a_manual() -> None:
+    assert [(info.id, info.name, info.severity) for info in stale.INFO] == [
+        ("SUPP001", "expired-suppression", "low"),
+        ("SUPP002", "unused-suppression", "low"),
+        ("SUPP003", "invalid-suppression", "medium"),
+    ]
+    assert all(info.manual.startswith(f"{info.summary}.\n\n") for info in stale.INFO)

@@ -1,0 +1,216 @@
+"""NICs of a run that share a MAC address."""
+
+from __future__ import annotations
+
+import datetime
+import tracemalloc
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from vnicaudit.audit.accepting.suppressions import Suppressor
+from vnicaudit.audit.judging import macs
+from vnicaudit.audit.judging.catalogue import LoadedRule, RuleSet
+from vnicaudit.audit.judging.fingerprint import domain_mark
+from vnicaudit.audit.judging.macs import MacTable, nics_seen
+from vnicaudit.audit.reading.options import RunOptions
+from vnicaudit.audit.run import AuditRun
+from vnicaudit.audit.work import Assumptions, AuditWork
+from vnicaudit.cli.platforms import every_platform
+from vnicaudit.model.domain import DescriptionKind, Domain, DomainState
+from vnicaudit.model.finding import Finding
+from vnicaudit.model.macs import NicSeen
+from vnicaudit.model.report import Audited
+from vnicaudit.model.server import ServerConfig
+from vnicaudit.model.subject import MacSubject
+from vnicaudit.platforms.domain_xml.read import read_bytes
+
+MAC = "52:54:00:aa:bb:01"
+
+
+def text(number: int, mac: str = MAC, more: str = "", attributes: str = "") -> str:
+    return (
+        f"<domain type='kvm'{attributes}><name>guest{number}</name>"
+        f"<uuid>00000000-0000-0000-0000-{number:012}</uuid>{more}<devices>"
+        f"<interface type='bridge'><mac address='{mac}'/><source bridge='br0'/>"
+        f"<model type='virtio'/></interface></devices></domain>"
+    )
+
+
+def domain(number: int, mac: str = MAC) -> Domain:
+    (found,) = read_bytes(text(number, mac).encode(), target="t", file=f"{number}.xml")
+    return found
+
+
+def run(folder: Path, *names: str, jobs: int = 1) -> tuple[list[Finding], AuditRun]:
+    rules = ("VNIC016",)
+    work = AuditWork(
+        rules, Assumptions(), Suppressor((), datetime.date(2026, 1, 1), rules), {}, every_platform()
+    )
+    made = AuditRun(work, RunOptions(jobs=jobs))
+    targets = [str(folder / name) for name in names] or [str(folder)]
+    items = [item for item in made.items(targets) if isinstance(item, Audited)]
+    return [finding for item in items for finding in item.findings], made
+
+
+def test_of_a_server_only_its_own_nics_are_compared() -> None:
+    """Neutron keeps addresses apart, but only on one network."""
+    table = MacTable()
+    for number in (1, 2):
+        one = domain(number)
+        nics = (one.nics[0], replace(one.nics[0], index=1)) if number == 1 else one.nics
+        declared = replace(
+            one.declared, described_by=ServerConfig(), platform="openstack", owner="nova"
+        )
+        table.take(nics_seen(replace(one, nics=nics, declared=declared), "openstack:a"))
+    found = [(one.nic.domain, one.nic.index, len(one.others)) for one in table.subjects()]
+    assert found == [("guest1", 0, 1), ("guest1", 1, 1)]
+
+
+def live(nic: NicSeen, **changes: object) -> NicSeen:
+    return replace(nic, **{"host": "qemu:///system", "active": True, **changes})
+
+
+def test_the_order_of_workers_changes_nothing(tmp_path: Path) -> None:
+    """And every file of many is compared, whichever worker reads it."""
+    for number in range(300):
+        mac = MAC if number in (3, 299) else f"52:54:01:00:{number >> 8:02x}:{number & 255:02x}"
+        (tmp_path / f"{number:03}.xml").write_text(text(number, mac))
+    alone, _ = run(tmp_path, jobs=1)
+    shared, _ = run(tmp_path, jobs=2)
+    assert [finding.about.name for finding in alone] == ["guest3", "guest299"]
+    assert alone == shared
+
+
+def test_a_finding_names_the_other_and_keeps_its_fingerprint(tmp_path: Path) -> None:
+    for number in (1, 2):
+        (tmp_path / f"{number}.xml").write_text(text(number))
+    before, _ = run(tmp_path)
+    assert "NIC 0 of guest2" in before[0].message
+    assert [place.file for place in before[0].related] == [str(tmp_path / "2.xml")]
+    (tmp_path / "0.xml").write_text(text(7))
+    after, _ = run(tmp_path)
+    assert {f.fingerprint for f in before} < {f.fingerprint for f in after}
+    assert len({f.fingerprint for f in after}) == len(after) == 3
+
+
+def test_a_file_and_a_folder_that_has_it_are_one_guest(tmp_path: Path) -> None:
+    (tmp_path / "backups").mkdir()
+    for place in ("1.xml", "backups/1.xml", "backups/1.old.xml"):
+        (tmp_path / place).write_text(text(1))
+    found, _ = run(tmp_path, "1.xml", "")
+    assert found == []
+
+
+def test_the_guest_s_own_suppression_is_heeded(tmp_path: Path) -> None:
+    entry = (
+        "<metadata><v:suppress xmlns:v='https://vnicaudit.org/xmlns/1' rule='VNIC016' "
+        "reason='a lab'/></metadata>"
+    )
+    (tmp_path / "1.xml").write_text(text(1, more=entry))
+    (tmp_path / "2.xml").write_text(text(2))
+    found, made = run(tmp_path)
+    assert [(finding.rule, finding.about.name) for finding in found] == [("VNIC016", "guest2")]
+    assert made.summary.suppressed == 1
+
+
+def test_how_sure_it_is_depends_on_where_they_run() -> None:
+    one, other = (nics_seen(domain(number), "t")[0] for number in (1, 2))
+
+    def graded(first: NicSeen, second: NicSeen) -> tuple[str, str]:
+        table = MacTable()
+        table.take([first, second])
+        subject = next(table.subjects())
+        (finding,) = macs.MacAuditor(["VNIC016"]).audit(subject).findings
+        return finding.severity, finding.confidence
+
+    assert graded(live(one), live(other)) == ("high", "high")
+    assert graded(live(one), live(other, active=False)) == ("medium", "medium")
+    assert graded(live(one), live(other, network="bridge:br1")) == ("low", "low")
+    assert graded(live(one), live(other, host="qemu+ssh://b/system")) == ("low", "low")
+    assert graded(one, other) == ("medium", "medium")
+
+
+def test_nova_s_own_may_have_one_address_on_two_networks() -> None:
+    table = MacTable()
+    for number in (1, 2):
+        found = domain(number)
+        declared = replace(found.declared, owner="nova")
+        table.take(nics_seen(replace(found, declared=declared), "t"))
+    assert list(table.subjects()) == []
+
+
+def test_a_live_guest_is_known_to_run() -> None:
+    (found,) = read_bytes(text(1, attributes=" id='4'").encode(), target="t", file="1.xml")
+    assert nics_seen(found, "t")[0].active is True
+    off = found.with_state(DomainState(active=False))
+    assert nics_seen(off, "t")[0].active is False
+
+
+def test_the_number_is_bounded_and_what_is_left_out_is_counted(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(macs, "MAX_NICS", 2)
+    for number in range(4):
+        (tmp_path / f"{number}.xml").write_text(text(number, f"52:54:00:00:00:0{number}"))
+    _, made = run(tmp_path)
+    assert made.results[0].notes == (
+        "2 NICs were not compared with the others by their MAC address: too many",
+    )
+
+
+def test_a_nic_of_a_fleet_costs_little() -> None:
+    """Of what is kept until the end, by far the most are NICs that share nothing."""
+    number = 5000
+    nics = [
+        nics_seen(domain(n, f"52:54:02:00:{n >> 8:02x}:{n & 255:02x}"), "t")[0]
+        for n in range(number)
+    ]
+    tracemalloc.start()
+    table = MacTable()
+    table.take(nics)
+    size, _peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert size < 700 * number
+    assert list(table.subjects()) == []
+
+
+def test_nics_that_share_an_address_are_bounded_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The bound is one of NICs, not of addresses."""
+    monkeypatch.setattr(macs, "MAX_NICS", 5)
+    table = MacTable()
+    for address in range(4):
+        for guest in range(3):
+            table.take(nics_seen(domain(10 * address + guest, f"52:54:00:00:00:0{address}"), "t"))
+    kept = [subject.nic.domain for subject in table.subjects()]
+    assert kept == ["guest0", "guest1", "guest2", "guest10", "guest11"]
+    assert table.left_out == 7
+
+
+def test_a_guest_read_again_takes_no_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(macs, "MAX_NICS", 2)
+    table = MacTable()
+    for guest in (1, 2, 1, 2, 1):
+        table.take(nics_seen(domain(guest), "t"))
+    assert [subject.nic.domain for subject in table.subjects()] == ["guest1", "guest2"]
+    assert table.left_out == 0
+
+
+@pytest.mark.parametrize("rule", ["VNIC016", "VNIC999"])
+def test_each_rule_has_fingerprints_of_its_own(monkeypatch: pytest.MonkeyPatch, rule: str) -> None:
+    """Those of one rule were made for any that would compare NICs."""
+
+    class Rules(RuleSet[MacSubject]):
+        def of(self, form: DescriptionKind = "definition") -> tuple[LoadedRule[MacSubject], ...]:
+            return tuple(replace(one, id=rule) for one in super().of(form))
+
+    monkeypatch.setattr(macs, "RuleSet", Rules)
+    table, domains = MacTable(), [domain(number) for number in (1, 2)]
+    for one in domains:
+        table.take(nics_seen(one, "t"))
+    auditor = macs.MacAuditor(["VNIC016"])
+    found = [finding for nic in table.subjects() for finding in auditor.audit(nic).findings]
+    assert [one.fingerprint for one in found] == [
+        domain_mark(rule, one, one.nics[0]) for one in domains
+    ]

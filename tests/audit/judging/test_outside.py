@@ -1,0 +1,219 @@
+"""Rules from a directory or an installed package: which are taken, and from where none are."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from vnicaudit.audit.judging.catalogue import RuleOptions, catalogue_with, shipped_catalogue
+from vnicaudit.audit.judging.outside import refuse_audited
+from vnicaudit.errors import UsageError
+
+RULE = '''"""A rule of our own.
+
+More of it.
+"""
+from __future__ import annotations
+from typing import Annotated
+from vnicaudit.model.rule import Judges, NicJudge, Problem, Rule, RuleSettings, adjustable, setting
+
+class Limits(RuleSettings, frozen=True):
+    most: Annotated[int, setting("The most.", at_least=1)] = 3
+
+def judges(limits: Limits) -> Judges:
+    return (
+        NicJudge(applies=lambda nic: True, check=lambda nic: [Problem(f"most is {limits.most}")]),
+    )
+
+RULE = Rule(name="NAME", severity="low", groups=("acme",), judges=judges(Limits()),
+            settings=adjustable(Limits, judges))
+'''
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    made = tmp_path / "ours"
+    made.mkdir(mode=0o755)
+    write(made / "acme001.py")
+    return made
+
+
+def write(path: Path, name: str = "our-own", text: str = RULE) -> Path:
+    path.write_text(text.replace("NAME", name), "utf-8")
+    path.chmod(0o644)
+    return path
+
+
+def refused(*folders: Path) -> str:
+    with pytest.raises(UsageError) as raised:
+        catalogue_with(map(str, folders))
+    return str(raised.value)
+
+
+def test_without_any_the_catalogue_is_the_shipped_one() -> None:
+    assert catalogue_with(()) is shipped_catalogue()
+
+
+def test_a_rule_of_a_directory_is_one_like_the_others(folder: Path) -> None:
+    catalogue = catalogue_with([str(folder)])
+    assert catalogue.ids == (*shipped_catalogue().ids, "ACME001")
+    assert catalogue.select(["acme"], ()) == ("ACME001",)
+    assert catalogue.select(["our-own"], ()) == ("ACME001",)
+    info = catalogue.info("acme001")
+    assert (info.id, info.scope, info.summary) == ("ACME001", "nic", "A rule of our own")
+    assert [each.name for each in info.settings] == ["most"]
+    assert "ACME001" not in shipped_catalogue().ids
+
+
+def test_it_can_be_set(folder: Path) -> None:
+    catalogue = catalogue_with([str(folder)])
+    assert catalogue.adjusted({"ACME001": RuleOptions("high", {"most": 5})}).severity("ACME001")
+    with pytest.raises(msgspec.ValidationError):
+        catalogue.adjusted({"ACME001": RuleOptions(None, {"most": 0})})
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("vnic200.py", "ids of your own begin otherwise than VNIC or SUPP"),
+        ("supp001.py", "ids of your own begin otherwise than VNIC or SUPP"),
+        ("acme1.py", "a rule's file is called after its id"),
+        ("helpers.py", "a rule's file is called after its id"),
+    ],
+)
+def test_other_files_are_refused(folder: Path, name: str, said: str) -> None:
+    path = write(folder / name, "another")
+    assert refused(folder).startswith(f"{path}: {said}")
+
+
+def test_what_begins_with_an_underscore_or_is_a_test_is_passed_over(folder: Path) -> None:
+    for name in ("_notes.py", "test_acme.py", "conftest.py"):
+        (folder / name).write_text("raise SystemExit", "utf-8")
+    assert "ACME001" in catalogue_with([str(folder)]).ids
+
+
+def test_an_id_is_given_once(folder: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    path = write(other / "ACME001.py", "another")
+    assert refused(folder, other) == (
+        f"{path}: there is a rule ACME001 already, in {folder}/acme001.py"
+    )
+
+
+def test_a_name_is_given_once(folder: Path) -> None:
+    path = write(folder / "acme002.py", "our-own")
+    assert refused(folder) == f"{path}: name: 'our-own' is that of ACME001"
+    write(path, "legacy-emulated-nic")
+    assert refused(folder) == f"{path}: name: 'legacy-emulated-nic' is that of VNIC001"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("def (", "cannot be loaded: SyntaxError"),
+        ("import no_such_module", "cannot be loaded: ModuleNotFoundError"),
+        ("\0", "cannot be loaded: "),
+        ("1/0", "cannot be loaded: ZeroDivisionError"),
+        ("'''x'''", "RULE is missing"),
+        (RULE.replace('"low"', '"severe"'), "severity: expected one of info"),
+    ],
+)
+def test_a_file_that_is_no_rule_is_an_error_that_names_it(
+    folder: Path, text: str, said: str
+) -> None:
+    path = write(folder / "acme001.py", text=text)
+    assert refused(folder).startswith(f"{path}: {said}")
+
+
+def test_an_empty_or_missing_directory_is_an_error(tmp_path: Path) -> None:
+    assert "there is no rule in it" in refused(tmp_path)
+    assert "No such file or directory" in refused(tmp_path / "gone")
+
+
+@pytest.mark.parametrize("what", ["ours", "ours/acme001.py", "."])
+def test_nothing_is_loaded_that_everybody_may_write(
+    folder: Path, tmp_path: Path, what: str
+) -> None:
+    place = tmp_path / what
+    place.chmod(place.stat().st_mode | 0o002)
+    where = folder / "acme001.py" if what.endswith(".py") else place.resolve()
+    assert refused(folder) == (
+        f"{where}: no rules are loaded from there, for it may be written by everybody"
+    )
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
+def test_nothing_is_loaded_that_is_somebody_elses(folder: Path) -> None:
+    os.chown(folder / "acme001.py", 12345, 12345)
+    assert "belongs to user 12345" in refused(folder)
+
+
+def test_a_pipe_is_not_waited_for(folder: Path) -> None:
+    os.mkfifo(folder / "acme002.py")
+    assert "not a regular file" in refused(folder)
+
+
+def test_what_is_cached_beside_a_file_is_not_taken_for_it(folder: Path) -> None:
+    catalogue_with([str(folder)])
+    assert not (folder / "__pycache__").exists()
+
+
+def test_no_rules_are_taken_from_what_is_audited(folder: Path, tmp_path: Path) -> None:
+    link = tmp_path / "link"
+    link.symlink_to(folder)
+    for named in (folder, link):
+        with pytest.raises(UsageError, match="which is audited: rules are code"):
+            refuse_audited([str(named)], ["qemu:///system", str(tmp_path)])
+        with pytest.raises(UsageError, match="which is audited"):
+            refuse_audited([str(named)], [str(folder)])
+    beside = tmp_path / "ours-too"
+    beside.mkdir()
+    refuse_audited([str(folder)], [str(beside), "-", "openstack:prod", str(folder / "x.xml")])
+
+
+@pytest.fixture
+def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A package of rules, as pip leaves it."""
+    site = tmp_path / "site"
+    metadata = site / "acme_vnic_rules-1.0.dist-info"
+    metadata.mkdir(parents=True)
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: acme-vnic-rules\nVersion: 1\n")
+    (metadata / "entry_points.txt").write_text("[vnicaudit.rules]\nacme = acme_rules\n")
+    package = site / "acme_rules"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    (package / "shared.py").write_text("MOST = 3\n")
+    write(package / "acme007.py", "installed-rule")
+    monkeypatch.syspath_prepend(str(site))
+    sys.modules.pop("acme_rules", None)
+    yield package
+    for name in ("acme_rules", "acme_rules.acme007"):
+        sys.modules.pop(name, None)
+
+
+def test_rules_of_an_installed_package_are_there_in_every_run(installed: Path) -> None:
+    assert "ACME007" in catalogue_with(()).ids
+    assert (installed / "shared.py").exists(), "another module, and no rule"
+
+
+def test_the_folder_in_which_it_is_run_is_no_place_of_packages(
+    installed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`python -m vnicaudit` has it on the path, and it may be what is audited."""
+    monkeypatch.chdir(installed.parent)
+    assert catalogue_with(()) is shipped_catalogue()
+
+
+def test_an_entry_point_that_does_not_load_is_named(
+    installed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    metadata = next(installed.parent.glob("*.dist-info"))
+    (metadata / "entry_points.txt").write_text("[vnicaudit.rules]\nacme = no_such_rules\n")
+    assert refused().startswith("entry point acme = no_such_rules (vnicaudit.rules) cannot be load")
+    del monkeypatch

@@ -1,0 +1,82 @@
+"""Targets: what a name on the command line means, and which files a folder holds."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from vnicaudit.audit.reading.targets import Target, target_of, walk
+from vnicaudit.cli.platforms import every_platform
+from vnicaudit.errors import UsageError
+from vnicaudit.model.report import ReadError
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("-", "stdin"),
+        ("qemu:///system", "libvirt"),
+        ("qemu+ssh://root@kvm1/system", "libvirt"),
+        ("test:///default", "libvirt"),
+        ("guest.xml", "path"),
+        ("/etc/libvirt/qemu", "path"),
+        ("/proc", "proc"),
+        ("/proc/self", "proc"),
+        ("openstack:prod", "openstack"),
+        ("openstack:envvars", "openstack"),
+    ],
+)
+def test_a_name_is_what_it_looks_like(name: str, kind: str) -> None:
+    assert target_of(name, every_platform().targets) == Target(name, kind)
+
+
+def test_targets_of_later_versions_are_refused_by_name() -> None:
+    with pytest.raises(UsageError, match=r"kube:prod: targets of this kind are not read yet"):
+        target_of("kube:prod", every_platform().targets)
+
+
+@pytest.mark.parametrize("name", ["openstack:", "openstack: "])
+def test_a_cloud_has_a_name(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OS_CLOUD", raising=False)
+    with pytest.raises(UsageError) as raised:
+        target_of(name, every_platform().targets)
+    assert str(raised.value) == (
+        f"{name}: no cloud is named; write openstack:NAME with a name from clouds.yaml (or set "
+        "OS_CLOUD), or openstack:envvars for what the OS_* variables say"
+    )
+
+
+def test_a_folder_is_walked_in_order_and_depth_first(tmp_path: Path) -> None:
+    for name in ("b.xml", "a.xml", "sub/c.xml", "sub/deep/d.xml", "z.xml"):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("x")
+    found = [os.path.relpath(str(path), tmp_path) for path in walk(str(tmp_path))]
+    assert found == ["a.xml", "b.xml", "z.xml", "sub/c.xml", "sub/deep/d.xml"]
+
+
+def test_links_in_a_circle_end(tmp_path: Path) -> None:
+    (tmp_path / "a.xml").write_text("x")
+    (tmp_path / "loop").symlink_to(tmp_path)
+    (tmp_path / "self").symlink_to(tmp_path / "self")
+    found = list(walk(str(tmp_path)))
+    assert found == [
+        str(tmp_path / "a.xml"),
+        ReadError(
+            "a link that leads nowhere: Too many levels of symbolic links",
+            str(tmp_path / "self"),
+        ),
+    ]
+
+
+def test_fifos_and_sockets_are_passed_over(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "to-pipe").symlink_to(tmp_path / "pipe")
+    (tmp_path / "a.xml").write_text("x")
+    assert list(walk(str(tmp_path))) == [str(tmp_path / "a.xml")]
+
+
+def test_a_missing_path_is_left_for_the_reader_to_name(tmp_path: Path) -> None:
+    assert list(walk(str(tmp_path / "none"))) == [str(tmp_path / "none")]

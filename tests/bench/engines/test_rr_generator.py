@@ -1,0 +1,263 @@
+"""Which program makes the requests: chosen once, named in the result, and what each can do."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from tests.bench.engines.here import Here
+from tests.bench.generator.roles import group_lives
+from tests.not_run import not_run
+from vnicaudit.bench.contract import Ends
+from vnicaudit.bench.engines import rr
+from vnicaudit.bench.histogram import decode
+from vnicaudit.errors import UsageError
+from vnicaudit.model.measurement import Ran, Workload
+
+_WORK = Workload(
+    id="w", engine="rr", pattern="rr1c-200x1000", direction="both", seconds=1.0, warmup=0.1,
+    decides=("transaction_rate",),
+)  # fmt: skip
+_COMPILERS = ("cc", "gcc", "clang")
+
+
+class End(Here):
+    """This machine. ``compiler``: how a compiler ends; None: as it does."""
+
+    def __init__(
+        self, url: str = "local", compiler: Ran | None = None, programs: Path | None = None
+    ) -> None:
+        super().__init__(url, programs)
+        self._compiler = compiler
+        self.compiled = 0
+
+    def run(self, argv: Sequence[str], *, seconds: float = 30.0, stdin: bytes = b"") -> Ran:
+        if argv[0] in _COMPILERS:
+            self.compiled += 1
+            if self._compiler is not None:
+                return replace(self._compiler, command=tuple(argv))
+        return super().run(argv, seconds=seconds, stdin=stdin)
+
+
+_NONE = Ran((), 127, "", "cc: not found")
+_NO_HEADERS = Ran(
+    (), 1, "",
+    'program.c:12:10: fatal error: arpa/inet.h: No such file or directory\n'
+    "   12 | #include <arpa/inet.h>\ncompilation terminated.\n",
+)  # fmt: skip
+
+
+@pytest.fixture
+def compiler() -> None:
+    if shutil.which("cc") is None:
+        not_run("tests/bench/engines", "there is no C compiler")
+
+
+@pytest.fixture
+def ends() -> Iterator[Ends]:
+    with End("target") as target, End("peer") as peer:
+        yield Ends(target, peer, "127.0.0.1", seed=5)
+
+
+def _generator(workload: Workload) -> str:
+    return workload.options.get("generator", "")
+
+
+@pytest.mark.usefixtures("compiler")
+def test_one_connection_is_c_s_where_both_ends_compile_it(ends: Ends) -> None:
+    found = rr.settled(_WORK, [ends, ends])
+    assert (_generator(found.workload), found.note) == ("c", "")
+    assert replace(found.workload, options={}) == _WORK
+    assert rr.settled(found.workload, [ends]) == found
+    for end in (ends.target, ends.peer):
+        assert isinstance(end, End)
+        assert end.compiled == 1
+
+
+@pytest.mark.usefixtures("compiler")
+@pytest.mark.parametrize("pattern", ["rr1c-1x1", "rr1c-200x30k", "rr1c-70000x70000"])
+def test_c_measures_and_its_name_is_in_the_result(ends: Ends, pattern: str) -> None:
+    work = replace(_WORK, pattern=pattern, seconds=0.5, options={"generator": "c"})
+    found = rr.measure(work, ends)
+    assert found.error == ""
+    assert found.details["generator"] == "c"
+    assert found.values.keys() == set(rr.PATTERNS[pattern])
+    assert found.transactions is not None
+    assert found.values["transaction_rate"] == found.transactions / 0.5
+    assert found.histogram is not None
+    assert decode(found.histogram).total == found.transactions
+    busy = found.values["transaction_rate"] * found.values["latency_mean"] / 1e6
+    assert busy == pytest.approx(1, abs=0.1 + found.values["latency_max"] / 0.5e6)
+    for end in (ends.target, ends.peer):
+        assert isinstance(end, End)
+        assert not any(group_lives(started.process) for started in end.started)
+
+
+@pytest.mark.usefixtures("compiler")
+def test_c_is_compiled_once_in_a_session_and_gone_after_it() -> None:
+    target, peer = End("target"), End("peer")
+    with target, peer:
+        ends = Ends(target, peer, "127.0.0.1")
+        work = replace(_WORK, seconds=0.2, options={"generator": "c"})
+        for _ in range(2):
+            assert rr.measure(work, ends).error == ""
+        assert (target.compiled, peer.compiled) == (1, 1)
+        program = Path(next(argv[0] for argv in target.commands if "server" in argv))
+        assert program.exists()
+    assert not program.exists()
+
+
+@pytest.mark.usefixtures("compiler")
+def test_many_connections_can_be_c_s_if_asked_for(ends: Ends) -> None:
+    work = replace(_WORK, connections=20, seconds=0.3, options={"generator": "c"})
+    assert rr.settled(work, [ends]).workload == work
+    found = rr.measure(work, ends)
+    assert (found.error, found.details["client_workers"]) == ("", 20)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"connections": 50},
+        {"rate": 100.0},
+        {"pattern": "str-readx30k", "direction": "tx", "decides": ("goodput",)},
+        {"options": {"generator": "python"}},
+    ],
+    ids=["connections", "rate", "stream", "asked for"],
+)
+def test_all_else_is_python_s(changes: dict[str, object], ends: Ends) -> None:
+    work = replace(_WORK, **changes)
+    found = rr.settled(work, [ends])
+    assert (found.workload, found.note) == (work, "")
+    for end in (ends.target, ends.peer):
+        assert isinstance(end, End)
+        assert end.compiled == 0
+
+
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        (_NONE, "peer has no C compiler"),
+        (_NO_HEADERS, "peer: cc cannot compile the generator: program.c:12:10: fatal error: arpa"),
+        (Ran((), None, "", ""), "peer: cc cannot compile the generator: exit None"),
+        (Ran((), 0, "", ""), "peer: what cc made does not run there: "),
+    ],
+    ids=["none", "no headers", "too slow", "does not run"],
+)
+def test_without_it_at_one_end_both_are_python_s_and_why_is_said(said: Ran, why: str) -> None:
+    with End("target") as target, End("peer", said) as peer:
+        found = rr.settled(replace(_WORK, decides=("latency_p50",)), [Ends(target, peer, "::1")])
+    assert _generator(found.workload) == ""
+    assert "in Python, whose own time is part of every latency" in found.note
+    assert why in found.note
+    assert found.note.endswith("netperf does not tell latency_p50 well enough to judge by")
+
+
+def test_netperf_is_next_where_it_is_installed_at_both_ends(tmp_path: Path) -> None:
+    for name in ("netperf", "netserver"):
+        (tmp_path / name).write_text("#!/bin/sh\n")
+        (tmp_path / name).chmod(0o755)
+    with End("target", _NONE, tmp_path) as target, End("peer", _NONE, tmp_path) as peer:
+        ends = Ends(target, peer, "127.0.0.1")
+        found = rr.settled(_WORK, [ends])
+        assert _generator(found.workload) == "netperf"
+        assert found.note == "w: requests are netperf's, since target has no C compiler"
+        for changes in ({"decides": ("latency_p99",)}, {"seconds": 0.5}):
+            assert _generator(rr.settled(replace(_WORK, **changes), [ends]).workload) == ""
+        needs = rr.needs(found.workload)
+        assert [each.program for each in (*needs.target, *needs.peer)] == ["netserver", "netperf"]
+    with End("target", _NONE, tmp_path) as target, End("peer", _NONE) as peer:
+        if shutil.which("netperf"):
+            return
+        note = rr.settled(_WORK, [Ends(target, peer, "127.0.0.1")]).note
+        assert note.endswith("peer has no netperf")
+
+
+_NETSERVER = """\
+#!{python}
+import socket, sys, time
+port = int(sys.argv[sys.argv.index("-p") + 1])
+server = socket.create_server(("127.0.0.1", port))
+time.sleep(60)
+"""
+_NETPERF = """\
+#!{python}
+import sys
+sys.stdout.write(open({output!r}).read())
+"""
+
+
+def test_netperf_measures_and_its_name_is_in_the_result(tmp_path: Path) -> None:
+    """Actors; the output is a recorded one."""
+    output = Path(__file__).parent / "data" / "netperf" / "2.7.0" / "tcp_rr.txt"
+    for name, text in (("netserver", _NETSERVER), ("netperf", _NETPERF)):
+        (tmp_path / name).write_text(text.format(python=sys.executable, output=str(output)))
+        (tmp_path / name).chmod(0o755)
+    work = replace(_WORK, warmup=0.0, options={"generator": "netperf", "port": "29999"})
+    with End("target", programs=tmp_path) as target, End("peer", programs=tmp_path) as peer:
+        found = rr.measure(work, Ends(target, peer, "127.0.0.1"))
+        argv = peer.commands[-1]
+    assert found.error == ""
+    assert found.details["generator"] == "netperf"
+    assert found.values["transaction_rate"] == 153367.618
+    assert found.values.keys() == {"transaction_rate", "latency_mean", "latency_max", "goodput"}
+    assert found.seconds is not None
+    assert found.bytes is not None
+    assert found.values["goodput"] == pytest.approx(found.bytes * 8 / found.seconds)
+    assert argv[argv.index("-t") + 1] == "TCP_RR"
+    assert argv[argv.index("-r") + 1] == "200,1000"
+    assert argv[argv.index("-p") + 1] == "29999"
+    assert "-D" in argv
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"options": {"generator": "C"}}, "generator: 'C' is none of c, netperf, python"),
+        (
+            {"options": {"generator": "c"}, "rate": 10.0},
+            "generator: c makes requests, as fast as they go; streams and rates are python's",
+        ),
+        (
+            {"options": {"generator": "c"}, "pattern": "str-readx1", "direction": "tx"},
+            "generator: c makes requests, as fast as they go; streams and rates are python's",
+        ),
+        (
+            {"options": {"generator": "c", "workers": "2"}},
+            "generator: c has a thread for each connection, no workers or generators",
+        ),
+        (
+            {"options": {"generator": "netperf"}, "connections": 2},
+            "netperf has requests of one connection, as fast as they go",
+        ),
+        (
+            {"options": {"generator": "netperf"}, "decides": ("latency_p50",)},
+            "netperf does not tell latency_p50 well enough to judge by",
+        ),
+        (
+            {"options": {"generator": "netperf"}, "seconds": 0.5},
+            "seconds 0.5: netperf takes whole seconds, 1 or more",
+        ),
+    ],
+)
+def test_what_a_generator_cannot_do_is_refused(changes: dict[str, object], problem: str) -> None:
+    with pytest.raises(UsageError) as error:
+        rr.check(replace(_WORK, **changes))
+    assert str(error.value) == f"w: {problem}"
+
+
+def test_a_generator_that_was_chosen_and_is_not_there_is_no_other_one() -> None:
+    """The arm before was measured by it: this one is not measured by another."""
+    with End("target", _NONE) as target, End("peer") as peer:
+        found = rr.measure(
+            replace(_WORK, options={"generator": "c"}), Ends(target, peer, "127.0.0.1")
+        )
+    assert found.values == {}
+    assert (found.error, found.failure) == ("target has no C compiler", "tool")
+    needs = rr.needs(replace(_WORK, options={"generator": "c"}))
+    assert [each.program for each in (*needs.target, *needs.peer)] == ["cc", "cc"]

@@ -1,0 +1,71 @@
+"""The guest's name, and its NIC in words."""
+
+from __future__ import annotations
+
+import pytest
+
+from vnicaudit.bench.facts.guest_nic import GuestNic, guest_nic, nic_words
+from vnicaudit.errors import ActionError
+from vnicaudit.model.nic import NicConfig
+
+MAC = "52:54:00:00:00:01"
+DOMAIN = f"""\
+<domain type="kvm">
+  <name>web01</name>
+  <devices>
+    <interface type="network">
+      <mac address="{MAC}"/><source network="default"/><model type="rtl8139"/>
+    </interface>
+    <interface type="network">
+      <mac address="52:54:00:00:00:02"/><source network="default"/><model type="virtio"/>
+    </interface>
+  </devices>
+</domain>
+"""
+
+
+class Guest:
+    """A domain that runs as ``text`` says."""
+
+    name = "web01"
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def live(self) -> bytes:
+        if not self._text:
+            raise ActionError("libvirt does not answer")
+        return self._text.encode()
+
+
+@pytest.mark.parametrize(
+    ("text", "mac", "expected"),
+    [
+        (DOMAIN, MAC, GuestNic("web01", "rtl8139")),
+        (DOMAIN, "52:54:00:00:00:02", GuestNic("web01", "virtio")),
+        (DOMAIN, "52:54:00:00:00:03", GuestNic("web01")),
+        (DOMAIN, None, GuestNic("web01")),
+        ("", MAC, GuestNic("web01")),
+        ("<domain", MAC, GuestNic("web01")),
+    ],
+)
+def test_what_a_domain_says(text: str, mac: str | None, expected: GuestNic) -> None:
+    assert guest_nic(Guest(text), "qemu:///system", mac) == expected  # type: ignore[arg-type]
+
+
+def test_no_domain_says_nothing() -> None:
+    assert guest_nic(None, "", MAC) == GuestNic()
+
+
+@pytest.mark.parametrize(
+    ("config", "words"),
+    [
+        (NicConfig(model="e1000"), "e1000"),
+        (NicConfig(model="virtio", queues=1), "virtio"),
+        (NicConfig(model="virtio", queues=4), "virtio, 4 queues"),
+        (NicConfig(type="vdpa", model="virtio", queues=2), "virtio, vdpa, 2 queues"),
+        (NicConfig(type="hostdev"), "hostdev"),
+    ],
+)
+def test_a_nic_in_words(config: NicConfig, words: str) -> None:
+    assert nic_words(config) == words

@@ -1,0 +1,88 @@
+"""What the NICs of an end counted, from ``/proc/net/dev`` as it is and as it may be."""
+
+from __future__ import annotations
+
+import subprocess
+
+import pytest
+
+from tests.bench.engines.here import Here
+from vnicaudit.bench.facts.end_reading import read_end
+from vnicaudit.bench.facts.nic_bytes import (
+    COUNTERS,
+    NicReading,
+    counted_between,
+    may_have_wrapped,
+    nic_reading,
+)
+from vnicaudit.bench.facts.sections import Section
+
+GIB_4 = 2**32
+
+
+def test_what_is_printed() -> None:
+    text = "lo 10 10\neth0.100 18446744073709551615 2\nodd line\n"
+    found = nic_reading((Section("nics", text), Section("nic", "eth0.100\n")))
+    assert found == NicReading({"lo": (10, 10), "eth0.100": (2**64 - 1, 2)}, "eth0.100")
+
+
+@pytest.mark.parametrize("named", ["", "eth0\neth1\n"])
+def test_none_or_several_are_meant(named: str) -> None:
+    found = nic_reading((Section("nics", "lo 1 1\n"), Section("nic", named)))
+    assert found == NicReading({"lo": (1, 1)}, None)
+
+
+def test_there_are_no_counters() -> None:
+    assert nic_reading((Section("nics", ""), Section("nic", "eth0\n"))) is None
+
+
+# Linux 6.1 writes a blank behind the colon, 2.6 did not where the number was long.
+DEV = """\
+Inter-|   Receive                                                |  Transmit
+ face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo
+    lo:  123456     12    0    0    0     0          0         0   654321      12    0    0    0     0       0          0
+  eth0:4294967290  9 1 2 3 4 5 6 777 8 0 0 0 0 0 0
+br-lan.7: 5 0 0 0 0 0 0 0 6 0 0 0 0 0 0 0
+"""  # noqa: E501
+
+
+def test_the_columns_that_are_taken() -> None:
+    command = next(line for line in COUNTERS.replace("\\\n", " ").splitlines() if "sed" in line)
+    script = command.replace("/proc/net/dev", "")
+    printed = subprocess.run(
+        ["sh", "-c", script], input=DEV, capture_output=True, text=True, check=True
+    ).stdout
+    assert printed == "lo 123456 654321\neth0 4294967290 777\nbr-lan.7 5 6\n"
+
+
+@pytest.mark.parametrize(
+    ("early", "late", "counted"),
+    [
+        ((100, 50), (300, 60), {"eth0": 210}),
+        ((GIB_4 - 100, 0), (900, 5), {"eth0": 1005}),  # 32 bits, wrapped
+        ((GIB_4 + 100, 0), (900, 5), {}),  # 64 bits: another NIC of that name
+    ],
+)
+def test_what_was_counted_since(
+    early: tuple[int, int], late: tuple[int, int], counted: dict[str, int]
+) -> None:
+    before = NicReading({"eth0": early, "gone": (1, 1)}, "eth0")
+    after = NicReading({"eth0": late, "new": (9, 9)}, "eth0")
+    assert counted_between(before, after) == counted
+
+
+def test_counters_that_may_have_wrapped_more_than_once() -> None:
+    small = NicReading({"eth0": (7, GIB_4 - 1)}, "eth0")
+    assert may_have_wrapped(small, 1.5 * GIB_4)
+    assert not may_have_wrapped(small, 0.9 * GIB_4)
+    assert not may_have_wrapped(NicReading({"lo": (GIB_4, 0)}, None), 1.5 * GIB_4)
+
+
+def test_this_machine() -> None:
+    with Here() as here:
+        for end in ("target", "peer"):
+            found = read_end(here, end, "127.0.0.1").nics
+            assert found is not None
+            assert found.named == "lo"
+            assert "lo" in found.counters
+        assert len(here.commands) == 2

@@ -1,0 +1,166 @@
+"""Whether the payload took the NIC that the result is about, and what is no proof against it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NoReturn
+
+import pytest
+
+from vnicaudit.bench.contract import Measured
+from vnicaudit.bench.facts.nic_bytes import NicReading
+from vnicaudit.bench.facts.path_check import (
+    PathFinding,
+    SecondLook,
+    check_path,
+    payload_of,
+    second_look,
+)
+from vnicaudit.bench.facts.sections import Section
+from vnicaudit.model.measurement import NicBytes
+
+MB = 1_000_000
+START = {"lo": 5, "eth0": 10 * MB, "eth1": 0, "br0": 70}
+
+
+def reading(named: str | None = "eth0", /, **more: int) -> NicReading:
+    """Counters that received so much since the start."""
+    return NicReading(
+        {name: (count + more.get(name, 0), 0) for name, count in START.items()}, named
+    )
+
+
+def no_second_look(_nic: str) -> NoReturn:
+    raise AssertionError("there is no need to look again")
+
+
+def checked(
+    payload: float | None, beside: frozenset[str] = frozenset(), *, held_only: bool = False,
+    later: Mapping[str, int] | None = None, **counted: int,
+) -> PathFinding:  # fmt: skip
+    """``counted`` after the run; ``later``: in the second look, where that differs."""
+    look = SecondLook(reading(**(counted | dict(later or {}))), beside, held_only)
+    return check_path(
+        "target",
+        reading(),
+        reading(**counted),
+        payload,
+        lambda nic: look if nic == "eth0" else None,
+    )
+
+
+def own(count: int) -> NicBytes:
+    return NicBytes("target", "eth0", count)
+
+
+def other(nic: str, count: int) -> NicBytes:
+    return NicBytes("target", nic, count, named=False)
+
+
+@pytest.mark.parametrize("counted", [95 * MB, 104 * MB])
+def test_the_nic_carried_it(counted: int) -> None:
+    after = reading(eth0=counted, eth1=500 * MB)
+    found = check_path("target", reading(), after, 100 * MB, no_second_look)
+    assert found == PathFinding((own(counted),))
+
+
+@pytest.mark.parametrize("payload", [None, 0.0, 99_999.0])
+def test_too_little_to_tell(payload: float | None) -> None:
+    after = reading(eth0=10, eth1=100_000)
+    assert check_path("target", reading(), after, payload, no_second_look) == PathFinding(
+        (own(10),)
+    )
+
+
+def test_another_nic_carried_it() -> None:
+    found = checked(800 * MB, eth0=2600, eth1=803 * MB, lo=3000)
+    assert found == PathFinding((own(2600), other("eth1", 803 * MB)))
+
+
+def test_loopback_carried_it() -> None:
+    found = checked(800 * MB, lo=1700 * MB)
+    assert found == PathFinding((own(0), other("lo", 1700 * MB)))
+
+
+def test_half_of_it_went_another_way() -> None:
+    found = checked(800 * MB, eth0=410 * MB, eth1=410 * MB)
+    assert found == PathFinding((own(410 * MB), other("eth1", 410 * MB)))
+
+
+def test_a_counter_that_lags_is_read_again() -> None:
+    found = checked(100 * MB, eth0=60 * MB, eth1=100 * MB, later={"eth0": 104 * MB})
+    assert found == PathFinding((own(104 * MB),))
+
+
+def test_what_a_nic_is_stacked_on_is_one_way_with_it() -> None:
+    found = checked(100 * MB, frozenset({"eth1", "br0"}), eth0=3, eth1=104 * MB)
+    assert found == PathFinding((own(104 * MB + 3),))
+
+
+def test_no_nic_counted_it() -> None:
+    """Counters of a pod's eth0 behind bpf_redirect_peer do not move; that proves nothing."""
+    found = checked(100 * MB, eth0=3, eth1=20 * MB, lo=MB)
+    assert found == PathFinding((own(3),), "no NIC there counted the payload")
+
+
+def test_an_address_on_a_dummy() -> None:
+    found = checked(100 * MB, held_only=True, eth1=104 * MB)
+    assert found == PathFinding((own(0),), "the address is on eth0, which carries nothing itself")
+
+
+def test_counters_of_32_bits_that_wrapped() -> None:
+    payload = 3.0 * 2**32
+    found = check_path("target", reading(), reading(eth0=MB), payload, no_second_look)
+    assert found == PathFinding((own(MB),), "its counters may have wrapped")
+
+
+def test_what_is_not_known() -> None:
+    def why(before: NicReading | None, after: NicReading | None) -> str:
+        found = check_path("peer", before, after, 100 * MB, lambda _nic: None)
+        assert [nic.named for nic in found.nics] == [True] * len(found.nics)
+        return found.unchecked
+
+    assert why(None, reading()) == why(reading(), None)
+    assert why(reading(), None) == "the counters of its NICs cannot be read"
+    assert why(reading(None), reading(None)) == "its route to the target is not known"
+    assert why(reading("eth7"), reading()) == "eth7 was not there all the time"
+    assert why(reading(), reading()) == "the counters of its NICs cannot be read"  # nor once more
+
+
+@pytest.mark.parametrize(
+    ("measured", "payload"),
+    [
+        (Measured(), None),
+        (Measured(bytes=5.0, transactions=9.0), 5.0),
+        (Measured(transactions=60_000.0), 120_000.0),
+    ],
+)
+def test_the_payload(measured: Measured, payload: float | None) -> None:
+    assert payload_of(measured) == payload
+
+
+def looked(**sections: str) -> SecondLook:
+    printed = {"nics": "eth0 1 1\n", "nic": "eth0\n", **sections}
+    found = second_look(tuple(Section(*each) for each in printed.items()), "eth0")
+    assert found is not None
+    return found
+
+
+def test_the_second_look() -> None:
+    assert looked() == SecondLook(NicReading({"eth0": (1, 1)}, "eth0"), frozenset(), False)
+    assert second_look((Section("nics", ""),), "eth0") is None
+    assert looked(related="\nenp1 enp2\n\nbond0\n").beside == {"enp1", "enp2", "bond0"}
+    # iproute2 6.1: ip -4 -o route show to match
+    two = (
+        "192.0.2.0/24 proto static metric 20 \\\tnexthop via 198.51.100.1 dev eth0 weight 1 "
+        "\\\tnexthop via 203.0.113.1 dev eth1 weight 1 \n"
+    )
+    assert looked(ways=two).beside == {"eth1"}
+    assert looked(ways=two.replace("eth0", "eth9")).beside == frozenset()
+    dummy = (
+        "4: eth0: <BROADCAST,NOARP,UP,LOWER_UP> mtu 1500 qdisc noqueue state UNKNOWN mode DEFAULT "
+        "group default qlen 1000\\    link/ether 6a:2c:00:00:00:01 brd ff:ff:ff:ff:ff:ff "
+        "promiscuity 0 minmtu 0 maxmtu 0 \\    dummy addrgenmode eui64 numtxqueues 1 \n"
+    )
+    assert looked(link=dummy).held_only
+    assert not looked(link=dummy.replace("dummy", "veth")).held_only

@@ -1,0 +1,402 @@
+"""The generator's program in C: compiled as at an end, it does what the one in Python does."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from tests.bench.generator.roles import TOKEN, Roles, group_lives, listens, result_of, until
+from tests.not_run import not_run
+from vnicaudit.bench.engines._patterns import Pattern
+from vnicaudit.bench.engines._rr.report import report_of
+from vnicaudit.bench.generator.native_source import FLAGS, NAME, PARTS, native_source
+from vnicaudit.bench.generator.program.seal import sealed_token
+
+_STRICT = ("-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Werror")
+_SHORT = ("--connections", "4", "--seconds", "0.3", "--warmup", "0.1")
+_LONG = ("--connections", "4", "--seconds", "30")
+_ENDS = (
+    "a connection was lost",
+    "the connections ended before their time",
+    "the other end went away",
+)
+"""Several threads see that one end is gone, each by what it waits for: whoever is first to say."""
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Sequence[str]:
+    """Compiled without a warning."""
+    compiler = shutil.which("cc")
+    if compiler is None:
+        not_run("tests/bench/generator", "there is no C compiler")
+    folder = tmp_path_factory.mktemp("native")
+    source, binary = folder / NAME, folder / "rr"
+    source.write_bytes(native_source())
+    subprocess.run([compiler, *FLAGS, *_STRICT, "-o", str(binary), str(source)], check=True)
+    return (str(binary),)
+
+
+@pytest.fixture
+def roles(tmp_path: Path, program: Sequence[str]) -> Iterator[Roles]:
+    with Roles(tmp_path, program=program) as both:
+        yield both
+
+
+def test_both_ends_count_the_same(roles: Roles) -> None:
+    result = result_of(roles.client(*_SHORT))
+    answered = sum(worker["transactions"] for worker in result["client"])
+    assert result["error"] == ""
+    assert len(result["client"]) == len(result["server"]) == 4
+    assert answered == sum(count for _, count in result["counts"]) > 0
+    assert sum(worker["bytes"] for worker in result["client"]) == answered * 1200
+    there = sum(worker["transactions"] for worker in result["server"])
+    assert abs(there - answered) <= max(0.05 * answered, 50)
+
+
+def test_latencies_fill_the_time_and_keep_three_digits(roles: Roles) -> None:
+    """A connection has one request on its way at any time: its latencies add up to the window."""
+    result = result_of(roles.client("--connections", "1", "--seconds", "0.5"))
+    (worker,) = result["client"]
+    assert worker["sum"] / 1e9 == pytest.approx(0.5, abs=worker["max"] / 1e9 + 0.05)
+    rounded = sum(bucket * count for bucket, count in result["counts"])
+    assert worker["sum"] / (1 + 2**-10) <= rounded <= worker["sum"]
+    edges = [bucket for bucket, _ in result["counts"]]
+    assert edges == sorted(set(edges))
+    assert all(edge == edge >> shift << shift for edge in edges for shift in [_shift(edge)])
+    assert _shift(worker["max"]) == _shift(edges[-1])
+
+
+def test_one_parser_reads_both_programs(roles: Roles) -> None:
+    client = roles.client(*_SHORT)
+    text = client.communicate(timeout=20)[0].decode()
+    report = report_of(text, Pattern("rr", 200, 1000))
+    for worker in (*report.client, *report.server):
+        assert 0 < worker.cpu < 1.5
+        assert 0 <= worker.kernel < 1.5
+        assert 0 <= worker.wait < 1.5
+
+
+def test_messages_larger_than_a_piece(roles: Roles) -> None:
+    words = ("--connections", "1", "--seconds", "0.3", "--size", "300000", "--answer", "600000")
+    result = result_of(roles.client(*words))
+    (worker,) = result["client"]
+    assert worker["bytes"] == worker["transactions"] * 900_000 > 0
+
+
+def test_many_connections_have_a_thread_each(roles: Roles) -> None:
+    result = result_of(roles.client("--connections", "200", "--seconds", "0.5"))
+    assert (result["error"], len(result["client"])) == ("", 200)
+
+
+def test_nothing_is_left_of_it(roles: Roles) -> None:
+    client = roles.client(*_SHORT)
+    assert result_of(client)["error"] == ""
+    served = result_of(roles.server)
+    assert (served["error"], served["refused"], len(served["workers"])) == ("", 0, 4)
+    assert (client.returncode, roles.server.returncode) == (0, 0)
+    assert not group_lives(client)
+    assert not group_lives(roles.server)
+    assert not listens(roles.port)
+    assert not roles.port_file.exists()
+
+
+def test_nobody_can_connect_while_it_runs(roles: Roles) -> None:
+    assert listens(roles.port)
+    roles.client(*_LONG)
+    until(lambda: _threads(roles.server.pid) == 5)
+    assert not listens(roles.port)
+
+
+def test_a_server_that_is_killed_is_an_error(roles: Roles) -> None:
+    client = roles.client(*_LONG)
+    until(lambda: _threads(client.pid) == 5)
+    roles.server.kill()
+    assert result_of(client)["error"] in _ENDS
+    assert client.returncode == 1
+
+
+def test_a_server_ends_when_its_client_is_killed(roles: Roles) -> None:
+    client = roles.client(*_LONG)
+    until(lambda: _threads(roles.server.pid) == 5)
+    client.kill()
+    assert result_of(roles.server)["error"] in _ENDS
+    assert roles.server.returncode == 1
+    assert not roles.port_file.exists()
+
+
+def test_silence_is_an_error(roles: Roles) -> None:
+    """The server is stopped: its connections stay, and nothing comes."""
+    client = roles.client(*_LONG)
+    until(lambda: _threads(client.pid) == 5)
+    roles.server.send_signal(signal.SIGSTOP)
+    assert result_of(client)["error"] == "nothing came or went for 5 s"
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_a_signal_ends_it(roles: Roles, number: signal.Signals) -> None:
+    client = roles.client(*_LONG)
+    until(lambda: _threads(roles.server.pid) == 5)
+    roles.server.send_signal(number)
+    assert result_of(roles.server) == {"error": "it was ended"}
+    assert not roles.port_file.exists()
+    assert result_of(client)["error"] in _ENDS
+
+
+def test_its_deadline_ends_it(roles: Roles) -> None:
+    client = roles.client(*_LONG, "--deadline", "0.1")
+    assert result_of(client) == {"error": "it took too long"}
+
+
+def test_a_client_that_does_not_come_is_not_waited_for(
+    tmp_path: Path, program: Sequence[str]
+) -> None:
+    with Roles(tmp_path, program=program, deadline=0.2) as roles:
+        error = result_of(roles.server)["error"]
+        assert error == "the client did not come, or not with all its connections"
+        assert not listens(roles.port)
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [
+        TOKEN[::-1].encode() + b"C",
+        TOKEN.encode() + b"X",
+        TOKEN.encode() + b"D",
+        b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    ],
+    ids=["other token", "unknown purpose", "no control yet", "http"],
+)
+def test_who_does_not_know_the_token_is_told_nothing(roles: Roles, shown: bytes) -> None:
+    with roles.stranger() as stranger:
+        stranger.sendall(shown)
+        assert _rest(stranger) == b""
+    assert result_of(roles.client(*_SHORT))["error"] == ""
+    assert result_of(roles.server)["refused"] == 1
+
+
+def test_a_token_in_pieces_is_read_on(roles: Roles) -> None:
+    with roles.stranger() as control:
+        for piece in (TOKEN[:10], TOKEN[10:], "C"):
+            control.sendall(piece.encode())
+        control.sendall(_TASK)
+        assert control.recv(100) == b"accepted\n"
+
+
+def test_a_client_with_another_token_measures_nothing(roles: Roles) -> None:
+    client = roles.client(*_SHORT, token=TOKEN[::-1])
+    assert result_of(client) == {"error": "the other end went away"}
+
+
+def test_crowds_of_silent_strangers_keep_nobody_out(roles: Roles) -> None:
+    strangers = [roles.stranger() for _ in range(80)]
+    try:
+        # the 65th and later ones are turned away at once
+        assert _rest(strangers[-1]) == b""
+        until(lambda: _finished(strangers[0]))
+        assert result_of(roles.client(*_SHORT))["error"] == ""
+        assert result_of(roles.server)["refused"] == 80
+    finally:
+        for stranger in strangers:
+            stranger.close()
+
+
+def test_half_a_client_is_not_waited_for(roles: Roles) -> None:
+    """It asked for connections and went away."""
+    with roles.stranger() as control:
+        control.sendall(TOKEN.encode() + b"C" + _TASK)
+        assert control.recv(100) == b"accepted\n"
+    assert result_of(roles.server) == {"error": "the client went away"}
+
+
+_TASK = b"requests 1 1 2 0 1000000000\n"
+
+
+@pytest.mark.parametrize(
+    ("task", "error"),
+    [
+        (b"\n", "the client speaks another language"),
+        (b'{"mode": "rr"}\n', "the client speaks another language"),
+        (b"\xff\x00\n", "the client speaks another language"),
+        (_TASK[:-1] + b" 1\n", "the client speaks another language"),
+        (_TASK.replace(b" 2", b" -2"), "the client speaks another language"),
+        (_TASK.replace(b" 2", b"  2"), "the client speaks another language"),
+        (_TASK.replace(b" 2", b" 2.5"), "the client speaks another language"),
+        (_TASK.replace(b" 2", b" " + b"9" * 19), "the client speaks another language"),
+        (b"x" * 60_000, "the other end does not stop talking"),
+        (_TASK.replace(b" 1 1 ", b" 99999999999 1 "), "a message of no size, or too large"),
+        (_TASK.replace(b" 1 1 ", b" 1 0 "), "a message of no size, or too large"),
+        (_TASK.replace(b" 2", b" 0"), "no connections, or too many"),
+        (_TASK.replace(b" 2", b" 501"), "no connections, or too many"),
+        (_TASK.replace(b" 1000000000", b" 999999999999999999"), "a time that cannot be"),
+        (_TASK.replace(b" 1000000000", b" 0"), "a time that cannot be"),
+    ],
+)
+def test_a_task_that_nobody_should_ask_for_is_refused(
+    roles: Roles, task: bytes, error: str
+) -> None:
+    with roles.stranger() as control:
+        control.sendall(TOKEN.encode() + b"C" + task)
+        assert result_of(roles.server) == {"error": error}
+
+
+@pytest.mark.parametrize(
+    ("report", "error"),
+    [
+        (b"1 2 3 4\n", "the server speaks another language"),
+        (b"1 2 3 4 5 6\n", "the server speaks another language"),
+        (b"x\n", "the server speaks another language"),
+        (b"-1 2 3 4 5\n", "the server speaks another language"),
+        (b"999999999999999999 2 3 4 5\n", "the server speaks another language"),
+        (b"1" * 60_000, "the other end does not stop talking"),
+        (b"", "the other end went away"),
+    ],
+    ids=["short", "long", "text", "below nothing", "too many", "endless", "none"],
+)
+def test_a_server_that_says_anything_is_refused(
+    tmp_path: Path, program: Sequence[str], report: bytes, error: str
+) -> None:
+    """What answers is not our program, though it was told the token."""
+    key = bytes.fromhex(
+        subprocess.run(
+            [*program, "key", str(tmp_path / "key")], check=True, capture_output=True, text=True
+        ).stdout
+    )
+    words = ["--key", str(tmp_path / "key"), "--sealed", sealed_token(key, TOKEN)]
+    words += ["--deadline", "20", "--connect", "127.0.0.1", "--mode", "rr", "--size", "1"]
+    words += ["--answer", "1", "--connections", "1", "--seconds", "0.2"]
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        words += ["--port", str(server.getsockname()[1])]
+        client = subprocess.Popen([*program, "client", *words], stdout=subprocess.PIPE)
+        control = server.accept()[0]
+        with control:
+            assert control.recv(100).startswith(TOKEN.encode() + b"C")
+            control.sendall(b"accepted\n")
+            data = server.accept()[0]
+            with data:
+                assert data.recv(33) == TOKEN.encode() + b"D"
+                control.sendall(b"ready\n")
+                answering = threading.Thread(target=_answer, args=(data,))
+                answering.start()
+                control.sendall(report)
+                if not report:
+                    control.shutdown(socket.SHUT_WR)
+                assert result_of(client) == {"error": error}
+                answering.join(20)
+
+
+def test_a_port_that_is_in_use_is_said(tmp_path: Path, program: Sequence[str]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        with Roles(tmp_path, program=program, port=port) as roles:
+            assert roles.port == 0
+            assert result_of(roles.server) == {"error": f"port {port} is in use"}
+
+
+def test_a_server_that_is_not_there_is_said(roles: Roles) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+    client = roles.client(*_SHORT, "--port", str(port))
+    assert result_of(client) == {"error": "cannot connect: Connection refused"}
+
+
+def test_what_python_seals_c_opens_with_the_key_it_made(roles: Roles, tmp_path: Path) -> None:
+    """With another key it reads another token, or none."""
+    (tmp_path / "key").write_bytes(bytes(32))
+    assert result_of(roles.client(*_SHORT)) == {"error": "the other end went away"}
+    (tmp_path / "key").write_bytes(bytes(31))
+    error = "there is no key, or nothing that is sealed"
+    assert result_of(roles.client(*_SHORT)) == {"error": error}
+
+
+def test_a_key_is_made_once_and_for_its_user_alone(tmp_path: Path, program: Sequence[str]) -> None:
+    path = tmp_path / "key"
+    argv = [*program, "key", str(path)]
+    first = subprocess.run(argv, capture_output=True, text=True, check=True)
+    assert first.stdout == path.read_bytes().hex() + "\n"
+    assert path.stat().st_mode & 0o777 == 0o600
+    again = subprocess.run(argv, capture_output=True, text=True, check=False)
+    assert (again.returncode, again.stdout) == (1, "")
+    assert again.stderr == "a key cannot be kept: File exists\n"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        (),
+        ("serve",),
+        ("client",),
+        ("client", "--key", "k", "--deadline", "0"),
+        ("client", "--key", "k", "--deadline", "nan"),
+        ("client", "--key", "k", "--deadline", "5", "--port", "x"),
+        ("client", "--key", "k", "--deadline", "5", "--seconds"),
+        ("client", "--key", "k", "--deadline", "5", "--what", "5"),
+    ],
+)
+def test_a_command_line_that_is_none_is_refused(
+    words: tuple[str, ...], program: Sequence[str]
+) -> None:
+    ran = subprocess.run([*program, *words], capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert ran.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "mode"), [(("--rate", "100"), "rr"), ((), "read"), (("--rate", "0.5"), "rr")]
+)
+def test_what_the_one_in_python_is_for_is_refused(
+    roles: Roles, words: tuple[str, ...], mode: str
+) -> None:
+    client = roles.client(*_SHORT, "--answer", "1", *words, mode=mode)
+    assert "and nothing else" in result_of(client)["error"]
+
+
+def test_every_file_is_compiled() -> None:
+    """None of the folder is forgotten, and none is there twice."""
+    import vnicaudit.bench.generator.native_source as module
+
+    folder = Path(module.__file__).parent / "native"
+    assert sorted(PARTS) == sorted(path.stem for path in folder.iterdir())
+    assert native_source() == native_source()
+    assert len(native_source()) < 60_000
+
+
+def _shift(value: int) -> int:
+    return max(value.bit_length() - 11, 0)
+
+
+def _threads(pid: int) -> int:
+    return len(os.listdir(f"/proc/{pid}/task"))
+
+
+def _answer(data: socket.socket) -> None:
+    """One byte for each, until the client is gone."""
+    with suppress(OSError):
+        while got := data.recv(1):
+            data.sendall(got)
+
+
+def _rest(sock: socket.socket) -> bytes:
+    """What it was told until it was closed."""
+    try:
+        return sock.recv(100)
+    except ConnectionResetError:
+        return b""
+
+
+def _finished(sock: socket.socket) -> bool:
+    sock.settimeout(0.01)
+    try:
+        return sock.recv(1) == b""
+    except TimeoutError:
+        return False
+    except ConnectionResetError:
+        return True

@@ -1,0 +1,132 @@
+"""Values set against the level of their time."""
+
+from __future__ import annotations
+
+import math
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.bench.judging.made import TCP, pair
+from vnicaudit.bench.judging.comparing import compare
+from vnicaudit.bench.judging.drift import Series, bartels_ratio, levelled
+from vnicaudit.bench.judging.terms import Terms
+from vnicaudit.model.measurement import Comparison
+
+NOISE = (0.01, -0.005, 0.0, 0.008, -0.01, 0.004, -0.002, 0.006, -0.007, 0.002)
+"""Of runs, as parts."""
+
+
+def series(*values: float) -> Series:
+    return Series(values, range(len(values)))
+
+
+def falling(worth: float, runs: int = 10) -> Series:
+    """Loses 30 % meanwhile."""
+    return series(
+        *(worth * (1 - 0.03 * run) * (1 + NOISE[run % len(NOISE)]) for run in range(runs))
+    )
+
+
+def test_bartels_by_hand() -> None:
+    """Steps of one, over squares of the distances from the mean: 4 / 10, of the ranks 1 to 5."""
+    assert bartels_ratio([0.1, 0.2, 0.3, 0.4, 0.5]) == pytest.approx(0.4)
+    assert bartels_ratio([7.0, 7.0, 7.0]) == 2.0
+
+
+@pytest.mark.parametrize(("n", "share"), [(7, 0.14), (10, 0.09), (20, 0.03)])
+def test_chance_seldom_looks_like_drift(n: int, share: float) -> None:
+    """The shares that the module names."""
+    source = random.Random(20261123)
+    draws = [[source.random() for _ in range(n)] for _ in range(4000)]
+    found = sum(bartels_ratio(draw) < 1.2 for draw in draws) / len(draws)
+    assert found == pytest.approx(share, abs=0.02)
+
+
+def test_what_drifts_is_set_against_its_time() -> None:
+    before, after = falling(1e9), falling(0.9e9)
+    found = levelled(before, after, by_difference=False)
+    assert found.drifts
+    spread = [max(arm) / min(arm) for arm in (found.before, found.after)]
+    assert max(spread) < 1.09
+    assert max(before.values) / min(before.values) > 1.3
+    for old, new in zip(before.values, found.before, strict=True):
+        step = new / old
+        other = (
+            found.after[list(before.values).index(old)]
+            / after.values[list(before.values).index(old)]
+        )
+        assert step == pytest.approx(other)
+
+
+def test_loss_is_set_against_its_time_by_difference() -> None:
+    before = Series([0.1 * run for run in range(8)], range(8))
+    after = Series([0.1 * run + 1.0 for run in range(8)], range(8))
+    found = levelled(before, after, by_difference=True)
+    assert found.drifts
+    assert [b - a for a, b in zip(found.before, found.after, strict=True)] == pytest.approx(
+        [1.0] * 8
+    )
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (series(1.0, 2.0, 3.0, 4.0), series(1.0, 2.0, 3.0, 4.0)),
+        (series(), series()),
+        (series(1, 2, 3, 4, 5, 6), Series([1, 2, 3, 4, 5, 6], range(6, 12))),
+        (series(3, 1, 4, 1.5, 5, 2, 6, 1), series(3, 1, 4, 1.5, 5, 2, 6, 1)),
+        (series(*[0.0] * 8), series(*[0.0] * 8)),
+    ],
+    ids=["few blocks", "nothing", "no block in common", "no drift", "carried nothing"],
+)  # fmt: skip
+def test_what_does_not_drift_stays_as_it_is(before: Series, after: Series) -> None:
+    found = levelled(before, after, by_difference=False)
+    assert (found.before, found.after, found.drifts) == (
+        list(before.values), list(after.values), False,
+    )  # fmt: skip
+
+
+numbers = st.lists(st.floats(0.001, 1e12), min_size=6, max_size=12)
+
+
+@given(numbers, numbers)
+def test_which_arm_a_value_is_of_is_never_asked(one: list[float], other: list[float]) -> None:
+    runs = min(len(one), len(other))
+    first, second = series(*one[:runs]), series(*other[:runs])
+    found = levelled(first, second, by_difference=False)
+    turned = levelled(second, first, by_difference=False)
+    assert (turned.after, turned.before) == (found.before, found.after)
+
+
+@given(numbers, numbers)
+def test_a_run_that_carried_nothing_still_does_not(one: list[float], other: list[float]) -> None:
+    found = levelled(series(*one, 0.0), series(*other, 0.0), by_difference=False)
+    assert found.before[-1] == found.after[-1] == 0.0
+    assert all(math.isfinite(value) for value in (*found.before, *found.after))
+
+
+def compared(before: Series, after: Series) -> Comparison:
+    samples = pair(before.values, after.values)
+    (found,) = compare(samples, [TCP], "before", "after", Terms(looks=(10,), alphas=(0.05,)))
+    return found
+
+
+def test_a_drift_of_thirty_per_cent_hides_no_loss_of_ten() -> None:
+    found = compared(falling(1e9), falling(0.9e9))
+    assert found.verdict == "regressed"
+    assert found.effect is not None
+    assert found.effect.percent == pytest.approx(-10, abs=1)
+    assert any(note.startswith("the runs drift") for note in found.notes)
+
+
+def test_the_shown_centres_are_those_of_the_effect() -> None:
+    found = compared(falling(1e9), falling(0.9e9))
+    assert found.effect is not None
+    assert found.effect.before is not None
+    assert found.effect.after is not None
+    assert 100 * (found.effect.after / found.effect.before - 1) == pytest.approx(
+        found.effect.percent
+    )

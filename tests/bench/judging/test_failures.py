@@ -1,0 +1,183 @@
+"""Runs that come to nothing: what is silence, what was not measured, and one answer for a dead arm
+whatever chance put first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+import pytest
+
+from tests.bench.judging.made import TCP, sample
+from vnicaudit.bench.judging.catastrophe import silence
+from vnicaudit.bench.judging.comparing import compare
+from vnicaudit.bench.judging.failures import failure_words
+from vnicaudit.bench.judging.stopping import NextRun, State, next_step
+from vnicaudit.bench.judging.terms import Terms
+from vnicaudit.bench.judging.verdict import decide
+from vnicaudit.model.measurement import Decision, Failure, Sample, Witness
+
+GOOD, BAD = Witness(True, "3 of 3 answered"), Witness(False, "0 of 3 answered")
+UNKNOWN = Witness(None, "ping is not installed")
+LISTEN = "iperf3 does not listen on agent://g after 10 s"
+
+Run = Callable[[str, int], Sample]
+
+
+def works(arm: str, block: int) -> Sample:
+    return sample(1e9, arm, block, witness=GOOD if block == 0 else None)
+
+
+def fails(failure: Failure | None, witness: Witness | None, reason: str = LISTEN) -> Run:
+    return lambda arm, block: sample(
+        None, arm, block, valid=False, reason=reason, failure=failure, witness=witness
+    )
+
+
+def after_two(*runs: Sample, witness: Witness | None = GOOD) -> list[Sample]:
+    before = [sample(1e9, "before", place, witness=witness) for place in range(2)]
+    return [*before, *runs]
+
+
+def silenced(samples: Sequence[Sample]) -> bool:
+    return bool(silence(samples, [TCP], "before", "after"))
+
+
+def test_silence_needs_a_witness_that_saw_nothing_either() -> None:
+    for failure, witness, expected in (
+        ("silent", BAD, True),
+        ("silent", GOOD, False),
+        ("silent", UNKNOWN, False),
+        ("silent", None, False),
+        ("tool", BAD, False),
+        ("lost", None, False),
+        (None, None, False),
+    ):
+        run = fails(failure, witness)  # type: ignore[arg-type]
+        assert silenced(after_two(run("after", 0), run("after", 0))) is expected
+
+
+def test_silence_is_twice_in_a_row_and_new() -> None:
+    dead = fails("silent", BAD)
+    twice = [dead("after", 0), dead("after", 0)]
+    assert not silenced(after_two(dead("after", 0)))
+    assert not silenced(after_two(dead("after", 0), works("after", 1), dead("after", 2)))
+    assert not silenced(after_two(*twice, witness=UNKNOWN))  # ping told nothing before either
+    assert not silenced(after_two(*twice, witness=BAD))
+    assert not silenced([*after_two(*twice), dead("before", 3)])
+    assert silenced([*after_two(*twice), fails("tool", GOOD)("before", 3)])
+
+
+def test_rows_say_what_the_verdict_says() -> None:
+    dead = fails("silent", BAD)
+    samples = after_two(dead("after", 0), dead("after", 0))
+    (row,) = compare(samples, [TCP], "before", "after", Terms())
+    assert (row.verdict, row.notes[0]) == ("regressed", "nothing got through in after")
+    slow = fails("tool", GOOD)
+    (row,) = compare(after_two(slow("after", 0)), [TCP], "before", "after", Terms())
+    assert row.verdict == "invalid"
+
+
+def slots(orders: str) -> Iterator[tuple[str, int]]:
+    """``ab|ba``: the arms of each block, again and again."""
+    blocks = orders.split("|")
+    for block in range(20):
+        for letter in blocks[block % len(blocks)]:
+            yield {"a": "before", "b": "after"}[letter], block
+
+
+def measured(orders: str, after: Run, before: Run = works) -> tuple[NextRun, Decision]:
+    """Measure as the collector does, to the end."""
+    terms = Terms(acts=False)
+    samples: list[Sample] = []
+    step = NextRun("go-on")
+    for arm, block in slots(orders):
+        while True:
+            samples.append((after if arm == "after" else before)(arm, block))
+            state = State(
+                samples=samples, workloads=[TCP], arms=["before", "after"],
+                troubles=["guard rail path_mtu saw before the first run: 1500 B: none passed"],
+            )  # fmt: skip
+            step = next_step(state, terms)
+            if step.action != "again":
+                break
+        if step.action in ("stop", "give-up"):
+            break
+    rows = compare(samples, [TCP], "before", "after", terms)
+    failures = failure_words(samples, [TCP], "before", "after")
+    return step, decide(rows, terms, catastrophe=step.catastrophe, failures=failures)
+
+
+ORDERS = ("ab|ab", "ab|ba", "ba|ab", "ba|ba")
+
+
+@pytest.mark.parametrize(
+    ("run", "verdict", "reasons"),
+    [
+        (
+            fails("silent", BAD, "iperf3: unable to connect to server: timed out"),
+            "regressed",
+            "tcp: nothing got through in after twice in a row, and ping was not answered either; "
+            "in before both worked",
+        ),
+        (
+            fails("silent", GOOD, "iperf3: unable to connect to server: timed out"),
+            "invalid",
+            "tcp: not measured: iperf3: unable to connect to server: timed out (after: 6 of 6 runs "
+            "failed; before: 0 of 2 runs failed); ping was answered",
+        ),
+        (
+            fails("tool", GOOD),
+            "invalid",
+            "tcp: not measured: iperf3 does not listen on agent://g after 10 s (after: 6 of 6 runs "
+            "failed; before: 0 of 2 runs failed); that says nothing of the network; ping was "
+            "answered",
+        ),
+        (
+            fails("tool", UNKNOWN),
+            "invalid",
+            "tcp: not measured: iperf3 does not listen on agent://g after 10 s (after: 6 of 6 runs "
+            "failed; before: 0 of 2 runs failed); that says nothing of the network; there is no "
+            "second witness: ping is not installed",
+        ),
+    ],
+)
+def test_a_dead_arm_gives_one_answer_whatever_the_order(
+    run: Run, verdict: str, reasons: str
+) -> None:
+    for orders in ORDERS:
+        step, decision = measured(orders, run)
+        assert (orders, step.action, decision.verdict) == (orders, "stop", verdict)
+        assert decision.reasons == (reasons,)
+
+
+def test_where_all_is_dead_it_gives_up_and_tells_what_was_seen_before() -> None:
+    dead = fails("silent", BAD, "iperf3: nothing arrived in 1 s")
+    for orders in ORDERS:
+        step, _decision = measured(orders, dead, dead)
+        assert (step.action, step.why) == (
+            "give-up",
+            "6 runs in a row came to nothing; the last: iperf3: nothing arrived in 1 s; "
+            "guard rail path_mtu saw before the first run: 1500 B: none passed",
+        )
+
+
+def test_one_arm_alone_is_given_up_after_six_runs() -> None:
+    dead = fails("tool", None)
+    samples = [dead("a", place // 3) for place in range(6)]
+    state = State(samples=samples, workloads=[TCP], arms=["a"])
+    terms = Terms(looks=(3,), alphas=(0.05,), design="single")
+    assert next_step(state, terms).action == "give-up"
+    assert next_step(State(samples=samples[:5], workloads=[TCP], arms=["a"]), terms).action != (
+        "give-up"
+    )
+
+
+def test_a_single_flip_is_given_up_before_the_change_only() -> None:
+    dead = fails("tool", None)
+    terms = Terms(looks=(7,), alphas=(0.05,), design="single-flip")
+    arms = ["before", "after"]
+    before = [dead("before", place // 3) for place in range(6)]
+    assert next_step(State(samples=before, workloads=[TCP], arms=arms), terms).action == "give-up"
+    after = after_two(*(dead("after", place // 3) for place in range(6)))
+    step = next_step(State(samples=after, workloads=[TCP], arms=arms), terms)
+    assert (step.action, step.catastrophe) == ("stop", ())

@@ -1,0 +1,163 @@
+"""Reports in files: whole or not at all, and never one over another."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.command import vnicaudit
+from vnicaudit.cli.output.files import format_of
+from vnicaudit.errors import UsageError
+
+DOMAIN = """<domain type='kvm'><name>{name}</name><vcpu>1</vcpu>
+<os><type arch='x86_64' machine='q35'>hvm</type></os>
+<devices>
+<disk type='file' device='disk'><source file='/a'/><target dev='vda' bus='virtio'/></disk>
+<interface type='bridge'>
+<source bridge='br0'/><model type='rtl8139'/>
+</interface></devices></domain>
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "guests").mkdir()
+    (tmp_path / "guests" / "a.xml").write_text(DOMAIN.format(name="a"))
+    return tmp_path
+
+
+def marks(path: Path) -> list[str]:
+    return list(json.loads(path.read_text())["fingerprints"])
+
+
+def test_a_baseline_is_refreshed_in_place(folder: Path) -> None:
+    known = folder / "known.json"
+    assert vnicaudit("audit", "guests", "--write-baseline", known, cwd=folder).returncode == 0
+    first = marks(known)
+    assert len(first) == 1
+    (folder / "guests" / "b.xml").write_text(DOMAIN.format(name="b"))
+    again = ("audit", "guests", "--baseline", known, "--write-baseline", known)
+    result = vnicaudit(*again, cwd=folder)
+    assert result.returncode == 0
+    assert len(marks(known)) == 2
+    assert set(first) < set(marks(known))
+    assert vnicaudit("audit", "guests", "--baseline", known, cwd=folder).returncode == 0
+
+
+@pytest.mark.parametrize("target", ["kube:prod", "http://example.org/", "esx://host/"])
+def test_a_wrong_target_leaves_every_file_as_it_was(folder: Path, target: str) -> None:
+    known = folder / "known.json"
+    known.write_text("precious")
+    result = vnicaudit(
+        "audit", "guests", target, "--write-baseline", known, "-o", folder / "report", cwd=folder
+    )
+    assert result.returncode == 2
+    assert target in result.stderr
+    assert known.read_text() == "precious"
+    assert sorted(path.name for path in folder.iterdir()) == ["guests", "known.json"]
+
+
+@pytest.mark.parametrize(
+    "places",
+    [
+        ("--format", "json", "-o", "same", "--write-baseline", "same"),
+        ("--format", "json", "-o", "same", "--format", "csv", "-o", "./same"),
+    ],
+)
+def test_one_file_is_not_written_twice(folder: Path, places: tuple[str, ...]) -> None:
+    result = vnicaudit("audit", "guests", *places, cwd=folder)
+    assert result.returncode == 2
+    assert "two reports would be written to" in result.stderr or "two formats" in result.stderr
+    assert not (folder / "same").exists()
+
+
+def test_a_full_disk_is_said_so(folder: Path) -> None:
+    result = vnicaudit("audit", "guests", "-o", "/dev/full", cwd=folder)
+    assert result.returncode == 3
+    assert result.stderr == "Error: /dev/full could not be written: No space left on device\n"
+
+
+def test_a_missing_folder_is_said_so(folder: Path) -> None:
+    result = vnicaudit("audit", "guests", "-o", "none/report.txt", cwd=folder)
+    assert result.returncode == 2
+    assert result.stderr == "Error: none/report.txt: No such file or directory\n"
+
+
+def test_a_replaced_report_keeps_its_permissions(folder: Path) -> None:
+    report = folder / "report.json"
+    report.write_text("old")
+    report.chmod(0o640)
+    vnicaudit("audit", "guests", "--format", "json", "-o", report, cwd=folder)
+    assert json.loads(report.read_text())["schema"] == "vnicaudit.report/1"
+    assert report.stat().st_mode & 0o777 == 0o640
+
+
+@pytest.mark.parametrize("count", [1, 400])
+@pytest.mark.parametrize("command", ["audit", "nics"])
+def test_file_names_that_are_not_utf8(folder: Path, count: int, command: str) -> None:
+    """In this process and in workers; the odd byte is shown, never raw."""
+    for number in range(count):
+        name = b"guests/\xff\x1b[31m%d.xml" % number
+        Path(folder, name.decode("utf-8", "surrogateescape")).write_text(
+            DOMAIN.format(name=f"odd{number}")
+        )
+    result = vnicaudit(command, "guests", "--verbose", cwd=folder)
+    assert result.returncode == (1 if command == "audit" else 0), result.stderr[-500:]
+    assert "guests/\\xff\\x1b[31m0.xml" in "".join(result.stdout.split("\n    "))
+    assert "\x1b" not in result.stdout
+
+
+def test_no_rule_left_is_a_mistake(folder: Path) -> None:
+    result = vnicaudit("audit", "guests", "--select", "VNIC001", "--ignore", "VNIC0", cwd=folder)
+    assert result.returncode == 2
+    assert "leave no rule" in result.stderr
+
+
+def test_a_file_has_one_fingerprint_however_it_is_named(folder: Path) -> None:
+    spellings = ("guests/a.xml", "./guests/a.xml", str(folder / "guests" / "a.xml"), "guests", ".")
+    found = set()
+    for spelling in spellings:
+        report = json.loads(vnicaudit("audit", spelling, "--format", "json", cwd=folder).stdout)
+        found.add(tuple(finding["fingerprint"] for finding in report["findings"]))
+    assert len(found) == 1
+    assert len(next(iter(found))) == 1
+
+
+def test_nameless_qemus_in_one_file_are_told_apart(folder: Path) -> None:
+    line = "/usr/bin/qemu-system-x86_64 -m 512 -netdev tap,id=a -device rtl8139,netdev=a\n"
+    path = folder / "q.txt"
+    path.write_text(line * 3)
+    report = json.loads(vnicaudit("audit", path, "--format", "json", cwd=folder).stdout)
+    marks_ = [f["fingerprint"] for f in report["findings"] if f["rule"] == "VNIC001"]
+    assert len(marks_) == len(set(marks_)) == 3
+    path.write_text("# a comment\n" + line * 3)
+    again = json.loads(vnicaudit("audit", path, "--format", "json", cwd=folder).stdout)
+    assert [f["fingerprint"] for f in again["findings"] if f["rule"] == "VNIC001"] == marks_
+
+
+def test_a_run_that_could_not_read_all_forgets_nothing_of_the_baseline(folder: Path) -> None:
+    known = folder / "known.json"
+    vnicaudit("audit", "guests", "--write-baseline", known, cwd=folder)
+    before = json.loads(known.read_text())["fingerprints"]
+    result = vnicaudit("audit", "gone", "--write-baseline", known, cwd=folder)
+    assert result.returncode == 4
+    assert "kept: not all was read" in result.stderr
+    assert json.loads(known.read_text())["fingerprints"] == before
+
+
+@pytest.mark.parametrize(
+    ("place", "format_"),
+    [
+        ("a.html", "html"), ("a.JSON", "json"), ("/x.y/a.xml", "junit"), ("a.md", "markdown"),
+        ("a.dat", ""), ("json", ""), ("x.json/a", ""),
+    ],
+)  # fmt: skip
+def test_a_suffix_tells_one_format_to_every_command(place: str, format_: str) -> None:
+    assert format_of(place, ("html", "json", "junit", "markdown")) == format_
+
+
+def test_a_suffix_of_a_format_that_there_is_elsewhere_is_no_text() -> None:
+    with pytest.raises(UsageError, match=r"a\.html: which format\? Give --format \(json, text\)"):
+        format_of("a.html", ("json", "text"))

@@ -1,0 +1,565 @@
+"""``vnicaudit apply`` on files, as a user runs it. What it does to guests: tests/rig."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+from unittest.mock import Mock
+
+import click
+import pytest
+
+from tests.cli.definitions import E1000, VIRTIO, several
+from tests.remedy.planning.planned import (
+    CENTOS_7,
+    NOVA,
+    SHARED,
+    definition,
+    interface,
+)
+from tests.remedy.planning.test_diffs import FORMS
+from vnicaudit.cli.main import run
+
+Capture = pytest.CaptureFixture[str]
+Edit = Callable[[dict[str, Any]], None]
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of one's own, with a definition and a state folder to be made."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setenv("VNICAUDIT_STATE", str(tmp_path / "state"))
+    (tmp_path / "a.xml").write_text(E1000)
+    return tmp_path
+
+
+def planned(*targets: str, options: tuple[str, ...] = (), edit: Edit | None = None) -> None:
+    """plan.json, as an editor may have left it."""
+    assert run(["plan", *(targets or ("a.xml",)), *options, "-o", "plan.json", "--quiet"]) == 0
+    if edit is not None:
+        plan = json.loads(Path("plan.json").read_text())
+        edit(plan)
+        Path("plan.json").write_text(json.dumps(plan))
+
+
+def apply(*options: str) -> int:
+    return run(["apply", "plan.json", "--yes", "--quiet", *options])
+
+
+def runs(capsys: Capture) -> list[dict[str, Any]]:
+    """What ``vnicaudit runs`` knows, newest first."""
+    capsys.readouterr()
+    assert run(["runs", "--format", "json"]) == 0
+    found: list[dict[str, Any]] = json.loads(capsys.readouterr().out)["runs"]
+    return found
+
+
+def outcomes(capsys: Capture) -> list[str]:
+    """Of the newest run, domain by domain."""
+    return [step["outcome"] for step in runs(capsys)[0]["steps"]]
+
+
+def test_the_change_is_made_and_nothing_else(here: Path, capsys: Capture) -> None:
+    planned()
+    assert apply() == 0
+    assert (here / "a.xml").read_text() == VIRTIO
+    (one,) = runs(capsys)
+    assert (one["kind"], one["mode"], one["outcome"]) == ("apply", "next-boot", "done")
+    assert one["targets"] == ["a.xml"]
+    assert outcomes(capsys) == ["applied"]
+
+
+@pytest.mark.parametrize("data", FORMS.values(), ids=FORMS)
+def test_every_encoding(here: Path, data: bytes) -> None:
+    (here / "a.xml").write_bytes(data)
+    planned()
+    assert apply() == 0
+    assert (here / "a.xml").read_bytes() != data
+    assert apply() == 0
+
+
+def test_what_is_said(here: Path, capsys: Capture) -> None:
+    planned()
+    capsys.readouterr()
+    assert run(["apply", "plan.json", "--yes"]) == 0
+    shown = capsys.readouterr()
+    assert "-      <model type='e1000'/>\n" in shown.out
+    assert f"\n\n{here}/a.xml\n  applied      a  52:54:00:00:00:01\n" in shown.out
+    (run_id,) = os.listdir(here / "state" / "runs")
+    assert shown.err == (
+        "a: applied: libvirt knows nothing of the file until it is defined (virsh define)\n"
+        f"Take it back: vnicaudit rollback {run_id} --state {here}/state\n"
+    )
+
+
+def test_again_is_already(here: Path, capsys: Capture) -> None:
+    planned()
+    apply()
+    first = (here / "a.xml").stat()
+    assert apply() == 0
+    assert (here / "a.xml").stat().st_ino == first.st_ino
+    assert outcomes(capsys) == ["already"]
+    assert len(runs(capsys)) == 2
+
+
+def test_mode_times_and_attributes(here: Path) -> None:
+    path = here / "a.xml"
+    path.chmod(0o640)
+    try:
+        os.setxattr(path, "user.note", b"mine")
+    except OSError:
+        pytest.skip("the file system has no attributes")
+    planned()
+    assert apply() == 0
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+    assert os.getxattr(path, "user.note") == b"mine"
+    assert sorted(os.listdir(here)) == ["a.xml", "plan.json", "state"]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
+def test_the_owner_is_kept(here: Path) -> None:
+    os.chown(here / "a.xml", 1234, 2345)
+    planned()
+    assert apply() == 0
+    status = (here / "a.xml").stat()
+    assert (status.st_uid, status.st_gid) == (1234, 2345)
+
+
+def test_a_link_is_followed_and_stays(here: Path) -> None:
+    (here / "link.xml").symlink_to("a.xml")
+    planned("link.xml")
+    assert apply() == 0
+    assert (here / "link.xml").is_symlink()
+    assert (here / "a.xml").read_text() == VIRTIO
+
+
+def test_other_names_of_the_file_would_keep_the_old_text(here: Path, capsys: Capture) -> None:
+    (here / "b.xml").hardlink_to(here / "a.xml")
+    planned()
+    assert apply() == 5
+    shown = capsys.readouterr().out
+    assert "failed       a  52:54:00:00:00:01\n    the file was left as it is: " in shown
+    assert (here / "a.xml").read_text() == E1000
+
+
+def test_a_file_that_may_not_be_written(
+    here: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Root may write every file: what it may is asked of the system."""
+    planned()
+    may = os.access
+    monkeypatch.setattr(
+        os, "access", lambda path, mode: not path.endswith("a.xml") and may(path, mode)
+    )
+    assert apply() == 5
+    assert "the file was left as it is: the file is read-only" in capsys.readouterr().out
+    assert (here / "a.xml").read_text() == E1000
+
+
+def test_a_dry_run_changes_nothing_and_is_no_run(here: Path, capsys: Capture) -> None:
+    planned()
+    capsys.readouterr()
+    assert run(["apply", "plan.json", "--dry-run", "--quiet"]) == 0
+    assert capsys.readouterr().out == "a: would be applied\n"
+    assert (here / "a.xml").read_text() == E1000
+    assert not (here / "state").exists()
+
+
+def test_a_dry_run_says_why_not(here: Path, capsys: Capture) -> None:
+    planned()
+    (here / "a.xml").write_text(E1000 + "\n")
+    capsys.readouterr()
+    assert run(["apply", "plan.json", "--dry-run", "--quiet"]) == 5
+    assert capsys.readouterr().out == (
+        "a: the file changed since the plan was made: make a new plan\n"
+    )
+
+
+def test_nobody_is_there_to_be_asked(here: Path, capsys: Capture) -> None:
+    planned()
+    assert run(["apply", "plan.json"]) == 2
+    assert capsys.readouterr().err == "Error: nobody is there to be asked: give --yes\n"
+    assert (here / "a.xml").read_text() == E1000
+    assert not (here / "state").exists()
+
+
+@pytest.mark.parametrize(("answer", "code", "text"), [("y", 0, VIRTIO), ("n", 130, E1000)])
+def test_somebody_is_asked(
+    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture, answer: str, code: int, text: str
+) -> None:
+    questions: list[str] = []
+
+    def confirm(question: str, *, err: bool) -> bool:
+        questions.append(question)
+        assert err
+        return answer == "y"
+
+    planned()
+    monkeypatch.setattr("sys.stdin", Mock(isatty=lambda: True))
+    monkeypatch.setattr(click, "confirm", confirm)
+    assert run(["apply", "plan.json", "--quiet"]) == code
+    assert questions == ["Apply 1 of 1 steps, --mode next-boot?"]
+    assert (here / "a.xml").read_text() == text
+    assert (here / "state").exists() == (answer == "y")
+    assert ("Nothing was changed.\n" in capsys.readouterr().err) == (answer == "n")
+
+
+def test_what_somebody_changed_meanwhile_is_refused(here: Path, capsys: Capture) -> None:
+    planned()
+    other = E1000.replace("br0", "br1")
+    (here / "a.xml").write_text(other)
+    assert apply() == 5
+    assert "the file changed since the plan was made: make a new plan" in capsys.readouterr().out
+    assert (here / "a.xml").read_text() == other
+    assert outcomes(capsys) == ["refused"]
+
+
+def test_a_plan_of_another_machine(here: Path, capsys: Capture) -> None:
+    planned()
+    (here / "a.xml").unlink()
+    assert apply() == 5
+    assert "it cannot be read: No such file or directory" in capsys.readouterr().out
+
+
+def _drop(plan: dict[str, Any]) -> None:
+    del plan["steps"][0]
+
+
+def test_a_step_that_was_taken_out_is_not_done(here: Path, capsys: Capture) -> None:
+    text = definition(interface("e1000"), interface("rtl8139", 2))
+    (here / "a.xml").write_text(text)
+    planned(edit=_drop)
+    assert apply() == 0
+    assert (here / "a.xml").read_text() == text.replace("rtl8139", "virtio")
+    assert runs(capsys)[0]["steps"][0]["steps"] == ["2"]
+
+
+def test_without_any_step_there_is_nothing_to_do(here: Path) -> None:
+    planned(edit=_drop)
+    assert apply() == 0
+    assert not (here / "state").exists()
+
+
+def _set(path: str, value: object) -> Edit:
+    """Write something else somewhere into the first step."""
+
+    def edit(plan: dict[str, Any]) -> None:
+        *keys, last = (int(key) if key.isdigit() else key for key in path.split("."))
+        place: Any = plan["steps"][0]
+        for key in keys:
+            place = place[key]
+        place[last] = value
+
+    return edit
+
+
+_DISAGREES = "step 1: what is to be changed is not what its diff shows: make a new plan"
+
+
+@pytest.mark.parametrize(
+    ("edit", "says"),
+    [
+        (_set("changes.0.new", "rtl8139"), _DISAGREES),
+        (_set("changes.0.field", "driver_name"), _DISAGREES),
+        (_set("changes", []), _DISAGREES),
+        (_set("diff", ""), _DISAGREES),
+        (_set("place", "/domain/devices/interface[2]"), _DISAGREES),
+        (_set("place", "/domain/devices/interface[3]"), "the <interface> is not found again"),
+        (_set("place", None), "step 1 does not say where in the file"),
+        (_set("place", "//interface"), "the NIC is no <interface>"),
+        (_set("changes.0.new", "a'/><x y='"), "cannot be a value of model"),
+        (_set("digest", "sha256:00"), "the file changed since the plan was made: make a new plan"),
+    ],
+)
+def test_a_step_that_is_not_as_it_was_reviewed_is_refused(
+    here: Path, capsys: Capture, edit: Edit, says: str
+) -> None:
+    text = definition(interface("e1000"), interface("e1000", 2))
+    (here / "a.xml").write_text(text)
+    planned(edit=edit)
+    assert apply() == 5
+    assert says in " ".join(capsys.readouterr().out.split())
+    assert (here / "a.xml").read_text() == text
+
+
+@pytest.mark.parametrize(
+    ("edit", "says"),
+    [
+        (
+            _set("bogus", 1),
+            "plan.json: not a plan: steps[0]: Object contains unknown field `bogus`",
+        ),
+        (
+            _set("nic.name", "x"),
+            "plan.json: not a plan: steps[0].nic: Object contains unknown field `name`",
+        ),
+        (_set("safe", "yes"), "plan.json: not a plan: steps[0].safe: Expected `bool`, got `str`"),
+    ],
+)
+def test_a_slip_of_the_pen_is_an_error(here: Path, capsys: Capture, edit: Edit, says: str) -> None:
+    planned(edit=edit)
+    capsys.readouterr()
+    assert apply() == 2
+    assert capsys.readouterr().err == f"Error: {says}\n"
+    assert (here / "a.xml").read_text() == E1000
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "says"),
+    [
+        ("no.json", None, "no.json: No such file or directory"),
+        ("a.xml", E1000, "a.xml:1:1: not JSON: invalid character"),
+        ("empty.json", "", "empty.json: empty: not a plan"),
+        ("cut.json", '{"schema": "vnicaudit.plan/1", "too', "cut.json: not JSON: Input data was"),
+        ("/dev/null", None, "/dev/null: not a regular file"),
+    ],
+)
+def test_what_is_no_plan(
+    here: Path, capsys: Capture, name: str, content: str | None, says: str
+) -> None:
+    if content is not None:
+        (here / name).write_text(content)
+    assert run(["apply", name, "--yes"]) == 2
+    assert capsys.readouterr().err.startswith(f"Error: {says}")
+
+
+def _unblock(plan: dict[str, Any]) -> None:
+    plan["steps"][0]["blocked"] = []
+
+
+def test_an_owners_step_that_was_unblocked_is_refused(here: Path, capsys: Capture) -> None:
+    text = definition(interface("e1000"), metadata=NOVA)
+    (here / "a.xml").write_text(text)
+    planned(edit=_unblock)
+    assert apply() == 5
+    assert _DISAGREES in capsys.readouterr().out
+    assert (here / "a.xml").read_text() == text
+
+
+def test_what_is_blocked_is_said_and_not_done(here: Path, capsys: Capture) -> None:
+    (here / "a.xml").write_text(definition(interface("e1000"), metadata=NOVA))
+    planned()
+    capsys.readouterr()
+    assert apply() == 5
+    assert capsys.readouterr().err == (
+        "Not applied: step 1, a 52:54:00:00:00:01: the definition is Nova's, which writes it anew: "
+        "it is changed there, never here\n"
+    )
+    assert not (here / "state").exists()
+
+
+def test_unsafe_steps_are_for_those_who_ask_again(here: Path, capsys: Capture) -> None:
+    (here / "a.xml").write_text(definition(interface("e1000"), os=CENTOS_7))
+    planned()
+    capsys.readouterr()
+    assert apply() == 5
+    assert capsys.readouterr().err.startswith(
+        "Not applied: step 1, a 52:54:00:00:00:01: unsafe: the guest may not call it ens3 any more"
+    )
+    assert "e1000" in (here / "a.xml").read_text()
+    assert apply("--include-unsafe") == 0
+    assert "e1000" not in (here / "a.xml").read_text()
+
+
+def test_what_can_be_done_is_done_and_the_rest_named(here: Path, capsys: Capture) -> None:
+    (here / "b.xml").write_text(
+        definition(interface("e1000"), metadata=NOVA, name="b").replace("6f4d", "7f4d")
+    )
+    planned("a.xml", "b.xml")
+    capsys.readouterr()
+    assert apply() == 5
+    shown = capsys.readouterr()
+    assert "Not applied: step 2, b " in shown.err
+    assert "applied      a  " in shown.out
+    assert (here / "a.xml").read_text() == VIRTIO
+
+
+@pytest.mark.parametrize("mode", ["restart", "hotswap"])
+def test_a_file_has_no_guest_to_restart(here: Path, capsys: Capture, mode: str) -> None:
+    planned()
+    capsys.readouterr()
+    assert apply("--mode", mode) == 5
+    assert capsys.readouterr().err == (
+        f"Not applied: step 1, a 52:54:00:00:00:01: not with --mode {mode}: a file is only read "
+        "when it is defined (virsh define)\n"
+    )
+    assert (here / "a.xml").read_text() == E1000
+
+
+def test_a_state_folder_that_cannot_be_made(here: Path, capsys: Capture) -> None:
+    planned()
+    (here / "file").touch()
+    capsys.readouterr()
+    assert apply("--state", "file/below") == 2
+    said = capsys.readouterr().err
+    assert said.startswith("Error: ")
+    assert "file/below" in said
+    assert "--state" in said
+    assert (here / "a.xml").read_text() == E1000
+
+
+def test_what_is_remembered_is_for_nobody_else(here: Path) -> None:
+    os.umask(0o022)
+    planned()
+    apply()
+    for folder, _folders, names in os.walk(here / "state"):
+        assert stat.S_IMODE(os.stat(folder).st_mode) == 0o700, folder
+        for name in names:
+            assert stat.S_IMODE(os.stat(Path(folder, name)).st_mode) == 0o600, name
+
+
+def test_outside_the_window_nothing_is_begun(here: Path, capsys: Capture) -> None:
+    planned()
+    later = datetime.now() + timedelta(hours=12)
+    window = f"{later:%H:%M}-{later + timedelta(hours=1):%H:%M}"
+    assert apply("--window", window) == 5
+    assert capsys.readouterr().err == f"Stopped: outside the window {window}\n"
+    assert (here / "a.xml").read_text() == E1000
+    assert outcomes(capsys) == ["not-reached"]
+
+
+def test_a_window_that_is_none(capsys: Capture) -> None:
+    planned()
+    capsys.readouterr()
+    assert apply("--window", "at night") == 2
+    assert "'at night' is no window: give it as 22:00-04:00" in capsys.readouterr().err
+
+
+def _second_fails(folder: Path) -> list[Path]:
+    paths = several(folder, 4)
+    (folder / "other name").hardlink_to(paths[1])
+    return paths
+
+
+def _changed(paths: list[Path]) -> list[bool]:
+    return ["virtio" in path.read_text() for path in paths]
+
+
+@pytest.mark.parametrize(
+    ("options", "wanted"),
+    [
+        ((), ["applied", "failed", "not-reached", "not-reached"]),
+        (("--canary", "2"), ["applied", "failed", "not-reached", "not-reached"]),
+        (("--canary", "2", "--max-failures", "9"),
+         ["applied", "failed", "not-reached", "not-reached"]),
+        (("--max-failures", "1"), ["applied", "failed", "applied", "applied"]),
+        (("--canary", "0", "--batch", "3"), ["applied", "failed", "applied", "not-reached"]),
+        (("--canary", "0", "--batch", "9"), ["applied", "failed", "applied", "applied"]),
+    ],
+)  # fmt: skip
+def test_canaries_batches_and_failures(
+    here: Path, capsys: Capture, options: tuple[str, ...], wanted: list[str]
+) -> None:
+    paths = _second_fails(here / "w")
+    planned("w", options=("--exclude", "other name"))
+    assert apply(*options) == 5
+    assert outcomes(capsys) == wanted
+    assert _changed(paths) == [one == "applied" for one in wanted]
+
+
+def test_what_was_stopped_goes_on_where_it_failed(here: Path, capsys: Capture) -> None:
+    paths = _second_fails(here / "w")
+    planned("w", options=("--exclude", "other name"))
+    apply()
+    (here / "w" / "other name").unlink()
+    assert apply() == 0
+    assert outcomes(capsys) == ["already", "applied", "applied", "applied"]
+    assert _changed(paths) == [True] * 4
+
+
+def test_several_domains_of_one_file_are_changed_at_once(here: Path, capsys: Capture) -> None:
+    text = E1000 + E1000.replace("<name>a<", "<name>b<").replace("6f4d", "7f4d")
+    (here / "a.xml").write_text(text)
+    planned()
+    assert apply() == 0
+    assert (here / "a.xml").read_text() == text.replace("e1000", "virtio")
+    assert len(runs(capsys)[0]["steps"]) == 1
+
+
+def test_two_nics_with_one_mac_in_a_file_are_not_mixed_up(here: Path) -> None:
+    text = definition(interface("e1000"), interface("rtl8139", 2, mac="52:54:00:00:00:01"))
+    (here / "a.xml").write_text(text)
+    planned(edit=_drop)
+    assert apply() == 0
+    assert (here / "a.xml").read_text() == text.replace("rtl8139", "virtio")
+
+
+_NODE = """\
+<node>
+<domain type='test'>
+  <name>{name}</name>
+  <uuid>6f4d3c1e-0e5a-4c52-8f6c-0d2f8f4f3a11</uuid>
+  <memory>65536</memory>
+  {memory}
+  <vcpu>1</vcpu>
+  <os><type arch='x86_64' machine='pc'>hvm</type></os>
+  <devices>
+    <interface type='bridge'>
+      <mac address='52:54:00:00:00:01'/><source bridge='br0'/><model type='virtio'/>
+      <filterref filter='clean-traffic'/>
+    </interface>
+  </devices>
+</domain>
+</node>
+"""
+
+
+def _to_vhostuser(node: Path, *options: str, edit: Edit | None = None) -> None:
+    """A plan on libvirt's test driver, whose host is a file."""
+    to = ("--to", "vhostuser", "--nic", "52:54:00:00:00:01", "--vhostuser-socket", "/run/vhu1")
+    planned(f"test://{node}", options=(*to, *options), edit=edit)
+
+
+def test_a_loss_has_to_be_accepted_by_name(here: Path, capsys: Capture) -> None:
+    node = here / "node.xml"
+    node.write_text(_NODE.format(name="a", memory=SHARED))
+    _to_vhostuser(node)
+    capsys.readouterr()
+    assert apply("--dry-run") == 5
+    assert capsys.readouterr().err.endswith(
+        "is not applied any more (accept it by name: filterref)\n"
+    )
+    _to_vhostuser(node, edit=_set("losses.0.accepted", True))
+    capsys.readouterr()
+    assert apply("--dry-run") == 0
+    assert capsys.readouterr().out == "a: would be applied\n"
+    _to_vhostuser(node, "--accept-loss", "filterref")
+    assert apply("--dry-run") == 0
+
+
+def test_twins_that_were_unblocked_are_refused(here: Path, capsys: Capture) -> None:
+    """They are known by their MAC address on a host: which is meant cannot be told."""
+    twin = interface("e1000", 2, mac="52:54:00:00:00:01")
+    text = definition(interface("e1000"), twin).replace("type='kvm'", "type='test'")
+    (here / "node.xml").write_text(f"<node>{text}</node>")
+
+    def unblocked(plan: dict[str, Any]) -> None:
+        for step in plan["steps"]:
+            step["blocked"] = []
+
+    planned(f"test://{here}/node.xml", edit=unblocked)
+    capsys.readouterr()
+    assert apply("--dry-run") == 5
+    assert capsys.readouterr().out == (
+        "a: step 1: 52:54:00:00:00:01 is not the one NIC with that MAC address, at its place, any "
+        "more\n"
+    )
+
+
+def test_a_domain_that_is_not_there(here: Path, capsys: Capture) -> None:
+    """As on another host."""
+    node = here / "node.xml"
+    node.write_text(_NODE.format(name="a", memory=SHARED))
+    _to_vhostuser(node, "--accept-loss", "filterref")
+    node.write_text(_NODE.format(name="a", memory=SHARED).replace("6f4d", "7f4d"))
+    capsys.readouterr()
+    assert apply() == 5
+    out = " ".join(capsys.readouterr().out.split())
+    assert "gone a" in out
+    assert "its host has no such domain any more, nor has another host of this run" in out

@@ -1,0 +1,286 @@
+"""``vnicaudit plan``, as a user runs it."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.cli.definitions import E1000
+from tests.remedy.planning.planned import (
+    KUBEVIRT,
+    MAC,
+    NOVA,
+    SECOND,
+    definition,
+    interface,
+)
+from tests.remedy.planning.units import file_of
+from vnicaudit.cli.main import run
+from vnicaudit.reports.plan.json import from_json
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of one's own, with a definition in it."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
+    (tmp_path / "a.xml").write_text(E1000)
+    return tmp_path
+
+
+Capture = pytest.CaptureFixture[str]
+
+
+def test_without_output_it_is_only_shown(here: Path, capsys: Capture) -> None:
+    assert run(["plan", "a.xml"]) == 0
+    shown = capsys.readouterr()
+    words = " ".join(shown.out.split())  # where it is wrapped depends on the folder's name
+    assert f"a.xml a libvirt {here}/a.xml readiness: ready safe 1 NIC 0 {MAC}" in words
+    assert shown.out.endswith("\n1 step on 1 domain: 1 safe\n")
+    assert shown.err == ""
+    assert os.listdir(here) == ["a.xml"]
+
+
+def test_a_plan_is_written_and_says_what_is_next(here: Path, capsys: Capture) -> None:
+    assert run(["plan", "a.xml", "-o", "plan.json"]) == 0
+    shown = capsys.readouterr()
+    assert shown.err == "Written to plan.json; next: vnicaudit apply plan.json\n"
+    plan = from_json((here / "plan.json").read_bytes(), "plan.json")
+    assert [file_of(step).path for step in plan.steps] == [str(here / "a.xml")]
+    assert (here / "a.xml").read_text() == E1000
+
+
+def test_quiet_leaves_the_last_lines_away(capsys: Capture) -> None:
+    assert run(["plan", "a.xml", "-o", "plan.json", "--quiet"]) == 0
+    shown = capsys.readouterr()
+    assert "1 step on" not in shown.out
+    assert shown.err == ""
+
+
+def test_standard_output_is_the_plan_and_nothing_else(here: Path, capsys: Capture) -> None:
+    assert run(["plan", "a.xml", "-o", "-"]) == 0
+    shown = capsys.readouterr()
+    assert len(from_json(shown.out.encode(), "-").steps) == 1
+    assert shown.err == ""
+    assert os.listdir(here) == ["a.xml"]
+
+
+def test_verbose_shows_what_goes_into_the_guest(capsys: Capture) -> None:
+    run(["plan", "a.xml"])
+    assert "a snippet that pins the name (systemd-link): --verbose\n" in capsys.readouterr().out
+    run(["plan", "a.xml", "--verbose"])
+    shown = capsys.readouterr().out
+    assert "pins the name: systemd-link, /etc/systemd/network/10-vnicaudit-ens3.link\n" in shown
+    assert f"        MACAddress={MAC}\n" in shown
+    assert "digest: sha256:" in shown
+
+
+def test_an_earlier_plan_is_replaced(here: Path) -> None:
+    run(["plan", "a.xml", "-o", "plan.json"])
+    (here / "a.xml").write_text(definition(interface("virtio")))
+    assert run(["plan", "a.xml", "-o", "plan.json"]) == 0
+    assert from_json((here / "plan.json").read_bytes(), "").steps == ()
+
+
+def test_an_empty_file_is_filled(here: Path) -> None:
+    """mktemp makes one."""
+    (here / "plan.json").touch()
+    assert run(["plan", "a.xml", "-o", "plan.json"]) == 0
+    assert (here / "plan.json").stat().st_size
+
+
+@pytest.mark.parametrize("content", [E1000, '{"schema": "vnicaudit.report/1"}', " "])
+def test_a_file_that_is_no_plan_is_not_written_over(
+    here: Path, capsys: Capture, content: str
+) -> None:
+    """A definition above all: ``plan a.xml -o a.xml``."""
+    path = here / "other.xml"
+    path.write_text(content)
+    assert run(["plan", "a.xml", "-o", "other.xml"]) == 2
+    assert capsys.readouterr().err == (
+        "Error: other.xml: it is there, and no plan: give another name\n"
+    )
+    assert path.read_text() == content
+
+
+def test_a_plan_of_another_version_is_replaced(here: Path) -> None:
+    (here / "plan.json").write_text('{\n  "schema": "vnicaudit.plan/9",\n')
+    assert run(["plan", "a.xml", "-o", "plan.json"]) == 0
+
+
+def test_where_it_cannot_be_written(capsys: Capture) -> None:
+    assert run(["plan", "a.xml", "-o", "no/where.json"]) == 2
+    assert capsys.readouterr().err == "Error: no/where.json: No such file or directory\n"
+
+
+def test_nothing_to_change_is_no_failure(here: Path, capsys: Capture) -> None:
+    (here / "a.xml").write_text(definition(interface("virtio")))
+    assert run(["plan", "a.xml"]) == 0
+    assert capsys.readouterr().out == "Nothing to change\n"
+
+
+def test_what_cannot_be_read_is_said_and_the_rest_is_planned(here: Path, capsys: Capture) -> None:
+    assert run(["plan", "b.xml", "a.xml", "-o", "plan.json"]) == 4
+    shown = capsys.readouterr().out
+    assert "Could not be read\n  b.xml: No such file or directory\n" in shown
+    assert shown.endswith("1 step on 1 domain: 1 safe; 1 error while reading\n")
+    plan = from_json((here / "plan.json").read_bytes(), "")
+    assert (len(plan.steps), plan.errors) == (1, ("b.xml: No such file or directory",))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["-"], "standard input cannot be changed: give a file, or a libvirt URI"),
+        (["a.xml", "--to", "vdpa"], "--to vdpa needs --nic: say which NICs"),
+        (
+            ["a.xml", "--to", "vdpa", "--nic", MAC],
+            "--to vdpa needs one device or socket for each --nic, in their order",
+        ),
+        (
+            ["a.xml", "--to", "vhostuser", "--nic", MAC, "--vhostuser-socket", "/a",
+             "--vhostuser-socket", "/b"],
+            "--to vhostuser needs one device or socket for each --nic, in their order",
+        ),
+        (
+            ["a.xml", "--to", "vdpa", "--nic", MAC, "--nic", SECOND, "--vdpa-device", "/dev/x",
+             "--vdpa-device", "/dev/x"],
+            "each NIC needs a device or socket of its own",
+        ),
+        (
+            ["a.xml", "--to", "vdpa", "--nic", MAC, "--nic", MAC, "--vdpa-device", "/dev/x",
+             "--vdpa-device", "/dev/y"],
+            f"--nic {MAC} is given twice",
+        ),
+        (
+            ["a.xml", "--to", "vdpa", "--nic", MAC, "--vdpa-device", "vhost-vdpa-0"],
+            "vhost-vdpa-0: give the whole path",
+        ),
+        (["a.xml", "--vdpa-device", "/dev/x"], "--vdpa-device is for --to vdpa"),
+        (["a.xml", "--vhostuser-socket", "/x"], "--vhostuser-socket is for --to vhostuser"),
+        (
+            ["a.xml", "--to", "vhostuser", "--nic", MAC, "--vdpa-device", "/dev/x"],
+            "--vdpa-device is for --to vdpa",
+        ),
+        (
+            ["a.xml", "--accept-loss", "filterref"],
+            "--accept-loss is for --to vdpa and vhostuser: virtio loses nothing",
+        ),
+        (
+            ["a.xml", "--to", "vdpa", "--nic", MAC, "--vdpa-device", "/dev/x", "--accept-loss",
+             "filter"],
+            "--accept-loss filter: --to vdpa loses filterref, isolation, bandwidth, coalesce, "
+            "vlan, virtualport, tune, mtu",
+        ),
+        (["a.xml", "--nic", "eth0"], "--nic 'eth0': give a MAC address, as 52:54:00:12:34:56"),
+        (["a.xml", "--nic", ""], "--nic '': give a MAC address, as 52:54:00:12:34:56"),
+        (["a.xml", "--domain", "mail"], "no domain of the targets is called 'mail' (--domain)"),
+        (
+            ["a.xml", "--nic", SECOND],
+            f"no NIC in the targets has the MAC address {SECOND} (--nic)",
+        ),
+        (
+            ["a.xml", "--select", "VNIC9"],
+            "no rule begins with 'VNIC9'; `vnicaudit rules` lists them",
+        ),
+        (
+            ["a.xml", "--ignore", "VNIC"],
+            "--select and --ignore leave no rule: nothing would be judged",
+        ),
+    ],
+)  # fmt: skip
+def test_what_makes_no_sense_is_said_and_nothing_is_written(
+    here: Path, capsys: Capture, arguments: list[str], says: str
+) -> None:
+    assert run(["plan", *arguments, "-o", "plan.json"]) == 2
+    shown = capsys.readouterr()
+    assert (shown.out, shown.err) == ("", f"Error: {says}\n")
+    assert os.listdir(here) == ["a.xml"]
+
+
+def test_a_nova_conf_is_no_target(here: Path, capsys: Capture) -> None:
+    (here / "nova.conf").write_text("[libvirt]\nuse_virtio_for_bridges = False\n")
+    assert run(["plan", "nova.conf"]) == 2
+    assert capsys.readouterr().err == (
+        "Error: nova.conf: there is no domain in it whose NICs could be changed; `vnicaudit audit` "
+        "says what is wrong with it, and --fix puts a configuration right\n"
+    )
+
+
+def test_the_mac_in_any_case(capsys: Capture, here: Path) -> None:
+    (here / "a.xml").write_text(definition(interface("e1000", mac="52:54:00:AA:BB:CC")))
+    assert run(["plan", "a.xml", "--nic", "52:54:00:aA:bb:CC"]) == 0
+    assert "52:54:00:aa:bb:cc" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("options", "rules"),
+    [
+        ((), ["VNIC001", "VNIC002"]),
+        (("--select", "VNIC002"), ["VNIC002"]),
+        (("--select", "VNIC001,VNIC002"), ["VNIC001", "VNIC002"]),
+        (("--ignore", "VNIC002"), ["VNIC001"]),
+        (("--ignore", "VNIC001", "--ignore", "VNIC002"), []),
+    ],
+)
+def test_select_and_ignore(here: Path, options: tuple[str, ...], rules: list[str]) -> None:
+    (here / "a.xml").write_text(definition(interface("rtl8139"), interface("e1000", 2)))
+    assert run(["plan", "a.xml", "-o", "plan.json", "--quiet", *options]) == 0
+    plan = json.loads((here / "plan.json").read_text())
+    assert [rule for step in plan["steps"] for rule in step["rules"]] == rules
+
+
+def test_what_the_settings_accept_is_not_planned(here: Path, capsys: Capture) -> None:
+    (here / "vnicaudit.toml").write_text(
+        '[[suppress]]\nrule = "VNIC002"\ndomain = "a"\nreason = "appliance"\n'
+    )
+    (here / "b.xml").write_text(E1000.replace("<name>a<", "<name>b<"))
+    assert run(["plan", "a.xml"]) == 0
+    assert capsys.readouterr().out == "Nothing to change\n"
+    run(["plan", "b.xml"])
+    assert "VNIC002" in capsys.readouterr().out
+
+
+def test_the_policy_of_the_settings(here: Path, capsys: Capture) -> None:
+    (here / "vnicaudit.toml").write_text("[policy]\nqueues = 8\nrx-queue-size = 512\n")
+    assert run(["plan", "a.xml"]) == 0
+    shown = capsys.readouterr().out
+    assert "VNIC002, policy\n" in shown
+    assert "change: queues not set → 4 (safe: the policy asks for it; " in " ".join(shown.split())
+    assert "change: rx_queue_size not set → 512 (safe: the policy asks for it" in shown
+    assert "note: 4 instead of 8 queue pairs: the guest has 4 vCPUs\n" in shown
+
+
+def test_what_is_left_is_counted_by_reason_and_named_on_demand(here: Path, capsys: Capture) -> None:
+    (here / "a.xml").write_text(definition(interface("e1000"), interface("e1000", 2), os=None))
+    assert run(["plan", "a.xml"]) == 0
+    shown = capsys.readouterr().out
+    assert "Left out (--verbose names each)\n  2 NICs: unsafe: whether the guest has" in shown
+    assert shown.endswith("Nothing to change; 2 NICs left\n")
+    run(["plan", "a.xml", "--verbose"])
+    assert f"    a  NIC 1 {SECOND}  VNIC002  a.xml\n" in capsys.readouterr().out
+
+
+def test_an_owners_step_has_a_procedure_and_no_diff(here: Path, capsys: Capture) -> None:
+    for owner, word in ((NOVA, "nova-manage image_property set"), (KUBEVIRT, "virtctl restart")):
+        (here / "a.xml").write_text(definition(interface("e1000"), metadata=owner))
+        assert run(["plan", "a.xml"]) == 0
+        shown = capsys.readouterr().out
+        assert word in shown
+        assert "---" not in shown
+        assert "guest sees" not in shown
+        assert "1 step on 1 domain: 1 for the owner to do\n" in shown
+
+
+def test_a_name_that_is_no_text_is_planned_and_cannot_be_named(here: Path, capsys: Capture) -> None:
+    """A byte that is not UTF-8 has no form in JSON."""
+    path = os.fsencode(here) + b"/\xff.xml"
+    with open(path, "wb") as stream:
+        stream.write(E1000.encode())
+    assert run(["plan", os.fsdecode(path), "-o", "plan.json"]) == 0
+    assert "\\xff.xml" in capsys.readouterr().out
+    assert run(["apply", "plan.json", "--dry-run", "--quiet", "--state", "state"]) == 5
+    assert capsys.readouterr().out.startswith("a: ")

@@ -1,0 +1,259 @@
+"""``vnicaudit plan openstack:CLOUD``, as a user runs it. What is read of the cloud is made up here:
+reading itself is tested with its platform."""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from tests.cli.definitions import E1000
+from tests.platforms.stand_ins import platforms_with
+from tests.remedy.planning.cloud.clouds import (
+    CLOUD,
+    ID,
+    MAC,
+    OVS,
+    PROJECT,
+    image,
+    port,
+    server,
+    tenants,
+)
+from vnicaudit.cli.main import run as run_program
+from vnicaudit.cli.wiring import Wiring
+from vnicaudit.model.live import CloudItem, LiveOptions
+from vnicaudit.model.report import ReadError
+from vnicaudit.model.server import ProviderNetwork
+from vnicaudit.reports.plan.json import from_json
+
+Capture = pytest.CaptureFixture[str]
+
+
+class _Cloud:
+    def __init__(self, items: list[CloudItem]) -> None:
+        self.list = items
+        self.notes: tuple[str, ...] = ()
+        self.calls: dict[str, int] = {}
+        self.items = self._items()
+
+    def _items(self) -> Iterator[CloudItem]:
+        """All that is in it."""
+        yield from self.list
+        self.notes = ("Nova is 34 or later",)
+
+
+_CLOUDS: dict[str, list[CloudItem]] = {}
+
+
+def _read(name: str, live: LiveOptions) -> _Cloud:
+    del live
+    return _Cloud(_CLOUDS[name])
+
+
+PLATFORMS = platforms_with(cloud=_read)
+
+
+def run(words: list[str]) -> int:
+    """The command; its clouds are those above."""
+    return run_program(words, Wiring(platforms=lambda: PLATFORMS))
+
+
+@pytest.fixture(autouse=True)
+def inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[CloudItem]:
+    """What is in the cloud, in a folder of one's own."""
+    items: list[CloudItem] = [server(), image()]
+    _CLOUDS.update({CLOUD: items, "openstack:mine": items})
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
+    return items
+
+
+def test_a_plan_of_a_cloud_is_shown_and_written(tmp_path: Path, capsys: Capture) -> None:
+    assert run(["plan", CLOUD, "-o", "plan.json"]) == 0
+    shown = capsys.readouterr()
+    assert shown.out.startswith(f"{CLOUD}\n  legacy  nova  image  project {PROJECT}")
+    assert shown.out.endswith(
+        f"note: {CLOUD}: Nova is 34 or later\n\n2 steps on 1 image and 1 server: 2 safe\n"
+    )
+    plan = from_json((tmp_path / "plan.json").read_bytes(), "plan.json")
+    assert [one.platform for one in plan.steps] == ["openstack", "openstack"]
+
+
+def test_quiet_has_no_notes_on_targets_but_errors(inside: list[CloudItem], capsys: Capture) -> None:
+    """The plan has them all the same; what is to be known of a step is a part of it."""
+    inside.append(ReadError("no answer within 30 s", CLOUD))
+    assert run(["plan", CLOUD, "-q", "-o", "plan.json"]) == 4
+    shown = capsys.readouterr()
+    assert f"note: {CLOUD}: " not in shown.out
+    assert "note: It is for servers made of it from now on." in shown.out
+    assert f"Could not be read\n  {CLOUD}: no answer within 30 s\n" in shown.out
+    assert shown.err == ""
+    assert from_json(Path("plan.json").read_bytes(), "plan.json").notes
+
+
+def test_what_could_not_be_read_is_exit_code_4(inside: list[CloudItem], capsys: Capture) -> None:
+    inside[:] = [ReadError("no answer within 30 s", CLOUD)]
+    assert run(["plan", CLOUD]) == 4
+    assert f"Could not be read\n  {CLOUD}: no answer within 30 s\n" in capsys.readouterr().out
+
+
+def test_a_tenant_is_told_what_can_be_done(inside: list[CloudItem], capsys: Capture) -> None:
+    inside[:] = [tenants(server())]
+    assert run(["plan", "openstack:mine"]) == 0
+    shown = capsys.readouterr().out
+    assert "        2. Ask the operator of the cloud to run this on a controller, while" in shown
+    assert f"nova-manage image_property set {ID} --property hw_vif_model=virtio\n" in shown
+
+
+def test_each_project_gets_a_text_of_its_own(
+    tmp_path: Path, inside: list[CloudItem], capsys: Capture
+) -> None:
+    other = server(name="db", id="1" + ID[1:], ref={"project": "beta"}, readiness="unknown")
+    strange = server(name="x", id="2" + ID[1:], ref={"project": "../../etc/passwd"})
+    inside[:] = [server(), other, strange]
+    assert run(["plan", CLOUD, "--projects", "letters"]) == 0
+    assert (
+        capsys.readouterr().err == "letters: 3 projects, and servers.csv; hand them on yourself\n"
+    )
+    files = sorted(os.listdir(tmp_path / "letters"))
+    assert files == [f"{PROJECT}.md", "beta.md", "project-1.md", "servers.csv"]
+    text = (tmp_path / "letters" / f"{PROJECT}.md").read_text("utf-8")
+    assert f"# Servers of project {PROJECT}\n" in text
+    assert "db" not in text
+    with open(tmp_path / "letters" / "servers.csv", encoding="utf-8") as table:
+        rows = list(csv.DictReader(table))
+    assert [row["state"] for row in rows] == ["safe", "safe", "left"]
+    assert (tmp_path / "letters").stat().st_mode & 0o007 == 0
+
+
+def test_projects_of_two_clouds_do_not_overwrite_one_another(tmp_path: Path) -> None:
+    """Two regions of one Keystone, each a cloud of its own, have the same projects."""
+    items = {
+        CLOUD: server(name="first"),
+        "openstack:test": server(name="second", id="1" + ID[1:]),
+        "openstack:a b": server(name="third", id="2" + ID[1:]),
+    }
+    _CLOUDS.update({name: [item] for name, item in items.items()})
+    for _time in (1, 2):
+        assert run(["plan", *items, "--projects", "letters"]) == 0
+    letters = tmp_path / "letters"
+    found = sorted(str(path.relative_to(letters)) for path in letters.rglob("*") if path.is_file())
+    files = [f"{name}/{PROJECT}.md" for name in ("cloud-1", "prod", "test")]
+    assert found == [*files[:2], "servers.csv", files[2]]
+    for file, name in zip(files, ("third", "first", "second"), strict=True):
+        assert f"## {name}\n" in (letters / file).read_text("utf-8")
+
+
+def test_a_project_that_is_called_as_a_text_of_ours(
+    tmp_path: Path, inside: list[CloudItem]
+) -> None:
+    called = server(name="db", id="1" + ID[1:], ref={"project": "project-1"})
+    strange = server(name="x", id="2" + ID[1:], ref={"project": "../etc"})
+    inside[:] = [called, strange]
+    assert run(["plan", CLOUD, "--projects", "letters"]) == 0
+    files = sorted(os.listdir(tmp_path / "letters"))
+    assert files == ["project-1.md", "project-2.md", "servers.csv"]
+
+
+def test_texts_are_replaced_by_newer_ones_and_nothing_else_is(
+    tmp_path: Path, capsys: Capture
+) -> None:
+    for _time in (1, 2):
+        assert run(["plan", CLOUD, "--projects", "letters", "--quiet"]) == 0
+    assert capsys.readouterr().err == ""
+    mine = tmp_path / "letters" / f"{PROJECT}.md"
+    mine.write_text("my own notes")
+    assert run(["plan", CLOUD, "--projects", "letters"]) == 2
+    assert "it is there, and not of a plan: give another folder" in capsys.readouterr().err
+    assert mine.read_text() == "my own notes"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["a.xml", "--projects", "x"], "--projects is for a cloud (openstack:CLOUD)"),
+        ([CLOUD, "--to", "vdpa"], "--to vdpa needs --nic: say which NICs"),
+        (
+            [CLOUD, "--to", "vdpa", "--nic", MAC, "--vdpa-device", "/dev/vhost-vdpa-0"],
+            "--to vdpa: in a cloud Nova and Neutron choose the device or socket",
+        ),
+        (
+            [CLOUD, "a.xml", "--to", "vdpa", "--nic", MAC],
+            "--to vdpa: plan a cloud by itself, or with nova.conf of its compute nodes; on a host "
+            "each NIC is given a device",
+        ),
+        (
+            ["a.xml", "--to", "vdpa", "--nic", MAC],
+            "--to vdpa needs one device or socket for each --nic, in their order",
+        ),
+    ],
+)
+def test_what_makes_no_sense(
+    arguments: list[str], says: str, tmp_path: Path, capsys: Capture
+) -> None:
+    (tmp_path / "a.xml").write_text(E1000)
+    assert run(["plan", *arguments]) == 2
+    assert says in capsys.readouterr().err
+
+
+def test_a_folder_that_cannot_be_made(tmp_path: Path, capsys: Capture) -> None:
+    (tmp_path / "file").write_text("")
+    assert run(["plan", CLOUD, "--projects", "file/letters"]) == 2
+    assert "file/letters: Not a directory" in capsys.readouterr().err
+
+
+def test_vdpa_is_planned_port_by_port(inside: list[CloudItem], capsys: Capture) -> None:
+    inside[:] = [server(port("virtio"))]
+    assert run(["plan", CLOUD, "--nic", MAC, "--to", "vdpa"]) == 0
+    shown = capsys.readouterr().out
+    assert f"    blocked  1  NIC 0 {MAC}  to vdpa\n" in shown
+    assert "      note: ok: the port is an ordinary one (vnic_type normal)\n" in shown
+
+
+def test_a_named_server_alone(inside: list[CloudItem], tmp_path: Path) -> None:
+    inside.append(server(name="db", id="1" + ID[1:]))
+    assert run(["plan", CLOUD, "--domain", "db", "-o", "p.json"]) == 0
+    plan = from_json((tmp_path / "p.json").read_bytes(), "p.json")
+    assert [one.about.name for one in plan.steps] == ["db"]
+    assert run(["plan", CLOUD, "--domain", "nope"]) == 2
+
+
+def test_hostile_names_do_not_reach_the_terminal(inside: list[CloudItem], capsys: Capture) -> None:
+    inside[:] = [replace(server(name="\x1b[2Jweb"))]
+    assert run(["plan", CLOUD]) == 0
+    assert "\x1b" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("named", ["nodes", "nodes/cmp1/nova.conf"])
+@pytest.mark.parametrize(
+    ("network", "said"),
+    [
+        (
+            "physnet1",
+            "note: ok: [pci] device_spec gives devices to ports on physnet1, where the port's "
+            "network is (nodes/cmp1/nova.conf:4)",
+        ),
+        (
+            "physnet2",
+            "blocked: missing: [pci] device_spec for physnet2, where the port's network is: none "
+            "of the entries is for physnet2, but for physnet1 (nodes/cmp1/nova.conf:4)",
+        ),
+    ],
+)
+def test_nova_conf_beside_it_tells_of_the_devices(
+    named: str, network: str, said: str, tmp_path: Path, inside: list[CloudItem], capsys: Capture
+) -> None:
+    bound = replace(OVS, network=ProviderNetwork(network, "vlan"))
+    inside[:] = [server(port("virtio"), config={"bindings": (bound,)})]
+    (tmp_path / "nodes/cmp1").mkdir(parents=True)
+    (tmp_path / "nodes/cmp1/nova.conf").write_text(
+        '[libvirt]\nvirt_type = kvm\n[pci]\ndevice_spec = {"vendor_id": "15b3",\n'
+        '  "physical_network": "physnet1"}\n'
+    )
+    assert run(["plan", CLOUD, named, "--nic", MAC, "--to", "vdpa"]) == 0
+    assert said in " ".join(capsys.readouterr().out.split())

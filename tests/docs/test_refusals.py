@@ -1,0 +1,15 @@
+"""Every code of a refusal is documented, and no other."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from vnicaudit.model.refusals import REFUSAL_CODES
+
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "refusals.md"
+
+
+def test_the_page_has_the_codes_of_the_program() -> None:
+    rows = re.findall(r"^\| `([a-z-]+)` \| \S", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    assert tuple(rows) == REFUSAL_CODES

@@ -1,0 +1,384 @@
+"""A change is worded for the one who keeps the definition."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+import msgspec
+import pytest
+
+from tests.rules.shipped import cases
+from vnicaudit.audit.judging.catalogue import rule_ids
+from vnicaudit.audit.judging.domains import DomainAuditor
+from vnicaudit.cli.platforms import every_platform
+from vnicaudit.knowledge.fixes.owners import WORDINGS, worded
+from vnicaudit.model.decoding import json_as
+from vnicaudit.model.domain import Domain, DomainConfig
+from vnicaudit.model.finding import Change
+from vnicaudit.model.fix import (
+    ChangeHook,
+    ChangeManifest,
+    EditArgument,
+    EditElement,
+    EditInEngine,
+    EditResource,
+    Fix,
+    HardReboot,
+    NoSetting,
+    OwnerAdvice,
+    SetInManifest,
+    SetOption,
+    StopSetStart,
+    Topic,
+)
+from vnicaudit.model.host import HostConfig
+from vnicaudit.model.location import Location
+from vnicaudit.model.names import FixNames
+from vnicaudit.model.nic import Nic, NicConfig
+from vnicaudit.model.owner import KnownOwner, OutsideOwner, owner_named
+from vnicaudit.rule_cases.cases import Case
+from vnicaudit.rule_cases.judging import judge
+
+MANAGED: tuple[KnownOwner, ...] = ("nova", "kubevirt", "ovirt")
+FIELDS = (
+    Change("model", "e1000", "virtio", safe=True),
+    Change("model", "e1000", "virtio-transitional", safe=True),
+    Change("queues", None, "4", safe=True),
+    Change("queues", "8", "2", safe=True),
+    Change("queues", "8", None, safe=True),
+    Change("rx_queue_size", None, "1024", safe=True),
+    Change("tx_queue_size", "1024", None, safe=True),
+    Change("packed", "on", None, safe=True),
+    Change("iommu", "on", None, safe=True),
+    Change("driver_name", "qemu", None, safe=True),
+    Change("address_type", "pci", None, safe=True),
+    Change("host_off", "off", None, safe=True),
+)
+
+
+@pytest.mark.parametrize(
+    ("owner", "change", "value"),
+    [
+        ("libvirt", FIELDS[0], EditElement("model", "virtio")),
+        ("libvirt", FIELDS[6], EditElement("tx_queue_size", None)),
+        ("puppet", FIELDS[0], EditElement("model", "virtio")),
+        ("terraform", FIELDS[0], EditResource("model", "virtio")),
+        ("qemu", FIELDS[7], EditArgument("packed", None, "command-line")),
+        ("nova", FIELDS[0], StopSetStart("hw_vif_model", "virtio")),
+        ("nova", FIELDS[1], NoSetting()),
+        ("nova", FIELDS[2], StopSetStart("hw_vif_multiqueue_enabled", "true")),
+        ("nova", FIELDS[3], SetOption("max_queues", None)),
+        ("nova", FIELDS[5], SetOption("rx_queue_size", "1024")),
+        ("nova", FIELDS[6], HardReboot("tx_queue_size")),
+        ("nova", FIELDS[7], StopSetStart("hw_virtio_packed_ring", "false")),
+        ("kubevirt", FIELDS[0], SetInManifest("interfaces[].model", "virtio")),
+        ("kubevirt", FIELDS[1], SetInManifest("useVirtioTransitional", "true")),
+        ("kubevirt", FIELDS[2], SetInManifest("networkInterfaceMultiqueue", "true")),
+        ("kubevirt", FIELDS[3], ChangeManifest()),
+        ("kubevirt", FIELDS[5], ChangeHook()),
+        ("ovirt", FIELDS[0], EditInEngine("type")),
+        ("ovirt", FIELDS[5], EditInEngine("profile")),
+    ],
+    ids=lambda value: f"{value.field}-{value.new}" if isinstance(value, Change) else "",
+)
+def test_what_a_change_comes_to_for_its_owner(
+    owner: KnownOwner, change: Change, value: Fix
+) -> None:
+    assert worded(change, "", owner).values == (value,)
+
+
+@pytest.mark.parametrize(
+    ("owner", "value"),
+    [
+        ("nova", HardReboot()),
+        ("kubevirt", ChangeHook(adds_nic=True)),
+        ("ovirt", EditInEngine("arguments")),
+        ("libvirt", EditArgument("model", "virtio", "definition")),
+        ("terraform", EditArgument("model", "virtio", "definition")),
+    ],
+)
+def test_what_it_comes_to_for_a_nic_in_qemu_arguments(owner: KnownOwner, value: Fix) -> None:
+    assert worded(FIELDS[0], "", owner, in_arguments=True).values == (value,)
+
+
+@pytest.mark.parametrize("owner", WORDINGS)
+def test_values_are_read_back_as_they_were_written(owner: KnownOwner) -> None:
+    values = [value for change in FIELDS for value in worded(change, "Hint.", owner).values]
+    assert json_as(msgspec.json.encode(values), list[Fix]) == values
+
+
+@pytest.mark.parametrize("owner", [*WORDINGS, "puppet"])
+def test_every_owner_has_words_on_every_topic(owner: str) -> None:
+    for topic in get_args(Topic):
+        fix = worded(None, OwnerAdvice(topic), owner_named(owner))
+        assert (fix.values, fix.text[-1]) == ((OwnerAdvice(topic),), ".")
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        (
+            "VirtualMachineInstance",
+            "Set spec.domain.devices.interfaces[].model: virtio and create it anew.",
+        ),
+        (
+            "VirtualMachineInstanceReplicaSet",
+            "Set spec.template.spec.domain.devices.interfaces[].model: virtio and replace its "
+            "instances.",
+        ),
+        (
+            "VirtualMachinePool",
+            "Set spec.virtualMachineTemplate.spec.template.spec.domain.devices.interfaces[].model: "
+            "virtio and let the pool replace its VMs.",
+        ),
+    ],
+)
+def test_each_kind_of_manifest_has_its_place_and_takes_effect_in_its_way(
+    kind: str, text: str
+) -> None:
+    assert worded(FIELDS[0], "", "kubevirt", FixNames(manifest_kind=kind)).text == text
+
+
+@pytest.mark.parametrize("owner", MANAGED)
+@pytest.mark.parametrize("change", FIELDS, ids=lambda change: f"{change.field}-{change.new}")
+def test_managed_guests_are_never_edited_behind_their_owner(
+    owner: KnownOwner, change: Change
+) -> None:
+    text = worded(change, "", owner).text
+    assert "virsh" not in text
+    assert "<" not in text, "no XML for those who do not keep it"
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        (FIELDS[0], "Set <model type='virtio'/> (virsh edit), then power the guest off and on."),
+        (
+            Change("iommu", None, "on", safe=True),
+            "Set iommu='on' in <driver> (virsh edit), then power the guest off and on.",
+        ),
+        (
+            Change("queues", None, "4", safe=True),
+            "Set queues='4' in <driver> (virsh edit), then power the guest off and on.",
+        ),
+        (
+            Change("tx_queue_size", "1024", None, safe=True),
+            "Remove tx_queue_size= from <driver> (virsh edit), then power the guest off and on.",
+        ),
+        (
+            Change("driver_name", "qemu", "vhost", safe=True),
+            "Set <driver name='vhost'/> (virsh edit), then power the guest off and on.",
+        ),
+        (
+            Change("driver_name", "qemu", None, safe=True),
+            "Remove name= from <driver> (virsh edit), then power the guest off and on.",
+        ),
+        (
+            Change("address_type", "pci", None, safe=True),
+            "Remove <address> (virsh edit), then power the guest off and on.",
+        ),
+        (
+            Change("backend_vhost", "/dev/vhost-net-2", None, safe=True),
+            "Remove vhost= from <backend> (virsh edit), then power the guest off and on.",
+        ),
+        (
+            Change("guest_off", "off", None, safe=True),
+            "Remove the off switches from <driver><guest> (virsh edit), then power the guest off "
+            "and on.",
+        ),
+    ],
+    ids=lambda value: f"{value.field}-{value.new}" if isinstance(value, Change) else "",
+)
+def test_libvirt_markup(change: Change, text: str) -> None:
+    assert worded(change, "", "libvirt").text == text
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        (
+            Change("queues", None, "4", safe=True),
+            "openstack image set --property hw_vif_multiqueue_enabled=true IMAGE for new servers; "
+            "for this one: stop it, nova-manage image_property set UUID --property "
+            "hw_vif_multiqueue_enabled=true, start it.",
+        ),
+        (
+            Change("queues", "8", "2", safe=True),
+            "The definition is Nova's: lower [libvirt] max_queues in nova.conf of the compute "
+            "node, then hard-reboot the server.",
+        ),
+        (
+            Change("packed", "on", None, safe=True),
+            "openstack image set --property hw_virtio_packed_ring=false IMAGE for new servers; "
+            "for this one: stop it, nova-manage image_property set UUID --property "
+            "hw_virtio_packed_ring=false, start it.",
+        ),
+        (
+            Change("rx_queue_size", None, "1024", safe=True),
+            "The definition is Nova's: set [libvirt] rx_queue_size = 1024 in nova.conf of the "
+            "compute nodes, then hard-reboot the server.",
+        ),
+        (
+            Change("rx_queue_size", "2048", "1024", safe=True),
+            "Nova never writes this rx_queue_size: it was put there behind Nova's back. The next "
+            "hard reboot (openstack server reboot --hard) writes the definition anew.",
+        ),
+        (
+            Change("tx_queue_size", "1024", None, safe=True),
+            "Nova never writes this tx_queue_size: it was put there behind Nova's back. The next "
+            "hard reboot (openstack server reboot --hard) writes the definition anew.",
+        ),
+        (
+            Change("model", "e1000", "virtio-transitional", safe=True),
+            "The definition is Nova's, and it has no setting for this: change the image, flavor "
+            "or nova.conf it comes from, then hard-reboot the server.",
+        ),
+    ],
+    ids=lambda value: f"{value.field}-{value.new}" if isinstance(value, Change) else "",
+)
+def test_nova_words(change: Change, text: str) -> None:
+    assert worded(change, "", "nova").text == text
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        (FIELDS[0], "Set spec.template.spec.domain.devices.interfaces[].model: virtio and run "),
+        (FIELDS[1], "Set spec.template.spec.domain.devices.useVirtioTransitional: true and run "),
+        (FIELDS[2], "Set spec.template.spec.domain.devices.networkInterfaceMultiqueue: true and "),
+        (FIELDS[3], "The definition is KubeVirt's: change the VirtualMachine, its instance type "),
+        (FIELDS[5], "The definition is KubeVirt's, which has no field for this: change the hook "),
+        (FIELDS[6], "The definition is KubeVirt's, which has no field for this: change the hook "),
+        (FIELDS[7], "The definition is KubeVirt's, which has no field for this: change the hook "),
+        (FIELDS[9], "The definition is KubeVirt's, which has no field for this: change the hook "),
+    ],
+    ids=lambda value: f"{value.field}-{value.new}" if isinstance(value, Change) else "",
+)
+def test_kubevirt_words(change: Change, text: str) -> None:
+    said = worded(change, "", "kubevirt").text
+    assert said.startswith(text)
+    assert said.endswith("run virtctl restart.")
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        (FIELDS[0], "Use -device virtio-net-pci (virtio-net-ccw on s390x)"),
+        (FIELDS[2], "Set queues=4 in -netdev and mq=on,vectors=10 in -device"),
+        (FIELDS[5], "Set rx_queue_size=1024 in -device"),
+        (FIELDS[6], "Remove tx_queue_size= of this NIC"),
+        (Change("driver_name", "qemu", "vhost", safe=True), "Set vhost=on in -netdev"),
+    ],
+    ids=lambda value: f"{value.field}-{value.new}" if isinstance(value, Change) else "",
+)
+def test_command_line_words(change: Change, text: str) -> None:
+    assert worded(change, "", "qemu").text == f"{text} on QEMU's command line, then start it anew."
+    assert worded(change, "", "libvirt", in_arguments=True).text == (
+        f"{text} in <qemu:commandline> (virsh edit), then power the guest off and on."
+    )
+
+
+def test_ovirt_words() -> None:
+    assert worded(FIELDS[0], "", "ovirt").text == (
+        "The definition is oVirt's: change the NIC's type in the engine with the VM down."
+    )
+    assert "vNIC profile" in worded(FIELDS[5], "", "ovirt").text
+
+
+@pytest.mark.parametrize(
+    ("owner", "words"),
+    [
+        ("nova", "put there behind Nova's back"),
+        ("kubevirt", "the hook sidecar (onDefineDomain) that adds this NIC"),
+        ("ovirt", "The definition is oVirt's"),
+        ("libvirt", "in <qemu:commandline> (virsh edit)"),
+    ],
+)
+def test_nic_in_qemu_arguments_is_not_changed_by_the_settings_of_an_owner(
+    owner: KnownOwner, words: str
+) -> None:
+    assert words in worded(FIELDS[0], "", owner, in_arguments=True).text
+
+
+def test_unsafe_change_says_why_and_safe_one_does_not() -> None:
+    unsafe = Change("model", "e1000", "virtio", safe=False, reason="install NetKVM first")
+    assert worded(unsafe, "", "ovirt").text.endswith("Unsafe: install NetKVM first.")
+    safe = Change("model", "e1000", "virtio", safe=True, reason="virtio disk")
+    assert "virtio disk" not in worded(safe, "", "ovirt").text
+
+
+def test_hint_stands_alone_without_a_change_and_after_it_with_one() -> None:
+    assert worded(None, "Stop and start it.", "nova").text == "Stop and start it."
+    assert worded(FIELDS[0], "Keep the MAC.", "libvirt").text.endswith("off and on. Keep the MAC.")
+
+
+def test_unknown_owner_is_spoken_to_as_libvirt() -> None:
+    puppet = OutsideOwner("puppet")
+    assert worded(FIELDS[0], "", puppet).text == worded(FIELDS[0], "", "libvirt").text
+
+
+def test_nic_of_the_qemu_namespace_is_changed_there() -> None:
+    nic = Nic(
+        0, NicConfig(origin="commandline", actual_type="bridge", model="e1000"), Location("t")
+    )
+    domain = Domain(
+        "guest", DomainConfig(type="kvm", arch="x86_64", readiness="ready"), Location("t"), (nic,)
+    )
+    (finding,) = (
+        DomainAuditor(["VNIC002"], every_platform())
+        .audit_domain(domain, HostConfig(), "t")
+        .findings
+    )
+    assert finding.fix.startswith("Use -device virtio-net-pci")
+    assert "in <qemu:commandline> (virsh edit)" in finding.fix
+
+
+FAILING = [
+    pytest.param(rule_id, case, id=f"{rule_id}-{case.name}")
+    for rule_id in rule_ids()
+    for case in cases(rule_id)
+    if case.fail and case.xml is not None
+]
+MARKUP = ("virsh", "<memoryBacking", "<driver", "<model", "<interface", "<backend", "<domain")
+
+
+@pytest.mark.parametrize("owner", MANAGED)
+@pytest.mark.parametrize(("rule_id", "case"), FAILING)
+def test_no_fix_of_any_rule_sends_a_managed_guest_to_libvirt(
+    rule_id: str, case: Case, owner: str
+) -> None:
+    audited = judge(rule_id, case, every_platform(), owner)
+    assert audited.crashed == ()
+    for finding in audited.findings:
+        assert finding.owner == owner
+        assert [text for text in MARKUP if text in finding.fix] == []
+        assert finding.fix
+
+
+def test_no_rule_tells_a_managed_guest_to_edit_xml() -> None:
+    """Whatever a rule adds in its own words holds for every owner."""
+    declared = NicConfig(
+        type="bridge",
+        actual_type="bridge",
+        model="virtio",
+        driver_name="qemu",
+        queues=300,
+        rx_queue_size=2048,
+        tx_queue_size=1024,
+        packed="on",
+        ioeventfd="off",
+        host_off=("csum",),
+    )
+    for owner in MANAGED:
+        config = DomainConfig(type="kvm", arch="x86_64", vcpus=2, owner=owner, nics=1)
+        nic = Nic(0, declared, Location("t"))
+        audited = DomainAuditor(rule_ids(), every_platform()).audit_domain(
+            Domain("guest", config, Location("t"), (nic,)), HostConfig(), "t"
+        )
+        assert {"VNIC031", "VNIC034", "VNIC035", "VNIC037"} <= {f.rule for f in audited.findings}
+        assert not [f.rule for f in audited.findings if "virsh edit" in f.fix]
+
+
+def test_a_nic_put_behind_novas_back_is_undone_by_a_command_on_its_cloud() -> None:
+    fix = worded(FIELDS[0], "", "nova", FixNames(target="openstack:prod"), in_arguments=True)
+    assert "(openstack --os-cloud prod server reboot --hard)" in fix.text

@@ -1,0 +1,156 @@
+"""What each owner is told on a topic, word for word."""
+
+from __future__ import annotations
+
+import pytest
+
+from vnicaudit.knowledge.fixes.owners import WORDINGS, worded
+from vnicaudit.model.fix import OwnerAdvice, Topic
+from vnicaudit.model.owner import owner_named
+
+SENTENCES: dict[Topic, dict[str, str]] = {
+    "connect-network": {
+        "libvirt": (
+            "Connect it to a libvirt network or a bridge; where only user-mode networking is "
+            "possible, use <backend type='passt'/> (libvirt 9.0)."
+        ),
+        "nova": (
+            "Connect the server through a Neutron port: no port of Neutron's is of this type,"
+            " so it was put there behind Nova's back. The next hard reboot (openstack server "
+            "reboot --hard) writes the definition anew."
+        ),
+        "ovirt": (
+            "The definition is oVirt's: give the NIC a vNIC profile of a network in the "
+            "engine, with the VM down."
+        ),
+    },
+    "one-model": {
+        "kubevirt": (
+            "Give all spec.template.spec.domain.devices.interfaces[] one model, virtio where "
+            "the guest has its driver, run virtctl restart, and tie interface names to MAC "
+            "addresses in the guest."
+        ),
+        "libvirt": (
+            "Give all NICs one model, virtio where the guest has its driver, and tie "
+            "interface names to MAC addresses in the guest."
+        ),
+        "nova": (
+            "Give the image one model with hw_vif_model, virtio where the guest has its "
+            "driver (this server: stop it, nova-manage image_property set UUID --property "
+            "hw_vif_model=virtio, start it), and tie interface names to MAC addresses in the "
+            "guest."
+        ),
+        "ovirt": (
+            "Give all NICs one type in the engine, virtio where the guest has its driver, "
+            "with the VM down, and tie interface names to MAC addresses in the guest."
+        ),
+    },
+    "own-address": {
+        "kubevirt": (
+            "Change or remove macAddress in the manifest of the one that is the copy, and "
+            "restart the virtual machine."
+        ),
+        "libvirt": (
+            "Remove <mac> from the one that is the copy, so that it gets a new address; then "
+            "tell DHCP and the guest's own configuration."
+        ),
+        "nova": (
+            "Replace the port of the one that is the copy: create a new one in Neutron, then "
+            "openstack server remove port and add port."
+        ),
+        "ovirt": (
+            "Give the vNIC of the one that is the copy another address in the engine, while "
+            "the virtual machine is down."
+        ),
+    },
+    "serve-vhostuser": {
+        "kubevirt": (
+            "Use a dpdkvhostuserclient port in Open vSwitch, with QEMU as the server: the "
+            "definition is KubeVirt's, change the network binding plugin or hook sidecar "
+            "(onDefineDomain) that makes this NIC, and run virtctl restart."
+        ),
+        "libvirt": (
+            "Use a dpdkvhostuserclient port in Open vSwitch and mode='server' on QEMU's side."
+        ),
+        "nova": (
+            "Give the compute node an Open vSwitch that offers dpdkvhostuserclient: Neutron "
+            "then chooses that port type, with QEMU as the server, by itself. Then hard-"
+            "reboot the server."
+        ),
+        "ovirt": (
+            "Use a dpdkvhostuserclient port in Open vSwitch, with QEMU as the server: the "
+            "definition is oVirt's, change the network in the engine with the VM down."
+        ),
+        "qemu": (
+            "Use a dpdkvhostuserclient port in Open vSwitch and server=on in QEMU's -chardev."
+        ),
+    },
+    "share-memory": {
+        "kubevirt": (
+            "The definition is KubeVirt's: what makes this NIC vhost-user (a network binding "
+            "plugin, or a hook sidecar with onDefineDomain) must make the guest's memory "
+            "shared too; change that and run virtctl restart."
+        ),
+        "libvirt": (
+            "Share the guest's memory: <memoryBacking> with <source type='memfd'/> (or huge "
+            "pages) and <access mode='shared'/>."
+        ),
+        "nova": (
+            "Share the guest's memory with huge pages: hw:mem_page_size in the flavor "
+            "(openstack server resize for this server) or hw_mem_page_size in the image; or "
+            "set [libvirt] file_backed_memory in nova.conf of the compute node."
+        ),
+        "ovirt": (
+            "The definition is oVirt's: with the VM down, give it shared memory in the "
+            "engine, or the NIC a vNIC profile of another kind of network."
+        ),
+        "qemu": (
+            "Share the guest's memory on QEMU's command line (share=on of its memory "
+            "backend), then start it anew."
+        ),
+    },
+    "use-kvm": {
+        "kubevirt": (
+            "Run it with KVM: no useEmulation in the KubeVirt resource. The guest sees "
+            "another CPU: power it off and on, and check it."
+        ),
+        "libvirt": (
+            "Run it with KVM: <domain type='kvm'>. The guest sees another CPU: power it off "
+            "and on, and check it."
+        ),
+        "nova": (
+            "Run it with KVM: [libvirt] virt_type = kvm in nova.conf of the compute node, "
+            "then hard-reboot the server. The guest sees another CPU: power it off and on, "
+            "and check it."
+        ),
+        "ovirt": (
+            "Run it with KVM: the definition is oVirt's, change it in the engine. The guest "
+            "sees another CPU: power it off and on, and check it."
+        ),
+        "qemu": (
+            "Run it with KVM: -accel kvm on QEMU's command line. The guest sees another CPU: "
+            "power it off and on, and check it."
+        ),
+    },
+}
+"""Topic -> owner -> sentence; libvirt's is for owners that have none of their own."""
+
+CASES = [
+    pytest.param(topic, owner, sentences.get(owner, sentences["libvirt"]), id=f"{owner}-{topic}")
+    for topic, sentences in SENTENCES.items()
+    for owner in [*WORDINGS, "puppet"]
+]
+
+
+@pytest.mark.parametrize(("topic", "owner", "sentence"), CASES)
+def test_sentence(topic: Topic, owner: str, sentence: str) -> None:
+    assert worded(None, OwnerAdvice(topic), owner_named(owner)).text == sentence
+
+
+def test_a_nic_in_qemu_arguments_is_spoken_of_in_words_of_qemu() -> None:
+    advice = OwnerAdvice("serve-vhostuser")
+    for owner in ("libvirt", "terraform", "puppet"):
+        fix = worded(None, advice, owner_named(owner), in_arguments=True)
+        assert fix.text == SENTENCES["serve-vhostuser"]["qemu"]
+    fix = worded(None, advice, "nova", in_arguments=True)
+    assert fix.text == SENTENCES["serve-vhostuser"]["nova"]

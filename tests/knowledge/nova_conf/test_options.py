@@ -1,0 +1,69 @@
+"""What Nova's releases know: names of releases, and options over time."""
+
+from __future__ import annotations
+
+import pytest
+
+from vnicaudit.knowledge.nova_conf.options import knowledge, release_of, releases
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("juno", "Juno"), ("Caracal", "Caracal"), ("CARACAL", "Caracal"), (" yoga ", "Yoga"),
+        ("29", "Caracal"), ("29.0", "Caracal"), ("29.2.1", "Caracal"), ("2024.1", "Caracal"),
+        ("2014.2", "Juno"), ("12", "Liberty"), ("34.0", "Hibiscus"),
+    ],
+)  # fmt: skip
+def test_a_release_is_known_by_its_name_and_by_its_numbers(text: str, name: str) -> None:
+    release = release_of(text)
+    assert release is not None
+    assert release.name == name
+
+
+@pytest.mark.parametrize(
+    "text", ["", "essex", "10", "11", "99", "2024.3", "29.x", "29.0.0.1", "1e1"]
+)
+def test_what_names_no_release(text: str) -> None:
+    assert release_of(text) is None
+
+
+def test_releases_are_in_order_and_each_has_a_name() -> None:
+    numbers = [release.number for release in releases()]
+    assert numbers == sorted(set(numbers))
+    assert str(releases()[0]) == "Juno (2014.2)"
+    assert knowledge().release == releases()[-1]
+
+
+def status(section: str, name: str, release: str) -> str:
+    found = release_of(release)
+    assert found is not None
+    return knowledge(found.number).options[section, name].status
+
+
+@pytest.mark.parametrize(
+    ("section", "name", "release", "expected"),
+    [
+        ("libvirt", "rx_queue_size", "queens", "future"),
+        ("libvirt", "rx_queue_size", "rocky", "current"),
+        ("libvirt", "max_queues", "stein", "future"),
+        ("libvirt", "use_virtio_for_bridges", "juno", "current"),
+        ("DEFAULT", "libvirt_use_virtio_for_bridges", "juno", "removed"),
+        ("DEFAULT", "linuxnet_interface_driver", "ocata", "current"),
+        ("DEFAULT", "linuxnet_interface_driver", "pike", "deprecated"),
+        ("DEFAULT", "linuxnet_interface_driver", "train", "deprecated"),
+        ("DEFAULT", "linuxnet_interface_driver", "ussuri", "removed"),
+        ("pci", "passthrough_whitelist", "yoga", "current"),
+        ("pci", "passthrough_whitelist", "zed", "alias"),
+        ("xenserver", "ovs_integration_bridge", "victoria", "removed"),
+        ("hyperv", "vswitch_name", "bobcat", "current"),
+        ("hyperv", "vswitch_name", "caracal", "removed"),
+    ],
+)
+def test_what_a_release_has(section: str, name: str, release: str, expected: str) -> None:
+    assert status(section, name, release) == expected
+
+
+def test_choices_are_those_of_the_release() -> None:
+    forms = [knowledge(number).options["libvirt", "virt_type"].form for number in (22, 23)]
+    assert [form is not None and form.accepts("xen") for form in forms] == [True, False]

@@ -1,0 +1,32 @@
+"""Owners, and what they are called."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+import msgspec
+import pytest
+
+from vnicaudit.model.decoding import msgpack_decoder
+from vnicaudit.model.location import Location
+from vnicaudit.model.macs import NicSeen
+from vnicaudit.model.owner import KnownOwner, OutsideOwner, Owner, name_of, owner_named
+
+
+@pytest.mark.parametrize("name", [*get_args(KnownOwner), "inventory", "host", ""])
+def test_an_owner_keeps_its_name(name: str) -> None:
+    assert name_of(owner_named(name)) == name
+
+
+def test_one_that_is_known_is_not_from_outside() -> None:
+    assert owner_named("nova") == "nova"
+    assert owner_named("Nova") == OutsideOwner("Nova")
+
+
+@pytest.mark.parametrize("owner", ["ovirt", OutsideOwner("inventory")])
+def test_owners_come_back_from_another_process(owner: Owner) -> None:
+    seen = NicSeen(
+        mac="52:54:00:00:00:01", domain="a", uuid=None, reading="r", target="t",
+        location=Location("t"), index=0, kind="bridge", owner=owner,
+    )  # fmt: skip
+    assert msgpack_decoder(NicSeen).decode(msgspec.msgpack.encode(seen)) == seen

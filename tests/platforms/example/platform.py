@@ -1,0 +1,46 @@
+"""The one object that registers it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.platforms.example import write
+from tests.platforms.example.driver import Command, inventory_kind, nicctl
+from tests.platforms.example.inventory import INVENTORY, NAME, PREFIX
+from tests.platforms.example.planner import InventoryTargets
+from tests.platforms.example.wording import WORDING
+from vnicaudit.audit.reading.targets import TargetKind
+from vnicaudit.cli.platforms import PLATFORMS, PlatformRegistry, RegisteredPlatform, definition
+from vnicaudit.model.file_kind import Content, Item
+from vnicaudit.model.live import LiveOptions
+
+
+def _name_of(name: str) -> str | None:
+    return name if name.startswith(PREFIX) else None
+
+
+def _read(name: str, options: LiveOptions) -> Iterator[Item]:
+    del options
+    path = name.removeprefix(PREFIX)
+    yield from INVENTORY.read(Content(Path(path).read_bytes(), path, name))
+
+
+def example(command: Command = nicctl) -> RegisteredPlatform:
+    """The platform; ``command``: what changes an inventory."""
+    return RegisteredPlatform(
+        NAME,
+        (INVENTORY,),
+        definition,
+        {"raw": "Inventory"},
+        (TargetKind("inventory", _name_of, read=_read),),
+        wordings={NAME: WORDING},
+        planner=InventoryTargets,
+        kinds=lambda: (inventory_kind(command),),
+        writer=lambda: write,
+    )
+
+
+def with_example(command: Command = nicctl) -> PlatformRegistry:
+    """What this program ships, and this one."""
+    return PlatformRegistry((*PLATFORMS, example(command)))

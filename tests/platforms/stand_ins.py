@@ -1,0 +1,32 @@
+"""All platforms, with clouds and hosts that a test makes up in the place of real ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from vnicaudit.audit.reading.targets import CloudReading, TargetKind
+from vnicaudit.cli.platforms import PLATFORMS, PlatformRegistry
+from vnicaudit.model.host import Host
+from vnicaudit.model.live import LiveDefinition, LiveOptions
+from vnicaudit.model.report import ReadError
+
+ReadCloud = Callable[[str, LiveOptions], CloudReading]
+ReadDefinitions = Callable[[str, LiveOptions], Iterator[Host | LiveDefinition | ReadError]]
+
+
+def platforms_with(
+    *, cloud: ReadCloud | None = None, definitions: ReadDefinitions | None = None
+) -> PlatformRegistry:
+    """``cloud``: reads every cloud; ``definitions``: reads every host that is planned."""
+
+    def replaced(kind: TargetKind) -> TargetKind:
+        if kind.cloud is not None and cloud is not None:
+            plain = TargetKind(kind.kind, kind.name_of)  # what it needs need not be there
+            return plain._replace(cloud=cloud)
+        if kind.definitions is not None and definitions is not None:
+            return kind._replace(definitions=definitions)
+        return kind
+
+    return PlatformRegistry(
+        one._replace(targets=tuple(map(replaced, one.targets))) for one in PLATFORMS
+    )

@@ -1,0 +1,54 @@
+"""Which kind of units a step is on: by the record that says what it changes."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from tests.remedy.applying.fakes import World
+from vnicaudit.cli.platforms import every_platform
+from vnicaudit.errors import UsageError
+from vnicaudit.model.plan import (
+    DomainUnit,
+    FileUnit,
+    FlavorUnit,
+    ImageUnit,
+    ObjectUnit,
+    ServerUnit,
+    Unit,
+)
+
+KINDS = every_platform().kinds()
+CLOUD = "openstack:prod"
+
+
+@pytest.mark.parametrize(
+    ("unit", "target", "kind"),
+    [
+        (DomainUnit(), "qemu:///system", "domain"),
+        (FileUnit("a.xml"), "a.xml", "file"),
+        (ServerUnit({}, {}), CLOUD, "server"),
+        (ImageUnit({}, {}), CLOUD, "image"),
+        (FlavorUnit({}, {}), CLOUD, "flavor"),
+    ],
+)
+def test_the_record_tells_the_kind(world: World, unit: Unit, target: str, kind: str) -> None:
+    step = replace(world.steps[0], unit=unit, target=target)
+    assert KINDS.of(step).name == kind
+
+
+@pytest.mark.parametrize("kind", ["domain", "file", "server"])
+def test_a_unit_from_elsewhere_is_of_no_kind_here_though_it_is_called_so(
+    world: World, kind: str
+) -> None:
+    """A plan is edited by hand. Whoever was handed that record could make nothing of it."""
+    step = replace(world.steps[0], unit=ObjectUnit(kind, "x"), target="qemu:///system")
+    with pytest.raises(UsageError, match="nothing here changes units of kind"):
+        KINDS.of(step)
+
+
+@pytest.mark.parametrize("unit", [DomainUnit(), FileUnit("a.xml")])
+def test_a_unit_at_a_target_of_another_platform_is_of_no_kind(world: World, unit: Unit) -> None:
+    step = replace(world.steps[0], unit=unit, target=CLOUD)
+    with pytest.raises(UsageError, match="nothing here changes units of kind"):
+        KINDS.of(step)

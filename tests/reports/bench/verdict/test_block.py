@@ -1,0 +1,184 @@
+"""The word of a verdict, whom it is about, and what else is said at once."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import pytest
+from msgspec.structs import replace
+
+from tests.reports.bench.samples import (
+    applied,
+    one_arm,
+    side_by_side,
+    single_flip,
+    sweep,
+    two_arms,
+)
+from vnicaudit.model.measurement import BenchResult, Covariates, Decision, GuardRail, Verdict
+from vnicaudit.reports.bench.tables.rows import rows
+from vnicaudit.reports.bench.verdict.block import VerdictBlock, verdict_blocks
+
+Done = Literal["kept", "rolled-back", "not-rolled-back"] | None
+
+
+def blocks(result: BenchResult) -> list[VerdictBlock]:
+    return list(verdict_blocks(result, list(rows(result))))
+
+
+def only(result: BenchResult) -> VerdictBlock:
+    (block,) = blocks(result)
+    return block
+
+
+def decided(verdict: Verdict, done: Done = None, *reasons: str) -> BenchResult:
+    action: Literal["keep", "roll-back", "none"] = "none"
+    if done is not None:
+        action = "keep" if done == "kept" else "roll-back"
+    decision = Decision(verdict=verdict, action=action, done=done, reasons=reasons)
+    return replace(applied(), decision=decision)
+
+
+@pytest.mark.parametrize(
+    ("verdict", "done", "word", "style"),
+    [
+        ("improved", "kept", "KEPT", "good"),
+        ("equivalent", "kept", "KEPT", "good"),
+        ("regressed", "rolled-back", "TAKEN BACK", "bad"),
+        ("equivalent", "rolled-back", "TAKEN BACK", "bad"),
+        ("regressed", "not-rolled-back", "NOT TAKEN BACK", "bad"),
+        ("inconclusive", "not-rolled-back", "NOT TAKEN BACK", "bad"),
+        ("inconclusive", "kept", "UNDECIDED", "medium"),
+        ("inconclusive", "rolled-back", "UNDECIDED", "medium"),
+        ("generator-limited", "rolled-back", "UNDECIDED", "medium"),
+        ("invalid", "rolled-back", "NOT MEASURED", "medium"),
+        ("improved", None, "BETTER", "good"),
+        ("regressed", None, "WORSE", "bad"),
+        ("equivalent", None, "NO DIFFERENCE", "fix"),
+        ("at-ceiling", None, "NO DIFFERENCE", "fix"),
+        ("not-worse", None, "NOT WORSE", "fix"),
+        ("inconclusive", None, "UNDECIDED", "medium"),
+        ("invalid", None, "NOT MEASURED", "medium"),
+    ],
+)
+def test_the_word(verdict: Verdict, done: Done, word: str, style: str) -> None:
+    block = only(decided(verdict, done))
+    assert (block.word, block.style) == (word, style)
+
+
+def test_what_was_done_with_an_open_one_is_said() -> None:
+    assert only(decided("inconclusive", "kept")).meaning.endswith("; the change was kept")
+    assert only(decided("invalid", "rolled-back")).meaning.endswith("; the change was taken back")
+
+
+def test_the_guest_the_change_and_the_effort() -> None:
+    block = only(applied())
+    assert block.subject == "web01: rtl8139 → virtio"
+    assert block.effort == "26 min 30 s, 28 runs, none repeated"
+    assert only(two_arms()).effort == "26 min 30 s, 63 runs, 3 repeated"
+    assert only(single_flip()).subject == "web-01: after against before"
+
+
+def test_states_of_one_path_keep_their_names() -> None:
+    result = applied()
+    flipped = replace(result, run=replace(result.run, design="live-flip"))
+    assert only(flipped).subject == "web01: after against before"
+
+
+def test_a_measurement_that_did_not_end_tells_no_duration() -> None:
+    result = applied()
+    unfinished = replace(result, run=replace(result.run, finished=None))
+    assert only(unfinished).effort == "28 runs, none repeated"
+
+
+def test_before_after_and_change_with_its_interval() -> None:
+    tcp, dns, each = only(applied()).lines
+    assert tcp.name == "TCP to the guest"
+    assert tcp.values == ("132 Mb/s", "7.82 Gb/s")
+    assert (tcp.change, tcp.interval, tcp.outcome) == ("59x", "(42x to 83x)", "better")
+    assert dns.name == "DNS queries"
+    assert (each.name, each.values, each.part) == (
+        "per vCPU (of 2)", ("9.01k q/s", "22.9k q/s"), True,
+    )  # fmt: skip
+
+
+def test_without_vcpus_there_is_nothing_per_vcpu() -> None:
+    result = applied()
+    unknown = replace(result, run=replace(result.run, labels={}))
+    assert [line.part for line in only(unknown).lines] == [False, False]
+
+
+def test_small_changes_and_what_is_better_lower_are_per_cent() -> None:
+    (line,) = only(single_flip()).lines
+    assert (line.change, line.interval) == ("+4.6 %", "(-27 to +50 %)")
+    lower = only(two_arms()).lines[-1]
+    assert (lower.name, lower.change, lower.outcome) == ("latency p99", "+63 %", "better")
+
+
+def test_several_arms_are_compared_one_by_one() -> None:
+    vm, pod = blocks(replace(side_by_side(), decision=None))
+    assert (vm.word, vm.subject) == ("NO DIFFERENCE", "vm against node")
+    assert (pod.word, pod.subject) == ("WORSE", "pod against node")
+    assert vm.effort
+    assert not pod.effort
+    assert [line.name for line in pod.lines] == [
+        "TCP from the target, 1 connection", "TCP from the target, 25 connections",
+    ]  # fmt: skip
+
+
+def test_where_nothing_is_compared() -> None:
+    block = only(one_arm())
+    assert (block.word, block.subject) == ("MEASURED", "web-01, profile smoke")
+    (line,) = block.lines
+    assert (line.values, line.interval, line.outcome) == (("7.84 Gb/s",), "(7.72 to 7.93)", "")
+    dead = tuple(replace(one, valid=False, values={}) for one in one_arm().samples)
+    assert only(replace(one_arm(), samples=dead)).word == "NOT MEASURED"
+
+
+def test_what_does_not_fit_is_counted() -> None:
+    *shown, more = only(sweep()).lines
+    assert len(shown) == 6
+    assert more.name == "… 3 more lines in the table below"
+
+
+def test_reasons_that_no_line_shows_are_said() -> None:
+    broken = "guard rail ping failed (after): lost"
+    row = "iperf3.tcp.rx.c1.64k, goodput: before 132 Mb/s (7 runs), after 7.8 Gb/s"
+    assert only(decided("regressed", "rolled-back", broken, row, "single flip: …")).why == (broken,)
+    assert only(decided("improved", "kept", row)).why == ()
+    missing = "iperf3.tcp.rx.c1.64k: not measured: iperf3 does not listen after 10 s"
+    assert only(decided("invalid", "rolled-back", missing)).why == (missing,)
+
+
+def test_what_made_it_noisy() -> None:
+    result = applied()
+    busy = tuple(
+        replace(one, covariates=Covariates(target_steal=1.0, vcpu_delay=40.0 + one.order))
+        for one in result.samples
+    )
+    spoiled = replace(busy[0], valid=False, reason="steal", order=99)
+    notes = ("before: falls into two bands, around 1 and 2", "after: 2 more did not count",
+             "at this look the 98 % interval counts")  # fmt: skip
+    noisy = replace(
+        result,
+        samples=(*busy, spoiled),
+        results=(replace(result.results[0], notes=notes), *result.results[1:]),
+        guard_rails=(GuardRail("ping", "after", "unknown", "no ping"),),
+    )
+    assert only(noisy).remarks == (
+        "the guest's vCPUs waited for a CPU 53.0 % of the time, 67.0 % in the worst run",
+        "iperf3.tcp.rx.c1.64k: before: falls into two bands, around 1 and 2",
+        "1 of 29 runs does not count, 1 of them: steal",
+        "1 guard rail could not be checked: ping",
+    )
+    assert only(result).remarks == ("all guard rails hold (2)",)
+
+
+def test_a_spread_above_the_margin_is_named() -> None:
+    result = applied()
+    first, *rest = result.results
+    assert first.after is not None
+    wild = replace(first, after=replace(first.after, cv=0.123))
+    assert only(replace(result, results=(wild, *rest))).remarks[0] == (
+        "runs of iperf3.tcp.rx.c1.64k in after differ by 12.3 % from one another"
+    )

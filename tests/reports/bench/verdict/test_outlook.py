@@ -1,0 +1,79 @@
+"""What would decide, and how long that takes."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from tests.reports.bench.samples import (
+    TCP_TX,
+    VM_PATH,
+    applied,
+    compared,
+    noisy,
+    run,
+    samples_of,
+    single_flip,
+)
+from vnicaudit.model.measurement import BenchResult, Decision, Design
+from vnicaudit.reports.bench.tables.rows import rows
+from vnicaudit.reports.bench.verdict.outlook import outlook
+
+
+def said(result: BenchResult) -> list[str]:
+    return list(outlook(result, list(rows(result)), result.arms[1]))
+
+
+def undecided(strength: float, design: Design = "live-flip", n: int = 7) -> BenchResult:
+    """Two states that differ by 2 %; ``strength``: of the noise, about 1 % each."""
+    arms = ("one", "four")
+    values = {
+        "one": {"goodput": noisy(4.1e9, n, 0, strength)},
+        "four": {"goodput": noisy(4.18e9, n, 3, strength)},
+    }
+    return BenchResult(
+        run=run(design), arms=arms, paths=(VM_PATH,), workloads=(TCP_TX,),
+        samples=tuple(samples_of(TCP_TX, values)),
+        results=(compared(TCP_TX, "goodput", values, "inconclusive", arms=arms),),
+        decision=Decision(verdict="inconclusive", action="none"),
+    )  # fmt: skip
+
+
+def test_how_many_runs_and_how_long() -> None:
+    """A run every 13 s (samples.py); two arms."""
+    hidden, more = said(undecided(6))
+    assert hidden.startswith("7 runs of each arm show a difference of about ")
+    assert hidden.endswith("or more (iperf3.tcp.tx.c1.64k); 5 % would matter")
+    number = int(more.split()[1])
+    assert 7 < number < 100
+    minutes = round(number * 2 * 13 / 60)
+    assert more == (
+        f"about {number} runs of each arm would show 5 %: about {minutes} min (--repeats {number})"
+    )
+
+
+def test_more_noise_takes_more_runs() -> None:
+    few, many = (int(said(undecided(strength))[1].split()[1]) for strength in (5, 8))
+    assert few < many
+
+
+def test_a_plan_is_told_another_way() -> None:
+    result = undecided(6, "flips")
+    decision = Decision(verdict="inconclusive", action="roll-back", done="rolled-back")
+    more = said(replace(result, decision=decision))[1]
+    number = more.split()[1]
+    assert f"about {number} turns of each arm" in more
+    assert f"(a profile with turns = [{number}])" in more
+
+
+def test_noise_that_no_runs_outweigh() -> None:
+    assert said(undecided(25))[1] == (
+        "more than 100 runs of each arm would be needed: make it quieter"
+    )
+
+
+def test_one_change_decides_nothing_small_however_many_runs() -> None:
+    assert "no number of runs" in said(single_flip())[1]
+
+
+def test_what_is_decided_needs_nothing() -> None:
+    assert said(applied()) == []

@@ -1,0 +1,31 @@
+"""Names of workloads."""
+
+from __future__ import annotations
+
+import pytest
+
+from vnicaudit.model.measurement import Workload
+from vnicaudit.reports.bench.words.labels import describe, describe_measured
+
+_ONE = Workload(id="w", engine="rr", pattern="rr1c-1x1", direction="both")
+
+
+@pytest.mark.parametrize(
+    ("changes", "ends"),
+    [
+        ({"options": {"generator": "c"}}, ", 1 connection, generator in C"),
+        ({"options": {"generator": "netperf"}}, ", 1 connection, by netperf"),
+        ({}, ", 1 connection, generator in Python"),
+        ({"options": {"generator": "new"}}, ", 1 connection, generator new"),
+        ({"connections": 50}, ", 50 connections"),
+        ({"rate": 100.0}, ", offered 100 1/s"),
+        ({"pattern": "str-readx1", "direction": "tx"}, ", the target sends, 1 connection"),
+        ({"engine": "netperf", "pattern": "TCP_RR"}, ", both ways, 1 connection"),
+    ],
+)
+def test_what_was_measured_names_its_generator(changes: dict[str, object], ends: str) -> None:
+    from msgspec.structs import replace
+
+    work = replace(_ONE, **changes)
+    assert describe_measured(work).endswith(ends)
+    assert "generator" not in describe(work)

@@ -1,0 +1,1 @@
+"""Findings that are accepted or already known: suppressions and the baseline."""

@@ -1,0 +1,152 @@
+"""Baselines: findings that are known already, by fingerprint, and not reported again.
+
+Two files are read: a report (``vnicaudit.report/1``, of which the findings count) and the
+smaller ``vnicaudit.baseline/1``, which is what is written (:mod:`vnicaudit.reports.baseline`).
+Findings about suppressions are never part of one: an expired suppression is not to be hidden.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Annotated
+
+import msgspec
+
+from vnicaudit.audit.accepting import stale
+from vnicaudit.base.opening import as_usage_error, open_regular
+from vnicaudit.errors import UsageError
+from vnicaudit.model.decoding import json_as
+from vnicaudit.model.finding import SEVERITIES, Finding, Severity
+from vnicaudit.model.refs import mac_of, nic_index
+from vnicaudit.model.report import REPORT_SCHEMA
+
+BASELINE_SCHEMA = "vnicaudit.baseline/1"
+MAX_BYTES = 256 * 1024 * 1024
+
+_NEVER = frozenset(info.id for info in stale.INFO)
+
+Baseline = Mapping[str, Severity | None]
+"""Fingerprint -> the severity it is known at; None where the file does not say."""
+
+_Fingerprint = Annotated[str, msgspec.Meta(min_length=1, max_length=128)]
+
+
+class BaselineEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """The finding behind a fingerprint, for who reads the file. ``nic`` is the MAC
+    address, or ``#`` and the index of a NIC without one; None for a whole domain, host or file."""
+
+    rule: str
+    severity: Severity | None = None
+    """As it was known; the same finding at a higher severity is reported again. None: any."""
+    domain: str | None = None
+    nic: str | None = None
+
+
+class BaselineFile(msgspec.Struct, frozen=True, kw_only=True):
+    """``vnicaudit.baseline/1``."""
+
+    schema: str = BASELINE_SCHEMA
+    created: str
+    """UTC, RFC 3339."""
+    fingerprints: dict[_Fingerprint, BaselineEntry]
+
+
+class _Who(msgspec.Struct, frozen=True):
+    """The domain or NIC that a finding of a report is about."""
+
+    domain: str | None = None
+    uuid: str | None = None
+    mac: str | None = None
+    index: int | None = None
+    target_dev: str | None = None
+
+
+class _ReportedFinding(msgspec.Struct):
+    rule: str
+    fingerprint: _Fingerprint
+    severity: Severity
+    nic: _Who = _Who()
+
+    @property
+    def entry(self) -> BaselineEntry:
+        """The baseline entry that accepts this finding."""
+        who = self.nic
+        return _entry(self.rule, self.severity, who.domain, who.mac, who.index)
+
+
+class _ReportFile(msgspec.Struct):
+    """The part of a report that a baseline needs; the rest is passed over."""
+
+    findings: list[_ReportedFinding]
+
+
+class _SchemaOnly(msgspec.Struct):
+    schema: str
+
+
+def load_baseline(path: str) -> Baseline:
+    """The fingerprints in a baseline or a report, and how severe each was. Raises as
+    :func:`load_entries` does."""
+    return {mark: entry.severity for mark, entry in load_entries(path).items()}
+
+
+def load_entries(path: str) -> dict[str, BaselineEntry]:
+    """The fingerprints in a baseline or a report, and what each stands for.
+
+    Raises UsageError when the file cannot be read, is larger than 256 MiB, or is neither.
+    """
+    data = _file_content(path)
+    try:
+        schema = json_as(data, _SchemaOnly).schema
+        if schema == BASELINE_SCHEMA:
+            return dict(json_as(data, BaselineFile).fingerprints)
+        if schema == REPORT_SCHEMA:
+            findings = json_as(data, _ReportFile).findings
+            return {known.fingerprint: known.entry for known in findings if belongs(known.rule)}
+    except msgspec.ValidationError as error:
+        raise UsageError(f"{path}: not a baseline: {error}") from None
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path}: not JSON: {error}") from None
+    raise UsageError(
+        f"{path}: its schema is {schema!r}; a baseline is {BASELINE_SCHEMA} or {REPORT_SCHEMA}"
+    )
+
+
+def entry_of(finding: Finding) -> BaselineEntry:
+    """The entry of a baseline for one finding."""
+    about = finding.about
+    mac, index = mac_of(about), nic_index(about)
+    return _entry(finding.rule, finding.severity, about.name, mac, index)
+
+
+def belongs(rule: str) -> bool:
+    """True for a rule whose findings may be part of a baseline."""
+    return rule not in _NEVER
+
+
+def is_known(finding: Finding, baseline: Baseline) -> bool:
+    """True where the baseline has this finding, at this severity or a higher one."""
+    if finding.fingerprint not in baseline:
+        return False
+    severity = baseline[finding.fingerprint] or "error"
+    return SEVERITIES.index(finding.severity) <= SEVERITIES.index(severity)
+
+
+def number_gone(baseline: Baseline, seen: Iterable[str]) -> int:
+    """How many findings of the baseline did not come up in a run that came upon ``seen``."""
+    return len(baseline.keys() - set(seen))
+
+
+def _entry(
+    rule: str, severity: Severity, domain: str | None, mac: str | None, index: int | None
+) -> BaselineEntry:
+    nic = mac or (None if index is None else f"#{index}")
+    return BaselineEntry(rule=rule, severity=severity, domain=domain, nic=nic)
+
+
+def _file_content(path: str) -> bytes:
+    with as_usage_error(path), open_regular(path) as stream:
+        data = stream.read(MAX_BYTES + 1)
+    if len(data) > MAX_BYTES:
+        raise UsageError(f"{path}: larger than {MAX_BYTES >> 20} MiB: not a baseline")
+    return data

@@ -1,0 +1,116 @@
+"""Suppressions that need attention are findings themselves: expired, unused, not valid.
+
+They have ids of their own, which no suppression covers: an expired entry cannot hide that it has
+expired.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from vnicaudit.audit.accepting.suppression import Suppression, metadata_location
+from vnicaudit.audit.judging.fingerprint import digest
+from vnicaudit.base.matching import shortened
+from vnicaudit.model.domain import Domain
+from vnicaudit.model.finding import Finding, Severity
+from vnicaudit.model.refs import Ref
+from vnicaudit.model.report import RuleInfo
+
+OWNER: Literal["vnicaudit"] = "vnicaudit"
+
+_NAMES: dict[str, tuple[str, Severity, str]] = {
+    "SUPP001": ("expired-suppression", "low", "A suppression whose last day is over"),
+    "SUPP002": ("unused-suppression", "low", "A suppression that accepts nothing any more"),
+    "SUPP003": ("invalid-suppression", "medium", "A suppression that is not valid"),
+}
+
+_MANUAL = {
+    "SUPP001": "The `until` of a suppression has passed. What it used to accept is reported again. "
+    "Fix the cause, or agree on a new date.",
+    "SUPP002": "A suppression matched no finding, although its rule was judged. It is *low* where "
+    "the very domain or NIC it names was audited, and *info* where that was not among the "
+    "targets, or where it names none (a run over a part of the fleet proves nothing). It is not "
+    "reported when its rule was not selected, or was skipped for what it is about; nor of a "
+    "domain's own metadata where a rule that compares NICs when all has been read (VNIC016) may "
+    "yet need it.",
+    "SUPP003": "A `<vnicaudit:suppress>` in a domain's metadata that cannot be used: no reason, no "
+    "such rule, a date that is none. It suppresses nothing. (A mistake in the settings is a usage "
+    "error instead.)",
+}
+
+INFO: tuple[RuleInfo, ...] = tuple(
+    RuleInfo(rule, name, severity, "suppression", summary, f"{summary}.\n\n{_MANUAL[rule]}")
+    for rule, (name, severity, summary) in _NAMES.items()
+)
+"""Their entries for catalogues and for SARIF."""
+
+
+def expired(entry: Suppression, about: Ref) -> Finding:
+    """SUPP001 for one entry."""
+    return _finding(
+        "SUPP001",
+        entry,
+        about,
+        f"the suppression of {entry} expired on {entry.until} ({_reason_and_owner(entry)}): "
+        "what it accepted is reported again",
+        "Fix the cause, or agree on a new date.",
+    )
+
+
+def unused(entry: Suppression, about: Ref, *, judged: bool) -> Finding:
+    """SUPP002 for one entry. ``judged``: what it names was audited, and had no such finding."""
+    reason = "there is no such finding (any more)" if judged else "nothing it is about was audited"
+    if judged and not entry.about_one:
+        reason = "there is no such finding among what was audited"
+    return _finding(
+        "SUPP002",
+        entry,
+        about,
+        f"the suppression of {entry} is not used: {reason} ({_reason_and_owner(entry)})",
+        "Remove it." if judged and entry.about_one else "Remove it if it is not needed elsewhere.",
+        severity="low" if judged and entry.about_one else "info",
+    )
+
+
+def invalid(problem: str, domain: Domain) -> Finding:
+    """SUPP003 for one entry in a domain's metadata."""
+    name, severity, _summary = _NAMES["SUPP003"]
+    place = metadata_location(domain)
+    who = domain.uuid or place.file or f"{place.target}#{domain.name}"
+    return Finding(
+        "SUPP003", name, severity, "high",
+        f"a suppression in the metadata is not valid, and suppresses nothing: {problem}",
+        domain.ref, place, OWNER, None, digest("SUPP003", who, problem),
+        "Correct it: <vnicaudit:suppress rule='…' reason='…' until='2027-01-31'/>.",
+    )  # fmt: skip
+
+
+def _finding(
+    rule: str, entry: Suppression, about: Ref, message: str, fix: str,
+    severity: Severity | None = None,
+) -> Finding:  # fmt: skip
+    name, usual, _summary = _NAMES[rule]
+    place = entry.location
+    if place.xpath is None:  # the settings: by name only, they lie elsewhere on the next machine
+        who = (place.file or place.target).rpartition("/")[2]
+    else:
+        who = about.id or place.file or f"{place.target}#{about.name}"
+    mark = digest(rule, who, f"{entry}\0{entry.reason}")
+    return Finding(
+        rule,
+        name,
+        severity or usual,
+        "high",
+        message,
+        about,
+        entry.location,
+        OWNER,
+        None,
+        mark,
+        fix,
+    )
+
+
+def _reason_and_owner(entry: Suppression) -> str:
+    owner = "" if entry.owner is None else f", owner {shortened(entry.owner)}"
+    return f"reason: {shortened(entry.reason)}{owner}"

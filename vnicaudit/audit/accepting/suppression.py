@@ -1,0 +1,179 @@
+"""One suppression: a finding that somebody accepted, why, and until when.
+
+It stands in the settings (``[[suppress]]``) or in the domain's own metadata
+(``<vnicaudit:suppress rule='VNIC003' reason='…' until='2027-01-31'/>``).
+"""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+
+import msgspec
+
+from vnicaudit.audit.judging.catalogue import Catalogue
+from vnicaudit.base.matching import close_to, shortened
+from vnicaudit.model.decoding import json_as
+from vnicaudit.model.domain import Domain
+from vnicaudit.model.finding import Finding
+from vnicaudit.model.location import Location
+from vnicaudit.model.refs import mac_of
+from vnicaudit.model.report import Audited, AuditedScope
+from vnicaudit.model.server import CloudServer
+
+KEYS = ("rule", "reason", "owner", "until", "mac")
+"""Attributes of the element in the metadata. The domain is the one it stands in."""
+
+_DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+
+
+class SubjectIdentity(msgspec.Struct, frozen=True):
+    """Who was judged, as far as suppressions tell by it. A server of OpenStack has two names,
+    Nova's and libvirt's, whichever it was read by."""
+
+    scope: AuditedScope = "domain"
+    names: tuple[str | None, ...] = ()
+    id: str | None = None
+    """The UUID of a domain; the id of an image or flavor of a cloud."""
+    project: str | None = None
+    """Of a server, where it is told."""
+
+    @classmethod
+    def of(cls, audited: Audited, server: CloudServer | None) -> SubjectIdentity:
+        """Identify the subject of one judgement; ``server``: the server of OpenStack it is
+        about."""
+        names: tuple[str | None, ...] = (audited.subject,)
+        scope = "domain" if audited.scope == "mac" else audited.scope
+        if server is None:
+            return cls(scope, names, audited.uuid)
+        names = (*names, server.name, server.instance_name)
+        return cls(scope, names, audited.uuid, server.project)
+
+    def is_called(self, pattern: str, scope: AuditedScope) -> bool:
+        """True where the subject is of kind ``scope`` and its name matches ``pattern``; an image or
+        flavor may be named by its id as well."""
+        names = self.names if scope == "domain" else (*self.names, self.id)
+        return self.scope == scope and any(_matches(name, pattern) for name in names)
+
+
+class Suppression(msgspec.Struct, frozen=True, kw_only=True):
+    """One suppression, checked. ``rule`` is an id or the beginning of one, in upper case; the
+    narrowing fields are None where they do not narrow."""
+
+    rule: str
+    reason: str
+    location: Location
+    owner: str | None = None
+    until: datetime.date | None = None
+    """The last day it holds."""
+    domain: str | None = None
+    uuid: str | None = None
+    mac: str | None = None
+    file: str | None = None
+    project: str | None = None
+    image: str | None = None
+    flavor: str | None = None
+
+    def expired(self, today: datetime.date) -> bool:
+        """True once the last day of a suppression is over."""
+        return self.until is not None and today > self.until
+
+    def covers(self, rule: str) -> bool:
+        """True for a rule that the suppression is about."""
+        return rule.startswith(self.rule)
+
+    def matches(self, finding: Finding, whom: SubjectIdentity) -> bool:
+        """True where this entry accepts ``finding``, expired or not. ``whom``: who was judged."""
+        return (
+            self.covers(finding.rule)
+            and (self.mac is None or self.mac == (mac_of(finding.about) or "").lower())
+            and self.regards(whom, finding.location.file)
+        )
+
+    def regards(self, whom: SubjectIdentity, file: str | None) -> bool:
+        """True where this entry is about that domain, host, image… ``file``: where it is
+        defined."""
+        return (
+            (self.domain is None or whom.is_called(self.domain, "domain"))
+            and (self.image is None or whom.is_called(self.image, "image"))
+            and (self.flavor is None or whom.is_called(self.flavor, "flavor"))
+            and (self.uuid is None or self.uuid == whom.id)
+            and (self.file is None or (file is not None and _glob(file, self.file)))
+            and (self.project is None or self.project == whom.project)
+        )
+
+    @property
+    def name(self) -> str | None:
+        """The name of the domain, image or flavor it is about, or a pattern of such."""
+        return self.domain or self.image or self.flavor
+
+    @property
+    def about_one(self) -> bool:
+        """True where this entry names a single domain, NIC, image or flavor rather than a
+        pattern."""
+        exact = self.name is not None and not set("*?[") & set(self.name)
+        return exact or self.uuid is not None or self.mac is not None
+
+    def __str__(self) -> str:
+        narrowing = ("domain", "image", "flavor", "uuid", "mac", "file", "project")
+        parts = [f"{name} {getattr(self, name)}" for name in narrowing if getattr(self, name)]
+        return " ".join([shortened(self.rule), *([f"for {', '.join(parts)}"] if parts else [])])
+
+
+def from_metadata(raw: str, domain: Domain, catalogue: Catalogue) -> Suppression | str:
+    """One entry of :attr:`Domain.suppressions`, by the rules of a catalogue; a sentence that
+    says what is wrong with it where it is not valid."""
+    given = json_as(raw, dict[str, str])
+    if (problem := _problem(given, catalogue.ids)) is not None:
+        return problem
+    until = given.get("until")
+    return Suppression(
+        rule=given["rule"].strip().upper(),
+        reason=given["reason"].strip(),
+        location=metadata_location(domain),
+        owner=given.get("owner"),
+        until=None if until is None else datetime.date.fromisoformat(until),
+        mac=None if "mac" not in given else given["mac"].strip().lower().replace("-", ":"),
+    )
+
+
+def metadata_location(domain: Domain) -> Location:
+    """The metadata of a domain, at the line of the domain itself."""
+    place = domain.location
+    return Location(place.target, place.file, place.line, f"{place.xpath or '/domain'}/metadata")
+
+
+def _problem(given: dict[str, str], known: Sequence[str]) -> str | None:
+    for key in given:
+        if key not in KEYS:
+            return f"unknown attribute {shortened(key)!r}{close_to(shortened(key), KEYS)}"
+    rule = given.get("rule", "").strip()
+    if not rule:
+        return "no rule"
+    if not any(name.startswith(rule.upper()) for name in known):
+        return f"no rule begins with {shortened(rule)!r}{close_to(shortened(rule.upper()), known)}"
+    if not given.get("reason", "").strip():
+        return f"no reason for {shortened(rule)}: say why it is accepted"
+    return _date_problem(given.get("until"))
+
+
+def _date_problem(until: str | None) -> str | None:
+    if until is None:
+        return None
+    try:
+        # fromisoformat alone takes weeks (2027-W01-1) as well, from Python 3.11 on
+        if _DATE.fullmatch(until) is not None and datetime.date.fromisoformat(until):
+            return None
+    except ValueError:
+        pass
+    return f"until {shortened(until)!r} is no date such as 2027-01-31"
+
+
+def _matches(name: str | None, pattern: str) -> bool:
+    return name is not None and fnmatchcase(name, pattern)
+
+
+def _glob(path: str, pattern: str) -> bool:
+    return fnmatchcase(path if "/" in pattern else path.rpartition("/")[2], pattern)

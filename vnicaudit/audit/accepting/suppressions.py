@@ -1,0 +1,274 @@
+"""Which findings somebody has accepted: the suppressions of the settings and of each domain.
+
+A finding that a valid, unexpired suppression matches is reported as suppressed. Suppressions of
+a domain are settled with that domain; those of the settings only when the whole run is over, so
+what is known about them can be merged over worker processes.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable, Iterable
+from itertools import chain
+
+import msgspec
+
+from vnicaudit.audit.accepting import stale
+from vnicaudit.audit.accepting.suppression import SubjectIdentity, Suppression, from_metadata
+from vnicaudit.audit.judging import macs
+from vnicaudit.audit.judging.catalogue import Catalogue, shipped_catalogue
+from vnicaudit.model.domain import Domain, DomainConfig
+from vnicaudit.model.finding import ALL_BUT_THE_MODEL, EVERY_RULE, Finding
+from vnicaudit.model.refs import ConfigRef, DomainRef, FlavorRef, ImageRef, NicRef, Ref, mac_of
+from vnicaudit.model.report import Audited, Suppressed
+from vnicaudit.model.server import CloudServer
+
+MAX_PER_DOMAIN = 256
+"""More suppressions than this in one domain are not read: a definition may come from anywhere."""
+
+IN_METADATA = "the domain's metadata"
+
+
+class Usage(msgspec.Struct, frozen=True):
+    """Uses of the settings' suppressions so far, by index; ``|`` merges.
+
+    ``used``: matched a finding. ``judged``: something it is about was audited. ``undecided``: its
+    rule could not be judged on something it is about, so nobody knows whether it is needed.
+    """
+
+    used: frozenset[int] = frozenset()
+    judged: frozenset[int] = frozenset()
+    undecided: frozenset[int] = frozenset()
+
+    def __or__(self, other: Usage) -> Usage:
+        return Usage(
+            self.used | other.used,
+            self.judged | other.judged,
+            self.undecided | other.undecided,
+        )
+
+
+class Suppressor:
+    """Applies suppressions. ``today`` decides what has expired; ``rules`` are the ids that are
+    judged in this run. Each worker process has its own."""
+
+    def __init__(
+        self,
+        settings: tuple[Suppression, ...],
+        today: datetime.date,
+        rules: Iterable[str],
+        catalogue: Catalogue | None = None,
+    ) -> None:
+        self._settings = settings
+        self._today = today
+        self._rules = tuple(rules)
+        self._catalogue = catalogue or shipped_catalogue()
+        self._live: dict[str, bool] = {}
+        self._valid = tuple(
+            (index, entry)
+            for index, entry in enumerate(settings)
+            if not entry.expired(today) and self._selected(entry)
+        )
+        self._used: set[int] = set()
+        self._judged: set[int] = set()
+        self._undecided: set[int] = set()
+
+    def apply(self, audited: Audited, domain: Domain | None) -> Audited:
+        """Return the judgement with accepted findings moved to ``suppressed``, and with findings
+        about the domain's own suppressions added. ``domain`` None: a host or a configuration.
+
+        Returns ``audited`` itself where there is nothing to do.
+        """
+        if domain is not None and domain.suppressions:
+            audited = self._apply_own(audited, domain)
+        if not self._valid:
+            return audited
+        self._note(audited, domain)
+        server = None if domain is None else domain.cloud
+        return _moved(audited, self._valid, self._used.add, server)
+
+    def accept(self, audited: Audited, own: tuple[str, ...]) -> Audited:
+        """A judgement on several domains, which came when they had been judged: with what the
+        metadata of this one accept moved to ``suppressed``. What is wrong with those entries was
+        said before."""
+        if not own or not audited.findings:
+            return audited
+        place = audited.findings[0].location
+        domain = Domain(audited.subject, DomainConfig(), place, uuid=audited.uuid, suppressions=own)
+        entries, _ = self._own_suppressions(domain)
+        return _moved(audited, tuple(enumerate(entries)), _unnoted, None, source=IN_METADATA)
+
+    @property
+    def usage(self) -> Usage:
+        """The uses of the settings' suppressions that this instance counted."""
+        return Usage(frozenset(self._used), frozenset(self._judged), frozenset(self._undecided))
+
+    def closing(self, usage: Usage, *, whole: bool = True) -> Audited | None:
+        """Findings on the settings' suppressions at the end of a run, given the merged usage of all
+        workers; None where there are none. Unused entries are reported where the ``whole`` of the
+        targets was read."""
+        findings = (*self.expired(), *(self.unused(usage) if whole else ()))
+        if not findings:
+            return None
+        file = self._settings[0].location.file or self._settings[0].location.target
+        return Audited(file, file, owner=stale.OWNER, scope="config", findings=findings, file=file)
+
+    def expired(self) -> tuple[Finding, ...]:
+        """SUPP001 for each suppression of the settings that has expired."""
+        return tuple(
+            stale.expired(entry, _ref(entry))
+            for entry in self._settings
+            if entry.expired(self._today)
+        )
+
+    def unused(self, usage: Usage) -> tuple[Finding, ...]:
+        """SUPP002 for each suppression of the settings that accepted nothing in the whole run."""
+        return tuple(
+            stale.unused(entry, _ref(entry), judged=index in usage.judged)
+            for index, entry in self._valid
+            if index not in usage.used and index not in usage.undecided
+        )
+
+    def _selected(self, entry: Suppression) -> bool:
+        return any(entry.covers(rule) for rule in self._rules)
+
+    def _apply_own(self, audited: Audited, domain: Domain) -> Audited:
+        entries, extra = self._own_suppressions(domain)
+        used: set[int] = set()
+        audited = _moved(
+            audited, tuple(enumerate(entries)), used.add, domain.cloud, source=IN_METADATA
+        )
+        for index, entry in enumerate(entries):
+            if index in used or not self._selected(entry) or self._may_come_later(entry, domain):
+                continue
+            if not self._is_undecided(entry, audited, domain):
+                extra.append(stale.unused(entry, _ref_in(entry, domain), judged=True))
+        if not extra:
+            return audited
+        return msgspec.structs.replace(audited, findings=(*audited.findings, *extra))
+
+    def _own_suppressions(self, domain: Domain) -> tuple[list[Suppression], list[Finding]]:
+        """The domain's own suppressions that hold, and findings about those that do not."""
+        entries: list[Suppression] = []
+        extra: list[Finding] = []
+        for raw in domain.suppressions[:MAX_PER_DOMAIN]:
+            entry = from_metadata(raw, domain, self._catalogue)
+            if isinstance(entry, str):
+                extra.append(stale.invalid(entry, domain))
+            elif entry.expired(self._today):
+                extra.append(stale.expired(entry, _ref_in(entry, domain)))
+            else:
+                entries.append(entry)
+        if len(domain.suppressions) > MAX_PER_DOMAIN:
+            problem = f"more than {MAX_PER_DOMAIN} in one domain; the others are not read"
+            extra.append(stale.invalid(problem, domain))
+        return entries, extra
+
+    def _note(self, audited: Audited, domain: Domain | None) -> None:
+        """Remember which suppressions of the settings this judgement was about."""
+        for index, entry in self._valid:
+            if index not in self._used and _regards(entry, audited, domain):
+                self._judged.add(index)
+                if self._is_undecided(entry, audited, domain):
+                    self._undecided.add(index)
+
+    def _may_come_later(self, entry: Suppression, domain: Domain) -> bool:
+        """True where a rule that compares NICs after everything has been read may still yield a
+        finding that this entry accepts."""
+        if not any(entry.covers(rule) and self._compares(rule) for rule in self._rules):
+            return False
+        compared = macs.nics_seen(domain, domain.location.target)
+        return any(entry.mac in (None, nic.mac) for nic in compared)
+
+    def _compares(self, rule: str) -> bool:
+        """True where a rule compares NICs after everything has been read."""
+        return "mac" in self._catalogue.listed(rule).scopes
+
+    def _needs_live(self, rule: str) -> bool:
+        """True where a rule needs live facts, which a definition alone cannot give."""
+        found = self._live.get(rule)
+        if found is None:
+            needs = self._catalogue.main_judge(rule).needs
+            found = self._live[rule] = any(need.live for need in needs)
+        return found
+
+    def _is_undecided(self, entry: Suppression, audited: Audited, domain: Domain | None) -> bool:
+        """A rule it is about could not be judged here: skipped, crashed, or silent because it
+        judges only what a live host tells."""
+        offline = domain is not None and domain.state is None
+        if offline and any(entry.covers(rule) and self._needs_live(rule) for rule in self._rules):
+            return True
+        unjudged = ((item.rule, mac_of(item.about)) for item in audited.skipped)
+        crashed = ((item.rule, mac_of(item.about)) for item in audited.crashed)
+        return any(
+            (entry.covers(rule) or rule in (EVERY_RULE, ALL_BUT_THE_MODEL))
+            and (not entry.mac or mac in (None, entry.mac))
+            for rule, mac in chain(unjudged, crashed)
+        )
+
+
+def _unnoted(index: int) -> None:
+    del index
+
+
+def _regards(entry: Suppression, audited: Audited, domain: Domain | None) -> bool:
+    """True where an entry is about the domain, host, image… that was judged, MAC address
+    included."""
+    if domain is None:
+        return entry.mac is None and entry.regards(SubjectIdentity.of(audited, None), audited.file)
+    if not entry.regards(SubjectIdentity.of(audited, domain.cloud), domain.location.file):
+        return False
+    return entry.mac is None or any(nic.mac == entry.mac for nic in domain.nics)
+
+
+def _moved(
+    audited: Audited,
+    entries: tuple[tuple[int, Suppression], ...],
+    note: Callable[[int], None],
+    server: CloudServer | None,
+    *,
+    source: str = "",
+) -> Audited:
+    """``audited`` with each finding that an entry matches moved; ``note`` gets the indices of all
+    entries that match, not only of the first. ``server``: which one of OpenStack was judged.
+    ``source`` empty: where the entry stands."""
+    whom = SubjectIdentity.of(audited, server)
+    kept: list[Finding] = []
+    moved: list[Suppressed] = []
+    for finding in audited.findings:
+        matching = [(index, entry) for index, entry in entries if entry.matches(finding, whom)]
+        for index, _entry in matching:
+            note(index)
+        if matching:
+            entry = matching[0][1]
+            moved.append(Suppressed(finding, entry.reason, source or str(entry.location)))
+        else:
+            kept.append(finding)
+    if not moved:
+        return audited
+    return msgspec.structs.replace(
+        audited, findings=tuple(kept), suppressed=(*audited.suppressed, *moved)
+    )
+
+
+def _ref(entry: Suppression) -> Ref:
+    """Reference to the NIC, image, flavor or domain that an entry names; where it names a pattern,
+    or nothing, a reference to the entry itself as part of its file."""
+    name = entry.name if entry.about_one else None
+    if entry.mac is not None:
+        return NicRef(name, entry.uuid, entry.mac)
+    if name is None and entry.uuid is None:
+        return ConfigRef()
+    if entry.domain is None and entry.image is not None:
+        return ImageRef(name, entry.uuid)
+    if entry.domain is None and entry.flavor is not None:
+        return FlavorRef(name, entry.uuid)
+    return DomainRef(name, entry.uuid)
+
+
+def _ref_in(entry: Suppression, domain: Domain) -> Ref:
+    """The NIC of a domain that an entry of its own names by its MAC address; else the domain."""
+    for nic in domain.nics:
+        if entry.mac is not None and nic.mac == entry.mac:
+            return domain.ref_of(nic)
+    return domain.ref

@@ -1,0 +1,68 @@
+"""A NIC that QEMU emulates, as resolvers see it, and the fact that one answers."""
+
+from __future__ import annotations
+
+from typing import Generic, NamedTuple, TypeVar
+
+import msgspec
+
+from vnicaudit.model.domain import DomainConfig
+from vnicaudit.model.effective import Resolved
+from vnicaudit.model.host import HostConfig
+from vnicaudit.model.nic import DESCRIPTORS, LOG, Behind, NicConfig, RunningNic
+
+T = TypeVar("T")
+
+NOT_READ = "libvirt reads <driver> only when <model type='virtio'/> is written"
+WHOSE = "{} changes it on this NIC or on another: the running guest's aliases would tell"
+NO_MODEL = "depends on the model, which is not known"
+
+
+class EmulatedNic(NamedTuple):
+    """A NIC that QEMU emulates, and what bears on it."""
+
+    nic: NicConfig
+    domain: DomainConfig
+    host: HostConfig
+    running: RunningNic | None
+
+    @property
+    def proven(self) -> bool:
+        """A running QEMU proves that the NIC starts, on the versions judged for."""
+        return self.running is not None and not self.host.assumed
+
+    @property
+    def runs(self) -> bool:
+        """As proven, but not by arguments alone, which may be of a start that failed (a log, a
+        line that somebody pasted, ``<qemu:commandline>``)."""
+        if not self.proven or self.running is None:
+            return False
+        if self.nic.origin == "interface":
+            return self.running.evidence != LOG
+        return self.running.evidence == DESCRIPTORS
+
+    @property
+    def arch(self) -> str | None:
+        """The guest's architecture; the host's where the definition names none."""
+        return self.domain.arch or self.host.arch
+
+    @property
+    def tuned(self) -> bool:
+        """libvirt reads ``<driver>`` of this NIC."""
+        return self.nic.tuning_is_read
+
+    def override(self, name: str) -> Behind | None:
+        """The setting of ``<qemu:override>`` or ``-set`` for this property; None without one."""
+        return next((one for one in self.nic.behind if one.name == name), None)
+
+    def unreadable(self, field: str) -> bool:
+        """The field is text that libvirt refuses, where it reads it."""
+        return self.tuned and any(name == field for name, _text in self.nic.invalid)
+
+
+class ResolvedFact(msgspec.Struct, Generic[T], frozen=True):
+    """One fact resolved. ``refused``: as it is declared libvirt or QEMU is known not to start it
+    the next time, whatever runs now."""
+
+    value: Resolved[T]
+    refused: bool = False

@@ -1,0 +1,254 @@
+"""Which rules there are, which of them are selected, and who of them judges what."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from string import digits
+from types import MappingProxyType, ModuleType
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+import msgspec
+from msgspec.structs import replace
+
+from vnicaudit.audit.judging.rule_files import (
+    ListedRule,
+    manual_of,
+    rule_in,
+    shipped_module,
+    shipped_rules,
+)
+from vnicaudit.base.matching import close_to
+from vnicaudit.errors import UsageError
+from vnicaudit.model.domain import DescriptionKind
+from vnicaudit.model.finding import Severity
+from vnicaudit.model.report import RuleInfo, RuleSetting
+from vnicaudit.model.rule import AnyJudge, Judge, Rule
+
+if TYPE_CHECKING:
+    from vnicaudit.audit.judging.outside import OutsideRule
+
+S = TypeVar("S")
+
+"""Form of a domain that has little of what libvirt and QEMU know -> what its rules say."""
+
+
+class NamedRule(msgspec.Struct, frozen=True):
+    """The part of a rule that its findings repeat."""
+
+    id: str
+    name: str
+    severity: Severity
+
+
+class LoadedRule(NamedRule, Generic[S], frozen=True):
+    """A rule as it judges one kind of subject."""
+
+    judge: Judge[S]
+
+
+class RuleOptions(msgspec.Struct, frozen=True):
+    """A rule's table in somebody's settings."""
+
+    severity: Severity | None = None
+    """Of all its findings."""
+    table: dict[str, object] = {}
+    """The rule's own keys."""
+
+
+class Catalogue:
+    """All rules of a run."""
+
+    def __init__(
+        self,
+        rules: Iterable[ListedRule],
+        options: Mapping[str, RuleOptions] = MappingProxyType({}),
+        outside: Iterable[OutsideRule] = (),
+    ) -> None:
+        self._outside = {rule.id: rule for rule in outside}
+        self._shipped = tuple(rules)
+        every = (*self._shipped, *(rule.listed for rule in self._outside.values()))
+        self._rules = {rule.id: rule for rule in every}
+        self._options = options
+        self.ids = tuple(self._rules)
+        """Ordered."""
+
+    def adjusted(self, options: Mapping[str, RuleOptions]) -> Catalogue:
+        """Return the rules as somebody's settings want them, by id. Raises msgspec.ValidationError
+        for a key that a rule does not have."""
+        for rule_id, wanted in options.items():
+            _adjusted(self.rule(rule_id), wanted)
+        return Catalogue(self._shipped, options, self._outside.values())
+
+    def listed(self, rule_id: str) -> ListedRule:
+        """The listed facts of a rule, without loading it. Raises UsageError where there is none."""
+        found = self._rules.get(rule_id.upper())
+        if found is None:
+            raise UsageError(f"no rule {rule_id!r}; `vnicaudit rules` lists them")
+        return found
+
+    def module(self, rule_id: str) -> ModuleType:
+        """The module of a rule. Raises UsageError where there is none."""
+        entry = self.listed(rule_id)
+        outside = self._outside.get(entry.id)
+        return shipped_module(entry.id) if outside is None else outside.module
+
+    def rule(self, rule_id: str) -> Rule:
+        """A rule, loaded, as it is set. Raises UsageError where there is none."""
+        rule, wanted = rule_in(self.module(rule_id)), self._options.get(rule_id)
+        return rule if wanted is None else _adjusted(rule, wanted)
+
+    @property
+    def regrades(self) -> bool:
+        """True where somebody's settings give a rule another severity."""
+        return any(options.severity is not None for options in self._options.values())
+
+    def severity(self, rule_id: str) -> Severity | None:
+        """The severity that all findings of a rule are to have; None: each its own."""
+        wanted = self._options.get(rule_id)
+        return None if wanted is None else wanted.severity
+
+    def main_judge(self, rule_id: str) -> AnyJudge:
+        """How a rule judges its main scope."""
+        return self.rule(rule_id).judges[0]
+
+    def info(self, rule_id: str) -> RuleInfo:
+        """A rule's entry for catalogues and reports; ``manual`` is its docstring, Markdown."""
+        entry, rule = self.listed(rule_id), self.rule(rule_id)
+        manual = manual_of(self.module(rule_id))
+        summary = manual.split("\n\n", 1)[0].replace("\n", " ").strip()
+        beside = [f"{form}s" for form in entry.forms if form != "definition"]
+        return RuleInfo(
+            id=entry.id,
+            name=rule.name,
+            severity=self.severity(entry.id) or rule.severity,
+            scope=entry.scopes[0],
+            judges=(entry.scopes[0], *sorted([*entry.scopes[1:], *beside])),
+            summary=summary.rstrip("."),
+            manual=manual,
+            groups=entry.groups,
+            settings=tuple(settings_of(rule)),
+        )
+
+    def select(self, wanted: Iterable[str], ignored: Iterable[str]) -> tuple[str, ...]:
+        """The ids that ``--select`` and ``--ignore`` leave; nothing wanted means all. Raises
+        UsageError for a word that means no rule."""
+        wanted, ignored = tuple(wanted), tuple(ignored)
+        for word in (*wanted, *ignored):
+            if not self.meant_by(word):
+                hint = self.close_to(word) or "; `vnicaudit rules` lists them"
+                raise UsageError(not_meant(word) + hint)
+        chosen = {rule_id for word in wanted for rule_id in self.meant_by(word)}
+        dropped = {rule_id for word in ignored for rule_id in self.meant_by(word)}
+        return tuple(
+            rule_id
+            for rule_id in self.ids
+            if (not wanted or rule_id in chosen) and rule_id not in dropped
+        )
+
+    def meant_by(self, word: str) -> tuple[str, ...]:
+        """The ids of the rules that a word means: an id or the beginning of ids (``VNIC03``), a
+        rule's name, or a group."""
+        if not word:
+            return ()
+        beginning, name = word.upper(), word.lower()
+        return tuple(
+            rule.id
+            for rule in self._rules.values()
+            if rule.id.startswith(beginning) or name == rule.name or name in rule.groups
+        )
+
+    def groups(self) -> dict[str, tuple[str, ...]]:
+        """Each group with the ids of its rules, both ordered."""
+        names = sorted({group for rule in self._rules.values() for group in rule.groups})
+        rules = self._rules.values()
+        return {name: tuple(one.id for one in rules if name in one.groups) for name in names}
+
+    def close_to(self, word: str) -> str:
+        """``; did you mean '…'?``, or nothing where no id, name or group comes close. Of ids that
+        differ in their numbers none is closer than another."""
+        begins = word.upper().rstrip(digits)
+        if any(rule_id.rstrip(digits) == begins for rule_id in self.ids):
+            return ""
+        names = [*self.groups(), *(rule.name for rule in self._rules.values())]
+        return close_to(word.upper(), self.ids) or close_to(word.lower(), names)
+
+
+def not_meant(word: str) -> str:
+    """The sentence on a word that means no rule."""
+    if not word or word.isupper() or any(map(str.isdigit, word)):
+        return f"no rule begins with {word!r}"
+    return f"no rule or group is called {word!r}"
+
+
+def settings_of(rule: Rule) -> Iterator[RuleSetting]:
+    """The keys that can be set for a rule."""
+    if rule.settings is None:
+        return
+    kind = rule.settings.kind
+    schema = msgspec.json.schema(kind)["$defs"][kind.__name__]
+    for name, key in schema["properties"].items():
+        default = msgspec.json.encode(key["default"]).decode()
+        yield RuleSetting(name, default, key["description"])
+
+
+def _adjusted(rule: Rule, wanted: RuleOptions) -> Rule:
+    if not wanted.table:
+        return rule
+    if rule.settings is None:
+        raise msgspec.ValidationError("this rule has no settings of its own")
+    return replace(rule, judges=rule.settings.judges(wanted.table))
+
+
+@cache
+def shipped_catalogue() -> Catalogue:
+    """The rules of this package."""
+    return Catalogue(shipped_rules())
+
+
+def catalogue_with(folders: Iterable[str]) -> Catalogue:
+    """The rules of this package, of installed ones, and of these directories. Raises UsageError
+    where one of them is no rule."""
+    from vnicaudit.audit.judging.outside import outside_rules  # most runs have none
+
+    rules = outside_rules(folders)
+    return Catalogue(shipped_rules(), outside=rules) if rules else shipped_catalogue()
+
+
+def rule_ids() -> tuple[str, ...]:
+    """The ids of the rules of this package, ordered."""
+    return shipped_catalogue().ids
+
+
+class RuleSet(Generic[S]):
+    """The rules among some that have one ``kind`` of judge. A rule is loaded when there is
+    something for it."""
+
+    def __init__(
+        self, kind: type[Judge[S]], rule_ids: Iterable[str], catalogue: Catalogue | None = None
+    ) -> None:
+        self._kind = kind
+        self._catalogue = catalogue or shipped_catalogue()
+        listed = map(self._catalogue.listed, rule_ids)
+        self._listed = tuple(rule for rule in listed if kind.scope in rule.scopes)
+        self._loaded: dict[DescriptionKind, tuple[LoadedRule[S], ...]] = {}
+
+    def __bool__(self) -> bool:
+        """True where the set has at least one rule."""
+        return bool(self._listed)
+
+    def of(self, form: DescriptionKind = "definition") -> tuple[LoadedRule[S], ...]:
+        """The rules; of NICs and domains in a ``form`` that has little of what libvirt and QEMU
+        know, those that speak to it."""
+        found = self._loaded.get(form)
+        if found is None:
+            found = self._loaded[form] = tuple(self._load(form))
+        return found
+
+    def _load(self, form: DescriptionKind) -> Iterator[LoadedRule[S]]:
+        for entry in self._listed:
+            if form == "definition" or form in entry.forms:
+                rule = self._catalogue.rule(entry.id)
+                for judge in rule.judges:
+                    if isinstance(judge, self._kind):
+                        yield LoadedRule(entry.id, rule.name, rule.severity, judge)

@@ -1,0 +1,264 @@
+"""Rules x NICs: judge one domain (or host) and say what was found, skipped and crashed.
+
+A rule's verdict depends on nothing but its subject, so it is remembered: a fleet has many NICs
+and few kinds of them. What is remembered is bounded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from msgspec.structs import replace
+
+from vnicaudit.audit.effective import QEMU_DOMAINS
+from vnicaudit.audit.judging.catalogue import Catalogue, RuleSet
+from vnicaudit.audit.judging.fingerprint import digest, domain_mark
+from vnicaudit.audit.judging.judgement import FindingCollector, Judgement, ask, finding_of
+from vnicaudit.audit.judging.of_templates import not_filled_in, of_the_model
+from vnicaudit.audit.judging.staged import at_the_next_start, without_edits_made
+from vnicaudit.audit.reading.platform import Platforms
+from vnicaudit.knowledge.fixes.owners import Wordings, worded
+from vnicaudit.knowledge.fixes.wording import of_server
+from vnicaudit.model.domain import Domain
+from vnicaudit.model.effective import Effective
+from vnicaudit.model.finding import EVERY_RULE, Skipped
+from vnicaudit.model.host import Host, HostConfig
+from vnicaudit.model.location import Location
+from vnicaudit.model.names import NO_NAMES, FixNames
+from vnicaudit.model.nic import Nic
+from vnicaudit.model.owner import REWRITTEN_BY
+from vnicaudit.model.refs import HostRef
+from vnicaudit.model.report import Audited, Placed
+from vnicaudit.model.rule import DomainJudge, HostJudge, NicJudge
+from vnicaudit.model.subject import DomainSubject, HostSubject, Subject
+
+_REMEMBERED = 8192
+
+
+class DomainAuditor:
+    """Judges domains and hosts by a fixed set of rules. Not shared between threads."""
+
+    def __init__(
+        self,
+        rule_ids: Iterable[str],
+        platforms: Platforms,
+        catalogue: Catalogue | None = None,
+    ) -> None:
+        rules = tuple(rule_ids)
+        self._platforms = platforms
+        self._nic_rules = RuleSet(NicJudge, rules, catalogue)
+        self._domain_rules = RuleSet(DomainJudge, rules, catalogue)
+        self._host_rules = RuleSet(HostJudge, rules, catalogue)
+        self._verdicts: dict[Subject, tuple[Judgement, ...]] = {}
+        self._domain_verdicts: dict[DomainSubject, tuple[Judgement, ...]] = {}
+        self._effective: dict[tuple[object, ...], Effective] = {}
+
+    def load(self) -> None:
+        """Import the rules that judge definitions, which are imported at first use otherwise."""
+        self._nic_rules.of()
+        self._domain_rules.of()
+
+    def audit_domain(self, domain: Domain, host: HostConfig, target: str) -> Audited:
+        """Judge every NIC of a domain, then the domain."""
+        collector = FindingCollector()
+        if domain.unjudged:
+            collector.skipped.append(Skipped(EVERY_RULE, domain.ref, domain.unjudged))
+        elif domain.declared.type in QEMU_DOMAINS:
+            self._judge_all(domain, host, collector)
+        elif domain.nics:
+            reason = f"a QEMU or KVM domain (this one is type='{domain.declared.type}')"
+            collector.skipped.append(Skipped(EVERY_RULE, domain.ref, reason))
+        return Audited(
+            target,
+            domain.name,
+            domain.uuid,
+            domain.declared.owner,
+            "domain",
+            len(domain.nics),
+            tuple(collector.findings),
+            tuple(collector.skipped),
+            tuple(collector.crashed),
+            server="" if domain.cloud is None else domain.cloud.name,
+            placed=_placed(domain),
+            named=_names_for_fix(domain),
+        )
+
+    def _judge_all(self, domain: Domain, host: HostConfig, collector: FindingCollector) -> None:
+        subjects = self.subjects(domain, host)
+        for nic, subject in zip(domain.nics, subjects, strict=True):
+            if verdicts := self._judge_nic(subject):
+                if domain.template and nic.declared.unseen:
+                    verdicts = of_the_model(verdicts, nic)
+                _take_nic(verdicts, nic, domain, collector, self._platforms)
+        unfilled = list(not_filled_in(domain)) if domain.template else []
+        collector.skipped += unfilled
+        coming = domain.pending.coming
+        asked = (subjects or coming) and not unfilled
+        if asked and self._domain_rules.of(domain.declared.kind):
+            whole = DomainSubject(subjects, domain.declared, host, domain.state, coming)
+            _take_domain(self._judge_domain(whole), domain, collector, self._platforms.wordings)
+
+    def audit_host(self, host: Host, uses: frozenset[str], target: str) -> Audited:
+        """Judge a host by itself. ``uses``: see :class:`HostSubject`."""
+        collector, place = FindingCollector(), Location(target)
+        for verdict in ask(self._host_rules.of(), HostSubject(host.declared, uses)):
+            mark = digest(verdict.rule.id, host.name, "")
+            for problem in verdict.problems:
+                fix = worded(problem.change, problem.fix, "host")
+                collector.findings.append(
+                    finding_of(verdict.rule, problem, HostRef(), place, "host", mark, fix)
+                )
+            collector.note(verdict, HostRef())
+        return collector.audited(target, host.name, "host", "host")
+
+    def subjects(self, domain: Domain, host: HostConfig) -> tuple[Subject, ...]:
+        """The domain's NICs as rules see them, in order."""
+        # without its MAC: a subject has no identity
+        staged = {change.mac: replace(change, mac=None) for change in domain.pending.staged}
+        state = domain.state
+        subjects = [
+            Subject(
+                nic.declared,
+                self.effective(nic, domain, host),
+                domain.declared,
+                host,
+                nic.running,
+                state,
+                staged.get(nic.mac) if staged else None,
+                nic.path,
+            )
+            for nic in domain.nics
+        ]
+        return tuple(subjects)
+
+    def effective(self, nic: Nic, domain: Domain, host: HostConfig) -> Effective:
+        """The effective facts of this NIC; remembered by what they depend on."""
+        key = (nic.declared, domain.declared, host, nic.running)
+        found = self._effective.get(key)
+        if found is None:
+            if len(self._effective) >= _REMEMBERED:
+                self._effective.clear()
+            resolve = self._platforms.resolver(domain.declared)
+            found = self._effective[key] = resolve(nic.declared, domain.declared, host, nic.running)
+        return found
+
+    def _judge_nic(self, subject: Subject) -> tuple[Judgement, ...]:
+        verdicts = self._verdicts.get(subject)
+        if verdicts is None:
+            if len(self._verdicts) >= _REMEMBERED:
+                self._verdicts.clear()
+            verdicts = self._verdicts[subject] = self._ask_nic(subject)
+        return verdicts
+
+    def _ask_nic(self, subject: Subject) -> tuple[Judgement, ...]:
+        rules = self._nic_rules.of(subject.domain.kind)
+        verdicts = ask(rules, subject)
+        staged = subject.staged
+        if staged is None or subject.domain.owner in REWRITTEN_BY:
+            return verdicts
+        resolve = self._platforms.resolver(subject.domain)
+        later = at_the_next_start(subject, staged, resolve)
+        return without_edits_made(verdicts, staged, () if later is None else ask(rules, later))
+
+    def _judge_domain(self, subject: DomainSubject) -> tuple[Judgement, ...]:
+        verdicts = self._domain_verdicts.get(subject)
+        if verdicts is None:
+            if len(self._domain_verdicts) >= _REMEMBERED:
+                self._domain_verdicts.clear()
+            verdicts = self._domain_verdicts[subject] = ask(
+                self._domain_rules.of(subject.domain.kind), subject
+            )
+        return verdicts
+
+
+def _take_nic(
+    verdicts: Iterable[Judgement],
+    nic: Nic,
+    domain: Domain,
+    collector: FindingCollector,
+    platforms: Platforms,
+) -> None:
+    """Take what was said of one NIC."""
+    ref, owner, named = domain.ref_of(nic), domain.declared.owner, _names_for_fix(domain)
+    behind = nic.declared.origin == "commandline"
+    for verdict in verdicts:
+        for problem in verdict.problems:
+            mark = domain_mark(verdict.rule.id, domain, nic)
+            field = problem.field
+            path = None if field is None else platforms.place_of(field, domain.declared)
+            where = _nic_place(nic, field, path, nic.location)
+            fix = platforms.wordings.worded(
+                problem.change, problem.fix, owner, named, in_arguments=behind
+            )
+            collector.findings.append(
+                finding_of(verdict.rule, problem, ref, where, owner, mark, fix)
+            )
+        collector.note(verdict, ref)
+
+
+def _take_domain(
+    verdicts: Iterable[Judgement], domain: Domain, collector: FindingCollector, wordings: Wordings
+) -> None:
+    """Take what was said of a domain as a whole."""
+    ref, owner, named = domain.ref, domain.declared.owner, _names_for_fix(domain)
+    for verdict in verdicts:
+        for problem in verdict.problems:
+            mark = domain_mark(verdict.rule.id, domain, None)
+            where = _field_place(domain, problem.field)
+            fix = wordings.worded(problem.change, problem.fix, owner, named)
+            collector.findings.append(
+                finding_of(verdict.rule, problem, ref, where, owner, mark, fix)
+            )
+        collector.note(verdict, ref)
+
+
+def _names_for_fix(domain: Domain) -> FixNames:
+    """Names that a fix can use: the kind of a manifest, or the server whose cloud was read."""
+    manifest, cloud = domain.declared.manifest, domain.cloud
+    if manifest is not None:
+        return FixNames(manifest_kind=manifest.kind)
+    return NO_NAMES if cloud is None else of_server(cloud.target, cloud.id, domain.declared.server)
+
+
+def _nic_place(nic: Nic, field: str | None, path: str | None, place: Location) -> Location:
+    """The NIC's place, narrowed to the child element a field stands in (``path``), where it stands
+    there; in a manifest to the value, or to where it would stand. What is no field of a NIC is a
+    place in it (``driver/@name``), as refusals have them."""
+    for name, where in nic.places:
+        if name == field:
+            return where
+    if path is None or place.xpath is None:
+        return place
+    child = path.partition("/")[0]
+    for name, line in nic.lines:
+        if name == child:
+            return Location(
+                place.target, place.file, line if place.file else None, f"{place.xpath}/{path}"
+            )
+    return place
+
+
+def _field_place(domain: Domain, field: str | None) -> Location:
+    """Where a field of the whole domain is set, or would be; of manifests only. A server's is the
+    server itself."""
+    places = domain.nics[0].places if domain.nics else ()
+    return dict(places).get(field or "", domain.location)
+
+
+def _placed(domain: Domain) -> Placed | None:
+    """Image, flavor, project and host of a server, by which reports can be grouped; None for a
+    guest outside a cloud."""
+    ref = domain.cloud
+    if ref is None:
+        return None
+    kept = domain.declared.server
+    image = None if kept is None else kept.image
+    flavor = None if kept is None else kept.flavor
+    return Placed(
+        image="" if image is None else image.name,
+        image_id=ref.image or (image.id or "" if image is not None else ""),
+        flavor="" if flavor is None else flavor.name,
+        project=ref.project_name,
+        project_id=ref.project,
+        host=ref.host or "",
+    )

@@ -1,0 +1,268 @@
+"""NICs of one run that share a MAC address.
+
+What is kept of each NIC is bounded, and so is their number. The same guest read twice (its file and
+libvirt, a snapshot, a backup) is one: by its UUID; by its name where one reading has none.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+import msgspec
+
+from vnicaudit.audit.judging.catalogue import Catalogue, RuleSet
+from vnicaudit.audit.judging.fingerprint import digest, whose
+from vnicaudit.audit.judging.judgement import FindingCollector, ask, finding_of
+from vnicaudit.base.identifiers import bare_uuid
+from vnicaudit.knowledge.fixes.owners import SHIPPED, Wordings
+from vnicaudit.model import rule
+from vnicaudit.model.decoding import msgpack_decoder
+from vnicaudit.model.domain import Domain
+from vnicaudit.model.macs import NicSeen
+from vnicaudit.model.nic import DESCRIPTORS, Nic, is_multicast
+from vnicaudit.model.refs import NicRef
+from vnicaudit.model.report import Audited
+from vnicaudit.model.subject import MacSubject
+
+MAX_NICS = 500_000
+"""NICs that are compared with one another, at most: those that share nothing have about 400 bytes
+each."""
+_MAX_ALIKE = 64
+"""NICs with one MAC that are told apart."""
+
+_PRIVATE = frozenset({"user", "null"})
+"""Types whose network has one guest in it."""
+_ASSIGNED = "hostdev"
+_OF_A_STATION = re.compile(r"[0-9a-f][02468ace](?::[0-9a-f]{2}){5}", re.ASCII)
+_ZERO = "00:00:00:00:00:00"
+
+
+def nics_seen(domain: Domain, target: str) -> tuple[NicSeen, ...]:
+    """The records by which a domain's NICs are compared with all others."""
+    found = [(nic, mac) for nic in domain.nics if nic.mac and (mac := _normal(nic.mac))]
+    if not found:
+        return ()
+    of_domain = _of_domain(domain, target)
+    return tuple([_nic_seen(domain, nic, mac, of_domain) for nic, mac in found])
+
+
+class EncodedNic(NamedTuple):
+    """A NIC as the table has it, and as a worker process hands it over: few share an address, and
+    only those are decoded."""
+
+    mac: str
+    record: bytes
+
+
+def encoded(nics: Iterable[NicSeen]) -> list[EncodedNic]:
+    """The records, each with its MAC."""
+    return [EncodedNic(nic.mac, _ENCODER.encode(nic)) for nic in nics]
+
+
+class MacTable:
+    """Every NIC so far, by MAC."""
+
+    def __init__(self) -> None:
+        self._first: dict[str, bytes] = {}
+        self._alike: dict[str, list[NicSeen]] = {}
+        self._kept = 0
+        self.left_out = 0
+        """NICs that were not compared, for want of room."""
+
+    def take(self, nics: Iterable[NicSeen]) -> None:
+        """Note the NICs of one domain."""
+        self.take_encoded(encoded(nics))
+
+    def take_encoded(self, nics: Iterable[EncodedNic]) -> None:
+        """Note NICs that :func:`encoded` made."""
+        for mac, record in nics:
+            known = self._first.get(mac)
+            if known is not None:
+                self._add(_DECODER.decode(record), known)
+            elif self._has_room():
+                self._first[mac] = record
+
+    def subjects(self) -> Iterator[MacSubject]:
+        """Each NIC that has its MAC in common with others, in the order in which they were read."""
+        for alike in self._alike.values():
+            for nic in alike:
+                others = tuple(other for other in alike if other is not nic and _meet(nic, other))
+                if others:
+                    yield MacSubject(nic, others)
+
+    def _add(self, nic: NicSeen, known: bytes) -> None:
+        alike = self._alike.get(nic.mac) or [_DECODER.decode(known)]
+        if any(_is_same_nic(nic, other) for other in alike):
+            return
+        if len(alike) >= _MAX_ALIKE:
+            self.left_out += 1
+        elif self._has_room():
+            self._alike[nic.mac] = [*alike, nic]
+
+    def _has_room(self) -> bool:
+        """True where the table has room for one more NIC, which is counted either as stored or as
+        left out."""
+        if self._kept >= MAX_NICS:
+            self.left_out += 1
+            return False
+        self._kept += 1
+        return True
+
+
+class MacAuditor:
+    """Judges NICs that share a MAC address by a fixed set of rules."""
+
+    def __init__(
+        self,
+        rule_ids: Iterable[str],
+        catalogue: Catalogue | None = None,
+        wordings: Wordings = SHIPPED,
+    ) -> None:
+        self._rules = RuleSet(rule.MacJudge, rule_ids, catalogue)
+        self._wordings = wordings
+
+    @property
+    def has_rules(self) -> bool:
+        """True where a selected rule compares NICs with one another."""
+        return bool(self._rules)
+
+    def audit(self, subject: MacSubject) -> Audited:
+        """Judge one NIC beside those that have its MAC."""
+        nic, collector = subject.nic, FindingCollector()
+        ref = NicRef(
+            nic.domain, nic.uuid and _hyphened(nic.uuid), nic.mac, nic.index, nic.target_dev
+        )
+        for verdict in ask(self._rules.of(), subject):
+            for problem in verdict.problems:
+                collector.findings.append(
+                    finding_of(
+                        verdict.rule,
+                        problem,
+                        ref,
+                        nic.location,
+                        nic.owner,
+                        digest(verdict.rule.id, *nic.whose),
+                        self._wordings.worded(None, problem.fix, nic.owner),
+                    )
+                )
+            collector.note(verdict, ref)
+        found = collector.audited(nic.target, nic.domain, nic.owner, "mac")
+        return msgspec.structs.replace(found, uuid=ref.uuid)
+
+
+_ENCODER = msgspec.msgpack.Encoder()
+_DECODER = msgpack_decoder(NicSeen)
+
+
+class _OfDomain(NamedTuple):
+    """Facts of a domain that are stored with each of its NICs."""
+
+    uuid: str | None
+    reading: str
+    target: str
+    host: str
+    alone: bool
+
+
+def _of_domain(domain: Domain, target: str) -> _OfDomain:
+    place = domain.location
+    return _OfDomain(
+        None if domain.uuid is None else bare_uuid(domain.uuid),
+        digest(target, place.file or "", f"{place.xpath}/{domain.mark}/{domain.name}"),
+        target,
+        _host(domain, target),
+        _is_alone(domain),
+    )
+
+
+def _nic_seen(domain: Domain, nic: Nic, mac: str, of_domain: _OfDomain) -> NicSeen:
+    return NicSeen(
+        mac=mac,
+        domain=domain.name,
+        uuid=of_domain.uuid,
+        reading=of_domain.reading,
+        target=of_domain.target,
+        location=nic.location,
+        index=nic.index,
+        kind=nic.declared.type,
+        owner=domain.declared.owner,
+        target_dev=nic.target_dev,
+        network=f"{nic.declared.type}:{nic.source}" if nic.source else "",
+        host=of_domain.host,
+        active=_active(domain, nic),
+        teaming=nic.declared.teaming is not None,
+        alone=of_domain.alone,
+        whose=whose(domain, nic),
+        suppressions=domain.suppressions,
+    )
+
+
+def _normal(mac: str) -> str | None:
+    """As libvirt writes it; None for what is no address of one station."""
+    if _OF_A_STATION.fullmatch(mac) is not None and mac != _ZERO:
+        return mac
+    parts = mac.split(":")
+    try:
+        numbers = [int(part, 16) for part in parts if 0 < len(part) <= 2]
+    except ValueError:
+        return None
+    if len(numbers) != 6 or len(parts) != 6 or is_multicast(mac) or not any(numbers):
+        return None
+    return ":".join(f"{number:02x}" for number in numbers)
+
+
+def _is_alone(domain: Domain) -> bool:
+    """True where the NICs of a domain are compared only with one another, as for a description that
+    is not a definition yet. KubeVirt's pods have networks of their own, and Neutron keeps the MACs
+    of a network's ports apart."""
+    return not isinstance(domain.declared.described_by, str)
+
+
+def _host(domain: Domain, target: str) -> str:
+    file = domain.location.file
+    if file is None:
+        return target
+    return os.path.dirname(file) if domain.declared.described_by == "dump" else ""
+
+
+def _active(domain: Domain, nic: Nic) -> bool | None:
+    if domain.state is not None:
+        return domain.state.active
+    if nic.running is not None and nic.running.evidence == DESCRIPTORS:
+        return True
+    return True if domain.declared.described_by == "live" else None
+
+
+def _same_guest(one: NicSeen, other: NicSeen) -> bool:
+    """By its UUID; by its name where one has none. A guest without either may be any."""
+    if one.uuid is not None and other.uuid is not None:
+        return one.uuid == other.uuid
+    nameless = "(no name)" in (one.domain, other.domain)
+    return nameless or one.domain == other.domain
+
+
+def _is_same_nic(one: NicSeen, other: NicSeen) -> bool:
+    """True where both records are of one NIC, which was read twice."""
+    if one.reading == other.reading:
+        return one.index == other.index
+    return _same_guest(one, other)
+
+
+def _meet(one: NicSeen, other: NicSeen) -> bool:
+    """True where a MAC address that these two NICs share can cause trouble."""
+    if one.reading == other.reading:
+        # a virtio NIC and the device it stands in for must have one MAC
+        return not (one.teaming or other.teaming or _ASSIGNED in (one.kind, other.kind))
+    if one.alone or other.alone:
+        return False
+    if one.kind in _PRIVATE or other.kind in _PRIVATE:
+        return False
+    return not one.owner == other.owner == "nova"
+
+
+def _hyphened(uuid: str) -> str:
+    parts = (uuid[:8], uuid[8:12], uuid[12:16], uuid[16:20], uuid[20:])
+    return "-".join(parts)

@@ -1,0 +1,53 @@
+"""Verdicts on domain XML that is a template: its literal values are judged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from msgspec.structs import replace
+
+from vnicaudit.audit.judging.judgement import Judgement
+from vnicaudit.model.domain import Domain
+from vnicaudit.model.finding import ALL_BUT_THE_MODEL, EVERY_RULE, Skipped
+from vnicaudit.model.nic import Nic
+
+_MODEL_HANGS_ON = frozenset({
+    "*", "type", "model", "address_type", "address_bus", "acpi", "teaming", "source_mode",
+})  # fmt: skip
+"""Fields without which nothing is said of the model either."""
+_SHOWN = {"*": "elements of it", "host_off": "offloads", "guest_off": "offloads"}
+
+
+def of_the_model(verdicts: Iterable[Judgement], nic: Nic) -> tuple[Judgement, ...]:
+    """Verdicts on the model of a NIC whose other settings a template fills in, and crashed rules;
+    empty where the model itself hangs on the template. All other problems are dropped, as they may
+    depend on the values filled in."""
+    if _MODEL_HANGS_ON & frozenset(nic.declared.unseen):
+        return ()
+    left = []
+    for verdict in verdicts:
+        problems = tuple(problem for problem in verdict.problems if problem.field == "model")
+        if problems or verdict.error:
+            left.append(replace(verdict, problems=problems))
+    return tuple(left)
+
+
+def not_filled_in(domain: Domain) -> Iterator[Skipped]:
+    """The skips for what a template leaves open."""
+    for nic in domain.nics:
+        if nic.declared.unseen:
+            names = dict.fromkeys(_SHOWN.get(name, name) for name in nic.declared.unseen)
+            none = _MODEL_HANGS_ON & frozenset(nic.declared.unseen)
+            rule = EVERY_RULE if none else ALL_BUT_THE_MODEL
+            yield Skipped(rule, domain.ref_of(nic), _needs(", ".join(names)))
+    if "inserted" in domain.declared.unseen:
+        besides = "which NICs there are besides"
+        if domain.declared.is_command_line:
+            needs = f"what the shell makes of {domain.template!r}: {besides}"
+        else:
+            needs = _needs(besides)
+        yield Skipped(EVERY_RULE, domain.ref, needs)
+
+
+def _needs(what: str) -> str:
+    return f"the rendered definition: here a template decides {what}"

@@ -1,0 +1,195 @@
+"""Rules from outside this package: files in a directory that the user names, and packages that are
+installed with an entry point in the group ``vnicaudit.rules``.
+
+Such a rule is code that runs with the user's rights. So a directory is loaded where the command
+line (or the user's environment) names it, never because a file says so; where nobody else may
+write to it; and where it is not among what is audited.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import re
+import sys
+from collections.abc import Iterable, Iterator
+from types import ModuleType
+
+import msgspec
+
+from vnicaudit.audit.judging.rule_files import ListedRule, listed, rule_in, shipped_rules
+from vnicaudit.base.opening import as_usage_error, open_regular
+from vnicaudit.base.ownership import why_not_own
+from vnicaudit.errors import UsageError
+
+ENTRY_POINTS = "vnicaudit.rules"
+OPTION = "--rules-dir"
+MAX_BYTES = 1 << 20
+"""Of one rule's file."""
+
+_FILE = re.compile(r"[A-Za-z]{2,16}[0-9]{3}\.py")
+_PASSED_OVER = re.compile(r"(_|test_|conftest\.py$|setup\.py$)")
+_OURS = ("VNIC", "SUPP")
+_METADATA = (".dist-info", ".egg-info")
+
+
+class OutsideRule(msgspec.Struct, frozen=True):
+    """A rule that is loaded: those of whom nobody keeps an index are asked themselves."""
+
+    listed: ListedRule
+    module: ModuleType
+
+    @property
+    def id(self) -> str:
+        """The id of the rule."""
+        return self.listed.id
+
+
+def outside_rules(folders: Iterable[str]) -> tuple[OutsideRule, ...]:
+    """The rules of installed packages, then those of these directories, each ordered by id. Raises
+    UsageError for what is no rule, or may not be one."""
+    found: dict[str, OutsideRule] = {}
+    names = {rule.name: rule.id for rule in shipped_rules()}
+    for module, rule_id in (*_installed(), *_in_folders(folders)):
+        one = OutsideRule(listed(rule_id, rule_in(module)), module)
+        file = module.__file__ or module.__name__
+        if rule_id in found:
+            other = found[rule_id].module.__file__
+            raise UsageError(f"{file}: there is a rule {rule_id} already, in {other}")
+        if one.listed.name in names:
+            name = one.listed.name
+            raise UsageError(f"{file}: name: {name!r} is that of {names[name]}")
+        names[one.listed.name] = rule_id
+        found[rule_id] = one
+    return tuple(found[rule_id] for rule_id in sorted(found))
+
+
+def refuse_audited(folders: Iterable[str], targets: Iterable[str]) -> None:
+    """Raises UsageError for a directory of rules that lies in a folder which is audited: whoever
+    writes what is audited would say what runs here."""
+    audited = [os.path.realpath(target) for target in targets if os.path.isdir(target)]
+    for folder in folders:
+        place = os.path.realpath(folder)
+        for root in audited:
+            if os.path.commonpath((place, root)) == root:
+                raise UsageError(
+                    f"{OPTION} {folder}: it is in {root}, which is audited: rules are code, and "
+                    "are not taken from there"
+                )
+
+
+def rule_files(folder: str) -> list[str]:
+    """The files of rules in a directory, ordered. Raises UsageError where it cannot be read, or
+    has a Python file that is called like no rule."""
+    try:
+        names = sorted(os.listdir(folder))
+    except OSError as error:
+        raise UsageError(f"{OPTION} {folder}: {error.strerror}") from None
+    files = [name for name in names if name.endswith(".py") and not _PASSED_OVER.match(name)]
+    for name in files:
+        if not _FILE.fullmatch(name):
+            path = os.path.join(folder, name)
+            raise UsageError(f"{path}: a rule's file is called after its id, as acme001.py")
+    return [os.path.join(folder, name) for name in files]
+
+
+def id_of(path: str) -> str:
+    """The id of the rule in a file. Raises UsageError for one that is not anybody's to take."""
+    rule_id = os.path.splitext(os.path.basename(path))[0].upper()
+    if rule_id.startswith(_OURS):
+        raise UsageError(f"{path}: ids of your own begin otherwise than {' or '.join(_OURS)}")
+    return rule_id
+
+
+def _in_folders(folders: Iterable[str]) -> Iterator[tuple[ModuleType, str]]:
+    for folder in folders:
+        files = rule_files(folder)
+        if not files:
+            raise UsageError(f"{OPTION} {folder}: there is no rule in it (a file as acme001.py)")
+        _check_own(folder)
+        for path in files:
+            yield _loaded(path), id_of(path)
+
+
+def _check_own(folder: str) -> None:
+    """Raises UsageError for a directory that somebody else decides on, or one above it."""
+    place = os.path.realpath(folder)
+    while True:
+        _refuse(place, os.stat(place))
+        above = os.path.dirname(place)
+        if above == place:
+            return
+        place = above
+
+
+def _refuse(path: str, status: os.stat_result) -> None:
+    reason = why_not_own(status)
+    if reason is not None:
+        raise UsageError(f"{path}: no rules are loaded from there, for it {reason}")
+
+
+def _loaded(path: str) -> ModuleType:
+    """The module of a file. Compiled from what was opened: nothing that is cached beside it is
+    taken for it. Raises UsageError."""
+    with as_usage_error(path), open_regular(os.path.realpath(path), null=False) as stream:
+        _refuse(path, os.fstat(stream.fileno()))
+        source = stream.read(MAX_BYTES + 1)
+    if len(source) > MAX_BYTES:
+        raise UsageError(f"{path}: larger than {MAX_BYTES >> 20} MiB, no rule")
+    module = ModuleType(f"vnicaudit_rules_from_outside.{id_of(path).lower()}")
+    module.__file__ = path
+    sys.modules[module.__name__] = module  # where the types of its records are looked up
+    try:
+        exec(compile(source, path, "exec"), module.__dict__)  # noqa: S102  the user's own, see above
+    except Exception as error:  # an edge: somebody's rule does not load
+        raise UsageError(f"{path}: cannot be loaded: {type(error).__name__}: {error}") from None
+    return module
+
+
+def _installed() -> Iterator[tuple[ModuleType, str]]:
+    """The rules of installed packages. Looks first whether there is any such package: to ask
+    importlib.metadata takes longer than to judge a file."""
+    here = os.path.realpath(".")  # `python -m` puts it there, and it may be what is audited
+    folders = [each for each in sys.path if each and os.path.realpath(each) != here]
+    if not any(map(_names_rules, folders)):
+        return
+    from importlib.metadata import distributions
+
+    entries = {
+        (entry.name, entry.value): entry
+        for package in distributions(path=folders)
+        for entry in package.entry_points
+        if entry.group == ENTRY_POINTS
+    }
+    for _name, entry in sorted(entries.items()):
+        try:
+            package = entry.load()
+            for folder in package.__path__:
+                for name in filter(_FILE.fullmatch, sorted(os.listdir(folder))):
+                    module = f"{package.__name__}.{name.removesuffix('.py')}"
+                    yield importlib.import_module(module), id_of(os.path.join(folder, name))
+        except UsageError:
+            raise
+        except Exception as error:  # an edge: somebody's package of rules does not load
+            raise UsageError(
+                f"entry point {entry.name} = {entry.value} ({ENTRY_POINTS}) cannot be loaded: "
+                f"{type(error).__name__}: {error}"
+            ) from None
+
+
+def _names_rules(folder: str) -> bool:
+    """True where a folder of modules has a package with an entry point for rules."""
+    try:
+        with os.scandir(folder) as entries:
+            places = [entry.path for entry in entries if entry.name.endswith(_METADATA)]
+    except OSError:
+        return False
+    return any(map(_has_rules, places))
+
+
+def _has_rules(place: str) -> bool:
+    try:
+        with open(os.path.join(place, "entry_points.txt"), "rb") as stream:
+            return ENTRY_POINTS.encode() in stream.read()
+    except OSError:
+        return False

@@ -1,0 +1,136 @@
+"""Rules in files: a module that has one, checked.
+
+mypy sees to the shipped ones; a rule from outside may be anything, so that each is looked at when
+it is loaded. What is wrong with one is said with its file and the field.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import os
+import re
+from functools import cache
+from types import ModuleType
+from typing import get_args
+
+import msgspec
+
+import vnicaudit.rules
+from vnicaudit.errors import UsageError
+from vnicaudit.model.decoding import json_as
+from vnicaudit.model.domain import DescriptionKind
+from vnicaudit.model.finding import SEVERITIES
+from vnicaudit.model.rule import Fact, Judge, Rule, Scope
+
+_INDEX = "index.json"
+_SHIPPED = re.compile(r"vnic\d{3}\.py")
+_WORD = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
+_FORMS = get_args(DescriptionKind)
+
+
+class ListedRule(msgspec.Struct, frozen=True):
+    """The facts of a rule that are known before it is loaded: enough to select it, and to tell
+    whether there is something for it to judge."""
+
+    id: str
+    name: str
+    groups: tuple[str, ...]
+    scopes: tuple[Scope, ...]
+    """Its main scope first."""
+    forms: tuple[DescriptionKind, ...]
+
+
+@cache
+def shipped_rules() -> tuple[ListedRule, ...]:
+    """The rules of this package, ordered by id. Reads their index, which docs/generate_rules.py
+    writes; a rule that is not in it yet is loaded."""
+    (folder,) = vnicaudit.rules.__path__
+    with open(os.path.join(folder, _INDEX), "rb") as stream:
+        index = {each.id: each for each in json_as(stream.read(), tuple[ListedRule, ...])}
+    ids = (name[:-3].upper() for name in os.listdir(folder) if _SHIPPED.fullmatch(name))
+    return tuple(
+        index.get(rule_id) or listed(rule_id, load_shipped_rule(rule_id)) for rule_id in sorted(ids)
+    )
+
+
+def index_text() -> str:
+    """The index as the file has it, from the rules themselves: one rule per line."""
+    ids = (each.id for each in shipped_rules())
+    rules = (
+        msgspec.json.encode(listed(rule_id, load_shipped_rule(rule_id))).decode() for rule_id in ids
+    )
+    return "[\n" + ",\n".join(rules) + "\n]\n"
+
+
+def shipped_module(rule_id: str) -> ModuleType:
+    """The module of a rule of this package."""
+    return importlib.import_module(f"{vnicaudit.rules.__name__}.{rule_id.lower()}")
+
+
+def load_shipped_rule(rule_id: str) -> Rule:
+    """Load a rule of this package."""
+    return rule_in(shipped_module(rule_id))
+
+
+def listed(rule_id: str, rule: Rule) -> ListedRule:
+    """A rule as it stands in the index."""
+    scopes = tuple(judge.scope for judge in rule.judges)
+    return ListedRule(rule_id, rule.name, rule.groups, scopes, rule.forms)
+
+
+def rule_in(module: ModuleType) -> Rule:
+    """The rule of a module. Raises UsageError where it is not what a rule must be."""
+    file = module.__file__ or module.__name__
+    rule: object = getattr(module, "RULE", None)
+    if not isinstance(rule, Rule):
+        raise UsageError(f"{file}: RULE is missing, or no Rule of vnicaudit.model.rule")
+    problem = _problem(rule)
+    if problem is None and not manual_of(module):
+        problem = "the docstring is missing: it is the rule's manual page"
+    if problem is not None:
+        raise UsageError(f"{file}: {problem}")
+    return rule
+
+
+def manual_of(module: ModuleType) -> str:
+    """A rule's manual page, in Markdown."""
+    return inspect.cleandoc(module.__doc__ or "")
+
+
+def _problem(rule: Rule) -> str | None:
+    """First problem with the fields of a rule, whose types may never have been checked; None where
+    they are valid."""
+    if not _is_word(rule.name):
+        return f"name: expected words such as small-ring, not {rule.name!r}"
+    if rule.severity not in SEVERITIES:
+        return f"severity: expected one of {', '.join(SEVERITIES)}, not {rule.severity!r}"
+    if not isinstance(rule.groups, tuple) or not all(map(_is_word, rule.groups)):
+        return f"groups: expected a tuple of words such as models, not {rule.groups!r}"
+    if not isinstance(rule.forms, tuple) or not set(rule.forms) <= set(_FORMS) or not rule.forms:
+        return f"forms: expected a tuple of {', '.join(_FORMS)}, not {rule.forms!r}"
+    if not isinstance(rule.judges, tuple) or not rule.judges:
+        return "judges: expected a tuple of at least one judge"
+    return _judges_problem(rule.judges)
+
+
+def _judges_problem(judges: tuple[object, ...]) -> str | None:
+    scopes: set[str] = set()
+    for judge in judges:
+        kind = type(judge).__name__
+        if not isinstance(judge, Judge) or not hasattr(judge, "scope"):
+            return f"judges: expected a NicJudge, DomainJudge…, not {kind}"
+        if judge.scope in scopes:
+            return f"judges: more than one {kind}"
+        scopes.add(judge.scope)
+        for field in ("applies", "check"):
+            if not callable(getattr(judge, field)):
+                return f"judges: {field} of {kind} is no function"
+        needs: object = judge.needs
+        if not isinstance(needs, tuple) or not all(isinstance(need, Fact) for need in needs):
+            return f"judges: needs of {kind} is no tuple of facts"
+    return None
+
+
+def _is_word(text: object) -> bool:
+    return isinstance(text, str) and _WORD.fullmatch(text) is not None

@@ -1,0 +1,188 @@
+"""Compute nodes of a run -> which of them are set otherwise than the most of their site.
+
+Only what is needed for it is kept of each: a thousand nodes are a few megabytes.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+
+from msgspec.structs import replace
+
+from vnicaudit.audit.judging.catalogue import Catalogue, RuleSet
+from vnicaudit.audit.judging.fingerprint import file_key
+from vnicaudit.audit.judging.judgement import FindingCollector, ask
+from vnicaudit.knowledge.nova_conf.options import knowledge
+from vnicaudit.model import rule
+from vnicaudit.model.nova import NovaConfig, NovaOption, PciEntry
+from vnicaudit.model.refs import ConfigRef
+from vnicaudit.model.report import Audited
+from vnicaudit.model.site import IDENTITY, SITE_OPTIONS, Difference, NodeValue, SiteNode
+from vnicaudit.model.subject import SiteSubject
+
+COMPARED = ("use_virtio_for_bridges", "rx_queue_size", "tx_queue_size", "max_queues", "virt_type")
+"""Options of [libvirt] that decide what NIC a server gets, whatever the node's hardware is."""
+
+_DEVICES = ("device_spec", "passthrough_whitelist")
+"""What the list of PCI devices is called from Zed (26.0) on, and before."""
+_LONGEST = 16 * 1024
+"""Characters of such a list that are kept of a node."""
+_SHOWN = 5
+
+
+def node_of(config: NovaConfig) -> SiteNode | None:
+    """The comparable part of a configuration; None unless it is certain to belong to a libvirt
+    compute node of a known site."""
+    if config.form != "ini" or not (config.complete and config.compute and config.libvirt):
+        return None
+    site = tuple(config.winner(*name) for name in SITE_OPTIONS)
+    if not all(option is None or option.certain for option in site):
+        return None
+    return SiteNode(
+        config.target,
+        config.files,
+        tuple("" if option is None else option.value for option in site),
+        _host(config),
+        tuple(_values(config)),
+        _devices(config),
+    )
+
+
+def differing_nodes(nodes: Iterable[SiteNode]) -> Iterator[tuple[SiteNode, tuple[Difference, ...]]]:
+    """The nodes of sites that have several, each with what the most have otherwise."""
+    sites: dict[tuple[str, ...], list[SiteNode]] = defaultdict(list)
+    for node in _distinct(nodes):
+        alike = (*node.site, *_layout(node))
+        sites[alike].append(node)
+    for members in sites.values():
+        usual = {option: _usual_value(option, members) for option in COMPARED}
+        if len(members) > 1:
+            for node in members:
+                yield node, tuple(_differences(node, usual))
+
+
+def _layout(node: SiteNode) -> tuple[str, ...]:
+    """Layout that the files of one site's nodes share: empty where each file says which host it is;
+    else the folder that holds a folder for each node, and the file name in it; or, for numbered
+    files, their folder and the name without digits. Files that merely lie together may as well be
+    layers of one configuration, or one for each service."""
+    if node.host:
+        return ()
+    folder, _slash, name = file_key(node.files[0]).rpartition("/")
+    bare = "".join(character for character in name if not character.isdigit())
+    return (folder, bare) if bare != name else (folder.rpartition("/")[0], name)
+
+
+class SiteAuditor:
+    """Judges compute nodes of one site by a fixed set of rules."""
+
+    def __init__(self, rule_ids: Iterable[str], catalogue: Catalogue | None = None) -> None:
+        self._rules = RuleSet(rule.SiteJudge, rule_ids, catalogue)
+
+    @property
+    def has_rules(self) -> bool:
+        """True where a selected rule compares compute nodes with one another."""
+        return bool(self._rules)
+
+    def audit(self, node: SiteNode, differences: tuple[Difference, ...]) -> Audited:
+        """Judge one node beside the others of its site."""
+        collector = FindingCollector()
+        places = {f"libvirt/{found.option}": found.place for found in differences}
+        collector.take(
+            ask(self._rules.of(), SiteSubject(node, differences)),
+            "nova",
+            lambda field: file_key(places[field or ""].file or ""),
+            lambda field: places[field or ""],
+            ConfigRef(),
+        )
+        file = node.files[0]
+        return replace(collector.audited(node.target, file, "nova", "site"), file=file)
+
+
+class _UsualValue:
+    """The value that the most nodes of a site have; the first of those that as many have."""
+
+    def __init__(self, values: list[NodeValue]) -> None:
+        (self.value, self.nodes) = Counter(value.value for value in values).most_common(1)[0]
+        self.total = len(values)
+        alike = (value.place for value in values if value.value == self.value)
+        self.places = tuple(place for place, _ in zip(alike, range(_SHOWN), strict=False))
+
+
+def _usual_value(option: str, members: list[SiteNode]) -> _UsualValue | None:
+    values = [value for node in members for value in node.values if value.option == option]
+    return _UsualValue(values) if len(values) > 1 else None
+
+
+def _differences(node: SiteNode, usual: dict[str, _UsualValue | None]) -> Iterator[Difference]:
+    for own in node.values:
+        most = usual[own.option]
+        if most is not None and own.value != most.value:
+            yield Difference(
+                own.option, own.value, most.value, most.nodes, most.total, own.place, most.places
+            )
+
+
+def _distinct(nodes: Iterable[SiteNode]) -> Iterator[SiteNode]:
+    """Each node once: what shares a file is one, and so are copies that name the same host."""
+    seen: set[object] = set()
+    for node in nodes:
+        keys: set[object] = {*node.files}
+        if node.host:
+            keys.add((node.site, node.host))
+        if seen.isdisjoint(keys):
+            yield node
+        seen |= keys
+
+
+def _host(config: NovaConfig) -> str:
+    for section, name in IDENTITY:
+        option = config.winner(section, name)
+        if option is not None and option.certain and "$" not in option.value:
+            return option.value
+    return ""
+
+
+def _values(config: NovaConfig) -> Iterator[NodeValue]:
+    release = None if config.release is None else config.release.number
+    known = knowledge(release).options
+    for name in COMPARED:
+        option = config.winner("libvirt", name)
+        form = known["libvirt", name].form
+        if form is None or (option is not None and not _is_clear(option)):
+            continue
+        text = form.default if option is None else option.value
+        place = config.place(None) if option is None else config.at(option)
+        yield NodeValue(name, form.plain(text or ""), place)
+
+
+def _devices(config: NovaConfig) -> tuple[PciEntry, ...] | None:
+    """The values of all files, by whatever name: oslo.config puts those of a ``MultiOpt``
+    together, and in each file those by an older name before the others
+    (``_Namespace._get_file_value``, executed). The order counts: a device is of the first entry
+    that it matches."""
+    found = [
+        option
+        for name in _DEVICES
+        for option in config.values("pci", name)
+        if option.known is not None and option.known.is_read
+    ]
+    if not all(option.certain for option in found):
+        return None
+    if sum(len(option.value) for option in found) > _LONGEST:
+        return None
+    files = {file: place for place, file in enumerate(dict.fromkeys(one.file for one in found))}
+    found.sort(key=lambda option: (files[option.file], _age(option)))
+    return tuple(PciEntry(option.value, f"{option.file}:{option.line}") for option in found)
+
+
+def _age(option: NovaOption) -> int:
+    """0: by the oldest name, which is in ``[DEFAULT]``; 2: by the current one."""
+    return 2 if not option.alias else 0 if option.alias.startswith("DEFAULT/") else 1
+
+
+def _is_clear(option: NovaOption) -> bool:
+    """Certain, and a value that Nova takes."""
+    form = None if option.known is None else option.known.form
+    return option.certain and form is not None and form.accepts(option.value)

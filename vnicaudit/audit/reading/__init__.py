@@ -1,0 +1,1 @@
+"""Targets and files -> what they describe, joined where several sources tell of one thing."""

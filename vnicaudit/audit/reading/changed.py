@@ -1,0 +1,147 @@
+"""Which files differ from a revision of the Git repository around the current folder.
+
+git is asked by a list of arguments, never by a shell. It changes nothing (``git diff`` brings the
+times of files in the index up to date where it may) and runs no program that the repository names.
+What counts is documented in
+git-diff(1), git-ls-files(1) and git-merge-base(1).
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+
+from vnicaudit.audit.reading.selection import Changed, places
+from vnicaudit.errors import UsageError
+
+_NO_PROGRAMS = (
+    "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.pager=cat",
+    "-c", "protocol.allow=never",
+)  # fmt: skip
+"""A repository's own settings may name programs: one that watches its files, hooks, a pager, what
+fetches objects that are missing. To ask for differences needs none of them (git-config(1))."""
+_FILTER = r"^filter\..*\.(clean|smudge|process|required)$"
+_QUIET = {
+    "LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1",
+}  # fmt: skip
+"""Nobody is asked, nothing is fetched, and the index is written where that cannot be avoided."""
+_PROGRAMS = ("GIT_EXTERNAL_DIFF", "GIT_PAGER", "GIT_ASKPASS", "GIT_SSH", "GIT_SSH_COMMAND")
+_TRUST = (
+    " (it belongs to another user: if you trust it all the same, name it in the setting "
+    "safe.directory of Git, git config --global --add safe.directory FOLDER)"
+)
+_MODULE = "160000 "
+"""The mode of a submodule in the index. git would run in it by its own settings to see what was
+changed: instead all of it counts as changed."""
+
+
+def changed_since(revision: str, folder: str = ".") -> Changed:
+    """Files and folders of the working tree that differ from ``revision``, in the repository of
+    ``folder``: changed, added and renamed files, staged or not, and untracked files that are not
+    ignored. The comparison is with the merge base of ``revision`` and HEAD, so that later commits
+    of ``revision`` are not mistaken for changes. Deleted files are left out.
+
+    Raises UsageError: no git, no repository, no such revision, nothing in common with it.
+    """
+    # -C top: ls-files lists only what is below the folder it runs in
+    top = _git(folder, "rev-parse", "--show-toplevel").rstrip("\n")
+    base = _merge_base(top, revision)
+    differing = _git(
+        top, *_no_filters(top), "diff", "--name-only", "-z", "--no-renames", "--no-relative",
+        "--no-ext-diff", "--no-textconv", "--ignore-submodules=dirty", "--diff-filter=d",
+        base, "--",
+    )  # fmt: skip
+    untracked = _git(top, "ls-files", "--others", "--exclude-standard", "-z")
+    names = [name for name in f"{differing}{untracked}".split("\0") if name]
+    names += _submodules(top)
+    found = {place for name in names for place in places(os.path.join(top, name.rstrip("/")))}
+    folders = {place for place in found if os.path.isdir(place)}
+    return Changed(
+        os.path.realpath(top),
+        frozenset(found - folders),
+        tuple(sorted(f"{place}/" for place in folders)),
+    )
+
+
+def _no_filters(top: str) -> list[str]:
+    """Options that switch off every filter that is configured: a file is compared as it stands. One
+    that a filter would have made the same counts as changed, which costs an audit of it."""
+    result = _run(top, "config", "--name-only", "-z", "--get-regexp", _FILTER)
+    keys = os.fsdecode(result.stdout).split("\0") if result.returncode == 0 else ()
+    options = []
+    for key in filter(None, keys):
+        if "=" in key:  # -c could not name it
+            raise UsageError(f"--changed-since: git: the filter {key!r} cannot be switched off")
+        options += ["-c", f"{key}={'false' if key.endswith('.required') else ''}"]
+    return options
+
+
+def _submodules(top: str) -> list[str]:
+    """Their folders."""
+    staged = _git(top, "ls-files", "--stage", "-z").split("\0")
+    return [line.partition("\t")[2] for line in staged if line.startswith(_MODULE)]
+
+
+def _merge_base(top: str, revision: str) -> str:
+    """The commit to compare with."""
+    commit = _commit(top, revision)
+    head = _commit(top, "HEAD")
+    if commit is None or head is None:
+        what = repr(revision) if commit is None else "HEAD"
+        raise UsageError(f"--changed-since: {what} is no commit of {top}{_shallow(top)}")
+    result = _run(top, "merge-base", commit, head)
+    if result.returncode != 0:
+        raise UsageError(
+            f"--changed-since: {revision!r} and HEAD have no commit in common{_shallow(top)}"
+        )
+    return result.stdout.decode().split()[0]
+
+
+def _commit(top: str, revision: str) -> str | None:
+    """The id of a commit; None where there is none by that name. What looks like an option of
+    git's is none: no revision begins with a dash (git-check-ref-format(1))."""
+    if revision.startswith("-") or not revision or "\0" in revision:
+        return None
+    named = _id(top, revision)
+    # a step of its own: ``:/some text`` takes everything behind it for text
+    return None if named is None else _id(top, f"{named}^{{commit}}")
+
+
+def _id(top: str, name: str) -> str | None:
+    """The id of what has this name; None also for what is no single thing (``^main``, ``a..b``)."""
+    result = _run(top, "rev-parse", "--verify", "--quiet", name)
+    text = result.stdout.decode("ascii", "replace").strip()
+    return text if result.returncode == 0 and text.isalnum() else None
+
+
+def _shallow(top: str) -> str:
+    """Advice for a shallow clone, such as build servers make, to end a message; empty for a full
+    clone."""
+    if _git(top, "rev-parse", "--is-shallow-repository").strip() != "true":
+        return ""
+    return "; this clone is shallow: fetch the whole history (git fetch --unshallow)"
+
+
+def _git(folder: str, *arguments: str) -> str:
+    """Output of a git command, decoded as file names are. Raises UsageError with git's own
+    words."""
+    result = _run(folder, *arguments)
+    if result.returncode != 0:
+        said = os.fsdecode(result.stderr).strip().split("\n")[0].removeprefix("fatal: ")
+        said = said or f"exit code {result.returncode}"
+        trust = _TRUST if "dubious ownership" in said else ""
+        raise UsageError(f"--changed-since: git: {said}{trust}")
+    return os.fsdecode(result.stdout)
+
+
+def _run(folder: str, *arguments: str) -> subprocess.CompletedProcess[bytes]:
+    try:
+        return subprocess.run(
+            ["git", *_NO_PROGRAMS, "-C", folder, *arguments],
+            env={k: v for k, v in os.environ.items() if k not in _PROGRAMS} | _QUIET,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            check=False,
+        )
+    except OSError as error:
+        raise UsageError(f"--changed-since needs git: {error.strerror}") from None

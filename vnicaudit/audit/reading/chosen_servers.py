@@ -1,0 +1,267 @@
+"""Only some servers of clouds: those of a project, a host, an availability zone, a host aggregate,
+an image. What is left out is counted, and what was named and is not there is an error: nothing is
+called clean that was not looked at.
+
+All servers are read, and chosen here. Nova would filter by itself, and mean something else: with
+any filter it passes over the servers of a cell that is down (``_is_cell_down_supported`` in
+nova/api/openstack/compute/servers.py), it takes a zone for a regular expression
+(``exact_match_filter_names`` in nova/db/main/api.py; Nova 34.0.0), and how many servers an image
+has could not be told any more.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from vnicaudit.base.counting import count
+from vnicaudit.base.identifiers import bare_uuid
+from vnicaudit.model.domain import Server
+from vnicaudit.model.live import CloudItem
+from vnicaudit.model.openstack import Flavor, Image
+from vnicaudit.model.report import ReadError
+from vnicaudit.model.server import CloudServer
+
+_CELL_DOWN = "UNKNOWN"
+"""Status of a server whose cell does not answer: of it little is told."""
+_HINTS = 20_000
+"""Names that are kept to say what was meant."""
+
+_IDS = 5
+"""Ids in a message."""
+_VOLUME = "volume"
+"""``image_state`` of a server whose image nobody tells."""
+
+_WHAT = {
+    "project": "is of a project of that name or id",
+    "host": "is on a host of that name",
+    "zone": "is in an availability zone of that name",
+    "aggregate": "is on a host of an aggregate of that name",
+    "image": "was made of an image of that name or id",
+}
+
+
+class ServerFilter(msgspec.Struct, frozen=True):
+    """Which servers: of one of the values of each kind that has some. Names or ids."""
+
+    project: tuple[str, ...] = ()
+    host: tuple[str, ...] = ()
+    zone: tuple[str, ...] = ()
+    aggregate: tuple[str, ...] = ()
+    image: tuple[str, ...] = ()
+
+    @property
+    def values_by_kind(self) -> dict[str, tuple[str, ...]]:
+        """Kind -> values, of the kinds that have some."""
+        found: dict[str, tuple[str, ...]] = msgspec.structs.asdict(self)
+        return {kind: values for kind, values in found.items() if values}
+
+    def __str__(self) -> str:
+        """The filter as command-line options."""
+        return ", ".join(
+            f"--{kind} {one}" for kind, values in self.values_by_kind.items() for one in values
+        )
+
+
+class ServerSelection:
+    """The servers of all clouds of a run that a filter selects. ``remember``: there are other
+    targets too, in which servers that are left out may be met as domains."""
+
+    def __init__(self, wanted: ServerFilter, *, remember: bool) -> None:
+        self._wanted = wanted.values_by_kind
+        self._words = str(wanted)
+        self._remember = remember
+        self._met: set[tuple[str, str]] = set()
+        self._known: dict[str, set[str]] = {kind: set() for kind in self._wanted}
+        self._out: set[str] = set()
+        self._projects: dict[tuple[str, str], set[str]] = {}
+        """Cloud and name that was given -> ids of the projects of that name."""
+        self._any = False
+        self._refused = False
+
+    def selected(
+        self, target: str, items: Iterable[CloudItem], notes: list[str]
+    ) -> Iterator[CloudItem]:
+        """The chosen items of one cloud; ``notes`` are told what was left out when it has ended."""
+        if not self._wanted:
+            yield from items
+            return
+        here = _CloudSelection(self._wanted)
+        for item in items:
+            if isinstance(item, Server):
+                if hidden := self._hidden(item):
+                    self._refused = True
+                    yield ReadError(hidden, target)
+                    return
+                self._note_project(item.cloud, target)
+                if here.counted(item, self._takes(item)):
+                    yield item
+                elif self._remember:
+                    self._out.add(bare_uuid(item.uuid))
+            elif not isinstance(item, Image | Flavor) or here.is_selected(item):
+                yield item
+                self._note_image(item)
+        notes.append(here.sentence(self._words))
+
+    def is_left_out(self, uuid: str | None) -> bool:
+        """True for the domain of a server that was not chosen."""
+        return bool(self._out) and bare_uuid(uuid or "") in self._out
+
+    def missing(self) -> list[str]:
+        """A sentence for each that was named and not met; no more where hosts are not shown at
+        all."""
+        if not self._wanted or self._refused:
+            return []
+        found = [
+            f"--{kind} {value}: no server that is shown to this user {_WHAT[kind]}"
+            f"{self._suggestion(kind, value)}"
+            for kind, values in self._wanted.items()
+            for value in values
+            if (kind, value) not in self._met
+        ]
+        if not found and not self._any:
+            found.append(f"{self._words}: no server is all of that: nothing was chosen")
+        return found
+
+    def ambiguous(self) -> list[str]:
+        """Names that are of several projects of one cloud, a sentence each: Keystone lets each
+        domain have one of that name, and they may be of different customers."""
+        return [
+            f"--project {name}: {target} has {len(ids)} projects of that name, of which servers "
+            f"are shown ({_some_ids(ids)}): name those that are meant by their ids"
+            for (target, name), ids in self._projects.items()
+            if len(ids) > 1
+        ]
+
+    def _note_project(self, ref: CloudServer, target: str) -> None:
+        names = self._wanted.get("project", ())
+        if ref.project_name in names and ref.project not in names:
+            self._projects.setdefault((target, ref.project_name), set()).add(ref.project)
+
+    def _takes(self, server: Server) -> bool:
+        chosen, facts = True, _facts(server)
+        down = server.config.status == _CELL_DOWN
+        for kind, values in self._wanted.items():
+            there = facts[kind]
+            if len(self._known[kind]) < _HINTS:
+                self._known[kind].update(there)
+            met = [value for value in values if value in there]
+            self._met.update((kind, value) for value in met)
+            if not met and not (down and not there):
+                chosen = False
+        self._any = self._any or (chosen and not down)
+        return chosen
+
+    def _note_image(self, item: CloudItem) -> None:
+        """An image that is named is there, with or without servers."""
+        if isinstance(item, Image) and list(self._wanted) == ["image"]:
+            met = [value for value in self._wanted["image"] if value in (item.id, item.name)]
+            self._met.update(("image", value) for value in met)
+            self._any = self._any or bool(met)
+
+    def _hidden(self, server: Server) -> str:
+        """Why it cannot be chosen by its host; empty: it can. One that runs has a host."""
+        ref = server.cloud
+        if ref.host or ref.vm_state != "active":
+            return ""
+        kinds = " and ".join(f"--{one}" for one in ("host", "aggregate") if one in self._wanted)
+        if not kinds:
+            return ""
+        return (
+            "the hosts of servers are shown to an admin only, not to this user: "
+            f"{kinds} cannot be applied"
+        )
+
+    def _suggestion(self, kind: str, value: str) -> str:
+        from difflib import get_close_matches
+
+        close = get_close_matches(value, sorted(self._known[kind]), n=1)
+        if close:
+            return f"; did you mean {close[0]}?"
+        return " (aggregates are shown to an admin)" if kind == "aggregate" else ""
+
+
+class _CloudSelection:
+    """Counts of the servers, images and flavors selected from one cloud."""
+
+    def __init__(self, wanted: dict[str, tuple[str, ...]]) -> None:
+        self._named = wanted["image"] if list(wanted) == ["image"] else ()
+        self._by_image = "image" in wanted
+        self._volumes = 0
+        self._seen: Counter[str] = Counter()
+        self._taken: Counter[str] = Counter()
+        self._down = 0
+        self._images: set[str] = set()
+        self._flavors: set[str] = set()
+        self._all_flavors = False
+
+    def counted(self, server: Server, chosen: bool) -> bool:
+        """Count a server and, where it is ``chosen``, select its image and flavor; True where it is
+        chosen."""
+        self._seen["server"] += 1
+        kept, ref = server.config, server.cloud
+        if not chosen:
+            self._volumes += kept.image_state == _VOLUME
+            return False
+        self._taken["server"] += 1
+        self._down += kept.status == _CELL_DOWN
+        if ref.image:
+            self._images.add(ref.image)
+        if kept.image is not None and kept.image.id:
+            self._images.add(kept.image.id)
+        if kept.flavor is None:
+            self._all_flavors = True  # which one it is is not told: better one too many
+        else:
+            self._flavors.update(filter(None, (kept.flavor.id, kept.flavor.name)))
+        return True
+
+    def is_selected(self, item: Image | Flavor) -> bool:
+        """True where a chosen server has this image or flavor, or the user named the image
+        itself."""
+        if isinstance(item, Image):
+            kind, taken = (
+                "image",
+                item.id in self._images or bool({item.id, item.name}.intersection(self._named)),
+            )
+        else:
+            taken = self._all_flavors or bool({item.id, item.name} & self._flavors)
+            kind = "flavor"
+        self._seen[kind] += 1
+        self._taken[kind] += taken
+        return taken
+
+    def sentence(self, words: str) -> str:
+        """Sentence on how many servers, images and flavors were judged, of how many."""
+        parts = [
+            f"{self._taken[kind]:,} of {count(self._seen[kind], kind)}"
+            for kind in ("server", "image", "flavor")
+        ]
+        down = ""
+        if self._down:
+            down = f"; {self._down:,} of them cannot be told: their cell is down"
+        if self._by_image and self._volumes:
+            down += (
+                f"; {self._volumes:,} that were left out boot from a volume, of which Nova names "
+                "no image"
+            )
+        return f"{words}: {', '.join(parts)}; the others were left out and not judged{down}"
+
+
+def _some_ids(ids: set[str]) -> str:
+    more = ", …" if len(ids) > _IDS else ""
+    return ", ".join(sorted(ids)[:_IDS]) + more
+
+
+def _facts(server: Server) -> dict[str, frozenset[str]]:
+    """Kind -> what of it a server is, by name and by id."""
+    ref, image = server.cloud, server.config.image
+    found = {
+        "project": (ref.project, ref.project_name),
+        "host": (ref.host,),
+        "zone": (ref.zone,),
+        "aggregate": tuple(one.name for one in ref.aggregates),
+        "image": (ref.image, *(() if image is None else (image.id, image.name))),
+    }
+    return {kind: frozenset(filter(None, values)) for kind, values in found.items()}

@@ -1,0 +1,56 @@
+"""The edges at which a failure costs what it is about, and not the run: a host, a cloud, a file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import TypeVar
+
+from vnicaudit.base.cpu_deadline import FILE_SECONDS, OutOfTime, is_timed, within
+from vnicaudit.errors import TargetError, VnicauditError
+from vnicaudit.model.report import ReadError
+
+T = TypeVar("T")
+
+
+def guarded(place: str, items: Iterator[T]) -> Iterator[T | ReadError]:
+    """``items``, and a ReadError where reading them came to an early end. ``place`` is what the
+    user named."""
+    try:
+        yield from items
+    except TargetError as error:
+        yield ReadError(error.message, error.file, error.line)
+    except OSError as error:
+        yield ReadError(error.strerror or str(error), place)
+    except VnicauditError:
+        raise
+    except Exception as error:  # an edge: a host's failure costs that host, not the run
+        yield ReadError(f"unexpected failure: {type(error).__name__}: {error}", place)
+
+
+def guarded_file(
+    path: str, items: Iterator[T], seconds: float = FILE_SECONDS
+) -> Iterator[T | ReadError]:
+    """``items`` of one file or process, and a ReadError where reading came to an early end: by
+    what is wrong in it, by whatever a library raises on it, by its deadline."""
+    try:
+        yield from within(seconds, items)
+    except OSError as error:
+        yield ReadError(error.strerror or str(error), path)
+    except TargetError as error:
+        yield ReadError(error.message, error.file or path, error.line)
+    except VnicauditError:
+        raise
+    except MemoryError:
+        yield ReadError("not enough memory to read it", path)
+    except RecursionError:  # readers have limits of their own: this is for one that lacks it
+        yield ReadError("nested too deeply to be read; please report this", path)
+    except OutOfTime:
+        if is_timed():
+            raise  # the time is up of what this reading is a part of
+        yield ReadError(f"took more than {seconds:.0f} s of CPU time to read: given up", path)
+    except Exception as error:  # an edge: a file's failure costs that file, not the run
+        if os.environ.get("VNICAUDIT_DEBUG"):
+            raise
+        # not what the error says: it may quote a line with a password
+        yield ReadError(f"could not be read ({type(error).__name__}); please report this", path)

@@ -1,0 +1,177 @@
+"""One file, or standard input -> what it describes, recognised by content."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from typing import BinaryIO, NamedTuple
+
+from msgspec.structs import replace
+
+from vnicaudit.audit.reading.contents import not_judged, read_all, readings
+from vnicaudit.audit.reading.error_boundary import guarded_file
+from vnicaudit.audit.reading.readers import HEAD, is_told_by_all, nothing_in, reader_of, why_not
+from vnicaudit.base.opening import open_file
+from vnicaudit.errors import TargetError
+from vnicaudit.model.domain import Domain
+from vnicaudit.model.file_kind import Content, FileKind, FileKinds, Item
+from vnicaudit.model.report import PutAside, ReadError
+
+MAX_BYTES = 64 * 1024 * 1024
+"""Larger files are not read (QEMU logs are read from their end)."""
+
+PIPE_PATIENCE = 60.0
+"""Seconds to wait for a pipe's writer to say something."""
+
+__all__ = ["MAX_BYTES", "FileKinds", "Item", "read_file", "read_stream", "shown_path"]
+
+
+class _Input(NamedTuple):
+    """A file to read: its name as shown to the user, and its target. ``explicit``: the user named
+    this very file. ``kinds``: the kinds it may be of."""
+
+    path: str
+    target: str
+    explicit: bool
+    kinds: FileKinds
+
+
+def read_file(path: str, target: str, kinds: FileKinds, *, explicit: bool) -> Iterator[Item]:
+    """The items that one file describes, or why it could not be read. ``kinds``: what it may be.
+
+    ``explicit``: the user named this very file, so content that is not recognised is an error;
+    in a folder it is passed over.
+    """
+    shown = shown_path(path)
+    yield from guarded_file(shown, _file_items(path, _Input(shown, target, explicit, kinds)))
+
+
+def _file_items(name: str, file: _Input) -> Iterator[Item]:
+    descriptor = open_file(name)
+    try:
+        status = os.fstat(descriptor)
+        if stat.S_ISFIFO(status.st_mode):
+            yield from _items(_read_pipe(descriptor, file.path), file)
+            return
+        if not stat.S_ISREG(status.st_mode):
+            yield ReadError("not a regular file", file.path)
+            return
+        head = os.read(descriptor, HEAD)
+        if status.st_size <= len(head) or len(head) < HEAD:
+            yield from _items(head, file)
+        else:
+            yield from _large(descriptor, head, status.st_size, file)
+    finally:
+        os.close(descriptor)
+
+
+def shown_path(path: str) -> str:
+    """The path as text that can be written anywhere: a byte of it that is not UTF-8 is shown as
+    ``\\xff``."""
+    if path.isascii():
+        return path
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
+
+
+def read_stream(stream: BinaryIO, target: str, kinds: FileKinds) -> Iterator[Item]:
+    """The items that standard input describes. ``kinds``: what it may be."""
+    data = stream.read(MAX_BYTES + 1)
+    if len(data) > MAX_BYTES:
+        yield ReadError(_too_large(len(data)), target)
+        return
+    yield from guarded_file(target, _items(data, _Input(target, target, True, kinds)))
+
+
+def _large(descriptor: int, head: bytes, size: int, file: _Input) -> Iterator[Item]:
+    if is_told_by_all(head, size):
+        yield from _items(head + _read_up_to(descriptor, size - len(head)), file)
+        return
+    kind = reader_of(file.kinds, head, named=file.explicit)
+    if kind is None:
+        if file.explicit:
+            yield ReadError(why_not(file.kinds, head), file.path)
+        return
+    if kind.tail is not None:
+        data, before = kind.tail(descriptor, size)
+        content = Content(data, file.path, file.target, before)
+    elif size > MAX_BYTES and not kind.any_size(head):
+        yield ReadError(_too_large(size), file.path)
+        return
+    else:
+        data = head + _read_up_to(descriptor, MAX_BYTES - len(head))
+        content = Content(data, file.path, file.target)
+    yield from _read_with(kind, content, file)
+
+
+def _items(data: bytes, file: _Input) -> Iterator[Item]:
+    kind = reader_of(file.kinds, data, named=file.explicit)
+    if kind is not None:
+        yield from _read_with(kind, Content(data, file.path, file.target), file)
+    elif file.explicit:
+        yield ReadError(why_not(file.kinds, data), file.path)
+    else:
+        yield from file.kinds.unjudged.alone(data, file.path)
+
+
+def _read_with(kind: FileKind, content: Content, file: _Input) -> Iterator[Item]:
+    """Items recognised in a file, whatever its size; an error where a file that the user named has
+    none."""
+    if not kind.is_one(content.data):
+        if file.explicit:
+            yield ReadError(why_not(file.kinds, content.data), content.path)
+        return
+    parts = readings(file.kinds, kind, content)
+    empty = True
+    lines: set[int] = set()
+    for item in read_all(parts):
+        empty = False
+        if isinstance(item, Domain):
+            lines.add(item.location.line or 0)
+        elif isinstance(item, ReadError):
+            lines.add(item.line or 0)
+        yield replace(item, named=file.explicit) if isinstance(item, PutAside) else item
+    for part in not_judged(file.kinds.unjudged, parts, content, lines):
+        empty = False
+        yield part
+    if empty and file.explicit and all(each.looks_for for each, _part in parts):
+        yield ReadError(nothing_in(kind), content.path)
+
+
+def _too_large(size: int) -> str:
+    return f"larger than {MAX_BYTES >> 20} MiB ({size >> 20} MiB): not read"
+
+
+def _read_up_to(descriptor: int, limit: int) -> bytes:
+    parts = []
+    while limit > 0 and (part := os.read(descriptor, min(limit, 1 << 20))):
+        parts.append(part)
+        limit -= len(part)
+    return b"".join(parts)
+
+
+def _read_pipe(descriptor: int, path: str) -> bytes:
+    """A FIFO the user named (``<(virsh dumpxml x)``): read until its writer closes it.
+
+    A FIFO nobody writes to ends at once; one whose writer stays silent is given up.
+    """
+    parts: list[bytes] = []
+    total = 0
+    import select  # for pipes only
+
+    poll = select.poll()
+    poll.register(descriptor, select.POLLIN | select.POLLHUP)
+    while total <= MAX_BYTES:
+        try:
+            part = os.read(descriptor, 1 << 16)
+        except BlockingIOError:  # there is a writer, and it has not written yet
+            if poll.poll(PIPE_PATIENCE * 1000):
+                continue
+            raise TargetError(
+                f"a pipe that stayed silent for {PIPE_PATIENCE:.0f} s", file=path
+            ) from None
+        if not part:
+            return b"".join(parts)
+        parts.append(part)
+        total += len(part)
+    raise TargetError(_too_large(total), file=path)

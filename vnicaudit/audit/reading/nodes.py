@@ -1,0 +1,186 @@
+"""Which compute node of a cloud a nova.conf is of."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from itertools import chain, islice
+
+from vnicaudit.model.server import NodeFacts
+from vnicaudit.model.site import SiteNode
+
+_ADDRESS = re.compile(r"[0-9.]+|[^:\n]*:.*")
+"""``my_ip``, which a node without ``host`` is told from others by: it is no name of Nova's."""
+
+_NO_NAME = frozenset({
+    "conf", "config", "etc", "kolla", "nova", "nova-compute", "nova-cpu", "nova.conf.d",
+    "nova_compute",
+})  # fmt: skip
+"""Folders and files (without ``.conf``) called so say nothing of which node they are of."""
+
+_SHOWN = 3
+"""Names in a message."""
+
+
+class NodesByHost:
+    """The nodes of a run by what nova-compute calls itself there: what ``[DEFAULT] host`` says;
+    else the name of the file, or of the folder it lies in below which every node's is called
+    alike (``nodes/cmp1/etc/nova/nova.conf``); else, below ``/etc``, that of this machine, which is
+    Nova's default. A name counts only where it is that of a server's host. Two configurations of
+    one name that say different things are of none, and so is one whose name is a host of two
+    clouds: which of them it is of is not known."""
+
+    def __init__(self, nodes: Iterable[SiteNode]) -> None:
+        self._nodes = tuple(_distinct(nodes))
+        self._hosts = self._by_host()
+        self._met: dict[str, set[str]] = defaultdict(set)
+
+    def meet(self, host: str | None, cloud: str) -> bool:
+        """A server of this cloud runs on a host: whether there is a node that calls itself so."""
+        if host is None or host not in self._hosts:
+            return False
+        self._met[host].add(cloud)
+        return True
+
+    def of(self, host: str | None) -> NodeFacts | None:
+        """Facts of the node that calls itself ``host``; None where they are unknown, or several
+        clouds have a host of that name. Call it after the servers of all clouds were met."""
+        if host is None or len(self._met.get(host, ())) > 1:
+            return None
+        return self._hosts.get(host)
+
+    def why_not(self, host: str | None) -> str:
+        """Why :meth:`of` has nothing for a host; empty where no node was read, or where Nova does
+        not tell the host."""
+        if host is None or not self._nodes:
+            return ""
+        clouds = self._met.get(host, ())
+        if len(clouds) > 1:
+            return (
+                f"{', '.join(sorted(clouds))} each have a host called {host}, and whose nova.conf "
+                "that is is not known: give one cloud at a time"
+            )
+        if host in self._labels:
+            return f"several nova.conf are of {host}, and say different things"
+        return (
+            f"{self._nodes_read(host)} not this host's ({host}): [DEFAULT] host in it, or else its "
+            "folder, has to have just this name"
+        )
+
+    def _nodes_read(self, host: str) -> str:
+        """Which nodes were read, and the verb to it; those that may be meant come first."""
+        near = self._by_short.get(host.partition(".")[0], [])
+        names = islice(chain(near, (name for name in self._labels if name not in near)), _SHOWN)
+        shown = ", ".join(self._labels[name] for name in names)
+        more = len(self._labels) - _SHOWN
+        if more > 0:
+            return f"{shown} and {more} more are"
+        return f"{shown} {'is' if len(self._labels) == 1 else 'are'}"
+
+    @cached_property
+    def _labels(self) -> dict[str, str]:
+        """Labels of the nodes by node name, sorted: by the host each is configured as, or by its
+        file."""
+        labels = {
+            _node_name(node): f"nova.conf of {_configured_host(node)}"
+            if _configured_host(node)
+            else node.files[0]
+            for node in self._nodes
+        }
+        return dict(sorted(labels.items()))
+
+    @cached_property
+    def _by_short(self) -> dict[str, list[str]]:
+        """Names of nodes by what stands before their first dot."""
+        names: defaultdict[str, list[str]] = defaultdict(list)
+        for name in self._labels:
+            names[name.partition(".")[0]].append(name)
+        return names
+
+    def notes(self) -> Iterator[tuple[str, str]]:
+        """``(target, note)`` on nodes that were not joined: their name is a host of two clouds, or
+        they do not say which host they are."""
+        yield from self.ambiguous_hosts()
+        left = [
+            node for node in self._nodes if not _configured_host(node) and not self._is_joined(node)
+        ]
+        first = {node.target: node.files[0] for node in reversed(left)}
+        for target, number in Counter(node.target for node in left).items():
+            more = "" if number == 1 else f" (and {number - 1} more)"
+            yield (
+                target,
+                f"{first[target]}{more}: not joined with the servers of its host, as it is not "
+                "known which one that is: neither [DEFAULT] host nor its path names one of them",
+            )
+
+    def ambiguous_hosts(self) -> Iterator[tuple[str, str]]:
+        """``(target, note)`` on nodes whose name is a host of several clouds."""
+        for node in self._nodes:
+            clouds = self._met.get(_node_name(node), ())
+            if len(clouds) > 1:
+                yield (
+                    node.target,
+                    f"{node.files[0]}: not joined with the servers of its host: "
+                    f"{', '.join(sorted(clouds))} each have a host called {_node_name(node)}; give "
+                    "one cloud at a time",
+                )
+
+    def _is_joined(self, node: SiteNode) -> bool:
+        """A host of several clouds is noted by itself."""
+        return _node_name(node) in self._met
+
+    def _by_host(self) -> dict[str, NodeFacts]:
+        named: dict[str, list[SiteNode]] = defaultdict(list)
+        for node in self._nodes:
+            named[_node_name(node)].append(node)
+        found = {}
+        for name, nodes in named.items():
+            # what says so itself is preferred to what only lies in a folder of that name
+            nodes = [node for node in nodes if _configured_host(node)] or nodes
+            if name and len({_content(node) for node in nodes}) == 1:
+                first = nodes[0]
+                found[name] = NodeFacts(first.files[0], _values(first), first.devices)
+        return found
+
+
+def _distinct(nodes: Iterable[SiteNode]) -> Iterator[SiteNode]:
+    """Each node once, and not for each of the files that its nova-compute reads."""
+    seen: set[tuple[str, ...]] = set()
+    for node in nodes:
+        if node.files not in seen:
+            seen.add(node.files)
+            yield node
+
+
+def _configured_host(node: SiteNode) -> str:
+    """``[DEFAULT] host``."""
+    return "" if _ADDRESS.fullmatch(node.host) else node.host
+
+
+def _node_name(node: SiteNode) -> str:
+    return _configured_host(node) or _name_of_path(os.path.abspath(node.files[0]))
+
+
+def _name_of_path(path: str) -> str:
+    parts = path.strip("/").removesuffix(".conf").split("/")
+    for part in reversed(parts):
+        if part not in _NO_NAME:
+            return part
+    if parts[0] != "etc":
+        return ""
+    import socket  # slow to load, and for this machine's own configuration only
+
+    return socket.gethostname()
+
+
+def _content(node: SiteNode) -> tuple[object, object]:
+    """Option values and devices of a node, without the places where they are set."""
+    devices = None if node.devices is None else tuple(entry.value for entry in node.devices)
+    return _values(node), devices
+
+
+def _values(node: SiteNode) -> tuple[tuple[str, str], ...]:
+    return tuple((value.option, value.value) for value in node.values)

@@ -1,0 +1,101 @@
+"""Interface of a platform (a place that describes NICs) to an audit, and all platforms of a run.
+
+The platforms are handed in by the command line (:mod:`vnicaudit.cli.platforms`): nothing of an
+audit knows which there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Protocol
+
+from vnicaudit.audit.reading.targets import CloudReading, Target, TargetKind
+from vnicaudit.knowledge.fixes.owners import WORDINGS, Wordings
+from vnicaudit.knowledge.fixes.wording import Wording
+from vnicaudit.model.domain import DomainConfig, Form
+from vnicaudit.model.file_kind import FileKind, FileKinds, Unjudged
+from vnicaudit.model.platform_name import PlatformName
+
+if TYPE_CHECKING:
+    from vnicaudit.audit.effective import Resolver
+    from vnicaudit.model.live import LiveOptions
+
+
+class Platform(Protocol):
+    """One place that describes NICs, as far as it is read."""
+
+    @property
+    def name(self) -> PlatformName:
+        """The name that :attr:`DomainConfig.platform` has for it."""
+
+    @property
+    def files(self) -> tuple[FileKind, ...]:
+        """The kinds of files that it reads, in the order in which they are tried."""
+
+    @property
+    def field_places(self) -> Mapping[str, str]:
+        """Field of a NIC -> where it stands, relative to the NIC; as it is called, where it is not
+        in here."""
+
+    @property
+    def targets(self) -> tuple[TargetKind, ...]:
+        """The kinds of targets that it reads, beside files."""
+
+    @property
+    def resolve(self) -> Resolver | None:
+        """How what it declares becomes what the guest gets; None: it describes no NICs."""
+
+    @property
+    def titles(self) -> Mapping[Form, str]:
+        """Titles of the layer of its definition, by the form of that."""
+
+    @property
+    def wordings(self) -> Mapping[str, Wording]:
+        """How fixes are worded for owners that it brings along, by their names."""
+
+
+class Platforms:
+    """All platforms of a run. Raises ValueError where two have one name."""
+
+    def __init__(self, platforms: Iterable[Platform], unjudged: Unjudged) -> None:
+        """``unjudged``: what finds what none of them reads."""
+        self.all = tuple(platforms)
+        self._by_name = {platform.name: platform for platform in self.all}
+        if len(self._by_name) < len(self.all):
+            raise ValueError("two platforms of one name")
+        files = tuple(kind for platform in self.all for kind in platform.files)
+        self.files = FileKinds(files, unjudged)
+        """Every kind of file, in the order in which they are tried."""
+        self.read_together = tuple(kind.together for kind in files if kind.together is not None)
+        """What reads files that one program is given together."""
+        self.targets = tuple(kind for platform in self.all for kind in platform.targets)
+        """Every kind of target but files."""
+        own = (wording for platform in self.all for wording in platform.wordings.items())
+        self.wordings = Wordings({**WORDINGS, **dict(own)})
+        """How fixes are worded for each owner."""
+
+    def resolver(self, domain: DomainConfig) -> Resolver:
+        """How the NICs of a domain are resolved. Raises KeyError for one of no platform here."""
+        found = self._by_name[domain.platform].resolve
+        if found is None:
+            raise KeyError(domain.platform)
+        return found
+
+    def kind_of(self, target: Target) -> TargetKind | None:
+        """The kind of a target; None for files and standard input."""
+        return next((kind for kind in self.targets if kind.kind == target.kind), None)
+
+    def cloud(self, target: Target, live: LiveOptions) -> CloudReading:
+        """All that is in a cloud. Raises KeyError for a target that is none."""
+        kind = self.kind_of(target)
+        if kind is None or kind.cloud is None:
+            raise KeyError(target.kind)
+        return kind.cloud(target.name, live)
+
+    def place_of(self, field: str, domain: DomainConfig) -> str:
+        """Where a field of a NIC stands in a definition, relative to the NIC."""
+        return self._by_name[domain.platform].field_places.get(field, field)
+
+    def title(self, domain: DomainConfig) -> str:
+        """The title of the layer of a domain's definition."""
+        return self._by_name[domain.platform].titles.get(domain.form, "")

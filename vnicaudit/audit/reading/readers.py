@@ -1,0 +1,48 @@
+"""Which kind of file it is, by its content."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from vnicaudit.model.file_kind import FileKind, FileKinds
+
+HEAD = 64 * 1024
+"""Bytes that a kind is told by; most files are smaller."""
+WHOLE = 1024 * 1024
+"""A text that is not larger is told by all of it: a licence may be long, the images of a play may
+come last."""
+
+
+def reader_of(kinds: Iterable[FileKind], data: bytes, *, named: bool) -> FileKind | None:
+    """The first kind that a file which begins so is of; it may hold others as well. ``named``: the
+    user named this file; one of a folder may be about something else."""
+    whole = is_told_by_all(data, len(data))
+    head = data if whole else data[:HEAD]
+    for kind in kinds:
+        found = kind.looks_like(head) and (not whole or kind.is_one(head))
+        if found and (named or kind.among_others(head)):
+            return kind
+    return None
+
+
+def is_told_by_all(head: bytes, size: int) -> bool:
+    """True for a file that is recognised by all of it, not by its head alone."""
+    return size <= WHOLE and b"\0" not in head
+
+
+def why_not(kinds: FileKinds, data: bytes) -> str:
+    """Why there is no kind for a file that begins so."""
+    head = data[:HEAD]
+    if not data.strip():
+        return "empty: nothing to read"
+    if (part := next(kinds.unjudged.alone(data[:WHOLE], ""), None)) is not None:
+        return part.message
+    reasons = (kind.why_not(head) for kind in kinds)
+    if (reason := next(filter(None, reasons), None)) is not None:
+        return reason
+    return "not recognised: none of " + ", ".join(kind.name for kind in kinds)
+
+
+def nothing_in(kind: FileKind) -> str:
+    """The error for a file of this kind that holds nothing of what is judged."""
+    return f"recognised as {kind.name}, but there is nothing in it to judge: no {kind.looks_for}"

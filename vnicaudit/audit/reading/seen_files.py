@@ -1,0 +1,47 @@
+"""Files of a run that are in several of its targets: each is read once, by an audit and by a
+plan."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+
+from vnicaudit.audit.reading.selection import Selection
+from vnicaudit.audit.reading.targets import Target, walk
+from vnicaudit.model.report import ReadError
+
+
+class SeenFiles:
+    """The files that were read so far. A file that is named and also in a folder is read where it
+    is named. One target alone is read as it is walked."""
+
+    def __init__(self, targets: Iterable[Target]) -> None:
+        paths = [target.name for target in targets if target.kind == "path"]
+        self._several = len(paths) > 1
+        named = [path for path in paths if not os.path.isdir(path)] if self._several else []
+        self._named = frozenset(map(os.path.realpath, named))
+        self._seen: set[str] = set()
+        self.passed = 0
+        """Files that were not read again so far."""
+
+    def unread(self, top: str, selection: Selection) -> Iterator[str | ReadError]:
+        """The files of the target ``top`` that are to be read and were not read before, and what of
+        it cannot be listed, where that matters."""
+        named = not os.path.isdir(top)
+        for path in walk(top, selection.leaves_out):
+            if isinstance(path, ReadError):
+                if selection.minds(path.file or top):
+                    yield path
+            elif selection.wants(path, named=named) and self._takes(path, named=named):
+                yield path
+
+    def _takes(self, path: str, *, named: bool) -> bool:
+        """True where a file is to be read here: new, and not left for a target that names it."""
+        if not self._several:
+            return True
+        place = os.path.realpath(path)
+        if place in self._seen or (not named and place in self._named):
+            self.passed += 1
+            return False
+        self._seen.add(place)
+        return True

@@ -1,0 +1,104 @@
+"""Which files of the targets are read: all, or without those that are excluded, or only those
+that changed."""
+
+from __future__ import annotations
+
+import os
+from fnmatch import fnmatchcase
+
+import msgspec
+
+from vnicaudit.base.new_file import BEING_WRITTEN
+
+ALWAYS_EXCLUDED = (".git", ".hg", ".svn")
+"""Where version control keeps its own files."""
+
+
+class Exclusion(msgspec.Struct, frozen=True):
+    """Shell patterns of files and folders. One without a slash is compared with the
+    last part of a path, one with a slash with the path as seen from ``base`` (a folder)."""
+
+    patterns: tuple[str, ...] = ()
+    base: str = "."
+
+    def has(self, path: str) -> bool:
+        """True for a file or folder that is itself excluded."""
+        place = os.path.abspath(path)
+        seen = os.path.relpath(place, os.path.abspath(self.base))
+        return any(_excludes(pattern, seen, place) for pattern in self.patterns)
+
+    def reaches(self, path: str) -> bool:
+        """True where a file, or a folder above it (up to ``base``), is excluded."""
+        place, top = os.path.abspath(path), os.path.abspath(self.base)
+        while place not in (top, "/"):
+            if self.has(place):
+                return True
+            place = os.path.dirname(place)
+        return False
+
+
+class Changed(msgspec.Struct, frozen=True):
+    """Changes in a Git repository: ``files``, and ``folders`` of which everything counts
+    (submodules, repositories inside the repository; with a slash at the end). All below ``top``,
+    and spelled as in :func:`places`."""
+
+    top: str
+    files: frozenset[str] = frozenset()
+    folders: tuple[str, ...] = ()
+
+    def has(self, path: str) -> bool:
+        """True where a file, named as seen from the current folder, is among the changed ones."""
+        return any(place in self.files or place.startswith(self.folders) for place in places(path))
+
+    def covers(self, path: str) -> bool:
+        """True for a path inside the repository."""
+        top = self.top.rstrip("/") + "/"
+        return any(f"{place}/".startswith(top) for place in places(path))
+
+
+class Selection(msgspec.Struct, frozen=True):
+    """``changed`` None: whether it has changed or not. ``force_exclude``: exclude also files that
+    were named one by one; ``skip_unrecognised``: pass over those of them that are not recognised,
+    as in a folder."""
+
+    exclusions: tuple[Exclusion, ...] = ()
+    changed: Changed | None = None
+    force_exclude: bool = False
+    skip_unrecognised: bool = False
+
+    def leaves_out(self, path: str) -> bool:
+        """True for a file or folder, found in a folder, that is not looked at."""
+        name = os.path.basename(path)
+        if name in ALWAYS_EXCLUDED or name.startswith(BEING_WRITTEN):
+            return True
+        return any(exclusion.has(path) for exclusion in self.exclusions)
+
+    def wants(self, path: str, *, named: bool) -> bool:
+        """True where a file is to be read. ``named``: the user named this very file; if it is
+        missing, it is still wanted, so that the error is seen."""
+        if named and self.force_exclude and any(e.reaches(path) for e in self.exclusions):
+            return False
+        if self.changed is None or (named and not os.path.lexists(path)):
+            return True
+        return self.changed.has(path)
+
+    def minds(self, path: str) -> bool:
+        """True where an unreachable entry of a folder matters: a folder always (its contents are
+        unknown), a dangling link where its file would be read."""
+        return not os.path.islink(path) or self.wants(path, named=False)
+
+
+def places(path: str) -> tuple[str, str]:
+    """Where a path is, without links above its last part: the thing of that name itself, and what
+    it leads to where it is a link."""
+    folder, name = os.path.split(os.path.abspath(path))
+    return os.path.join(os.path.realpath(folder), name), os.path.realpath(path)
+
+
+def _excludes(pattern: str, seen: str, place: str) -> bool:
+    pattern = pattern.removeprefix("./").rstrip("/")
+    if "/" not in pattern:
+        return fnmatchcase(os.path.basename(place), pattern)
+    path = place if pattern.startswith("/") else seen
+    # ``**/`` may also stand for no folder at all
+    return fnmatchcase(path, pattern) or fnmatchcase(path, pattern.replace("**/", ""))

@@ -1,0 +1,123 @@
+"""Servers of the clouds of a run, joined with nova.conf of their hosts and with the domains that
+Nova made of them: one machine is judged once, by all that is known of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec.structs import replace
+
+from vnicaudit.audit.reading.nodes import NodesByHost
+from vnicaudit.audit.reading.seen_objects import SeenObjects
+from vnicaudit.base.identifiers import bare_uuid
+from vnicaudit.knowledge.hypervisors import QEMU_DOMAINS
+from vnicaudit.model.domain import Domain, Server
+from vnicaudit.model.server import PortBinding
+
+_TYPES = ("kvm", "qemu")
+"""``virt_type`` that is the type of the domain Nova makes."""
+_NOT_SURE = ("unknown", "likely-ready")
+"""Of :attr:`~vnicaudit.model.domain.DomainConfig.readiness`."""
+
+
+class JoinedServers:
+    """Servers that were read, joined with nodes and domains. ``everyone`` waits for its domain
+    where libvirt or processes are read as well; else only the ``awaited`` (bare UUIDs) do, of which
+    there is a definition in a file. ``seen``: there are several clouds, of which two may be one
+    under two names, or have a host of one name; servers whose host has a nova.conf wait for all of
+    them."""
+
+    def __init__(
+        self,
+        nodes: NodesByHost,
+        awaited: frozenset[str] = frozenset(),
+        *,
+        everyone: bool = False,
+        seen: SeenObjects | None = None,
+    ) -> None:
+        self._nodes = nodes
+        self._awaited = awaited
+        self._everyone = everyone
+        self._seen = seen
+        self._waiting: dict[str, tuple[str, Server]] = {}
+        self._met: set[str] = set()
+        self.read_twice = self.nics_read_twice = 0
+        """How many were read twice, as servers and as domains, and how many NICs those have."""
+
+    def take(self, server: Server, target: str) -> Server | None:
+        """The server with nova.conf of its host, to be judged now; None: it waits for its domain,
+        or was read from another cloud before."""
+        key = bare_uuid(server.uuid)
+        if self._seen is not None and self._seen.server(key, target):
+            self._count(server)
+            return None
+        has_node = self._nodes.meet(server.cloud.host, target)
+        several = self._seen is not None
+        waits = self._everyone or key in self._awaited or (several and has_node)
+        if not waits:
+            return with_node(server, self._nodes)
+        self._waiting[key] = (target, server)
+        return None
+
+    def joined(self, domain: Domain) -> Domain:
+        """A domain with what its cloud keeps of it; as it is, where it is no server that was
+        read."""
+        key = bare_uuid(domain.uuid or "")
+        found = self._waiting.get(key)
+        if found is None:
+            return domain
+        if key not in self._met:
+            self._met.add(key)
+            self._count(found[1])
+        return with_server(domain, with_node(found[1], self._nodes))
+
+    def unmatched(self) -> Iterator[tuple[str, Server]]:
+        """Those whose domain was not met, each with the target it is of."""
+        for key, (target, server) in self._waiting.items():
+            if key not in self._met:
+                yield target, with_node(server, self._nodes)
+
+    def _count(self, server: Server) -> None:
+        self.read_twice += 1
+        self.nics_read_twice += len(server.nics)
+
+
+def with_node(server: Server, nodes: NodesByHost) -> Server:
+    """A server with what nova.conf of its host says, where that was read; else with why not."""
+    kept, who = server.config, server.cloud
+    node = nodes.of(who.host)
+    if node is None:
+        why = nodes.why_not(who.host)
+        return replace(server, cloud=replace(who, unjoined=why)) if why else server
+    kind = node.value("virt_type")
+    known = kind in _TYPES and server.declared.type in QEMU_DOMAINS
+    declared = server.declared.with_server(replace(kept, node=node))
+    declared = replace(declared, type=kind if known else declared.type)
+    return replace(server, declared=declared)
+
+
+def with_server(domain: Domain, server: Server) -> Domain:
+    """A domain of libvirt's, or a QEMU, with what Nova keeps of the server it is. Its NICs are
+    told by their MAC."""
+    kept = replace(server.config, bindings=_bindings(domain, server))
+    declared = replace(
+        domain.declared.with_server(kept),
+        owner=server.declared.owner,
+        readiness=_readiness(domain.declared.readiness, server.declared.readiness),
+    )
+    return replace(domain, declared=declared, cloud=server.cloud)
+
+
+def _readiness(by_definition: str, by_cloud: str) -> str:
+    """Readiness of the guest by its definition; where that is not sure, by the system that Nova
+    stores for the server, as Nova names none in the definition."""
+    return by_cloud if by_definition in _NOT_SURE and by_cloud != "unknown" else by_definition
+
+
+def _bindings(domain: Domain, server: Server) -> tuple[PortBinding, ...]:
+    """Port bindings of the domain's NICs, in their order; an empty one for a NIC without a port."""
+    # a port that the reader could not tell the binding of has none at the end of the list
+    found = {
+        nic.mac: binding for nic, binding in zip(server.nics, server.config.bindings, strict=False)
+    }
+    return tuple(found.get(nic.mac, PortBinding()) for nic in domain.nics)

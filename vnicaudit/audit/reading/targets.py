@@ -1,0 +1,186 @@
+"""Targets named by the user -> things to read: paths, standard input, live connections, clouds.
+
+Recognition of files is by content (see :mod:`vnicaudit.audit.reading.readers`), never by name.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+import msgspec
+
+from vnicaudit.errors import UsageError
+from vnicaudit.model.report import ReadError
+
+if TYPE_CHECKING:
+    from vnicaudit.model.file_kind import Item
+    from vnicaudit.model.host import Host
+    from vnicaudit.model.live import CloudItem, LiveDefinition, LiveDomain, LiveOptions
+
+    Met = Item | Host | LiveDomain
+
+_LATER = "kube:"
+
+
+class Target(msgspec.Struct, frozen=True):
+    """One target: its ``name`` as the user gave it, and what ``kind`` of thing that is: ``path``,
+    ``stdin``, ``nova`` (files that nova-compute reads together), or a kind of a platform's."""
+
+    name: str
+    kind: str
+
+
+class CloudReading(Protocol):
+    """One cloud. When ``items`` has ended, ``notes`` say what this user may not see, and ``calls``
+    how many calls were made to which API."""
+
+    items: Iterator[CloudItem]
+    notes: tuple[str, ...]
+    calls: dict[str, int]
+
+
+def _itself(name: str, live: LiveOptions) -> list[str]:
+    del live
+    return [name]
+
+
+class TargetKind(NamedTuple):
+    """A kind of target that a platform reads, beside files."""
+
+    kind: str
+    name_of: Callable[[str], str | None]
+    """The target that is meant, where it is of this kind. Raises UsageError for one that makes no
+    sense."""
+    check: Callable[[], None] = lambda: None
+    """Raises MissingExtraError where reading it needs a package that is not there."""
+    read: Callable[[str, LiveOptions], Iterator[Met]] | None = None
+    """What runs there; None: it is a cloud."""
+    definitions: (
+        Callable[[str, LiveOptions], Iterator[Host | LiveDefinition | ReadError]] | None
+    ) = None
+    """What runs there with its persistent definitions, which can be changed; None: it has none."""
+    not_planned: str = "nothing here plans changes of targets of this kind"
+    """Why there is no plan for such a target, and what to give instead, where none plans it."""
+    cloud: Callable[[str, LiveOptions], CloudReading] | None = None
+    """All that is in a cloud, whose servers are joined with what runs; None: it is none."""
+    expanded: Callable[[str, LiveOptions], list[str]] = _itself
+    """The targets that one stands for. Raises UsageError where what is configured of it is
+    wrong."""
+
+
+def target_of(name: str, kinds: Iterable[TargetKind]) -> Target:
+    """Tell what a target is. Raises UsageError for kinds this version does not read."""
+    if name == "-":
+        return Target(name, "stdin")
+    if name.startswith(_LATER):
+        raise UsageError(
+            f"{name}: targets of this kind are not read yet; give domain XML, a libvirt URI, "
+            "openstack:CLOUD, QEMU command lines or nova.conf"
+        )
+    for kind in kinds:
+        if (found := kind.name_of(name)) is not None:
+            return Target(found, kind.kind)
+    return Target(name, "path")
+
+
+def unique_targets(names: Iterable[str], kinds: Iterable[TargetKind]) -> list[Target]:
+    """The targets, each once. Raises UsageError for one that makes no sense, and
+    MissingExtraError where one needs a package that is not there: both before anything is read
+    or written."""
+    kinds = tuple(kinds)
+    targets = list(dict.fromkeys(target_of(name, kinds) for name in names))
+    for kind in kinds:
+        if any(target.kind == kind.kind for target in targets):
+            kind.check()
+    return targets
+
+
+def expanded_targets(
+    targets: Iterable[Target], kinds: Iterable[TargetKind], live: LiveOptions
+) -> list[Target]:
+    """The targets, each once, with those that one stands for in its place: the regions of a cloud.
+    Raises UsageError where what is configured of one is wrong."""
+    by_kind = {kind.kind: kind for kind in kinds}
+    found: dict[Target, None] = {}
+    for target in targets:
+        kind = by_kind.get(target.kind)
+        names = [target.name] if kind is None else kind.expanded(target.name, live)
+        found.update((Target(name, target.kind), None) for name in names)
+    return list(found)
+
+
+def _none_left_out(path: str) -> bool:
+    del path
+    return False
+
+
+def walk(top: str, leave_out: Callable[[str], bool] = _none_left_out) -> Iterator[str | ReadError]:
+    """Every regular file below ``top`` (or ``top`` itself), in a stable order, without the files
+    and folders that ``leave_out`` says.
+
+    Links are followed; a folder met twice is not entered again. Sockets, devices and FIFOs are
+    passed over. What cannot be listed is a ReadError.
+    """
+    if not os.path.isdir(top):
+        yield top
+        return
+    seen: set[tuple[int, int]] = set()
+    pending = [top]
+    while pending:
+        folder = pending.pop()
+        try:
+            status = os.stat(folder)
+            if (status.st_dev, status.st_ino) in seen:
+                continue
+            seen.add((status.st_dev, status.st_ino))
+            listing = _listing(folder)
+        except OSError as error:
+            yield ReadError(error.strerror or str(error), folder)
+            continue
+        while listing.files:  # dropped as they are handed out
+            if not leave_out(path := _below(folder, listing.files.pop())):
+                yield path
+        yield from (error for error in listing.errors if not leave_out(error.file or folder))
+        below = (_below(folder, name) for name in reversed(listing.folders))
+        pending.extend(path for path in below if not leave_out(path))
+
+
+def _below(folder: str, name: str) -> str:
+    """The path of something in a folder; without the ``./`` that says nothing, and that suppression
+    patterns and build servers would stumble over."""
+    return name if folder == os.curdir else os.path.join(folder, name)
+
+
+class _Listing(msgspec.Struct, frozen=True):
+    """Names in one folder. Names only: a folder may hold 100,000 files. ``files`` are sorted
+    backwards, to be taken from the end."""
+
+    files: list[str]
+    folders: list[str]
+    errors: list[ReadError]
+
+
+def _listing(folder: str) -> _Listing:
+    found = _Listing([], [], [])
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            try:
+                if entry.is_file():
+                    found.files.append(entry.name)
+                elif entry.is_dir():
+                    found.folders.append(entry.name)
+                elif entry.is_symlink():
+                    os.stat(entry.path)  # a link to a FIFO or device is passed over
+            except OSError as error:
+                found.errors.append(ReadError(_unreachable(entry, error), entry.path))
+    found.files.sort(reverse=True)
+    found.folders.sort()
+    found.errors.sort(key=lambda error: error.file or "")
+    return found
+
+
+def _unreachable(entry: os.DirEntry[str], error: OSError) -> str:
+    reason = error.strerror or str(error)
+    return f"a link that leads nowhere: {reason}" if entry.is_symlink() else reason

@@ -1,0 +1,1 @@
+"""The settings file: where it is, what it may say, what it says."""

@@ -1,0 +1,209 @@
+"""Find and read the settings file, and know in which line a key stands."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+
+import msgspec
+
+from vnicaudit.base.opening import as_usage_error, open_regular
+from vnicaudit.base.ownership import why_not_own
+from vnicaudit.errors import UsageError
+
+OWN = "vnicaudit.toml"
+SHARED = "pyproject.toml"
+MAX_BYTES = 1024 * 1024
+_MAX_DOTS = 200
+"""In one line: a key has a handful of parts."""
+
+_SYNTAX_LINE = r"\s?\(at line (\d+), column \d+\)|\s?\(at end of document\)"
+_IN_OWN = re.compile(r"\[\[[ \t]{0,99}suppress[ \t]{0,99}\]\]")
+_IN_SHARED = re.compile(
+    r"\[\[[ \t]{0,99}tool[ \t]{0,99}\.[ \t]{0,99}vnicaudit[ \t]{0,99}\.[ \t]{0,99}suppress"
+    r"[ \t]{0,99}\]\]"
+)
+_INDEX = r"suppress\[(\d+)\](?:\.(.+))?"
+
+
+class SettingsFile(msgspec.Struct, frozen=True):
+    """Settings as they were written: the table, unchecked, its file, and the text it came from."""
+
+    table: dict[str, object]
+    file: str
+    text: str
+
+    def error(self, message: str, path: str) -> UsageError:
+        """A usage error that says where: ``path`` is a key, ``suppress[0]`` or a key in that."""
+        line = self.line(path)
+        return UsageError(f"{self.file}{'' if line is None else f':{line}'}: {message}")
+
+    def line(self, path: str) -> int | None:
+        """The 1-based line of a key, or of the table it should stand in; None where the text does
+        not show it (inline tables)."""
+        match = re.match(_INDEX, path)
+        if match is None:
+            return self._key(path, 1, own_table=not self._shared)
+        start = self._table(int(match.group(1)))
+        if start is None:
+            return self._key("suppress", 1, own_table=not self._shared)
+        return self._key(match.group(2) or "", start + 1, own_table=True) or start
+
+    @property
+    def _shared(self) -> bool:
+        return os.path.basename(self.file) == SHARED
+
+    def _table(self, index: int) -> int | None:
+        """The line of the nth ``[[suppress]]``, if there are as many as there should be."""
+        lines = _headers(self.text, _IN_SHARED if self._shared else _IN_OWN)
+        tables = self.table.get("suppress", [])
+        as_many = isinstance(tables, list) and len(lines) == len(tables)
+        return lines[index] if as_many else None
+
+    def _key(self, key: str, start: int, *, own_table: bool) -> int | None:
+        """The first line from ``start`` on that assigns ``key`` in the table at hand. Without
+        ``own_table`` the table has yet to begin: ``[tool.vnicaudit]``."""
+        assigns = re.compile(rf"""\s*["']?{re.escape(key)}["']?\s*=""")
+        inside = own_table
+        lines = _lines(self.text)
+        for number in range(start, len(lines) + 1):
+            line = lines[number - 1]
+            if line.lstrip().startswith("["):
+                if assigns_table(line, key):
+                    return number
+                if own_table and start > 1:
+                    return None
+                inside = (
+                    not own_table
+                    and re.match(r"\s*\[\s*tool\s*\.\s*vnicaudit\s*\]", line) is not None
+                )
+            elif key and inside and assigns.match(line):
+                return number
+        return None
+
+
+@lru_cache(maxsize=2)
+def _lines(text: str) -> list[str]:
+    """Each place is looked up by itself, and there may be thousands: the text is split once."""
+    return text.split("\n")
+
+
+@lru_cache(maxsize=2)
+def _headers(text: str, header: re.Pattern[str]) -> list[int]:
+    return [number for number, line in enumerate(_lines(text), 1) if header.match(line.lstrip())]
+
+
+def assigns_table(line: str, key: str) -> bool:
+    """True where a line begins the table ``key``: ``[key]``, ``[[key]]``,
+    ``[tool.vnicaudit.key]``."""
+    name = line.strip().lstrip("[").partition("]")[0].replace(" ", "")
+    return bool(key) and name in (key, f"tool.vnicaudit.{key}")
+
+
+def find(start: str | os.PathLike[str], trusted: Iterable[str] = ()) -> SettingsFile | None:
+    """The nearest settings from ``start`` upwards, as far as the top of the Git repository or the
+    home folder where one is met; None when there are none. In one folder vnicaudit.toml wins; a
+    pyproject.toml without the table is passed over.
+
+    Raises UsageError for a file that cannot be read, or that somebody else may write, unless it is
+    in one of the ``trusted`` folders or below it.
+    """
+    for folder in _upwards(os.path.realpath(start)):
+        for name in (OWN, SHARED):
+            path = os.path.join(folder, name)
+            if os.path.isfile(path) or (name == OWN and _is_broken(path)):
+                source = read_settings_file(path, explicit=False)
+                if source is not None:
+                    if not _is_within(folder, trusted):
+                        _check_own(path)
+                    return source
+    return None
+
+
+def _is_broken(path: str) -> bool:
+    """True where a name that was meant for settings leads to something unusable, such as a dangling
+    link or a pipe. An audit without them would run by other settings than intended."""
+    return os.path.lexists(path) and not os.path.isdir(path)
+
+
+def _upwards(folder: str) -> Iterator[str]:
+    """The folder and those above it, to where a project or what belongs to a user ends."""
+    home = os.path.realpath(os.path.expanduser("~"))
+    yield folder
+    while (above := os.path.dirname(folder)) != folder:
+        if folder == home or os.path.lexists(os.path.join(folder, ".git")):
+            return
+        yield above
+        folder = above
+
+
+def _is_within(folder: str, trusted: Iterable[str]) -> bool:
+    """True where a folder is one of the trusted ones, or below one, wherever links lead."""
+    roots = (os.path.realpath(root) for root in trusted if root)
+    return any(os.path.commonpath((folder, root)) == root for root in roots)
+
+
+def _check_own(path: str) -> None:
+    """Raises UsageError for settings that somebody else decides on: they can suppress what is found
+    here, and change what is planned."""
+    for place in (path, os.path.dirname(path)):
+        reason = why_not_own(os.stat(place))
+        if reason is not None:
+            raise UsageError(
+                f"{path}: not used, for {'it' if place == path else 'its folder'} {reason}; name "
+                "it with --config, or its folder with --trust-settings, if it is to hold, or "
+                "correct owner and mode"
+            )
+
+
+def read_settings_file(path: str, *, explicit: bool) -> SettingsFile | None:
+    """The settings in one file. None for a pyproject.toml without the table, which is an error
+    when it was named on purpose. Raises UsageError."""
+    text = _text(path)
+    shared = os.path.basename(path) == SHARED
+    if shared and not explicit and "vnicaudit" not in text:
+        return None  # somebody else's, and none of our business even if it were broken
+    table = _parse(path, text)
+    if not shared:
+        return SettingsFile(table, path, text)
+    tool = table.get("tool", {})
+    own = tool.get("vnicaudit") if isinstance(tool, dict) else None
+    if isinstance(own, dict):
+        return SettingsFile(own, path, text)
+    if explicit or own is not None:
+        raise UsageError(f"{path}: has no table [tool.vnicaudit]")
+    return None
+
+
+def _text(path: str) -> str:
+    with as_usage_error(path), open_regular(path) as stream:
+        data = stream.read(MAX_BYTES + 1)
+    if len(data) > MAX_BYTES:
+        raise UsageError(f"{path}: larger than {MAX_BYTES >> 20} MiB, no settings file")
+    try:
+        return data.decode().replace("\r\n", "\n")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise UsageError(f"{path}:{line}: not UTF-8") from None
+
+
+def _parse(path: str, text: str) -> dict[str, object]:
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib
+    for number, written in enumerate(text.split("\n"), 1):
+        if written.count(".") > _MAX_DOTS:  # the parser's time grows with their square
+            raise UsageError(f"{path}:{number}: more than {_MAX_DOTS} dots in one line")
+    try:
+        return tomllib.loads(text)
+    except (ValueError, RecursionError) as error:  # not a TOMLDecodeError alone: int()'s as well
+        message = str(error)
+        match = re.search(_SYNTAX_LINE, message)
+        end = text.rstrip("\n").count("\n") + 1
+        line = end if match is None or match.group(1) is None else int(match.group(1))
+        what = re.sub(_SYNTAX_LINE, "", message)
+        raise UsageError(f"{path}:{line}: not valid TOML: {what}") from None

@@ -1,0 +1,190 @@
+"""The keys of ``vnicaudit.toml`` (or ``[tool.vnicaudit]`` in pyproject.toml), and what the
+published JSON Schema (docs/generate_schemas.py) says of each."""
+
+from __future__ import annotations
+
+import datetime
+from typing import Annotated, Literal
+
+import msgspec
+
+from vnicaudit.model.finding import Confidence
+
+FailOn = Literal["info", "low", "medium", "high", "error", "never"]
+
+_A_VERSION = r"^\s*v?[0-9]"
+_NOT_EMPTY = r"\S"
+
+
+def _key(description: str, *examples: object, pattern: str | None = None) -> msgspec.Meta:
+    """Metadata that an editor shows for a key. ``pattern`` is for editors only: loading the
+    settings explains a wrong value in better words."""
+    extra: dict[str, object] = {"examples": list(examples)} if examples else {}
+    if pattern is not None:
+        extra["pattern"] = pattern
+    return msgspec.Meta(description=description, extra_json_schema=extra)
+
+
+RULE = "vnicaudit-rule"
+"""The format, in the sense of JSON Schema, of an id of a rule or the beginning of ids."""
+
+RULES = "vnicaudit-rules"
+"""The same of a word that means rules: also the name of one, or a group."""
+
+Rules = Annotated[str, msgspec.Meta(extra_json_schema={"format": RULES})]
+Rule = Annotated[str, msgspec.Meta(extra_json_schema={"format": RULE})]
+
+
+TomlValue = str | int | float | bool | list[str | int]
+"""What a rule may be set to; each rule says which."""
+
+
+class SuppressTable(
+    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
+):
+    """An accepted finding: one that matches the rule and every other key that is there."""
+
+    rule: Annotated[Rule, _key("The rule it is about: an id, or the beginning of ids.", "VNIC002")]
+    reason: Annotated[
+        str, _key("Why it is accepted.", "the vendor supports e1000 only", pattern=_NOT_EMPTY)
+    ]
+    domain: Annotated[
+        str | None,
+        _key("Name of the domain or server; `*`, `?` and `[…]` as in a shell.", "pbx-*"),
+    ] = None
+    image: Annotated[
+        str | None,
+        _key("Name or id of the image; `*`, `?` and `[…]` as in a shell.", "win2003-*"),
+    ] = None
+    flavor: Annotated[
+        str | None,
+        _key("Name or id of the flavor; `*`, `?` and `[…]` as in a shell.", "m1.tiny"),
+    ] = None
+    uuid: Annotated[
+        str | None, _key("UUID of the domain.", "4dea24b3-1d52-d8f3-2516-782e98a23fa0")
+    ] = None
+    mac: Annotated[str | None, _key("MAC address of the NIC.", "52:54:00:1f:0d:01")] = None
+    file: Annotated[
+        str | None,
+        _key(
+            "Where the definition stands; `*`, `?` and `[…]` as in a shell. Without a slash, only "
+            "the last part of the path is compared.",
+            "appliances/*.xml",
+        ),
+    ] = None
+    project: Annotated[
+        str | None,
+        _key("Id of the project that a server of OpenStack belongs to.", "5f0c6e0d3f5b4c3e8f1a"),
+    ] = None
+    owner: Annotated[
+        str | None, _key("Who answers for it; shown when it expires.", "telephony team")
+    ] = None
+    until: Annotated[
+        datetime.date | None, _key("The last day it holds; without it, for ever.", "2027-01-31")
+    ] = None
+
+
+class PolicyTable(
+    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="kebab"
+):
+    """Queues and rings that `vnicaudit plan` gives to NICs."""
+
+    queues: Annotated[
+        Literal["keep", "auto"] | Annotated[int, msgspec.Meta(ge=1)],
+        _key(
+            "Queue pairs of a NIC: `keep` what is set, `auto` one per vCPU up to `queues-max` (on "
+            "s390x 2), or a number. Never more than the guest has vCPUs.",
+            "auto",
+            4,
+        ),
+    ] = "keep"
+    queues_max: Annotated[
+        Annotated[int, msgspec.Meta(ge=1)], _key("The most queue pairs that `auto` gives.", 4)
+    ] = 8
+    rx_queue_size: Annotated[
+        Literal["keep", 256, 512, 1024],
+        _key("Descriptors of a receive ring: `keep` what is set, or a number.", 1024),
+    ] = "keep"
+    tx_queue_size: Annotated[
+        Literal["keep", 256, 512, 1024],
+        _key(
+            "Descriptors of a transmit ring: `keep` what is set, or a number. Above 256 on "
+            "vhost-user and vDPA only.",
+            1024,
+        ),
+    ] = "keep"
+    vectors_max: Annotated[
+        Annotated[int, msgspec.Meta(ge=1)],
+        _key("Interrupt vectors of all NICs of a guest that queues may be added up to.", 128),
+    ] = 200
+
+
+class Settings(
+    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="kebab"
+):
+    """Settings of vnicaudit. Each key is the option of the same name; what is given on the
+    command line wins."""
+
+    select: Annotated[
+        tuple[Rules, ...],
+        _key(
+            "Only these rules: ids, beginnings of ids, names or groups. Without it, all.",
+            ["VNIC00", "VNIC030", "nova"],
+        ),
+    ] = ()
+    ignore: Annotated[tuple[Rules, ...], _key("Not these rules.", ["VNIC009", "rings"])] = ()
+    fail_on: Annotated[FailOn, _key("Lowest severity that makes the exit code 1.", "medium")] = (
+        "low"
+    )
+    fail_confidence: Annotated[
+        Confidence,
+        _key(
+            "Lowest confidence that makes the exit code 1: findings of `low` confidence are hints, "
+            "and do not fail unless this is `low`.",
+            "low",
+        ),
+    ] = "medium"
+    baseline: Annotated[
+        str | None,
+        _key(
+            "A baseline or report: what it has is not reported. Relative to this file.",
+            "known.json",
+        ),
+    ] = None
+    exclude: Annotated[
+        tuple[str, ...],
+        _key(
+            "Files and folders that are not read when they are found in a folder: patterns of "
+            "names or, with a slash, of paths relative to this file.",
+            ["vendor", "tests/data/*.xml"],
+        ),
+    ] = ()
+    assume_qemu: Annotated[
+        str | None, _key("Judge as if the hosts ran this QEMU.", "10.0", pattern=_A_VERSION)
+    ] = None
+    assume_libvirt: Annotated[
+        str | None, _key("Judge as if the hosts ran this libvirt.", "11.3", pattern=_A_VERSION)
+    ] = None
+    nova_release: Annotated[
+        str | None,
+        _key("Judge nova.conf as this release of Nova reads it.", "Caracal", "29.0", "2024.1"),
+    ] = None
+    deadline: Annotated[
+        Annotated[float, msgspec.Meta(gt=0)] | None,
+        _key("Seconds a live host may keep silent. Without it, 30.", 10.0),
+    ] = None
+    suppress: Annotated[
+        tuple[SuppressTable, ...], _key("Findings that somebody accepted, with a reason.")
+    ] = ()
+    rules: Annotated[
+        dict[str, dict[str, TomlValue]],
+        _key(
+            "What is set for a rule, by its id: `severity`, which all its findings have then, and "
+            "what the rule itself can be set by (`vnicaudit rules ID`).",
+            {"VNIC001": {"severity": "medium"}},
+        ),
+    ] = {}
+    policy: Annotated[
+        PolicyTable,
+        _key("Queues and rings that `vnicaudit plan` gives to NICs.", {"queues": "auto"}),
+    ] = PolicyTable()

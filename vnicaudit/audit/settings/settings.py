@@ -1,0 +1,196 @@
+"""Settings of ``vnicaudit.toml`` (or ``[tool.vnicaudit]`` in pyproject.toml), checked.
+
+Found upwards from the current folder; ``--config FILE`` wins. A mistake in it is a usage error
+that names file and line: a setting that is silently not in effect would hide findings.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+import msgspec
+
+from vnicaudit.audit.accepting.suppression import Suppression
+from vnicaudit.audit.judging.catalogue import Catalogue, RuleOptions, shipped_catalogue
+from vnicaudit.audit.reading.selection import Exclusion
+from vnicaudit.audit.settings.file import SettingsFile, find, read_settings_file
+from vnicaudit.audit.settings.keys import PolicyTable, Settings, SuppressTable
+from vnicaudit.audit.settings.rules import check_selected, in_table, rule_options
+from vnicaudit.base.matching import close_to
+from vnicaudit.errors import UsageError
+from vnicaudit.model.decoding import converted
+from vnicaudit.model.location import Location
+from vnicaudit.model.version import Version
+
+_ELEMENT = re.compile(r"(?<!^suppress)\[\d+\]$")
+"""The index of an element in msgspec's path: the key says enough."""
+
+_NAMES = ("domain", "image", "flavor")
+"""Keys of a suppression of which one alone can be what a finding is about."""
+
+_RING = '"keep", 256, 512 or 1024'
+_POLICY = {
+    "queues": '"keep", "auto" or a number from 1',
+    "rx-queue-size": _RING,
+    "tx-queue-size": _RING,
+}
+"""What a key of the policy takes, where it is not just a number."""
+
+
+class LoadedSettings(msgspec.Struct, frozen=True):
+    """Settings, the file they come from (None: there is none), and the suppressions in it, each
+    with its place."""
+
+    settings: Settings = Settings()
+    file: str | None = None
+    suppressions: tuple[Suppression, ...] = ()
+    rules: dict[str, RuleOptions] = {}
+    """What is set for a rule, by its id."""
+
+    @property
+    def baseline(self) -> str | None:
+        """The baseline's path, seen from the current folder."""
+        if self.settings.baseline is None or self.file is None:
+            return None
+        return os.path.join(os.path.dirname(self.file), self.settings.baseline)
+
+    @property
+    def exclusion(self) -> Exclusion | None:
+        """The paths that the settings exclude; None where there are none."""
+        if not self.settings.exclude or self.file is None:
+            return None
+        return Exclusion(self.settings.exclude, os.path.dirname(self.file) or ".")
+
+
+def load_settings(
+    explicit: str | None,
+    start: str | os.PathLike[str] = ".",
+    trusted: Iterable[str] = (),
+    catalogue: Catalogue | None = None,
+) -> LoadedSettings:
+    """The settings of ``--config`` (``explicit``) or of the nearest file from ``start`` upwards.
+    ``trusted``: folders whose settings hold, whoever may write them; ``catalogue``: the rules that
+    they may name, those of this package where it is None.
+
+    Raises UsageError with file and line for whatever is wrong in it.
+    """
+    source = read_settings_file(explicit, explicit=True) if explicit else find(start, trusted)
+    if source is None:
+        return LoadedSettings()
+    for problem in _unknown_keys(source):
+        raise problem
+    try:
+        settings = converted(source.table, Settings)
+    except msgspec.ValidationError as error:
+        raise _decoding_error(source, str(error)) from None
+    catalogue = catalogue or shipped_catalogue()
+    _check(source, settings, catalogue)
+    options = rule_options(source, settings.rules, catalogue)
+    return LoadedSettings(settings, source.file, tuple(_suppressions(source, settings)), options)
+
+
+def _suppressions(source: SettingsFile, settings: Settings) -> Iterator[Suppression]:
+    for index, table in enumerate(settings.suppress):
+        line = source.line(f"suppress[{index}]")
+        yield Suppression(
+            rule=table.rule.upper(),
+            reason=table.reason.strip(),
+            location=Location(source.file, source.file, line),
+            owner=table.owner,
+            until=table.until,
+            domain=table.domain,
+            uuid=None if table.uuid is None else table.uuid.lower(),
+            mac=None if table.mac is None else table.mac.lower().replace("-", ":"),
+            file=table.file,
+            project=table.project,
+            image=table.image,
+            flavor=table.flavor,
+        )
+
+
+def _unknown_keys(source: SettingsFile) -> Iterator[UsageError]:
+    """Keys that mean nothing, with the one that was probably meant."""
+    for key, known in _strange(source.table, Settings):
+        yield source.error(f"unknown key {key!r}{close_to(key, known)}", key)
+    tables: object = source.table.get("suppress")
+    for index, table in enumerate(tables if isinstance(tables, list) else ()):
+        for key, known in _strange(table, SuppressTable):
+            message = f"unknown key {key!r} in [[suppress]]{close_to(key, known)}"
+            yield source.error(message, f"suppress[{index}].{key}")
+    for key, known in _strange(source.table.get("policy"), PolicyTable):
+        yield in_table(
+            source, "policy", f"unknown key {key!r} in [policy]{close_to(key, known)}", key
+        )
+
+
+def _strange(table: object, kind: type[msgspec.Struct]) -> Iterator[tuple[str, list[str]]]:
+    """The keys of a table that its kind does not have, each with those it has."""
+    known = [field.encode_name for field in msgspec.structs.fields(kind)]
+    for key in table if isinstance(table, dict) else ():
+        if key not in known:
+            yield key, known
+
+
+def _decoding_error(source: SettingsFile, message: str) -> UsageError:
+    """msgspec's sentence, in words for whoever wrote the file."""
+    what, _, path = message.partition(" - at `$.")
+    path = _ELEMENT.sub("", path.rstrip("`"))
+    missing = what.removeprefix("Object missing required field ")
+    if missing != what:
+        return source.error(f"{missing.strip('`')!r} is missing in [[suppress]]", path)
+    if path.startswith("policy."):
+        key = path.removeprefix("policy.")
+        return in_table(
+            source, "policy", f"{key}: expected {_POLICY.get(key, 'a number from 1')}", key
+        )
+    if path.startswith("rules"):
+        return source.error("rules: expected tables such as [rules.VNIC001]", "rules")
+    if "RFC3339" in what or "`datetime`" in what:
+        what = "expected a date such as 2027-01-31"
+    what = what.replace(" | null`", "`")
+    key = path.rpartition(".")[2] or "the table"
+    return source.error(f"{key}: {what[:1].lower()}{what[1:]}", path)
+
+
+def _check(source: SettingsFile, settings: Settings, catalogue: Catalogue) -> None:
+    """Check what types alone cannot express. Raises UsageError."""
+    for key, words in (("select", settings.select), ("ignore", settings.ignore)):
+        for word in words:
+            check_selected(source, word, key, catalogue)
+    versions = {"assume-qemu": settings.assume_qemu, "assume-libvirt": settings.assume_libvirt}
+    for key, text in versions.items():
+        try:
+            if text is not None:
+                Version.parse(text)
+        except ValueError as error:
+            raise source.error(f"{key}: {error}", key) from None
+    _check_nova_release(source, settings.nova_release)
+    for index, table in enumerate(settings.suppress):
+        _check_rule(source, table.rule, f"suppress[{index}].rule", catalogue.ids)
+        if not table.reason.strip():
+            message = "'reason' is empty in [[suppress]]: say why it is accepted"
+            raise source.error(message, f"suppress[{index}].reason")
+        named = [key for key in _NAMES if getattr(table, key) is not None]
+        if len(named) > 1:
+            message = f"{' and '.join(named)} in one [[suppress]]: nothing is both"
+            raise source.error(message, f"suppress[{index}].{named[1]}")
+
+
+def _check_nova_release(source: SettingsFile, name: str | None) -> None:
+    if name is None:
+        return
+    # imported here: few settings name one
+    from vnicaudit.knowledge.nova_conf.options import release_of, releases
+
+    if release_of(name) is None:
+        known = f"{releases()[0]} to {releases()[-1]}"
+        message = f"nova-release: {name!r} is no release of Nova from {known}"
+        raise source.error(message, "nova-release")
+
+
+def _check_rule(source: SettingsFile, prefix: str, path: str, known: Sequence[str]) -> None:
+    if not prefix or not any(rule.startswith(prefix.upper()) for rule in known):
+        hint = close_to(prefix.upper(), known) or "; `vnicaudit rules` lists them"
+        raise source.error(f"no rule begins with {prefix!r}{hint}", path)

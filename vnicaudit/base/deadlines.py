@@ -1,0 +1,81 @@
+"""Calls that may never return, each with a deadline."""
+
+from __future__ import annotations
+
+import os
+import queue
+import threading
+from collections import deque
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+
+
+class TimeUpError(Exception):
+    """Nothing came back before the deadline."""
+
+
+class DaemonCall(Generic[T]):
+    """One function, called in a daemon thread of that name: a call that cannot be cancelled is
+    waited for no longer than is reasonable."""
+
+    def __init__(self, name: str, function: Callable[[], T]) -> None:
+        self._answer: queue.SimpleQueue[tuple[list[T], BaseException | None]] = queue.SimpleQueue()
+        self._function = function
+        self._name = name
+        self._thread = _free_thread()
+        self._thread.give(self._work)
+
+    def result(self, seconds: float | None = None) -> T:
+        """The value that the call returned; raises the error it raised. To be called until it did
+        either. Raises TimeUpError where it did neither within ``seconds``."""
+        try:
+            values, error = self._answer.get(timeout=seconds)
+        except queue.Empty:
+            raise TimeUpError from None
+        if error is not None:
+            raise error
+        return values[0]
+
+    def _work(self) -> None:
+        threading.current_thread().name = self._name
+        answer: tuple[list[T], BaseException | None]
+        try:
+            answer = [self._function()], None
+        except BaseException as error:  # handed to the one who waits
+            answer = [], error
+        self._thread.be_free()  # first: who has the answer may have another call to make
+        self._answer.put(answer)
+
+
+class _Thread:
+    """Makes one call after another: to start a thread for each takes longer than most calls do.
+    One whose call never returns is not given another."""
+
+    def __init__(self) -> None:
+        self._given: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
+        threading.Thread(target=self._work, daemon=True).start()
+
+    def give(self, call: Callable[[], None]) -> None:
+        """Have it made."""
+        self._given.put(call)
+
+    def be_free(self) -> None:
+        """The call that it made has returned."""
+        _idle.append(self)
+
+    def _work(self) -> None:
+        while True:
+            self._given.get()()
+
+
+_idle: deque[_Thread] = deque()
+os.register_at_fork(after_in_child=_idle.clear)
+
+
+def _free_thread() -> _Thread:
+    try:
+        return _idle.pop()
+    except IndexError:
+        return _Thread()

@@ -1,0 +1,65 @@
+"""Files, opened so that nothing else is waited for, and read no further than is wanted."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import BinaryIO
+
+from vnicaudit.errors import UsageError
+
+FilePath = str | os.PathLike[str]
+
+
+class NotRegularError(OSError):
+    """Error for a FIFO, a socket, a device or a folder: to read from one may take for ever."""
+
+    def __init__(self, path: FilePath) -> None:
+        super().__init__(errno.EINVAL, "not a regular file", path)
+
+
+def open_file(path: FilePath) -> int:
+    """A descriptor of whatever is there, for reading: a FIFO nobody writes to is not waited for.
+    Raises OSError."""
+    try:
+        return os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except ValueError:  # a zero byte
+        raise OSError(errno.EINVAL, "not a file name", path) from None
+
+
+def open_regular(path: FilePath, *, null: bool = True) -> BinaryIO:
+    """A regular file, for reading; also ``/dev/null``, which stands for an empty one, where
+    ``null`` allows it.
+
+    Raises OSError; of what is no regular file, NotRegularError.
+    """
+    descriptor = open_file(path)
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode) and not (null and _is_null(status)):
+        os.close(descriptor)
+        raise NotRegularError(path)
+    return open(descriptor, "rb")
+
+
+def read_regular(path: FilePath, most: int) -> bytes:
+    """The beginning of a regular file, ``most`` bytes of it. Raises OSError; of what is no regular
+    file, ``/dev/null`` included, NotRegularError."""
+    with open_regular(path, null=False) as stream:
+        return stream.read(most)
+
+
+@contextmanager
+def as_usage_error(path: FilePath) -> Iterator[None]:
+    """Turn an OSError raised in here into UsageError: the user named the file, and can put it
+    right."""
+    try:
+        yield
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror or error}") from None
+
+
+def _is_null(status: os.stat_result) -> bool:
+    return stat.S_ISCHR(status.st_mode) and status.st_rdev == os.stat(os.devnull).st_rdev

@@ -1,0 +1,105 @@
+"""Files and folders for nobody else to read or change, on disk when they are said to be."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from vnicaudit.base.ownership import why_not_own
+from vnicaudit.errors import JournalError, UsageError
+
+
+def check_own(folder: Path, *, link: bool = False) -> None:
+    """Raises UsageError where somebody else may change what is in a folder: what is kept there is
+    written back to hosts. One that is not there yet is well; ``link``: it may be one."""
+    try:
+        status = os.stat(folder) if link else os.lstat(folder)
+    except OSError:
+        return
+    reason = why_not_own(status) if stat.S_ISDIR(status.st_mode) else "is no folder"
+    if reason is not None:
+        raise UsageError(
+            f"{folder} {reason}: what is remembered there is written back to hosts, so nobody else "
+            "may change it; correct its owner and mode, or choose another folder with --state"
+        )
+
+
+def make_private(folder: Path) -> None:
+    """The folder and those above it that are missing, for nobody else to look into."""
+    if folder.is_dir():
+        return
+    make_private(folder.parent)
+    folder.mkdir(mode=0o700, exist_ok=True)
+    sync_folder(folder.parent)
+
+
+def write_private(path: Path, data: bytes) -> None:
+    """A new file for nobody else to read, on disk when this returns; whole or not there. Raises
+    JournalError where that cannot be."""
+    write_several_private(((path, data),))
+
+
+def write_several_private(files: Sequence[tuple[Path, bytes]]) -> None:
+    """New files of one folder, each as :func:`write_private` makes one; all are on disk when this
+    returns, in whatever order they came there."""
+    for path, data in files:
+        part = f"{path}.part"
+        try:
+            _write(part, data)
+            os.replace(part, path)
+        except OSError as error:
+            with suppress(OSError):
+                os.unlink(part)
+            raise unwritable(path, error) from None
+    last = files[-1][0]
+    with writing(last):
+        sync_folder(last.parent)
+
+
+def _write(path: str, data: bytes) -> None:
+    descriptor = _opened(path)
+    try:
+        left = memoryview(data)
+        while left:
+            left = left[os.write(descriptor, left) :]
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _opened(path: str) -> int:
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    try:
+        return os.open(path, flags, 0o600)
+    except FileExistsError:
+        os.unlink(path)  # what a process that was killed left
+        return os.open(path, flags, 0o600)
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Raises JournalError where something cannot be written there."""
+    try:
+        yield
+    except OSError as error:
+        raise unwritable(path, error) from None
+
+
+def unwritable(path: Path, error: OSError) -> JournalError:
+    """The error that says that nothing can be kept there, and what to do."""
+    return JournalError(
+        f"{path} cannot be written ({error.strerror}): nothing more was done; run this again when "
+        "it can"
+    )
+
+
+def sync_folder(path: Path) -> None:
+    """Have the names in a folder on disk."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,64 @@
+"""Plug-ins of one kind: the modules of a package, found by being there, loaded when asked for.
+
+This is the only place that imports plug-ins by name; rules have two of their own
+(``audit/judging/rule_files.py``, ``outside.py``). So that mypy and import-linter see what it loads,
+the module that makes a registry imports all plug-ins under ``TYPE_CHECKING``, as a tuple of what
+they have to be; ``tests/test_architecture.py`` holds that list equal to the folder.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from importlib import import_module
+from types import ModuleType
+from typing import Generic, TypeVar, cast
+
+from vnicaudit.base.matching import close_to
+from vnicaudit.errors import UsageError
+
+Plugin = TypeVar("Plugin")
+
+
+class Registry(Generic[Plugin]):
+    """Plug-ins by name, which is their file's. ``kind``: what one is called in messages;
+    ``contract``: the Protocol that each meets; ``retired``: plug-ins of earlier versions -> what to
+    use in their place."""
+
+    def __init__(
+        self,
+        kind: str,
+        package: ModuleType,
+        contract: type[object],
+        retired: Mapping[str, str] | None = None,
+    ) -> None:
+        self._kind = kind
+        self._retired = retired or {}
+        self._package = package
+        self._contract = contract
+
+    def names(self) -> tuple[str, ...]:
+        """The names of all, ordered; a file that begins with ``_`` is a part of one. Reads the
+        folder, imports nothing."""
+        files = [name for folder in self._package.__path__ for name in os.listdir(folder)]
+        return tuple(sorted(n[:-3] for n in files if n.endswith(".py") and not n.startswith("_")))
+
+    def load(self, name: str) -> Plugin:
+        """One plug-in. Raises UsageError where there is none of that name (it says which there
+        are), and for a module that does not meet the contract."""
+        known = self.names()
+        if name in self._retired:
+            raise UsageError(f"there is no {self._kind} {name!r} any more: {self._retired[name]}")
+        if name not in known:
+            hint = close_to(name, known) or f": {', '.join(known)}"
+            raise UsageError(f"no {self._kind} {name!r}{hint}")
+        module = import_module(f"{self._package.__name__}.{name}")
+        if lacks := missing(module, self._contract):
+            raise UsageError(f"{self._kind} {name!r} ({module.__file__}) lacks {', '.join(lacks)}")
+        return cast(Plugin, module)
+
+
+def missing(plugin: object, contract: type[object]) -> list[str]:
+    """Members of a Protocol that a plug-in lacks, ordered. Signatures are mypy's to check."""
+    wanted = {*getattr(contract, "__annotations__", {}), *vars(contract)}
+    return sorted(name for name in wanted if name[0] != "_" and not hasattr(plugin, name))

@@ -1,0 +1,40 @@
+"""Paths on which nothing would leave the peer: refused before anything is measured."""
+
+from __future__ import annotations
+
+from ipaddress import ip_address
+
+from vnicaudit.bench.contract import Endpoint
+from vnicaudit.errors import EndpointError, UsageError
+
+_NAMESPACE = ("readlink", "/proc/self/ns/net")
+
+
+def refuse_local_route(target: Endpoint, peer: Endpoint, address: str, *, one_kernel: bool) -> None:
+    """Raises UsageError where the peer would reach the address without any NIC: both ends are in
+    one network namespace, or the address is the peer's own. An address of loopback
+    (``127.0.0.1``, ``::1``) says itself that loopback is meant. ``one_kernel``: both ends have the
+    same."""
+    if ip_address(address).is_loopback:
+        return
+    if one_kernel and _printed(target, *_NAMESPACE) == _printed(peer, *_NAMESPACE) != "":
+        raise UsageError(
+            f"{target.url} and {peer.url} are in one network namespace: what is sent from one to "
+            "the other takes loopback and no NIC. Let the load come from another machine or "
+            "namespace, or say ?address=127.0.0.1 behind the target's URL to measure loopback"
+        )
+    if _printed(peer, "ip", "-o", "route", "get", address).startswith("local "):
+        raise UsageError(
+            f"{peer.url}: {address} is an address of this end itself (its route is local), so the "
+            f"load would never leave it: say the address of {target.url} behind its URL: "
+            "?address=IP"
+        )
+
+
+def _printed(endpoint: Endpoint, *argv: str) -> str:
+    """What a program prints there; empty where it does not."""
+    try:
+        ran = endpoint.run(argv)
+    except EndpointError:
+        return ""
+    return ran.stdout.strip() if ran.code == 0 else ""

@@ -1,0 +1,51 @@
+"""Names of hosts in the place of addresses, resolved at the end that connects: by its hosts file,
+its DNS servers, its search domains (``getent ahosts`` of glibc and musl)."""
+
+from __future__ import annotations
+
+import re
+from ipaddress import ip_address
+
+from vnicaudit.bench.contract import Endpoint
+from vnicaudit.bench.readable import one_line
+from vnicaudit.errors import EndpointError, UsageError
+
+_LABEL = r"[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
+_NAME = re.compile(rf"(?:{_LABEL}\.)*(?=[A-Za-z0-9_-]*[A-Za-z]){_LABEL}\.?")
+"""The last label has a letter, else it is an address that is wrong."""
+_SECONDS = 30.0
+_MOST = 8
+_GIVE = "say the address behind its URL: ?address=IP"
+
+
+def is_host_name(text: str) -> bool:
+    """True for a name that a resolver can be asked for."""
+    return len(text) <= 253 and _NAME.fullmatch(text) is not None
+
+
+def resolved_at(endpoint: Endpoint, name: str) -> str:
+    """The address that a name has there, IPv4 before IPv6. Raises EndpointError where it has none,
+    UsageError where it has several, or one of loopback: another machine has other names for
+    itself."""
+    ran = endpoint.run(("getent", "ahosts", name), seconds=_SECONDS)
+    lines = ran.stdout.splitlines() if ran.code == 0 else []
+    found = list(dict.fromkeys(filter(None, map(_address, lines))))
+    if not found:
+        said = one_line(ran.stderr)
+        why = f" ({said})" if said else ""
+        raise EndpointError(f"{endpoint.url} finds no address of {name!r}{why}: {_GIVE}")
+    best = [one for one in found if (":" in one) == all(":" in each for each in found)]
+    if len(best) > 1:
+        shown = ", ".join(best[:_MOST]) + (", …" if len(best) > _MOST else "")
+        raise UsageError(f"{name!r} has several addresses at {endpoint.url} ({shown}): {_GIVE}")
+    if ip_address(best[0]).is_loopback:
+        raise UsageError(f"at {endpoint.url}, {name!r} is {best[0]}, that end itself: {_GIVE}")
+    return best[0]
+
+
+def _address(line: str) -> str | None:
+    """Of a line of ``getent ahosts``; None where another machine cannot send to it."""
+    try:
+        return str(ip_address(line.split()[0]))
+    except (IndexError, ValueError):
+        return None

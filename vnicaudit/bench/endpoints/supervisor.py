@@ -1,0 +1,116 @@
+"""How the supervisor (``supervisor.sh``) is brought to an endpoint, asked, and understood."""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Sequence
+from importlib.resources import files
+from typing import NamedTuple
+
+from vnicaudit.bench.endpoints.transport import Answer, Transport
+from vnicaudit.errors import EndpointError
+from vnicaudit.remedy.guest.words import excerpt
+
+BLOCK = 524288
+"""Bytes of one piece of output, as ``supervisor.sh`` has it. Two of them, in base64, are less than
+the 4 MiB that libvirt passes on (REMOTE_STRING_MAX in src/remote/remote_protocol.x), and than what
+makes it give an agent up (QEMU_AGENT_MAX_RESPONSE in src/qemu/qemu_agent.c)."""
+PUT_BLOCK = 48 * 1024
+"""In base64, and quoted again for sudo, less than Linux takes as one word (MAX_ARG_STRLEN, 128
+KiB)."""
+_PLACE = "PATH=$PATH:/usr/local/bin:/usr/bin:/bin; umask 077; "
+_BRING = (
+    _PLACE + 'f=$(mktemp -d "${TMPDIR:-/tmp}/vnicaudit.XXXXXX") && '
+    'printf %s "$1" | base64 -d >"$f/supervisor" && exec sh "$f/supervisor" open "$2"'
+)
+"""One line: a C shell, which may be what ssh gives it to, wants no others."""
+_ASK = (
+    _PLACE + 'if test -f "$0"; then exec sh "$0" "$@"; fi; '
+    r"printf '\nvnicaudit-supervisor gone 0 0 0\n'"
+)
+_LINE = re.compile(
+    rb"^vnicaudit-supervisor (\S{1,4096}) (\d{1,9}) (\d{1,18}) (\d{1,18})(?: (\d{1,7}))?$",
+    re.MULTILINE,
+)
+_FOLDER = re.compile(r"/[A-Za-z0-9_./+@-]*/vnicaudit\.[A-Za-z0-9]{6,}")
+
+
+class Status(NamedTuple):
+    """How a program is: ``running``, ``ended`` or ``stopped`` (by time, or because it was asked to
+    be). ``stdout`` and ``stderr`` are bytes in all, ``data`` the first block of the one and of the
+    other. ``waited``: per mille of its time that the thread of it that waited longest was ready to
+    run and had no CPU; None: not known."""
+
+    state: str
+    code: int
+    stdout: int
+    stderr: int
+    data: bytes
+    waited: int | None = None
+
+    @property
+    def running(self) -> bool:
+        """True while the program is running."""
+        return self.state == "running"
+
+
+class Supervisor:
+    """The supervisor of one session. Raises EndpointError where the place cannot be reached, or the
+    session is no more."""
+
+    def __init__(self, url: str, transport: Transport, lease: float) -> None:
+        self._url = url
+        self._transport = transport
+        self._lease = lease
+        self.folder = ""
+
+    def open(self, seconds: float) -> None:
+        """Begin a session."""
+        script = files(__package__).joinpath("supervisor.sh").read_bytes()
+        text = base64.b64encode(script).decode()
+        words = ("sh", "-c", _BRING, "sh", text, f"{self._lease:.2f}")
+        folder = self._understood(words, seconds).state
+        if _FOLDER.fullmatch(folder) is None:
+            raise EndpointError(f"{self._url}: unusable as a place for files: {excerpt(folder)}")
+        self.folder = folder
+
+    def ask(self, verb: str, *words: str, seconds: float) -> Status:
+        """Ask the supervisor and return its answer."""
+        path = f"{self.folder}/supervisor"
+        status = self._understood(("sh", "-c", _ASK, path, verb, *words), seconds)
+        if status.state == "gone" and verb != "end":
+            raise EndpointError(
+                f"{self._url}: what was begun there is gone: for {self._lease:g} s it was out of"
+                " reach, or it was restarted"
+            )
+        return status
+
+    def _understood(self, words: Sequence[str], seconds: float) -> Status:
+        try:
+            answer = self._transport.run(words, seconds)
+        except EndpointError as error:
+            raise EndpointError(f"{self._url}: {error}") from None
+        status = status_in(answer.stdout)
+        if status is None:
+            raise EndpointError(f"{self._url}: {_complaint(answer)}")
+        return status
+
+
+def status_in(stdout: bytes) -> Status | None:
+    """The answer in what a shell printed; None where there is none."""
+    found = _LINE.search(stdout)
+    if found is None:
+        return None
+    state = found[1].decode("utf-8", "replace")
+    code, out, err = (int(number) for number in found.group(2, 3, 4))
+    waited = None if found[5] is None else int(found[5])
+    return Status(state, code, out, err, stdout[found.end() + 1 :], waited)
+
+
+def _complaint(answer: Answer) -> str:
+    """Last line that a transport printed: banners and warnings stand before it."""
+    said = (answer.stderr.strip() or answer.stdout.strip()).splitlines()
+    if not said:
+        return f"there was no answer (code {answer.code})"
+    return excerpt(said[-1])

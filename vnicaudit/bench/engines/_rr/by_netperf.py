@@ -1,0 +1,53 @@
+"""Requests of one connection, made by netperf: its TCP_RR is the same work as ``rr1c``.
+
+It has no percentiles that one could judge by, and does not say how busy it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec.structs import replace
+
+from vnicaudit.bench.contract import Ends, Measured
+from vnicaudit.bench.engines import netperf
+from vnicaudit.bench.engines._patterns import Pattern
+from vnicaudit.errors import UsageError
+from vnicaudit.model.measurement import Workload
+
+_METRICS = ("transaction_rate", "latency_mean", "latency_max", "goodput")
+_COSTS = ("_cpu_per_gbit", "_cpu_per_transaction")
+"""Ends of the metrics that the runner works out for every engine."""
+
+
+def problems(workload: Workload, pattern: Pattern) -> Iterator[str]:
+    """Why netperf cannot run it."""
+    if pattern.mode != "rr" or workload.connections != 1 or workload.rate is not None:
+        yield "netperf has requests of one connection, as fast as they go"
+        return
+    if "workers" in workload.options:
+        yield "netperf has no workers"
+    for metric in workload.decides:
+        if metric not in _METRICS and not metric.endswith(_COSTS):
+            yield f"netperf does not tell {metric} well enough to judge by"
+    try:
+        netperf.check(_workload(workload, pattern))
+    except UsageError as error:
+        yield str(error).removeprefix(f"{workload.id}: ")
+
+
+def measure(workload: Workload, pattern: Pattern, ends: Ends) -> Measured:
+    """One run."""
+    found = netperf.measure(_workload(workload, pattern), ends)
+    if found.error or found.bytes is None or not found.seconds:
+        return found
+    values = {**found.values, "goodput": found.bytes * 8 / found.seconds}
+    return replace(found, values=values)
+
+
+def _workload(workload: Workload, pattern: Pattern) -> Workload:
+    """The same work in netperf's words."""
+    options = {"request": str(pattern.size), "response": str(pattern.answer), "nodelay": "1"}
+    if port := workload.options.get("port"):
+        options["port"] = port
+    return replace(workload, engine="netperf", pattern="TCP_RR", options=options)

@@ -1,0 +1,111 @@
+"""Which program makes the requests of a workload: it is chosen once, before the first run, for both
+ends of every arm, and stands in the workload's options from then on.
+
+With one connection a request takes tens of microseconds, of which the program in Python has a good
+part to itself. So there it is the one in C, where it can be compiled at both ends; else netperf,
+where it is installed and has the metrics that decide; else the one in Python, and that is told.
+Fixed rates and many connections are for the one in Python, unless an option says otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from msgspec.structs import replace
+
+from vnicaudit.bench.contract import Endpoint, Ends, Needs, RequiredTool, Settled
+from vnicaudit.bench.endpoints.tools import missing_tools
+from vnicaudit.bench.engines import netperf
+from vnicaudit.bench.engines._patterns import Pattern
+from vnicaudit.bench.engines._rr import by_netperf
+from vnicaudit.bench.engines._rr.building import COMPILER, built_program
+from vnicaudit.bench.engines._rr.places import PYTHON
+from vnicaudit.errors import MeasureError
+from vnicaudit.model.measurement import Workload
+
+OPTION = "generator"
+GENERATORS = ("c", "netperf", "python")
+
+
+def generator_of(workload: Workload) -> str:
+    """The program that a workload is run by, once it is settled."""
+    return workload.options.get(OPTION, "python")
+
+
+def problems(workload: Workload, pattern: Pattern) -> Iterator[str]:
+    """Why the program that a workload asks for cannot run it."""
+    asked = generator_of(workload)
+    if asked not in GENERATORS:
+        yield f"{OPTION}: {asked!r} is none of {', '.join(GENERATORS)}"
+    elif asked == "c":
+        yield from _problems_of_c(workload, pattern)
+    elif asked == "netperf":
+        yield from by_netperf.problems(workload, pattern)
+
+
+def _problems_of_c(workload: Workload, pattern: Pattern) -> Iterator[str]:
+    if pattern.mode != "rr" or workload.rate is not None:
+        yield f"{OPTION}: c makes requests, as fast as they go; streams and rates are python's"
+    if "workers" in workload.options or workload.generators != 1:
+        yield f"{OPTION}: c has a thread for each connection, no workers or generators"
+
+
+def needs_of(workload: Workload) -> Needs:
+    """What the program of a workload needs at its ends."""
+    tools: dict[str, RequiredTool] = {"c": COMPILER, "python": PYTHON}
+    if generator_of(workload) == "netperf":
+        return netperf.needs(workload)
+    tool = tools[generator_of(workload)]
+    return Needs(target=(tool,), peer=(tool,))
+
+
+def settled(workload: Workload, pattern: Pattern, ends: Sequence[Ends]) -> Settled:
+    """The workload with the program that it is run by on all these ends. That of Python goes
+    without saying: so it was before there was a choice."""
+    if (
+        OPTION in workload.options
+        or pattern.mode != "rr"
+        or workload.connections != 1
+        or workload.rate is not None
+    ):
+        return Settled(workload)
+    places = tuple({id(end): end for each in ends for end in (each.target, each.peer)}.values())
+    not_c = _why_not_c(places)
+    if not not_c:
+        return Settled(_with(workload, "c"))
+    not_netperf = _why_not_netperf(workload, pattern, ends)
+    if not not_netperf:
+        return Settled(
+            _with(workload, "netperf"), f"{workload.id}: requests are netperf's, since {not_c}"
+        )
+    return Settled(
+        workload,
+        f"{workload.id}: requests are those of the generator in Python, whose own time is part of "
+        f"every latency, since {not_c}, and {not_netperf}",
+    )
+
+
+def _with(workload: Workload, generator: str) -> Workload:
+    return replace(workload, options={**workload.options, OPTION: generator})
+
+
+def _why_not_c(places: Sequence[Endpoint]) -> str:
+    """Empty: it is compiled, and runs, at all of them. Raises EndpointError where one is lost."""
+    try:
+        for place in places:
+            built_program(place)
+    except MeasureError as error:
+        return str(error)
+    return ""
+
+
+def _why_not_netperf(workload: Workload, pattern: Pattern, ends: Sequence[Ends]) -> str:
+    """Empty: it is installed everywhere, and does it. Raises EndpointError where an end is lost."""
+    for problem in by_netperf.problems(workload, pattern):
+        return problem
+    needs = netperf.needs(workload)
+    for each in ends:
+        for end, tools in ((each.target, needs.target), (each.peer, needs.peer)):
+            for tool in missing_tools(end, tools):
+                return f"{end.url} has no {tool.program}"
+    return ""

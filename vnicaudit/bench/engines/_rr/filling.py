@@ -1,0 +1,116 @@
+"""A stream of iperf3 that fills the path while requests are made: their latency under load.
+
+The stream begins before the requests and is ended after them. It has to carry something all the
+time, or the run is an error: it would show the latency of an idle path.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Annotated
+
+import msgspec
+
+from vnicaudit.bench.contract import Ends, Needs, StartedProgram
+from vnicaudit.bench.engines._iperf3.places import IPERF3
+from vnicaudit.bench.engines._listening import is_literal, ports, start_server
+from vnicaudit.bench.engines._patterns import Pattern
+from vnicaudit.bench.readable import one_line
+from vnicaudit.errors import MeasureError, SilenceError
+from vnicaudit.model.decoding import json_decoder
+from vnicaudit.model.measurement import Ran, Workload
+
+OPTION = "fill"
+DIRECTIONS = ("rx", "tx")
+NEEDS = Needs(target=(IPERF3,), peer=(IPERF3,))
+_SLACK = 120.0
+"""Seconds that the stream would go on after the requests, if it were not ended."""
+
+
+class _Sum(msgspec.Struct):
+    bits_per_second: Annotated[float, msgspec.Meta(ge=0, le=1e15)]
+
+
+class _Interval(msgspec.Struct):
+    sum: _Sum
+
+
+class _Output(msgspec.Struct):
+    intervals: list[_Interval] = []
+    error: str = ""
+
+
+_decoder = json_decoder(_Output)
+
+
+class Fill:
+    """The stream, while it goes on."""
+
+    def __init__(self, client: StartedProgram) -> None:
+        self._client = client
+        self.ran: Ran | None = None
+        """How its client ended, after :meth:`end`."""
+
+    def end(self) -> float:
+        """End it: bit/s that it carried. Raises MeasureError where it had ended by itself, or
+        carried nothing."""
+        early = not self._client.running()
+        self.ran = self._client.stop()
+        return filled_rate(self.ran, early=early)
+
+
+def problems(workload: Workload, pattern: Pattern) -> Iterator[str]:
+    """Why the path cannot be filled as a workload says."""
+    if OPTION not in workload.options:
+        return
+    if workload.options[OPTION] not in DIRECTIONS:
+        yield f"{OPTION}: {workload.options[OPTION]!r} is none of {', '.join(DIRECTIONS)}"
+    if pattern.mode != "rr":
+        yield f"{OPTION}: a stream fills the path itself; this is for requests"
+
+
+@contextmanager
+def filled_path(workload: Workload, ends: Ends) -> Iterator[Fill]:
+    """The path with a stream on it, seen from the target. Raises MeasureError where its server
+    does not start; nothing of it is left."""
+    life = workload.warmup + workload.seconds + _SLACK
+    server, port = start_server(
+        ends.target,
+        lambda port: _servers(ends.address, port),
+        ports(ends.seed, ""),
+        seconds=life + _SLACK,
+    )
+    try:
+        argv = ["iperf3", "-c", ends.address, "-p", str(port), "-J", "-i", "1"]
+        argv += ["-t", f"{life:.0f}", *(["-R"] if workload.options[OPTION] == "tx" else [])]
+        client = ends.peer.start(argv, seconds=life + _SLACK)
+        try:
+            yield Fill(client)
+        finally:
+            client.stop()
+    finally:
+        server.stop()
+
+
+def _servers(address: str, port: int) -> tuple[tuple[str, ...], ...]:
+    """At the address if the target has it, else at all."""
+    argv = ("iperf3", "-s", "--one-off", "-p", str(port))
+    return ((*argv, "-B", address), argv) if is_literal(address) else (argv,)
+
+
+def filled_rate(ran: Ran, *, early: bool) -> float:
+    """bit/s that the client's output tells, second by second. Raises MeasureError where it ended
+    too ``early`` or says nothing that can be read, SilenceError where nothing was carried."""
+    try:
+        output = _decoder.decode(ran.stdout)
+    except (msgspec.DecodeError, RecursionError) as error:
+        said = one_line(ran.stderr or ran.stdout, last=True)
+        raise MeasureError(f"the stream that was to fill the path failed: {said}") from error
+    if early:
+        reason = one_line(output.error) or "no reason given"
+        raise MeasureError(f"the stream ended before the requests did: {reason}")
+    rates = [each.sum.bits_per_second for each in output.intervals]
+    if not rates or not any(rates):
+        raise SilenceError("the stream that was to fill the path carried nothing")
+    return sum(rates) / len(rates)

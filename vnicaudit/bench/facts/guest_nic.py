@@ -1,0 +1,45 @@
+"""A guest and its NIC in the words of its operator: the domain's name, and what the NIC is."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from vnicaudit.base.counting import count
+from vnicaudit.bench.platform import reading
+from vnicaudit.errors import VnicauditError
+from vnicaudit.model.nic import NicConfig
+from vnicaudit.remedy.hypervisor import Machine
+
+_BY_TYPE = ("vdpa", "vhostuser", "hostdev")
+"""Types of ``<interface>`` whose data path is another than that of a tap."""
+
+
+class GuestNic(NamedTuple):
+    """``guest``: the domain's name; ``nic``: what the NIC that runs is, None where it is not
+    known."""
+
+    guest: str | None = None
+    nic: str | None = None
+
+
+def guest_nic(machine: Machine | None, uri: str, mac: str | None) -> GuestNic:
+    """The guest's name, and what its NIC with that MAC address is at this moment. ``machine`` None:
+    there is no domain to be asked."""
+    if machine is None:
+        return GuestNic()
+    try:
+        domain = reading().definition_of(machine.live(), uri)
+    except VnicauditError:
+        return GuestNic(machine.name)
+    found = [nic.declared for nic in domain.nics if mac is not None and nic.mac == mac.lower()]
+    return GuestNic(machine.name, nic_words(found[0]) if len(found) == 1 else None)
+
+
+def nic_words(config: NicConfig) -> str:
+    """``rtl8139``, ``virtio, 4 queues``, ``virtio, vdpa``."""
+    words = [config.model or config.type]
+    if config.type in _BY_TYPE and config.type not in words:
+        words.append(config.type)
+    if config.queues is not None and config.queues > 1:
+        words.append(count(config.queues, "queue"))
+    return ", ".join(words)

@@ -1,0 +1,39 @@
+"""What of a NIC's link and offloads differs between two looks at one end, beside the change that is
+measured.
+
+A NIC that got another driver at the target is that change: then its offloads, queues, rings and
+speed are the new driver's, and only its MTU is told. At the peer and the hypervisor nothing of
+their NICs is meant to change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from vnicaudit.model.measurement import Setup
+
+_LINK = ("nic", "nic.mtu", "nic.speed", "nic.duplex")
+_SETTINGS = (
+    "nic.driver", "nic.driver_version", "nic.firmware", "nic.offload.", "nic.channels.",
+    "nic.rings.", "nic.coalescing.",
+)  # fmt: skip
+_WITH_ANOTHER_DRIVER = ("nic.mtu",)
+
+
+def link_changes(first: Setup, later: Setup, *, changed_here: bool) -> tuple[str, ...]:
+    """``nic.mtu was 1500 and is 9000``: one for each difference of facts that both know.
+    ``changed_here``: it is the target, whose NIC may be what was changed."""
+    return tuple(_differences(first, later, changed_here=changed_here))
+
+
+def _differences(first: Setup, later: Setup, *, changed_here: bool) -> Iterator[str]:
+    driver = "nic.driver"
+    another = first.facts.get(driver) != later.facts.get(driver)
+    for name in sorted(first.facts.keys() & later.facts.keys()):
+        told = name in _WITH_ANOTHER_DRIVER if changed_here and another else _is_of_link(name)
+        if told and first.facts[name] != later.facts[name]:
+            yield f"{name} was {first.facts[name]} and is {later.facts[name]}"
+
+
+def _is_of_link(name: str) -> bool:
+    return name in _LINK or any(name.startswith(each) for each in _SETTINGS)

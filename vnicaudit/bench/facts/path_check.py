@@ -1,0 +1,180 @@
+"""Whether the payload of a run took the NIC that the result is about, at one end.
+
+What shows less than the payload is looked at once more before it is believed:
+
+* some drivers fetch their counters from the device every second or two, so counters are read again
+  a little later;
+* a bond, bridge or VLAN, and what is below and above it, are one way;
+* a route with several next hops uses the NICs of all of them;
+* an address on ``lo`` or on a dummy is reached by whichever NIC the routes say;
+* where no NIC counted what is missing, the counters are blind (an eBPF program that hands packets
+  on, hardware that forwards them), and nothing is told.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from vnicaudit.bench.contract import Endpoint, Measured
+from vnicaudit.bench.facts.nic_bytes import (
+    COUNTERS,
+    NicReading,
+    counted_between,
+    may_have_wrapped,
+    nic_reading,
+)
+from vnicaudit.bench.facts.sections import Section, ask, text_of
+from vnicaudit.bench.readable import readable
+from vnicaudit.errors import EndpointError, MeasureError
+from vnicaudit.model.measurement import End, NicBytes
+
+LEAST_PAYLOAD = 100_000
+"""Bytes: less than that is not told from what else a NIC carries (ARP, the guest's agent, SSH)."""
+LEAST_SHARE = 0.95
+"""Of the payload, by the NIC that the result is about."""
+_LEAST_OF_REQUEST = 2
+"""Bytes of payload of a request with its answer, whose size the engine does not tell."""
+_SHOWN_SHARE = 0.05
+_SHOWN = 4
+_LAG_SECONDS = 2.5
+"""After which drivers that fetch their counters have done so."""
+
+_SECOND_LOOK = (
+    COUNTERS
+    + r"""
+part link; ip -o -d link show dev "$3" 2>/dev/null
+part related
+for way in lower upper; do
+    those=$3
+    for depth in 1 2 3; do
+        next=
+        for one in $those; do
+            for link in "/sys/class/net/$one/${way}_"*; do
+                [ -e "$link" ] && next="$next ${link##*/"${way}_"}"
+            done
+        done
+        echo $next
+        those=$next
+    done
+done
+part ways
+case $1,$2 in
+    peer,*:*) ip -6 -o route show table all to match "$2" ;;
+    peer,*) ip -4 -o route show table all to match "$2" ;;
+esac 2>/dev/null | head -n 64
+"""
+)
+_HELD_ONLY = re.compile(r"link/loopback\b| dummy\b")
+
+
+class SecondLook(NamedTuple):
+    """``beside``: NICs that are one way with the one that the result is about. ``held_only``: that
+    one holds the address and carries nothing."""
+
+    reading: NicReading
+    beside: frozenset[str]
+    held_only: bool
+
+
+class PathFinding(NamedTuple):
+    """``nics``: the NIC that the result is about; behind it those that carried the payload in its
+    place. ``unchecked``: why nothing can be said; empty: it was checked, or there was too little to
+    check it by."""
+
+    nics: tuple[NicBytes, ...] = ()
+    unchecked: str = ""
+
+
+def payload_of(measured: Measured) -> float | None:
+    """Bytes of payload that a run carried, at least; None: its engine does not say."""
+    if measured.bytes is not None:
+        return measured.bytes
+    return None if measured.transactions is None else measured.transactions * _LEAST_OF_REQUEST
+
+
+def check_path(
+    end: End, before: NicReading | None, after: NicReading | None, payload: float | None,
+    look_again: Callable[[str], SecondLook | None],
+) -> PathFinding:  # fmt: skip
+    """Check one end, between two readings. ``look_again`` is asked with the name of the NIC where
+    that counted too little; None: it could not look."""
+    if before is None or after is None:
+        return PathFinding(unchecked="the counters of its NICs cannot be read")
+    named = before.named
+    if named is None:
+        return PathFinding(unchecked=_NO_NIC[end])
+    counted = counted_between(before, after)
+    if named not in counted:
+        return PathFinding(unchecked=f"{named} was not there all the time")
+    own = NicBytes(end, named, counted[named])
+    if payload is None or payload < LEAST_PAYLOAD or own.bytes >= LEAST_SHARE * payload:
+        return PathFinding((own,))
+    if may_have_wrapped(after, payload):
+        return PathFinding((own,), "its counters may have wrapped")
+    look = look_again(named)
+    if look is None:
+        return PathFinding((own,), "the counters of its NICs cannot be read")
+    return _judged(own, counted_between(before, look.reading), look, payload)
+
+
+_NO_NIC: Mapping[End, str] = {
+    "target": "no NIC there has the address (or several have it)",
+    "peer": "its route to the target is not known",
+}
+
+
+def _judged(
+    own: NicBytes, counted: Mapping[str, int], look: SecondLook, payload: float
+) -> PathFinding:
+    way = {own.nic, *look.beside}
+    own = NicBytes(own.end, own.nic, sum(counted.get(name, 0) for name in way))
+    missing = payload - own.bytes
+    if own.bytes >= LEAST_SHARE * payload:
+        return PathFinding((own,))
+    if look.held_only:
+        return PathFinding((own,), f"the address is on {own.nic}, which carries nothing itself")
+    others = sorted(
+        (NicBytes(own.end, name, count, named=False)
+         for name, count in counted.items()
+         if name not in way and count >= _SHOWN_SHARE * payload),
+        key=lambda nic: -nic.bytes,
+    )[:_SHOWN]  # fmt: skip
+    if not others or others[0].bytes < missing / 2:
+        return PathFinding((own,), "no NIC there counted the payload")
+    return PathFinding((own, *others))
+
+
+def look_again(endpoint: Endpoint, end: End, address: str, named: str) -> SecondLook | None:
+    """Read the counters once more, when drivers that lag have caught up, and what the NIC is
+    stacked on; None where that cannot be read."""
+    time.sleep(_LAG_SECONDS)
+    try:
+        with readable("what was printed"):
+            return second_look(ask(endpoint, _SECOND_LOOK, end, address, named), named)
+    except (EndpointError, MeasureError):
+        return None
+
+
+def second_look(sections: Sequence[Section], named: str) -> SecondLook | None:
+    """Parse the output of the script; None where there are no counters."""
+    reading = nic_reading(sections)
+    if reading is None:
+        return None
+    beside = set(text_of(sections, "related").split())
+    ways = set(_next_hops(text_of(sections, "ways")))
+    if named in ways:
+        beside |= ways
+    held_only = _HELD_ONLY.search(text_of(sections, "link")) is not None
+    return SecondLook(reading, frozenset(beside - {named}), held_only)
+
+
+def _next_hops(routes: str) -> Iterator[str]:
+    """Devices of the next hops in what ``ip -o route`` prints, which keeps them apart by
+    backslashes."""
+    for part in routes.replace("\n", "\\").split("\\"):
+        words = part.split()
+        if "nexthop" in words and "dev" in words[:-1]:
+            yield words[words.index("dev") + 1]

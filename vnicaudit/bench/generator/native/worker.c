@@ -1,0 +1,188 @@
+/* One thread and its connection, and the window that is counted. */
+
+#define BITS 11 /* of a latency that are kept: three digits, as HdrHistogram does */
+#define SHIFTS 26
+#define LONGEST ((INT64_C(1) << (BITS + SHIFTS - 1)) - 1)
+
+/* An end of the window, and the CPU time that was had, that was had in the kernel, and that was
+ * waited for until then. */
+struct mark {
+    int64_t at, ran, kernel, waited;
+};
+
+struct worker {
+    pthread_t thread;
+    const struct task *task;
+    int fd;
+    int schedstat; /* of this thread: is opened by it */
+    int64_t begin, end, next; /* of the window; when to look at the clocks next */
+    int marked;
+    struct mark marks[2];
+    int64_t transactions, sum, longest, waiting, oldest;
+    uint64_t (*counts)[1 << BITS]; /* of the client: latencies by shift and by what is left */
+    atomic_uint_fast64_t progress;
+};
+
+static pthread_mutex_t results = PTHREAD_MUTEX_INITIALIZER;
+static int reported[2]; /* a pipe: a byte for each thread whose window is over */
+
+/* Nanoseconds that this thread was ready to run and did not (Documentation/scheduler/
+ * sched-stats.rst); 0 where the kernel does not count them. */
+static int64_t waited(int schedstat)
+{
+    char text[100];
+    long long ran, found;
+    ssize_t got = schedstat < 0 ? -1 : pread(schedstat, text, sizeof text - 1, 0);
+
+    if (got <= 0)
+        return 0;
+    text[got] = '\0';
+    return sscanf(text, "%lld %lld", &ran, &found) == 2 && found > 0 ? found : 0;
+}
+
+/* Nanoseconds in which the kernel worked for this thread. */
+static int64_t in_kernel(void)
+{
+    struct rusage usage;
+
+    getrusage(RUSAGE_THREAD, &usage);
+    return (int64_t)usage.ru_stime.tv_sec * SECOND + (int64_t)usage.ru_stime.tv_usec * 1000;
+}
+
+static int64_t ran(void)
+{
+    struct timespec time;
+
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return (int64_t)time.tv_sec * SECOND + time.tv_nsec;
+}
+
+/* The window begins, or is over. ``since``: when the request was sent that had its answer now. */
+static void mark(struct worker *worker, int64_t at, int64_t since)
+{
+    pthread_mutex_lock(&results);
+    while (worker->marked < 2 && at >= worker->next) {
+        worker->marks[worker->marked++] =
+            (struct mark){at, ran(), in_kernel(), waited(worker->schedstat)};
+        worker->next = worker->marked == 1 ? worker->end : INT64_MAX;
+    }
+    if (worker->marked == 2) {
+        worker->waiting = since < worker->end;
+        worker->oldest = worker->waiting ? worker->end - since : 0;
+    }
+    pthread_mutex_unlock(&results);
+    if (worker->marked == 2)
+        put(reported[1], "!", 1);
+}
+
+/* To three digits: the lower edge of HdrHistogram's bucket. */
+static void count(struct worker *worker, int64_t latency)
+{
+    int64_t value = latency < LONGEST ? latency : LONGEST;
+    int shift = 0;
+
+    while (value >> (BITS + shift))
+        shift++;
+    worker->counts[shift][value >> shift]++;
+    worker->sum += latency;
+    if (latency > worker->longest)
+        worker->longest = latency;
+}
+
+static void answered(struct worker *worker, int64_t at, int64_t since)
+{
+    if (at >= worker->begin && at < worker->end) {
+        worker->transactions++;
+        if (worker->counts)
+            count(worker, at - since);
+    }
+    if (at >= worker->next)
+        mark(worker, at, since);
+    atomic_fetch_add_explicit(&worker->progress, 1, memory_order_relaxed);
+}
+
+/* False where the connection ended. */
+static bool send_message(int fd, int64_t size)
+{
+    static const char nothing[CHUNK];
+
+    for (int64_t left = size; left > 0; left -= CHUNK)
+        if (!send_all(fd, nothing, (size_t)(left < CHUNK ? left : CHUNK)))
+            return false;
+    return true;
+}
+
+static bool receive_message(int fd, char *buffer, int64_t size)
+{
+    for (int64_t left = size; left > 0;) {
+        ssize_t got = recv(fd, buffer, (size_t)(left < CHUNK ? left : CHUNK), 0);
+        if (got == 0 || (got < 0 && errno != EINTR))
+            return false;
+        if (got > 0)
+            left -= got;
+    }
+    return true;
+}
+
+/* The client's end: a request, its answer, the next one. */
+static void *ask(void *argument)
+{
+    struct worker *worker = argument;
+    const struct task *task = worker->task;
+    char *buffer = memory(1, (size_t)(task->answer < CHUNK ? task->answer : CHUNK));
+    int64_t since;
+
+    worker->schedstat = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+    since = now();
+    while (send_message(worker->fd, task->size) &&
+           receive_message(worker->fd, buffer, task->answer)) {
+        int64_t at = now();
+        answered(worker, at, since);
+        since = at;
+    }
+    fail("a connection was lost");
+}
+
+/* The server's end. */
+static void *answer(void *argument)
+{
+    struct worker *worker = argument;
+    const struct task *task = worker->task;
+    char *buffer = memory(1, (size_t)(task->size < CHUNK ? task->size : CHUNK));
+
+    worker->schedstat = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+    while (receive_message(worker->fd, buffer, task->size)) {
+        answered(worker, now(), INT64_MAX);
+        if (!send_message(worker->fd, task->answer))
+            break;
+    }
+    if (worker->marked < 2)
+        fail("the connections ended before their time");
+    return NULL;
+}
+
+/* A thread for each connection, its clock running. */
+static struct worker *start(const struct task *task, const int *sockets, void *(*kind)(void *))
+{
+    struct worker *workers = memory((size_t)task->connections, sizeof *workers);
+    pthread_attr_t small;
+    int64_t begin = now() + task->warmup;
+
+    if (pipe(reported))
+        fail("no pipe: %s", strerror(errno));
+    pthread_attr_init(&small);
+    pthread_attr_setstacksize(&small, 256 << 10);
+    for (int at = 0; at < task->connections; at++) {
+        struct worker *worker = workers + at;
+        worker->task = task;
+        worker->fd = sockets[at];
+        worker->begin = worker->next = begin;
+        worker->end = begin + task->window;
+        if (kind == ask)
+            worker->counts = memory(SHIFTS, sizeof *worker->counts);
+        int wrong = pthread_create(&worker->thread, &small, kind, worker);
+        if (wrong)
+            fail("no thread: %s", strerror(wrong));
+    }
+    return workers;
+}

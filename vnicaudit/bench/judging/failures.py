@@ -1,0 +1,86 @@
+"""Runs that came to nothing: arms that are dead, and the words for what was not measured."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from vnicaudit.model.measurement import Sample, Workload
+
+DEAD = 6
+"""So many runs in a row of which nothing came back: there is no way through, or no longer."""
+_FEWEST = 3
+"""Of them, in each arm, where every arm is dead."""
+
+
+class DeadArms(NamedTuple):
+    """``names``: arms whose last runs all came to nothing. ``all``: there is no other arm, and
+    whatever is run comes to nothing after a time-out."""
+
+    names: tuple[str, ...]
+    all: bool
+
+
+def came_to_nothing(sample: Sample) -> bool:
+    """Not one that was measured and does not count: of that there are values."""
+    return not sample.valid and not sample.values
+
+
+def dead_arms(samples: Sequence[Sample], arms: Sequence[str]) -> DeadArms:
+    """Arms in which nothing comes back any more. Each is counted by itself: which one chance put
+    first in a block says nothing."""
+    streaks = {arm: _streak(samples, arm) for arm in arms}
+    every = min(streaks.values()) >= _FEWEST and sum(streaks.values()) >= DEAD
+    return DeadArms(tuple(arm for arm in arms if streaks[arm] >= DEAD), every)
+
+
+def _streak(samples: Sequence[Sample], arm: str) -> int:
+    """Runs of an arm that came to nothing since the last one that did not."""
+    count = 0
+    for sample in reversed(samples):
+        if sample.arm == arm:
+            if not came_to_nothing(sample):
+                break
+            count += 1
+    return count
+
+
+def failure_words(
+    samples: Sequence[Sample], workloads: Sequence[Workload], before_arm: str, after_arm: str
+) -> dict[str, str]:
+    """Workload -> why it was not measured, of those with runs that came to nothing: what failed,
+    how many of how many runs in each arm, and what the witness saw."""
+    found = {}
+    for workload in workloads if before_arm != after_arm else ():
+        mine = [each for each in samples if each.workload == workload.id]
+        failed = [
+            each for each in mine if each.arm in (before_arm, after_arm) and came_to_nothing(each)
+        ]
+        if failed:
+            why = Counter(each.reason for each in failed).most_common(1)[0][0]
+            counts = f"{_share(mine, after_arm)}; {_share(mine, before_arm)}"
+            seen = "; ".join(_seen(failed))
+            found[workload.id] = f"{workload.id}: not measured: {why} ({counts}); {seen}"
+    return found
+
+
+def _share(samples: Sequence[Sample], arm: str) -> str:
+    runs = [each for each in samples if each.arm == arm]
+    failed = sum(came_to_nothing(each) for each in runs)
+    return f"{arm}: {failed} of {len(runs)} runs failed"
+
+
+def _seen(failed: Sequence[Sample]) -> Iterator[str]:
+    """Observations of the witness on these failed runs, and their meaning."""
+    if not any(each.failure == "silent" for each in failed):
+        yield "that says nothing of the network"
+    asked = [each.witness for each in failed if each.witness is not None]
+    if any(each.answered for each in asked):
+        yield "ping was answered"
+    elif any(each.answered is False for each in asked):
+        yield "ping was not answered"
+    elif asked:
+        yield f"there is no second witness: {asked[-1].detail}"
+    else:
+        yield "there is no second witness"

@@ -1,0 +1,236 @@
+"""By how much one sample lies above another: estimate, intervals, p.
+
+Where the arms alternate, by ranks. Hodges and Lehmann, "Estimates of location based on rank tests",
+Annals of Mathematical Statistics 34 (1963): the median of all differences between a value of the
+one and a value of the other. The interval is the same test turned around: the differences that it
+would not reject.
+
+Where the change is made and taken back in few turns (two to four of each arm; a boot or a plug
+each), there are too few for ranks. There the interval is Student's, and never narrower than what
+turns of the same thing are known to differ by:
+
+    the wider of   t * s * sqrt(1/n + 1/m)   and   z * s_0 * sqrt(1/n + 1/m)
+
+``s``: standard deviation of turns within the arms, pooled; ``t`` has n + m - 2 degrees of freedom.
+``s_0``: 0.15 with two turns of an arm, since two that are alike by chance say little; 0.08 with
+three or four.
+
+Where all runs before came first and all runs after then, after one change, ranks would be wrong:
+runs of one boot resemble one another more than runs of two boots do, so that two boots of the same
+thing look different. What boots differ by cannot be seen in one boot of each; it is assumed, and
+put into the interval:
+
+    SE^2 = s_w^2/n + s_w^2/m + 2 s_b^2        difference of means ± t * SE
+
+``s_w``: standard deviation within the arms, pooled. ``s_b``: between boots, 0.11 on logarithms:
+then two boots on two levels 25 % apart, boots that scatter by 8 % and a drift of 20 % over both
+arms are called a change in less than 5 % of all cases each way (docs/explanation/measuring.md).
+``t`` has n + m - 2 degrees of freedom, those of ``s_w``. Satterthwaite's formula would give more,
+since ``s_b`` has no error of its own; it is a guess, so it gets no credit for that, and the
+interval is the wider one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import lru_cache
+from statistics import NormalDist
+from typing import Literal, Protocol
+
+from vnicaudit.bench.judging.statistics import (
+    Interval,
+    critical_rank,
+    is_exact,
+    mann_whitney,
+    median,
+)
+
+Test = Literal["mann-whitney-exact", "mann-whitney-normal", "single-flip-t", "turns-t"]
+
+
+class Shift(Protocol):
+    """By how much the values after lie above those before, on whatever scale they are on."""
+
+    test: Test
+    estimate: float
+    p: float
+    """Two-sided: that it is none."""
+
+    def interval(self, level: float) -> Interval | None:
+        """Misses the true shift with a probability of ``level`` at most; None: too few values."""
+
+
+class RankShift:
+    """The shift by ranks. Assumes no distribution of the values.
+
+    With ties the interval is too wide rather than too narrow: its level is that of untied ranks,
+    and a closed interval then covers at least as often. So it can still touch 0 where p is already
+    below the level.
+    """
+
+    def __init__(self, before: Sequence[float], after: Sequence[float]) -> None:
+        self._n, self._m = len(before), len(after)
+        self.test: Test = (
+            "mann-whitney-exact" if is_exact(self._n, self._m) else "mann-whitney-normal"
+        )
+        self._differences = sorted(b - a for a in before for b in after)
+        self.estimate = median(self._differences)
+        self.p = mann_whitney(before, after)
+
+    def interval(self, level: float) -> Interval | None:
+        """Exact for the median difference, where the test is: coverage is 1 - ``level`` or a little
+        more."""
+        rank = critical_rank(self._n, self._m, level)
+        if not rank:
+            return None
+        return Interval(self._differences[rank - 1], self._differences[-rank])
+
+
+BETWEEN_BOOTS = 0.11
+"""Assumed standard deviation between boots, of logarithms, where there is one boot of each."""
+
+FEW_TURNS = 4
+"""Turns of an arm up to which they are too few for ranks: a p of 0.029 is the smallest of 4 and
+4."""
+
+_NORMAL = NormalDist()
+
+_ENOUGH = 1e-15
+_TINY = 1e-300
+_STEPS = 500
+
+
+class FlipShift:
+    """The shift of one flip; at least two values in one arm and one in the other, in the order in
+    which they were measured. Where an arm has a trend, what that makes of the distance between the
+    middles of both arms is added to the interval at either end: the change may be only that."""
+
+    test: Test = "single-flip-t"
+
+    def __init__(
+        self, before: Sequence[float], after: Sequence[float], between: float = BETWEEN_BOOTS
+    ) -> None:
+        n, m = len(before), len(after)
+        self._freedom = n + m - 2
+        self.estimate = _mean(after) - _mean(before)
+        within = (_squares(before) + _squares(after)) / self._freedom
+        self._error = math.sqrt(within / n + within / m + 2 * between**2)
+        self.trend = max(map(_trend, (before, after))) * (n + m) / 2
+        beyond = max(0.0, abs(self.estimate) - self.trend)
+        self.p = 2 * t_cdf(-beyond / self._error, self._freedom)
+
+    def interval(self, level: float) -> Interval | None:
+        """Estimate ± t * SE, and the trend."""
+        reach = t_quantile(1 - level / 2, self._freedom) * self._error + self.trend
+        return Interval(self.estimate - reach, self.estimate + reach)
+
+
+_TREND = 1.96
+"""Standard deviations of Kendall's S beyond which an arm has a trend: 5 % by chance, both ways."""
+
+
+def _trend(values: Sequence[float]) -> float:
+    """Size of the change from one value to the next, where there is a trend; else 0. By Kendall's
+    S; Sen, "Estimates of the regression coefficient based on Kendall's tau", Journal of the
+    American Statistical Association 63 (1968)."""
+    n = len(values)
+    pairs = [(later - value, j - i) for i, value in enumerate(values)
+             for j, later in enumerate(values[i + 1 :], i + 1)]  # fmt: skip
+    rises = sum((step > 0) - (step < 0) for step, _apart in pairs)
+    if n < 2 or abs(rises) <= _TREND * math.sqrt(n * (n - 1) * (2 * n + 5) / 18):
+        return 0.0
+    return abs(median([step / apart for step, apart in pairs]))
+
+
+def between_turns(turns: int) -> float:
+    """The least standard deviation between turns, of logarithms, that is reckoned with."""
+    return 0.15 if turns < 3 else 0.08
+
+
+class TurnShift:
+    """The shift of a change that was made and taken back in few turns; at least two in each arm.
+    ``least``: the standard deviation between turns that is reckoned with at least."""
+
+    test: Test = "turns-t"
+
+    def __init__(self, before: Sequence[float], after: Sequence[float], least: float) -> None:
+        n, m = len(before), len(after)
+        self._freedom = n + m - 2
+        self.estimate = _mean(after) - _mean(before)
+        seen = (_squares(before) + _squares(after)) / self._freedom
+        share = 1 / n + 1 / m
+        self._seen, self._assumed = math.sqrt(seen * share), least * math.sqrt(share)
+        self.p = max(self._p_seen(), 2 * _NORMAL.cdf(-abs(self.estimate) / self._assumed))
+
+    def _p_seen(self) -> float:
+        if not self._seen:
+            return 0.0
+        return 2 * t_cdf(-abs(self.estimate / self._seen), self._freedom)
+
+    def interval(self, level: float) -> Interval | None:
+        """Estimate ± the wider reach."""
+        share = 1 - level / 2
+        seen = t_quantile(share, self._freedom) * self._seen
+        reach = max(seen, _NORMAL.inv_cdf(share) * self._assumed)
+        return Interval(self.estimate - reach, self.estimate + reach)
+
+
+def _mean(values: Sequence[float]) -> float:
+    return math.fsum(value / len(values) for value in values)
+
+
+def _squares(values: Sequence[float]) -> float:
+    mean = _mean(values)
+    return math.fsum((value - mean) ** 2 for value in values)
+
+
+def t_cdf(t: float, freedom: float) -> float:
+    """Share of Student's distribution below ``t``."""
+    tail = _beta_share(freedom / (freedom + t * t), freedom / 2, 0.5) / 2
+    return tail if t < 0 else 1 - tail
+
+
+@lru_cache(maxsize=256)
+def t_quantile(share: float, freedom: float) -> float:
+    """Where ``share`` (above 0, below 1) of Student's distribution lies below."""
+    if share < 0.5:
+        return -t_quantile(1 - share, freedom)
+    low, high = 0.0, 1.0
+    while t_cdf(high, freedom) < share:
+        low, high = high, 2 * high
+    while high - low > 1e-12 * high:
+        half = (low + high) / 2
+        low, high = (half, high) if t_cdf(half, freedom) < share else (low, half)
+    return high
+
+
+def _beta_share(x: float, a: float, b: float) -> float:
+    """The regularised incomplete beta function (Abramowitz and Stegun 26.5.8)."""
+    if not 0 < x < 1:
+        return 0.0 if x <= 0 else 1.0
+    if x > (a + 1) / (a + b + 2):
+        return 1 - _beta_share(1 - x, b, a)
+    size = a * math.log(x) + b * math.log1p(-x) - math.log(a)
+    size += math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b)
+    return math.exp(size) / _fraction(x, a, b)
+
+
+def _fraction(x: float, a: float, b: float) -> float:
+    """1 + d1/(1 + d2/(1 + ...)), the continued fraction of it, by Lentz's method."""
+    value = front = 1.0
+    back = 0.0
+    for step in range(1, _STEPS):
+        term = _term(step, x, a, b)
+        back = 1 / (1 + term * back or _TINY)
+        front = 1 + term / front or _TINY
+        value *= front * back
+        if abs(front * back - 1) < _ENOUGH:
+            break
+    return value
+
+
+def _term(step: int, x: float, a: float, b: float) -> float:
+    half = step // 2
+    if step % 2:
+        return -(a + half) * (a + b + half) * x / ((a + step - 1) * (a + step))
+    return half * (b - half) * x / ((a + step - 1) * (a + step))

@@ -1,0 +1,179 @@
+"""How many runs a measurement has at most, and how long they still take.
+
+Guessed from the profile at first, and by what the warm-up took beyond its load (on a slow guest
+starting a tool takes longer than the run); then corrected by every run and every change that was
+seen, repeats included.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from vnicaudit.base.clock import seconds_between
+from vnicaudit.bench.judging.order import Slot
+from vnicaudit.bench.profiles.profile import SETUP, Profile, sample_seconds
+from vnicaudit.model.measurement import Design, Sample, Workload
+
+_RECENT = 8
+"""Runs of a workload whose mean is what the next one is expected to take."""
+_REPEATED = 1.05
+"""Runs that do not count are repeated: so many are made for one that does, until it is seen."""
+_SWAP, _BOOT = 20.0, 60.0
+"""Seconds that a hot swap, and a power cycle, are taken for until one was seen."""
+_COLD = 0.75
+"""Of what a tool took to start the first time, what it takes later: its files are read then."""
+_CHECKS = 0.1
+"""What is checked behind the last run of a visit, as a share of what its preparation took. Of that,
+half is done but once."""
+_LONGEST_PAUSE = 3600.0
+"""Beyond it somebody stopped the program between two runs."""
+
+
+class Ahead(NamedTuple):
+    """Where a measurement is. ``number``: of the run that begins, from 1; ``most``: there are no
+    more than that, but for repeats. ``left``: seconds to the end if all are needed; ``soonest``: to
+    the next time that it may end."""
+
+    number: int
+    most: int
+    left: float
+    soonest: float
+
+
+class Schedule(NamedTuple):
+    """``looks``: runs per arm at which it may end. ``visits``: how often an arm is brought about
+    by a change, which takes ``change`` seconds; 1: nothing is changed between the runs.
+    ``per_visit``: runs of a workload in a visit that is one of many."""
+
+    arms: int
+    looks: tuple[int, ...]
+    visits: int = 1
+    change: float = 0.0
+    per_visit: int = 1
+
+
+def schedule_of(
+    design: Design,
+    arms: int,
+    looks: tuple[int, ...],
+    runs_per_turn: int = 1,
+    *,
+    restarts: bool = False,
+) -> Schedule:
+    """The schedule of a design. ``looks``: of turns, where it takes turns; ``restarts``: the one
+    change of a single flip is a power cycle."""
+    if design == "single":
+        return Schedule(arms, looks[:1])
+    if design == "single-flip":
+        return Schedule(arms, looks[-1:], arms, _BOOT if restarts else _SWAP)
+    if design in ("flips", "boots"):
+        runs = tuple(look * runs_per_turn for look in looks)
+        change = _BOOT if design == "boots" else _SWAP
+        return Schedule(arms, runs, arms * looks[-1], change, runs_per_turn)
+    return Schedule(arms, looks)
+
+
+class Forecast:
+    """``samples``: what an earlier stretch, or an earlier life of the program, has measured."""
+
+    def __init__(
+        self, profile: Profile, schedule: Schedule, samples: Sequence[Sample] = ()
+    ) -> None:
+        self._profile = profile
+        self._schedule = schedule
+        self._workloads = {workload.id: workload for workload in profile.workloads}
+        self._took: dict[str, list[float]] = {}
+        self._extra = 0.0
+        self._ready: float | None = None
+        self._changes: list[float] = []
+        for one, after in pairwise(samples):
+            seconds = _between(one, after)
+            if one.arm == after.arm and seconds is not None:
+                self.took(one.workload, seconds)
+
+    def warmed_up(self, workload: Workload, seconds: float) -> None:
+        """A short run took so long, from its preparation to its end: what is beyond its load is
+        what every run takes beside its own."""
+        extra = seconds - SETUP - workload.warmup - workload.seconds
+        self._extra = max(self._extra, _COLD * extra)
+
+    def took(self, workload: str, seconds: float, *, again: bool = False) -> None:
+        """A run took so long, with what is done before and after it. ``again``: it repeated the
+        one before, and both made one."""
+        found = self._took.setdefault(workload, [])
+        if again and found:
+            found[-1] += seconds
+        else:
+            found.append(seconds)
+
+    def prepared(self, seconds: float) -> None:
+        """So long was it before the first run of a visit; from the second on, since the last run of
+        the one before, so that a change is in it."""
+        if self._ready is None:
+            self._ready = seconds
+        else:
+            self._changes.append(seconds)
+
+    def ahead(self, samples: Iterable[Sample], slot: Slot) -> Ahead:
+        """The run in this slot begins, or is repeated."""
+        mine = (slot.workload, slot.arm, slot.block)
+        made = {(one.workload, one.arm, one.block) for one in samples} - {mine}
+        each = self._schedule.arms * self._schedule.looks[-1]
+        blocks = len({key for key in made if key[1] == slot.arm and key[0] == slot.workload})
+        look = next((n for n in self._schedule.looks if n > blocks), self._schedule.looks[-1])
+        return Ahead(
+            number=len(made) + 1,
+            most=each * len(self._workloads),
+            left=self._seconds(made, slot, self._schedule.looks[-1]),
+            soonest=self._seconds(made, slot, look),
+        )
+
+    def _seconds(self, made: set[tuple[str, str, int]], slot: Slot, look: int) -> float:
+        """Seconds until so many runs of each arm are made."""
+        runs = 0.0
+        for name in self._workloads:
+            done = sum(key[0] == name for key in made)
+            runs += max(0, self._schedule.arms * look - done) * self._of_a_run(name)
+        visits = self._visits_left(made, slot, look)
+        return runs + visits * self._of_a_change() + (visits + 1) * _CHECKS * (self._ready or 0.0)
+
+    def _visits_left(self, made: set[tuple[str, str, int]], slot: Slot, look: int) -> int:
+        """Changes that are still to be made."""
+        total = self._schedule.visits
+        if total == 1:
+            return 0
+        if total == self._schedule.arms:  # one change between all runs of one arm and the next
+            return total - len({arm for _, arm, _ in made} | {slot.arm})
+        runs = self._schedule.per_visit
+        seen = {(arm, block // runs) for _, arm, block in made} | {(slot.arm, slot.block // runs)}
+        return max(0, self._schedule.arms * look // runs - len(seen))
+
+    def _of_a_change(self) -> float:
+        if self._changes:
+            return _mean(self._changes[-_RECENT:])
+        return self._schedule.change + (self._ready or 0.0) / 2
+
+    def _of_a_run(self, name: str) -> float:
+        """As it took; else as is usual, and as much longer as the others were."""
+        seen = self._took.get(name)
+        if seen:
+            return _mean(seen[-_RECENT:])
+        beyond = [_mean(took) - self._usual(other) for other, took in self._took.items()
+                  if other in self._workloads]  # fmt: skip
+        extra = _mean(beyond) if beyond else self._extra
+        return max(self._usual(name) + extra, SETUP) * (1.0 if beyond else _REPEATED)
+
+    def _usual(self, name: str) -> float:
+        return sample_seconds(self._workloads[name]) + self._profile.cooldown
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values)
+
+
+def _between(one: Sample, after: Sample) -> float | None:
+    """Seconds from the beginning of a run to that of the next; None where they tell nothing."""
+    seconds = seconds_between(one.started, after.started)
+    return seconds if seconds and seconds < _LONGEST_PAUSE else None

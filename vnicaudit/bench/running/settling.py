@@ -1,0 +1,35 @@
+"""What a profile leaves open until the ends are known: chosen once for all arms, before the first
+run, so that all of them are measured by the same."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from vnicaudit.bench.profiles.profile import Profile
+from vnicaudit.bench.registry import ENGINES
+from vnicaudit.bench.running.arms import OpenedArm
+from vnicaudit.bench.running.listener import Listener
+from vnicaudit.model.measurement import Workload
+
+
+def settled_profile(profile: Profile, opened: Sequence[OpenedArm], listener: Listener) -> Profile:
+    """The profile, with options in the place of what was left open; what a user should know of the
+    choice is told. Raises EndpointError where an end is lost."""
+    ends = [each.ends for each in opened]
+    found = [
+        ENGINES.load(workload.engine).settled(workload, ends) for workload in profile.workloads
+    ]
+    for note in dict.fromkeys(one.note for one in found if one.note):
+        listener.says(note)
+    return replace(profile, workloads=tuple(one.workload for one in found))
+
+
+def is_settled_of(settled: Sequence[Workload], asked: Sequence[Workload]) -> bool:
+    """True where ``settled`` are the workloads ``asked`` for, with nothing but options added."""
+    return len(settled) == len(asked) and all(
+        replace(one, options=other.options) == other
+        and one.options.items() >= other.options.items()
+        for one, other in zip(settled, asked, strict=True)
+    )

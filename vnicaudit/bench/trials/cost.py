@@ -1,0 +1,63 @@
+"""What a trial costs, before it starts: changes of the guest, and time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby, pairwise
+from typing import NamedTuple
+
+from vnicaudit.bench.judging.effect import TURNS
+from vnicaudit.bench.judging.order import turns
+from vnicaudit.bench.profiles.profile import Profile, estimate
+from vnicaudit.bench.trials.request import AFTER, BEFORE
+from vnicaudit.model.measurement import Design
+
+_ARMS = (BEFORE, AFTER)
+_CHANGE: dict[Design, float] = {"boots": 90.0}
+"""Seconds of a change: a boot, until the guest's agent answers."""
+_PLUG = 15.0
+"""Seconds of any other: unplug, plug, wait for the guest, look again."""
+_VISIT = 10.0
+"""Seconds of each turn besides its runs: reach both ends, look at the guard rails, warm up."""
+
+
+class Cost(NamedTuple):
+    """Of one NIC. ``turns``, ``changes``, ``seconds``: where it is judged for the first time; the
+    others: where it goes on to the end. Changes are plugs, or boots."""
+
+    turns: int
+    changes: int
+    seconds: float
+    most_turns: int
+    most_changes: int
+    most_seconds: float
+
+
+def cost(profile: Profile, design: Design, seed: int) -> Cost:
+    """Return what a trial costs, without runs that do not count and are repeated."""
+    if design not in TURNS:
+        runs = profile.looks[0] if design == "single-flip" else profile.looks[-1]
+        seconds = estimate(profile, len(_ARMS), runs) + _one(design) + 2 * _VISIT
+        return Cost(2, 1, seconds, 2, 1, seconds)
+    first, last = (
+        _of_turns(profile, design, seed, number) for number in (profile.turns[0], profile.turns[-1])
+    )
+    return Cost(*first, *last)
+
+
+def _of_turns(profile: Profile, design: Design, seed: int, number: int) -> tuple[int, int, float]:
+    slots = turns(_ARMS, ("any",), number, seed)
+    visits = [arm for (arm, _turn), _slots in groupby(slots, lambda each: (each.arm, each.block))]
+    changes = changes_between(visits)
+    runs = estimate(profile, len(_ARMS), number * profile.runs_per_turn)
+    return len(visits), changes, runs + changes * _one(design) + len(visits) * _VISIT
+
+
+def changes_between(visits: Sequence[str]) -> int:
+    """Changes that these turns take: one between two arms, two where an arm follows itself, since a
+    turn is a plug, or a boot, of its own."""
+    return sum(1 if one != other else 2 for one, other in pairwise(visits))
+
+
+def _one(design: Design) -> float:
+    return _CHANGE.get(design, _PLUG)

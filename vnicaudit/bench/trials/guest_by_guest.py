@@ -1,0 +1,153 @@
+"""Guest by guest: each is measured and changed by itself, and what happens is told as it does."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from datetime import datetime
+from typing import NamedTuple
+
+from vnicaudit.bench.trials.request import TrialRequest
+from vnicaudit.errors import GoneError, RefusedError, UsageError
+from vnicaudit.model.measurement import BenchResult, Decision
+from vnicaudit.model.plan import Step
+from vnicaudit.remedy.applying.apply import RunContext, apply, refuse_beside
+from vnicaudit.remedy.applying.driver import Prepared
+from vnicaudit.remedy.applying.past_run import unfinished
+from vnicaudit.remedy.applying.prepare import prepare
+from vnicaudit.remedy.applying.result import Result
+from vnicaudit.remedy.applying.run_request import UnitRequest
+from vnicaudit.remedy.applying.runner import Ended, Tell
+from vnicaudit.remedy.applying.schedule import why_no_more
+from vnicaudit.remedy.digests import digest
+from vnicaudit.remedy.hypervisor import Hypervisor
+from vnicaudit.remedy.trusted_uris import check_uri
+
+
+class GuestMeasured(NamedTuple):
+    """A guest was measured."""
+
+    result: BenchResult
+
+
+class NotChanged(NamedTuple):
+    """The measurement does not speak for the new NIC: the guest keeps the old one."""
+
+    name: str
+
+
+class TakenBack(NamedTuple):
+    """The change was made for the measurement, and is taken back."""
+
+    name: str
+    decision: Decision
+
+
+class Applied(NamedTuple):
+    """A run of the steps on one guest has ended."""
+
+    run: Ended
+
+
+class GuestRefused(NamedTuple):
+    """A guest could not be measured or changed, or is gone; that says nothing of the others."""
+
+    name: str
+    reason: str
+
+
+class TrialsStopped(NamedTuple):
+    """No more is begun; ``name``: of the first guest that was not reached."""
+
+    name: str
+    reason: str
+
+
+Event = GuestMeasured | NotChanged | TakenBack | Applied | GuestRefused | TrialsStopped
+
+
+class GuestByGuest(ABC):
+    """``text``: the plan's file; ``design``: its name, for who is refused. Raises UsageError where
+    a domain has several NICs in the plan, or is a file."""
+
+    def __init__(
+        self, steps: Sequence[Step], text: bytes, context: RunContext, trial: TrialRequest,
+        tell: Tell, design: str,
+    ) -> None:  # fmt: skip
+        self._steps = steps
+        self._text = text
+        self._context = context
+        self._trial = trial
+        self._tell = tell
+        self._results: list[Result] = []
+        self._units = context.kinds.units(steps)
+        for unit in self._units:
+            if len(unit.macs) != 1 or unit.uuid is None:
+                raise UsageError(
+                    f"--bench-design {design} is for one NIC of a domain: {unit.name} has several "
+                    "in the plan, or is a file (vnicaudit plan --nic)"
+                )
+
+    def run(self) -> Iterator[Event]:
+        """Events of the trials, as they happen. Units that an earlier life of the program began to
+        change go first."""
+        for unit in sorted(self._units, key=lambda one: not self._begun(one)):
+            begun = self._begun(unit)
+            if not begun and (reason := self._why_no_more()):
+                yield TrialsStopped(unit.name, reason)
+                return
+            try:
+                yield from self._unit_events(unit, begun=begun)
+            except (RefusedError, GoneError) as error:
+                yield GuestRefused(unit.name, str(error))
+
+    @abstractmethod
+    def _unit_events(self, unit: UnitRequest, *, begun: bool) -> Iterator[Event]:
+        """Events of one guest. Raises RefusedError and GoneError where it stays as it is."""
+
+    def _why_no_more(self) -> str:
+        """As in a run of all: its canary and --max-failures hold here, too."""
+        context = self._context
+        return why_no_more(context.halted, context.schedule, self._results, datetime.now())
+
+    def _applied(self, unit: UnitRequest) -> Ended:
+        """Carry the steps on it out, and count what came of that."""
+        steps = self._context.kinds.steps_of(unit, self._steps)
+        run = apply(steps, self._text, self._context, self._tell)
+        self._results += [Result(one.outcome, one.message) for one in run.run.steps]
+        return run
+
+    @contextmanager
+    def _host(self, unit: UnitRequest) -> Iterator[Hypervisor]:
+        """The host of a guest, which nobody else changes meanwhile."""
+        check_uri(unit.target, self._context.reach.trusted)
+        host = self._context.adapters.connect(unit.target, deadline=self._context.deadline)
+        with closing(host), self._context.state.lock(host.key, host.name):
+            yield host
+
+    def _measurable(self, unit: UnitRequest, host: Hypervisor) -> Prepared | None:
+        """The change of a guest that is running; None: there is nothing to change any more. Raises
+        RefusedError where it cannot be begun, or not be measured."""
+        for found in unfinished(self._context.state):
+            refuse_beside(found, [unit], self._context.kinds)
+        steps = self._context.kinds.steps_of(unit, self._steps)
+        machine = host.machine(unit.uuid or "")
+        adapters, mode = self._context.adapters, self._context.mode
+        prepared = prepare(
+            steps, machine, mode, unit.key, lambda _text: None, adapters, local=False
+        )
+        if prepared.transaction is None:
+            return None
+        if not host.machine(unit.uuid or "").state().active:
+            raise RefusedError(f"{unit.name} is off: it cannot be measured")
+        return prepared
+
+    def _begun(self, unit: UnitRequest) -> bool:
+        """True where a run of this plan was interrupted in the middle of that domain."""
+        plan = digest(self._text)
+        return any(
+            (found.request.kind, found.request.plan, found.request.units)
+            == ("apply", plan, (unit,))
+            for found in unfinished(self._context.state)
+        )

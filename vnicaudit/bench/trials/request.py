@@ -1,0 +1,74 @@
+"""The options of a trial."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal, NamedTuple
+from urllib.parse import quote
+
+from vnicaudit.bench.facts.validity import ValidityLimits
+from vnicaudit.bench.judging.effect import TURNS
+from vnicaudit.bench.judging.terms import MOST_ALPHA, Terms, alphas_of_turns, checked_terms
+from vnicaudit.bench.paths import PathOption
+from vnicaudit.bench.profiles.profile import Profile
+from vnicaudit.bench.running.listener import Listener
+from vnicaudit.bench.running.measuring import MeasuringTask
+from vnicaudit.bench.running.opening import LineFacts
+from vnicaudit.model.measurement import Design
+
+BEFORE, AFTER = "before", "after"
+
+
+class TrialRequest(NamedTuple):
+    """``peer``: endpoint URL the load comes from. ``undecided``: what is done with a change that
+    is neither proven to be better nor worse. ``state``: the folder where measurements are kept."""
+
+    profile: Profile
+    peer: str
+    line: LineFacts
+    seed: int
+    limits: ValidityLimits
+    undecided: Literal["keep", "roll-back"]
+    state: Path
+    listener: Listener
+    restarts: bool = False
+    """What is changed takes a power cycle; else it is swapped while the guest runs."""
+
+
+def guest_path(uri: str, uuid: str, peer: str) -> PathOption:
+    """The way into a guest through its agent."""
+    return PathOption(AFTER, f"agent://{uuid}?connect={quote(uri, safe=':/+@')}", peer)
+
+
+def trial_task(request: TrialRequest, design: Design) -> MeasuringTask:
+    """Measuring task for a trial of that design, with the terms by which it is judged.
+
+    One flip is judged once, after as many runs as the profile's first look has: more would make
+    the interval hardly narrower, for what boots differ by stays in it. Where the change is made and
+    taken back, it is judged by the profile's turns.
+    """
+    profile = request.profile
+    looks, alphas = profile.looks, profile.alphas
+    if design == "single-flip":
+        looks, alphas = looks[:1], (MOST_ALPHA,)
+    elif design in TURNS:
+        looks, alphas = profile.turns, alphas_of_turns(profile.turns)
+    terms = Terms(
+        looks=looks,
+        alphas=alphas,
+        design=design,
+        runs_per_turn=profile.runs_per_turn if design in TURNS else 1,
+        on_inconclusive=request.undecided,
+        on_equivalent=request.undecided,
+        margins=profile.margins,
+        catastrophe_only=profile.catastrophe_only,
+    )
+    return MeasuringTask(
+        profile=profile,
+        design=design,
+        arms=(BEFORE, AFTER),
+        seed=request.seed,
+        terms=checked_terms(terms),
+        limits=request.limits,
+        restarts=request.restarts,
+    )

@@ -1,0 +1,1 @@
+"""``vnicaudit audit``, ``nics``, ``explain`` and ``rules``: the commands that only read."""

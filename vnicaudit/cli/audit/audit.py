@@ -1,0 +1,164 @@
+"""``vnicaudit audit``: findings."""
+
+from __future__ import annotations
+
+import click
+
+from vnicaudit.audit.reading.targets import unique_targets
+from vnicaudit.cli.audit.fixing import fix_options
+from vnicaudit.cli.audit.request import AuditOptions, request_of
+from vnicaudit.cli.audit.run import audit
+from vnicaudit.cli.options.cloud_filters import cloud_filter_options
+from vnicaudit.cli.options.output import output_options
+from vnicaudit.cli.options.reading import FileOptions, nova_options, reading_options
+from vnicaudit.cli.options.records import as_record, group
+from vnicaudit.cli.wiring import Wiring, pass_wiring
+from vnicaudit.model.finding import CONFIDENCES, SEVERITIES
+from vnicaudit.reports.grouped import GROUP_BY
+from vnicaudit.reports.registry import formats
+
+_EPILOG = """\b
+Examples:
+  vnicaudit audit qemu:///system
+  vnicaudit audit qemu+ssh://root@kvm1/system qemu+ssh://root@kvm2/system
+  vnicaudit audit /etc/libvirt/qemu --select VNIC00 --fail-on high
+  vnicaudit audit openstack:prod                         servers, images and flavors
+  vnicaudit audit openstack:prod --project web --project mail --zone az1
+  vnicaudit audit openstack:prod qemu+ssh://cmp1/system nodes/cmp1/nova.conf
+  vnicaudit audit definitions/ --format text --format sarif --output - --output vnic.sarif
+  vnicaudit audit qemu:///system --assume-qemu 10.0      before an upgrade
+  vnicaudit audit definitions/ --write-baseline known.json
+  vnicaudit audit definitions/ --baseline known.json     only what is new
+  vnicaudit audit definitions/ --diff                    what --fix would change
+
+\b
+Exit codes: 0 clean, 1 findings at or above --fail-on and --fail-confidence,
+2 usage or configuration, 3 internal error or a rule crashed, 4 a target could not be read,
+5 a fix was not made."""
+
+
+file_options = group(
+    "files",
+    FileOptions,
+    click.option(
+        "--changed-since",
+        envvar="VNICAUDIT_CHANGED_SINCE",
+        metavar="REV",
+        help="Only files that differ from this Git revision (its merge base with HEAD), untracked "
+        "ones too.",
+    ),
+    click.option(
+        "--skip-unrecognised",
+        envvar="VNICAUDIT_SKIP_UNRECOGNISED",
+        is_flag=True,
+        help="Pass over named files that are not recognised, as in a folder.",
+    ),
+    click.option(
+        "--force-exclude",
+        envvar="VNICAUDIT_FORCE_EXCLUDE",
+        is_flag=True,
+        help="Exclude also files that are named one by one.",
+    ),
+)
+
+
+@click.command("audit", epilog=_EPILOG)
+@click.argument("targets", metavar="TARGET...", nargs=-1)
+@click.option(
+    "--format",
+    "formats",
+    envvar="VNICAUDIT_FORMAT",
+    multiple=True,
+    metavar="FORMAT",
+    type=click.Choice(formats()),
+    help=f"One of {', '.join(formats())}; repeatable, pairwise with --output.  [default: text]",
+)
+@click.option(
+    "-o",
+    "--output",
+    "outputs",
+    envvar="VNICAUDIT_OUTPUT",
+    multiple=True,
+    metavar="FILE",
+    type=click.Path(dir_okay=False),
+    help="Where the report goes; - is standard output. Without --format the suffix tells the "
+    "format. Repeatable.",
+)
+@click.option(
+    "--group-by",
+    type=click.Choice(GROUP_BY),
+    help="Put equal findings together, with counts, some names and the fix once: by what their "
+    "servers have in common, or by rule. For text and markdown; other formats list each.",
+)
+@click.option(
+    "--select",
+    "selected",
+    envvar="VNICAUDIT_SELECT",
+    multiple=True,
+    metavar="RULE",
+    help="Only these rules: ids, beginnings of ids, names or groups; repeatable or with commas.",
+)
+@click.option(
+    "--ignore",
+    "ignored",
+    envvar="VNICAUDIT_IGNORE",
+    multiple=True,
+    metavar="RULE",
+    help="Not these rules.",
+)
+@click.option(
+    "--fail-on",
+    envvar="VNICAUDIT_FAIL_ON",
+    type=click.Choice([*SEVERITIES, "never"]),
+    help="Lowest severity that makes the exit code 1.  [default: low]",
+)
+@click.option(
+    "--fail-confidence",
+    envvar="VNICAUDIT_FAIL_CONFIDENCE",
+    type=click.Choice(CONFIDENCES),
+    help="Lowest confidence that makes the exit code 1: hints (low) are reported and do not fail.  "
+    "[default: medium]",
+)
+@click.option(
+    "--exit-zero",
+    envvar="VNICAUDIT_EXIT_ZERO",
+    is_flag=True,
+    help="Findings do not fail the run, as with --fail-on never; errors do.",
+)
+@file_options
+@click.option(
+    "--baseline",
+    envvar="VNICAUDIT_BASELINE",
+    metavar="FILE",
+    type=click.Path(),
+    help="Do not report what this report or baseline file already has.",
+)
+@click.option(
+    "--write-baseline",
+    metavar="FILE",
+    type=click.Path(dir_okay=False),
+    help="Write every finding to a baseline file and exit 0.",
+)
+@cloud_filter_options
+@fix_options
+@nova_options
+@reading_options
+@output_options
+@pass_wiring
+@as_record(AuditOptions)
+def command(options: AuditOptions, wiring: Wiring) -> int:
+    """Say what is wrong with the virtual NICs of the TARGETs.
+
+    A TARGET is a file or folder of libvirt domain XML, QEMU command lines, logs, ps output,
+    nova.conf, KubeVirt manifests, image or flavor definitions (recognised by content), - for
+    standard input, /proc for the QEMUs that run here, a libvirt URI, or openstack:CLOUD with a
+    name from clouds.yaml (openstack:envvars for the OS_* variables). Servers of a cloud are joined
+    with the domains and nova.conf of their hosts where those are given as well. Connections are
+    read-only; nothing is changed, but for files by --fix.
+    """
+    if not options.targets and not options.nova.nova_config:
+        raise click.UsageError("Missing argument 'TARGET...'.")
+    # what makes no sense is said before anything is written
+    platforms = wiring.platforms()
+    targets = unique_targets(options.targets, platforms.targets)
+    return audit(request_of(options, targets, platforms))

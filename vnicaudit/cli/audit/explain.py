@@ -1,0 +1,104 @@
+"""``vnicaudit explain``: one vNIC, layer by layer."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import click
+import msgspec
+from msgspec.structs import replace
+
+from vnicaudit.audit.accepting.suppressions import Suppressor
+from vnicaudit.audit.explain import ExplainWork
+from vnicaudit.audit.run import AuditRun
+from vnicaudit.audit.work import AuditWork
+from vnicaudit.cli.audit.nics import complain_about, note
+from vnicaudit.cli.options.output import (
+    Format,
+    OutputOptions,
+    format_option,
+    output_options,
+    screen_options,
+)
+from vnicaudit.cli.options.reading import ReadingOptions, reading_of, reading_options
+from vnicaudit.cli.options.records import as_record
+from vnicaudit.cli.output.stdout import emit, flush
+from vnicaudit.cli.wiring import Wiring, pass_wiring
+from vnicaudit.errors import TargetError
+from vnicaudit.reports.explain import explanation_json, explanation_text
+
+_EPILOG = """\b
+Examples:
+  vnicaudit explain guest.xml --nic 0
+  vnicaudit explain qemu:///system --nic 52:54:00:12:34:56
+  vnicaudit explain qemu:///system --domain mail-01 --nic 1
+  vnicaudit explain qemu:///system --nic vnet3 --assume-qemu 10.0
+  vnicaudit explain openstack:prod --domain web-1 --nic 0
+  vnicaudit explain openstack:prod qemu+ssh://cmp1/system nodes/cmp1/nova.conf \\
+      --nic fa:16:3e:12:34:56                    all that has a say in a server's NIC"""
+
+
+class ExplainOptions(msgspec.Struct, frozen=True):
+    """The options of ``vnicaudit explain``."""
+
+    targets: tuple[str, ...]
+    nic: str
+    domain: str | None
+    format: Format
+    reading: ReadingOptions
+    output: OutputOptions
+
+
+@click.command("explain", epilog=_EPILOG)
+@click.argument("targets", metavar="TARGET...", nargs=-1, required=True)
+@click.option(
+    "--nic",
+    required=True,
+    metavar="MAC|INDEX|DEV",
+    help="Which NIC: its MAC address, its index in the domain (from 0), or its tap.",
+)
+@click.option(
+    "--domain",
+    metavar="NAME|UUID",
+    help="Of which domain or server, where that is not clear.",
+)
+@format_option
+@reading_options
+@output_options
+@pass_wiring
+@as_record(ExplainOptions)
+def command(options: ExplainOptions, wiring: Wiring) -> int:
+    """Show one virtual NIC layer by layer: who declares what, what wins and why, what is wrong.
+
+    TARGETs that are given together are joined: a server of OpenStack with nova.conf of its host,
+    with the domain that Nova made of it and with the QEMU that runs it.
+    """
+    alone = replace(options.reading, jobs=1)
+    reading = reading_of(alone, options.targets, verbose=options.output.verbose)
+    catalogue = reading.catalogue
+    rules = catalogue.ids
+    suppressor = Suppressor(reading.settings.suppressions, date.today(), rules, catalogue)
+    judge = AuditWork(
+        rules, reading.assumptions, suppressor, {}, wiring.platforms(), catalogue, regrades=True
+    )
+    work = ExplainWork(judge, reading.assumptions, options.nic, options.domain)
+    run = AuditRun(work, reading.options)
+    for _ in run.items(options.targets):
+        pass
+    style = screen_options(options.output)
+    for number, explanation in enumerate(work.found):
+        if options.format == "json":
+            emit(explanation_json(explanation))
+        else:
+            emit("\n" * bool(number) + explanation_text(explanation, style))
+    flush()
+    note(run.results, style)
+    code = complain_about(run.results)
+    return code if work.found or code else _not_found(work, options.nic, options.domain)
+
+
+def _not_found(work: ExplainWork, nic: str, domain: str | None) -> int:
+    if work.bare:
+        raise TargetError("; ".join(work.bare))
+    where = f" in the domain {domain!r}" if domain else ""
+    raise TargetError(f"no NIC {nic!r}{where} in what was read; `vnicaudit nics` lists them all")

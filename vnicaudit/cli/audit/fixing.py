@@ -1,0 +1,232 @@
+"""``vnicaudit audit --fix`` and ``--diff``: what is done before the audit says what is left."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Iterable
+from io import BytesIO
+from typing import TYPE_CHECKING
+
+import click
+import msgspec
+
+from vnicaudit.audit.reading.options import RunOptions
+from vnicaudit.audit.reading.targets import Target
+from vnicaudit.audit.work import AuditWork
+from vnicaudit.cli.options.output import Color, OutputOptions, use_color
+from vnicaudit.cli.options.reading import NovaOptions
+from vnicaudit.cli.options.records import group
+from vnicaudit.cli.output.files import STDOUT
+from vnicaudit.cli.output.stderr import tell
+from vnicaudit.cli.output.stdout import emit, flush, stream
+from vnicaudit.errors import UsageError
+
+if TYPE_CHECKING:
+    from vnicaudit.cli.platforms import PlatformRegistry
+    from vnicaudit.remedy.files import FileFixed
+
+_NAMED = 20
+"""Refused fixes that are named one by one."""
+
+
+class FixOptions(msgspec.Struct, frozen=True):
+    """The options ``--fix`` and ``--diff`` of ``vnicaudit audit``."""
+
+    fix: bool
+    diff: bool
+    include_unsafe: bool
+
+
+fix_options = group(
+    "fixes",
+    FixOptions,
+    click.option(
+        "--fix",
+        is_flag=True,
+        help="Fix in place what is safe to fix, in nova.conf, KubeVirt manifests and offline "
+        "domain XML; then report what is left.",
+    ),
+    click.option(
+        "--diff",
+        is_flag=True,
+        help="Print what --fix would change (with --fix: what it changes) instead of the report.",
+    ),
+    click.option(
+        "--include-unsafe",
+        is_flag=True,
+        help="With --fix or --diff: fixes that may hurt a guest, too.",
+    ),
+)
+"""Options that change files, or show how they would change."""
+
+
+class FixRequest(msgspec.Struct, frozen=True):
+    """Options for fixing files: write or only show the changes, and which changes are made."""
+
+    write: bool = False
+    diff: bool = False
+    include_unsafe: bool = False
+    color: Color = "auto"
+    quiet: bool = False
+
+    @property
+    def is_on(self) -> bool:
+        """True where files are changed or shown."""
+        return self.write or self.diff
+
+
+class FixCounts(msgspec.Struct, frozen=True):
+    """Files and problems that were changed or refused, in numbers; ``stdin`` is standard input
+    where it was read for it."""
+
+    problems: int = 0
+    files: int = 0
+    refused: int = 0
+    stdin: bytes | None = None
+
+    @property
+    def input(self) -> BytesIO | None:
+        """Standard input, to be read again."""
+        return None if self.stdin is None else BytesIO(self.stdin)
+
+
+def fixing_of(
+    options: FixOptions, output: OutputOptions, nova: NovaOptions, targets: Iterable[Target]
+) -> FixRequest:
+    """The request that the options make. Raises UsageError where it cannot be done to these
+    targets."""
+    fixing = FixRequest(
+        options.fix, options.diff, options.include_unsafe, output.color, output.quiet
+    )
+    if fixing.include_unsafe and not fixing.is_on:
+        raise UsageError("--include-unsafe says what --fix and --diff do: give one of them")
+    if fixing.is_on and nova.nova_config:
+        raise UsageError("--fix and --diff take files as TARGETs, not by --nova-config")
+    for target in targets if fixing.is_on else ():
+        if target.kind == "stdin" and fixing.write:
+            raise UsageError(
+                "standard input cannot be fixed in place: give a file, or --diff alone"
+            )
+        if target.kind not in ("stdin", "path"):
+            raise UsageError(
+                f"{target.name}: --fix and --diff are for files; what runs is only read"
+            )
+    return fixing
+
+
+def beside_diff(
+    fixing: FixRequest, outputs: list[tuple[str, str]], formats: tuple[str, ...]
+) -> list[tuple[str, str]]:
+    """The reports that are written: with ``--diff`` standard output is the diff's, so the text
+    that would go there by default is not. Raises UsageError where another report was asked for."""
+    if not fixing.diff:
+        return outputs
+    if formats and any(place == STDOUT for _format, place in outputs):
+        raise UsageError("--diff goes to standard output: give the report its own --output")
+    return [output for output in outputs if output[1] != STDOUT]
+
+
+def fix(
+    targets: list[Target],
+    fixing: FixRequest,
+    work: AuditWork,
+    options: RunOptions,
+    platforms: PlatformRegistry,
+) -> FixCounts:
+    """Fix the files of the targets, or show how. Says on standard error what was not fixed."""
+    if not fixing.is_on:
+        return FixCounts()
+    # imported here: an audit that changes nothing needs none of it
+    from vnicaudit.remedy.files import files_with_changes, fix_files, fix_text
+
+    names = [target.name for target in targets if target.kind == "path"]
+    paths = files_with_changes(names, work, options)
+    report, writer = _FixReport(fixing), platforms.writer
+    found = fix_files(
+        paths,
+        work,
+        writer,
+        include_unsafe=fixing.include_unsafe,
+        write=fixing.write,
+        targets=names,
+    )
+    for one in found:
+        report.take(one)
+    data = _stdin() if len(names) < len(targets) else None
+    if data is not None:
+        report.take(fix_text(data, "-", work, writer, include_unsafe=fixing.include_unsafe))
+    return msgspec.structs.replace(report.end(), stdin=data)
+
+
+class _FixReport:
+    """Output while files are fixed, and the totals at its end."""
+
+    def __init__(self, fixing: FixRequest) -> None:
+        from vnicaudit.reports.paint import Paint
+
+        self._fixing = fixing
+        self._paint = Paint(color=use_color(fixing.color, to_terminal=stream().isatty()))
+        self._problems = self._files = self._refused = self._unsafe = 0
+        self._owned: Counter[str] = Counter()
+
+    def take(self, one: FileFixed) -> None:
+        """One file."""
+        from vnicaudit.reports.diff import diff_lines
+
+        if self._fixing.diff:
+            for line in diff_lines(one.before, one.after, one.path, self._paint):
+                emit(line)
+        self._problems += one.made
+        self._files += bool(one.made)
+        self._unsafe += one.unsafe
+        if one.error:
+            self._tell_refused(f"{one.path}: not fixed: {one.error}")
+        for refused in one.refused:
+            if refused.owned:
+                self._owned[refused.reason] += 1
+            else:
+                place, rule = refused.finding.location, refused.finding.rule
+                self._tell_refused(f"{place}: {rule} not fixed: {refused.reason}")
+
+    def end(self) -> FixCounts:
+        """The numbers; those that the report does not have are printed."""
+        if self._refused > _NAMED:
+            _note(f"… {self._refused - _NAMED:,} more not fixed")
+        if not self._fixing.quiet:
+            for reason, number in self._owned.most_common():
+                _note(f"{number:,} not fixed here: {reason}")
+            self._say_numbers()
+        written = self._fixing.write
+        return FixCounts(self._problems * written, self._files * written, self._refused)
+
+    def _tell_refused(self, text: str) -> None:
+        self._refused += 1
+        if self._refused <= _NAMED:
+            _note(text)
+
+    def _say_numbers(self) -> None:
+        from vnicaudit.base.counting import count
+
+        if self._fixing.diff and not self._problems:
+            _note("Nothing to fix")
+        elif self._fixing.diff:
+            would = "Fixed" if self._fixing.write else "Would fix"
+            problems = count(self._problems, "problem")
+            _note(f"{would} {problems} in {count(self._files, 'file')}")
+        if self._unsafe:
+            _note(f"{self._unsafe:,} more with unsafe fixes (--include-unsafe)")
+
+
+def _note(text: str) -> None:
+    from vnicaudit.reports.safe import message
+
+    flush()  # what it is about has been seen first, also where both go to one place
+    tell(message(text))
+
+
+def _stdin() -> bytes | None:
+    """Standard input, read once; None where it is closed, which the audit says."""
+    from vnicaudit.audit.reading.files import MAX_BYTES
+
+    return None if sys.stdin is None else sys.stdin.buffer.read(MAX_BYTES + 1)

@@ -1,0 +1,169 @@
+"""Request of ``vnicaudit audit``: its options and the settings, merged and checked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+import msgspec
+
+from vnicaudit.audit.judging.catalogue import Catalogue
+from vnicaudit.audit.reading.targets import Target, expanded_targets
+from vnicaudit.cli.audit.fixing import FixOptions, FixRequest, beside_diff, fixing_of
+from vnicaudit.cli.options.cloud_filters import ServerOptions, check_filters, wanted_of
+from vnicaudit.cli.options.output import Color, OutputOptions, pairs
+from vnicaudit.cli.options.reading import (
+    FileOptions,
+    NovaOptions,
+    ReadingOptions,
+    ReadingRequest,
+    reading_of,
+)
+from vnicaudit.cli.output.files import check_different, formats_of
+from vnicaudit.errors import UsageError
+from vnicaudit.model.finding import Confidence, Severity
+from vnicaudit.reports.grouped import GroupBy
+from vnicaudit.reports.registry import formats
+
+if TYPE_CHECKING:
+    from vnicaudit.audit.accepting.baseline import Baseline
+    from vnicaudit.audit.settings.keys import Settings
+    from vnicaudit.cli.platforms import PlatformRegistry
+
+
+class AuditOptions(msgspec.Struct, frozen=True):
+    """The options of ``vnicaudit audit``."""
+
+    targets: tuple[str, ...]
+    formats: tuple[str, ...]
+    outputs: tuple[str, ...]
+    group_by: GroupBy | None
+    selected: tuple[str, ...]
+    ignored: tuple[str, ...]
+    fail_on: Severity | Literal["never"] | None
+    fail_confidence: Confidence | None
+    exit_zero: bool
+    files: FileOptions
+    baseline: str | None
+    write_baseline: str | None
+    servers: ServerOptions
+    fixes: FixOptions
+    nova: NovaOptions
+    reading: ReadingOptions
+    output: OutputOptions
+
+
+class AuditRequest(msgspec.Struct, frozen=True):
+    """Command line and settings, merged: the command line wins."""
+
+    targets: list[Target]
+    platforms: PlatformRegistry
+    reading: ReadingRequest
+    rules: tuple[str, ...]
+    fail_on: str
+    fail_confidence: Confidence
+    baseline: Baseline
+    outputs: list[tuple[str, str]]
+    write_baseline: str | None
+    fixing: FixRequest
+    color: Color
+    group_by: str
+    quiet: bool
+    verbose: bool
+
+
+def request_of(
+    options: AuditOptions, targets: list[Target], platforms: PlatformRegistry
+) -> AuditRequest:
+    """The audit that the options ask for. Raises UsageError for what makes no sense together, or in
+    the settings."""
+    read = reading_of(
+        options.reading,
+        [target.name for target in targets],
+        verbose=options.output.verbose,
+        nova=options.nova,
+        files=options.files,
+        servers=wanted_of(options.servers),
+    )
+    settings = read.settings.settings
+    fixing = fixing_of(options.fixes, options.output, options.nova, targets)
+    chosen = formats_of(options.formats, options.outputs, formats())
+    outputs = beside_diff(fixing, pairs(chosen, options.outputs), options.formats)
+    check_different([place for _, place in outputs] + [options.write_baseline or "/dev/null"])
+    request = AuditRequest(
+        targets=targets,
+        platforms=platforms,
+        reading=read,
+        rules=rules_of(options.selected, options.ignored, settings, read.catalogue),
+        fail_on="never" if options.exit_zero else options.fail_on or settings.fail_on,
+        fail_confidence=options.fail_confidence or settings.fail_confidence,
+        baseline=_loaded_baseline(options.baseline or read.settings.baseline),
+        outputs=outputs,
+        write_baseline=options.write_baseline,
+        fixing=fixing,
+        color=options.output.color,
+        group_by=_grouping(options.group_by, outputs),
+        quiet=options.output.quiet,
+        verbose=options.output.verbose,
+    )
+    _check_changed(request)
+    _check_chosen(request)
+    every = expanded_targets(targets, platforms.targets, read.options.live)
+    return msgspec.structs.replace(request, targets=every)
+
+
+def _loaded_baseline(baseline: str | None) -> Baseline:
+    if not baseline:
+        return {}
+    from vnicaudit.audit.accepting.baseline import load_baseline
+
+    return load_baseline(baseline)
+
+
+def _check_changed(request: AuditRequest) -> None:
+    """Raises UsageError where ``--changed-since`` would leave out what it knows nothing of."""
+    changed = request.reading.options.selection.changed
+    if changed is None:
+        return
+    if request.write_baseline:
+        raise UsageError("--write-baseline with --changed-since would forget all unchanged files")
+    for target in request.targets:
+        if target.kind != "path" or not changed.covers(target.name):
+            raise UsageError(
+                f"--changed-since: {target.name} is not in the Git repository {changed.top}"
+            )
+
+
+def _grouping(group_by: str | None, outputs: list[tuple[str, str]]) -> str:
+    """Raises UsageError where no output can be grouped."""
+    if group_by and not any(name in ("text", "markdown") for name, _place in outputs):
+        raise UsageError("--group-by is for --format text and markdown: others list each finding")
+    return group_by or ""
+
+
+def _check_chosen(request: AuditRequest) -> None:
+    """Raises UsageError where only some servers are asked for, of no cloud or for a baseline."""
+    wanted = request.reading.options.servers
+    check_filters(wanted, (target.name for target in request.targets))
+    if wanted.values_by_kind and request.write_baseline:
+        raise UsageError(f"--write-baseline with {wanted} would forget all other servers")
+
+
+def rules_of(
+    selected: tuple[str, ...],
+    ignored: tuple[str, ...],
+    settings: Settings,
+    catalogue: Catalogue,
+) -> tuple[str, ...]:
+    """The rules that ``--select`` and ``--ignore``, or else the settings, leave. Raises UsageError
+    where that is none."""
+    rules = catalogue.select(
+        _split(selected) or settings.select, _split(ignored) or settings.ignore
+    )
+    if not rules:
+        raise UsageError("--select and --ignore leave no rule: nothing would be judged")
+    return rules
+
+
+def _split(values: tuple[str, ...]) -> tuple[str, ...]:
+    """``VNIC001,VNIC03`` is two: people are used to commas."""
+    return tuple(part.strip() for text in values for part in text.split(",") if part.strip())

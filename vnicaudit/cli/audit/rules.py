@@ -1,0 +1,132 @@
+"""``vnicaudit rules``: the catalogue, or one rule's manual page."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+import click
+import msgspec
+
+from vnicaudit.audit.accepting.stale import INFO as ABOUT_SUPPRESSIONS
+from vnicaudit.audit.judging.catalogue import Catalogue, catalogue_with
+from vnicaudit.base.counting import count
+from vnicaudit.cli.options.output import Format, OutputOptions, output_options, screen_options
+from vnicaudit.cli.options.reading import rules_dir_option
+from vnicaudit.cli.options.records import as_record
+from vnicaudit.cli.output.stdout import emit
+from vnicaudit.cli.wiring import Wiring, pass_wiring
+from vnicaudit.errors import UsageError
+from vnicaudit.model.report import RuleInfo
+from vnicaudit.reports.rules import catalogue_json, catalogue_text, groups_text, manual_text
+from vnicaudit.reports.safe import safe
+
+if TYPE_CHECKING:
+    from vnicaudit.cli.platforms import PlatformRegistry
+    from vnicaudit.rule_cases.running import CaseResult
+
+_EPILOG = """\b
+Examples:
+  vnicaudit rules
+  vnicaudit rules VNIC001
+  vnicaudit rules VNIC04                       all that begin so
+  vnicaudit rules legacy-emulated-nic
+  vnicaudit rules nova                         all of a group
+  vnicaudit rules --format json
+  vnicaudit rules --rules-dir our-rules ACME001
+  vnicaudit rules test our-rules               run the cases of your own rules
+
+\b
+Exit codes: 0, of `rules test` 1 where a case fails; 2 usage, or what is no rule."""
+
+_TEST = "test"
+
+
+class RulesOptions(msgspec.Struct, frozen=True):
+    """The options of ``vnicaudit rules``."""
+
+    rule: str | None
+    folder: str | None
+    rules_dirs: tuple[str, ...]
+    format: Format
+    output: OutputOptions
+
+
+@click.command("rules", epilog=_EPILOG)
+@click.argument("rule", required=False, metavar="[ID|PREFIX|NAME|GROUP|test]")
+@click.argument("folder", required=False, metavar="[DIR]")
+@click.option(
+    "--format",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="How to print the catalogue.",
+)
+@rules_dir_option
+@output_options
+@pass_wiring
+@as_record(RulesOptions)
+def command(options: RulesOptions, wiring: Wiring) -> int:
+    """List the rules, or explain one: what is wrong, why it matters, how to fix it.
+
+    `vnicaudit rules test DIR` runs the cases of the rules in a directory. That runs the rules,
+    which are code.
+    """
+    style, rule = screen_options(options.output), options.rule
+    if rule == _TEST and options.folder is not None:
+        return _run_cases(options.folder, options, wiring.platforms())
+    if options.folder is not None or rule == _TEST:
+        raise UsageError("give one ID, PREFIX, NAME or GROUP; or test DIR")
+    catalogue = catalogue_with(options.rules_dirs)
+    chosen = _matching_rules(rule, catalogue) if rule else _all_rules(catalogue)
+    if options.format == "json":
+        emit(catalogue_json(chosen) + "\n")
+    elif rule and len(chosen) == 1:
+        emit(manual_text(chosen[0], style) + "\n")
+    else:
+        emit(catalogue_text(chosen, style) + "\n")
+        if not rule:
+            emit("\n" + groups_text(chosen, style) + "\n")
+    return 0
+
+
+def _run_cases(folder: str, options: RulesOptions, platforms: PlatformRegistry) -> int:
+    """Run the cases of the rules in a directory: the exit code."""
+    from vnicaudit.rule_cases.running import results_of
+
+    catalogue = catalogue_with((*options.rules_dirs, folder))
+    results = list(results_of(folder, catalogue, platforms))
+    failed = [result for result in results if result.differences]
+    for result in results if options.output.verbose else failed:
+        emit(f"{'FAIL' if result.differences else 'pass'}  {safe(_case_name(result))}\n")
+        for difference in result.differences:
+            emit(f"      {safe(difference)}\n")
+    if not options.output.quiet:
+        cases = sum(bool(result.case) for result in results)
+        emit(f"{count(cases, 'case')}, {len(failed)} failed\n")
+    return 1 if failed else 0
+
+
+def _case_name(result: CaseResult) -> str:
+    return f"{result.rule}: {result.case}" if result.case else result.file
+
+
+def _all_rules(catalogue: Catalogue) -> tuple[RuleInfo, ...]:
+    return tuple(map(catalogue.info, catalogue.ids))
+
+
+def _matching_rules(text: str, catalogue: Catalogue) -> tuple[RuleInfo, ...]:
+    """The rules that an id, the beginning of ids, a name or a group means. Raises UsageError where
+    none is."""
+    wanted, name = text.strip().upper(), text.strip().lower()
+    found = (
+        *map(catalogue.info, catalogue.meant_by(wanted)),
+        *(one for one in ABOUT_SUPPRESSIONS if one.id.startswith(wanted) or one.name == name),
+    )
+    if wanted and found:
+        return found
+    every = (*_all_rules(catalogue), *ABOUT_SUPPRESSIONS)
+    names = [*(one.name for one in every), *catalogue.groups()]
+    near = get_close_matches(name, names, 1)
+    hint = f"did you mean {near[0]!r}? " if near else ""
+    raise UsageError(f"no rule {text!r}; {hint}`vnicaudit rules` lists them")

@@ -1,0 +1,1 @@
+"""``vnicaudit bench``: the commands that measure."""

@@ -1,0 +1,98 @@
+"""``vnicaudit bench compare``: what has changed between two measurements."""
+
+from __future__ import annotations
+
+from itertools import chain
+from pathlib import Path
+
+import click
+import msgspec
+
+from vnicaudit.cli.bench.options import FailOn, ReportOptions, fail_on_option, report_options
+from vnicaudit.cli.bench.show import measurement_ids, named_measurement
+from vnicaudit.cli.options.output import OutputOptions, output_options
+from vnicaudit.cli.options.records import as_record
+from vnicaudit.cli.options.state import state_folder, state_option
+from vnicaudit.cli.output.stderr import tell
+from vnicaudit.errors import UsageError
+
+_EPILOG = """\b
+Examples:
+  vnicaudit bench compare before.json after.json
+  vnicaudit bench compare 20261121-101500-3f2a 20261121-113012-90c1
+  vnicaudit bench compare paths.json paths.json --arms host,vm    two arms of one file
+
+\b
+Exit codes: 0 compared, 1 something regressed (--fail-on never: 0), 2 usage, or they
+cannot be compared, 4 too few runs count."""
+
+
+class BenchCompareOptions(msgspec.Struct, frozen=True):
+    """The options of ``vnicaudit bench compare``: two measurements by name or file."""
+
+    before: str
+    after: str
+    arms: str | None
+    fail_on: FailOn
+    report: ReportOptions
+    state: str | None
+    output: OutputOptions
+
+
+@click.command("compare", epilog=_EPILOG)
+@click.argument("before", metavar="A", shell_complete=measurement_ids)
+@click.argument("after", metavar="B", shell_complete=measurement_ids)
+@click.option(
+    "--arms",
+    metavar="A,B",
+    help="Which arm of each, where they have several.",
+)
+@fail_on_option
+@report_options
+@state_option
+@output_options
+@as_record(BenchCompareOptions)
+def command(options: BenchCompareOptions) -> int:
+    """Say what is better and what is worse in measurement B than in A.
+
+    A and B are files of `bench run -o`, or names that `bench show` lists. They have to be of the
+    same work, tools and path; what else differs is told. Two measurements that were made one after
+    the other cannot tell drift from change: `bench run` with several arms can, and two arms of one
+    such run are judged by its own design.
+    """
+    from vnicaudit.bench.judging.afterwards import chosen_arms, compare_results, renamed_samples
+    from vnicaudit.bench.judging.comparable import warnings
+    from vnicaudit.cli.bench.output import check_places, code_of, write_reports
+    from vnicaudit.reports.safe import safe
+
+    check_places(options.report)
+    state = Path(state_folder(options.state))
+    first, second = (
+        named_measurement(options.before, state),
+        named_measurement(options.after, state),
+    )
+    a, b = first.result(), second.result()
+    arms = _arms(options.arms)
+    result = compare_results(a, b, arms)
+    for warning in () if options.output.quiet else warnings(a, b):
+        tell(f"Note: {safe(warning)}")
+    sides = zip((first, second), chosen_arms(a, b, arms), result.arms, strict=True)
+    each = [(one.samples, arm, name) for one, arm, name in sides]
+    write_reports(
+        result,
+        lambda: chain.from_iterable(
+            renamed_samples(samples(), arm, name) for samples, arm, name in each
+        ),
+        options.report,
+        options.output,
+    )
+    return code_of(result, options.fail_on)
+
+
+def _arms(text: str | None) -> tuple[str, str] | None:
+    if text is None:
+        return None
+    first, comma, second = text.partition(",")
+    if not (first and comma and second) or "," in second:
+        raise UsageError(f"--arms {text!r}: it is A,B, one arm of each")
+    return first, second

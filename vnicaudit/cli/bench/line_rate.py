@@ -1,0 +1,144 @@
+"""``vnicaudit bench line-rate``: what a line carries at best."""
+
+from __future__ import annotations
+
+import click
+import msgspec
+from msgspec.structs import replace
+
+from vnicaudit.bench.line_rate import (
+    ENCAPSULATIONS,
+    Framing,
+    LineRate,
+    PacketRate,
+    line_rate,
+    packet_rate,
+    parse_rate,
+)
+from vnicaudit.cli.options.output import (
+    Format,
+    OutputOptions,
+    format_option,
+    output_options,
+    screen_options,
+)
+from vnicaudit.cli.options.records import as_record
+from vnicaudit.cli.output.stdout import emit
+from vnicaudit.errors import UsageError
+
+_SMALLEST_FRAME = 64
+_NOT_IN_FRAME = 20
+"""Octets of the preamble and of the gap."""
+
+_EPILOG = """\b
+Examples:
+  vnicaudit bench line-rate --speed 25G
+  vnicaudit bench line-rate --speed 25G --mtu 9000
+  vnicaudit bench line-rate --speed 100G --mtu 1450 --encapsulation vxlan
+  vnicaudit bench line-rate --speed 25G --goodput 13.4G
+  vnicaudit bench line-rate --speed 10G --size 64 --size 594 --format json"""
+
+
+class BenchLineRateOptions(msgspec.Struct, frozen=True):
+    """The options of ``vnicaudit bench line-rate``."""
+
+    speed: str
+    mtu: int
+    encapsulation: str
+    ipv6: bool
+    outer_ipv6: bool
+    no_timestamps: bool
+    sizes: tuple[int, ...]
+    goodput: str | None
+    format: Format
+    output: OutputOptions
+
+
+@click.command("line-rate", epilog=_EPILOG)
+@click.option(
+    "--speed",
+    required=True,
+    metavar="RATE",
+    help="Of the slowest physical link, as 25G or 100M. That of a virtual NIC says nothing.",
+)
+@click.option(
+    "--mtu",
+    type=int,
+    default=1500,
+    show_default=True,
+    metavar="BYTES",
+    help="Of the interface that sends: inside of a tunnel.",
+)
+@click.option(
+    "--encapsulation",
+    type=click.Choice(ENCAPSULATIONS),
+    default="none",
+    show_default=True,
+    help="What the packets travel in.",
+)
+@click.option("--ipv6", is_flag=True, help="Packets are IPv6.")
+@click.option("--outer-ipv6", is_flag=True, help="The tunnel's are.")
+@click.option("--no-timestamps", is_flag=True, help="TCP without timestamps (RFC 7323).")
+@click.option(
+    "--size",
+    "sizes",
+    type=int,
+    multiple=True,
+    metavar="BYTES",
+    help="Packets per second for frames of this size on the line, check sequence included. "
+    "Repeatable.  [default: those of RFC 2544]",
+)
+@click.option(
+    "--goodput", metavar="RATE", help="Say what part of the line this is: 13.4G was measured."
+)
+@format_option
+@output_options
+@as_record(BenchLineRateOptions)
+def command(options: BenchLineRateOptions) -> int:
+    """Show what a line carries at best: TCP and UDP payload, and packets per second.
+
+    A result of more than 97 % of that cannot tell two NICs apart: the line is what limits.
+    """
+    from vnicaudit.reports.line_rate import render, report, to_json
+
+    goodput = None if options.goodput is None else parse_rate(options.goodput)
+    found = report(_line_rate(options), goodput)
+    if options.format == "json":
+        emit(to_json(found))
+        return 0
+    for text in render(found, screen_options(options.output)):
+        emit(text)
+    return 0
+
+
+def _line_rate(options: BenchLineRateOptions) -> LineRate:
+    if options.outer_ipv6 and options.encapsulation in ("none", "vlan"):
+        raise UsageError("--outer-ipv6 is for tunnels: --encapsulation vxlan, geneve or gre")
+    framing = Framing(
+        mtu=options.mtu,
+        encapsulation=options.encapsulation,
+        ip=6 if options.ipv6 else 4,
+        outer=6 if options.outer_ipv6 else 4,
+        timestamps=not options.no_timestamps,
+    )
+    found = line_rate(parse_rate(options.speed), framing)
+    return replace(found, packet_rates=_packet_rates(found, options.sizes))
+
+
+def _packet_rates(line: LineRate, sizes: tuple[int, ...]) -> tuple[PacketRate, ...]:
+    """Packet rates of the requested frame sizes; by default of those in the table that fit, and of
+    the largest."""
+    least, most = _frames(line)
+    for size in sizes:
+        if not least <= size <= most:
+            raise UsageError(f"--size {size}: frames are from {least} to {most} B here")
+    usual = {entry.frame for entry in line.packet_rates if least <= entry.frame <= most}
+    chosen = sizes or sorted({*usual, most})
+    return tuple(PacketRate(size, packet_rate(line.speed, size)) for size in chosen)
+
+
+def _frames(line: LineRate) -> tuple[int, int]:
+    """The smallest frame, an IP header alone (in its tunnel), and the largest."""
+    around = line.overhead - _NOT_IN_FRAME
+    header = 40 if line.framing.ip == 6 else 20
+    return max(_SMALLEST_FRAME, around + header), around + line.framing.mtu

@@ -1,0 +1,215 @@
+"""Options that the commands of ``vnicaudit bench`` share, and what they mean."""
+
+from __future__ import annotations
+
+import random
+import re
+import shlex
+from typing import TYPE_CHECKING, Literal
+
+import click
+import msgspec
+
+from vnicaudit.cli.options.output import OutputOptions, pairs
+from vnicaudit.cli.options.records import Number, group
+from vnicaudit.cli.output.files import check_different, format_of, which_format
+from vnicaudit.errors import UsageError
+from vnicaudit.reports.bench.registry import formats
+
+if TYPE_CHECKING:
+    from vnicaudit.bench.facts.validity import ValidityLimits
+    from vnicaudit.bench.profiles.profile import Profile
+    from vnicaudit.bench.running.opening import LineFacts
+
+SEED_MAX = 2**32
+FailOn = Literal["regressed", "never"]
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]{0,39}")
+
+
+class ReportOptions(msgspec.Struct, frozen=True):
+    """Formats and places, pairwise, and where charts go."""
+
+    formats: tuple[str, ...]
+    outputs: tuple[str, ...]
+    charts: str | None
+
+
+class LineOptions(msgspec.Struct, frozen=True):
+    """The options on the wire, and on the host that runs the guest."""
+
+    line_rate: str | None
+    encapsulation: Literal["none", "vlan", "vxlan", "geneve", "gre"]
+    hypervisor: str | None
+
+
+class MeasuringOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """The options that ``bench run`` and ``bench search`` share."""
+
+    line: LineOptions
+    report: ReportOptions
+    state: str | None
+    output: OutputOptions
+
+
+report_options = group(
+    "report",
+    ReportOptions,
+    click.option(
+        "--format",
+        "formats",
+        multiple=True,
+        type=click.Choice(formats()),
+        help="How to write it: gobench is for benchstat, k8s_netperf and perfkit are the documents "
+        "of those tools. Repeatable, in pairs with --output.  [default: text]",
+    ),
+    click.option(
+        "-o",
+        "--output",
+        "outputs",
+        multiple=True,
+        metavar="FILE",
+        type=click.Path(dir_okay=False, allow_dash=True),
+        help="Where a format goes; `-` is standard output. A single FILE ending in .json, .html "
+        "… without --format is written in that format, beside the text on standard output.",
+    ),
+    click.option(
+        "--charts",
+        metavar="DIR|FILE",
+        type=click.Path(),
+        help="Also draw charts: as SVG files in this folder, or all of them in one FILE.svg or "
+        "FILE.png (needs vnicaudit[charts]).",
+    ),
+)
+"""How a measurement is written."""
+
+fail_on_option = click.option(
+    "--fail-on",
+    type=click.Choice(["regressed", "never"]),
+    default="regressed",
+    show_default=True,
+    help="What makes the exit code 1.",
+)
+
+max_steal_option = click.option(
+    "--max-steal",
+    type=Number(min=0, max=100),
+    metavar="PERCENT",
+    help="A run in which an end lost more of its CPU time does not count.  [default: the "
+    "profile's]",
+)
+
+max_cpu_wait_option = click.option(
+    "--max-cpu-wait",
+    type=Number(min=0, max=100),
+    metavar="PERCENT",
+    help="A run in which a generator, a vhost worker or QEMU waited longer for a CPU does not "
+    "count.  [default: the profile's]",
+)
+
+line_options = group(
+    "line",
+    LineOptions,
+    click.option(
+        "--line-rate",
+        metavar="SPEED",
+        help="Speed of the slowest physical link of the path (25G): results are then also given "
+        "in per cent of what it can carry. A virtual NIC's own speed means nothing.",
+    ),
+    click.option(
+        "--encapsulation",
+        type=click.Choice(["none", "vlan", "vxlan", "geneve", "gre"]),
+        default="none",
+        show_default=True,
+        help="What packets are wrapped in on that link.",
+    ),
+    click.option(
+        "--hypervisor",
+        metavar="URL",
+        help="Endpoint of the host that runs the guest, whose CPU time is counted (`none`: do "
+        "not).  [default: the host of an agent:// target]",
+    ),
+)
+"""What is to be known of the wire."""
+
+
+def limits_of(profile: Profile, steal: float | None, cpu_wait: float | None) -> ValidityLimits:
+    """Limits of validity: the options', or else the profile's."""
+    from vnicaudit.bench.facts.validity import ValidityLimits
+
+    return ValidityLimits(
+        steal=profile.max_steal if steal is None else steal,
+        cpu_wait=profile.max_cpu_wait if cpu_wait is None else cpu_wait,
+    )
+
+
+def line_of(options: LineOptions) -> LineFacts:
+    """Raises UsageError for a speed that is none."""
+    from vnicaudit.bench.line_rate import parse_rate
+    from vnicaudit.bench.running.opening import LineFacts
+
+    rate = None if options.line_rate is None else parse_rate(options.line_rate)
+    host = options.hypervisor
+    return LineFacts(rate, options.encapsulation, "" if host == "none" else host)
+
+
+def report_places(report: ReportOptions) -> list[tuple[str, str]]:
+    """Format and place of each report. Raises UsageError where that does not go together."""
+    chosen_formats, outputs = report.formats, report.outputs
+    if not chosen_formats and len(outputs) == 1 and outputs[0] != "-":
+        (place,) = outputs
+        by_suffix = format_of(place, formats())
+        if not by_suffix:
+            raise which_format(place, formats())
+        chosen_formats, outputs = (by_suffix, "text"), (place, "-")
+    chosen = pairs(chosen_formats, outputs)
+    check_different([place for _name, place in chosen])
+    return chosen
+
+
+def commands_of(texts: tuple[str, ...], option: str) -> dict[str, tuple[str, ...]]:
+    """``NAME=COMMAND`` several times; the command taken apart as a shell would, and run without
+    one. Raises UsageError."""
+    found: dict[str, tuple[str, ...]] = {}
+    for text in texts:
+        name, value = name_and_value(text, option, "NAME=COMMAND")
+        try:
+            argv = tuple(shlex.split(value))
+        except ValueError as error:
+            raise UsageError(f"{option} {text!r}: {error}") from None
+        if not argv or name in found:
+            raise UsageError(f"{option} {text!r}: each name once, each with a command")
+        found[name] = argv
+    return found
+
+
+def labels_of(texts: tuple[str, ...]) -> dict[str, str]:
+    """``KEY=VALUE`` several times. Raises UsageError."""
+    found: dict[str, str] = {}
+    for text in texts:
+        name, value = name_and_value(text, "--label", "KEY=VALUE")
+        if name in found:
+            raise UsageError(f"--label {text!r}: each key once")
+        found[name] = value
+    return found
+
+
+def name_and_value(text: str, option: str, form: str) -> tuple[str, str]:
+    """A name and what belongs to it. Raises UsageError."""
+    name, sign, value = readable(text, option).partition("=")
+    if not sign or _NAME.fullmatch(name) is None:
+        raise UsageError(f"{option} {text!r}: it is {form}, the name of letters, digits, _ . + -")
+    return name, value
+
+
+def readable(text: str, option: str) -> str:
+    """Return the text. Raises UsageError for one that is not text: it could not be kept."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise UsageError(f"{option} {text!r}: not UTF-8") from None
+    return text
+
+
+def drawn_seed() -> int:
+    """A seed for the order of runs, where none is given."""
+    return random.SystemRandom().randrange(SEED_MAX)

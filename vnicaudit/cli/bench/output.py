@@ -1,0 +1,260 @@
+"""Progress of a measurement, on standard error; its reports, in the formats that were asked for;
+and the exit code."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from vnicaudit.base.counting import count
+from vnicaudit.bench.judging.reasons import amount
+from vnicaudit.bench.metrics import METRICS
+from vnicaudit.cli.bench.options import FailOn, MeasuringOptions, ReportOptions, report_places
+from vnicaudit.cli.options.output import OutputOptions, terminal_width, use_color
+from vnicaudit.cli.options.state import state_folder
+from vnicaudit.cli.output.files import STDOUT, ReportOutput
+from vnicaudit.cli.output.stderr import Rewritten, show, tell
+from vnicaudit.cli.output.stdout import stream
+from vnicaudit.errors import EndpointError, MissingExtraError
+from vnicaudit.model.measurement import Sample, Workload
+from vnicaudit.reports.bench.words.quantity import duration
+from vnicaudit.reports.safe import safe
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from vnicaudit.bench.running.forecast import Ahead
+    from vnicaudit.bench.running.run import MeasurementRequest
+    from vnicaudit.model.measurement import BenchResult
+
+_WITH_TOOLS = "json"
+"""Has what the tools said: too much to be kept in memory."""
+
+_DRAWN = ("html",)
+"""Have charts in them."""
+
+_MINUTE = 60
+_EXACT = 600
+"""Seconds below which tens of them are told."""
+_EVERY = 30.0
+"""Seconds between two lines of progress where they cannot be rewritten."""
+_REGRESSED = 1
+_FILE_WIDTH = 100
+"""Columns of text that goes to a file."""
+
+
+class BenchProgress:
+    """Listens to a measurement. It writes between runs only, never while one runs: on a terminal
+    one line that rewrites itself, elsewhere a line at the beginning and then one in
+    :data:`_EVERY` seconds at most."""
+
+    def __init__(self, output: OutputOptions) -> None:
+        self._quiet = output.quiet
+        self._verbose = output.verbose
+        self._terminal = not output.quiet and sys.stderr is not None and sys.stderr.isatty()
+        self._line = Rewritten()
+        self._told: float | None = None
+        self._last = ""
+        self._metrics: dict[str, str] = {}
+
+    def prepares(self, text: str) -> None:
+        """Show what is done before there are runs, or between them."""
+        self._show(text)
+
+    def begins(self, ahead: Ahead) -> None:
+        """Say how long it will take: who waits wants to know."""
+        if not self._quiet and ahead.number == 1:
+            soonest, left = about(ahead.soonest), about(ahead.left)
+            span = f"{soonest} to {left}" if soonest != left else left
+            self._write(f"about {span}: at most {count(ahead.most, 'run')}, without repeats")
+            self._told = time.monotonic()
+
+    def runs(self, workload: Workload, arm: str, ahead: Ahead) -> None:
+        """Show which run begins, the value of the last one, and how long it still takes."""
+        self._metrics[workload.id] = next(iter(workload.decides), "")
+        parts = [
+            f"run {ahead.number:,} of at most {ahead.most:,}",
+            f"about {about(ahead.left)} left",
+            *([f"last {self._last}"] if self._last else []),
+            f"now {workload.id}, {arm}",
+        ]
+        self._show("; ".join(parts))
+
+    def sampled(self, sample: Sample) -> None:
+        """Keep what came of it, to be shown with the next one."""
+        self._last = self._in_short(sample)
+        if self._verbose and not self._quiet:
+            self._write(f"{sample.arm}: {sample.workload}: {outcome(sample)}")
+
+    def says(self, text: str) -> None:
+        """A line of its own."""
+        if not self._quiet:
+            self._write(text)
+
+    def clear(self) -> None:
+        """Take the line away before results are printed."""
+        self._line.clear()
+
+    def _in_short(self, sample: Sample) -> str:
+        metric = self._metrics.get(sample.workload, "")
+        if not sample.valid:
+            return "did not count"
+        if metric not in METRICS or metric not in sample.values:
+            return ""
+        return amount(sample.values[metric], METRICS[metric].unit)
+
+    def _show(self, text: str) -> None:
+        if self._quiet:
+            return
+        if self._terminal:
+            self._line.show(_cut(text))
+            return
+        now = time.monotonic()
+        if self._told is None or now - self._told >= _EVERY:
+            self._told = now
+            self._write(text)
+
+    def _write(self, text: str) -> None:
+        self.clear()
+        show(f"{safe(text)}\n")
+
+
+def _cut(text: str) -> str:
+    """As much as one line of the terminal takes: a longer one could not be rewritten."""
+    room = max(20, shutil.get_terminal_size().columns) - 1
+    return text if len(text) <= room else f"{text[: room - 1]}…"
+
+
+def outcome(sample: Sample) -> str:
+    """The outcome of one run, in a line."""
+    if not sample.valid:
+        return f"does not count: {sample.reason}"
+    shown = [name for name in METRICS if name in sample.values][:3]
+    return ", ".join(
+        f"{METRICS[name].title} {amount(sample.values[name], METRICS[name].unit)}" for name in shown
+    )
+
+
+def about(seconds: float) -> str:
+    """``40 s``, ``2 min 30 s``, ``12 min``, ``2 h 5 min``: as exact as an estimate can be."""
+    if seconds < _MINUTE:
+        return f"{max(5 * round(seconds / 5), 5)} s"
+    step = 10 if seconds < _EXACT else _MINUTE
+    return duration(step * round(seconds / step))
+
+
+def check_places(report: ReportOptions) -> None:
+    """Raises UsageError, MissingExtraError for what could not be written: it is said before an hour
+    of measuring and not after it."""
+    places = report_places(report)
+    drawn = report.charts or any(name in _DRAWN for name, _place in places)
+    if drawn and importlib.util.find_spec("matplotlib") is None:
+        raise MissingExtraError("drawing charts", "charts")
+    for _name, place in places:
+        if place != STDOUT and (os.path.isfile(place) or not os.path.exists(place)):
+            with ReportOutput(place) as output:
+                output.abandon()
+
+
+def measure(request: MeasurementRequest, options: MeasuringOptions, fail_on: FailOn) -> int:
+    """Measure, write the reports, and say where it is kept, also where they cannot be written; the
+    exit code."""
+    from vnicaudit.bench.running.run import bench
+
+    progress = BenchProgress(options.output)
+    try:
+        result, kept = bench(request, Path(state_folder(options.state)), progress)
+    finally:
+        progress.clear()
+    try:
+        write_reports(result, kept.samples, options.report, options.output)
+    finally:
+        if not options.output.quiet:
+            tell(f"Kept: {kept.shown_by}")
+    return code_of(result, fail_on)
+
+
+def write_reports(
+    result: BenchResult,
+    samples: Callable[[], Iterable[Sample]],
+    report: ReportOptions,
+    output: OutputOptions,
+) -> None:
+    """Every format to its place. ``samples``: with all that the tools said, one at a time."""
+    for name, place in report_places(report):
+        _write(_rendered(name, place, result, samples, output), place)
+    if report.charts and not any(one.valid for one in result.samples):
+        tell("There is nothing to draw: no run counts")
+    elif report.charts:
+        from vnicaudit.reports.bench.charts.draw import draw
+
+        for path in draw(result, report.charts):
+            if not output.quiet:
+                tell(f"Wrote {path}")
+
+
+def code_of(result: BenchResult, fail_on: FailOn) -> int:
+    """The exit code of a measurement: 1 for a regression, unless that is not to fail; 4 where
+    nothing could be concluded because too few runs counted. That one path carries less than another
+    is no regression: nothing was changed."""
+    if _invalid(result):
+        return EndpointError.exit_code
+    worse = result.run.design != "paths" and _regressed(result)
+    return _REGRESSED if worse and fail_on == "regressed" else 0
+
+
+def _regressed(result: BenchResult) -> bool:
+    """As the decision says; of several arms, which have none, as their comparisons do, where it
+    is no chance among so many of them."""
+    if result.decision is not None:
+        return result.decision.verdict == "regressed"
+    return any(
+        one.primary and one.verdict == "regressed" and one.effect is not None
+        and one.effect.p_holm <= max(result.run.alphas)
+        for one in result.results
+    )  # fmt: skip
+
+
+def _invalid(result: BenchResult) -> bool:
+    if result.decision is not None:
+        return result.decision.verdict == "invalid"
+    counted = {(one.workload, one.arm) for one in result.samples if one.valid}
+    wanted = {(one.id, arm) for one in result.workloads for arm in result.arms if one.primary}
+    return not wanted <= counted
+
+
+def _rendered(
+    name: str,
+    place: str,
+    result: BenchResult,
+    samples: Callable[[], Iterable[Sample]],
+    output: OutputOptions,
+) -> Iterator[str]:
+    from vnicaudit.reports.bench.registry import load
+    from vnicaudit.reports.writer import Options
+
+    if name == _WITH_TOOLS:
+        from vnicaudit.reports.bench.formats import json
+
+        return json.stream(replace(result, samples=()), samples())
+    to_terminal = place == STDOUT and stream().isatty()
+    options = Options(
+        terminal_width() if place == STDOUT else _FILE_WIDTH,
+        use_color(output.color, to_terminal=to_terminal),
+        verbose=output.verbose,
+        quiet=output.quiet,
+    )
+    return load(name).render(result, options)
+
+
+def _write(pieces: Iterator[str], place: str) -> None:
+    with ReportOutput(place) as output:
+        output.finish(pieces)

@@ -1,0 +1,82 @@
+"""``vnicaudit bench profiles``: what can be measured, or one profile, checked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+import msgspec
+
+from vnicaudit.cli.options.output import (
+    Format,
+    OutputOptions,
+    format_option,
+    output_options,
+    screen_options,
+)
+from vnicaudit.cli.options.records import as_record
+from vnicaudit.cli.output.stdout import emit
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from vnicaudit.bench.profiles.profile import Profile
+
+_EPILOG = """\b
+Examples:
+  vnicaudit bench profiles
+  vnicaudit bench profiles quick
+  vnicaudit bench profiles quick --verbose       … each workload in words
+  vnicaudit bench profiles ./web.toml            check one of your own
+  vnicaudit bench profiles --format json
+
+\b
+Exit codes: 0 in order, 2 there is no such profile, or a mistake in it."""
+
+
+def profile_names(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+    """For shell completion: the shipped profiles."""
+    del context, parameter
+    from vnicaudit.bench.profiles.load import shipped_profiles
+
+    return [name for name in shipped_profiles() if name.startswith(incomplete)]
+
+
+class BenchProfilesOptions(msgspec.Struct, frozen=True):
+    """The options of ``vnicaudit bench profiles``."""
+
+    profile: str | None
+    format: Format
+    output: OutputOptions
+
+
+@click.command("profiles", epilog=_EPILOG)
+@click.argument("profile", required=False, metavar="[PROFILE]", shell_complete=profile_names)
+@format_option
+@output_options
+@as_record(BenchProfilesOptions)
+def command(options: BenchProfilesOptions) -> int:
+    """List the profiles, or show one: its workloads, how it is judged, how long it takes.
+
+    PROFILE is the name of a shipped one, or the path of your own, which ends in .toml: a mistake
+    in it is told with its line. Times are estimates.
+    """
+    from vnicaudit.bench.profiles.load import load_profile, shipped_profiles
+
+    profile = options.profile
+    profiles = [load_profile(name) for name in ([profile] if profile else shipped_profiles())]
+    if options.format == "json":
+        from vnicaudit.reports.profiles.json import to_json
+
+        emit(to_json(profiles))
+    else:
+        _print(profiles, options.output, whole=profile is not None)
+    return 0
+
+
+def _print(profiles: Sequence[Profile], output: OutputOptions, *, whole: bool) -> None:
+    from vnicaudit.reports.profiles.text import render, render_one
+
+    style = screen_options(output)
+    for text in render_one(profiles[0], style) if whole else render(profiles, style):
+        emit(text)

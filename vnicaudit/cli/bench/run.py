@@ -1,0 +1,199 @@
+"""``vnicaudit bench run``: measure one path, or compare several, or states of one."""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
+
+import click
+from msgspec.structs import replace
+
+from vnicaudit.cli.bench.options import (
+    SEED_MAX,
+    FailOn,
+    MeasuringOptions,
+    commands_of,
+    drawn_seed,
+    fail_on_option,
+    labels_of,
+    limits_of,
+    line_of,
+    line_options,
+    max_cpu_wait_option,
+    max_steal_option,
+    readable,
+    report_options,
+)
+from vnicaudit.cli.options.output import output_options
+from vnicaudit.cli.options.records import Number, as_record
+from vnicaudit.cli.options.state import state_option
+from vnicaudit.errors import UsageError
+
+if TYPE_CHECKING:
+    from vnicaudit.bench.profiles.profile import Profile
+    from vnicaudit.bench.running.run import MeasurementRequest
+
+_EPILOG = """\b
+A path is [NAME=]TARGET[,PEER]. TARGET is the end under test; PEER sends the load,
+from this machine where none is named. Both are endpoints: local, netns://NAME,
+ssh://[user@]host[:port], docker://NAME, podman://NAME, kubectl://POD?namespace=…,
+agent://DOMAIN (inside a guest, through its guest agent). ?address=IP says where
+an endpoint is reached.
+
+\b
+Examples:
+  vnicaudit bench run agent://web01 --profile smoke
+  vnicaudit bench run ssh://root@192.0.2.7,ssh://root@192.0.2.9 -o before.json
+  vnicaudit bench run agent://web01 --profile quick \\
+      --arm 'one=ethtool -L eth0 combined 1' --arm 'four=ethtool -L eth0 combined 4'
+  vnicaudit bench run host=ssh://kvm7,ssh://kvm8 vm=agent://web01,ssh://kvm8 \\
+      --profile line-100g --line-rate 100G
+  vnicaudit bench run agent://ns1 --profile switch-dns --server 'plain=rndc querylog off' \\
+      --server 'querylog=rndc querylog on' --label vcpus=2
+
+\b
+Exit codes: 0 measured, 1 something regressed (--fail-on never: 0), 2 usage, 4 an
+endpoint could not be reached or too few runs count, 130 interrupted."""
+
+
+class BenchRunOptions(MeasuringOptions, frozen=True, kw_only=True):
+    """The options of ``vnicaudit bench run``."""
+
+    paths: tuple[str, ...]
+    profile: str
+    arms: tuple[str, ...]
+    states: tuple[str, ...]
+    settings: tuple[str, ...]
+    labels: tuple[str, ...]
+    only: tuple[str, ...]
+    repeats: int | None
+    seconds: float | None
+    seed: int | None
+    max_steal: float | None
+    max_cpu_wait: float | None
+    fail_on: FailOn
+
+
+@click.command("run", epilog=_EPILOG)
+@click.argument("paths", metavar="PATH...", nargs=-1, required=True)
+@click.option(
+    "-p",
+    "--profile",
+    default="quick",
+    show_default=True,
+    metavar="NAME|FILE",
+    help="What is measured: see `vnicaudit bench profiles`.",
+)
+@click.option(
+    "--arm",
+    "arms",
+    multiple=True,
+    metavar="NAME=COMMAND",
+    help="Compare states of one path: the COMMAND, run at the target, brings the state about. The "
+    "first is how the target is found, and how it is left. Repeatable.",
+)
+@click.option(
+    "--server",
+    "states",
+    multiple=True,
+    metavar="NAME=COMMAND",
+    help="How the server is brought into a state that the profile names. The first is how it is "
+    "found, and how it is left. Repeatable.",
+)
+@click.option(
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="ENGINE.OPTION=VALUE",
+    help="An engine's option, in the place of the profile's: dnsperf.name='www.example.org A'. "
+    "Repeatable.",
+)
+@click.option("--label", "labels", multiple=True, metavar="KEY=VALUE", help="Note it. Repeatable.")
+@click.option(
+    "--only",
+    multiple=True,
+    metavar="PATTERN",
+    help="Only workloads whose id matches (`iperf3.tcp.*`). Repeatable.",
+)
+@click.option(
+    "--repeats",
+    type=click.IntRange(min=1, max=100),
+    metavar="N",
+    help="So many runs of each workload in each arm, in the place of the profile's looks.",
+)
+@click.option(
+    "--seconds",
+    type=Number(min=1, max=86_400),
+    metavar="S",
+    help="Length of a run, in the place of the profile's.",
+)
+@click.option(
+    "--seed",
+    type=click.IntRange(min=0, max=SEED_MAX),
+    metavar="N",
+    help="For the order of the runs; kept with the result.  [default: drawn]",
+)
+@max_steal_option
+@max_cpu_wait_option
+@fail_on_option
+@line_options
+@report_options
+@state_option
+@output_options
+@as_record(BenchRunOptions)
+def command(options: BenchRunOptions) -> int:
+    """Measure PATHs by a profile: one, several side by side, or one in several states.
+
+    The order of the runs is random, one run is one sample, and what does not count is told by the
+    machines' state, never by its result. All is kept: see `vnicaudit bench show`.
+    """
+    from vnicaudit.bench.running.run import task_of
+    from vnicaudit.cli.bench.output import check_places, measure
+
+    check_places(options.report)
+    request = _request(options)
+    task_of(request)
+    return measure(request, options, options.fail_on)
+
+
+def _request(options: BenchRunOptions) -> MeasurementRequest:
+    from vnicaudit.bench.paths import parse_paths
+    from vnicaudit.bench.running.run import MeasurementRequest
+
+    profile = _profile(options)
+    seed = drawn_seed() if options.seed is None else options.seed
+    return MeasurementRequest(
+        profile=profile,
+        paths=parse_paths(options.paths),
+        arms=commands_of(options.arms, "--arm"),
+        states=commands_of(options.states, "--server"),
+        labels=labels_of(options.labels),
+        line=line_of(options.line),
+        seed=seed,
+        limits=limits_of(profile, options.max_steal, options.max_cpu_wait),
+    )
+
+
+def _profile(options: BenchRunOptions) -> Profile:
+    """The profile, as the options change it. Raises UsageError where they leave nothing of it."""
+    from vnicaudit.bench.profiles.load import load_profile
+    from vnicaudit.bench.profiles.options import setting, with_options, with_seconds
+
+    profile = load_profile(options.profile)
+    if options.settings:
+        settings = [setting(readable(text, "--set")) for text in options.settings]
+        profile = with_options(profile, settings)
+    if options.only:
+        workloads = tuple(
+            one for one in profile.workloads
+            if any(fnmatchcase(one.id, pattern) for pattern in options.only)
+        )  # fmt: skip
+        if not workloads:
+            raise UsageError(
+                f"--only leaves nothing of profile {profile.name}: "
+                f"`vnicaudit bench profiles {options.profile}` lists its workloads"
+            )
+        profile = replace(profile, workloads=workloads)
+    if options.repeats is not None:
+        profile = replace(profile, looks=(options.repeats,), alphas=(0.05,))
+    return profile if options.seconds is None else with_seconds(profile, options.seconds)

@@ -1,0 +1,159 @@
+"""``vnicaudit bench search``: the highest rate at which hardly anything is lost."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+import click
+
+from vnicaudit.cli.bench.options import (
+    MeasuringOptions,
+    drawn_seed,
+    limits_of,
+    line_of,
+    line_options,
+    max_cpu_wait_option,
+    max_steal_option,
+    readable,
+    report_options,
+)
+from vnicaudit.cli.options.output import output_options
+from vnicaudit.cli.options.records import as_record
+from vnicaudit.cli.options.state import state_option
+
+if TYPE_CHECKING:
+    from vnicaudit.bench.profiles.profile import Profile
+    from vnicaudit.bench.running.run import MeasurementRequest
+
+_EPILOG = """\b
+Examples:
+  vnicaudit bench search dns agent://ns1,ssh://root@gen1 --query 'www.example.org A'
+  vnicaudit bench search packets agent://web01            packets of 64 bytes a second
+
+\b
+Exit codes: 0 found, 2 usage, 4 an endpoint could not be reached, or nothing was
+found, 130 interrupted."""
+
+
+class BenchSearchOptions(MeasuringOptions, frozen=True, kw_only=True):
+    """The options of ``vnicaudit bench search``; ``sought``: which rate."""
+
+    sought: Literal["dns", "packets"]
+    path: str
+    queries: tuple[str, ...]
+    generators: int
+    direction: Literal["rx", "tx"]
+    repeats: int
+    max_steal: float | None
+    max_cpu_wait: float | None
+
+
+@click.command("search", epilog=_EPILOG)
+@click.argument("sought", metavar="{dns|packets}", type=click.Choice(["dns", "packets"]))
+@click.argument("path", metavar="PATH")
+@click.option(
+    "--query",
+    "queries",
+    multiple=True,
+    metavar="'NAME TYPE'",
+    help="What the DNS server is asked; it has to know the answer. Repeatable.",
+)
+@click.option(
+    "--generators",
+    type=click.IntRange(min=1, max=64),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Generator processes on the peer.",
+)
+@click.option(
+    "--direction",
+    type=click.Choice(["rx", "tx"]),
+    default="rx",
+    show_default=True,
+    help="Of packets, seen from the target.",
+)
+@click.option(
+    "--repeats",
+    type=click.IntRange(min=1, max=100),
+    default=3,
+    show_default=True,
+    metavar="N",
+    help="So many searches: each is one noisy value.",
+)
+@max_steal_option
+@max_cpu_wait_option
+@line_options
+@report_options
+@state_option
+@output_options
+@as_record(BenchSearchOptions)
+def command(options: BenchSearchOptions) -> int:
+    """Search for the highest rate at which at most 0.5 % is lost: of DNS queries that the target's
+    own server answers, or of UDP packets in frames of 64 bytes.
+
+    What the generator could not send is never counted as lost; where it is the limit, that is said.
+    """
+    from vnicaudit.cli.bench.output import check_places, measure
+
+    check_places(options.report)
+    return measure(request_of(options), options, "never")
+
+
+def request_of(options: BenchSearchOptions) -> MeasurementRequest:
+    """The search that the options ask for. Raises UsageError where it cannot be run."""
+    from vnicaudit.bench.paths import parse_paths
+    from vnicaudit.bench.running.run import MeasurementRequest
+
+    profile = _profile(options)
+    return MeasurementRequest(
+        profile=profile,
+        paths=parse_paths((options.path,)),
+        arms={},
+        states={},
+        labels={},
+        line=line_of(options.line),
+        seed=drawn_seed(),
+        limits=limits_of(profile, options.max_steal, options.max_cpu_wait),
+    )
+
+
+def _profile(options: BenchSearchOptions) -> Profile:
+    """One workload. Raises UsageError where it cannot be run."""
+    from vnicaudit.bench.profiles.profile import Profile
+    from vnicaudit.bench.registry import ENGINES
+    from vnicaudit.errors import UsageError
+    from vnicaudit.model.measurement import Workload
+
+    generators = options.generators
+    if options.sought == "dns":
+        if not options.queries:
+            raise UsageError("what is to be asked? Give --query 'www.example.org A'")
+        workload = Workload(
+            id="dnsperf.capacity",
+            engine="dnsperf",
+            pattern="capacity",
+            direction="both",
+            connections=generators,
+            generators=generators,
+            decides=("query_rate",),
+            options={"name": ",".join(readable(one, "--query") for one in options.queries)},
+        )
+    else:
+        workload = Workload(
+            id=f"iperf3.udp-pps.{options.direction}",
+            engine="iperf3",
+            pattern="udp-pps",
+            direction=options.direction,
+            connections=generators,
+            generators=generators,
+            decides=("packet_rate",),
+        )
+    ENGINES.load(workload.engine).check(workload)
+    return Profile(
+        name=f"search {options.sought}",
+        title=f"Highest rate, {options.sought}",
+        workloads=(workload,),
+        looks=(options.repeats,),
+        alphas=(0.05,),
+    )

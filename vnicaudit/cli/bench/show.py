@@ -1,0 +1,167 @@
+"""``vnicaudit bench show``: measurements that are kept, and files of them."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import click
+import msgspec
+
+from vnicaudit.cli.bench.options import ReportOptions, report_options, report_places
+from vnicaudit.cli.options.output import OutputOptions, output_options, screen_options
+from vnicaudit.cli.options.records import as_record
+from vnicaudit.cli.options.state import state_folder, state_option
+from vnicaudit.cli.output.files import ReportOutput
+from vnicaudit.cli.output.stderr import tell
+from vnicaudit.cli.output.stdout import emit
+from vnicaudit.errors import UsageError, VnicauditError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from vnicaudit.model.measurement import BenchResult, Sample
+
+_EPILOG = """\b
+Examples:
+  vnicaudit bench show                                  what there is
+  vnicaudit bench show 20261121-101500-3f2a
+  vnicaudit bench show 20261121-101500-3f2a -o result.json
+  vnicaudit bench show before.json --format gobench -o before.txt
+  vnicaudit bench show vcpus1.json vcpus2.json vcpus3.json   one table of them
+  vnicaudit bench show --table                          Mb/s and queries of all there is"""
+
+
+def measurement_ids(
+    context: click.Context, parameter: click.Parameter, incomplete: str
+) -> list[str]:
+    """For shell completion: the measurements that are kept."""
+    del parameter
+    from vnicaudit.bench import history
+
+    try:
+        found = history.measurement_ids(Path(state_folder(context.params.get("state"))))
+    except (OSError, VnicauditError):
+        return []
+    return [name for name in found if name.startswith(incomplete)]
+
+
+class BenchShowOptions(msgspec.Struct, frozen=True):
+    """The options of ``vnicaudit bench show``: measurements by name or file."""
+
+    runs: tuple[str, ...]
+    table: bool
+    report: ReportOptions
+    state: str | None
+    output: OutputOptions
+
+
+@click.command("show", epilog=_EPILOG)
+@click.argument("runs", nargs=-1, metavar="[RUN|FILE]...", shell_complete=measurement_ids)
+@click.option(
+    "--table",
+    is_flag=True,
+    help="Only the medians, as a table for each kind of work: Mb/s and queries per second by NIC "
+    "and number of vCPUs, as text or Markdown. Without RUN, of all that are kept and ended.",
+)
+@report_options
+@state_option
+@output_options
+@as_record(BenchShowOptions)
+def command(options: BenchShowOptions) -> int:
+    """List the measurements that are kept, newest first, or show (and convert) one of them.
+
+    Several at once are shown as tables of their medians (--table): a row for each NIC and number of
+    vCPUs, by state of the server and number of generators.
+    """
+    from vnicaudit.cli.bench.output import check_places, write_reports
+
+    check_places(options.report)
+    state = Path(state_folder(options.state))
+    if not options.runs and not options.table:
+        _list(state)
+        return 0
+    found = [named_measurement(name, state) for name in options.runs or _ended(state)]
+    if options.table or len(found) > 1:
+        return _tables(found, options)
+    write_reports(found[0].result(), found[0].samples, options.report, options.output)
+    return 0
+
+
+def _list(state: Path) -> None:
+    from vnicaudit.bench import history
+    from vnicaudit.reports.safe import safe
+
+    for name in reversed(history.measurement_ids(state)):
+        try:
+            head = history.stored_measurement(state, name).head()
+        except VnicauditError as error:
+            emit(f"{name}  {safe(str(error))}\n")
+            continue
+        verdict = head.decision.verdict if head.decision else "measured"
+        ended = verdict if head.run.finished else "unfinished"
+        emit(safe(f"{name}  {head.run.profile}  {', '.join(head.arms)}: {ended}") + "\n")
+
+
+def _ended(state: Path) -> list[str]:
+    """Measurements that were not ended before their time; what of one is damaged is told. Raises
+    UsageError where there is none."""
+    from vnicaudit.bench import history
+    from vnicaudit.reports.safe import safe
+
+    found = []
+    for name in history.measurement_ids(state):
+        try:
+            head = history.stored_measurement(state, name).head()
+        except VnicauditError as error:
+            tell(f"Left out: {safe(str(error))}")
+            continue
+        if head.run.finished:
+            found.append(name)
+    if not found:
+        raise UsageError(f"no measurement that ended is kept in {state / 'bench'}")
+    return found
+
+
+def _tables(found: list[NamedMeasurement], options: BenchShowOptions) -> int:
+    """The medians, to every place that was given."""
+    from vnicaudit.reports.bench.formats import markdown, text
+
+    places = report_places(options.report)
+    if {name for name, _place in places} - {"text", "markdown"} or options.report.charts:
+        raise UsageError("tables of measurements are text or Markdown (--format markdown)")
+    results = [each.result() for each in found]
+    for name, place in places:
+        pieces = (
+            markdown.tables(results)
+            if name == "markdown"
+            else text.tables(results, screen_options(options.output))
+        )
+        with ReportOutput(place) as output:
+            output.finish(pieces)
+    return 0
+
+
+class NamedMeasurement(NamedTuple):
+    """A measurement, and the name that was given for it. ``result``: without what the tools said;
+    ``samples``: with it, one at a time."""
+
+    name: str
+    result: Callable[[], BenchResult]
+    samples: Callable[[], Iterable[Sample]]
+
+
+def named_measurement(name: str, state: Path) -> NamedMeasurement:
+    """The stored measurement of that name, else the file. Raises UsageError where it is neither."""
+    from vnicaudit.bench import history
+
+    if name in history.measurement_ids(state) and not os.path.exists(name):
+        kept = history.stored_measurement(state, name)
+        return NamedMeasurement(name, kept.result, kept.samples)
+    if not (os.path.exists(name) or os.sep in name or name.endswith(".json")):
+        history.stored_measurement(state, name)  # says that there is none, and what lists them
+    from vnicaudit.reports.bench.formats.json import from_file, samples_in
+
+    file = Path(name)
+    return NamedMeasurement(name, lambda: from_file(file), lambda: samples_in(file))

@@ -1,0 +1,170 @@
+"""The table of commands: each is loaded only when it runs, and ``--help`` loads none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+import click
+
+
+class CommandEntry(NamedTuple):
+    """One command: its line in ``--help``, and what loads it."""
+
+    summary: str
+    load: Callable[[], click.Command]
+
+
+def lazy_group(entries: Mapping[str, CommandEntry]) -> type[click.Group]:
+    """A group of these commands, which ``--help`` lists in this order."""
+
+    class LazyGroup(click.Group):
+        """``--help`` is written from the entries alone."""
+
+        def list_commands(self, ctx: click.Context) -> list[str]:
+            del ctx
+            return list(entries)
+
+        def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+            del ctx
+            entry = entries.get(cmd_name)
+            return None if entry is None else entry.load()
+
+        def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+            del ctx
+            with formatter.section("Commands"):
+                formatter.write_dl([(name, one.summary) for name, one in entries.items()])
+
+    return LazyGroup
+
+
+def _audit() -> click.Command:
+    from vnicaudit.cli.audit.audit import command
+
+    return command
+
+
+def _nics() -> click.Command:
+    from vnicaudit.cli.audit.nics import command
+
+    return command
+
+
+def _explain() -> click.Command:
+    from vnicaudit.cli.audit.explain import command
+
+    return command
+
+
+def _rules() -> click.Command:
+    from vnicaudit.cli.audit.rules import command
+
+    return command
+
+
+def _plan() -> click.Command:
+    from vnicaudit.cli.remedy.plan import command
+
+    return command
+
+
+def _apply() -> click.Command:
+    from vnicaudit.cli.remedy.apply import command
+
+    return command
+
+
+def _rollback() -> click.Command:
+    from vnicaudit.cli.remedy.rollback import command
+
+    return command
+
+
+def _runs() -> click.Command:
+    from vnicaudit.cli.remedy.runs import command
+
+    return command
+
+
+def _bench() -> click.Command:
+    return bench
+
+
+def _bench_run() -> click.Command:
+    from vnicaudit.cli.bench.run import command
+
+    return command
+
+
+def _bench_compare() -> click.Command:
+    from vnicaudit.cli.bench.compare import command
+
+    return command
+
+
+def _bench_search() -> click.Command:
+    from vnicaudit.cli.bench.search import command
+
+    return command
+
+
+def _bench_show() -> click.Command:
+    from vnicaudit.cli.bench.show import command
+
+    return command
+
+
+def _bench_profiles() -> click.Command:
+    from vnicaudit.cli.bench.profiles import command
+
+    return command
+
+
+def _bench_line_rate() -> click.Command:
+    from vnicaudit.cli.bench.line_rate import command
+
+    return command
+
+
+COMMANDS = {
+    "audit": CommandEntry("Findings: what is wrong with the NICs of the targets.", _audit),
+    "nics": CommandEntry("Every vNIC, as declared and as it really is.", _nics),
+    "explain": CommandEntry(
+        "One vNIC, layer by layer: who declares what, what wins, why.", _explain
+    ),
+    "rules": CommandEntry("The catalogue of rules, or one rule's manual page.", _rules),
+    "plan": CommandEntry("What would be changed, as a diff and in words.", _plan),
+    "apply": CommandEntry("Carry a plan out: define, restart or hot swap, verify.", _apply),
+    "rollback": CommandEntry("Take a run back.", _rollback),
+    "runs": CommandEntry("What was applied, when, with which outcome.", _runs),
+    "bench": CommandEntry("Measure before and after: what a change is worth.", _bench),
+}
+
+_BENCH = {
+    "run": CommandEntry("Measure one path, or compare arms or several paths.", _bench_run),
+    "compare": CommandEntry("What has changed between two measurements.", _bench_compare),
+    "search": CommandEntry("The highest rate at which hardly anything is lost.", _bench_search),
+    "show": CommandEntry("What was measured, and when.", _bench_show),
+    "profiles": CommandEntry(
+        "What can be measured: shipped profiles, or one's own checked.", _bench_profiles
+    ),
+    "line-rate": CommandEntry("What a link carries at best.", _bench_line_rate),
+}
+
+_BENCH_EPILOG = """\b
+Examples:
+  vnicaudit bench profiles                  what can be measured
+  vnicaudit bench profiles quick            … by one profile, and how long it takes
+  vnicaudit bench run agent://web01 --profile smoke
+  vnicaudit bench run agent://web01,ssh://root@192.0.2.9 -o before.json
+  vnicaudit bench compare before.json after.json
+  vnicaudit bench line-rate --speed 25G --mtu 9000"""
+
+
+@click.command("bench", cls=lazy_group(_BENCH), epilog=_BENCH_EPILOG)
+def bench() -> None:
+    """Prove it: measure throughput, packet rate, DNS and latency before and after a change.
+
+    What is measured is a profile; where, a path between two endpoints. The verdict says whether it
+    is better, the same or worse, and how sure that is.
+    """

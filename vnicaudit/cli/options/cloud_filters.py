@@ -1,0 +1,93 @@
+"""``--project``, ``--host``, ``--zone``, ``--aggregate``, ``--image``: only some servers of a
+cloud."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import click
+import msgspec
+
+from vnicaudit.audit.reading.chosen_servers import ServerFilter
+from vnicaudit.cli.options.records import group
+from vnicaudit.errors import UsageError
+from vnicaudit.text.cloud_names import CLOUD
+
+
+class ServerOptions(msgspec.Struct, frozen=True):
+    """Names or ids that servers of a cloud are chosen by."""
+
+    of_project: tuple[str, ...]
+    of_host: tuple[str, ...]
+    of_zone: tuple[str, ...]
+    of_aggregate: tuple[str, ...]
+    of_image: tuple[str, ...]
+
+
+cloud_filter_options = group(
+    "servers",
+    ServerOptions,
+    click.option(
+        "--project",
+        "of_project",
+        multiple=True,
+        metavar="NAME|ID",
+        help="Of a cloud: only servers of this project. Repeatable, like the others of its kind: "
+        "one of several projects, and each of the other kinds that are given. Images and flavors "
+        "are those of these servers.",
+    ),
+    click.option(
+        "--host",
+        "of_host",
+        multiple=True,
+        metavar="NAME",
+        help="Of a cloud: only servers on this compute node (for admins).",
+    ),
+    click.option(
+        "--zone",
+        "of_zone",
+        multiple=True,
+        metavar="NAME",
+        help="Of a cloud: only servers in this availability zone.",
+    ),
+    click.option(
+        "--aggregate",
+        "of_aggregate",
+        multiple=True,
+        metavar="NAME",
+        help="Of a cloud: only servers on hosts of this aggregate (for admins).",
+    ),
+    click.option(
+        "--image",
+        "of_image",
+        multiple=True,
+        metavar="NAME|ID",
+        help="Of a cloud: only servers made of this image, and the image.",
+    ),
+)
+"""Of the commands that judge a cloud as a whole."""
+
+
+def wanted_of(servers: ServerOptions) -> ServerFilter:
+    """Which servers were asked for. Raises UsageError for a name that is empty."""
+    wanted = ServerFilter(
+        servers.of_project,
+        servers.of_host,
+        servers.of_zone,
+        servers.of_aggregate,
+        servers.of_image,
+    )
+    for kind, values in wanted.values_by_kind.items():
+        if not all(value.strip() for value in values):
+            raise UsageError(f"--{kind}: give a name")
+    return wanted
+
+
+def check_filters(wanted: ServerFilter, targets: Iterable[str]) -> None:
+    """Raises UsageError where there is no cloud whose servers could be chosen."""
+    kinds = [f"--{kind}" for kind in wanted.values_by_kind]
+    if kinds and not any(target.startswith(CLOUD) for target in targets):
+        verb = "is" if len(kinds) == 1 else "are"
+        raise UsageError(
+            f"{', '.join(kinds)} {verb} for servers of a cloud ({CLOUD}CLOUD), and no target is one"
+        )

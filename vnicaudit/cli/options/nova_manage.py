@@ -1,0 +1,143 @@
+"""``--nova-manage`` and ``--libvirt-of-host``: what there is beside a cloud's API."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import click
+import msgspec
+
+from vnicaudit.base.shell import word
+from vnicaudit.cli.options.records import Number, group
+from vnicaudit.cli.wiring import Wiring
+from vnicaudit.errors import UsageError
+from vnicaudit.remedy.cloud import MANAGE_JOBS
+
+if TYPE_CHECKING:
+    from vnicaudit.remedy.cloud import Reach
+
+_SECONDS = 60.0
+_COMMAND = "nova-manage"
+
+
+class NovaManageOptions(msgspec.Struct, frozen=True):
+    """The controller, as an endpoint, how nova-manage is called there, seconds that one run of it
+    may take, how many run at once; and the libvirt of a compute node."""
+
+    nova_manage: str | None
+    nova_manage_command: str
+    nova_manage_timeout: float
+    nova_manage_jobs: int
+    libvirt_of_host: str | None
+
+
+nova_manage_options = group(
+    "cloud",
+    NovaManageOptions,
+    click.option(
+        "--nova-manage",
+        envvar="VNICAUDIT_NOVA_MANAGE",
+        metavar="WHERE",
+        help="The controller of the cloud whose servers are changed, as an endpoint: local, "
+        "ssh://controller, docker://nova_api, podman://nova_api, kubectl://POD.",
+    ),
+    click.option(
+        "--nova-manage-command",
+        envvar="VNICAUDIT_NOVA_MANAGE_COMMAND",
+        metavar="COMMAND",
+        default=_COMMAND,
+        show_default=True,
+        help="What nova-manage is called there: 'sudo docker exec nova_api nova-manage'. It is run "
+        "without a shell.",
+    ),
+    click.option(
+        "--nova-manage-timeout",
+        envvar="VNICAUDIT_NOVA_MANAGE_TIMEOUT",
+        type=Number(min=5, max=3600),
+        default=_SECONDS,
+        show_default=True,
+        metavar="SECONDS",
+        help="How long one run of nova-manage may take: a server is off meanwhile. It takes about "
+        "four seconds. One whose end was not seen is given as long to come late.",
+    ),
+    click.option(
+        "--nova-manage-jobs",
+        envvar="VNICAUDIT_NOVA_MANAGE_JOBS",
+        type=click.IntRange(min=1, max=64),
+        default=MANAGE_JOBS,
+        show_default=True,
+        metavar="N",
+        help="How many nova-manage run at a time, where --batch lets as many servers be changed at "
+        "once. Each takes 170 MB, a core and two connections to databases for some seconds.",
+    ),
+    click.option(
+        "--libvirt-of-host",
+        envvar="VNICAUDIT_LIBVIRT_OF_HOST",
+        metavar="URI",
+        help="Where the libvirt of a compute node is (qemu+ssh://{host}/system): servers are then "
+        "also verified by their definition, QEMU and the guest's agent.",
+    ),
+)
+"""Of the commands that change servers."""
+
+
+def reach_of(cloud: NovaManageOptions, trusted: Iterable[str], wiring: Wiring) -> Reach:
+    """Ways to change a cloud beside its API, and the URIs of libvirt that are trusted
+    (``--trust-uri``). Connections are closed when the command ends. Raises UsageError for what is
+    no endpoint."""
+    from vnicaudit.remedy.cloud import Reach
+
+    template, uris = cloud.libvirt_of_host or "", frozenset(trusted)
+    if cloud.nova_manage is None:
+        return Reach(None, template, trusted=uris)
+    command = _command(cloud.nova_manage_command)
+    controller = wiring.controller(cloud.nova_manage, command, cloud.nova_manage_timeout)
+    click.get_current_context().call_on_close(controller.close)
+    return Reach(controller, template, jobs=cloud.nova_manage_jobs, trusted=uris)
+
+
+def words_of(cloud: NovaManageOptions) -> str:
+    """Return the options that were given, as a later command on the same servers needs them."""
+    named = {
+        "--nova-manage": cloud.nova_manage,
+        "--nova-manage-command": cloud.nova_manage_command,
+        "--libvirt-of-host": cloud.libvirt_of_host,
+    }
+    return "".join(
+        f" {option} {word(value)}"
+        for option, value in named.items()
+        if value is not None and value != _COMMAND
+    )
+
+
+def check_reach(reach: Reach, servers: Iterable[str]) -> None:
+    """Raises UsageError where servers of these targets are to be changed, and it is not known where
+    nova-manage is, or there would have to be several."""
+    targets = sorted(set(servers))
+    if not targets:
+        return
+    if len(targets) > 1:
+        raise UsageError(
+            f"servers of several clouds ({', '.join(targets)}) have several controllers: make a "
+            "plan for each"
+        )
+    if reach.manage is None:
+        raise UsageError(
+            f"what Nova keeps for servers of {targets[0]} is changed by nova-manage, on a "
+            "controller: say where with --nova-manage (local, ssh://controller, docker://nova_api, "
+            "kubectl://POD), and with --nova-manage-command what it is called there ('sudo docker "
+            "exec nova_api nova-manage' with kolla, 'sudo lxc-attach -n NAME -- nova-manage' with "
+            "openstack-ansible)"
+        )
+
+
+def _command(text: str) -> tuple[str, ...]:
+    try:
+        words = tuple(shlex.split(text))
+    except ValueError as error:
+        raise UsageError(f"--nova-manage-command {text!r}: {error}") from None
+    if not words:
+        raise UsageError("--nova-manage-command: there is nothing in it")
+    return words

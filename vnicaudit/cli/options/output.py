@@ -1,0 +1,109 @@
+"""``--quiet``, ``--verbose``, ``--color`` and ``--format``: how results are printed."""
+
+from __future__ import annotations
+
+import os
+from typing import Literal
+
+import click
+import msgspec
+
+from vnicaudit.cli.options.records import group
+from vnicaudit.cli.output.stdout import stream
+from vnicaudit.errors import UsageError
+from vnicaudit.reports.writer import Options
+
+Color = Literal["auto", "always", "never"]
+Format = Literal["text", "json"]
+
+
+class OutputOptions(msgspec.Struct, frozen=True):
+    """How much is printed, and in which colours."""
+
+    quiet: bool
+    verbose: bool
+    color: Color
+
+
+output_options = group(
+    "output",
+    OutputOptions,
+    click.option(
+        "-q",
+        "--quiet",
+        envvar="VNICAUDIT_QUIET",
+        is_flag=True,
+        help="Only results; no progress, no summary.",
+    ),
+    click.option(
+        "-v",
+        "--verbose",
+        envvar="VNICAUDIT_VERBOSE",
+        is_flag=True,
+        help="Also what is in order, and why.",
+    ),
+    click.option(
+        "--color",
+        envvar="VNICAUDIT_COLOR",
+        type=click.Choice(["auto", "always", "never"]),
+        default="auto",
+        show_default=True,
+        help="Colour on a terminal, always, or never (NO_COLOR is honoured).",
+    ),
+)
+"""Options of every command that prints something."""
+
+format_option = click.option(
+    "--format",
+    "format",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="How to print it.",
+)
+"""Of the commands that print one thing, for people or for programs."""
+
+
+def screen_options(output: OutputOptions, *, group_by: str | None = None) -> Options:
+    """How to write to standard output."""
+    return Options(
+        width=terminal_width(),
+        color=use_color(output.color, to_terminal=stream().isatty()),
+        verbose=output.verbose,
+        quiet=output.quiet,
+        group_by=group_by or "",
+    )
+
+
+def use_color(choice: Color, *, to_terminal: bool) -> bool:
+    """True where output is coloured: by request, or on a terminal where nothing forbids it."""
+    if choice != "auto":
+        return choice == "always"
+    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+    return to_terminal and not plain
+
+
+def terminal_width() -> int:
+    """Columns of the terminal; 100 where standard output is none."""
+    if stream().isatty() or "COLUMNS" in os.environ:
+        import shutil  # slow to load, and a report that goes to a file or a pipe needs none of it
+
+        return max(20, shutil.get_terminal_size().columns)
+    return 100
+
+
+def pairs(formats: tuple[str, ...], outputs: tuple[str, ...]) -> list[tuple[str, str]]:
+    """``--format`` and ``--output`` pairwise; a format without an output goes to standard output.
+
+    Raises UsageError when there are more outputs than formats, when two formats would share
+    standard output, or when two would share a file.
+    """
+    formats = formats or ("text",)
+    if len(outputs) > len(formats):
+        raise UsageError("more --output than --format: they are taken in pairs")
+    places = [*outputs, *["-"] * (len(formats) - len(outputs))]
+    if len(set(places)) < len(places):
+        twice = next(place for place in places if places.count(place) > 1)
+        name = "standard output" if twice == "-" else twice
+        raise UsageError(f"two formats would be written to {name}: give each its own --output")
+    return list(zip(formats, places, strict=True))

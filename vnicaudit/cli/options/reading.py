@@ -1,0 +1,298 @@
+"""How targets are read: the options, the settings they are merged with, and what both mean. One
+place, so that audit, nics, explain and plan cannot disagree about the same input."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import click
+import msgspec
+
+from vnicaudit.audit.judging.catalogue import Catalogue, catalogue_with
+from vnicaudit.audit.reading.chosen_servers import ServerFilter
+from vnicaudit.audit.reading.options import RunOptions
+from vnicaudit.audit.reading.selection import Changed, Exclusion, Selection
+from vnicaudit.audit.settings.settings import LoadedSettings, load_settings
+from vnicaudit.audit.work import Assumptions
+from vnicaudit.cli.options.records import Number, group
+from vnicaudit.cli.output.stderr import tell
+from vnicaudit.model.host import DEADLINE, CloudLimits
+from vnicaudit.model.live import LiveOptions
+from vnicaudit.model.nova_options import Release
+from vnicaudit.model.version import Version
+from vnicaudit.reports.safe import safe
+
+
+class ReadingOptions(msgspec.Struct, frozen=True):
+    """Settings, files, versions to judge by, and limits of live hosts and clouds, in seconds."""
+
+    rules_dirs: tuple[str, ...]
+    config: str | None
+    trusted_settings: tuple[str, ...]
+    excluded: tuple[str, ...]
+    assume_qemu: Version | None
+    assume_libvirt: Version | None
+    deadline: float | None
+    max_rps: float | None
+    cloud_deadline: float | None
+    agent: bool
+    jobs: int
+
+
+class NovaOptions(msgspec.Struct, frozen=True):
+    """Where nova.conf is, and the release of Nova it is judged for."""
+
+    nova_config: tuple[str, ...] = ()
+    nova_release: Release | None = None
+
+
+class FileOptions(msgspec.Struct, frozen=True):
+    """Which files are read, of those that the targets name."""
+
+    changed_since: str | None = None
+    skip_unrecognised: bool = False
+    force_exclude: bool = False
+
+
+def _to_version(
+    context: click.Context, parameter: click.Parameter, value: str | None
+) -> Version | None:
+    """A version on the command line: ``10.0`` or ``10.0.13``."""
+    if value is None:
+        return None
+    try:
+        return Version.parse(value)
+    except ValueError as error:
+        raise click.BadParameter(str(error), context, parameter) from None
+
+
+def _to_release(
+    context: click.Context, parameter: click.Parameter, value: str | None
+) -> Release | None:
+    """A release of Nova: ``caracal``, ``29``, ``29.2.0`` or ``2024.1``."""
+    if value is None:
+        return None
+    from vnicaudit.knowledge.nova_conf.options import release_of, releases
+
+    release = release_of(value)
+    if release is None:
+        known = f"{releases()[0]} to {releases()[-1]}"
+        raise click.BadParameter(
+            f"{value!r} is no release of Nova from {known}; name it as Caracal, 29.0 or 2024.1",
+            context,
+            parameter,
+        )
+    return release
+
+
+def _seconds(
+    context: click.Context, parameter: click.Parameter, value: float | None
+) -> float | None:
+    """A length of time: not ``nan``, not endless."""
+    if value is not None and not 0.1 <= value <= 86_400:
+        raise click.BadParameter("from 0.1 to 86400 seconds", context, parameter)
+    return value
+
+
+rules_dir_option = click.option(
+    "--rules-dir",
+    "rules_dirs",
+    envvar="VNICAUDIT_RULES_DIR",
+    multiple=True,
+    metavar="DIR",
+    type=click.Path(file_okay=False),
+    help="Also the rules in this directory; repeatable. Rules are code that runs with your rights: "
+    "name no directory that others may write to.",
+)
+"""Rules from outside: never named by a settings file, which may lie in what is audited."""
+
+reading_options = group(
+    "reading",
+    ReadingOptions,
+    rules_dir_option,
+    click.option(
+        "--config",
+        envvar="VNICAUDIT_CONFIG",
+        metavar="FILE",
+        type=click.Path(),
+        help="Instead of vnicaudit.toml or [tool.vnicaudit] in pyproject.toml, found upwards "
+        "from here.",
+    ),
+    click.option(
+        "--trust-settings",
+        "trusted_settings",
+        envvar="VNICAUDIT_TRUST_SETTINGS",
+        multiple=True,
+        metavar="FOLDER",
+        type=click.Path(),
+        help="Settings that are found in this folder, or below it, hold although somebody else "
+        "may write them; repeatable.",
+    ),
+    click.option(
+        "--exclude",
+        "excluded",
+        envvar="VNICAUDIT_EXCLUDE",
+        multiple=True,
+        metavar="PATTERN",
+        help="Not these files and folders, where they are found in a folder; besides those of the "
+        "settings. Repeatable.",
+    ),
+    click.option(
+        "--assume-qemu",
+        envvar="VNICAUDIT_ASSUME_QEMU",
+        callback=_to_version,
+        metavar="VERSION",
+        help="Judge as if the hosts ran this QEMU: will the domains still start?",
+    ),
+    click.option(
+        "--assume-libvirt",
+        envvar="VNICAUDIT_ASSUME_LIBVIRT",
+        callback=_to_version,
+        metavar="VERSION",
+        help="Judge as if the hosts ran this libvirt.",
+    ),
+    click.option(
+        "--deadline",
+        envvar="VNICAUDIT_DEADLINE",
+        type=float,
+        callback=_seconds,
+        metavar="SECONDS",
+        help=f"Give a live host up when one call takes longer.  [default: {DEADLINE:.0f}]",
+    ),
+    click.option(
+        "--max-rps",
+        envvar="VNICAUDIT_MAX_RPS",
+        type=Number(min=0.01, max=10_000),
+        metavar="N",
+        help="Send a cloud at most N requests per second.  [default: no limit]",
+    ),
+    click.option(
+        "--cloud-deadline",
+        envvar="VNICAUDIT_CLOUD_DEADLINE",
+        type=float,
+        callback=_seconds,
+        metavar="SECONDS",
+        help="Stop reading a cloud after this time and report what was read.  [default: "
+        f"{CloudLimits().total:.0f}]",
+    ),
+    click.option(
+        "--agent",
+        envvar="VNICAUDIT_AGENT",
+        is_flag=True,
+        help="Also ask guest agents of live domains (slower).",
+    ),
+    click.option(
+        "--jobs",
+        envvar="VNICAUDIT_JOBS",
+        type=click.IntRange(min=0),
+        default=0,
+        metavar="N",
+        help="Worker processes for files; 0 means one per core.",
+    ),
+)
+"""Options of every command that reads targets."""
+
+nova_options = group(
+    "nova",
+    NovaOptions,
+    click.option(
+        "--nova-config",
+        envvar="VNICAUDIT_NOVA_CONFIG",
+        multiple=True,
+        metavar="PATH",
+        type=click.Path(),
+        help="A file or folder that nova-compute is given as --config-file or --config-dir; "
+        "repeatable: all are read as one configuration, in this order.",
+    ),
+    click.option(
+        "--nova-release",
+        envvar="VNICAUDIT_NOVA_RELEASE",
+        callback=_to_release,
+        metavar="NAME",
+        help="Judge nova.conf for this release: Caracal, 29.0 or 2024.1.  [default: the newest "
+        "known]",
+    ),
+)
+"""Options that say how Nova's configuration is read."""
+
+
+class ReadingRequest(msgspec.Struct, frozen=True):
+    """Settings, the versions to judge by, and how to read; the command line wins."""
+
+    settings: LoadedSettings
+    assumptions: Assumptions
+    options: RunOptions
+    catalogue: Catalogue
+    """The rules there are, as the settings want them."""
+
+
+def reading_of(
+    reading: ReadingOptions,
+    targets: Iterable[str],
+    *,
+    verbose: bool,
+    nova: NovaOptions | None = None,
+    files: FileOptions | None = None,
+    servers: ServerFilter | None = None,
+) -> ReadingRequest:
+    """Options merged with the settings. ``targets``: from which no rules are taken. Raises
+    UsageError for whatever is wrong in the settings, and for what is no rule."""
+    nova = nova or NovaOptions()
+    catalogue = _catalogue(reading.rules_dirs, (*targets, *nova.nova_config))
+    loaded = load_settings(reading.config, trusted=reading.trusted_settings, catalogue=catalogue)
+    if loaded.file is not None and verbose:
+        tell(f"Settings: {safe(loaded.file)}")
+    settings = loaded.settings
+    assumptions = Assumptions(
+        reading.assume_qemu or _version(settings.assume_qemu),
+        reading.assume_libvirt or _version(settings.assume_libvirt),
+        nova.nova_release or _release(settings.nova_release),
+    )
+    live = LiveOptions(
+        deadline=reading.deadline or settings.deadline or DEADLINE,
+        agent=reading.agent,
+        cloud=CloudLimits(reading.max_rps, reading.cloud_deadline or CloudLimits().total),
+    )
+    selection = _selection(reading.excluded, files or FileOptions(), loaded)
+    run = RunOptions(reading.jobs, live, servers or ServerFilter(), selection, nova.nova_config)
+    return ReadingRequest(loaded, assumptions, run, catalogue.adjusted(loaded.rules))
+
+
+def _catalogue(folders: tuple[str, ...], targets: Iterable[str]) -> Catalogue:
+    if folders:
+        from vnicaudit.audit.judging.outside import refuse_audited
+
+        refuse_audited(folders, targets)
+    return catalogue_with(folders)
+
+
+def _selection(excluded: tuple[str, ...], files: FileOptions, loaded: LoadedSettings) -> Selection:
+    exclusions = [Exclusion(excluded)] if excluded else []
+    if loaded.exclusion is not None:
+        exclusions.append(loaded.exclusion)
+    return Selection(
+        tuple(exclusions),
+        _changed(files.changed_since),
+        files.force_exclude,
+        files.skip_unrecognised,
+    )
+
+
+def _changed(revision: str | None) -> Changed | None:
+    if revision is None:
+        return None
+    from vnicaudit.audit.reading.changed import changed_since
+
+    return changed_since(revision)
+
+
+def _release(name: str | None) -> Release | None:
+    if name is None:
+        return None
+    from vnicaudit.knowledge.nova_conf.options import release_of
+
+    return release_of(name)
+
+
+def _version(text: str | None) -> Version | None:
+    return None if text is None else Version.parse(text)

@@ -1,0 +1,203 @@
+"""Options that apply, rollback and runs share, and what they mean for the remedy."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+import msgspec
+
+from vnicaudit.cli.options.nova_manage import NovaManageOptions, reach_of
+from vnicaudit.cli.options.output import OutputOptions
+from vnicaudit.cli.options.records import Decorator, Number, group, together
+from vnicaudit.cli.options.state import state_folder
+from vnicaudit.cli.output.stderr import telling
+from vnicaudit.cli.wiring import Wiring
+from vnicaudit.errors import UsageError
+from vnicaudit.model.host import DEADLINE
+from vnicaudit.model.plan import MODES, Mode
+from vnicaudit.remedy.applying.run_request import RunLimits
+from vnicaudit.remedy.applying.schedule import Schedule, Window
+
+if TYPE_CHECKING:
+    from vnicaudit.remedy.applying.apply import RunContext
+
+_GUEST_DEADLINE = 300.0
+
+
+class ConnectionOptions(msgspec.Struct, frozen=True):
+    """Seconds that one call may take, and URIs of libvirt that are connected to although they name
+    more than a host."""
+
+    deadline: float
+    trusted_uris: tuple[str, ...]
+
+
+class ScheduleOptions(msgspec.Struct, frozen=True):
+    """How a run goes: asked or unasked, in which order, how many at once, when it stops."""
+
+    dry_run: bool
+    yes: bool
+    canary: int
+    batch: int
+    max_failures: int
+    window: Window | None
+    guest_deadline: float
+    force_off: bool
+
+
+class RemedyOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """The options that ``apply``, ``rollback`` and ``runs`` share."""
+
+    state: str | None
+    connection: ConnectionOptions
+    cloud: NovaManageOptions
+    output: OutputOptions
+
+    @property
+    def folder(self) -> str:
+        """Where runs are remembered."""
+        return state_folder(self.state)
+
+
+def _to_window(
+    context: click.Context, parameter: click.Parameter, value: str | None
+) -> Window | None:
+    if value is None:
+        return None
+    try:
+        return Window.parse(value)
+    except UsageError as error:
+        raise click.BadParameter(str(error), context, parameter) from None
+
+
+connection_options = group(
+    "connection",
+    ConnectionOptions,
+    click.option(
+        "--deadline",
+        envvar="VNICAUDIT_DEADLINE",
+        type=Number(min=0.1, max=86_400),
+        default=DEADLINE,
+        show_default=True,
+        metavar="SECONDS",
+        help="How long libvirt, or a cloud, may take for one answer.",
+    ),
+    click.option(
+        "--trust-uri",
+        "trusted_uris",
+        multiple=True,
+        metavar="URI",
+        help="Connect to this libvirt URI of the plan or run although it names more than a host "
+        "(the ext transport, command=, socket=, keyfile= and the like).  [repeatable]",
+    ),
+)
+
+
+schedule_options = group(
+    "schedule",
+    ScheduleOptions,
+    click.option(
+        "--dry-run", is_flag=True, help="Look at everything again, and say what would be done."
+    ),
+    click.option("--yes", "-y", is_flag=True, help="Do not ask."),
+    click.option(
+        "--canary",
+        envvar="VNICAUDIT_CANARY",
+        type=click.IntRange(min=0),
+        default=1,
+        show_default=True,
+        metavar="N",
+        help="Domains (or servers) that go first, one after the other; all of them must be well.",
+    ),
+    click.option(
+        "--batch",
+        envvar="VNICAUDIT_BATCH",
+        type=click.IntRange(min=1),
+        default=1,
+        show_default=True,
+        metavar="N",
+        help="Domains that are worked on at once behind the canaries; of a server group one member "
+        "at a time.",
+    ),
+    click.option(
+        "--max-failures",
+        envvar="VNICAUDIT_MAX_FAILURES",
+        type=click.IntRange(min=0),
+        default=0,
+        show_default=True,
+        metavar="N",
+        help="Stop when more domains than this have failed.",
+    ),
+    click.option(
+        "--window",
+        envvar="VNICAUDIT_WINDOW",
+        metavar="HH:MM-HH:MM",
+        callback=_to_window,
+        help="Begin with a domain only at this time of day (local time).",
+    ),
+    click.option(
+        "--guest-deadline",
+        envvar="VNICAUDIT_GUEST_DEADLINE",
+        type=Number(min=1, max=86_400),
+        default=_GUEST_DEADLINE,
+        show_default=True,
+        metavar="SECONDS",
+        help="How long a guest may take to shut down, and to come back.",
+    ),
+    click.option(
+        "--force-off",
+        is_flag=True,
+        help="Power a guest off that does not shut down in time. It may lose data. (Nova does so "
+        "with servers in any case.)",
+    ),
+)
+
+change_options = together(schedule_options, connection_options)
+"""Options of the commands that change something."""
+
+
+def mode_option(default: str | None) -> Decorator:
+    """``--mode``; ``default`` None: that of the run."""
+    return click.option(
+        "--mode",
+        type=click.Choice(MODES),
+        default=default,
+        show_default=default is not None,
+        help="next-boot: define, and leave what runs alone. restart: shut guests down and start "
+        "them. hotswap: exchange the NIC under the running guest (needs its agent)."
+        + ("" if default else "  [default: that of the run]"),
+    )
+
+
+def run_context(
+    options: RemedyOptions,
+    wiring: Wiring,
+    mode: Mode,
+    schedule: ScheduleOptions | None = None,
+) -> RunContext:
+    """The context of a run as the options have it; ``schedule`` None: nothing is begun, only
+    checked."""
+    from vnicaudit.remedy.applying.apply import RunContext
+    from vnicaudit.remedy.applying.state import StateFolder
+
+    reach = reach_of(options.cloud, options.connection.trusted_uris, wiring)
+    return RunContext(
+        mode=mode,
+        limits=RunLimits() if schedule is None else _limits(options, schedule),
+        schedule=Schedule() if schedule is None else _schedule(schedule),
+        deadline=options.connection.deadline,
+        state=StateFolder(options.folder),
+        kinds=wiring.platforms().kinds(),
+        adapters=wiring.adapters(),
+        reach=reach,
+        tell_left=telling(quiet=False),
+    )
+
+
+def _limits(options: RemedyOptions, schedule: ScheduleOptions) -> RunLimits:
+    return RunLimits(schedule.guest_deadline, schedule.force_off, options.cloud.nova_manage_timeout)
+
+
+def _schedule(schedule: ScheduleOptions) -> Schedule:
+    return Schedule(schedule.canary, schedule.batch, schedule.max_failures, schedule.window)

@@ -1,0 +1,21 @@
+"""``--state``: the folder in which runs and measurements are remembered."""
+
+from __future__ import annotations
+
+import click
+
+from vnicaudit.text.own_commands import SYSTEM, default_state
+
+
+def state_folder(state: str | None) -> str:
+    """``--state``, else the folder of this user."""
+    return state or default_state()
+
+
+state_option = click.option(
+    "--state",
+    envvar="VNICAUDIT_STATE",
+    metavar="DIR",
+    type=click.Path(file_okay=False),
+    help=f"Where runs are remembered.  [default: {SYSTEM} for root, else ~/.local/state/vnicaudit]",
+)

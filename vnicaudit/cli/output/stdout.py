@@ -1,0 +1,53 @@
+"""Standard output: closed, full, or with a reader that went away."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TextIO
+
+from vnicaudit.errors import ReaderGoneError, UsageError, VnicauditError
+
+
+def emit(text: str) -> None:
+    """Write to standard output.
+
+    Raises ReaderGoneError when nobody reads any more, VnicauditError when it cannot be written.
+    """
+    try:
+        stream().write(text)
+    except OSError as error:
+        raise write_error(error, "standard output") from None
+
+
+def flush() -> None:
+    """Have everything written. Raises as :func:`emit`."""
+    try:
+        stream().flush()
+    except OSError as error:
+        raise write_error(error, "standard output") from None
+
+
+def discard() -> None:
+    """Drop what standard output would not take, so that Python does not try again, and complain,
+    when it ends. Output that can still be written is."""
+    if sys.stdout is None:
+        return
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def stream() -> TextIO:
+    """Standard output. Raises UsageError when it is closed (``>&-``)."""
+    if sys.stdout is None:
+        raise UsageError("standard output is closed: there is nowhere to write")
+    return sys.stdout
+
+
+def write_error(error: OSError, name: str) -> VnicauditError:
+    """The error that a failed write to standard output comes to."""
+    if isinstance(error, BrokenPipeError):
+        return ReaderGoneError(f"{name}: nobody reads it any more")
+    return VnicauditError(f"{name} could not be written: {error.strerror}")

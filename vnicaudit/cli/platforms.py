@@ -1,0 +1,262 @@
+"""The platforms there are: each is put together here, of what it reads, how what it declares is
+resolved, what its definitions are called, and how it is changed. The only place that knows them
+all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec.structs import replace
+
+from vnicaudit.audit.reading.platform import Platforms
+from vnicaudit.audit.reading.targets import TargetKind, target_of
+from vnicaudit.errors import UsageError
+from vnicaudit.model import platform_name as names
+from vnicaudit.model.description import Description
+from vnicaudit.model.domain import Domain, DomainConfig, Form
+from vnicaudit.model.effective import Effective
+from vnicaudit.model.file_kind import FileKind, Item
+from vnicaudit.model.host import HostConfig
+from vnicaudit.model.kubevirt import Preference
+from vnicaudit.model.nic import NicConfig, RunningNic
+from vnicaudit.model.nova import NovaConfig
+from vnicaudit.model.platform_name import PlatformName
+from vnicaudit.platforms.domain_xml.face import DOMAIN_XML
+from vnicaudit.platforms.domain_xml.fields import XPATH
+from vnicaudit.platforms.infra_code.face import INFRA_CODE
+from vnicaudit.platforms.kubevirt.face import MANIFEST
+from vnicaudit.platforms.libvirt.face import check as libvirt_check
+from vnicaudit.platforms.libvirt.face import read as libvirt_read
+from vnicaudit.platforms.libvirt.face import read_definitions, uri_of
+from vnicaudit.platforms.nova_conf.face import NOVA_CONF
+from vnicaudit.platforms.openstack.face import check as cloud_check
+from vnicaudit.platforms.openstack.face import cloud_of, regions
+from vnicaudit.platforms.openstack.face import read as cloud_read
+from vnicaudit.platforms.qemu.face import COMMANDS, NOT_PLANNED, QEMU_LOG, proc_of, read_processes
+from vnicaudit.platforms.unjudged import face as unjudged
+
+if TYPE_CHECKING:
+    from vnicaudit.audit.effective import Resolver
+    from vnicaudit.knowledge.fixes.wording import Wording
+    from vnicaudit.model.plan import Unit
+    from vnicaudit.remedy.applying.driver import Kind
+    from vnicaudit.remedy.applying.kinds import KindTable
+    from vnicaudit.remedy.contract import PlatformWriter
+    from vnicaudit.remedy.planning.target_planner import NewPlanner, PlanContext, TargetPlanner
+
+
+class RegisteredPlatform(NamedTuple):
+    """One platform, as it is read (see :class:`vnicaudit.audit.reading.platform.Platform`) and
+    changed. ``planner`` plans its targets, ``kinds`` are the units that its steps are on,
+    ``writer`` writes changes into its files; each is loaded when it is called, and None where there
+    is no such thing. ``describes``: what it reads of files beside domains, and may write."""
+
+    name: PlatformName
+    files: tuple[FileKind, ...] = ()
+    resolve: Resolver | None = None
+    titles: Mapping[Form, str] = {}
+    targets: tuple[TargetKind, ...] = ()
+    wordings: Mapping[str, Wording] = {}
+    field_places: Mapping[str, str] = {}
+    planner: NewPlanner | None = None
+    kinds: Callable[[], tuple[Kind[Unit], ...]] | None = None
+    writer: Callable[[], PlatformWriter] | None = None
+    describes: tuple[type[Description], ...] = ()
+
+
+class PlatformRegistry(Platforms):
+    """All platforms of the program."""
+
+    def __init__(self, platforms: Iterable[RegisteredPlatform]) -> None:
+        self.registered = tuple(platforms)
+        super().__init__(self.registered, unjudged)
+
+    @property
+    def planners(self) -> tuple[NewPlanner, ...]:
+        """The planners of all platforms, in the order in which their targets are read."""
+        return tuple(one.planner for one in self.registered if one.planner is not None)
+
+    def kinds(self) -> KindTable:
+        """All kinds of units, each at targets of its platform alone: whatever an edit made of a
+        plan, nothing goes elsewhere."""
+        from vnicaudit.remedy.applying.kinds import KindTable
+
+        at = TargetOwners(self.registered)
+        return KindTable(
+            at.narrowed(kind, one)
+            for one in self.registered
+            for kind in (() if one.kinds is None else one.kinds())
+        )
+
+    def writer(self, item: Item) -> PlatformWriter | None:
+        """The platform that writes changes into an item's description; None: it is not changed in
+        files (QEMU command lines, images, flavors)."""
+        for one in self.registered:
+            described = isinstance(item, one.describes)
+            if described or (isinstance(item, Domain) and item.declared.platform == one.name):
+                return None if one.writer is None else one.writer()
+        return None
+
+
+class TargetOwners:
+    """Which platform a target is of; each is told once."""
+
+    def __init__(self, platforms: tuple[RegisteredPlatform, ...]) -> None:
+        self._kinds = tuple(kind for one in platforms for kind in one.targets)
+        self._known: dict[str, str] = {}
+
+    def is_of(self, target: str, platform: RegisteredPlatform) -> bool:
+        """True for a target of a kind of that platform's, or a path, where that reads files. One
+        that makes no sense (a plan was edited) may be any platform's: it is not to be reached."""
+        if target not in self._known:
+            try:
+                self._known[target] = target_of(target, self._kinds).kind
+            except UsageError:
+                self._known[target] = ""
+        kind = self._known[target]
+        if not kind:
+            return True
+        if kind == "path":
+            return bool(platform.files)
+        return kind in (one.kind for one in platform.targets)
+
+    def narrowed(self, kind: Kind[Unit], platform: RegisteredPlatform) -> Kind[Unit]:
+        """A kind of units that claims only steps at targets of its platform."""
+        return replace(kind, is_at=lambda target: self.is_of(target, platform))
+
+
+def definition(
+    nic: NicConfig, domain: DomainConfig, host: HostConfig, running: RunningNic | None
+) -> Effective:
+    """The effective facts of a NIC by libvirt and QEMU. The resolver is loaded when there is
+    one."""
+    from vnicaudit.audit.effective import resolve
+
+    return resolve(nic, domain, host, running)
+
+
+def _manifest(
+    nic: NicConfig, domain: DomainConfig, host: HostConfig, running: RunningNic | None
+) -> Effective:
+    from vnicaudit.audit.effective import resolve_manifest
+
+    return resolve_manifest(nic, domain, host, running)
+
+
+def _server(
+    nic: NicConfig, domain: DomainConfig, host: HostConfig, running: RunningNic | None
+) -> Effective:
+    from vnicaudit.audit.effective import resolve_server
+
+    return resolve_server(nic, domain, host, running)
+
+
+def _domain_planner(context: PlanContext) -> TargetPlanner:
+    from vnicaudit.remedy.planning.domain_targets import DomainTargets
+
+    return DomainTargets(context)
+
+
+def _cloud_planner(context: PlanContext) -> TargetPlanner:
+    from vnicaudit.remedy.planning.cloud.run import CloudTargets
+
+    return CloudTargets(context)
+
+
+def _domain_kinds() -> tuple[Kind[Unit], ...]:
+    from vnicaudit.remedy.applying.drivers.domain import DOMAIN
+
+    return (DOMAIN,)
+
+
+def _file_kinds() -> tuple[Kind[Unit], ...]:
+    from vnicaudit.remedy.applying.drivers.file import FILE
+
+    return (FILE,)
+
+
+def _cloud_kinds() -> tuple[Kind[Unit], ...]:
+    from vnicaudit.remedy.applying.drivers.cloud import CLOUD_KINDS
+
+    return CLOUD_KINDS
+
+
+def _domain_writer() -> PlatformWriter:
+    from vnicaudit.platforms.domain_xml import write
+
+    return write
+
+
+def _manifest_writer() -> PlatformWriter:
+    from vnicaudit.platforms.kubevirt import write
+
+    return write
+
+
+def _nova_conf_writer() -> PlatformWriter:
+    from vnicaudit.platforms.nova_conf import write
+
+    return write
+
+
+PLATFORMS = (
+    RegisteredPlatform(
+        names.DOMAIN_XML,
+        (DOMAIN_XML,),
+        definition,
+        {
+            "raw": "Definition (as written)",
+            "dump": "Persistent definition",
+            "live": "Live definition",
+        },
+        field_places=XPATH,
+        planner=_domain_planner,  # of live hosts as well: both have definitions
+        kinds=_file_kinds,
+        writer=_domain_writer,
+    ),
+    RegisteredPlatform(
+        names.NOVA_CONF, (NOVA_CONF,), writer=_nova_conf_writer, describes=(NovaConfig,)
+    ),
+    RegisteredPlatform(
+        names.QEMU,
+        (QEMU_LOG, COMMANDS),
+        definition,
+        {"qemu": "QEMU's arguments, as a definition"},
+        (TargetKind("proc", proc_of, read=read_processes, not_planned=NOT_PLANNED),),
+    ),
+    RegisteredPlatform(
+        names.KUBEVIRT,
+        (MANIFEST,),
+        _manifest,
+        {"manifest": "Manifest"},
+        writer=_manifest_writer,
+        describes=(Preference,),
+    ),
+    RegisteredPlatform(
+        names.INFRA_CODE, (INFRA_CODE,), definition, {"terraform": "Terraform resource"}
+    ),
+    RegisteredPlatform(
+        names.OPENSTACK,
+        resolve=_server,
+        targets=(
+            TargetKind("openstack", cloud_of, cloud_check, cloud=cloud_read, expanded=regions),
+        ),
+        planner=_cloud_planner,
+        kinds=_cloud_kinds,
+    ),
+    RegisteredPlatform(
+        names.LIBVIRT,
+        targets=(TargetKind("libvirt", uri_of, libvirt_check, libvirt_read, read_definitions),),
+        kinds=_domain_kinds,
+    ),
+)
+"""In the order in which files are tried, and targets planned: of servers of a cloud the definitions
+that are read before it tell."""
+
+
+@cache
+def every_platform() -> PlatformRegistry:
+    """All platforms of this program."""
+    return PlatformRegistry(PLATFORMS)

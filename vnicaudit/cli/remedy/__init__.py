@@ -1,0 +1,1 @@
+"""``vnicaudit plan``, ``apply``, ``rollback`` and ``runs``: the commands of a change."""

@@ -1,0 +1,194 @@
+"""``vnicaudit apply``: carry a plan out."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import ExitStack
+from typing import TYPE_CHECKING
+
+import click
+
+from vnicaudit.base.opening import as_usage_error, read_regular
+from vnicaudit.cli.bench.options import line_options
+from vnicaudit.cli.options.nova_manage import check_reach, nova_manage_options
+from vnicaudit.cli.options.output import OutputOptions, output_options, screen_options
+from vnicaudit.cli.options.records import as_record
+from vnicaudit.cli.options.remedy import change_options, mode_option, run_context
+from vnicaudit.cli.options.state import state_option
+from vnicaudit.cli.output.stderr import tell, telling
+from vnicaudit.cli.output.stdout import emit, flush
+from vnicaudit.cli.process import hang_up_noted
+from vnicaudit.cli.remedy.apply_bench import (
+    ApplyOptions,
+    bench_options,
+    design_of,
+    measure_in_turns,
+    show_trials,
+    tell_cost,
+    trial_order,
+    trials_of,
+)
+from vnicaudit.cli.remedy.apply_shadow import measure_beside, shadow_address, take_shadows_out
+from vnicaudit.cli.remedy.run_output import confirm, dry_run, print_run, tell_damage
+from vnicaudit.cli.wiring import Wiring, pass_wiring
+from vnicaudit.errors import RefusedError, UsageError
+
+if TYPE_CHECKING:
+    from vnicaudit.model.plan import Mode, Plan, Step
+    from vnicaudit.remedy.applying.apply import RunContext
+    from vnicaudit.remedy.applying.kinds import KindTable
+
+_EPILOG = """\b
+Examples:
+  vnicaudit apply plan.json --dry-run
+  vnicaudit apply plan.json                       define; in effect at the next power cycle
+  vnicaudit apply plan.json --mode restart --canary 1 --batch 5 --window 22:00-04:00 --yes
+  vnicaudit apply plan.json --mode hotswap
+  vnicaudit apply plan.json --mode hotswap --bench quick --bench-peer ssh://root@gen1
+  vnicaudit apply cloud.json --mode restart --nova-manage ssh://controller
+  vnicaudit apply cloud.json --mode restart --nova-manage ssh://ops@controller \\
+      --nova-manage-command 'sudo docker exec nova_api nova-manage'
+
+\b
+A run that was interrupted is carried on by the same command; `vnicaudit rollback RUN`
+takes it back.
+
+\b
+Exit codes: 0 all applied, 2 usage, 4 a host could not be reached, 5 something was
+refused, failed or could not be verified, 6 something was rolled back because it
+made things worse, or was not changed because measuring it beside the old NIC did
+not speak for it, 130 interrupted."""
+
+
+@click.command("apply", epilog=_EPILOG)
+@click.argument("plan", metavar="PLAN", type=click.Path(dir_okay=False))
+@mode_option("next-boot")
+@click.option("--include-unsafe", is_flag=True, help="Also the unsafe steps of the plan.")
+@change_options
+@nova_manage_options
+@bench_options
+@line_options
+@state_option
+@output_options
+@pass_wiring
+@as_record(ApplyOptions)
+def command(options: ApplyOptions, wiring: Wiring) -> int:
+    """Carry out a PLAN made by `vnicaudit plan`: define, and make it take effect.
+
+    Servers of an OpenStack cloud are stopped, changed by nova-manage on a controller, and started.
+
+    What has changed since the plan was made is refused. What is about to be done is noted first;
+    the original definitions are kept. What runs afterwards is looked at, and a guest that does not
+    come back is rolled back by itself. With --bench, so is one that the change makes no faster.
+    """
+    from msgspec.structs import replace
+
+    from vnicaudit.remedy.applying.apply import apply, dry_run_apply
+    from vnicaudit.remedy.applying.past_run import damaged
+    from vnicaudit.reports.plan.json import from_json
+
+    data = _read_plan(options.plan)
+    plan, kinds = from_json(data, options.plan), wiring.platforms().kinds()
+    steps, not_done = _split_steps(plan, kinds, options.mode, unsafe=options.include_unsafe)
+    _print_plan(plan, steps, options.output)
+    for step, reason in not_done:
+        _tell_not_applied(step, kinds, reason)
+    if not steps:
+        return RefusedError.exit_code if not_done else 0
+    context = run_context(options, wiring, options.mode, options.schedule)
+    _check_reachable(steps, context, options)
+    trial, address = trial_order(options), shadow_address(options.trials)
+    if options.schedule.dry_run:
+        return dry_run(dry_run_apply(steps, data, context), "would be applied")
+    units = context.kinds.units(steps)
+    design = None if trial is None else design_of(options.trials, trial.profile, units)
+    if trial is not None and design is not None:
+        tell_cost(design, trial, options.mode, units)
+    confirm(
+        f"Apply {len(steps)} of {len(plan.steps)} steps, --mode {options.mode}?",
+        yes=options.schedule.yes,
+    )
+    tell_damage(damaged(context.state))
+    take_shadows_out(options)
+    refused = RefusedError.exit_code if not_done else 0
+    if trial is not None and design == "flips":
+        # a hang-up ends it: it gives the guest back as it was, and would go on for hours
+        return measure_in_turns(steps, data, context, trial, options) or refused
+    with hang_up_noted() as halted:
+        context = replace(context, halted=halted)
+        if trial is not None and address is not None:
+            return measure_beside(steps, data, context, trial, address, options) or refused
+        trials = None if trial is None else trials_of(trial)
+        try:
+            done = apply(steps, data, context, telling(quiet=options.output.quiet), trials)
+        finally:
+            show_trials(trials, options)
+    return print_run(done, options, kinds, refused=bool(not_done))
+
+
+def _check_reachable(steps: list[Step], context: RunContext, options: ApplyOptions) -> None:
+    """Raises UsageError for a step that these options do not reach, or cannot measure."""
+    units = context.kinds.units(steps)
+    check_reach(context.reach, context.kinds.by_controller(units))
+    with ExitStack() as stack:  # measuring connects to them as well
+        context.drivers(stack, hold=False).check(units)
+    if options.trials.bench is None:
+        return
+    for kind in (context.kinds.by_name(unit.kind) for unit in units):
+        if not kind.bench:
+            which = kind.steps_called or f"on {kind.name}s"
+            raise UsageError(f"--bench measures domains of libvirt; this plan has steps {which}")
+
+
+def _read_plan(path: str) -> bytes:
+    from vnicaudit.reports.plan.json import MAX_BYTES
+
+    with as_usage_error(path):
+        return read_regular(path, MAX_BYTES + 1)
+
+
+def _split_steps(
+    plan: Plan, kinds: KindTable, mode: Mode, *, unsafe: bool
+) -> tuple[list[Step], list[tuple[Step, str]]]:
+    """The steps that are to be done, and the others, each with why not."""
+    chosen: list[Step] = []
+    others: list[tuple[Step, str]] = []
+    for step in plan.steps:
+        reason = _why_not(step, kinds, mode, unsafe=unsafe)
+        if reason:
+            others.append((step, reason))
+        else:
+            chosen.append(step)
+    return chosen, others
+
+
+def _why_not(step: Step, kinds: KindTable, mode: Mode, *, unsafe: bool) -> str:
+    if step.refused:
+        return "; ".join(step.refused)
+    if not step.safe and not unsafe:
+        return f"unsafe: {step.reason} (--include-unsafe)"
+    option = step.mode(mode)
+    if not option.possible and not (mode == "next-boot" and kinds.of(step).is_text):
+        return f"not with --mode {mode}: {option.reason}"
+    return ""
+
+
+def _print_plan(plan: Plan, steps: list[Step], output: OutputOptions) -> None:
+    from msgspec.structs import replace
+
+    from vnicaudit.reports.plan.text import render
+
+    if output.quiet or sys.stdout is None:
+        return
+    shown = replace(plan, steps=tuple(steps), not_planned=(), errors=())
+    for text in render(shown, screen_options(output)):
+        emit(text)
+    flush()
+
+
+def _tell_not_applied(step: Step, kinds: KindTable, reason: str) -> None:
+    from vnicaudit.model.refs import mac_of
+    from vnicaudit.reports.safe import safe
+
+    name = f"{kinds.unit_name(step)} {mac_of(step.about) or ''}".rstrip()
+    tell(safe(f"Not applied: step {step.id}, {name}: {reason}"))

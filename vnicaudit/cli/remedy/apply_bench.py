@@ -1,0 +1,288 @@
+"""``vnicaudit apply --bench``: measure each guest before and after, keep or take back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import click
+import msgspec
+
+from vnicaudit.base.counting import count
+from vnicaudit.cli.bench.options import (
+    LineOptions,
+    drawn_seed,
+    limits_of,
+    line_of,
+    max_cpu_wait_option,
+    max_steal_option,
+)
+from vnicaudit.cli.options.output import screen_options
+from vnicaudit.cli.options.records import group
+from vnicaudit.cli.options.remedy import RemedyOptions, ScheduleOptions
+from vnicaudit.cli.output.stderr import tell, telling
+from vnicaudit.cli.remedy.run_output import ROLLED_BACK, print_result, print_run
+from vnicaudit.errors import RefusedError, UsageError
+from vnicaudit.model.plan import Mode
+from vnicaudit.text.own_commands import command
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from vnicaudit.bench.profiles.profile import Profile
+    from vnicaudit.bench.trials.guest_by_guest import Event, GuestByGuest
+    from vnicaudit.bench.trials.request import TrialRequest
+    from vnicaudit.bench.trials.single_flip import TrialFactory
+    from vnicaudit.model.measurement import BenchResult, Design
+    from vnicaudit.model.plan import Step
+    from vnicaudit.remedy.applying.apply import RunContext
+    from vnicaudit.remedy.applying.kinds import KindTable
+    from vnicaudit.remedy.applying.run_request import UnitRequest
+
+TrialDesign = Literal["flips", "single-flip", "shadow"]
+
+_ABOUT = (
+    "bench_peer", "bench_design", "on_undecided", "on_inconclusive", "max_steal", "max_cpu_wait",
+    "line_rate", "encapsulation", "hypervisor",
+)  # fmt: skip
+"""Options that say something about a measurement."""
+
+
+class BenchOptions(msgspec.Struct, frozen=True):
+    """How guests are measured while a plan is applied; ``bench`` None: they are not."""
+
+    bench: str | None
+    bench_peer: str
+    bench_design: Literal["auto", "flips", "single-flip", "shadow"]
+    shadow_address: str | None
+    max_steal: float | None
+    max_cpu_wait: float | None
+    on_undecided: Literal["keep", "rollback"]
+    on_inconclusive: Literal["keep", "rollback"] | None
+    """The old name of ``on_undecided``."""
+
+
+class ApplyOptions(RemedyOptions, frozen=True, kw_only=True):
+    """The options of ``vnicaudit apply``."""
+
+    plan: str
+    mode: Mode
+    include_unsafe: bool
+    schedule: ScheduleOptions
+    trials: BenchOptions
+    line: LineOptions
+
+
+bench_options = group(
+    "trials",
+    BenchOptions,
+    click.option(
+        "--bench",
+        metavar="NAME|FILE",
+        help="Measure each guest by this profile before and after (`vnicaudit bench profiles`), "
+        "one guest after the other; what regressed is taken back, exit code 6. Needs the guest's "
+        "agent, and the profile's tools in the guest and at the peer.",
+    ),
+    click.option(
+        "--bench-peer",
+        metavar="URL",
+        default="local",
+        show_default=True,
+        help="The endpoint that sends the load (ssh://root@gen1).",
+    ),
+    click.option(
+        "--bench-design",
+        type=click.Choice(["auto", "flips", "single-flip", "shadow"]),
+        default="auto",
+        show_default=True,
+        help="flips: change and take back in turns, two to five of each, which tells drift and "
+        "what plugs (with --mode restart: boots) differ by from the change, and interrupts the "
+        "guest each time. single-flip: measure, change, measure; it decides only what is better or "
+        "worse by a third or more. shadow: plug the new NIC in beside the old one, measure both in "
+        "turns while the old one serves, and change only what got better by a third or more (needs "
+        "--shadow-address, and iproute2 and ping in the guest). auto: flips; single-flip where "
+        "several NICs of a guest are changed at once, or the profile only looks for catastrophes. "
+        "What it costs is told before it starts.",
+    ),
+    click.option(
+        "--shadow-address",
+        metavar="IP/LENGTH",
+        help="A free IPv4 address in the network of the old NIC, by which the new one is measured "
+        "beside it (192.0.2.250/24). The guest has it only meanwhile.",
+    ),
+    max_steal_option,
+    max_cpu_wait_option,
+    click.option(
+        "--on-undecided",
+        type=click.Choice(["keep", "rollback"]),
+        default="rollback",
+        show_default=True,
+        help="What to do with a change that is proven neither better nor worse, and with one that "
+        "could not be measured (a tool did not start).",
+    ),
+    click.option("--on-inconclusive", type=click.Choice(["keep", "rollback"]), hidden=True),
+)
+
+
+def trials_of(order: TrialRequest) -> TrialFactory:
+    """The trials that measure the guests of a run, each once before and once after."""
+    from vnicaudit.bench.trials.single_flip import TrialFactory
+
+    return TrialFactory(order)
+
+
+def trial_order(options: ApplyOptions) -> TrialRequest | None:
+    """The measurement asked for; None where there is none. Raises UsageError."""
+    wanted = options.trials
+    if wanted.bench is None:
+        _check_alone()
+        return None
+    if options.mode == "next-boot":
+        raise UsageError(
+            "--bench measures what runs: give --mode restart or --mode hotswap with it"
+        )
+    if options.schedule.batch > 1:
+        raise UsageError("--bench with --batch above 1: guests would disturb each other's runs")
+    from vnicaudit.bench.endpoints.opening import parse
+    from vnicaudit.bench.profiles.load import load_profile
+    from vnicaudit.bench.trials.request import TrialRequest
+    from vnicaudit.cli.bench.output import BenchProgress
+
+    parse(wanted.bench_peer)  # what is no endpoint is told before anything is measured
+    profile = load_profile(wanted.bench)
+    if profile.states:
+        raise UsageError(
+            f"profile {profile.name} needs commands that bring the server into its states: "
+            "measure with `bench run` before and after"
+        )
+    return TrialRequest(
+        profile=profile,
+        peer=wanted.bench_peer,
+        line=line_of(options.line),
+        seed=drawn_seed(),
+        limits=limits_of(profile, wanted.max_steal, wanted.max_cpu_wait),
+        undecided=_undecided(wanted),
+        state=Path(options.folder),
+        listener=BenchProgress(options.output),
+        restarts=options.mode == "restart",
+    )
+
+
+def _undecided(wanted: BenchOptions) -> Literal["keep", "roll-back"]:
+    """Action on an undecided measurement. Raises UsageError where both options name one."""
+    context = click.get_current_context()
+    given = context.get_parameter_source("on_undecided") is click.core.ParameterSource.COMMANDLINE
+    if given and wanted.on_inconclusive is not None:
+        raise UsageError("--on-inconclusive is the old name of --on-undecided: give that alone")
+    asked = wanted.on_inconclusive or wanted.on_undecided
+    return "keep" if asked == "keep" else "roll-back"
+
+
+def _check_alone() -> None:
+    """Raises UsageError where something is said about a measurement that is not asked for."""
+    context = click.get_current_context()
+    for name in _ABOUT:
+        if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
+            option = name.replace("_", "-")
+            raise UsageError(f"--{option} is about a measurement: give --bench PROFILE with it")
+
+
+def design_of(options: BenchOptions, profile: Profile, units: Sequence[UnitRequest]) -> TrialDesign:
+    """The design that is meant: ``auto`` alternates where that can be done and decides anything."""
+    if options.bench_design != "auto":
+        return options.bench_design
+    one_nic = all(len(unit.macs) == 1 and unit.uuid is not None for unit in units)
+    return "flips" if one_nic and not profile.catastrophe_only else "single-flip"
+
+
+def tell_cost(
+    design: TrialDesign, trial: TrialRequest, mode: Mode, units: Sequence[UnitRequest]
+) -> None:
+    """Say what measuring costs, before anything is done."""
+    from vnicaudit.bench.trials.cost import cost
+    from vnicaudit.reports.bench.words.quantity import duration
+
+    restarts = mode == "restart"
+    turning: Design = "boots" if restarts else "flips"
+    found = cost(trial.profile, turning if design == "flips" else design, trial.seed)
+    each = f"Measuring: {count(sum(len(unit.macs) for unit in units), 'NIC')}, for each"
+    if design != "flips":
+        trial.listener.says(f"{each} about {duration(found.seconds)}")
+        return
+    changed = "power cycle" if restarts else "hot swap"
+    trial.listener.says(
+        f"{each} {found.turns} turns with {count(found.changes, changed)}, about "
+        f"{duration(found.seconds)}; where that does not decide it, up to {found.most_turns} turns "
+        f"with {count(found.most_changes, changed)}, about {duration(found.most_seconds)}"
+    )
+
+
+def measure_in_turns(
+    steps: Sequence[Step],
+    text: bytes,
+    context: RunContext,
+    trial: TrialRequest,
+    options: ApplyOptions,
+) -> int:
+    """Guest by guest: make the change and take it back in turns, and leave it where it helps; the
+    exit code. ``text``: the plan's file."""
+    from vnicaudit.bench.trials.flip_trials import FlipTrials
+
+    say = telling(quiet=options.output.quiet)
+    trials = FlipTrials(steps, text, context, trial, say)
+    return print_trials(trials, options, context.kinds)
+
+
+def print_trials(trials: GuestByGuest, options: ApplyOptions, kinds: KindTable) -> int:
+    """Measure and change, guest by guest, and say what happens; the exit code."""
+    codes = [0, *(_print_event(event, options, kinds) for event in trials.run())]
+    return max(codes, key=lambda code: (code == RefusedError.exit_code, code))
+
+
+def _print_event(event: Event, options: ApplyOptions, kinds: KindTable) -> int:
+    """Say what happened; the exit code that this alone would have."""
+    from vnicaudit.bench.trials.guest_by_guest import (
+        Applied,
+        GuestMeasured,
+        GuestRefused,
+        NotChanged,
+        TakenBack,
+    )
+    from vnicaudit.reports.safe import safe
+
+    if isinstance(event, GuestMeasured):
+        show_result(event.result, options)
+        return 0
+    if isinstance(event, NotChanged):
+        tell(f"Nothing was changed: {event.name} keeps the NIC that it has.")
+        return ROLLED_BACK
+    if isinstance(event, TakenBack):
+        tell(safe(f"{event.name}: taken back: {'; '.join(event.decision.reasons[:3])}"))
+        return ROLLED_BACK
+    if isinstance(event, Applied):
+        return print_run(event.run, options, kinds)
+    if isinstance(event, GuestRefused):
+        tell(safe(f"{event.name}: refused: {event.reason}"))
+    else:
+        reason = f"{event.reason}; {event.name} and those behind it were not reached"
+        tell(safe(f"Stopped: {reason}"))
+    return RefusedError.exit_code
+
+
+def show_trials(made: TrialFactory | None, options: ApplyOptions) -> None:
+    """Print what was measured."""
+    for kept in () if made is None else made.measurements():
+        show_result(kept.result(), options)
+
+
+def show_result(result: BenchResult, options: ApplyOptions) -> None:
+    """Print one measurement."""
+    from vnicaudit.reports.bench.formats.text import render
+    from vnicaudit.reports.safe import safe
+
+    def pieces() -> Iterator[str]:
+        yield from render(result, screen_options(options.output))
+        shown = command(f"bench show {result.run.id}", options.folder)
+        yield f"Kept as {safe(result.run.id)}: {safe(shown)}\n\n"
+
+    print_result(pieces)

@@ -1,0 +1,65 @@
+"""``vnicaudit apply --bench-design shadow``: measured beside the old NIC, changed when it helps."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from vnicaudit.cli.options.remedy import RemedyOptions
+from vnicaudit.cli.output.stderr import telling
+from vnicaudit.cli.remedy.apply_bench import ApplyOptions, BenchOptions, print_trials
+from vnicaudit.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from ipaddress import IPv4Interface
+
+    from vnicaudit.bench.trials.request import TrialRequest
+    from vnicaudit.model.plan import Step
+    from vnicaudit.remedy.applying.apply import RunContext
+
+
+def shadow_address(options: BenchOptions) -> IPv4Interface | None:
+    """The temporary address; None where another design was asked for. Raises UsageError where one
+    is given without the other."""
+    text = options.shadow_address
+    wanted = options.bench is not None and options.bench_design == "shadow"
+    if not wanted and text is None:
+        return None
+    if not wanted or text is None:
+        raise UsageError(
+            "--shadow-address IP/LENGTH is the free address that --bench with --bench-design "
+            "shadow measures the new NIC by, in the network of the old one: give both or neither"
+        )
+    from vnicaudit.bench.trials.shadow_checks import temporary_address
+
+    return temporary_address(text)
+
+
+def take_shadows_out(options: RemedyOptions) -> None:
+    """Be rid of what an ended process left in guests, and say so."""
+    state = Path(options.folder)
+    if not (state / "shadows").is_dir():
+        return
+    from vnicaudit.bench.trials.shadow_plug import clean_up
+
+    connection = options.connection
+    say = telling(quiet=options.output.quiet)
+    clean_up(state, connection.deadline, say, frozenset(connection.trusted_uris))
+
+
+def measure_beside(
+    steps: Sequence[Step],
+    text: bytes,
+    context: RunContext,
+    trial: TrialRequest,
+    address: IPv4Interface,
+    options: ApplyOptions,
+) -> int:
+    """Domain by domain: measure, and carry the steps out where that says so; the exit code.
+    ``text``: the plan's file."""
+    from vnicaudit.bench.trials.shadow_trials import ShadowTrials
+
+    say = telling(quiet=options.output.quiet)
+    trials = ShadowTrials(steps, text, context, trial, address, say)
+    return print_trials(trials, options, context.kinds)

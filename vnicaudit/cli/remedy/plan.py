@@ -1,0 +1,236 @@
+"""``vnicaudit plan``: what would be changed, written down to be reviewed."""
+
+from __future__ import annotations
+
+import os
+from datetime import date
+from typing import TYPE_CHECKING
+
+import click
+from msgspec.structs import replace
+
+from vnicaudit.audit.accepting.suppressions import Suppressor
+from vnicaudit.audit.reading.targets import expanded_targets, unique_targets
+from vnicaudit.audit.work import AuditWork
+from vnicaudit.base.counting import count
+from vnicaudit.cli.audit.request import rules_of
+from vnicaudit.cli.options.cloud_filters import check_filters, cloud_filter_options, wanted_of
+from vnicaudit.cli.options.output import output_options, screen_options
+from vnicaudit.cli.options.reading import ReadingRequest, reading_of, reading_options
+from vnicaudit.cli.options.records import as_record
+from vnicaudit.cli.output.stderr import Progress, tell
+from vnicaudit.cli.output.stdout import emit, flush
+from vnicaudit.cli.remedy.plan_files import TABLE, holds_plan, write_plan, write_projects
+from vnicaudit.cli.remedy.plan_options import PlanCommandOptions, planning_options
+from vnicaudit.cli.wiring import Wiring, pass_wiring
+from vnicaudit.errors import TargetError
+from vnicaudit.model.plan import GOALS
+from vnicaudit.reports.plan.grouped import PLAN_GROUP_BY
+
+if TYPE_CHECKING:
+    from vnicaudit.cli.platforms import PlatformRegistry
+    from vnicaudit.model.plan import Plan
+
+_LEFT = "is left as it was: not all targets could be read, and this plan would be empty"
+
+_EPILOG = """\b
+Examples:
+  vnicaudit plan qemu:///system -o plan.json      review it, then: vnicaudit apply plan.json
+  vnicaudit plan qemu:///system --agent -o plan.json
+  vnicaudit plan qemu+ssh://root@kvm7/system --domain mail-01 -o plan.json
+  vnicaudit plan definitions/ --include-unsafe -o plan.json
+  vnicaudit plan qemu:///system --nic 52:54:00:12:34:56 \\
+      --to vdpa --vdpa-device /dev/vhost-vdpa-0 -o plan.json
+  vnicaudit plan openstack:prod -o plan.json
+  vnicaudit plan openstack:prod nodes/ qemu+ssh://cmp1/system -o plan.json
+  vnicaudit plan openstack:prod --projects letters/ -o plan.json
+  vnicaudit plan openstack:prod --nic fa:16:3e:12:34:56 --to vdpa
+
+\b
+Exit codes: 0 planned (or nothing to change), 2 usage or configuration,
+4 a target could not be read; the rest is planned."""
+
+
+@click.command("plan", epilog=_EPILOG)
+@click.argument("targets", metavar="TARGET...", nargs=-1, required=True)
+@click.option(
+    "-o",
+    "--output",
+    "plan_file",
+    metavar="FILE",
+    type=click.Path(dir_okay=False),
+    help="Write the plan here (JSON); - is standard output. Without it, it is only shown.",
+)
+@click.option(
+    "--to",
+    type=click.Choice(GOALS),
+    default="virtio",
+    show_default=True,
+    help="What NICs are to become.",
+)
+@click.option(
+    "--nic",
+    "macs",
+    multiple=True,
+    metavar="MAC",
+    help="Only this NIC. Repeatable; needed with --to vdpa and vhostuser.",
+)
+@click.option(
+    "--domain",
+    "domains",
+    multiple=True,
+    metavar="NAME",
+    help="Only this domain, or this server, image or flavor of a cloud (name or UUID).",
+)
+@click.option(
+    "--vdpa-device",
+    "vdpa_devices",
+    multiple=True,
+    metavar="PATH",
+    help="/dev/vhost-vdpa-N for each --nic, in their order; in a cloud Nova chooses it.",
+)
+@click.option(
+    "--vhostuser-socket",
+    "sockets",
+    multiple=True,
+    metavar="PATH",
+    help="The socket for each --nic, in their order.",
+)
+@click.option(
+    "--vhostuser-mode",
+    "socket_mode",
+    type=click.Choice(["server", "client"]),
+    default="server",
+    show_default=True,
+    help="What QEMU is on the socket; Open vSwitch's dpdkvhostuserclient wants a server.",
+)
+@click.option(
+    "--accept-loss",
+    "accepted",
+    multiple=True,
+    metavar="NAME",
+    help="Give up this function of the NIC: filterref, isolation, bandwidth, mtu… as the plan "
+    "names it.",
+)
+@click.option(
+    "--include-unsafe",
+    is_flag=True,
+    help="Also what may hurt a guest: one that is not known to have a virtio driver.",
+)
+@click.option(
+    "--projects",
+    metavar="DIR",
+    type=click.Path(file_okay=False),
+    help="Of a cloud: write here what is planned for each project's servers, one Markdown text for "
+    "each and servers.csv for all. Nobody is sent anything.",
+)
+@click.option(
+    "--group-by",
+    type=click.Choice(PLAN_GROUP_BY),
+    help="Show steps that say the same once, with how many there are and some names. The plan that "
+    "is written has each.",
+)
+@click.option(
+    "--select", "selected", multiple=True, metavar="RULE", help="Only what these rules find."
+)
+@click.option(
+    "--ignore", "ignored", multiple=True, metavar="RULE", help="Not what these rules find."
+)
+@cloud_filter_options
+@reading_options
+@output_options
+@pass_wiring
+@as_record(PlanCommandOptions)
+def command(options: PlanCommandOptions, wiring: Wiring) -> int:
+    """Write down what would be changed on the NICs of the TARGETs, as a diff and in words.
+
+    A TARGET is a libvirt URI, a file or folder of domain XML, or openstack:CLOUD with a name from
+    clouds.yaml. Nothing is changed; connections are read-only. Guests that are not known to be
+    ready for virtio are left out, and so are findings that are suppressed. Definitions that Nova,
+    KubeVirt or oVirt keep are never changed: the plan says what to do there. Of a cloud, what Nova
+    keeps for its servers is planned, and images; nova.conf of its compute nodes and their libvirt,
+    given as well, tell more of the servers.
+    """
+    platforms = wiring.platforms()
+    kinds = platforms.targets
+    wanted = planning_options(options, kinds)
+    read = reading_of(
+        options.reading,
+        options.targets,
+        verbose=options.output.verbose,
+        servers=wanted_of(options.servers),
+    )
+    check_filters(read.options.servers, options.targets)
+    targets = expanded_targets(unique_targets(options.targets, kinds), kinds, read.options.live)
+    from vnicaudit.remedy.planning.judged_item import Judges
+    from vnicaudit.remedy.planning.run import make_plan
+    from vnicaudit.remedy.planning.target_planner import PlanRequest
+
+    progress = Progress(enabled=not options.output.quiet)
+    judges = Judges(*_works(options, read, platforms))
+    wanted = replace(wanted, policy=read.settings.settings.policy)
+    request = PlanRequest(judges, wiring.adapters(), read.options, wanted, progress)
+    plan = make_plan(targets, platforms.planners, request)
+    progress.clear()
+    _print_plan(plan, options)
+    if options.projects:
+        _write_projects(plan, options.projects, quiet=options.output.quiet)
+    return TargetError.exit_code if plan.errors else 0
+
+
+def _works(
+    options: PlanCommandOptions, read: ReadingRequest, platforms: PlatformRegistry
+) -> tuple[AuditWork, AuditWork]:
+    """Work by the selected rules, and work by all rules; one object where all are selected."""
+    settings, every = read.settings.settings, read.catalogue.ids
+    rules = rules_of(options.selected, options.ignored, settings, read.catalogue)
+    work = _work(rules, read, platforms)
+    return work, work if rules == every else _work(every, read, platforms)
+
+
+def _work(rules: tuple[str, ...], read: ReadingRequest, platforms: PlatformRegistry) -> AuditWork:
+    suppressor = Suppressor(read.settings.suppressions, date.today(), rules, read.catalogue)
+    return AuditWork(rules, read.assumptions, suppressor, {}, platforms, read.catalogue)
+
+
+def _print_plan(plan: Plan, options: PlanCommandOptions) -> None:
+    """Write the plan where it is to go, print it, and say what comes next."""
+    from vnicaudit.reports.plan.json import to_json
+    from vnicaudit.reports.plan.text import render
+    from vnicaudit.reports.safe import safe
+
+    path = options.plan_file
+    if path == "-":
+        emit(to_json(plan).decode())
+        return
+    would_lose = plan.errors and not plan.steps and holds_plan(path)
+    if path and not would_lose:
+        write_plan(path, to_json(plan))
+    style = screen_options(options.output, group_by=options.group_by)
+    for text in render(plan, style):
+        emit(text)
+    flush()
+    if path and would_lose:
+        tell(f"{safe(path)} {_LEFT}")
+    elif path and not options.output.quiet:
+        tell(_next_step(plan, path))
+
+
+def _next_step(plan: Plan, path: str) -> str:
+    """Where the plan is, and what to do with it."""
+    from vnicaudit.base.shell import path_word
+    from vnicaudit.reports.safe import safe
+
+    if not plan.steps:
+        return f"Written to {safe(path)}: nothing in it to apply"
+    unread = " (not all targets could be read)" if plan.errors else ""
+    return f"Written to {safe(path)}{unread}; next: vnicaudit apply {safe(path_word(path))}"
+
+
+def _write_projects(plan: Plan, folder: str, *, quiet: bool) -> None:
+    if plan.errors and not (plan.steps or plan.not_planned) and os.path.isdir(folder):
+        tell(f"{folder} {_LEFT}")
+        return
+    number = write_projects(plan, folder)
+    if not quiet:
+        tell(f"{folder}: {count(number, 'project')}, and {TABLE}; hand them on yourself")

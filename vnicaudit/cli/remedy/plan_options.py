@@ -1,0 +1,136 @@
+"""Options of ``vnicaudit plan``, combined into one request and checked."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Literal
+
+import msgspec
+
+from vnicaudit.audit.reading.targets import TargetKind, target_of
+from vnicaudit.base.identifiers import MAC
+from vnicaudit.cli.options.cloud_filters import ServerOptions
+from vnicaudit.cli.options.output import OutputOptions
+from vnicaudit.cli.options.reading import ReadingOptions
+from vnicaudit.errors import UsageError
+from vnicaudit.model.plan import Goal
+from vnicaudit.reports.plan.grouped import PlanGroupBy
+from vnicaudit.text.cloud_names import CLOUD
+
+if TYPE_CHECKING:
+    from vnicaudit.remedy.planning.options import PlanOptions
+
+
+class PlanCommandOptions(msgspec.Struct, frozen=True):
+    """The options of ``vnicaudit plan``."""
+
+    targets: tuple[str, ...]
+    plan_file: str | None
+    to: Goal
+    macs: tuple[str, ...]
+    domains: tuple[str, ...]
+    vdpa_devices: tuple[str, ...]
+    sockets: tuple[str, ...]
+    socket_mode: Literal["server", "client"]
+    accepted: tuple[str, ...]
+    include_unsafe: bool
+    projects: str | None
+    group_by: PlanGroupBy | None
+    selected: tuple[str, ...]
+    ignored: tuple[str, ...]
+    servers: ServerOptions
+    reading: ReadingOptions
+    output: OutputOptions
+
+
+def planning_options(options: PlanCommandOptions, kinds: tuple[TargetKind, ...]) -> PlanOptions:
+    """The options that planning takes; ``kinds``: of targets that are known.
+    Raises UsageError for what makes no sense together."""
+    from vnicaudit.remedy.planning.options import PlanOptions
+
+    if options.projects and not any(map(_is_cloud, options.targets)):
+        raise UsageError(f"--projects is for a cloud ({CLOUD}CLOUD)")
+    devices = _devices(options, kinds)
+    _check_accepted(options.accepted, options.to)
+    return PlanOptions(
+        to=options.to,
+        domains=frozenset(options.domains),
+        macs=_macs(options.macs),
+        accepted=frozenset(options.accepted),
+        devices=devices,
+        socket_mode=options.socket_mode,
+        unsafe=options.include_unsafe,
+    )
+
+
+def _is_cloud(target: str) -> bool:
+    return target.startswith(CLOUD)
+
+
+def _devices(options: PlanCommandOptions, kinds: tuple[TargetKind, ...]) -> tuple[str, ...]:
+    """A device or socket for each ``--nic``; none in a cloud, where Nova chooses them."""
+    to, targets = options.to, options.targets
+    devices = {"vdpa": options.vdpa_devices, "vhostuser": options.sockets}
+    for goal, option in (("vdpa", "--vdpa-device"), ("vhostuser", "--vhostuser-socket")):
+        if devices[goal] and to != goal:
+            raise UsageError(f"{option} is for --to {goal}")
+    if to == "virtio":
+        return ()
+    if not options.macs:
+        raise UsageError(f"--to {to} needs --nic: say which NICs")
+    wanted = devices[to]
+    if any(map(_is_cloud, targets)):
+        return _of_cloud(to, wanted, targets, kinds)
+    if len(wanted) != len(options.macs):
+        raise UsageError(f"--to {to} needs one device or socket for each --nic, in their order")
+    _check_paths(wanted)
+    return wanted
+
+
+def _of_cloud(
+    to: str, wanted: tuple[str, ...], targets: tuple[str, ...], kinds: tuple[TargetKind, ...]
+) -> tuple[str, ...]:
+    if wanted:
+        raise UsageError(f"--to {to}: in a cloud Nova and Neutron choose the device or socket")
+    if not all(_is_cloud(target) or _may_be_nova_conf(target, kinds) for target in targets):
+        raise UsageError(
+            f"--to {to}: plan a cloud by itself, or with nova.conf of its compute nodes; on a host "
+            "each NIC is given a device"
+        )
+    return ()
+
+
+def _may_be_nova_conf(target: str, kinds: tuple[TargetKind, ...]) -> bool:
+    """A file by its name, or a folder that may hold some."""
+    kind = target_of(target, kinds).kind
+    return kind == "path" and (target.endswith(".conf") or os.path.isdir(target))
+
+
+def _check_paths(wanted: tuple[str, ...]) -> None:
+    if len(set(wanted)) != len(wanted):
+        raise UsageError("each NIC needs a device or socket of its own")
+    for path in wanted:
+        if not path.startswith("/"):
+            raise UsageError(f"{path}: give the whole path")
+
+
+def _macs(texts: tuple[str, ...]) -> tuple[str, ...]:
+    macs = tuple(mac.strip().lower() for mac in texts)
+    for mac in macs:
+        if MAC.fullmatch(mac) is None:
+            raise UsageError(f"--nic {mac!r}: give a MAC address, as 52:54:00:12:34:56")
+        if macs.count(mac) > 1:
+            raise UsageError(f"--nic {mac} is given twice")
+    return macs
+
+
+def _check_accepted(names: tuple[str, ...], to: Goal) -> None:
+    """A name that nothing is called would be accepted in vain."""
+    from vnicaudit.remedy.planning.backends import functions_lost
+
+    if names and to == "virtio":
+        raise UsageError("--accept-loss is for --to vdpa and vhostuser: virtio loses nothing")
+    known = functions_lost(to)
+    for name in names:
+        if name not in known:
+            raise UsageError(f"--accept-loss {name}: --to {to} loses {', '.join(known)}")

@@ -1,0 +1,126 @@
+"""``vnicaudit rollback``: the way back."""
+
+from __future__ import annotations
+
+import click
+
+from vnicaudit.cli.options.nova_manage import check_reach, nova_manage_options
+from vnicaudit.cli.options.output import output_options
+from vnicaudit.cli.options.records import as_record
+from vnicaudit.cli.options.remedy import (
+    RemedyOptions,
+    ScheduleOptions,
+    change_options,
+    mode_option,
+    run_context,
+)
+from vnicaudit.cli.options.state import state_option
+from vnicaudit.cli.output.stderr import telling
+from vnicaudit.cli.output.stdout import flush
+from vnicaudit.cli.process import hang_up_noted
+from vnicaudit.cli.remedy.apply_shadow import take_shadows_out
+from vnicaudit.cli.remedy.run_output import (
+    confirm,
+    dry_run,
+    print_run,
+    show_change,
+    tell_damage,
+)
+from vnicaudit.cli.remedy.runs import run_ids
+from vnicaudit.cli.wiring import Wiring, pass_wiring
+from vnicaudit.errors import RefusedError, UsageError
+from vnicaudit.model.plan import Mode
+
+_EPILOG = """\b
+Examples:
+  vnicaudit runs                                  which runs there were
+  vnicaudit rollback 20261121-101500-3f2a
+  vnicaudit rollback 20261121-101500-3f2a --domain mail-01
+  vnicaudit rollback 20261121-101500-3f2a --nic 52:54:00:12:34:56 --mode next-boot
+  vnicaudit rollback 20261121-101500-3f2a --nova-manage ssh://controller
+  vnicaudit rollback 20261121-101500-3f2a --restore --domain mail-01
+
+\b
+Exit codes: as those of apply."""
+
+
+class RollbackOptions(RemedyOptions, frozen=True, kw_only=True):
+    """The options of ``vnicaudit rollback``; ``mode`` None: that of the run."""
+
+    run: str
+    domains: tuple[str, ...]
+    macs: tuple[str, ...]
+    over_edits: bool
+    restore: bool
+    mode: Mode | None
+    schedule: ScheduleOptions
+
+
+@click.command("rollback", epilog=_EPILOG)
+@click.argument("run", metavar="RUN", shell_complete=run_ids)
+@click.option(
+    "--domain",
+    "domains",
+    multiple=True,
+    metavar="NAME",
+    help="Only this domain, server, image or flavor (name or UUID).",
+)
+@click.option("--nic", "macs", multiple=True, metavar="MAC", help="Only this NIC.")
+@click.option(
+    "--over-edits",
+    is_flag=True,
+    help="Also where somebody changed the definition since: only the NIC is put back then. Of "
+    "servers and images: also where somebody set the property since.",
+)
+@click.option(
+    "--restore",
+    is_flag=True,
+    help="Put the originals that the run kept back as a whole, whatever was changed since and "
+    "whatever its journal says: also where that is damaged. What is replaced is kept. "
+    "With --mode next-boot unless another is given.",
+)
+@mode_option(None)
+@change_options
+@nova_manage_options
+@state_option
+@output_options
+@pass_wiring
+@as_record(RollbackOptions)
+def command(options: RollbackOptions, wiring: Wiring) -> int:
+    """Take a RUN back, newest domain first, and prove that all is as it was.
+
+    A run that was left in the middle is brought to where it began. A definition that somebody
+    changed since is refused.
+    """
+    from msgspec.structs import replace
+
+    from vnicaudit.remedy.applying.past_run import read_run
+    from vnicaudit.remedy.applying.rollback import RollbackSelection, dry_run_rollback, rollback
+    from vnicaudit.remedy.applying.state import StateFolder
+
+    run, restore = options.run, options.restore
+    found = read_run(StateFolder(options.folder).run(run))
+    if restore and options.macs:
+        raise UsageError("--restore puts definitions back as a whole: without --nic")
+    mode = options.mode or (found.request.mode if found and not restore else "next-boot")
+    macs = tuple(mac.lower() for mac in options.macs)
+    selection = RollbackSelection(options.domains, macs, options.over_edits, restore)
+    context = run_context(options, wiring, mode, options.schedule)
+    if found is not None:
+        units = selection.units_of(found)
+        check_reach(context.reach, context.kinds.by_controller(units))
+    show = None if options.output.quiet else show_change
+    if options.schedule.dry_run:
+        return dry_run(dry_run_rollback(run, selection, context, show), "would be taken back")
+    tell_damage(() if found is None else found.damage)
+    what = f"Put the originals of run {run} back" if restore else f"Take run {run} back"
+    if restore and show is not None:
+        dry_run_rollback(run, selection, context, show)
+        flush()
+    confirm(f"{what}, --mode {mode}?", yes=options.schedule.yes)
+    take_shadows_out(options)
+    with hang_up_noted() as halted:
+        context = replace(context, halted=halted)
+        went = rollback(run, selection, context, telling(quiet=options.output.quiet))
+    codes = [print_run(one, options, context.kinds) for one in went]
+    return RefusedError.exit_code if RefusedError.exit_code in codes else max(codes)

@@ -1,0 +1,167 @@
+"""Common parts of apply and rollback: ask, tell, and say how it ended."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import click
+
+from vnicaudit.base.shell import word
+from vnicaudit.cli.options.nova_manage import words_of
+from vnicaudit.cli.options.output import screen_options
+from vnicaudit.cli.options.remedy import RemedyOptions
+from vnicaudit.cli.output.stderr import tell
+from vnicaudit.cli.output.stdout import discard, emit, flush
+from vnicaudit.errors import ReaderGoneError, RefusedError, UsageError, VnicauditError
+from vnicaudit.text.own_commands import command
+
+if TYPE_CHECKING:
+    from vnicaudit.model.runs import RunRecord, UnitRun
+    from vnicaudit.remedy.applying.kinds import KindTable
+    from vnicaudit.remedy.applying.runner import Ended
+
+ROLLED_BACK = 6
+"""Exit code: something made things worse and was taken back."""
+_NAMED = 20
+"""Guests that are named one by one."""
+
+
+def confirm(question: str, *, yes: bool) -> None:
+    """Ask, unless that was answered on the command line. Raises UsageError where nobody can
+    answer, click.exceptions.Exit (130) for a no."""
+    if yes:
+        return
+    if sys.stdin is None or not sys.stdin.isatty():
+        raise UsageError("nobody is there to be asked: give --yes")
+    try:
+        sure = click.confirm(question, err=True)
+    except OSError as error:
+        raise UsageError(f"nobody can be asked: {error.strerror}; give --yes") from None
+    if not sure:
+        tell("Nothing was changed.")
+        raise click.exceptions.Exit(130)
+
+
+def dry_run(looked_at: list[tuple[str, str]], words: str) -> int:
+    """Say what would be done to each domain, or why not; the exit code."""
+    from vnicaudit.remedy.applying.apply import ALREADY
+    from vnicaudit.reports.safe import safe
+
+    for name, reason in looked_at:
+        emit(f"{safe(name)}: {safe(reason) or words}\n")
+    refused = any(reason not in ("", ALREADY) for _name, reason in looked_at)
+    return RefusedError.exit_code if refused else 0
+
+
+def show_change(name: str, diff: str) -> None:
+    """Print how the text of one domain, or file, would change."""
+    from vnicaudit.reports.safe import safe
+
+    emit(f"{safe(name)}:\n")
+    for line in diff.splitlines():
+        emit(f"  {safe(line)}\n")
+
+
+def tell_damage(damage: Iterable[str]) -> None:
+    """Name what of a run's folder is damaged."""
+    from vnicaudit.reports.safe import safe
+
+    with suppress(UsageError):  # that the folder cannot be read is told by who needs it
+        for text in damage:
+            tell(safe(f"Warning: {text}; what else is known of the run is used all the same"))
+
+
+def print_result(pieces: Callable[[], Iterable[str]]) -> None:
+    """Print what came of work that is done. Where that cannot be, what was done still decides the
+    exit code."""
+    if sys.stdout is None:
+        return
+    try:
+        for text in pieces():
+            emit(text)
+        flush()
+    except ReaderGoneError:
+        discard()
+    except VnicauditError as error:
+        discard()
+        tell(f"Error: {error}")
+
+
+def print_run(
+    done: Ended, options: RemedyOptions, kinds: KindTable, *, refused: bool = False
+) -> int:
+    """Print how a run went; the exit code."""
+    from vnicaudit.reports.runs.text import render_one
+    from vnicaudit.reports.safe import safe
+
+    def pieces() -> Iterator[str]:
+        return render_one(done.run, screen_options(options.output))
+
+    print_result(pieces)
+    if not options.output.quiet:
+        _tell_next(done.run, kinds, options)
+    if done.stopped:
+        tell(safe(f"Stopped: {done.stopped}"))
+    if done.run.outcome == "unfinished" and not done.lost:
+        back = f", {_follow_up(f'rollback {done.run.id}', done.run, kinds, options)} takes it back"
+        tell(
+            f"Run {done.run.id} is unfinished: the same command goes on with it"
+            + ("" if done.taken_back else back)
+        )
+    if done.taken_back:
+        return code_of_undone(done.run)
+    return code_of(done.run, kinds, refused=refused)
+
+
+def _tell_next(run: RunRecord, kinds: KindTable, options: RemedyOptions) -> None:
+    """Who still waits for a power cycle, and how the run is taken back."""
+    from vnicaudit.reports.safe import safe
+
+    waiting = [unit.name for unit in run.steps if unit.waiting]
+    if waiting:
+        more = f" and {len(waiting) - _NAMED:,} more" if len(waiting) > _NAMED else ""
+        names = f"{', '.join(waiting[:_NAMED])}{more}"
+        tell(safe(f"Waiting to be powered off and on: {names}"))
+        tell(f"Look later: {_follow_up(f'runs --verify {run.id}', run, kinds, options)}")
+    if any(unit.outcome == "applied" and unit.undone_by is None for unit in run.steps):
+        again = "Undo that" if run.kind == "rollback" else "Take it back"
+        tell(f"{again}: {_follow_up(f'rollback {run.id}', run, kinds, options)}")
+
+
+def _follow_up(words: str, run: RunRecord, kinds: KindTable, options: RemedyOptions) -> str:
+    """A command on a run, as it works after this one: with what is known from options alone."""
+    words = command(words, options.folder)
+    for uri in options.connection.trusted_uris:
+        words += f" --trust-uri {word(uri)}"
+    return words + (words_of(options.cloud) if kinds.by_controller(run.steps) else "")
+
+
+def code_of_undone(run: RunRecord) -> int:
+    """Exit code of an interrupted run that was to be undone: being undone is no failure."""
+    outcomes = {unit.outcome for unit in run.steps}
+    return RefusedError.exit_code if outcomes & {"failed", "unfinished"} else 0
+
+
+def code_of(run: RunRecord, kinds: KindTable, *, refused: bool) -> int:
+    """Exit code of a run: units left half done or unverified weigh most, then those rolled back."""
+    outcomes = {unit.outcome for unit in run.steps}
+    if outcomes & {"failed", "unfinished"} or any(map(_unverified, run.steps)):
+        return RefusedError.exit_code
+    if "rolled-back" in outcomes:
+        return ROLLED_BACK
+    if kinds.may_have_moved(unit for unit in run.steps if unit.outcome == "gone"):
+        refused = True  # of a server, Nova knows that it does not run elsewhere
+    return RefusedError.exit_code if refused or outcomes & {"refused", "not-reached"} else 0
+
+
+def _unverified(unit: UnitRun) -> bool:
+    """Something was looked at, and nothing proves that the guest is there again."""
+    proofs = [check for check in unit.checks if check.name in ("guest", "traffic")]
+    return (
+        unit.outcome == "applied"
+        and bool(proofs)
+        and not any(check.verdict == "ok" for check in proofs)
+    )

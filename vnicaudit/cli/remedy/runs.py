@@ -1,0 +1,212 @@
+"""``vnicaudit runs``: what was applied and undone, when, and with which outcome."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from vnicaudit.cli.options.nova_manage import nova_manage_options
+from vnicaudit.cli.options.output import (
+    Format,
+    OutputOptions,
+    format_option,
+    output_options,
+    screen_options,
+)
+from vnicaudit.cli.options.records import as_record
+from vnicaudit.cli.options.remedy import RemedyOptions, connection_options, run_context
+from vnicaudit.cli.options.state import state_folder, state_option
+from vnicaudit.cli.output.stderr import tell, telling
+from vnicaudit.cli.output.stdout import emit
+from vnicaudit.cli.process import hang_up_noted
+from vnicaudit.cli.remedy.run_output import print_result, tell_damage
+from vnicaudit.cli.wiring import Wiring, pass_wiring
+from vnicaudit.errors import (
+    RefusedError,
+    SilentError,
+    TargetError,
+    UsageError,
+    VnicauditError,
+)
+from vnicaudit.text.own_commands import command as own_command
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from vnicaudit.model.runs import RunRecord
+    from vnicaudit.remedy.applying.driver import UnitState
+    from vnicaudit.remedy.applying.recovering import Recovered
+    from vnicaudit.reports.writer import Options
+
+_WAITING = 1
+"""Exit code: all is as planned, and not yet in effect everywhere."""
+
+_EPILOG = """\b
+Examples:
+  vnicaudit runs
+  vnicaudit runs 20261121-101500-3f2a
+  vnicaudit runs --format json
+  vnicaudit runs --verify 20261121-101500-3f2a    is it in effect by now?
+  vnicaudit runs --recover                        after a crash, from a service unit
+
+\b
+Exit codes: 0 (with --verify: all is in effect, or was taken back; with --recover: nobody is
+left in the middle), 1 a guest still waits for its power cycle, 2 usage, 4 a host could not be
+reached, 5 something is not as planned, could not be told, or not be brought back."""
+
+
+def run_ids(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+    """For shell completion: the runs there are, as far as they may be read."""
+    del parameter
+    from vnicaudit.remedy.applying.history import runs
+
+    try:
+        found = runs(state_folder(context.params.get("state")))
+        return [run.id for run in found if run.id.startswith(incomplete)]
+    except (OSError, VnicauditError):
+        return []
+
+
+class RunsOptions(RemedyOptions, frozen=True, kw_only=True):
+    """The options of ``vnicaudit runs``."""
+
+    run: str | None
+    verify: bool
+    recover: bool
+    format: Format
+
+
+@click.command("runs", epilog=_EPILOG)
+@click.argument("run", required=False, metavar="[RUN]", shell_complete=run_ids)
+@click.option(
+    "--verify",
+    is_flag=True,
+    help="Check now whether what RUN applied is in effect: what runs against what was planned.",
+)
+@click.option(
+    "--recover",
+    is_flag=True,
+    help="Finish what a process that died left in the middle, without asking; begin nothing. For a "
+    "service unit or a watchdog.",
+)
+@format_option
+@state_option
+@connection_options
+@nova_manage_options
+@output_options
+@pass_wiring
+@as_record(RunsOptions)
+def command(options: RunsOptions, wiring: Wiring) -> int:
+    """List what was applied and undone, newest first, or show one RUN domain by domain.
+
+    For each domain: what became of it, what was looked at afterwards, and how long it was down.
+    """
+    from vnicaudit.remedy.applying.history import runs
+    from vnicaudit.remedy.applying.past_run import damaged
+    from vnicaudit.remedy.applying.state import StateFolder
+
+    if options.verify or options.recover:
+        return _check_or_recover(options, wiring)
+    found = runs(options.folder)
+    tell_damage(damaged(StateFolder(options.folder)))
+    if options.run is not None:
+        found = [_run_called(found, options.run, options.folder)]
+    if options.format == "json":
+        from vnicaudit.reports.runs.json import to_json
+
+        emit(to_json(found).decode())
+    else:
+        _print(found, screen_options(options.output), whole=options.run is not None)
+    return 0
+
+
+def _check_or_recover(options: RunsOptions, wiring: Wiring) -> int:
+    if options.format != "text":
+        raise UsageError("--verify and --recover print text alone")
+    if options.recover:
+        if options.run is not None or options.verify:
+            raise UsageError("--recover is for all runs: give it alone")
+        return _recover(options, wiring)
+    if options.run is None:
+        raise UsageError(f"--verify needs a RUN; `{_listing(options.folder)}` lists them")
+    return _verify(options.run, options, wiring)
+
+
+def _listing(folder: str) -> str:
+    return own_command("runs", folder)
+
+
+def _run_called(found: list[RunRecord], name: str, folder: str) -> RunRecord:
+    for run in found:
+        if run.id == name:
+            return run
+    raise UsageError(f"there is no run {name!r} in {folder}; `{_listing(folder)}` lists them")
+
+
+def _print(runs: list[RunRecord], options: Options, *, whole: bool) -> None:
+    from vnicaudit.reports.runs.text import render, render_one
+
+    for text in render_one(runs[0], options) if whole else render(runs, options):
+        emit(text)
+
+
+def _recover(options: RunsOptions, wiring: Wiring) -> int:
+    """Finish what a process that died left in the middle; the exit code."""
+    from vnicaudit.cli.remedy.apply_shadow import take_shadows_out
+    from vnicaudit.remedy.applying.recovering import recover
+    from vnicaudit.reports.safe import safe
+
+    take_shadows_out(options)
+    codes = [0]
+    with hang_up_noted():
+        for one in recover(
+            run_context(options, wiring, "next-boot"), telling(quiet=options.output.quiet)
+        ):
+            tell_damage(one.damage)
+            if one.at_work:
+                tell(safe(f"run {one.run}: {one.at_work}"))
+                continue
+            for unit in one.units:
+                message = f": {unit.message}" if unit.message else ""
+                tell(safe(f"run {one.run}: {unit.name}: {unit.outcome}{message}"))
+            if one.error is not None:
+                tell(safe(f"run {one.run}: {one.error}"))
+            codes.append(_code_of(one))
+    return max(codes)
+
+
+def _code_of(one: Recovered) -> int:
+    """Exit code of a run that was brought back, or not."""
+    if one.is_well:
+        return 0
+    failed = any(unit.outcome == "failed" for unit in one.units)
+    unreachable = isinstance(one.error, (TargetError, SilentError)) and not failed
+    return TargetError.exit_code if unreachable else RefusedError.exit_code
+
+
+def _verify(run: str, options: RunsOptions, wiring: Wiring) -> int:
+    """Look at what a run changed; the exit code."""
+    from vnicaudit.remedy.applying.in_effect import in_effect
+    from vnicaudit.remedy.applying.past_run import read_run
+
+    context = run_context(options, wiring, "next-boot")
+    found = read_run(context.state.run(run))
+    units = [] if found is None else list(in_effect(found, context))
+    if not units:
+        shown = context.state.command(f"runs {run}")
+        raise UsageError(f"run {run} applied nothing that could be looked at: {shown}")
+    print_result(lambda: _rendered(units, options.output))
+    if any(unit.state in ("differs", "gone") for unit in units):
+        return RefusedError.exit_code
+    if any(unit.unreachable for unit in units):
+        return TargetError.exit_code
+    if any(unit.state == "unknown" for unit in units):
+        return RefusedError.exit_code
+    return _WAITING if any(unit.state == "waiting" for unit in units) else 0
+
+
+def _rendered(units: list[UnitState], output: OutputOptions) -> Iterator[str]:
+    from vnicaudit.reports.runs.later import render
+
+    return render(units, screen_options(output))

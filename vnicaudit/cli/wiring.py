@@ -1,0 +1,48 @@
+"""Connections of the commands to the outside world. The program has one such record; a test hands
+in another.
+
+Each field is a function, which a command calls when it needs the thing: what is not needed is not
+loaded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+import click
+
+from vnicaudit.cli.adapters import adapters
+
+if TYPE_CHECKING:
+    from vnicaudit.cli.platforms import PlatformRegistry
+    from vnicaudit.cli.remedy.controller import Controller
+    from vnicaudit.remedy.adapters import Adapters
+
+
+def open_controller(url: str, command: tuple[str, ...], seconds: float) -> Controller:
+    """nova-manage at an endpoint."""
+    from vnicaudit.cli.remedy.controller import Controller
+
+    return Controller(url, command, seconds)
+
+
+def every_platform() -> PlatformRegistry:
+    """All platforms of this program."""
+    from vnicaudit.cli.platforms import every_platform as shipped
+
+    return shipped()
+
+
+class Wiring(NamedTuple):
+    """``adapters``: what platforms do for the remedy. ``controller``: nova-manage at an endpoint,
+    by its command line, each run of which may take so many seconds; raises UsageError for what is
+    no endpoint. ``platforms``: what is read, planned and changed."""
+
+    adapters: Callable[[], Adapters] = adapters
+    controller: Callable[[str, tuple[str, ...], float], Controller] = open_controller
+    platforms: Callable[[], PlatformRegistry] = every_platform
+
+
+pass_wiring = click.make_pass_decorator(Wiring, ensure=True)
+"""Hands a command the record that :func:`vnicaudit.cli.main.run` was given."""

@@ -1,0 +1,1 @@
+"""Knowledge of NICs, QEMU, libvirt, Nova and guests: pure functions and data, with sources."""

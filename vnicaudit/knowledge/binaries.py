@@ -1,0 +1,119 @@
+"""Models that QEMU's binaries do not have, by architecture and version, and those that libvirt
+puts where they cannot be.
+
+Sources: ``qemu-system-x86_64 -device help`` of QEMU 7.2 and 10.0; ``qemu-system-s390x`` measured
+with 7.2.22 (virtio only), 10.0.2 and 10.0.13 (e1000e, igb and usb-net too). Buses: every model on
+pc, q35, s390x, the ``virt`` machines of ARM, RISC-V and LoongArch and pseries, with each type of
+address, defined with libvirt 9.0 and started with QEMU 7.2.
+"""
+
+from __future__ import annotations
+
+from vnicaudit.knowledge.buses import CCW, ISA, USB, VIRTIO_BUS, VIRTIO_PCI, bus_of
+from vnicaudit.knowledge.models import model_of_driver
+from vnicaudit.model.architectures import ARM, PPC64, RISCV, S390, X86
+from vnicaudit.model.domain import DomainConfig
+from vnicaudit.model.host import HostConfig
+from vnicaudit.model.nic import VIRTIO, NicConfig
+from vnicaudit.model.version import Version
+
+IGB = Version(8, 0)
+"""The QEMU that brought igb."""
+
+_S390_LATER = frozenset({"e1000e", "igb", "usb-net"})
+_S390_SINCE = Version(7, 3)
+"""Up to the 7.2 series the s390x binary has virtio only; 10.0 has these, too. In between nothing is
+claimed."""
+
+USB_NET = Version(10, 3)
+"""The libvirt that knows usb-net; before, it looks for a PCI slot for it, and finds none."""
+
+_ON_PCI_ONLY = frozenset({"virtio-transitional", "virtio-non-transitional"})
+_OTHER_BUSES = frozenset({CCW, VIRTIO_BUS, ISA})
+"""Of QEMU's devices there: what is no model to libvirt it puts on PCI."""
+_NO_NETDEV = frozenset({"rocker", "vfio-pci"})
+"""Devices that are connected to no ``-netdev``."""
+_WITHOUT_MMIO = X86 | S390 | PPC64
+_NOT_ON_CCW = VIRTIO_PCI | {"virtio-net-device"}
+_ALONE = {"isa": ISA, "usb": USB}
+"""Type of an address -> the bus of the only NICs that can have one."""
+_NOT_VIRTIO_S = frozenset({"drive", "virtio-serial", "ccid", "spapr-vio", "dimm"})
+"""``Unexpected address type for 'virtio-net'``."""
+_ADDRESSES = {"ccw": "the channel subsystem", "virtio-mmio": "virtio-mmio"}
+
+_ON_BOARD = frozenset({"lan9118", "smc91c111", "scm91c111", "ftgmac100", "xgmac", "dp8393x"})
+_SUN = ("sunhme", "sungem")
+_ABSENT = {
+    **dict.fromkeys(X86 | RISCV, _ON_BOARD | {"spapr-vlan", "virtio-net-ccw", *_SUN}),
+    **dict.fromkeys(ARM, frozenset({"spapr-vlan", "virtio-net-ccw", *_SUN})),
+    **dict.fromkeys(PPC64, _ON_BOARD | {"virtio-net-ccw", "sunhme"}),
+}
+"""Architecture -> models that no QEMU has there: parts of other boards and buses."""
+
+
+def absent_on(model: str, arch: str | None) -> bool:
+    """True where no QEMU of this architecture has this model, as far as is known."""
+    if arch in S390:
+        return model_of_driver(model) not in VIRTIO and model not in _S390_LATER
+    return model in _ABSENT.get(arch or "", ())
+
+
+def first_with(model: str, arch: str | None) -> Version | None:
+    """The QEMU before which this architecture is known to have no such model; None: none is."""
+    if arch in S390:
+        return _S390_SINCE if model in _S390_LATER else None
+    return IGB if model == "igb" else None
+
+
+def misplaced(nic: NicConfig, domain: DomainConfig, host: HostConfig) -> str | None:
+    """Why the model that an ``<interface>`` names cannot be where libvirt puts it; None where it
+    can, and on machines of which nothing was measured. The guest does not start."""
+    model, address = nic.model or "", nic.address_type
+    arch = domain.arch or host.arch
+    if model in _ON_PCI_ONLY:
+        where = address or ("ccw" if arch in S390 else "pci")
+        if where in ("pci", "none"):
+            return None
+        bus = _ADDRESSES.get(where, f"an address of type {where}")
+        return f"{model} is a device of PCI, and not of {bus}"
+    if model in _NO_NETDEV:
+        return f"{model} is connected to no network of the host's"
+    if model == "xen-net-device":
+        return f"{model} is a device of Xen's guests"
+    if address not in (None, "pci", "none"):
+        return _misplaced_by_address(model, address, arch)
+    if domain.machine == "isapc":
+        return None
+    elsewhere = (model == "virtio-net" and arch in S390) or (model in _ON_BOARD and arch in ARM)
+    if bus_of(model) in _OTHER_BUSES or elsewhere:
+        return f"{model} cannot be on PCI, where libvirt puts it"
+    if model == "usb-net" and address == "pci":
+        return "usb-net cannot be on PCI"
+    version = host.libvirt_version
+    if model == "usb-net" and address is None and version is not None and version < USB_NET:
+        return f"libvirt {version} finds no place for usb-net, 10.3 does"
+    return None
+
+
+def _misplaced_by_address(model: str, address: str, arch: str | None) -> str | None:
+    if address == "virtio-mmio":
+        if arch in ARM and model in _ON_BOARD | {"ne2k_isa", "usb-net"}:
+            return f"{model} cannot be on virtio-mmio"
+        needs = model in VIRTIO or model == "virtio-net-device"
+        return f"{arch} has no virtio-mmio" if needs and arch in _WITHOUT_MMIO else None
+    alone = _ALONE.get(address)
+    if (
+        (alone is not None and bus_of(model) != alone)
+        or (address == "ccw" and model in _NOT_ON_CCW)
+        or (address in _NOT_VIRTIO_S and model in VIRTIO)
+    ):
+        return f"{model} cannot be at an address of type {address}"
+    return None
+
+
+def lacks(model: str, arch: str | None, qemu: Version | None) -> bool:
+    """True where the QEMU of this architecture and version (None: not known) is known to lack this
+    model."""
+    since = first_with(model, arch)
+    too_old = since is not None and qemu is not None and qemu < since
+    return too_old or absent_on(model, arch)

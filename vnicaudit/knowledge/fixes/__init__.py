@@ -1,0 +1,1 @@
+"""How a fix is worded for the owner of a definition: the one place that renders it in English."""

@@ -1,0 +1,46 @@
+"""The user of libvirt, who edits domain XML.
+
+``<qemu:commandline>`` of a definition is libvirt's too, with QEMU's words (``qemu.py``).
+"""
+
+from __future__ import annotations
+
+from vnicaudit.knowledge.fixes.wording import POWER_CYCLE, Wording
+from vnicaudit.model.finding import Change
+from vnicaudit.model.fix import EditElement, OwnersFix
+from vnicaudit.model.names import FixNames
+
+_XML = {
+    "model": "<model type='{new}'/>",
+    "address_type": "<address type='{new}'/>",
+    "backend_vhost": "vhost='{new}' in <backend>",
+    "driver_name": "<driver name='{new}'/>",
+}
+"""Field -> its markup; anything else is an attribute of ``<driver>``."""
+_XML_GONE = {
+    "model": "<model>",
+    "address_type": "<address>",
+    "rom": "<rom>",
+    "acpi": "<acpi>",
+    "backend_vhost": "vhost= from <backend>",
+    "driver_name": "name= from <driver>",
+    "host_off": "the off switches from <driver><host>",
+    "guest_off": "the off switches from <driver><guest>",
+}
+
+
+def _edit(change: Change) -> EditElement:
+    return EditElement(change.field, change.new)
+
+
+def _sentence(fix: OwnersFix, _named: FixNames) -> str:
+    if not isinstance(fix, EditElement):
+        raise TypeError(fix)
+    if fix.value is None:
+        gone = _XML_GONE.get(fix.field, f"{fix.field}= from <driver>")
+        return f"Remove {gone} (virsh edit), {POWER_CYCLE}"
+    markup = _XML.get(fix.field, "{field}='{new}' in <driver>")
+    return f"Set {markup.format(field=fix.field, new=fix.value)} (virsh edit), {POWER_CYCLE}"
+
+
+LIBVIRT = Wording(_edit, _sentence)

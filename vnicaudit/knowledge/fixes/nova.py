@@ -1,0 +1,168 @@
+"""Nova: what a definition comes from is an image, a flavor, nova.conf, or what Nova keeps for the
+server.
+
+Sources: Nova 34.0.0, ``cmd/manage.py`` (``image_property set`` takes one server that is stopped or
+shelved, since 25.0; it can set a property and not remove one, so off is ``false``),
+``virt/libvirt/vif.py`` (SUPPORTED_VIF_MODELS), ``conf/libvirt.py``.
+"""
+
+from __future__ import annotations
+
+from vnicaudit.base.shell import word
+from vnicaudit.knowledge.fixes.nova_operator import BACKENDS, procedure
+from vnicaudit.knowledge.fixes.wording import Wording, command_text, grows
+from vnicaudit.knowledge.nova_releases import IMAGE_PROPERTY
+from vnicaudit.model.finding import Change
+from vnicaudit.model.fix import (
+    Advice,
+    HardReboot,
+    NoSetting,
+    OpenStack,
+    OwnersFix,
+    SetOption,
+    SetProperty,
+    StopSetStart,
+)
+from vnicaudit.model.names import FixNames
+from vnicaudit.model.server import PROPERTY_OF, ServerConfig
+
+_MODELS = frozenset({
+    "virtio", "ne2k_pci", "pcnet", "rtl8139", "e1000", "e1000e", "spapr-vlan", "vmxnet3", "igb",
+})  # fmt: skip
+"""``hw_vif_model`` for KVM."""
+
+_OPTIONS = ("rx_queue_size", "tx_queue_size")
+_RINGS = ("256", "512", "1024")
+"""The choices of both options: nova-compute fails on another value."""
+
+_HARD_REBOOT = OpenStack("server reboot --hard")
+
+
+def _edit(change: Change) -> OwnersFix:
+    if change.field in _OPTIONS:
+        taken = change.new is not None and change.old in (None, *_RINGS)
+        # a size it does not take, or one for transmission on a tap
+        return SetOption(change.field, change.new) if taken else HardReboot(change.field)
+    if change.field == "queues" and not grows(change):
+        return SetOption("max_queues", None)
+    name = PROPERTY_OF.get(change.field)
+    if name is None or (change.field == "model" and change.new not in _MODELS):
+        return NoSetting()
+    return StopSetStart(name, _value(change))
+
+
+def _value(change: Change) -> str:
+    if change.field == "model":
+        return change.new or ""
+    return "true" if change.field == "queues" or change.new == "on" else "false"
+
+
+def _sentence(fix: OwnersFix, named: FixNames) -> str:
+    if isinstance(fix, StopSetStart):
+        return _in_general(fix) if named.server is None else _commands(fix, named, named.server)
+    if isinstance(fix, HardReboot):
+        what = f"this {fix.undoes}: it" if fix.undoes else "QEMU arguments: this NIC"
+        return (
+            f"Nova never writes {what} was put there behind Nova's back. The next hard reboot "
+            f"({command_text(_HARD_REBOOT, named)}) writes the definition anew."
+        )
+    return f"The definition is Nova's{_where_to_set(fix)}, {_reboot(named)}"
+
+
+def _where_to_set(fix: OwnersFix) -> str:
+    if not isinstance(fix, SetOption):
+        return (
+            ", and it has no setting for this: change the image, flavor or nova.conf it comes from"
+        )
+    if fix.value is None:
+        return f": lower [libvirt] {fix.name} in nova.conf of the compute node"
+    return f": set [libvirt] {fix.name} = {fix.value} in nova.conf of the compute nodes"
+
+
+def _reboot(named: FixNames) -> str:
+    if named.server is None:
+        return "then hard-reboot the server."
+    return f"then {command_text(OpenStack('server reboot --hard', 'server'), named)}."
+
+
+def _in_general(fix: StopSetStart) -> str:
+    return (
+        f"openstack image set --property {fix.name}={fix.value} IMAGE for new servers; for this "
+        f"one: stop it, nova-manage image_property set UUID --property {fix.name}={fix.value}, "
+        "start it."
+    )
+
+
+def _commands(fix: StopSetStart, named: FixNames, server: ServerConfig) -> str:
+    """For a server of which its cloud was read."""
+    new = _for_new_servers(fix, named, server)
+    nova = server.nova
+    oldest, newest = (None, None) if nova is None else (nova.oldest, nova.newest)
+    if newest is not None and newest < IMAGE_PROPERTY:
+        return (
+            f"This Nova ({newest}.0 or older) cannot change it for a server that exists: only "
+            f"servers made anew get what their image says.{new}"
+        )
+    surely = oldest is not None and oldest >= IMAGE_PROPERTY
+    since = "" if surely else f" (Nova {IMAGE_PROPERTY}.0 or later)"
+    stop, start = (OpenStack(f"server {verb}", "server") for verb in ("stop", "start"))
+    kept = SetProperty(fix.name, fix.value, "server")
+    return (
+        f"{command_text(stop, named)}; on a controller{since} {command_text(kept, named)}; "
+        f"{command_text(start, named)}. Or vnicaudit plan "
+        f"{word(named.target or 'openstack:CLOUD')}.{new}"
+    )
+
+
+def _for_new_servers(fix: StopSetStart, named: FixNames, server: ServerConfig) -> str:
+    """Nothing where there is no image, or it is right already."""
+    if server.image_state in ("gone", "volume"):
+        return ""
+    if server.image is not None and server.image.certain_value(fix.name) == fix.value:
+        return ""
+    setting = SetProperty(fix.name, fix.value, "server-image")
+    return f" For new servers: {command_text(setting, named)}."
+
+
+NOVA = Wording(
+    _edit,
+    _sentence,
+    {
+        "connect-network": Advice((
+            "Connect the server through a Neutron port: no port of Neutron's is of this type, so "
+            "it was put there behind Nova's back. The next hard reboot (",
+            _HARD_REBOOT,
+            ") writes the definition anew.",
+        )),
+        "one-model": Advice((
+            "Give the image one model with hw_vif_model, virtio where the guest has its driver "
+            "(this server: stop it, ",
+            SetProperty("hw_vif_model", "virtio", "server"),
+            ", start it), and tie interface names to MAC addresses in the guest.",
+        )),
+        "own-address": Advice((
+            "Replace the port of the one that is the copy: create a new one in Neutron, then ",
+            OpenStack("server remove port"),
+            " and add port.",
+        )),
+        "serve-vhostuser": Advice((
+            "Give the compute node an Open vSwitch that offers dpdkvhostuserclient: Neutron then "
+            "chooses that port type, with QEMU as the server, by itself. Then hard-reboot the "
+            "server.",
+        )),
+        "share-memory": Advice((
+            "Share the guest's memory with huge pages: hw:mem_page_size in the flavor (",
+            OpenStack("server resize"),
+            " for this server) or hw_mem_page_size in the image; or set [libvirt] "
+            "file_backed_memory in nova.conf of the compute node.",
+        )),
+        "use-kvm": Advice((
+            "Run it with KVM: [libvirt] virt_type = kvm in nova.conf of the compute node, then "
+            "hard-reboot the server. The guest sees another CPU: power it off and on, and check "
+            "it.",
+        )),
+    },
+    HardReboot(),
+    procedure,
+    BACKENDS,
+)  # fmt: skip

@@ -1,0 +1,140 @@
+"""Interface by which an owner of definitions says fixes in words, and the words all owners share.
+
+A sentence is rendered once, with every name that is known: nothing looks for a name in a sentence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from vnicaudit.base.shell import word
+from vnicaudit.knowledge.fixes.topics import TOPICS
+from vnicaudit.model.domain import Domain
+from vnicaudit.model.finding import Change, Finding
+from vnicaudit.model.fix import (
+    Advice,
+    AlreadyStaged,
+    Command,
+    Fix,
+    NothingToEdit,
+    OpenStack,
+    OwnerAdvice,
+    OwnersFix,
+    SetProperty,
+    Topic,
+)
+from vnicaudit.model.names import NO_NAMES, FixNames
+from vnicaudit.model.nic import Nic
+from vnicaudit.model.openstack import Image
+from vnicaudit.model.server import ServerConfig
+from vnicaudit.text.cloud_names import client
+
+POWER_CYCLE = "then power the guest off and on."
+
+_GONE = (
+    "There is nothing to edit: this NIC is not in the persistent definition, and is gone after the "
+    "next power cycle. If it is to stay, see to this when adding it there."
+)
+_STAGED = (
+    "The change is staged already: the persistent definition has {what}. Power the guest off and "
+    "start it again; a reboot inside the guest keeps the running device."
+)
+_SHOWN = 60
+"""Characters of a staged value."""
+
+
+class OwnedNic(NamedTuple):
+    """A NIC whose owner keeps the definition, and what was found about it."""
+
+    domain: Domain
+    nic: Nic
+    findings: Sequence[Finding]
+    """Those that propose a change which is to be made."""
+    file: str | None
+    """The file that describes it; None: a live host does."""
+
+
+def own_words(findings: Iterable[Finding]) -> Iterator[str]:
+    """Each fix as it is worded for the owner, once."""
+    yield from dict.fromkeys(finding.fix for finding in findings if finding.fix)
+
+
+def _procedure(owned: OwnedNic) -> Iterator[str]:
+    yield from own_words(owned.findings)
+
+
+class Wording(NamedTuple):
+    """How fixes are worded for one owner of definitions."""
+
+    edit: Callable[[Change], OwnersFix]
+    """What a change of a NIC comes to for this owner."""
+    words: Callable[[OwnersFix, FixNames], str]
+    """The sentence for what ``edit`` and ``in_arguments`` answer."""
+    topics: Mapping[Topic, Advice] = {}
+    """What the owner does about a topic, where that is not what :data:`TOPICS` says."""
+    in_arguments: OwnersFix | None = None
+    """What to do about a NIC in QEMU's arguments that somebody put into the definition behind the
+    owner's back; None: it is changed there."""
+    procedure: Callable[[OwnedNic], Iterator[str]] = _procedure
+    """How the owner is made to change what was found: commands and sentences, in order."""
+    backends: Mapping[str, str] = {}
+    """``vdpa``, ``vhostuser``: how a NIC comes to that backend."""
+
+
+def grows(change: Change) -> bool:
+    """True where a change of queues asks for more of them."""
+    return change.new is not None and int(change.old or 1) < int(change.new)
+
+
+def of_server(target: str, server_id: str, server: ServerConfig | None) -> FixNames:
+    """Names for a server whose cloud was read."""
+    image = None if server is None else server.image
+    return FixNames(target, server_id, (image and image.id) or "", server)
+
+
+def of_image(target: str, image: Image) -> FixNames:
+    """Names for an image."""
+    return NO_NAMES if image.id is None else FixNames(target, image_id=image.id)
+
+
+def sentence(fix: Fix, wording: Wording, named: FixNames) -> str:
+    """A fix in the words of an owner."""
+    if isinstance(fix, Advice):
+        return advice_text(fix, named)
+    if isinstance(fix, OwnerAdvice):
+        return advice_text(wording.topics.get(fix.topic) or TOPICS[fix.topic], named)
+    if isinstance(fix, NothingToEdit):
+        return _GONE
+    if isinstance(fix, AlreadyStaged):
+        what = f"{fix.field} {fix.value[:_SHOWN]}" if fix.value else f"no {fix.field}"
+        return _STAGED.format(what=what)
+    return wording.words(fix, named)
+
+
+def options(properties: Mapping[str, str | None], option: str = "--property") -> str:
+    """As ``openstack image set`` and ``nova-manage image_property set`` take them."""
+    return " ".join(f"{option} {word(f'{name}={value}')}" for name, value in properties.items())
+
+
+def advice_text(advice: Advice, named: FixNames) -> str:
+    """The words of an advice with its commands filled in."""
+    parts = advice.parts
+    return "".join(part if isinstance(part, str) else command_text(part, named) for part in parts)
+
+
+def command_text(command: Command, named: FixNames) -> str:
+    """A command as somebody copies it; in words where its image is not known."""
+    if isinstance(command, OpenStack):
+        identity = f" {named.uuid}" if command.of == "server" else ""
+        return f"{client(named.target)} {command.command}{identity}"
+    return _setting_text(command, named)
+
+
+def _setting_text(setting: SetProperty, named: FixNames) -> str:
+    pair = word(f"{setting.name}={setting.value}")
+    if setting.of == "server":
+        return f"nova-manage image_property set {named.uuid} --property {pair}"
+    if setting.of == "image" and not named.knows_image:
+        return f"Set {pair} on the image"
+    return f"{client(named.target)} image set --property {pair} {named.image}"

@@ -1,0 +1,54 @@
+"""Which emulated NIC Nova gives an image because of its ``os_distro``.
+
+The shipped table is made by ``scripts/generate_osinfo_models.py``, which asks libosinfo what Nova's
+``virt/osinfo.py`` asks it. Whoever reads a live cloud prefers the database of the machine it runs
+on (:mod:`vnicaudit.platforms.openstack.osinfo_db`), where there is one: it may be newer. What
+counts in the end is that of each compute node, which no API tells.
+"""
+
+from __future__ import annotations
+
+import pkgutil
+from functools import cache
+
+import msgspec
+
+from vnicaudit.errors import VnicauditError
+from vnicaudit.model.decoding import json_as
+
+
+class Models(msgspec.Struct, frozen=True):
+    """``os_distro`` -> the first NIC of that system, where it is emulated and virtio is in its
+    list too; by which version of osinfo-db, and whether that is installed on this machine."""
+
+    version: str
+    models: dict[str, str]
+    installed: bool = False
+
+    def emulated_model(self, os_distro: str) -> str | None:
+        """Compared as Nova does, letter by letter: ``ubuntu22.04`` -> e1000e,
+        ``Ubuntu22.04`` -> None."""
+        return self.models.get(os_distro)
+
+
+class _ModelsTable(msgspec.Struct, frozen=True):
+    """``osinfo_models.json``: model -> names of systems, by spaces."""
+
+    version: str
+    models: dict[str, str]
+
+
+def emulated_model(os_distro: str) -> str | None:
+    """As the shipped table has it: the same on every machine."""
+    return shipped().emulated_model(os_distro)
+
+
+@cache
+def shipped() -> Models:
+    """The table that comes with this program."""
+    data = pkgutil.get_data(__package__, "osinfo_models.json")
+    if data is None:
+        raise VnicauditError("osinfo_models.json is missing: reinstall vnicaudit")
+    table = json_as(data, _ModelsTable)
+    names = {name: model for model, names in table.models.items() for name in names.split()}
+    return Models(table.version, names)

@@ -1,0 +1,211 @@
+"""Options that bear on NICs, as each release of Nova knows them.
+
+``options.json`` beside this module is written by ``scripts/generate_nova_options.py`` from the
+option definitions in Nova's own packages, Ocata (15.0) to the newest there is.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from pkgutil import get_data
+
+import msgspec
+
+from vnicaudit.errors import VnicauditError
+from vnicaudit.knowledge.nova_conf.spelling import Spelling
+from vnicaudit.model.decoding import json_as
+from vnicaudit.model.nova import Name
+from vnicaudit.model.nova_options import MISPLACED, KnownOption, OptionForm, Release
+from vnicaudit.model.site import IDENTITY, SITE_OPTIONS
+
+FIRST_PACKAGED = 15
+"""Ocata: of earlier releases there is no package, so what they did not have yet is not known."""
+
+
+class _Form(OptionForm, frozen=True, kw_only=True):
+    """A form, from the release on that ``since`` names."""
+
+    since: int
+    aliases: tuple[Name, ...] = ()
+
+
+class _History(msgspec.Struct, frozen=True):
+    """One option over all releases; ``since`` and ``removed`` are numbers of releases."""
+
+    section: str
+    name: str
+    since: int
+    forms: tuple[_Form, ...] = ()
+    removed: int | None = None
+    deprecated: int | None = None
+    note: str = ""
+
+
+class _OptionsTable(msgspec.Struct, frozen=True):
+    """The file."""
+
+    releases: tuple[Release, ...]
+    options: tuple[_History, ...]
+    strings: dict[str, frozenset[str]]
+    """Section -> options whose value is text; only what they are called is known of them."""
+    names: dict[str, frozenset[str]]
+    """Section -> every name that any release reads there, old names among them."""
+    library: frozenset[str]
+    """Names that libraries of Nova read in nova.conf, in whatever section."""
+
+
+class Knowledge(msgspec.Struct, frozen=True):
+    """Options that one release knows, by the names that may be written."""
+
+    release: Release
+    options: dict[Name, KnownOption]
+    aliases: dict[Name, tuple[Name, ...]]
+    """Current name -> old ones that are read too, in oslo.config's order."""
+    strings: dict[str, frozenset[str]]
+
+
+@cache
+def _table() -> _OptionsTable:
+    data = get_data(__package__, "options.json")
+    if data is None:
+        raise VnicauditError("options.json is missing: reinstall vnicaudit")
+    return json_as(data, _OptionsTable)
+
+
+def releases() -> tuple[Release, ...]:
+    """The releases there are, oldest first."""
+    return _table().releases
+
+
+def release_of(text: str) -> Release | None:
+    """The release somebody means: a name in any case, Nova's version (29, 29.0, 29.2.1) or
+    OpenStack's (2024.1); None when there is none."""
+    words = text.strip().lower()
+    number = words.partition(".")[0]
+    for release in releases():
+        names = {release.name.lower(), release.version, release.coordinated} - {""}
+        if words in names or (number == release.version.partition(".")[0] and _is_version(words)):
+            return release
+    return None
+
+
+def _is_version(words: str) -> bool:
+    """``29``, ``29.0`` or ``29.2.1``; 2015.1 is a name, of which other parts mean nothing."""
+    parts = words.split(".")
+    return len(parts) <= 3 and all(part.isdigit() for part in parts) and len(parts[0]) < 4
+
+
+def is_asked_for(section: str, name: str) -> bool:
+    """True where the option matters to any part of vnicaudit: it bears on NICs in some release,
+    others refer to it, it tells compute nodes apart, it looks like one of those and is none, or it
+    is a flag of the time before oslo.config. ``section`` is ``""`` where it is not known."""
+    names, in_any_section = _asked_for()
+    if name.startswith("--"):
+        return True
+    if section:
+        return (section, name) in names or bool(meant_by(section, name))
+    return name in in_any_section
+
+
+def meant_by(section: str, name: str) -> tuple[Name, ...]:
+    """The options of the newest release that were meant where a name, or a section, is written
+    that no release has: those that bear on NICs and are spelled almost so, the likeliest first."""
+    names = _table().names
+    if section in names:
+        if name in names[section] or (section, name) in _asked_for()[0]:
+            return ()
+        return tuple((section, meant) for meant in _spelling(section).likely(name))
+    sections = [meant for meant in _sections().likely(section) if meant in _JUDGED]
+    return tuple((meant, name) for meant in sections if name in _current(meant))
+
+
+def may_have(section: str, name: str) -> bool:
+    """True where some release has an option of that name in the section, or a library in any."""
+    table = _table()
+    return name in table.library or name in table.names.get(section, ())
+
+
+_JUDGED = ("DEFAULT", "compute", "filter_scheduler", "libvirt", "neutron", "pci", "workarounds")
+"""Sections with options that bear on the NICs of libvirt's guests."""
+
+
+@cache
+def _current(section: str) -> frozenset[str]:
+    """Options of a section that bear on NICs and are there in the newest release."""
+    found = knowledge().options.values()
+    read = frozenset(o.name for o in found if o.section == section and o.status == "current")
+    if section == "DEFAULT":
+        return read | {"compute_driver"}
+    return read if section in _JUDGED else frozenset()
+
+
+@cache
+def _spelling(section: str) -> Spelling:
+    return Spelling(_current(section))
+
+
+@cache
+def _sections() -> Spelling:
+    return Spelling(frozenset(_table().names))
+
+
+@cache
+def _asked_for() -> tuple[frozenset[Name], frozenset[str]]:
+    """Section and name of each, in any release; and the names alone."""
+    table = _table()
+    found = {*SITE_OPTIONS, *IDENTITY, *MISPLACED, ("DEFAULT", "compute_driver")}
+    for history in table.options:
+        found.add((history.section, history.name))
+        found.update(alias for form in history.forms for alias in form.aliases)
+    for section, names in table.strings.items():
+        found.update((section, name) for name in names)
+    return frozenset(found), frozenset(name for _section, name in found)
+
+
+@cache
+def knowledge(number: int | None = None) -> Knowledge:
+    """Options that a release knows; None is the newest release."""
+    table = _table()
+    by_number = {release.number: release for release in table.releases}
+    release = table.releases[-1] if number is None else by_number[number]
+    found: dict[Name, KnownOption] = {}
+    aliases: dict[Name, tuple[Name, ...]] = {}
+    for history in table.options:
+        name = (history.section, history.name)
+        found[name] = known = _known_option(history, release, by_number)
+        form = _form_at(history, max(release.number, FIRST_PACKAGED))
+        if form is not None and known.is_read and form.aliases:
+            aliases[name] = form.aliases
+    for name, olds in aliases.items():
+        for old in olds:
+            found[old] = msgspec.structs.replace(found[name], status="alias")
+    return Knowledge(release, found, aliases, table.strings)
+
+
+def _known_option(
+    history: _History, release: Release, by_number: dict[int, Release]
+) -> KnownOption:
+    number = release.number
+    form = _form_at(history, number)
+    status = "current"
+    if history.removed is not None and number >= history.removed:
+        status = "removed"
+    elif number < history.since and history.since > FIRST_PACKAGED:
+        status = "future"
+    elif history.deprecated is not None and number >= history.deprecated:
+        status = "deprecated"
+    return KnownOption(
+        section=history.section,
+        name=history.name,
+        status=status,  # type: ignore[arg-type]  # a Literal that mypy widened
+        form=form if status in ("current", "deprecated") else None,
+        since=by_number.get(history.since),
+        deprecated=None if history.deprecated is None else by_number[history.deprecated],
+        removed=None if history.removed is None else by_number[history.removed],
+        note=history.note,
+    )
+
+
+def _form_at(history: _History, number: int) -> _Form | None:
+    forms = [form for form in history.forms if form.since <= number]
+    return forms[-1] if forms else None

@@ -1,0 +1,53 @@
+"""Settings made for the NIC's present device that are wrong for virtio: a boot ROM, and properties
+that are given behind libvirt's settings.
+
+Measured with QEMU 7.2.22 and SeaBIOS 1.16.2, by the lines "iPXE" and "using" on the serial console:
+virtio-net-pci boots from the network with the ROM that QEMU gives it by itself, on pc and on q35.
+With ``romfile=pxe-e1000.rom`` or ``efi-e1000.rom`` the ROM is not run, and with ``rombar=0`` it
+runs and finds no device; with ``romfile=pxe-virtio.rom`` it is not run on a slot of conventional
+PCI, for QEMU writes the id of the device only into its default ROM. So no file is right but the
+default.
+"""
+
+from __future__ import annotations
+
+from vnicaudit.model.nic import MAYBE, NicConfig
+
+_ROMS = frozenset(
+    f"{kind}-{device}.rom"
+    for kind in ("pxe", "efi")
+    for device in (
+        "e1000", "e1000e", "eepro100", "ne2k_pci", "pcnet", "rtl8139", "virtio", "vmxnet3",
+    )
+)  # fmt: skip
+"""iPXE as QEMU ships it, one file for each device (Debian's ipxe-qemu, QEMU's pc-bios)."""
+
+OF_VIRTIO = frozenset({
+    "acpi-index", "addr", "aer", "any_layout", "ats", "bootindex", "csum", "ctrl_guest_offloads",
+    "ctrl_mac_addr", "ctrl_rx", "ctrl_rx_extra", "ctrl_vlan", "ctrl_vq", "disable-legacy",
+    "disable-modern", "driver", "duplex", "event_idx", "failover", "failover_pair_id", "gso",
+    "guest_announce", "guest_csum", "guest_ecn", "guest_rsc_ext", "guest_tso4", "guest_tso6",
+    "guest_ufo", "hash", "host_ecn", "host_mtu", "host_tso4", "host_tso6", "host_ufo", "id",
+    "indirect_desc", "ioeventfd", "iommu_platform", "mac", "migrate-extra", "modern-pio-notify",
+    "mq", "mrg_rxbuf", "multifunction", "netdev", "notify_on_empty", "packed", "page-per-vq",
+    "queue_reset", "rombar", "rsc_interval", "rss", "rx_queue_size", "speed", "status", "tx",
+    "tx_queue_size", "vectors", "x-disable-pcie", "x-txburst", "x-txtimer",
+})  # fmt: skip
+"""``qemu-system-x86_64 -device virtio-net-pci,help`` of 7.2.22, with ``driver`` and ``id``, without
+those about a ROM: of what is set for another device, all that virtio takes."""
+
+
+def has_qemus_rom(path: str) -> bool:
+    """True where the file is one of QEMU's own, which QEMU replaces with another for virtio."""
+    return path.rpartition("/")[2] in _ROMS
+
+
+def not_of_virtio(nic: NicConfig) -> tuple[str, ...]:
+    """Properties that are set behind libvirt's settings and that no virtio NIC has, or that are
+    about the ROM of another device: QEMU would not start, or would not boot from the network."""
+    return tuple(one.name for one in nic.behind if one.text and one.name not in OF_VIRTIO)
+
+
+def may_be_of_another(nic: NicConfig) -> bool:
+    """True where such properties may belong to another NIC."""
+    return any(one.text == MAYBE for one in nic.behind)

@@ -1,0 +1,33 @@
+"""Who regenerates a domain's definition. A change goes to the owner, never behind its back."""
+
+from __future__ import annotations
+
+from vnicaudit.model.owner import KnownOwner
+
+_NAMESPACES: tuple[tuple[str, KnownOwner], ...] = (
+    ("http://openstack.org/xmlns/libvirt/nova/", "nova"),
+    ("http://ovirt.org/vm/", "ovirt"),
+    ("http://kubevirt.io", "kubevirt"),
+)
+"""Namespace of a ``<metadata>`` child -> owner. Nova's has been 1.0 and, since 23.0, 1.1;
+oVirt's are ``vm/1.0`` and ``vm/tune/1.0``; KubeVirt writes ``<kubevirt xmlns=…>``."""
+
+_PRODUCTS: dict[str, KnownOwner] = {
+    "OpenStack Nova": "nova",
+    "OpenStack Compute": "nova",
+    "oVirt Node": "ovirt",
+    "RHEV Hypervisor": "ovirt",
+    "RHV": "ovirt",
+    "KubeVirt": "kubevirt",
+}
+"""SMBIOS ``<sysinfo><system><entry name='product'>`` as those projects write it."""
+
+
+def owner_of(namespaces: tuple[str, ...], product: str | None) -> KnownOwner:
+    """The owner by the namespaces of the metadata's children, then by the SMBIOS product name;
+    ``libvirt`` when neither says anything."""
+    for namespace in namespaces:
+        for prefix, owner in _NAMESPACES:
+            if namespace.startswith(prefix):
+                return owner
+    return _PRODUCTS.get(product or "", "libvirt")

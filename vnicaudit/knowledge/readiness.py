@@ -1,0 +1,95 @@
+"""Can this guest drive virtio-net? Judged from its definition alone.
+
+What an operating system can drive comes from ``readiness.json``, made from osinfo-db by
+``scripts/generate_readiness.py``: virtio-net *anywhere* in the system's device list counts, not
+only in the first place.
+"""
+
+from __future__ import annotations
+
+import pkgutil
+from functools import cache
+from typing import Final
+
+import msgspec
+
+from vnicaudit.errors import VnicauditError
+from vnicaudit.model.architectures import WINDOWS_RUNS_ON
+from vnicaudit.model.decoding import json_as
+from vnicaudit.model.readiness import Readiness
+
+READY: Final = "ready"
+LIKELY: Final = "likely-ready"
+TRANSITIONAL: Final = "ready-transitional"
+NEEDS_DRIVER: Final = "needs-driver"
+UNKNOWN: Final = "unknown"
+NOT_SUPPORTED: Final = "not-supported"
+
+_MICROSOFT = "http://microsoft.com/"
+_NO_SYSTEM = ("", "http://libosinfo.org/unknown")
+"""Ids that name none."""
+
+
+class _ReadinessTable(msgspec.Struct, frozen=True):
+    """``readiness.json``: verdict -> id up to the last slash -> last parts, by spaces."""
+
+    source: str
+    version: str
+    verdicts: dict[Readiness, dict[str, str]]
+
+
+def readiness_of(
+    os_id: str | None,
+    arch: str | None = None,
+    *,
+    virtio_nic: bool,
+    virtio_disk: bool,
+    windows_hint: bool,
+) -> Readiness:
+    """ready, likely-ready, ready-transitional, needs-driver, unknown or not-supported.
+
+    A system known to have no driver for virtio 1.0 stays ``ready-transitional`` whatever else the
+    domain has: it needs a device that speaks virtio 0.9 too. A virtio NIC beside the one in
+    question is proof. A virtio disk is proof where the system is not Windows, by its name or
+    because Windows does not run on ``arch``: NetKVM is a driver of its own, so that where nothing
+    tells the system the guest is but ``likely-ready``. The hint (Hyper-V enlightenments, a clock in
+    local time) counts only where the metadata do not name a known system.
+    """
+    listed = None if os_id is None else _verdicts_by_id().get(os_id)
+    windows = _windows(os_id, listed, windows_hint)
+    if listed == TRANSITIONAL:
+        return listed
+    if virtio_nic:
+        return READY
+    if windows:
+        return NOT_SUPPORTED if listed == NOT_SUPPORTED else NEEDS_DRIVER
+    if virtio_disk:
+        return READY if _another_system(os_id, arch) else LIKELY
+    return listed or UNKNOWN
+
+
+def _windows(os_id: str | None, listed: Readiness | None, hint: bool) -> bool:
+    if os_id is not None and os_id.startswith(_MICROSOFT):
+        return True
+    return hint and listed is None
+
+
+def _another_system(os_id: str | None, arch: str | None) -> bool:
+    """True where something shows that a guest without signs of Windows runs another system."""
+    named = os_id is not None and os_id not in _NO_SYSTEM
+    return named or (arch is not None and arch not in WINDOWS_RUNS_ON)
+
+
+@cache
+def _verdicts_by_id() -> dict[str, Readiness]:
+    """Id of an operating system -> verdict, read when the first id is met."""
+    data = pkgutil.get_data(__package__, "readiness.json")
+    if data is None:
+        raise VnicauditError("readiness.json is missing from the installation: reinstall vnicaudit")
+    table = json_as(data, _ReadinessTable)
+    return {
+        f"{vendor}{version}": verdict
+        for verdict, vendors in table.verdicts.items()
+        for vendor, versions in vendors.items()
+        for version in versions.split(" ")
+    }

@@ -1,0 +1,54 @@
+"""Sizes of virtio rings, in descriptors.
+
+Source: QEMU's ``virtio_net_max_tx_queue_size`` and ``virtio_net_device_realize``; measured with
+7.2.22 and 10.0.13.
+"""
+
+from __future__ import annotations
+
+from vnicaudit.knowledge.backends import OWN_PATH
+from vnicaudit.model.nic import Behind, NicConfig
+from vnicaudit.model.version import Version
+
+DEFAULT_RING = 256
+"""QEMU's default, and the smallest it takes."""
+
+MAX_RING = 1024
+
+RING_SIZES = (256, 512, 1024)
+"""The sizes QEMU takes: powers of two."""
+
+STRICT_TX_QEMU = Version(8, 1)
+"""From this QEMU on a TX ring above the backend's maximum is an error at start; before it was cut
+down silently. Measured: 7.2.22 cuts, 10.0.13 refuses; changed by "virtio-net: correctly report
+maximum tx_queue_size value" (June 2023)."""
+
+
+_DIGITS = 10
+"""Of a number that is read; none as long is a ring."""
+
+
+def as_ring(text: str) -> int:
+    """The number in a text; 0, which is no ring, where it is none."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) < _DIGITS else 0
+
+
+def ring_behind(nic: NicConfig, field: str, *, declared: bool) -> Behind | None:
+    """The setting behind libvirt's that gives a virtio NIC's ring its size; None without one.
+    ``declared``: libvirt sets a size itself, which goes before a default."""
+    set_on_it = _behind_named(nic.behind, field)
+    if set_on_it is not None and set_on_it.text:
+        return set_on_it
+    if set_on_it is None and declared:
+        return None
+    return _behind_named(nic.defaults, field) or set_on_it
+
+
+def _behind_named(found: tuple[Behind, ...], name: str) -> Behind | None:
+    return next((one for one in found if one.name == name), None)
+
+
+def tx_limit(actual_type: str | None) -> int:
+    """The largest TX ring of a backend. None is a network that is not known: it becomes a tap or a
+    macvtap, never vhost-user or vDPA (``virDomainActualNetDefParseXML``)."""
+    return MAX_RING if actual_type in OWN_PATH else DEFAULT_RING

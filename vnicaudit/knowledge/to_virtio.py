@@ -1,0 +1,151 @@
+"""May this NIC become virtio? How severe an emulated NIC is, and how safe the change.
+
+Readiness decides (can the guest drive virtio?), then the link, then what is already staged.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from vnicaudit.knowledge.machines import modern_only_slot
+from vnicaudit.knowledge.of_old_device import has_qemus_rom, may_be_of_another, not_of_virtio
+from vnicaudit.model.domain import DomainConfig
+from vnicaudit.model.finding import Change, Confidence, Severity
+from vnicaudit.model.nic import VIRTIO
+from vnicaudit.model.subject import Subject
+
+_KEEPS = "the guest drives virtio already; MAC and address stay as they are"
+_TRANSITIONAL = (
+    "the guest's driver knows virtio 0.9: a transitional device on conventional PCI works with it"
+)
+_ELSEWHERE = (
+    "a transitional device is one of PCI, and this address is not: whether the guest's driver, "
+    "which knows virtio 0.9, works here is not known"
+)
+_PORT = (
+    "the guest's driver knows virtio 0.9 only and this address is a PCI Express port: the address "
+    "must change with the model, and the interface may change its name"
+)
+_NEEDS_DRIVER = "Windows has no virtio driver of its own: install NetKVM from virtio-win first"
+_UNKNOWN = "whether the guest has a virtio driver is not known; without one it loses its network"
+_DISK_ONLY = (
+    "it is not known that this guest is not Windows without NetKVM, which a virtio disk does not "
+    "show; without a driver it loses its network"
+)
+_ENCRYPTED = (
+    "the guest's memory is encrypted: a virtio device that it is to share with needs iommu='on' "
+    "as well, unless libvirt and QEMU set it themselves"
+)
+_STAGED = "Power the guest off and on; a reboot inside the guest keeps the old device."
+_OWN_ROM = (
+    "its boot ROM is for the device it is now: without it, which `vnicaudit plan` removes with the "
+    "model, QEMU gives virtio its own; with it the guest no more boots from the network"
+)
+_OTHER_ROM = (
+    "its boot ROM, a file of the owner's, is for the device it is now: what the guest boots by it "
+    "it would not boot with virtio"
+)
+_BEHIND = "; {} set behind libvirt's settings, which no virtio NIC has"
+_FIRST_BEHIND = (
+    "Remove {} of this NIC from <qemu:override> (or -set in <qemu:commandline>) first (virsh "
+    "edit): with virtio the guest would not start, or not boot from the network. Then make it "
+    "virtio."
+)
+_FIRST_GLOBAL = (
+    "Correct or remove that -global in <qemu:commandline> first (virsh edit); then make the NIC "
+    "virtio."
+)
+_LEAVE = "Leave it, or move the service to a guest that supports virtio."
+
+
+class VirtioConversion(NamedTuple):
+    """How to report an emulated NIC. ``note`` completes the message (empty, or begins with
+    ``;``); ``change`` is None where none can be proposed, and ``fix`` says what to do then.
+    ``confidence`` is how sure it is that this is the model."""
+
+    severity: Severity
+    note: str
+    change: Change | None
+    fix: str = ""
+    confidence: Confidence = "high"
+
+
+def to_virtio(subject: Subject, severity: Severity) -> VirtioConversion:
+    """The proposal for a NIC that is not virtio; ``severity`` is that of a guest that can."""
+    if _already(subject):
+        return VirtioConversion(severity, "; virtio is set but not active yet", None, _STAGED)
+    down = subject.nic.link_state == "down"
+    found = _without_old_parts(subject, _by_readiness(subject, "low" if down else severity))
+    found = found._replace(confidence=how_sure(subject.domain))
+    return found._replace(note=f"; its link is down{found.note}") if down else found
+
+
+def how_sure(domain: DomainConfig) -> Confidence:
+    """How sure it is that a NIC is what it is declared as. Of a server that is what Nova keeps for
+    it: it says so itself, or it follows from an image that has not changed since."""
+    server = domain.server
+    if not domain.is_server or server is None or server.properties_source == "api":
+        return "high"
+    return "medium"
+
+
+def _already(subject: Subject) -> bool:
+    """virtio stands in the definition and something else runs."""
+    if subject.running is not None and subject.nic.model in VIRTIO:
+        return True
+    staged = () if subject.staged is None else subject.staged.fields
+    return any(field == "model" and new in VIRTIO for field, _running, new in staged)
+
+
+def _without_old_parts(subject: Subject, found: VirtioConversion) -> VirtioConversion:
+    """The conversion, corrected for settings that are meant for the old device alone: its change is
+    dropped, or marked unsafe, where they would harm a virtio NIC."""
+    change, nic = found.change, subject.nic
+    if change is None:
+        return found
+    if names := ", ".join(not_of_virtio(nic)):
+        how = "may be" if may_be_of_another(nic) else "is"
+        note = found.note + _BEHIND.format(f"{names} {how}")
+        return found._replace(change=None, note=note, fix=_FIRST_BEHIND.format(names))
+    if nic.virtio_faults:
+        why = f"; as virtio it would not start: {nic.virtio_faults[0]}"
+        return found._replace(change=None, note=found.note + why, fix=_FIRST_GLOBAL)
+    if nic.rom_file is None or nic.rom == "no" or not change.safe:
+        return found
+    reason = _OWN_ROM if has_qemus_rom(nic.rom_file) else _OTHER_ROM
+    return found._replace(change=replace(change, safe=False, reason=reason))
+
+
+def _by_readiness(subject: Subject, severity: Severity) -> VirtioConversion:
+    readiness = subject.domain.readiness
+    if readiness == "ready" and subject.domain.encrypted and subject.nic.iommu != "on":
+        return VirtioConversion(severity, "", _change(subject, "virtio", _ENCRYPTED, safe=False))
+    if readiness == "ready":
+        return VirtioConversion(severity, "", _change(subject, "virtio", _KEEPS, safe=True))
+    if readiness == "likely-ready":
+        return VirtioConversion(severity, "", _change(subject, "virtio", _DISK_ONLY, safe=False))
+    if readiness == "ready-transitional":
+        return VirtioConversion(severity, "", _transitional(subject))
+    if readiness == "needs-driver":
+        return VirtioConversion(severity, "", _change(subject, "virtio", _NEEDS_DRIVER, safe=False))
+    if readiness == "not-supported":
+        note = "; review: this guest is known not to support virtio"
+        return VirtioConversion("low", note, None, _LEAVE)
+    note = "; review: it is not known whether this guest supports virtio"
+    return VirtioConversion("low", note, _change(subject, "virtio", _UNKNOWN, safe=False))
+
+
+def _transitional(subject: Subject) -> Change:
+    if subject.nic.address_type not in (None, "pci"):
+        return _change(subject, "virtio", _ELSEWHERE, safe=False)
+    if modern_only_slot(subject.nic, subject.domain) is False:
+        return _change(subject, "virtio", _TRANSITIONAL, safe=True)
+    if subject.nic.address_type is None:
+        return _change(subject, "virtio-transitional", _TRANSITIONAL, safe=True)
+    return _change(subject, "virtio-transitional", _PORT, safe=False)
+
+
+def _change(subject: Subject, new: str, reason: str, *, safe: bool) -> Change:
+    return Change("model", subject.nic.model, new, safe=safe, reason=reason)

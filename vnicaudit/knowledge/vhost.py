@@ -1,0 +1,38 @@
+"""Which NICs libvirt opens vhost-net for: virtio on a tap or macvtap of a KVM domain.
+
+Source: libvirt 11.3 ``qemuInterfaceOpenVhostNet`` and ``qemuBuildInterfaceConnect``.
+"""
+
+from __future__ import annotations
+
+from vnicaudit.knowledge.backends import TAP_TYPES
+from vnicaudit.knowledge.hypervisors import KVM_DOMAINS, KVM_OR_QEMU
+from vnicaudit.model.effective import UNKNOWN
+from vnicaudit.model.host import HostConfig
+from vnicaudit.model.nic import VIRTIO, NicConfig
+from vnicaudit.model.subject import Subject
+
+DEVICE = "/dev/vhost-net"
+"""What libvirt opens where ``<backend vhost=>`` names nothing else."""
+
+
+def vhost_device(nic: NicConfig) -> str:
+    """The device libvirt opens for this NIC; ``<backend vhost=>`` is read for written virtio only
+    (``virDomainNetDefParseXML``)."""
+    return (nic.backend_vhost if nic.tuning_is_read else None) or DEVICE
+
+
+def has_device(nic: NicConfig, host: HostConfig) -> bool | None:
+    """True where the host has the vhost device of this NIC; None when nobody checked."""
+    device = vhost_device(nic)
+    return host.vhost_net if device == DEVICE else dict(host.vhost_paths).get(device)
+
+
+def may_have_vhost(subject: Subject) -> bool:
+    """True where vhost-net is possible for this NIC as far as can be told: a model or a backend
+    that is not known may be the right one."""
+    if subject.domain.type not in (*KVM_DOMAINS, KVM_OR_QEMU):
+        return False
+    if subject.model not in VIRTIO and subject.effective.model.state != UNKNOWN:
+        return False
+    return subject.backend is None or subject.backend in TAP_TYPES

@@ -1,0 +1,101 @@
+"""A kind of file that a platform recognises by its content, and reads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator
+from typing import Literal, Protocol
+
+import msgspec
+
+from vnicaudit.model.description import Description
+from vnicaudit.model.domain import Domain
+from vnicaudit.model.report import NotJudged, PutAside, ReadError
+
+Item = Domain | Description | ReadError | PutAside | NotJudged
+"""What reading gives."""
+
+Notation = Literal["xml", "ini", "log", "words", "yaml", "code"]
+"""How a file is written, which tells what may stand in one file: beside a log nothing, a section of
+an ini file beside XML and commands (``words``) only."""
+
+
+class Content(msgspec.Struct, frozen=True):
+    """Content to be read. ``before``: how many lines of the file stand before ``data``; None:
+    nobody counted."""
+
+    data: bytes
+    path: str
+    target: str
+    before: int | None = 0
+
+
+class Documents(msgspec.Struct, frozen=True):
+    """Recognition of a kind whose documents may stand in files of any other kind."""
+
+    holds: Callable[[bytes], bool]
+    """Whether there is one in a file of another kind."""
+    without: Callable[[bytes], bytes]
+    """The file with its documents blanked, every position kept."""
+    is_whole: Callable[[bytes], bool]
+    """A quick look: one document from the first byte to the last."""
+    is_alone: Callable[[bytes], bool]
+    """A quick look: one document, and nothing but tags and remarks before and behind it."""
+
+
+class FileKind(msgspec.Struct, frozen=True):
+    """One kind of content. ``looks_for`` is what has to be in it, or there is nothing to judge;
+    empty: files without are in order as well."""
+
+    name: str
+    looks_for: str
+    notation: Notation
+    looks_like: Callable[[bytes], bool]
+    """Whether a file that begins so is of this kind, or may be."""
+    read: Callable[[Content], Iterator[Item]]
+    is_one: Callable[[bytes], bool] = lambda _data: True
+    """Whether the whole file is what its head may be."""
+    among_others: Callable[[bytes], bool] = lambda _head: True
+    """Whether a file of a folder that begins so is meant as one, and does not just quote one."""
+    may_hold: Callable[[bytes], bool] | None = None
+    """A quick look whether it may stand in a file of another kind; None: its notation tells."""
+    prepared: Callable[[bytes], bytes] | None = None
+    """What of a file of another kind it is to look at, every position kept; None: all."""
+    documents: Documents | None = None
+    tail: Callable[[int, int], tuple[bytes, int | None]] | None = None
+    """Of a large file, by its descriptor and size, only the end is read: that, and how many lines
+    stand before it. None: it is read from its beginning."""
+    any_size: Callable[[bytes], bool] = lambda _head: False
+    """Whether the beginning of a file that begins so is read however large it is."""
+    suffix: str = ""
+    """The end of most names of such files; empty: they are called anything."""
+    load: Callable[[], None] = lambda: None
+    """Imports what reads it, which is imported at first use otherwise."""
+    why_not: Callable[[bytes], str | None] = lambda _head: None
+    """What to say of a file that begins so and is none of what is read; None: nothing."""
+    together: Callable[[tuple[str, ...], str], Iterator[Item]] | None = None
+    """Reads files and folders that one program is given together, in its order, for a target."""
+
+
+class Unjudged(Protocol):
+    """Finds what stands in a file in a form that nobody reads."""
+
+    def alone(self, data: bytes, path: str) -> Iterator[NotJudged]:
+        """Notes on the subject of a file in a folder that no reader takes."""
+
+    def beside(
+        self, data: bytes, path: str, read: Collection[int], *, manifest: bool, listing: bool
+    ) -> Iterator[NotJudged]:
+        """Notes on further contents of a file of which a part was read, by line. ``read``: the
+        lines of what was read; ``manifest``: a KubeVirt manifest would have been read; ``listing``:
+        the file is QEMU's command lines, whose reader says what it does not understand."""
+
+
+class FileKinds:
+    """The kinds of files of a run, as they are tried, and what finds the rest."""
+
+    def __init__(self, kinds: Iterable[FileKind], unjudged: Unjudged) -> None:
+        self._kinds = tuple(kinds)
+        self.unjudged = unjudged
+
+    def __iter__(self) -> Iterator[FileKind]:
+        return iter(self._kinds)

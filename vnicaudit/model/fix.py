@@ -1,0 +1,172 @@
+"""Fixes of findings, as values: :mod:`vnicaudit.knowledge.fixes` says them in words.
+
+A rule gives advice, or a topic on which each owner has words of its own. A change in model terms
+becomes what its owner can do: nobody whose definition is written anew is sent to edit XML.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+Topic = Literal[
+    "connect-network",
+    "one-model",
+    "own-address",
+    "serve-vhostuser",
+    "share-memory",
+    "use-kvm",
+]
+"""What each owner does in its own way: connect a NIC of user-mode networking to a network, give all
+NICs of a guest one model, give a copied NIC an address of its own, let QEMU be the server of a
+vhost-user socket, share the guest's memory, run the guest with KVM."""
+
+
+class _Value(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="kind"):
+    """A value that its ``kind`` tells apart from the others."""
+
+
+class SetProperty(_Value, frozen=True, tag="set-property"):
+    """Set a property: of an image, of what Nova keeps for a server, or of a server's image."""
+
+    name: str
+    value: str
+    of: Literal["image", "server", "server-image"]
+
+
+class OpenStack(_Value, frozen=True, tag="openstack"):
+    """A command of the ``openstack`` client: ``server reboot --hard``. ``of``: whose id stands at
+    its end."""
+
+    command: str
+    of: Literal["server", ""] = ""
+
+
+Command = SetProperty | OpenStack
+
+
+class Advice(_Value, frozen=True, tag="advice"):
+    """A sentence: words, with commands among them. A command gets its names when it is rendered."""
+
+    parts: tuple[str | Command, ...]
+
+
+class OwnerAdvice(_Value, frozen=True, tag="owner-advice"):
+    """A topic on which each owner has words of its own."""
+
+    topic: Topic
+
+
+class EditElement(_Value, frozen=True, tag="edit-element"):
+    """Set a field of the NIC in the domain XML; ``value`` None: remove it."""
+
+    field: str
+    value: str | None
+
+
+class EditArgument(_Value, frozen=True, tag="edit-argument"):
+    """Set a field of the NIC in QEMU's arguments; ``value`` None: remove it. ``where``: QEMU's own
+    command line, or ``<qemu:commandline>`` of a definition."""
+
+    field: str
+    value: str | None
+    where: Literal["command-line", "definition"]
+
+
+class EditResource(_Value, frozen=True, tag="edit-resource"):
+    """Set a field of the NIC in its Terraform resource; ``value`` None: remove it."""
+
+    field: str
+    value: str | None
+
+
+class StopSetStart(_Value, frozen=True, tag="stop-set-start"):
+    """Stop the server, set a property of what Nova keeps for it, and start it; the image is for new
+    servers."""
+
+    name: str
+    value: str
+
+
+class SetOption(_Value, frozen=True, tag="set-option"):
+    """Set an option of ``[libvirt]`` in nova.conf of the compute nodes, then hard-reboot the
+    server; ``value`` None: lower it."""
+
+    name: str
+    value: str | None
+
+
+class NoSetting(_Value, frozen=True, tag="no-setting"):
+    """Nova has no setting for it: change what it comes from, then hard-reboot the server."""
+
+
+class HardReboot(_Value, frozen=True, tag="hard-reboot"):
+    """Hard-reboot the server: what was put there behind Nova's back is gone then. ``undoes``: the
+    field; empty: a NIC in QEMU's arguments."""
+
+    undoes: str = ""
+
+
+class SetInManifest(_Value, frozen=True, tag="set-in-manifest"):
+    """Set ``path``, below ``devices`` of the domain, in the manifest of a virtual machine."""
+
+    path: str
+    value: str
+
+
+class ChangeHook(_Value, frozen=True, tag="change-hook"):
+    """Change the hook sidecar of a KubeVirt VM: it sets what no field of the API does, or adds the
+    NIC in QEMU's arguments (``adds_nic``)."""
+
+    adds_nic: bool = False
+
+
+class ChangeManifest(_Value, frozen=True, tag="change-manifest"):
+    """Change what the definition of a KubeVirt VM comes from."""
+
+
+class EditInEngine(_Value, frozen=True, tag="edit-in-engine"):
+    """Change the NIC in oVirt's engine, with the VM down: its type, its vNIC profile, or what adds
+    QEMU's arguments."""
+
+    part: Literal["type", "profile", "arguments"]
+
+
+class SetField(_Value, frozen=True, tag="set-field"):
+    """Set a field of the NIC where a platform keeps it that is not this program's own; ``value``
+    None: remove it."""
+
+    field: str
+    value: str | None
+
+
+class AlreadyStaged(_Value, frozen=True, tag="already-staged"):
+    """Power the guest off and on: the persistent definition has ``value`` of the field already
+    (None: it does not have the field)."""
+
+    field: str
+    value: str | None
+
+
+class NothingToEdit(_Value, frozen=True, tag="nothing-to-edit"):
+    """The NIC is not in the persistent definition."""
+
+
+OwnersFix = (
+    EditElement
+    | EditArgument
+    | EditResource
+    | StopSetStart
+    | SetOption
+    | NoSetting
+    | HardReboot
+    | SetInManifest
+    | ChangeHook
+    | ChangeManifest
+    | EditInEngine
+    | SetField
+)
+"""What a change in model terms comes to for the owner of the definition."""
+
+Fix = Advice | OwnerAdvice | OwnersFix | AlreadyStaged | NothingToEdit

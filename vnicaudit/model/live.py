@@ -1,0 +1,51 @@
+"""Live reading: its options, and the definitions it yields."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import msgspec
+
+from vnicaudit.model.domain import Domain, Server
+from vnicaudit.model.host import DEADLINE, CloudLimits, HostConfig
+from vnicaudit.model.openstack import Flavor, Image
+from vnicaudit.model.report import ReadError
+
+CloudRecord = Server | Image | Flavor
+"""What of a cloud is judged."""
+
+CloudItem = CloudRecord | ReadError
+"""What reading a cloud gives."""
+
+
+class LiveOptions(msgspec.Struct, frozen=True):
+    """How to read live hosts: ``deadline`` in seconds per call, ``agent`` whether to ask guest
+    agents; ``root``, ``proc`` and ``logs``: where this host's devices, processes and QEMU logs
+    are found. ``cloud``: how much, and for how long, a cloud is asked."""
+
+    deadline: float = DEADLINE
+    agent: bool = False
+    root: str = "/"
+    proc: str = "/proc"
+    logs: str = "/var/log/libvirt/qemu"
+    cloud: CloudLimits = CloudLimits()
+
+
+class LiveDomain(NamedTuple):
+    """A domain and the facts of its host, the device files it names looked at."""
+
+    domain: Domain
+    host: HostConfig
+
+
+class LiveDefinition(NamedTuple):
+    """A domain as it is, and its persistent definition: what that says, and its text without
+    passwords (empty: it has none). ``local``: its host is this machine."""
+
+    running: Domain
+    domain: Domain
+    text: bytes
+    host: HostConfig
+    local: bool
+    way_back: str = ""
+    """What the definition comes back as once it was changed, where that is not the same text."""

@@ -1,0 +1,47 @@
+"""The names that commands and sentences about a thing can have in them."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from vnicaudit.model.server import ServerConfig
+
+_ID = re.compile(r"[0-9A-Za-z][0-9A-Za-z-]{0,63}")
+"""What may stand in a command that somebody will copy, where it needs no quotes and is no option:
+an id comes from outside."""
+
+
+class FixNames(NamedTuple):
+    """Names that commands and sentences of a fix can use; empty: not known."""
+
+    target: str = ""
+    """The cloud as the user named it, ``openstack:CLOUD``."""
+    server_id: str = ""
+    image_id: str = ""
+    server: ServerConfig | None = None
+    """What Nova keeps for the server, where its cloud was read."""
+    manifest_kind: str = ""
+    """``VirtualMachine``; empty: it was not read from a manifest."""
+    any_server: bool = False
+    """The words are for several servers: ``UUID`` stands for the id of each."""
+    any_image: bool = False
+    """The same with ``IMAGE``."""
+
+    @property
+    def uuid(self) -> str:
+        """The server's id as a command takes it; ``UUID`` for what cannot be one."""
+        return "UUID" if self.any_server or not _ID.fullmatch(self.server_id) else self.server_id
+
+    @property
+    def image(self) -> str:
+        """The image's id as a command takes it; ``IMAGE`` for what cannot be one."""
+        return "IMAGE" if self.any_image or not self.knows_image else self.image_id
+
+    @property
+    def knows_image(self) -> bool:
+        """True where a command can name the image."""
+        return _ID.fullmatch(self.image_id) is not None
+
+
+NO_NAMES = FixNames()

@@ -1,0 +1,94 @@
+"""Why something is not planned, cannot be applied or is not possible, as codes for machines.
+
+``docs/reference/reasons.md`` has them all. A code stays what it is; the sentence beside it
+may be worded anew.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+NotPlannedCode = Literal[
+    "already",
+    "cannot-be-changed",
+    "comes-by-itself",
+    "live-only",
+    "no-definition",
+    "no-interface",
+    "no-property",
+    "no-proposal",
+    "not-known",
+    "owner-decides",
+    "rule-crashed",
+    "template",
+    "too-many-nics",
+    "unsafe",
+]
+
+
+OPTIONS: dict[str, str] = {"unsafe": "--include-unsafe plans it"}
+"""What there is to say of an option, by code, to those who make the plan."""
+
+BlockedCode = Literal[
+    "behind-libvirt",
+    "brings-up-error",
+    "busy",
+    "by-hand",
+    "device-driver",
+    "device-in-use",
+    "device-missing",
+    "device-not-given",
+    "device-not-seen",
+    "does-not-start",
+    "in-a-file",
+    "locked",
+    "mac-missing",
+    "mac-not-unique",
+    "managed-save",
+    "memory-snapshot",
+    "nic-type",
+    "no-definition",
+    "not-known",
+    "not-supported",
+    "nova-too-old",
+    "operator-only",
+    "other-project",
+    "owner-changes-it",
+    "prerequisite",
+    "server-state",
+    "shared-memory",
+    "teamed",
+    "version-not-known",
+    "version-too-old",
+]
+
+ModeCode = Literal[
+    "definition-only",
+    "in-a-file",
+    "needs-stop",
+    "new-servers",
+    "no-agent",
+    "not-foreseen",
+    "off",
+    "server-state",
+    "shares-slot",
+    "shelved",
+    "virtio-only",
+    "waits-for-socket",
+    "windows",
+]
+
+
+class Reason(NamedTuple):
+    """A code, and the sentence for people."""
+
+    code: NotPlannedCode
+    text: str
+
+
+class Blocked(NamedTuple):
+    """Why a step cannot be applied as it is: a code (empty: the plan is older than codes), and the
+    sentence for people."""
+
+    code: BlockedCode | Literal[""]
+    text: str

@@ -1,0 +1,124 @@
+"""Subjects of rules: one record for each thing that is judged.
+
+A rule sees these records and nothing else; what it answers is in :mod:`vnicaudit.model.rule`.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from vnicaudit.model.domain import DomainConfig, DomainState, StagedNic
+from vnicaudit.model.effective import NONE, Effective
+from vnicaudit.model.host import HostConfig
+from vnicaudit.model.kubevirt import Preference
+from vnicaudit.model.macs import NicSeen
+from vnicaudit.model.nic import NicConfig, PathMtu, RunningNic
+from vnicaudit.model.nova import NovaConfig
+from vnicaudit.model.openstack import Flavor, Image
+from vnicaudit.model.site import Difference, SiteNode
+
+
+class Subject(msgspec.Struct, frozen=True, cache_hash=True):
+    """One NIC as a rule sees it: what is set, what it really is, and what surrounds it.
+
+    No name, MAC, UUID or file: two NICs set alike get the same answer, and the auditor may
+    answer the second from memory.
+    """
+
+    nic: NicConfig
+    effective: Effective
+    domain: DomainConfig
+    host: HostConfig
+    running: RunningNic | None = None
+    state: DomainState | None = None
+    staged: StagedNic | None = None
+    path: PathMtu | None = None
+
+    @property
+    def model(self) -> str:
+        """The effective model; ``""`` when unknown or none, so that it can be compared."""
+        return self.effective.model.effective or ""
+
+    @property
+    def backend(self) -> str | None:
+        """The actual interface type: bridge, ethernet, direct, vhostuser…; None when unknown."""
+        return self.nic.actual_type
+
+    @property
+    def arch(self) -> str | None:
+        """The guest's architecture; the host's where the definition names none."""
+        return self.domain.arch or self.host.arch
+
+    @property
+    def tuned(self) -> bool:
+        """True where libvirt reads ``<driver queues= rx_queue_size= …>`` of this NIC: never on an
+        assigned device; else see :attr:`~vnicaudit.model.nic.NicConfig.tuning_is_read`."""
+        return self.nic.tuning_is_read and self.effective.model.state != NONE
+
+    @property
+    def proven(self) -> bool:
+        """True where a running QEMU proves that this NIC starts, on the versions judged for."""
+        return self.running is not None and not self.host.assumed
+
+
+class DomainSubject(msgspec.Struct, frozen=True):
+    """A whole domain as a domain rule sees it."""
+
+    nics: tuple[Subject, ...]
+    domain: DomainConfig
+    host: HostConfig
+    state: DomainState | None = None
+    coming: tuple[str, ...] = ()
+    """MACs of NICs that only the persistent definition has: all that tells which they are."""
+
+
+class HostSubject(msgspec.Struct, frozen=True):
+    """A host as a host rule sees it. ``uses`` lists the traits of its domains' NICs that bear on
+    the host: actual types, plus ``kvm-tap`` when one of them gets vhost-net if the host has it."""
+
+    host: HostConfig
+    uses: frozenset[str] = frozenset()
+
+
+class ConfigSubject(msgspec.Struct, frozen=True):
+    """One configuration file of a control plane, as a config rule sees it.
+
+    A rule asks ``nova`` for options; it points a problem at one with ``field``,
+    ``section/name``. A change of such a rule names the option; its ``fix`` says the whole of it.
+    """
+
+    nova: NovaConfig
+
+
+class SiteSubject(msgspec.Struct, frozen=True):
+    """One compute node beside the others of its site, as a site rule sees it. ``field`` of a
+    problem is that of the option it is about."""
+
+    node: SiteNode
+    differences: tuple[Difference, ...] = ()
+
+
+class MacSubject(msgspec.Struct, frozen=True):
+    """One NIC beside ``others`` of the run that have its MAC address: another NIC of its guest, or
+    one of another guest. Here alone a rule sees who is who: that is what it is about."""
+
+    nic: NicSeen
+    others: tuple[NicSeen, ...]
+
+
+class ImageSubject(msgspec.Struct, frozen=True):
+    """One image as an image rule sees it. ``field`` of a problem is a property's name."""
+
+    image: Image
+
+
+class FlavorSubject(msgspec.Struct, frozen=True):
+    """One flavor as a flavor rule sees it. ``field`` of a problem is an extra spec's name."""
+
+    flavor: Flavor
+
+
+class PreferenceSubject(msgspec.Struct, frozen=True):
+    """One KubeVirt preference as a preference rule sees it."""
+
+    preference: Preference

@@ -1,0 +1,96 @@
+"""How files with libvirt domain XML are recognised and read. Readers are imported on first use."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from vnicaudit.model.file_kind import Content, Documents, FileKind, Item
+from vnicaudit.platforms.domain_xml.recognise import (
+    OPENING,
+    OTHER_ROOTS,
+    SAVE_MAGIC,
+    holds_document,
+    is_foreign,
+    looks_like_xml,
+    root_name,
+)
+
+_SAVED = b"LibvirtQemud"
+"""A save image begins so: its definition stands before the memory of the guest."""
+_NO_BREAK = re.compile(rb"[^\r\n]")
+
+
+def _read_content(content: Content) -> Iterator[Item]:
+    from vnicaudit.platforms.domain_xml.read import read_bytes
+
+    for domain in read_bytes(content.data, target=content.target, file=content.path):
+        yield domain
+        yield from domain.unread
+
+
+def _load() -> None:
+    import vnicaudit.platforms.domain_xml.read  # noqa: F401 (to have it loaded)
+
+
+def _is_whole(data: bytes) -> bool:
+    """One document from the first byte to the last, or nothing that is text."""
+    if is_foreign(data) or data.startswith(_SAVED):
+        return True
+    text = data.strip()
+    return text.startswith(b"<") and text.endswith(b">") and text.count(b"</domain>") <= 1
+
+
+def _is_alone(data: bytes) -> bool:
+    """One definition, and nothing but tags and remarks before and behind it."""
+    if is_foreign(data) or data.startswith(SAVE_MAGIC):
+        return True
+    closings = data.count(b"</domain>")
+    if (
+        closings == 1
+        and data.startswith(b"<domain ")
+        and data.endswith((b"</domain>", b"</domain>\n"))
+    ):
+        return True  # most files
+    first, last = OPENING.search(data), data.rfind(b"</domain>")
+    if first is None or closings > 1:
+        return False
+    before, behind = data[: first.start()].strip(), data[last + len(b"</domain>") :].strip()
+    if b"<interface" in before or b"<interface" in behind:
+        return False
+    return all(text[:1] in (b"", b"<") and text[-1:] in (b"", b">") for text in (before, behind))
+
+
+def _without_documents(data: bytes) -> bytes:
+    """The file with the documents that begin their line blanked. Those that are indented are the
+    text of something, and stay."""
+    from vnicaudit.platforms.domain_xml.spans import spans
+
+    parts, position = [], 0
+    for span in spans(data):
+        if span.start == 0 or data[span.start - 1 : span.start] == b"\n":
+            blanked = _NO_BREAK.sub(b" ", data[span.start : span.end])
+            parts += [data[position : span.start], blanked]
+            position = span.end
+    return b"".join([*parts, data[position:]])
+
+
+def _why_not(head: bytes) -> str | None:
+    root = root_name(head) if head.lstrip().startswith(b"<") else None
+    if root in OTHER_ROOTS:
+        return f"a libvirt <{root}> document: it describes no NIC"
+    return None if root is None else f"XML with the root <{root}>: not a libvirt domain"
+
+
+DOMAIN_XML = FileKind(
+    "libvirt domain XML",
+    "domain",
+    "xml",
+    looks_like_xml,
+    _read_content,
+    documents=Documents(holds_document, _without_documents, _is_whole, _is_alone),
+    any_size=lambda head: head.startswith(_SAVED),
+    suffix=".xml",
+    load=_load,
+    why_not=_why_not,
+)

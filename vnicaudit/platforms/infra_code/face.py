@@ -1,0 +1,28 @@
+"""How infrastructure code is recognised and read. Readers are imported on first use."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from vnicaudit.model.file_kind import Content, FileKind, Item
+
+
+def _looks_like(head: bytes) -> bool:
+    from vnicaudit.platforms.infra_code.recognise import looks_like
+
+    return looks_like(head)
+
+
+def _read_content(content: Content) -> Iterator[Item]:
+    from vnicaudit.platforms.infra_code.recognise import read
+
+    yield from read(content.data, target=content.target, file=content.path)
+
+
+INFRA_CODE = FileKind(
+    "image or flavor definition",
+    "image, flavor or guest of libvirt",
+    "code",
+    _looks_like,
+    _read_content,
+)

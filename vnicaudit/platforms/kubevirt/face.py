@@ -1,0 +1,36 @@
+"""How KubeVirt manifests are recognised and read. Readers are imported on first use."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from vnicaudit.model.file_kind import Content, FileKind, Item
+
+
+def _looks_like(head: bytes) -> bool:
+    from vnicaudit.platforms.kubevirt.recognise import looks_like
+    from vnicaudit.text.beginning import is_code
+
+    return looks_like(head) and not is_code(head)
+
+
+def _is_one(data: bytes) -> bool:
+    from vnicaudit.platforms.kubevirt.recognise import is_wanted
+
+    return is_wanted(data.decode("utf-8-sig", "replace"))
+
+
+def _read_content(content: Content) -> Iterator[Item]:
+    from vnicaudit.platforms.kubevirt.read import read_bytes
+
+    yield from read_bytes(content.data, target=content.target, file=content.path)
+
+
+MANIFEST = FileKind(
+    "KubeVirt manifest",
+    "",  # network attachments and instance types by themselves are in order
+    "yaml",
+    _looks_like,
+    _read_content,
+    _is_one,
+)

@@ -1,0 +1,118 @@
+"""Connections to one libvirt, each for one call at a time.
+
+Threads may share a connection, but libvirt's client can miss that a second one has something to
+send while a first one waits for its answer: the second then waits as long as the first. Seen with
+libvirt 9.0.0: the state of a domain, which takes a millisecond, was not told for the minute in
+which libvirt waited for an agent. So a call that may not be answered has its connection for itself,
+and other calls get another one.
+
+A call cannot be cancelled: it is made in a daemon thread of its own, and whoever waits for it gives
+up. What was asked may then still be done, when the daemon goes on.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import TypeVar
+
+from vnicaudit.base.deadlines import DaemonCall, TimeUpError
+from vnicaudit.errors import ActionError, GoneError, SilentError
+from vnicaudit.platforms.libvirt.binding import libvirt
+from vnicaudit.platforms.libvirt.connection import explain
+from vnicaudit.platforms.libvirt.uri import Uri
+
+T = TypeVar("T")
+
+_KEEPALIVE = (5, 3)
+
+
+class PooledConnection:
+    """One connection, and the domains that were found over it."""
+
+    def __init__(self, uri: Uri) -> None:
+        self.connection = libvirt.open(uri.dial)
+        if uri.remote:
+            self.connection.setKeepAlive(*_KEEPALIVE)
+        self._domains: dict[str, libvirt.virDomain] = {}
+
+    def domain(self, uuid: str) -> libvirt.virDomain:
+        """The domain with that UUID."""
+        if uuid not in self._domains:
+            self._domains[uuid] = self.connection.lookupByUUIDString(uuid)
+        return self._domains[uuid]
+
+    @property
+    def open(self) -> bool:
+        """True while the connection stands, as far as can be told from here."""
+        try:
+            return self.connection.isAlive() == 1
+        except libvirt.libvirtError:
+            return False
+
+
+class ConnectionPool:
+    """As many connections as calls are under way at once."""
+
+    def __init__(self, uri: Uri) -> None:
+        self._uri = uri
+        self._idle: deque[PooledConnection] = deque()
+
+    def connect(self, seconds: float) -> None:
+        """Have a first one. Raises ActionError as ``within`` does."""
+        self._idle.append(within(seconds, "connect", lambda: PooledConnection(self._uri)))
+
+    def call(self, seconds: float, what: str, function: Callable[[PooledConnection], T]) -> T:
+        """The result of ``function`` over a free connection. Raises ActionError as ``within`` does,
+        and SilentError where the connection broke: libvirt went away, and may have done what was
+        asked."""
+        return within(seconds, what, lambda: self._call_on_free(what, function))
+
+    def close(self, seconds: float) -> None:
+        """Leave. Those that are not idle are left as they are."""
+        while self._idle:
+            within(seconds, "close the connection", self._idle.pop().connection.close)
+
+    def _call_on_free(self, what: str, function: Callable[[PooledConnection], T]) -> T:
+        pooled = self._free_connection(what)
+        try:
+            return function(pooled)
+        except libvirt.libvirtError as error:
+            if pooled.open:
+                raise
+            raise _connection_lost_error(what, error) from None
+        finally:
+            if pooled.open:
+                self._idle.append(pooled)
+
+    def _free_connection(self, what: str) -> PooledConnection:
+        try:
+            return self._idle.pop()
+        except IndexError:
+            pass
+        try:
+            return PooledConnection(self._uri)
+        except libvirt.libvirtError as error:
+            raise _connection_lost_error(what, error) from None
+
+
+def _connection_lost_error(what: str, error: libvirt.libvirtError) -> SilentError:
+    return SilentError(
+        f"libvirt went away when asked to {what}: {explain(error)}; it may have done so"
+    )
+
+
+def within(seconds: float, what: str, function: Callable[[], T]) -> T:
+    """The result of ``function``. Raises ActionError where libvirt refuses (GoneError: the domain
+    is gone), SilentError where no answer came within ``seconds``; ``what`` completes "libvirt did
+    not answer when asked to …"."""
+    try:
+        return DaemonCall(f"libvirt: {what}", function).result(seconds)
+    except TimeUpError:
+        raise SilentError(
+            f"libvirt did not answer within {seconds:g} s when asked to {what}; it may still do so"
+        ) from None
+    except libvirt.libvirtError as error:
+        if error.get_error_code() == libvirt.VIR_ERR_NO_DOMAIN:
+            raise GoneError(f"cannot {what}: {explain(error)}") from error
+        raise ActionError(f"cannot {what}: {explain(error)}") from error

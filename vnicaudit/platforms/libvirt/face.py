@@ -1,0 +1,57 @@
+"""How targets that are a libvirt host are recognised and read. Readers are imported on first
+use."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+
+from vnicaudit.errors import UsageError
+from vnicaudit.model.host import Host
+from vnicaudit.model.live import LiveDefinition, LiveDomain, LiveOptions
+from vnicaudit.model.report import ReadError
+
+_URI = re.compile(r"([A-Za-z][A-Za-z0-9]*)(\+[A-Za-z0-9]+)?:///?")
+_DRIVERS = ("qemu", "test", "xen", "lxc", "ch", "bhyve")
+"""libvirt drivers this reads from; only QEMU's NICs are judged."""
+
+
+def uri_of(name: str) -> str | None:
+    """A libvirt URI; None for what is none. Raises UsageError for one that this does not read."""
+    uri = _URI.match(name)
+    if uri is None or os.path.exists(name):
+        return None
+    if uri.group(1) not in _DRIVERS:
+        raise UsageError(
+            f"{name}: not a libvirt URI this reads; one begins with {', '.join(_DRIVERS)}, "
+            "for example qemu:///system"
+        )
+    from urllib.parse import urlsplit  # slow to load, and for live hosts only
+
+    try:
+        urlsplit(name)
+    except ValueError as error:
+        raise UsageError(f"{name}: not a URI: {error}") from None
+    return name
+
+
+def read(uri: str, options: LiveOptions) -> Iterator[Host | LiveDomain | ReadError]:
+    """A host, and its domains as they come."""
+    from vnicaudit.platforms.libvirt.live import read_live
+
+    return read_live(uri, options)
+
+
+def read_definitions(uri: str, options: LiveOptions) -> Iterator[Host | LiveDefinition | ReadError]:
+    """Read a host, and each domain with its persistent definition."""
+    from vnicaudit.platforms.libvirt.live import read_live_definitions
+
+    return read_live_definitions(uri, options)
+
+
+def check() -> None:
+    """Raises MissingExtraError where libvirt-python is not there."""
+    import vnicaudit.platforms.libvirt.binding as binding
+
+    del binding

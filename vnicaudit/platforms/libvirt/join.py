@@ -1,0 +1,88 @@
+"""A definition and the QEMU that runs it -> one domain whose NICs carry what runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from vnicaudit.base.identifiers import bare_uuid
+from vnicaudit.model.domain import Domain, LiveFacts
+from vnicaudit.model.nic import VIRTIO, Nic, RunningNic
+from vnicaudit.model.running import RunningQemu
+from vnicaudit.platforms.qemu.domain import anonymous
+
+
+def find(domain: Domain, candidates: Iterable[RunningQemu]) -> RunningQemu | None:
+    """The QEMU that runs the domain: by UUID; by name where either has no UUID. The last of
+    several wins (a migration leaves two for a moment); None when there is none."""
+    by_name = None
+    by_uuid = None
+    for qemu in candidates:
+        if domain.uuid is not None and qemu.uuid is not None:
+            if bare_uuid(domain.uuid) == bare_uuid(qemu.uuid):
+                by_uuid = qemu
+        elif qemu.name is not None and qemu.name == domain.name:
+            by_name = qemu
+    return by_uuid or by_name
+
+
+def join(domain: Domain, running: RunningQemu) -> Domain:
+    """The domain with ``running`` filled in for each NIC that is on the command line.
+
+    NICs are matched by MAC, among equal MACs by id and then by order; the rest by id. A NIC that
+    was plugged later is not on the command line and stays without. One that only the command line
+    has is gone: the running definition lists every NIC, those of ``<qemu:commandline>`` too, and
+    the command line does not forget one that was unplugged. So it may name the device that was
+    exchanged for another one with the same MAC while the guest ran: that one does not run.
+    """
+    pairs = _match(domain.nics, list(running.nics))
+    pairs = {
+        index: other for index, other in pairs.items() if not _exchanged(domain.nics[index], other)
+    }
+    nics = tuple(
+        nic if index not in pairs else msgspec.structs.replace(nic, running=anonymous(pairs[index]))
+        for index, nic in enumerate(domain.nics)
+    )
+    return msgspec.structs.replace(
+        domain,
+        nics=nics,
+        live=msgspec.structs.replace(domain.live or LiveFacts(), joined=True),
+        qemu_version=running.qemu_version or domain.qemu_version,
+        libvirt_version=running.libvirt_version or domain.libvirt_version,
+    )
+
+
+def _match(nics: tuple[Nic, ...], left: list[RunningNic]) -> dict[int, RunningNic]:
+    """Index of a NIC -> what runs; what was matched is taken out of ``left``. The surest match
+    first: MAC and id, then MAC, then id."""
+    pairs: dict[int, RunningNic] = {}
+    for same in (_same_mac_and_id, _same_mac, _same_id):
+        for index, nic in enumerate(nics):
+            if index in pairs:
+                continue
+            found = next((place for place, other in enumerate(left) if same(nic, other)), None)
+            if found is not None:
+                pairs[index] = left.pop(found)
+    return pairs
+
+
+def _exchanged(nic: Nic, other: RunningNic) -> bool:
+    """True where exactly one of the two NICs is virtio, and the definition names a model."""
+    model = nic.declared.model
+    return model is not None and (model in VIRTIO) != (other.model in VIRTIO)
+
+
+def _same_mac_and_id(nic: Nic, other: RunningNic) -> bool:
+    return _same_mac(nic, other) and nic.alias is not None and nic.alias == other.id
+
+
+def _same_mac(nic: Nic, other: RunningNic) -> bool:
+    return nic.mac is not None and nic.mac == other.mac
+
+
+def _same_id(nic: Nic, other: RunningNic) -> bool:
+    """One id for both, and no two MACs that contradict it."""
+    if nic.alias is None or nic.alias != other.id:
+        return False
+    return nic.mac is None or other.mac is None

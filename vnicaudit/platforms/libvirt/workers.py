@@ -1,0 +1,115 @@
+"""Threads that make libvirt's blocking calls, and the mailbox through which they report.
+
+A call into libvirt cannot be cancelled. So every libvirt object lives and dies in a daemon
+thread; whoever waits does so at a mailbox, and gives up when nothing has been answered for
+longer than a deadline. Threads that are stuck by then stay behind and do not keep the program
+from ending.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+
+_WAITING_MAX = 64
+"""Reports kept for a reader that is slow."""
+_ROOM_SECONDS = 1.0
+"""How often a thread that waits for room looks whether anybody still reads."""
+
+
+class HostSilentError(Exception):
+    """Nothing was answered before the deadline."""
+
+
+class Pulse:
+    """When a host was last heard, and for how many seconds it may be silent."""
+
+    def __init__(self, deadline: float) -> None:
+        self.deadline = deadline
+        self._heard = time.monotonic()
+        self._ended = threading.Event()
+
+    def beat(self) -> None:
+        """An answer has come, whatever it was: the host is alive."""
+        self._heard = time.monotonic()
+
+    def patience(self, asked: float) -> float:
+        """Seconds left to one who has waited since ``asked`` (monotonic time)."""
+        return max(asked, self._heard) + self.deadline - time.monotonic()
+
+    @property
+    def ended(self) -> bool:
+        """Nobody listens any more."""
+        return self._ended.is_set()
+
+    def end(self) -> None:
+        """Let the threads stop after the call they are in."""
+        self._ended.set()
+
+
+class Mailbox(Generic[T]):
+    """A bounded queue whose reader gives up when the pulse is gone."""
+
+    def __init__(self, pulse: Pulse) -> None:
+        self._pulse = pulse
+        self._queue: queue.Queue[T] = queue.Queue(_WAITING_MAX)
+
+    def post(self, item: T) -> None:
+        """Report; waits while the box is full, forgets the item when nobody reads."""
+        while not self._pulse.ended:
+            try:
+                self._queue.put(item, timeout=_ROOM_SECONDS)
+            except queue.Full:
+                continue
+            return
+
+    def take(self) -> T:
+        """The next report. Raises Silence when nobody answered for the length of the deadline."""
+        asked = time.monotonic()
+        while True:
+            patience = self._pulse.patience(asked)
+            try:
+                return self._queue.get(timeout=max(patience, 0.001))
+            except queue.Empty:
+                if patience <= 0:
+                    raise HostSilentError from None
+
+
+class WorkerThreads:
+    """A fixed number of daemon threads. ``heard`` is called after each call they made."""
+
+    def __init__(self, size: int, heard: Callable[[], None]) -> None:
+        self.size = size
+        self._jobs: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
+        self._heard = heard
+        for number in range(size):
+            threading.Thread(target=self._work, name=f"libvirt {number}", daemon=True).start()
+
+    def call(self, function: Callable[[], T]) -> Future[T]:
+        """Have a thread call ``function``; the future has what it returned or raised."""
+        future: Future[T] = Future()
+
+        def job() -> None:
+            try:
+                future.set_result(function())
+            except BaseException as error:  # handed to the one who asks for the result
+                future.set_exception(error)
+            self._heard()
+
+        self._jobs.put(job)
+        return future
+
+    def dismiss(self) -> None:
+        """Let every thread end when it has done what was asked before."""
+        for _ in range(self.size):
+            self._jobs.put(None)
+
+    def _work(self) -> None:
+        while (job := self._jobs.get()) is not None:
+            job()

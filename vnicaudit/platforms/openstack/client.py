@@ -1,0 +1,254 @@
+"""The one place that asks a service, with a deadline and a bound on what is taken in.
+
+What a service does not give for a moment (429, 5xx, a connection that breaks, no answer in time) is
+asked for again: after what its Retry-After says, or ever longer pauses, for as long as the deadline
+of one answer. A change never is: whether it came through has to be looked at. A token that has run
+out is renewed by the session.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+from urllib.parse import quote
+
+import msgspec
+
+from vnicaudit.base.deadlines import TimeUpError
+from vnicaudit.errors import ActionError, SilentError, TargetError
+from vnicaudit.platforms.openstack.binding import keystone_errors, requests, transport_errors
+from vnicaudit.platforms.openstack.connect import CloudLogin, ServiceEndpoint
+from vnicaudit.platforms.openstack.failures import bare_url, refusal, transport
+from vnicaudit.platforms.openstack.session import AWAY, RedirectError, TooLargeError, retry_after
+
+_MOST_BYTES = 128 << 20
+"""Of one answer: a page of servers is a few hundred KiB, with 64 KiB of ``user_data`` in each 33
+MiB."""
+_MOST_OF_ERROR = 64 << 10
+_CHUNK = 64 << 10
+_JSON = "application/json"
+_TRANSPORT_ERRORS = (
+    keystone_errors.ClientException,
+    requests.RequestException,
+    transport_errors.HTTPError,
+    OSError,
+)
+_REQUEST_IDS = ("x-openstack-request-id", "x-compute-request-id")
+_PAUSES = (0.5, 2.0, 5.0)
+"""Before it is asked again, where the service does not say how long."""
+_LATE = 2
+"""How often there may be no answer in time: each has cost a whole deadline."""
+
+
+class _Answer(NamedTuple):
+    status: int
+    body: bytes
+    request: str | None
+    pause: float | None
+    """Seconds to wait that the service asks for."""
+
+
+class CallError(TargetError):
+    """A service did not give what it was asked for. ``status`` None: there was no answer."""
+
+    def __init__(self, message: str, *, file: str, status: int | None = None) -> None:
+        super().__init__(message, file=file)
+        self.status = status
+
+
+class AnswerError(ActionError):
+    """A service refused what is asked of it in order to change something. ``status`` is what it
+    answered with."""
+
+    def __init__(self, message: str, status: int) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class Client:
+    """Questions to the services of one cloud."""
+
+    def __init__(self, cloud: CloudLogin) -> None:
+        self.cloud = cloud
+        self._endpoints: dict[str, ServiceEndpoint] = {}
+
+    def endpoint(self, service: str) -> ServiceEndpoint:
+        """Where a service is; looked for once. Raises TargetError. A service is asked by one
+        thread alone, or was looked for before."""
+        if service not in self._endpoints:
+            self._endpoints[service] = self.cloud.endpoint(service)
+        return self._endpoints[service]
+
+    def get(
+        self,
+        service: str,
+        path: str,
+        query: Sequence[tuple[str, str]] = (),
+        microversion: str | None = None,
+    ) -> bytes:
+        """The body of the answer. Raises CallError: no answer, or not one of success, however often
+        it was asked for."""
+        url = f"{self.endpoint(service).url}{path}"
+        return self._patiently(
+            f"{service}: GET {bare_url(url)}",
+            lambda: _exchange(
+                self.cloud, "GET", service, url, _MOST_BYTES,
+                query=query, microversion=microversion,
+            ),
+        )  # fmt: skip
+
+    def _patiently(self, what: str, ask: Callable[[], _Answer]) -> bytes:
+        late, waited = 0, 0.0
+        for asked, pause in enumerate((*_PAUSES, None), 1):
+            self._check_time()
+            try:
+                answer = ask()
+            except TimeUpError:
+                late += 1
+                reason = (
+                    f"no whole answer within {self.cloud.deadline:g} s; --deadline gives it more"
+                )
+                failed, pause = self._error(what, reason, asked), None if late == _LATE else 0.0
+            except _TRANSPORT_ERRORS as error:
+                failed = self._error(what, transport(error), asked)
+                pause = pause if _may_pass(error) else None
+            else:
+                if answer.status == 200:
+                    return answer.body
+                reason = refusal(answer.status, answer.body, answer.request)
+                failed = self._error(what, reason, asked, answer.status)
+                pause = _longer(pause, answer.pause) if answer.status in AWAY else None
+            if pause is None or waited + pause > self.cloud.deadline:
+                raise failed
+            waited += pause
+            time.sleep(pause)
+        raise failed
+
+    def _check_time(self) -> None:
+        """Raises CallError where this cloud has had all the time there is for it."""
+        if self.cloud.is_over():
+            total = self.cloud.limits.total
+            raise CallError(
+                f"not read to its end within {total:g} s; --cloud-deadline gives it more",
+                file=self.cloud.target,
+            )
+
+    def _error(self, what: str, reason: str, asked: int, status: int | None = None) -> CallError:
+        times = "" if asked == 1 else f"; asked {asked} times"
+        message = self.cloud.session.masked(f"{what}: {reason}{times}")
+        return CallError(message, file=self.cloud.target, status=status)
+
+
+class ChangingClient:
+    """Questions and changes to the services of one cloud. Any thread may use it."""
+
+    def __init__(self, cloud: CloudLogin) -> None:
+        self.cloud = cloud
+        self._client = Client(cloud)
+        self._lock = threading.Lock()
+
+    def endpoint(self, service: str) -> ServiceEndpoint:
+        """Where a service is. Raises SilentError where it is not to be found."""
+        with self._lock:
+            try:
+                return self._client.endpoint(service)
+            except TargetError as error:
+                raise SilentError(error.message) from None
+
+    def get(
+        self, service: str, path: str, query: Sequence[tuple[str, str]] = (),
+        microversion: str | None = None,
+    ) -> bytes:  # fmt: skip
+        """The body of the answer. Raises AnswerError, and SilentError where there is none though it
+        was asked several times."""
+        self.endpoint(service)
+        try:
+            return self._client.get(service, path, query, microversion)
+        except CallError as error:
+            if error.status is None or error.status in AWAY:
+                raise SilentError(error.message) from None
+            raise AnswerError(error.message, error.status) from None
+
+    def send(
+        self, method: str, service: str, path: str, body: object = None, *,
+        microversion: str | None = None, content: str = _JSON,
+    ) -> None:  # fmt: skip
+        """Have something done; ``body`` as JSON. Raises AnswerError, and SilentError where there is
+        no answer: it may be done all the same."""
+        url = f"{self.endpoint(service).url}{path}"
+        what, cloud = f"{service}: {method} {bare_url(url)}", self.cloud
+        data = None if body is None else msgspec.json.encode(body)
+        try:
+            answer = _exchange(
+                cloud, method, service, url, None,
+                data=data, content=content, microversion=microversion,
+            )  # fmt: skip
+        except TimeUpError:
+            raise SilentError(
+                f"{what}: no answer within {cloud.deadline:g} s; it may be done all the same"
+            ) from None
+        except _TRANSPORT_ERRORS as error:
+            raise SilentError(cloud.session.masked(f"{what}: {transport(error)}")) from None
+        if answer.status >= 400:
+            reason = refusal(answer.status, answer.body, answer.request)
+            raise AnswerError(f"{what}: {cloud.session.masked(reason)}", answer.status)
+
+
+def part(text: str) -> str:
+    """A text as a part of a path: nothing in it leads elsewhere."""
+    return quote(text, safe="")
+
+
+def _exchange(
+    cloud: CloudLogin, method: str, service: str, url: str, most: int | None, *,
+    query: Sequence[tuple[str, str]] = (), data: bytes | None = None, content: str | None = None,
+    microversion: str | None = None,
+) -> _Answer:  # fmt: skip
+    """Ask once, within the deadline. ``most``: bytes of a good answer, which is taken whole; None:
+    of any answer only the beginning. Raises TimeUpError and what the transport raises."""
+    headers = {"Accept": _JSON} if content is None else {"Accept": _JSON, "Content-Type": content}
+
+    def work() -> _Answer:
+        answer = cloud.session.request(
+            url,
+            method,
+            params=list(query),
+            data=data,
+            headers=headers,
+            microversion=microversion,
+            microversion_service_type=service if microversion else None,
+            raise_exc=False,
+            log=False,
+            stream=True,
+        )
+        with answer:
+            body = _body(answer, most if answer.status_code == 200 else None)
+            ids = (answer.headers[key] for key in _REQUEST_IDS if key in answer.headers)
+            return _Answer(answer.status_code, body, next(ids, None), retry_after(answer))
+
+    return cloud.within(service, work)
+
+
+def _may_pass(error: Exception) -> bool:
+    """True where asking again can help; False where TLS fails, the answer is too large, or it
+    redirects to another host."""
+    return not isinstance(error, (TooLargeError, RedirectError, keystone_errors.SSLError))
+
+
+def _longer(pause: float | None, wanted: float | None) -> float | None:
+    return pause if pause is None or wanted is None else max(pause, wanted)
+
+
+def _body(answer: requests.Response, most: int | None) -> bytes:
+    """Return the whole body; ``most`` None: its beginning. Raises TooLargeError where it is larger
+    than ``most``."""
+    taken = bytearray()
+    for chunk in answer.iter_content(_CHUNK):
+        taken += chunk
+        if len(taken) > (most or _MOST_OF_ERROR):
+            if most is not None:
+                raise TooLargeError(f"its answer is larger than {most >> 20} MiB")
+            break
+    return bytes(taken)

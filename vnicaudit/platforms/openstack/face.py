@@ -1,0 +1,110 @@
+"""A cloud as a target: its name, its regions, everything in it. What reads one is loaded when it is
+read."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+from vnicaudit.errors import TargetError, UsageError
+from vnicaudit.model.live import CloudItem, LiveOptions
+from vnicaudit.text.cloud_names import CLOUD
+
+ALL_REGIONS = "/*"
+"""Behind the name of a cloud: every region of its catalogue."""
+_NOT_TOLD = (
+    "which regions it has could not be asked when this began, and can by now ({regions}): none was "
+    "read; try again"
+)
+
+
+def cloud_of(name: str) -> str | None:
+    """A cloud by its name, that of OS_CLOUD where it has none; None for what is no cloud. Raises
+    UsageError where none is named, or no region behind a slash."""
+    if not name.startswith(CLOUD):
+        return None
+    cloud, slash, region = name.removeprefix(CLOUD).strip().partition("/")
+    if slash and not name.rpartition("/")[2].strip():
+        alone = name.rstrip("/ ")
+        raise UsageError(
+            f"{name}: no region is named behind the slash; write {alone} for the region that is "
+            f"configured, or {alone}/* for all of them"
+        )
+    if cloud:
+        return name
+    if chosen := os.environ.get("OS_CLOUD", "").strip():
+        return f"{CLOUD}{chosen}{slash}{region}"
+    raise UsageError(
+        f"{name}: no cloud is named; write openstack:NAME with a name from clouds.yaml (or set "
+        "OS_CLOUD), or openstack:envvars for what the OS_* variables say"
+    )
+
+
+def regions(name: str, live: LiveOptions) -> list[str]:
+    """The targets that one is: itself, with the region that the environment gives to a cloud; of
+    ``openstack:CLOUD/*`` every region. Raises UsageError where what is configured is wrong."""
+    if name.endswith(ALL_REGIONS):
+        return _every_region(name, live)
+    if not os.environ.get("OS_REGION_NAME"):
+        return [name]  # without openstacksdk, which is slow to load
+    from vnicaudit.platforms.openstack.configuration import with_region
+
+    return [f"{CLOUD}{with_region(name.removeprefix(CLOUD))}"]
+
+
+def read(name: str, live: LiveOptions) -> LazyCloudReading:
+    """All that is in a cloud."""
+    return LazyCloudReading(name, live)
+
+
+def check() -> None:
+    """Raises MissingExtraError where openstacksdk is not there."""
+    import vnicaudit.platforms.openstack.binding as binding
+
+    del binding
+
+
+def _every_region(target: str, live: LiveOptions) -> list[str]:
+    """One target for each region (``openstack:CLOUD/REGION``) of ``openstack:CLOUD/*``. A cloud
+    that cannot be asked stays as it is: reading it says why, and reads no one region in the place
+    of all."""
+    cloud = target.removeprefix(CLOUD).removesuffix(ALL_REGIONS)
+    try:
+        found = _regions(cloud, live)
+    except TargetError:
+        return [target]
+    return [f"{CLOUD}{cloud}/{region}" for region in found] or [f"{CLOUD}{cloud}"]
+
+
+def _regions(cloud: str, live: LiveOptions) -> tuple[str, ...]:
+    from vnicaudit.platforms.openstack.read import regions_of
+
+    return regions_of(cloud, deadline=live.deadline, limits=live.cloud)
+
+
+class LazyCloudReading:
+    """One cloud. When :attr:`items` has ended, ``notes`` say what this user may not see, and
+    ``calls`` how many calls were made to which API."""
+
+    def __init__(self, target: str, live: LiveOptions) -> None:
+        self._name = target.removeprefix(CLOUD)
+        self._live = live
+        self.notes: tuple[str, ...] = ()
+        self.calls: dict[str, int] = {}
+        self.items = self._items()
+        """Its servers, images and flavors as they come, and what went wrong. Raises TargetError
+        for a cloud that cannot be read at all."""
+
+    def _items(self) -> Iterator[CloudItem]:
+        live, name = self._live, self._name
+        if name.endswith(ALL_REGIONS):
+            cloud = name.removesuffix(ALL_REGIONS)
+            found = _regions(cloud, live)
+            raise TargetError(_NOT_TOLD.format(regions=", ".join(found)), file=f"{CLOUD}{name}")
+        from vnicaudit.platforms.openstack.read import read
+
+        reading = read(name, deadline=live.deadline, limits=live.cloud)
+        try:
+            yield from reading.items
+        finally:
+            self.notes, self.calls = reading.notes, reading.calls

@@ -1,0 +1,227 @@
+"""The small lists that servers are joined with: hypervisors, host aggregates, server groups and
+projects. Who may not see one goes without, and a note says so.
+
+Sources: Nova 34.0.0, ``api/openstack/compute/hypervisors.py`` (``hypervisor_type`` is what
+libvirt's ``getType`` says, QEMU for KVM as well; ``hypervisor_version`` is QEMU's there:
+``virt/libvirt/host.py`` ``get_version``); ``aggregates.py`` and ``policies/aggregates.py`` (for
+admins only, all in one answer: ``limit`` is not looked at; the zone is a key of the metadata as
+well, ``objects/aggregate.py``); ``server_groups.py`` (pages by offset, members that are deleted
+left out, ``all_projects`` heeded for an admin only). Keystone 30.0.0, ``api/projects.py`` and
+``server/flask/common.py``: in pages where ``list_limit`` or ``limit`` says so, the next of which
+``links`` name; older releases cut the list short.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import msgspec
+from msgspec.structs import replace
+
+from vnicaudit.model.decoding import json_as, json_decoder
+from vnicaudit.model.server import Aggregate
+from vnicaudit.model.version import Version
+from vnicaudit.platforms.openstack.client import Client
+from vnicaudit.platforms.openstack.failures import plain
+from vnicaudit.platforms.openstack.listing import REFUSED, Collection, Listing
+from vnicaudit.platforms.openstack.versions import Microversions
+
+_PAGE = 1000
+_NODES_OF_PAGE = 100
+"""Each comes with all features of its CPU."""
+_MOST_VERSION = 1_000_000_000
+_ZONE = "availability_zone"
+_MOST = 64
+"""Aggregates of a host, and keys of an aggregate, that are kept."""
+_NAME = 64
+"""Characters of a project's name; Keystone takes no more."""
+
+
+class Service(msgspec.Struct):
+    host: str | None = None
+
+
+class _Cpu(msgspec.Struct):
+    arch: str | None = None
+
+
+class RawNode(msgspec.Struct):
+    """One hypervisor as Nova says it; ``cpu_info`` up to 2.27 as JSON in a string."""
+
+    name: str | None = msgspec.field(name="hypervisor_hostname", default=None)
+    kind: str | None = msgspec.field(name="hypervisor_type", default=None)
+    version: int | None = msgspec.field(name="hypervisor_version", default=None)
+    service: Service | None = None
+    cpu_info: _Cpu | str | None = None
+
+
+class RawAggregate(msgspec.Struct):
+    """One aggregate as Nova says it."""
+
+    name: str
+    zone: str | None = msgspec.field(name=_ZONE, default=None)
+    hosts: list[str] = []
+    metadata: dict[str, str] = {}
+
+
+class RawGroup(msgspec.Struct):
+    """One server group as Nova says it."""
+
+    id: str
+    members: list[str] = []
+
+
+class RawProject(msgspec.Struct):
+    """One project as Keystone says it."""
+
+    id: str
+    name: str
+
+
+NODES = Listing(
+    "compute", "/os-hypervisors/detail", "hypervisors", json_decoder(RawNode), _NODES_OF_PAGE,
+    refused=REFUSED, hidden="hypervisors (type, QEMU's version, architecture)",
+)  # fmt: skip
+AGGREGATES = Listing(
+    "compute", "/os-aggregates", "aggregates", json_decoder(RawAggregate), None,
+    refused=REFUSED, hidden="host aggregates",
+)  # fmt: skip
+GROUPS = Listing(
+    "compute", "/os-server-groups", "server_groups", json_decoder(RawGroup), _PAGE,
+    (("all_projects", "True"),), by_offset=True, refused=frozenset({403}),
+    hidden="server groups (so that apply and rollback may have several members of one off at a "
+    "time)",
+)  # fmt: skip
+PROJECTS = Listing(
+    "identity", "/projects", "projects", json_decoder(RawProject), _PAGE,
+    # 401: where the scope of a token is not one that Keystone lists projects for
+    refused=REFUSED | {401}, hidden="this user may not",
+)  # fmt: skip
+
+
+class HypervisorNode(NamedTuple):
+    """One hypervisor: ``kind`` in lower case, and of one that is QEMU which it is now (a guest may
+    have been started by an older one), and the architecture of its CPU."""
+
+    kind: str
+    qemu: Version | None = None
+    arch: str | None = None
+
+
+class HypervisorNodes(Collection[RawNode]):
+    """Hypervisors by host and name."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._of: dict[tuple[str, str], HypervisorNode] = {}
+
+    def node(self, host: str | None, name: str | None) -> HypervisorNode | None:
+        """The hypervisor of a server; None where it is not known."""
+        return None if host is None or name is None else self._of.get((host, name))
+
+    def add(self, raw: RawNode) -> None:
+        """Keep one."""
+        if raw.kind is None or raw.name is None or raw.service is None or raw.service.host is None:
+            return
+        qemu = _version(raw.version) if raw.kind.lower() == "qemu" else None
+        node = HypervisorNode(raw.kind.lower(), qemu, _arch(raw.cpu_info))
+        self._of[raw.service.host, raw.name] = node
+
+
+class Aggregates(Collection[RawAggregate]):
+    """Aggregates by host."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._of: defaultdict[str, list[Aggregate]] = defaultdict(list)
+
+    def add(self, raw: RawAggregate) -> None:
+        """Keep one, with each of its hosts."""
+        aggregate = _aggregate(raw)
+        for host in dict.fromkeys(raw.hosts):
+            if len(self._of[host]) < _MOST:
+                self._of[host].append(aggregate)
+
+    def of(self, host: str | None) -> tuple[Aggregate, ...]:
+        """Aggregates that a host is in, in Nova's order."""
+        return () if host is None else tuple(self._of.get(host, ()))
+
+
+class ServerGroups(Collection[RawGroup]):
+    """Ids of server groups by the id of a member."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._of: defaultdict[str, list[str]] = defaultdict(list)
+
+    def add(self, raw: RawGroup) -> None:
+        """Keep one."""
+        for member in raw.members:
+            self._of[member].append(raw.id)
+
+    def of(self, server: str) -> tuple[str, ...]:
+        """Ids of the groups a server is a member of."""
+        return tuple(self._of.get(server, ()))
+
+
+class Projects(Collection[RawProject]):
+    """``names``: id -> name. Nothing is judged by a name, so that ``errors`` are nobody's: a
+    project without a name is shown by its id."""
+
+    def __init__(self, names: Mapping[str, str]) -> None:
+        super().__init__()
+        self.names = {key: plain(name)[:_NAME] for key, name in names.items() if key}
+
+    @property
+    def reason(self) -> str:
+        """Why some may be missing; empty where Keystone has listed them."""
+        failed = self.errors[-1].message if self.visible is None and self.errors else ""
+        return self.hidden or failed
+
+    def name(self, project: str | None) -> str:
+        """The name of a project; empty where it is not known."""
+        return self.names.get(project or "", "")
+
+    def add(self, raw: RawProject) -> None:
+        """Keep one."""
+        self.names[raw.id] = plain(raw.name)[:_NAME]
+
+
+def nodes_listing(microversions: Microversions) -> Listing[RawNode]:
+    """The hypervisors as this Nova lists them."""
+    limit = NODES.limit if microversions.paged_nodes else None
+    return replace(NODES, limit=limit).at(microversions.nodes)
+
+
+def read_projects(client: Client) -> Projects:
+    """Read the projects of the whole cloud, where this user may list them (an admin, or who has a
+    role that an operator gave the right to); else the one that he logged in to, which his token
+    names."""
+    known = Projects({client.cloud.project: client.cloud.project_name})
+    return known.read(client, PROJECTS)
+
+
+def _version(number: int | None) -> Version | None:
+    if number is None or not 0 < number < _MOST_VERSION:
+        return None
+    return Version.from_libvirt(number)
+
+
+def _arch(cpu: _Cpu | str | None) -> str | None:
+    if isinstance(cpu, str):
+        try:
+            cpu = json_as(cpu, _Cpu)
+        except (msgspec.DecodeError, RecursionError):
+            return None
+    return None if cpu is None else cpu.arch
+
+
+def _aggregate(raw: RawAggregate) -> Aggregate:
+    keys = sorted(raw.metadata.items())[:_MOST]
+    return Aggregate(
+        plain(raw.name),
+        plain(raw.zone or ""),
+        tuple((plain(key), plain(value)) for key, value in keys if key != _ZONE),
+    )

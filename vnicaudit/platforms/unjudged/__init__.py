@@ -1,0 +1,1 @@
+"""Parts of files in forms that no platform reads."""

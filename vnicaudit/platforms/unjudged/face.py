@@ -1,0 +1,23 @@
+"""Finds what stands in a file in a form that nobody reads; loaded when there is such a file."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from vnicaudit.model.report import NotJudged
+
+
+def alone(data: bytes, path: str) -> Iterator[NotJudged]:
+    """See :meth:`vnicaudit.model.file_kind.Unjudged.alone`."""
+    from vnicaudit.platforms.unjudged import search
+
+    return search.alone(data, path)
+
+
+def beside(
+    data: bytes, path: str, read: Collection[int], *, manifest: bool, listing: bool
+) -> Iterator[NotJudged]:
+    """See :meth:`vnicaudit.model.file_kind.Unjudged.beside`."""
+    from vnicaudit.platforms.unjudged import search
+
+    return search.beside(data, path, read, manifest=manifest, listing=listing)

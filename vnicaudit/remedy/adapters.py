@@ -1,0 +1,22 @@
+"""All that changing things asks of platforms, and of the machine it runs on: handed in from the
+command line, which knows them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from vnicaudit.base.clock import Clock
+from vnicaudit.remedy import cloud, hypervisor
+from vnicaudit.remedy.definitions import Texts
+
+
+class Adapters(NamedTuple):
+    """Platform services for the remedy. ``connect`` reaches a hypervisor, ``cloud`` a cloud, each
+    when it is called; ``machine`` is the machine that this program runs on, ``clock`` what it
+    waits by."""
+
+    texts: Texts
+    connect: hypervisor.ConnectHypervisor
+    machine: hypervisor.ThisMachine
+    cloud: cloud.ConnectCloud
+    clock: Clock

@@ -1,0 +1,189 @@
+"""Carry out a plan, or the rest of one that was begun."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack
+from functools import cached_property, partial
+
+import msgspec
+
+from vnicaudit.base.clock import timestamp
+from vnicaudit.base.private_files import write_private
+from vnicaudit.errors import ActionError, GoneError, RefusedError, UsageError
+from vnicaudit.model.plan import Mode, Step
+from vnicaudit.remedy.adapters import Adapters
+from vnicaudit.remedy.applying.driver import Prepared, PrepareRequest
+from vnicaudit.remedy.applying.kinds import Drivers, KindTable
+from vnicaudit.remedy.applying.past_run import PastRun, all_past, begin_run, unfinished
+from vnicaudit.remedy.applying.run_request import RunLimits, RunRequest, UnitRequest
+from vnicaudit.remedy.applying.runner import Ended, Preparing, Runner, Tell
+from vnicaudit.remedy.applying.schedule import Schedule
+from vnicaudit.remedy.applying.session import Session
+from vnicaudit.remedy.applying.state import StateFolder
+from vnicaudit.remedy.cloud import Reach
+from vnicaudit.remedy.digests import digest
+from vnicaudit.remedy.trial import Trials
+from vnicaudit.remedy.unit_refusal import UnitRefusedError
+from vnicaudit.text.own_commands import command
+
+PLAN = "plan.json"
+
+
+ALREADY = "it is so already: nothing to do"
+"""What :func:`dry_run_apply` says where nothing stands in the way, and nothing is left to do."""
+
+
+class RunContext(msgspec.Struct, frozen=True):
+    """The options of a run and the services it uses. ``deadline``: timeout in seconds of one call
+    to libvirt or a cloud; ``kinds``: the kinds of units and their drivers, which work with
+    ``adapters`` and ``reach``; ``tell_left``: told what an interruption leaves half done, even
+    where other progress is not shown; ``halted``: the reason to begin no further unit while those
+    in progress are still finished (empty: none)."""
+
+    mode: Mode
+    limits: RunLimits
+    schedule: Schedule
+    deadline: float
+    state: StateFolder
+    kinds: KindTable
+    adapters: Adapters
+    reach: Reach = Reach()
+    tell_left: Tell | None = None
+    halted: Callable[[], str] | None = None
+
+    def drivers(self, stack: ExitStack, *, hold: bool = True) -> Drivers:
+        """The drivers of one command; what they open is held until ``stack`` is left."""
+        session = Session(self.adapters, self.reach, self.state, self.deadline, stack, hold=hold)
+        return Drivers(self.kinds, session)
+
+
+def apply(
+    steps: Sequence[Step],
+    text: bytes,
+    context: RunContext,
+    tell: Tell,
+    trials: Trials | None = None,
+) -> Ended:
+    """Carry out these steps of the plan whose file has that content; an earlier run of it that did
+    not come to its end is carried on. ``trials``: each guest is measured before and after, and
+    taken back where that says so. Raises RefusedError where nothing can be begun."""
+    units, plan = context.kinds.units(steps), digest(text)
+    with ExitStack() as stack:
+        drivers = context.drivers(stack)
+        drivers.open(units)
+        request = RunRequest(
+            "", "apply", timestamp(), plan, context.mode, tuple(units), context.limits
+        )
+        found = _unfinished(context, request) or begin_run(context.state, request)
+        if trials is None and any(found.folder.glob("*.bench")):
+            raise UsageError(
+                f"run {found.request.id} of this plan is unfinished, and measured: finish it with "
+                f"--bench, or take it back ({found.rollback_command()})"
+            )
+        if not (found.folder / PLAN).exists():
+            write_private(found.folder / PLAN, text)
+        preparing = _Preparing(steps, plan, context)
+        runner = Runner(found, drivers, preparing, tell, trials, context.tell_left, context.halted)
+        return runner.go(context.schedule)
+
+
+def dry_run_apply(steps: Sequence[Step], text: bytes, context: RunContext) -> list[tuple[str, str]]:
+    """``(name, reason)`` of each domain (or file) that :func:`apply` would change; the reason says
+    why it would be refused, and is empty where it would be begun. Nothing is changed and no run is
+    recorded."""
+    with ExitStack() as stack:
+        drivers = context.drivers(stack, hold=False)
+        units = context.kinds.units(steps)
+        drivers.open(units)
+        return dry_run_units(units, drivers, _Preparing(steps, digest(text), context))
+
+
+def dry_run_units(
+    units: Sequence[UnitRequest],
+    drivers: Drivers,
+    preparing: Preparing,
+    show: Callable[[UnitRequest, Prepared], None] | None = None,
+) -> list[tuple[str, str]]:
+    """Each unit, and why it would not be begun; empty where it would. ``show``: is told what would
+    be done."""
+    return [(unit.name, _why_not(unit, drivers, preparing, show)) for unit in units]
+
+
+def _why_not(
+    unit: UnitRequest,
+    drivers: Drivers,
+    preparing: Preparing,
+    show: Callable[[UnitRequest, Prepared], None] | None,
+) -> str:
+    try:
+        prepared = preparing(unit, drivers)
+    except GoneError as error:
+        return drivers.of(unit).explain(unit, error, begun=False, dry_run=True).message
+    except (RefusedError, ActionError) as error:
+        return str(error)
+    if prepared.transaction is None:
+        return ALREADY
+    if show is not None:
+        show(unit, prepared)
+    return ""
+
+
+class _Preparing:
+    """Prepares the change of each unit that has not been begun."""
+
+    def __init__(self, steps: Sequence[Step], plan: str, context: RunContext) -> None:
+        self._steps = context.kinds.by_unit(steps)
+        self._plan = plan
+        self._context = context
+
+    def __call__(self, unit: UnitRequest, drivers: Drivers) -> Prepared:
+        steps = self._steps.get(unit.key, ())
+        if not steps:
+            raise UnitRefusedError("the plan has no step for it any more", "plan")
+        past = partial(all_past, self._context.state)
+        request = PrepareRequest(self._context.mode, lambda: self._of_this_plan, past)
+        return drivers.of(unit).prepare(unit, steps, request)
+
+    @cached_property
+    def _of_this_plan(self) -> tuple[PastRun, ...]:
+        """The runs of this plan, newest first; what this one does to a unit is not asked of it."""
+        mine = ("apply", self._plan)
+        past = all_past(self._context.state)
+        return tuple(found for found in past if (found.request.kind, found.request.plan) == mine)
+
+
+def _unfinished(context: RunContext, request: RunRequest) -> PastRun | None:
+    """The run of this plan that did not come to its end. Raises UsageError where it is to be done
+    in another way now, RefusedError where another run is in the middle of one of these domains."""
+    for found in unfinished(context.state):
+        run = found.request
+        if (run.kind, run.plan) == (request.kind, request.plan):
+            if run.mode != request.mode:
+                raise UsageError(
+                    f"run {run.id} of this plan is unfinished, with --mode {run.mode}: finish it "
+                    f"with that, or take it back ({found.rollback_command()})"
+                )
+            if run.units != request.units:
+                raise UsageError(
+                    f"run {run.id} of this plan is unfinished, with other steps of it "
+                    "(--include-unsafe): finish it with those, or take it back "
+                    f"({found.rollback_command()})"
+                )
+            return found._replace(request=msgspec.structs.replace(run, limits=context.limits))
+        refuse_beside(found, request.units, context.kinds)
+    return None
+
+
+def refuse_beside(found: PastRun, units: Iterable[UnitRequest], kinds: KindTable) -> None:
+    """Raises RefusedError where an unfinished run is in the middle of one of these domains."""
+    begun = [unit for unit in found.request.units if found.is_open(unit.key)]
+    for unit in units:
+        if any(kinds.is_same(unit, other) for other in begun):
+            run = found.request
+            undoing = command(f"rollback {run.plan}", found.folder.parent.parent)
+            again = undoing if run.kind == "rollback" else "its plan again"
+            raise RefusedError(
+                f"run {run.id} is unfinished on {unit.name}: finish it ({again}), or take it back "
+                f"({found.rollback_command()})"
+            )

@@ -1,0 +1,41 @@
+"""The downtime of guests that a run stopped, as its journal records it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from vnicaudit.remedy.applying.events import Started, Starting, Stopped, Stopping
+from vnicaudit.remedy.applying.head import head_of
+from vnicaudit.remedy.applying.journal import seconds_between
+from vnicaudit.remedy.applying.lines import Entry, begin_of
+
+_POWER = (Stopping, Stopped, Starting, Started)
+
+
+def may_be_off(entries: Sequence[Entry]) -> str:
+    """A hint on starting by hand a guest that ran, was stopped by this run and has not been seen
+    running since; empty: not needed."""
+    begin = begin_of(entries)
+    power = [entry.event for entry in entries if isinstance(entry.event, _POWER)]
+    if begin is None or not power or isinstance(power[-1], Started):
+        return ""
+    transaction = head_of(begin).transaction
+    if not transaction.active or not transaction.start:
+        return ""
+    return f"it ran before and may be off now; by hand: {transaction.start}"
+
+
+def seconds_off(entries: Sequence[Entry]) -> float:
+    """How long a server was off for this, stop by stop, and was seen to run again; 0: never. One
+    that was asked to stop and did not is not counted."""
+    total, began, off = 0.0, None, False
+    for entry in entries:
+        if isinstance(entry.event, Stopping):
+            began = began or entry
+        elif isinstance(entry.event, (Stopped, Starting)):
+            off = True
+        elif isinstance(entry.event, Started):
+            if began is not None and off:
+                total += seconds_between(began, entry)
+            began, off = None, False
+    return total

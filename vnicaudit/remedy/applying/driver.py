@@ -1,0 +1,167 @@
+"""The seam between runs and what they change: units of one kind, and the driver that changes them.
+
+A run knows units (``UnitRequest``), their lines in the journal, and the driver of their kind. What
+a unit is, how it is reached, what is remembered of it and what is done to it, its driver knows
+alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Generic, Literal, NamedTuple, Protocol, TypeVar
+
+import msgspec
+
+from vnicaudit.errors import GoneError
+from vnicaudit.model.plan import Mode, Step, Unit, UnitStep, UnitT_co
+from vnicaudit.model.runs import Check
+from vnicaudit.remedy.applying.events import Begin, Undoing
+from vnicaudit.remedy.applying.past_run import PastRun
+from vnicaudit.remedy.applying.result import Result
+from vnicaudit.remedy.applying.run_request import UnitRequest
+from vnicaudit.remedy.applying.session import Session
+from vnicaudit.remedy.applying.transaction import NicChanges, Transaction
+from vnicaudit.remedy.applying.work import BegunUnit
+
+T = TypeVar("T")
+UnitT_contra = TypeVar("UnitT_contra", bound=Unit, contravariant=True)
+
+StateName = Literal["in-effect", "waiting", "differs", "gone", "unknown", "taken-back"]
+"""``waiting``: defined, and not in effect until the guest is powered off and on. ``differs``: it is
+not what was planned, or the guest is not well with it. ``taken-back``: by a later run."""
+
+
+class Prepared(NamedTuple):
+    """The prepared change of a unit. ``transaction``: all that its driver has to remember of it;
+    None: nothing is left to do. ``before`` and ``goal``: the texts concerned, stored in the run's
+    folder where ``kept`` is true. ``note``: a message to show when the unit is begun."""
+
+    transaction: Transaction | None
+    before: bytes = b""
+    goal: bytes = b""
+    kept: bool = True
+    note: str = ""
+
+
+class PrepareRequest(NamedTuple):
+    """The circumstances of preparing a unit. ``earlier``: earlier runs of the same plan, newest
+    first; ``past``: all recorded runs."""
+
+    mode: Mode
+    earlier: Callable[[], Sequence[PastRun]]
+    past: Callable[[], Iterable[PastRun]]
+
+
+class UndoRequest(NamedTuple):
+    """A request to roll back a unit. ``run``: the run that changed it; ``since``: that run, and
+    those that rolled back part of it; ``past``: all recorded runs; ``wanted``: selects the changes
+    of the requested NICs; ``over_edits``: roll back even where somebody changed the unit since."""
+
+    mode: Mode
+    run: PastRun
+    since: Callable[[], Sequence[PastRun]]
+    past: Callable[[], Iterable[PastRun]]
+    wanted: Callable[[Iterable[NicChanges]], tuple[NicChanges, ...]]
+    over_edits: bool
+
+    def transaction(self, unit: UnitRequest, kind: type[T]) -> T:
+        """The transaction that the run recorded for the unit. Raises RefusedError where the run did
+        not begin it, KeptError where the record is damaged."""
+        return self.run.transaction(unit.key, kind)
+
+
+class UnitState(NamedTuple):
+    """A unit, looked at after its run. ``unreachable``: its host or cloud could not be reached."""
+
+    name: str
+    state: StateName
+    detail: str = ""
+    checks: tuple[Check, ...] = ()
+    unreachable: bool = False
+
+
+class Driver(Protocol[UnitT_contra]):
+    """Changes units of one kind, for one command. Every method raises ActionError with what failed:
+    SilentError where the other side stopped answering, GoneError where the unit is not there any
+    more; RefusedError with why nothing is begun."""
+
+    def check(self, unit: UnitRequest) -> None:
+        """Raises RefusedError for a unit whose place is not to be reached, before any is."""
+
+    def open(self, unit: UnitRequest) -> None:
+        """Reach its place, and keep other runs away from it. Raises TargetError, RefusedError."""
+
+    def prepare(
+        self,
+        unit: UnitRequest,
+        steps: tuple[UnitStep[UnitT_contra], ...],
+        request: PrepareRequest,
+    ) -> Prepared:
+        """The change that the steps make to the unit as it is now. Nothing is changed yet."""
+
+    def prepare_undo(self, unit: UnitRequest, request: UndoRequest) -> Prepared:
+        """The change that undoes what a run did to the unit. Nothing is changed yet."""
+
+    def prepare_restore(self, unit: UnitRequest, request: UndoRequest) -> Prepared:
+        """The change that restores what the run kept of the unit, whatever was done since."""
+
+    def can_restore(self, unit: UnitRequest, run: PastRun) -> bool:
+        """True where the run left something that the unit can be restored from."""
+
+    def forward(self, work: BegunUnit) -> Result:
+        """Bring it to its goal, or back to where it was: from wherever an earlier life of the
+        program left it."""
+
+    def undo(self, work: BegunUnit, undoing: Undoing) -> Result:
+        """Bring it back to where it was, in the same way."""
+
+    def verify(self, unit: UnitRequest, begin: Begin, back: Mapping[str, str]) -> UnitState:
+        """The state of the unit now. ``back``: MACs that were rolled back since -> the run that did
+        it."""
+
+    def explain(self, unit: UnitRequest, error: GoneError, *, begun: bool, dry_run: bool) -> Result:
+        """The result for a unit that no longer exists, worded for whoever reads the outcome.
+        ``begun``: the run had begun to change it; ``dry_run``: nothing was to be changed."""
+
+
+def _anywhere(target: str) -> bool:
+    del target
+    return True
+
+
+class Kind(msgspec.Struct, Generic[UnitT_co], frozen=True):
+    """Units of one kind. ``unit_type``: the record by which a step says what of such a unit it
+    changes; ``key``: what all steps on one unit have in common; ``unit``: the unit of these steps;
+    ``driver``: made once for each command; ``is_at``: whether a target has such units. The rest is
+    what commands ask, which know no kind.
+
+    In a table kinds are ``Kind[Unit]``, whatever their units: each is handed those steps alone that
+    it claims, so that whatever takes steps there may say which type of unit they are on.
+    """
+
+    name: str
+    unit_type: type[UnitT_co]
+    key: Callable[[UnitStep[UnitT_co]], str]
+    unit: Callable[[str, tuple[UnitStep[UnitT_co], ...]], UnitRequest]
+    driver: Callable[[Session], Driver[UnitT_co]]
+    is_at: Callable[[str], bool] = _anywhere
+    sources: bool = False
+    """Guests are made of them later, so that they go first, and nobody is interrupted for them."""
+    is_text: bool = False
+    """They are written, and nothing that runs is concerned: ``next-boot`` is how, whatever the plan
+    says of it."""
+    by_controller: bool = False
+    """They are changed on the controller that the user names: one, of one cloud."""
+    may_move: bool = False
+    """One that is gone may run elsewhere as it was."""
+    bench: bool = False
+    """``--bench`` measures those that run."""
+    steps_called: str = ""
+    """What steps on them are called where they cannot be measured, ``of a cloud``; empty: on units
+    of that name."""
+
+    def claims(self, step: Step) -> bool:
+        """True for a step on such a unit."""
+        unit = step.unit
+        return (
+            isinstance(unit, self.unit_type) and unit.kind == self.name and self.is_at(step.target)
+        )

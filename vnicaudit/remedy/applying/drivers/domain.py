@@ -1,0 +1,216 @@
+"""Domains of live hosts: defined anew, restarted or hot-swapped, and looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+
+from msgspec.structs import replace
+
+from vnicaudit.errors import ActionError, GoneError, JournalError
+from vnicaudit.model.plan import DomainUnit, UnitStep
+from vnicaudit.remedy.applying import domain_forward as changing
+from vnicaudit.remedy.applying.definition_transactions import DomainTransaction, GuestBefore, unmet
+from vnicaudit.remedy.applying.domain_checks import DomainChecks
+from vnicaudit.remedy.applying.domain_place import DomainPlace, DomainWork
+from vnicaudit.remedy.applying.domain_rollback import DomainRollback
+from vnicaudit.remedy.applying.domain_undo import leave_nobody_off, undo
+from vnicaudit.remedy.applying.driver import (
+    Kind,
+    Prepared,
+    PrepareRequest,
+    UndoRequest,
+    UnitState,
+)
+from vnicaudit.remedy.applying.events import Begin, Undoing
+from vnicaudit.remedy.applying.guarded_trial import GuardedTrial
+from vnicaudit.remedy.applying.head import transaction_of
+from vnicaudit.remedy.applying.kept_texts import KeptTexts
+from vnicaudit.remedy.applying.originals import is_made_by, original_of
+from vnicaudit.remedy.applying.past_run import PastRun
+from vnicaudit.remedy.applying.prepare import prepare
+from vnicaudit.remedy.applying.result import Result
+from vnicaudit.remedy.applying.run_request import UnitRequest, unit_of
+from vnicaudit.remedy.applying.session import Session
+from vnicaudit.remedy.applying.verifying import failed
+from vnicaudit.remedy.applying.work import BegunUnit
+from vnicaudit.remedy.digests import short_digest
+from vnicaudit.remedy.hypervisor import Hypervisor, Machine
+from vnicaudit.remedy.trial import Trial
+from vnicaudit.remedy.trusted_uris import check_uri
+
+_WAITS = (
+    "it still runs with the NIC that it had: power it off and on (a reboot inside is not enough)"
+)
+_NOWHERE = (
+    "its host has no such domain any more, nor has another host of this run: it was undefined, or "
+    "moved to a host that is not part of it (make a plan there)"
+)
+_MIDDLE = "; it went in the middle of the change: what its definition was is kept with the run"
+
+
+def _key(step: UnitStep[DomainUnit]) -> str:
+    """Two hosts may have a domain of one UUID: after a migration that left its definition."""
+    return f"{step.about.id}-{short_digest(step.target.encode(), 8)}"
+
+
+def _unit(key: str, steps: tuple[UnitStep[DomainUnit], ...]) -> UnitRequest:
+    return unit_of(key, steps, "domain", steps[0].about.name or "")
+
+
+class DomainDriver:
+    """Changes domains of the hosts that one command reaches."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._adapters = session.adapters
+        self._hosts: dict[str, Hypervisor] = {}
+
+    def check(self, unit: UnitRequest) -> None:
+        """Raises RefusedError for a URI that may start a program, and that nobody named."""
+        check_uri(unit.target, self._session.reach.trusted)
+
+    def open(self, unit: UnitRequest) -> None:
+        """Connect to its host."""
+        if unit.target in self._hosts:
+            return
+        host = self._adapters.connect(unit.target, deadline=self._session.deadline)
+        self._session.closing(host.close)
+        self._session.hold(host.key, host.name)
+        self._hosts[unit.target] = host
+
+    def prepare(
+        self, unit: UnitRequest, steps: tuple[UnitStep[DomainUnit], ...], request: PrepareRequest
+    ) -> Prepared:
+        """The change that the steps make to the domain's definition."""
+
+        def earlier(current: bytes) -> bytes | None:
+            """The original of a definition that an earlier run of this plan made; None where no run
+            made it."""
+            for run in request.earlier():
+                if is_made_by(run, unit.key, current, self._adapters.texts.likeness):
+                    return original_of(run, run.transaction(unit.key, DomainTransaction))
+            return None
+
+        host, machine = self._hosts[unit.target], self._machine(unit)
+        return prepare(
+            steps, machine, request.mode, unit.key, earlier, self._adapters, local=host.local
+        )
+
+    def prepare_undo(self, unit: UnitRequest, request: UndoRequest) -> Prepared:
+        """The change that restores the domain's definition from before the run."""
+        return DomainRollback(self._adapters, request).prepare(unit, lambda: self._machine(unit))
+
+    def prepare_restore(self, unit: UnitRequest, request: UndoRequest) -> Prepared:
+        """The definition that was kept, as a whole."""
+        return DomainRollback(self._adapters, request).restore(unit, lambda: self._machine(unit))
+
+    def can_restore(self, unit: UnitRequest, run: PastRun) -> bool:
+        """True where the run kept the domain's original definition."""
+        return KeptTexts(run.folder, unit.key).has("before")
+
+    def forward(self, work: BegunUnit) -> Result:
+        """Define it, have that take effect, and look at what runs."""
+        at_work = self._at_work(work)
+        try:
+            return changing.forward(at_work)
+        except JournalError:
+            leave_nobody_off(at_work)
+            raise
+
+    def undo(self, work: BegunUnit, undoing: Undoing) -> Result:
+        """Restore the domain's definition and NICs from before the run."""
+        at_work = self._at_work(work)
+        try:
+            return undo(at_work, undoing.reason, undoing.outcome)
+        except JournalError:
+            leave_nobody_off(at_work)
+            raise
+
+    def verify(self, unit: UnitRequest, begin: Begin, back: Mapping[str, str]) -> UnitState:
+        """The state of the definition and of the running guest, compared with the planned changes;
+        NICs that were rolled back since are only mentioned."""
+        transaction = transaction_of(begin, DomainTransaction)
+        meant = replace(
+            transaction, wanted=tuple(one for one in transaction.wanted if one.mac not in back)
+        )
+        seen = self._looked_at(unit, meant)
+        told = [f"{mac} was taken back by run {run}" for mac, run in back.items()]
+        return seen._replace(detail="; ".join(filter(None, (seen.detail, *told))))
+
+    def explain(self, unit: UnitRequest, error: GoneError, *, begun: bool, dry_run: bool) -> Result:
+        """``gone``; or, of one that is on another host of the run by now, ``refused`` where nothing
+        was begun, and else ``failed``: which definition it has there is for its owner to look
+        at."""
+        del error, dry_run
+        place = self._elsewhere(unit)
+        if place is None:
+            return Result("gone", _NOWHERE + (_MIDDLE if begun else ""))
+        if begun:
+            why = f"it moved to {place} in the middle of the change: look at it there"
+            return Result("failed", why)
+        why = f"it is on {place} now: what is to be done to it is to be done there"
+        return Result("refused", why, codes=("moved",))
+
+    def _machine(self, unit: UnitRequest) -> Machine:
+        return self._hosts[unit.target].machine(unit.uuid or "")
+
+    def _at_work(self, work: BegunUnit) -> DomainWork:
+        host = self._hosts[work.unit.target]
+        place = DomainPlace(host, host.machine(work.unit.uuid or ""), self._adapters)
+        made = work.at(place, DomainTransaction)
+        trial = _trial(made)
+        if trial is None:
+            return made
+        work.at_end.append(lambda result: trial.ended(result.outcome, undone=result.undone))
+        return replace(made, place=place._replace(trial=trial))
+
+    def _elsewhere(self, unit: UnitRequest) -> str | None:
+        """The URI of another host of this run that has the domain; None where none is known to."""
+        for target, host in self._hosts.items():
+            if target == unit.target or host.key == self._hosts[unit.target].key:
+                continue
+            with suppress(ActionError):
+                host.machine(unit.uuid or "")
+                return target
+        return None
+
+    def _looked_at(self, unit: UnitRequest, transaction: DomainTransaction) -> UnitState:
+        machine, reading = self._machine(unit), self._adapters.texts.reading
+        defined = reading.definition_of(machine.definition(secrets=False), transaction.target)
+        if missing := unmet(defined, transaction.wanted):
+            return UnitState(
+                unit.name, "differs", f"the definition was changed since: {'; '.join(missing)}"
+            )
+        if not machine.state().active:
+            return UnitState(unit.name, "waiting", "it is off: in effect at its next start")
+        if unmet(reading.definition_of(machine.live(), transaction.target), transaction.wanted):
+            return UnitState(unit.name, "waiting", _WAITS)
+        place = DomainPlace(self._hosts[unit.target], machine, self._adapters)
+        now, hot = GuestBefore(agent=place.agent.answers()), transaction.mode == "hotswap"
+        checks = DomainChecks(place, transaction.wanted, now, hot=hot).results().checks
+        bad = failed(checks)
+        return UnitState(unit.name, "differs" if bad else "in-effect", bad, checks)
+
+
+def _trial(work: DomainWork) -> Trial | None:
+    """There is nothing to measure where the guest is left alone."""
+    transaction = work.transaction
+    if work.trials is None or not transaction.active or transaction.mode == "next-boot":
+        return None
+    host, uuid = work.place.host, transaction.uuid or ""
+    return GuardedTrial(
+        work.trials(work.folder, work.unit.key, host, uuid, transaction.macs), work.tell
+    )
+
+
+DOMAIN = Kind(
+    "domain",
+    DomainUnit,
+    _key,
+    _unit,
+    DomainDriver,
+    may_move=True,
+    bench=True,
+)
+"""Domains of live hosts."""

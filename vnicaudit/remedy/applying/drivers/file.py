@@ -1,0 +1,149 @@
+"""Definitions in files: replaced as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from vnicaudit.base.shell import word
+from vnicaudit.errors import GoneError, RefusedError
+from vnicaudit.model.plan import FileUnit
+from vnicaudit.remedy.applying.definition_transactions import FileTransaction
+from vnicaudit.remedy.applying.driver import (
+    Kind,
+    Prepared,
+    PrepareRequest,
+    UndoRequest,
+    UnitState,
+)
+from vnicaudit.remedy.applying.events import Begin, Undoing
+from vnicaudit.remedy.applying.files import FileUnitStep, name_of, replaced
+from vnicaudit.remedy.applying.head import transaction_of
+from vnicaudit.remedy.applying.kept_texts import KeptTexts
+from vnicaudit.remedy.applying.originals import kept_original, original_of, reversed_transaction
+from vnicaudit.remedy.applying.past_run import PastRun
+from vnicaudit.remedy.applying.prepare import prepare_file
+from vnicaudit.remedy.applying.result import Result
+from vnicaudit.remedy.applying.run_request import UnitRequest, unit_of
+from vnicaudit.remedy.applying.session import Session
+from vnicaudit.remedy.applying.work import BegunUnit
+from vnicaudit.remedy.digests import digest, short_digest
+from vnicaudit.remedy.replacing import read_file
+from vnicaudit.remedy.unit_refusal import UnitRefusedError
+
+_MOST = 64 << 20
+"""Bytes of a file of definitions."""
+
+
+def _key(step: FileUnitStep) -> str:
+    return f"file-{short_digest(step.unit.path.encode(), 24)}"
+
+
+def _unit(key: str, steps: tuple[FileUnitStep, ...]) -> UnitRequest:
+    return unit_of(key, steps, "file", name_of(steps), file=steps[0].unit.path)
+
+
+class FileDriver:
+    """Changes files of this machine."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._texts = session.adapters.texts
+
+    def check(self, unit: UnitRequest) -> None:
+        """Nothing is dialled for a file."""
+
+    def open(self, unit: UnitRequest) -> None:
+        """Keep other runs away from files."""
+        del unit
+        self._session.hold("files", "files of this machine")
+
+    def prepare(
+        self, unit: UnitRequest, steps: tuple[FileUnitStep, ...], request: PrepareRequest
+    ) -> Prepared:
+        """The change that the steps make to the file's text."""
+        del request
+        return prepare_file(steps, unit.key, self._texts)
+
+    def prepare_undo(self, unit: UnitRequest, request: UndoRequest) -> Prepared:
+        """The text as it was before the run."""
+        transaction = request.transaction(unit, FileTransaction)
+        goal = original_of(request.run, transaction)
+        before = KeptTexts(request.run.folder, transaction.key).get(
+            "goal", transaction.goal, transaction.by_hand()
+        )
+        current = read_file(transaction.file, len(before) + len(goal) + 1)
+        if current == goal:
+            return Prepared(None)
+        if current != before:
+            which = f"--restore --domain {word(transaction.file or '')}"
+            raise UnitRefusedError(
+                "somebody changed the file since: look at it, and put it right by hand; or have "
+                f"its original put back as a whole: {request.run.rollback_command(which)}",
+                "edited",
+            )
+        if len(request.wanted(transaction.wanted)) < len(transaction.wanted):
+            raise UnitRefusedError(
+                "the file as a whole was changed by the run, and is only put back as a whole: "
+                "without --nic",
+                "whole-only",
+            )
+        return Prepared(
+            reversed_transaction(transaction, transaction.wanted, before, goal), before, goal
+        )
+
+    def prepare_restore(self, unit: UnitRequest, request: UndoRequest) -> Prepared:
+        """The text that was kept."""
+        _, original = kept_original(request.run, unit, FileTransaction)
+        current = read_file(unit.file or "", _MOST)
+        if current == original:
+            return Prepared(None)
+        transaction = FileTransaction(
+            unit.key, unit.name, unit.target, unit.steps, "next-boot",
+            file=unit.file or "", before=digest(current), goal=digest(original),
+        )  # fmt: skip
+        return Prepared(transaction, current, original)
+
+    def can_restore(self, unit: UnitRequest, run: PastRun) -> bool:
+        """True where the run kept the original file."""
+        return KeptTexts(run.folder, unit.key).has("before")
+
+    def forward(self, work: BegunUnit) -> Result:
+        """Replace the file's content."""
+        try:
+            return replaced(work.at(None, FileTransaction), back=False)
+        except RefusedError as error:
+            return Result("failed", f"the file was left as it is: {error}")
+
+    def undo(self, work: BegunUnit, undoing: Undoing) -> Result:
+        """Put the old content back."""
+        try:
+            result = replaced(work.at(None, FileTransaction), back=True)
+        except RefusedError as error:
+            return Result("failed", f"the file was left as it is: {error}")
+        return Result(undoing.outcome, f"{undoing.reason}; it was put back", result.checks)
+
+    def verify(self, unit: UnitRequest, begin: Begin, back: Mapping[str, str]) -> UnitState:
+        """The state of the file: ``in-effect`` with the content that the run gave it, else
+        ``differs``."""
+        del back
+        transaction = transaction_of(begin, FileTransaction)
+        if digest(read_file(transaction.file, _MOST)) == transaction.goal:
+            return UnitState(unit.name, "in-effect", "the file is as planned")
+        return UnitState(unit.name, "differs", "the file is another one than the run made")
+
+    def explain(self, unit: UnitRequest, error: GoneError, *, begun: bool, dry_run: bool) -> Result:
+        """``gone``, begun or not: there is nothing that could be put right or back."""
+        del unit, begun
+        return Result("gone", str(error) if dry_run else f"{error}: nothing is left to do")
+
+
+FILE = Kind(
+    "file",
+    FileUnit,
+    _key,
+    _unit,
+    FileDriver,
+    is_text=True,
+    bench=True,  # there is nothing of it to be measured, and nothing in the way
+)
+"""Definitions in files of this machine."""

@@ -1,0 +1,159 @@
+"""The outcomes of runs, and what was rolled back of them since."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Literal
+
+from msgspec.structs import replace
+
+from vnicaudit.model.runs import RunRecord, UnitRun
+from vnicaudit.remedy.applying.downtime import may_be_off
+from vnicaudit.remedy.applying.events import End
+from vnicaudit.remedy.applying.head import head_of
+from vnicaudit.remedy.applying.past_run import PastRun, all_past, reread
+from vnicaudit.remedy.applying.run_request import UnitRequest
+from vnicaudit.remedy.applying.state import StateFolder
+
+_BAD = ("failed", "refused", "not-reached")
+_BACK = ("applied", "already")
+"""How a way back ended that found, or made, all as it was."""
+
+
+def runs(folder: str) -> list[RunRecord]:
+    """Every run in a state folder, newest first. Raises UsageError for what cannot be read."""
+    found = list(all_past(StateFolder(folder)))
+    undone = undone_by(found)
+    return [record(one, undone) for one in found]
+
+
+def current_record(found: PastRun) -> RunRecord:
+    """The run as it is now, with what others have taken back of it."""
+    now = reread(found)
+    others = all_past(StateFolder(str(found.folder.parent.parent)), now)
+    return record(now, undone_by(others))
+
+
+Undone = Mapping[tuple[str, str], str]
+"""A run and a unit of it -> the run that took it back, the last one where several did."""
+
+Parts = Mapping[str, str]
+"""A NIC of a unit (its MAC) -> the run that took it back; of what has no NIC the name is empty."""
+
+
+def undone_by(newest_first: Iterable[PastRun]) -> Undone:
+    """The units of which all was taken back, by one run or by several."""
+    found = list(newest_first)
+    back = parts_undone(found)
+    return {
+        (one.request.id, unit.key): max(by.values())
+        for one in found for unit in one.request.units
+        if (by := back.get((one.request.id, unit.key))) and by.keys() >= set(_parts(unit))
+    }  # fmt: skip
+
+
+def parts_undone(newest_first: Iterable[PastRun]) -> Mapping[tuple[str, str], Parts]:
+    """The NICs that runs rolled back: ``(run, unit key)`` -> MAC -> the run that did it. A rollback
+    may itself be rolled back, and so on; the change it had undone then holds again."""
+    found: dict[tuple[str, str], dict[str, str]] = {}
+    undoes: dict[str, str] = {}
+    seen: set[str] = set()
+    for back in reversed(list(newest_first)):
+        run = back.request
+        if run.kind == "rollback":
+            if run.plan in seen:  # nothing goes round in circles
+                undoes[run.id] = run.plan
+            for unit in run.units:
+                done = back.done_event(unit.key)
+                if done is not None and done.outcome in _BACK:
+                    for part in _parts(unit):
+                        _turn(found, undoes, unit.key, part, (run.plan, run.id))
+        seen.add(run.id)
+    return found
+
+
+def _parts(unit: UnitRequest) -> tuple[str, ...]:
+    return unit.macs or ("",)
+
+
+def _turn(
+    found: dict[tuple[str, str], dict[str, str]], undoes: Mapping[str, str], key: str, part: str,
+    ends: tuple[str, str],
+) -> None:  # fmt: skip
+    """``ends``: what a run did to that part is over, by another. What it had ended holds again, and
+    ends what it had ended itself."""
+    run, by = ends
+    while run:
+        found.setdefault((run, key), {})[part] = by
+        by = undoes.get(run, "")
+        found.get((by, key), {}).pop(part, None)
+        run = undoes.get(by, "")
+
+
+def record(found: PastRun, undone: Undone | None = None) -> RunRecord:
+    """One run, as it is shown. ``undone``: what was taken back of it since."""
+    units = tuple(_unit(found, unit, undone or {}) for unit in found.request.units)
+    ends = [one for one in found.entries if isinstance(one.event, End)]
+    return RunRecord(
+        id=found.request.id,
+        kind=found.request.kind,
+        started=found.request.started,
+        finished=ends[-1].at if ends else None,
+        plan=found.request.plan,
+        mode=found.request.mode,
+        targets=found.request.targets,
+        outcome=_outcome(units, ended=found.ended, taken_back=found.taken_back),
+        steps=units,
+        damage=found.damage,
+    )
+
+
+def _unit(found: PastRun, unit: UnitRequest, undone: Undone) -> UnitRun:
+    done = found.done_event(unit.key)
+    shown = UnitRun(
+        unit.name, unit.uuid, unit.file or unit.target, unit.steps, unit.macs, "not-reached",
+        kind=unit.kind,
+    )  # fmt: skip
+    if found.is_lost(unit.key):
+        return replace(shown, outcome="unfinished", message=found.restore_hint)
+    if done is None:
+        outcome: Literal["unfinished", "not-reached"] = (
+            "unfinished" if found.begun(unit.key) else "not-reached"
+        )
+        return replace(shown, outcome=outcome, message=may_be_off(found.of(unit.key)))
+    return replace(
+        shown,
+        outcome=done.outcome,
+        message=done.message,
+        checks=done.check_records,
+        downtime=done.downtime,
+        codes=done.codes,
+        waiting=done.outcome == "applied" and _waits(found, unit, undone),
+        undone_by=undone.get((found.request.id, unit.key)),
+    )
+
+
+def _waits(found: PastRun, unit: UnitRequest, undone: Undone) -> bool:
+    """True where a running guest was changed for its next boot only, and has neither been rolled
+    back nor been found to run with the change."""
+    done = found.done_event(unit.key)
+    if done is None or not done.waits:
+        return False
+    begin = found.begin(unit.key)
+    if begin is None or (found.request.id, unit.key) in undone:
+        return False
+    transaction = head_of(begin).transaction
+    return transaction.active and transaction.mode == "next-boot"
+
+
+def _outcome(
+    units: Iterable[UnitRun], *, ended: bool, taken_back: bool
+) -> Literal["done", "failed", "rolled-back", "unfinished"]:
+    outcomes = {unit.outcome for unit in units}
+    if not ended or "unfinished" in outcomes:
+        return "unfinished"
+    if taken_back:
+        return "failed" if "failed" in outcomes else "rolled-back"
+    if "rolled-back" in outcomes:
+        return "rolled-back"
+    return "failed" if outcomes & set(_BAD) else "done"

@@ -1,0 +1,250 @@
+"""The way back: of a run, of one domain, or of one NIC, newest first.
+
+A run that was left in the middle is first brought to where it began. What is done here is a run of
+its own, with the same journal: it can be carried on, and taken back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack
+from functools import cached_property, partial
+
+import msgspec
+
+from vnicaudit.base.clock import timestamp
+from vnicaudit.errors import UsageError, VnicauditError
+from vnicaudit.remedy.applying.apply import RunContext, dry_run_units, refuse_beside
+from vnicaudit.remedy.applying.driver import Prepared, UndoRequest
+from vnicaudit.remedy.applying.events import Done, End
+from vnicaudit.remedy.applying.history import record
+from vnicaudit.remedy.applying.journal import Journal
+from vnicaudit.remedy.applying.kinds import Drivers
+from vnicaudit.remedy.applying.past_run import (
+    TAKEN_BACK,
+    PastRun,
+    all_past,
+    begin_run,
+    read_run,
+    reread,
+    unfinished,
+)
+from vnicaudit.remedy.applying.run_request import RunRequest, UnitRequest
+from vnicaudit.remedy.applying.runner import Ended, Preparing, Runner, Tell, begin_nothing
+from vnicaudit.remedy.applying.state import StateFolder
+from vnicaudit.remedy.applying.transaction import NicChanges
+from vnicaudit.remedy.planning.diffs import unified_diff
+from vnicaudit.text.own_commands import command
+
+_CHANGED = ("applied",)
+
+
+class RollbackSelection(msgspec.Struct, frozen=True):
+    """The part of a run to roll back: all of it, some domains (name or UUID), or some NICs (MAC).
+    ``over_edits``: roll back even where somebody edited the definition since; only the NIC is
+    restored then."""
+
+    domains: tuple[str, ...] = ()
+    macs: tuple[str, ...] = ()
+    over_edits: bool = False
+    restore: bool = False
+    """The originals that were kept are put back as a whole, whatever was done since."""
+
+    def includes(self, unit: UnitRequest) -> bool:
+        """True where the unit, or one of its NICs, is selected."""
+        named = not self.domains or {unit.name, unit.uuid, unit.file} & set(self.domains)
+        return bool(named) and (not self.macs or bool(set(self.macs) & set(unit.macs)))
+
+    def units_of(self, found: PastRun) -> list[UnitRequest]:
+        """The units that are meant. Raises UsageError where something is named that the run has
+        not: it would be believed to be taken back."""
+        units = [unit for unit in found.request.units if self.includes(unit)]
+        has = {name for unit in units for name in (unit.name, unit.uuid, unit.file, *unit.macs)}
+        missing = [name for name in (*self.domains, *self.macs) if name not in has]
+        if missing or not units:
+            named = f" {missing[0][:200]!r}" if missing else ""
+            raise UsageError(
+                f"run {found.request.id} has no such domain or NIC{named}; "
+                f"{command(f'runs {found.request.id}', found.folder.parent.parent)}"
+            )
+        return units
+
+    def narrowed(self, unit: UnitRequest) -> UnitRequest:
+        """A unit with the NICs that are meant."""
+        macs = tuple(mac for mac in unit.macs if not self.macs or mac in self.macs)
+        return msgspec.structs.replace(unit, macs=macs)
+
+    def nic_changes(self, wanted: Iterable[NicChanges]) -> tuple[NicChanges, ...]:
+        """The NICs that are meant."""
+        return tuple(one for one in wanted if not self.macs or one.mac in self.macs)
+
+
+def rollback(
+    run_id: str, selection: RollbackSelection, context: RunContext, tell: Tell
+) -> tuple[Ended, ...]:
+    """Take a run back: how the run went where it was in the middle, and how its way back went where
+    something of it had been done. Raises UsageError where there is no such run, or nothing of what
+    was selected in it; RefusedError where another run is at work."""
+    found = read_run(context.state.run(run_id))
+    if found is None:
+        raise UsageError(f"run {run_id} was ended before it did anything")
+    units = selection.units_of(found)
+    with ExitStack() as stack:
+        drivers = context.drivers(stack)
+        drivers.open(units)
+        found = reread(found)  # nobody is at work on it now
+        whole = [unit for unit in units if not found.is_open(unit.key)]
+        ended = _undo_open(found, units, drivers, context, tell)
+        found = reread(found)
+        if any(found.is_open(unit.key) for unit in units):
+            return ended
+        if selection.restore:
+            units = [unit for unit in reversed(units) if drivers.of(unit).can_restore(unit, found)]
+        else:
+            units = [selection.narrowed(unit) for unit in reversed(whole) if _undoable(found, unit)]
+        if not units and selection.restore:
+            raise UsageError(f"no original is kept in {found.folder / 'definitions'}")
+        if not units:
+            return ended or _nothing_to_undo(found, context)
+        request = RunRequest(
+            "", "rollback", timestamp(), run_id, context.mode, tuple(units), context.limits
+        )
+        mine = _unfinished(context, request) or begin_run(context.state, request)
+        back = _preparer(found, selection, context)
+        went = Runner(mine, drivers, back, tell, None, context.tell_left, context.halted).go(
+            context.schedule
+        )
+        if selection.restore:
+            _note_restored(found, units, went)
+            return (went,)
+        return (*ended, went)
+
+
+def _undo_open(
+    found: PastRun, units: Sequence[UnitRequest], drivers: Drivers, context: RunContext, tell: Tell
+) -> tuple[Ended, ...]:
+    """Bring what was left in the middle of these units to where it began."""
+    if not found.is_unfinished and not any(found.is_lost(unit.key) for unit in units):
+        return ()
+    request = msgspec.structs.replace(found.request, limits=context.limits)
+    return (
+        Runner(
+            found._replace(request=request), drivers, begin_nothing, tell, None, context.tell_left
+        ).take_back({unit.key for unit in units}),
+    )
+
+
+def _nothing_to_undo(found: PastRun, context: RunContext) -> tuple[Ended, ...]:
+    """The result for a run that was interrupted and undone already. Raises UsageError for any other
+    run."""
+    run = record(found)
+    if not found.taken_back or run.outcome == "failed":
+        shown = context.state.command(f"runs {run.id}")
+        raise UsageError(f"there is nothing to take back of it: {shown}")
+    return (Ended(run, TAKEN_BACK, taken_back=True),)
+
+
+def dry_run_rollback(
+    run_id: str, selection: RollbackSelection, context: RunContext, show: Tell | None = None
+) -> list[tuple[str, str]]:
+    """``(name, reason)`` of each domain (or file) that :func:`rollback` would change; the reason
+    says why it would be refused, and is empty where it would be begun. ``show`` is told each unit
+    that would be restored as a whole, with the diff of its text. Nothing is changed. Raises
+    UsageError where the run ended before it did anything."""
+    found = read_run(context.state.run(run_id))
+    if found is None:
+        raise UsageError(f"run {run_id} was ended before it did anything")
+    units = selection.units_of(found)[::-1]
+    halves = [(unit.name, "") for unit in units if found.is_open(unit.key)]
+    with ExitStack() as stack:
+        drivers = context.drivers(stack, hold=False)
+        if selection.restore:
+            whole = [unit for unit in units if drivers.of(unit).can_restore(unit, found)]
+        else:
+            whole = [unit for unit in units if _undoable(found, unit)]
+        drivers.open(whole)
+        seen = _diff_printer(show, context) if selection.restore and show is not None else None
+        return halves + dry_run_units(whole, drivers, _preparer(found, selection, context), seen)
+
+
+def _diff_printer(show: Tell, context: RunContext) -> Callable[[UnitRequest, Prepared], None]:
+    def show_diff(unit: UnitRequest, prepared: Prepared) -> None:
+        if prepared.before == prepared.goal:  # of a cloud, or what runs alone is to change
+            return
+        try:
+            text_of = context.adapters.texts.writer.text_of
+            text = unified_diff(prepared.before, prepared.goal, unit.name, text_of)
+        except (VnicauditError, ValueError):
+            text = "what is there now cannot be shown as text\n"
+        show(unit.name, text)
+
+    return show_diff
+
+
+def _preparer(found: PastRun, selection: RollbackSelection, context: RunContext) -> Preparing:
+    back = UndoRequest(
+        context.mode, found, _RunAndItsRollbacks(found, context.state),
+        partial(all_past, context.state), selection.nic_changes,
+        selection.over_edits or selection.restore,
+    )  # fmt: skip
+
+    def preparing(unit: UnitRequest, drivers: Drivers) -> Prepared:
+        driver = drivers.of(unit)
+        prepare = driver.prepare_restore if selection.restore else driver.prepare_undo
+        return prepare(unit, back)
+
+    return preparing
+
+
+class _RunAndItsRollbacks:
+    """A run, and those that have taken back some of it since; looked for once."""
+
+    def __init__(self, run: PastRun, state: StateFolder) -> None:
+        self._run = run
+        self._state = state
+
+    def __call__(self) -> tuple[PastRun, ...]:
+        return self._runs
+
+    @cached_property
+    def _runs(self) -> tuple[PastRun, ...]:
+        mine = ("rollback", self._run.request.id)
+        runs = all_past(self._state)
+        return self._run, *(one for one in runs if (one.request.kind, one.request.plan) == mine)
+
+
+def _note_restored(found: PastRun, units: Sequence[UnitRequest], went: Ended) -> None:
+    """Have a run whose journal had lost units say that their originals are back."""
+    back = [one.outcome in ("applied", "already") for one in went.run.steps]
+    keys = {unit.key for unit, good in zip(units, back, strict=True) if good}
+    lost = {unit.key for unit in found.request.units if found.is_lost(unit.key)}
+    if not lost & keys:
+        return
+    journal, run = Journal(found.folder), went.run.id
+    try:
+        for key in sorted(lost & keys):
+            journal.write(Done("rolled-back", f"its original was put back by run {run}"), key)
+        if not found.ended:
+            journal.write(End(f"its originals were put back by run {run}"))
+    finally:
+        journal.close()
+
+
+def _undoable(found: PastRun, unit: UnitRequest) -> bool:
+    done = found.done_event(unit.key)
+    if done is None or not found.begun(unit.key):
+        return False
+    return done.outcome in _CHANGED or not done.undone
+
+
+def _unfinished(context: RunContext, request: RunRequest) -> PastRun | None:
+    """The way back of this run that did not come to its end. Raises UsageError where it went
+    another way, RefusedError where another run is in the middle of one of these domains."""
+    for found in unfinished(context.state):
+        run = found.request
+        if (run.kind, run.plan, run.units) == (request.kind, request.plan, request.units):
+            if run.mode != request.mode:
+                raise UsageError(f"run {run.id} is unfinished: give --mode {run.mode}")
+            return found._replace(request=msgspec.structs.replace(run, limits=context.limits))
+        refuse_beside(found, request.units, context.kinds)
+    return None

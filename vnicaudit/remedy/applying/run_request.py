@@ -1,0 +1,160 @@
+"""The request of a run, written down before the run begins."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+from msgspec.structs import replace
+
+from vnicaudit.base.identifiers import UUID
+from vnicaudit.base.private_files import write_private
+from vnicaudit.errors import UsageError
+from vnicaudit.model.decoding import json_as
+from vnicaudit.model.plan import Mode, Step
+from vnicaudit.model.refs import mac_of
+from vnicaudit.remedy.cloud import MANAGE_SECONDS
+from vnicaudit.remedy.replacing import read_file
+
+NAME = "run.json"
+FIRST = "vnicaudit.run/1"
+"""Of runs that did not keep each transaction in a file of its own, before it was begun."""
+SCHEMA = "vnicaudit.run/3"
+"""From 3 on each unit says of which kind it is."""
+
+
+class RunLimits(msgspec.Struct, frozen=True):
+    """``guest_deadline``: seconds a guest may take to shut down, and to come back.
+    ``force_off``: one that does not shut down is powered off. ``manage_seconds``: how long a
+    nova-manage may take, and may still be at work where its end was not seen."""
+
+    guest_deadline: float = 300.0
+    force_off: bool = False
+    manage_seconds: float = MANAGE_SECONDS
+
+
+class UnitIdentity(msgspec.Struct, frozen=True):
+    """``kind`` is the name of its ``Kind``; ``uuid`` or ``file`` tell which of its kind it is."""
+
+    kind: str
+    key: str
+    target: str
+    uuid: str | None = None
+    file: str | None = None
+
+
+class UnitRequest(msgspec.Struct, frozen=True, rename={"exclusive": "apart"}):
+    """One unit of a run (a domain, a file, a server …), in the order in which they are to be done.
+    ``uuid`` or ``file`` tell which of its kind it is."""
+
+    key: str
+    name: str
+    target: str
+    steps: tuple[str, ...]
+    macs: tuple[str, ...]
+    uuid: str | None = None
+    file: str | None = None
+    kind: str = ""
+    """The name of its :class:`Kind`."""
+    exclusive: tuple[str, ...] = ()
+    """What it shares with others, of which one is worked on at a time: server groups."""
+
+    @property
+    def identity(self) -> UnitIdentity:
+        """The fields that identify the unit; the line that begins it records them."""
+        return UnitIdentity(self.kind, self.key, self.target, self.uuid, self.file)
+
+    @property
+    def is_unique(self) -> bool:
+        """True where the unit is identified however it is reached: by its UUID, or by its file on
+        this machine."""
+        return self.file is not None or UUID.fullmatch(self.uuid or "") is not None
+
+    def file_holds(self, content: bytes) -> bool:
+        """Tell whether the unit is a file with exactly this content. Raises RefusedError where the
+        file cannot be read."""
+        return self.file is not None and content == read_file(self.file, len(content) + 1)
+
+
+class RunRequest(msgspec.Struct, frozen=True):
+    """``plan`` is the digest of the plan's file; of a rollback, the id of the run it undoes."""
+
+    id: str
+    kind: Literal["apply", "rollback"]
+    started: str
+    plan: str
+    mode: Mode
+    units: tuple[UnitRequest, ...]
+    limits: RunLimits = RunLimits()
+    schema: str = SCHEMA
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """The targets of its units, each once."""
+        return tuple(dict.fromkeys(unit.target for unit in self.units))
+
+
+def write_request(folder: Path, request: RunRequest) -> None:
+    """Keep it in the run's folder."""
+    write_private(folder / NAME, msgspec.json.format(msgspec.json.encode(request), indent=1))
+
+
+class _OldUnit(msgspec.Struct):
+    """The fields that decide the kind of a unit in requests before version 3."""
+
+    file: str | None = None
+    object: str | None = None
+
+    @property
+    def kind(self) -> str:
+        return self.object or ("domain" if self.file is None else "file")
+
+
+class _OldRequest(msgspec.Struct):
+    units: tuple[_OldUnit, ...]
+
+
+def decode_request(data: bytes | msgspec.Raw) -> RunRequest:
+    """A request of any version. Raises ValidationError for what is none."""
+    request = json_as(data, RunRequest)
+    if all(unit.kind for unit in request.units):
+        return request
+    kinds = [unit.kind for unit in json_as(data, _OldRequest).units]
+    units = [replace(unit, kind=kind) for unit, kind in zip(request.units, kinds, strict=True)]
+    return replace(request, units=tuple(units))
+
+
+def read_request(folder: Path) -> RunRequest | None:
+    """The run's request; None for a run that ended before the request was written. Raises
+    UsageError for a file that is unreadable or no request."""
+    path = folder / NAME
+    try:
+        return decode_request(path.read_bytes())
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}") from None
+    except (msgspec.MsgspecError, RecursionError) as error:
+        raise UsageError(f"{path}: not the sheet of a run: {error}") from None
+
+
+def unit_of(
+    key: str,
+    steps: tuple[Step, ...],
+    kind: str,
+    name: str,
+    *,
+    macs: tuple[str, ...] | None = None,
+    file: str | None = None,
+    exclusive: tuple[str, ...] = (),
+) -> UnitRequest:
+    """The unit of a kind that all these steps are on; known by its UUID, or by its file where it
+    is in one. ``macs``: of its NICs, where its steps are not on a NIC each."""
+    first = steps[0]
+    if macs is None:
+        macs = tuple(mac_of(step.about) or "" for step in steps)
+    return UnitRequest(
+        key, name, first.target, tuple(step.id for step in steps), macs,
+        uuid=first.about.id if file is None else None, file=file, kind=kind, exclusive=exclusive,
+    )  # fmt: skip

@@ -1,0 +1,48 @@
+"""The transaction of a unit: all that is to be remembered of the unit before its change begins."""
+
+from __future__ import annotations
+
+import msgspec
+from msgspec.structs import replace
+
+from vnicaudit.model.finding import Change
+from vnicaudit.model.plan import Mode
+
+
+class NicChanges(msgspec.Struct, frozen=True):
+    """The changes of one NIC. ``index`` is its place among the domain's NICs, ``number`` its place
+    among the ``<interface>`` elements, from 1."""
+
+    index: int
+    number: int
+    mac: str
+    changes: tuple[Change, ...]
+
+    def inverse(self) -> NicChanges:
+        """The way back."""
+        back = tuple(
+            replace(change, old=change.new, new=change.old) for change in reversed(self.changes)
+        )
+        return replace(self, changes=back)
+
+
+class Transaction(msgspec.Struct, frozen=True):
+    """The fields that the transactions of all kinds of units have in common; the record of each
+    driver adds its own. ``active``: the guest ran when the unit was begun, and is to run when it
+    ends; ``shared``: resources of the unit, of whose users only one is worked on at a time;
+    ``start``: the command that starts the guest by hand, where a run may leave it off."""
+
+    key: str
+    name: str
+    target: str
+    steps: tuple[str, ...]
+    mode: Mode
+    wanted: tuple[NicChanges, ...] = ()
+    active: bool = False
+    shared: tuple[str, ...] = ()
+    start: str = ""
+
+    @property
+    def macs(self) -> tuple[str, ...]:
+        """MACs of the NICs it is about."""
+        return tuple(one.mac for one in self.wanted)

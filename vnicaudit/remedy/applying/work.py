@@ -1,0 +1,54 @@
+"""The working context of a unit's driver."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Generic, TypeVar
+
+import msgspec
+
+from vnicaudit.base.clock import Clock
+from vnicaudit.remedy.applying.events import Begin
+from vnicaudit.remedy.applying.head import transaction_of
+from vnicaudit.remedy.applying.kept_texts import KeptTexts
+from vnicaudit.remedy.applying.notes import Notes
+from vnicaudit.remedy.applying.result import Result
+from vnicaudit.remedy.applying.run_request import RunLimits, UnitRequest
+from vnicaudit.remedy.applying.transaction import Transaction
+from vnicaudit.remedy.trial import Trials
+
+P = TypeVar("P")
+T = TypeVar("T", bound=Transaction)
+
+
+class BegunUnit(msgspec.Struct, frozen=True):
+    """A unit that was begun, as its driver is handed it. Who is to be told how it ended is put into
+    ``at_end``."""
+
+    unit: UnitRequest
+    begin: Begin
+    notes: Notes
+    kept: KeptTexts
+    folder: Path
+    limits: RunLimits
+    clock: Clock
+    tell: Callable[[str], None]
+    trials: Trials | None
+    at_end: list[Callable[[Result], None]]
+
+    def at(self, place: P, transaction: type[T]) -> UnitWork[P, T]:
+        """The work on this unit at ``place``, with the transaction that its driver recorded. Raises
+        KeptError where that is damaged."""
+        return UnitWork(
+            self.unit, self.begin, self.notes, self.kept, self.folder, self.limits, self.clock,
+            self.tell, self.trials, self.at_end, place, transaction_of(self.begin, transaction),
+        )  # fmt: skip
+
+
+class UnitWork(BegunUnit, Generic[P, T], frozen=True):
+    """The working context of a driver. ``place``: what it reaches the unit by; ``transaction``:
+    what it is to do to the unit."""
+
+    place: P
+    transaction: T

@@ -1,0 +1,72 @@
+"""Facts on servers from compute nodes: nova.conf there, and the definitions that Nova made, where
+its API says nothing of what it keeps.
+
+Nova makes a definition of what it keeps (``get_vif_model`` in nova/virt/libvirt/vif.py, 34.0.0) at
+each start, and since 25.0 it keeps the model it chose by itself as well. So the model that the
+definition has is the one that is kept, unless somebody set another while the server ran, which Nova
+refuses; or, where it is libvirt's default, none is kept: the server was made while
+``use_virtio_for_bridges`` was off. Whoever applies the plan asks nova-manage first.
+"""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from vnicaudit.audit.work import AuditWork
+from vnicaudit.base.identifiers import bare_uuid
+from vnicaudit.knowledge.backends import KEPT_MODEL
+from vnicaudit.model.description import Description
+from vnicaudit.model.domain import Domain, Server
+from vnicaudit.model.nic import Nic
+from vnicaudit.model.openstack import normal_vif_model
+from vnicaudit.model.server import MODEL
+from vnicaudit.model.site import SiteNode
+
+
+class ComputeNodes:
+    """Domains that Nova made, and its configurations, as the other targets of a plan have them."""
+
+    def __init__(self, work: AuditWork) -> None:
+        self._work = work
+        self._models: dict[str, dict[str | None, str | None]] = {}
+        self.nodes: list[SiteNode] = []
+        """Of which a nova.conf was read."""
+
+    def add_description(self, item: Description) -> bool:
+        """Keep a configuration of Nova. True if it is one."""
+        node = self._work.node(item, joins=True)
+        if node is None:
+            return False
+        self.nodes.append(node)
+        return True
+
+    def add_domain(self, domain: Domain) -> None:
+        """A domain as it runs, or is defined."""
+        if domain.uuid is not None and domain.declared.owner == "nova":
+            self._models[bare_uuid(domain.uuid)] = {
+                nic.mac: nic.declared.model
+                for nic in domain.nics
+                if nic.declared.type in KEPT_MODEL
+            }
+
+    def joined(self, server: Server) -> Server:
+        """The server with the model that its definition has; as it is where Nova says what it
+        keeps, and where there is no definition, or one with several models. What its image says
+        may have been changed for the server by nova-manage, and no model there is no model that is
+        kept."""
+        config = server.config
+        found = self._models.get(bare_uuid(server.uuid), {})
+        models = {model for model in found.values() if model is not None}
+        if config.properties_source == "api" or len(models) != 1:
+            return server
+        (model,) = models
+        if normal_vif_model(config.property(MODEL) or "") == model:
+            return server
+        kept = tuple(sorted({**dict(config.stored_properties), MODEL: model}.items()))
+        declared = server.declared.with_server(replace(config, stored_properties=kept))
+        nics = tuple(_with(nic, model) if nic.mac in found else nic for nic in server.nics)
+        return replace(server, declared=declared, nics=nics)
+
+
+def _with(nic: Nic, model: str) -> Nic:
+    return replace(nic, declared=replace(nic.declared, model=model))

@@ -1,0 +1,128 @@
+"""Live hosts, and files with definitions, as targets of a plan."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from vnicaudit.audit.reading.platform import Platforms
+from vnicaudit.audit.reading.targets import Target
+from vnicaudit.base.cpu_deadline import FILE_SECONDS, Deadline, OutOfTime
+from vnicaudit.model.live import LiveOptions
+from vnicaudit.model.plan import Planned
+from vnicaudit.model.report import NotJudged, ReadError
+from vnicaudit.remedy.planning.domains import DomainPlanner
+from vnicaudit.remedy.planning.guests import AgentNames, InterfaceNames, no_names
+from vnicaudit.remedy.planning.nic_step import NicContext
+from vnicaudit.remedy.planning.source import Source, live_sources, sources
+from vnicaudit.remedy.planning.target_planner import PlanContext, PlanParts
+
+_TOO_LONG = (
+    f"took more than {FILE_SECONDS:.0f} s of CPU time to plan: given up, and what was not yet "
+    "planned of it is left out"
+)
+
+
+class DomainTargets:
+    """Plans domains of live hosts, and in files."""
+
+    def __init__(self, context: PlanContext) -> None:
+        self._context = context
+        self._platforms = context.judges.work.platforms
+        self._file = ""
+        self._deadline = Deadline(FILE_SECONDS)
+        """Of ``_file``, the one whose domains are planned."""
+        self._late = False
+
+    def takes(self, target: Target) -> bool:
+        """True for a live host, and for what may be a file."""
+        kind = self._platforms.kind_of(target)
+        return kind is None or kind.definitions is not None
+
+    def plan(self, targets: tuple[Target, ...], parts: PlanParts) -> None:
+        """Each domain, once."""
+        context = self._context
+        connect, live = context.adapters.connect, context.run.live
+        guests = AgentNames(connect, live.deadline) if live.agent else None
+        nics = self._nics(targets, InterfaceNames(guests or no_names))
+        planner = DomainPlanner(context.judges, nics)
+        try:
+            for target, source in self._sources(targets):
+                if not isinstance(source, Source):
+                    parts.add_unread(target, source)
+                    continue
+                context.requested.add_domain(source.domain, source.running)
+                context.observers.add_domain(source.running)
+                self._plan_domain(target, source, planner, parts)
+        finally:
+            if guests is not None:
+                guests.close()
+
+    def missing(self) -> list[str]:
+        """Always empty: only domains and NICs can be named."""
+        return []
+
+    def covers(self, found: Planned) -> bool:
+        """Always False: nothing that others plan is covered by domains."""
+        del found
+        return False
+
+    def _nics(self, targets: tuple[Target, ...], names: InterfaceNames) -> NicContext:
+        """The context in which all NICs are planned."""
+        context, to = self._context, self._context.options.to
+        return NicContext(
+            context.options,
+            context.adapters.texts,
+            context.adapters.machine.vdpa_devices() if to == "vdpa" else None,
+            {} if to == "virtio" else _users(targets, context.run.live, self._platforms),
+            names,
+        )
+
+    def _plan_domain(
+        self, target: Target, source: Source, planner: DomainPlanner, parts: PlanParts
+    ) -> None:
+        """Add the planned items of one domain to ``parts``. All domains of a file share the CPU
+        time of one file; a file that exceeds it is reported, and the run goes on."""
+        found, file = parts.planned[target.name], source.file
+        if file is None:
+            found.extend(planner.plan(source))
+            return
+        if file != self._file:
+            self._file, self._deadline = file, Deadline(FILE_SECONDS)
+        elif self._late:
+            return
+        self._late = False
+        try:
+            with self._deadline:
+                found.extend(planner.plan(source))
+        except OutOfTime:
+            self._late = True
+            parts.errors[target.name].append(f"{file}: {_TOO_LONG}")
+
+    def _sources(
+        self, targets: tuple[Target, ...]
+    ) -> Iterator[tuple[Target, Source | ReadError | NotJudged]]:
+        """All domains; what stands in a file that two of the targets name, once."""
+        context = self._context
+        is_of_use = context.observers.add_description
+        for target in targets:
+            found = sources(target, context.run, self._platforms, context.seen_files, is_of_use)
+            for number, source in enumerate(found, 1):
+                context.on_progress(target.name, number)
+                yield target, source
+
+
+def _users(
+    targets: Iterable[Target], live: LiveOptions, platforms: Platforms
+) -> dict[tuple[str, str], str]:
+    """Who on a live host has which device or socket already, by definition or while it runs: two
+    guests on one of them is one too many."""
+    kinds = ((target.name, platforms.kind_of(target)) for target in targets)
+    return {
+        (name, nic.source): source.domain.name
+        for name, kind in kinds
+        if kind is not None and kind.definitions is not None
+        for source in live_sources(name, kind.definitions(name, live))
+        if isinstance(source, Source)
+        for nic in (*source.running.nics, *source.domain.nics)
+        if nic.source is not None and nic.declared.type in ("vdpa", "vhostuser")
+    }

@@ -1,0 +1,293 @@
+"""A NIC of a definition, as a subject of a plan: changed where it stands, or where its owner keeps
+it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from msgspec.structs import replace
+
+from vnicaudit.knowledge.fixes.owners import backend_procedure, wording_of
+from vnicaudit.knowledge.fixes.wording import OwnedNic
+from vnicaudit.knowledge.of_old_device import has_qemus_rom
+from vnicaudit.model.architectures import S390
+from vnicaudit.model.domain import Domain
+from vnicaudit.model.finding import Change, Finding
+from vnicaudit.model.nic import VIRTIO, Nic
+from vnicaudit.model.plan import DomainUnit, FileUnit
+from vnicaudit.model.reasons import Blocked, Reason
+from vnicaudit.remedy.planning import gates
+from vnicaudit.remedy.planning.backends import to_backend
+from vnicaudit.remedy.planning.diffs import unified_diff
+from vnicaudit.remedy.planning.judged_domain import JudgedDomain
+from vnicaudit.remedy.planning.judged_item import NotPlannedError, is_decided
+from vnicaudit.remedy.planning.nic_step import NicContext, NicStep, nic_step
+from vnicaudit.remedy.planning.policy import NicTuning
+from vnicaudit.remedy.planning.subject import POLICY, PlanSubject, ProposedChanges, unsafe
+
+_NEVER_RAN = "it never started with this NIC: there is no name or address in the guest to keep"
+_IOMMU = "virtio devices of this guest go through an IOMMU: without it, it has no network"
+_ROM = (
+    "the boot ROM is for the old device: without it QEMU gives the NIC its own for virtio, and the "
+    "guest boots from the network as before"
+)
+_UNKNOWN_ROM = (
+    "the boot ROM, a file of the owner's, is for the old device: it goes with it, and what the "
+    "guest booted by it, it does not boot any more"
+)
+_ON_CCW = ("model", "address_type", "rom", "acpi")
+_IN_FILE = Blocked("in-a-file", "a definition in a file is not converted: plan on the host")
+_NO_INTERFACE = Reason(
+    "no-interface", "it is no <interface> of a definition: change it where it is added"
+)
+_TRANSIENT = Reason("no-definition", "it is transient: there is no persistent definition to change")
+
+
+class PlannedNic(PlanSubject[DomainUnit | FileUnit]):
+    """A NIC of a definition."""
+
+    def __init__(self, judged: JudgedDomain, nic: Nic, context: NicContext) -> None:
+        self.judged = judged
+        self.nic = nic
+        self.context = context
+        self.source = judged.source
+        self.target = judged.source.target
+        self.about = judged.source.domain.ref_of(nic)
+
+    @property
+    def converts(self) -> bool:
+        """True if it is to be put on another backend."""
+        return self.context.options.converts(self.nic.mac)
+
+    @property
+    def refused_rules(self) -> tuple[str, ...]:
+        """The rules that propose a change of this NIC, except for changes that are the policy's to
+        make."""
+        found = filter(is_decided, self.judged.findings_of(self.nic))
+        return tuple(dict.fromkeys(one.rule for one in found))
+
+    def change_among_others(self, change: Change) -> Change:
+        """A change that is only unsafe alone, and goes with another here: a boot ROM is removed
+        with the model. On s390x a guest never started with a NIC that does not exist there: there
+        is nothing in it to be renamed."""
+        if change.field == "model" and not change.safe and self._is_safe_without_rom(change):
+            return replace(change, safe=True, reason=_ROM)
+        if change.field not in _ON_CCW or self.source.domain.declared.arch not in S390:
+            return change
+        impossible = any(
+            one.severity == "error" and one.change is not None and one.change.field == "model"
+            for one in self.judged.findings_of(self.nic)
+        )
+        return replace(change, safe=True, reason=_NEVER_RAN) if impossible else change
+
+    def _is_safe_without_rom(self, change: Change) -> bool:
+        """True where a boot ROM for the old device is the only objection to another model, and QEMU
+        has one for the new device in its place."""
+        path = self.nic.declared.rom_file
+        if path is None or not has_qemus_rom(path):
+            return False
+        without = self.judged.findings_to_plan(
+            self.nic, (Change("rom_file", path, None, safe=True),)
+        )
+        models = (one.change for one in without if one.change and one.change.field == change.field)
+        return any(one.new == change.new and one.safe for one in models)
+
+    def unsafe_changes(self) -> Iterator[tuple[Reason, str]]:
+        """``(reason, rule)``: changes that may hurt the guest, and are not asked for."""
+        for finding in self.judged.findings_to_plan(self.nic, ()):
+            change = finding.change
+            if change is None or self.context.may(self.change_among_others(change)):
+                continue
+            if change.field != "model" or not self.converts:  # the conversion has its own
+                yield unsafe(change), finding.rule
+
+    def without_proposal(self) -> Iterator[tuple[Reason, str]]:
+        """``(reason, rule)`` of a NIC that is no virtio, and for which nothing is proposed."""
+        if self.nic.declared.model in (None, *VIRTIO):
+            return
+        for one in self.judged.findings_of(self.nic):
+            if one.change is None and one.fix:
+                why = gates.no_change(self.source.domain, self.nic)
+                yield Reason("no-proposal", why), one.rule
+
+
+class EditedNic(PlannedNic):
+    """A NIC whose definition is changed. ``tuning``: what the policy gives it."""
+
+    def __init__(
+        self, judged: JudgedDomain, nic: Nic, context: NicContext, tuning: NicTuning | None
+    ) -> None:
+        super().__init__(judged, nic, context)
+        self._tuning = tuning
+        tuned = tuning is not None and bool(tuning.changes)
+        self._changes = bool(self.refused_rules) or self.converts or tuned
+
+    def requested_changes(self) -> ProposedChanges:
+        """The changes for another backend. Raises RefusedError for one that may do harm."""
+        if not self._changes or self._in_the_way:
+            return ProposedChanges()
+        proposed = self._converted() if self.converts else ProposedChanges()
+        if not proposed.blocked:
+            for change in proposed.changes:
+                if not self.context.may(change):
+                    raise NotPlannedError(unsafe(change))
+        return proposed
+
+    def findings_with(self, changes: Sequence[Change]) -> Iterable[Finding]:
+        """The findings on this NIC with these changes, the most severe first; empty where it is not
+        to be changed here."""
+        if not self._changes or self._in_the_way:
+            return ()
+        return self.judged.findings_to_plan(self.nic, changes)
+
+    def planned_change(self, finding: Finding) -> Change | None:
+        """The finding's change, as safe as it is together with the others; None where it is left
+        out."""
+        change = None if finding.change is None else self.change_among_others(finding.change)
+        return change if self.context.may(change) else None
+
+    def completed(self, proposed: ProposedChanges) -> ProposedChanges:
+        """The proposed changes with the boot ROM and the IOMMU that go with the model, and with
+        queues and rings."""
+        tuning = self._tuning
+        if any(one.field == "model" and one.new in VIRTIO for one in proposed.changes):
+            more = (*self._rom(proposed), *self._iommu())
+            proposed = proposed._replace(changes=proposed.changes + more)
+        elif self.nic.declared.model not in VIRTIO:
+            tuning = None
+        if tuning is None or self._in_the_way:
+            return proposed
+        fields = {change.field for change in proposed.changes}
+        free = (one for one in tuning.changes if one.field not in fields and self.context.may(one))
+        return proposed.and_(free, POLICY, notes=tuning.notes)
+
+    def held_back(self, proposed: ProposedChanges) -> Iterator[tuple[Reason, str]]:
+        """Changes that may do harm; all of them where it cannot be changed here."""
+        del proposed
+        if not self._changes:
+            yield from self.without_proposal()
+        elif in_the_way := self._in_the_way:
+            yield from ((in_the_way, rule) for rule in self.refused_rules or ("",))
+        else:
+            yield from self.unsafe_changes()
+
+    def step(self, proposed: ProposedChanges) -> NicStep:
+        """The step, with the diff of the NIC's definition and the effects of the changes."""
+        if not proposed.changes:
+            return nic_step(self.source, self.nic, self.nic, proposed, self.context)
+        text, after = self.judged.with_changes(self.nic, proposed.changes)
+        worse = self.judged.new_errors(after, self.nic.index)
+        proposed = proposed._replace(blocked=proposed.blocked + worse)
+        text_of = self.context.texts.writer.text_of
+        diff = unified_diff(self.source.text, text, self.source.name, text_of)
+        nic = after.nics[self.nic.index]
+        return nic_step(self.source, self.nic, nic, proposed, self.context, diff)
+
+    @property
+    def _in_the_way(self) -> Reason | None:
+        """Why there is nothing to be changed here; None: there is."""
+        has_text, nic = bool(self.source.text), self.nic
+        if nic.declared.origin != "interface" or (has_text and nic.location.xpath is None):
+            return _NO_INTERFACE
+        return None if has_text else _TRANSIENT
+
+    def _rom(self, proposed: ProposedChanges) -> tuple[Change, ...]:
+        """A boot ROM for the old device goes with it. Raises RefusedError for one of which nobody
+        knows what it does, unless that is asked for."""
+        path, fields = self.nic.declared.rom_file, {change.field for change in proposed.changes}
+        if path is None or fields & {"rom", "address_type"}:  # which take all of <rom>
+            return ()
+        known = has_qemus_rom(path)
+        change = Change("rom_file", path, None, known, _ROM if known else _UNKNOWN_ROM)
+        if not self.context.may(change):
+            raise NotPlannedError(unsafe(change))
+        return (change,)
+
+    def _iommu(self) -> tuple[Change, ...]:
+        """Guests with encrypted memory on s390x have it on every virtio device."""
+        now, arch = self.nic.declared.iommu, self.source.domain.declared.arch
+        if now == "on" or arch not in S390 or not self._uses_iommu():
+            return ()
+        return (Change("iommu", now, "on", safe=True, reason=_IOMMU),)
+
+    def _uses_iommu(self) -> bool:
+        """True where the domain's virtio devices go through an IOMMU, as far as that can be told:
+        with several definitions in one file, only the NICs are considered."""
+        source = self.source
+        if source.domain.declared.encrypted:
+            return True
+        if source.alone:
+            return self.context.texts.reading.uses_iommu(source.text)
+        return any(nic.declared.iommu == "on" for nic in source.domain.nics)
+
+    def _converted(self) -> ProposedChanges:
+        """The proposed changes that give the NIC the requested backend, with what blocks or is lost
+        by them."""
+        options, source, nic = self.context.options, self.source, self.nic
+        if source.file is not None:
+            return ProposedChanges(blocked=(_IN_FILE,))
+        number = int((nic.location.xpath or "[1]").rpartition("[")[2].rstrip("]"))
+        device, reading = options.device(nic.mac), self.context.texts.reading
+        made = to_backend(
+            options.to, nic, source.domain, source.host,
+            reading.children_of(source.text, number), device,
+            self.context.devices if source.local else None, options.socket_mode, options.accepted,
+            reading.memory_kib(source.text),
+        )  # fmt: skip
+        user = self.context.users.get((source.target, device), source.domain.name)
+        blocked = made.blocked
+        if user != source.domain.name:
+            blocked += (Blocked("device-in-use", f"{device} is used by domain {user}"),)
+        return ProposedChanges(made.changes, (), blocked, made.losses, made.notes)
+
+
+class OwnerEditedNic(PlannedNic):
+    """A NIC whose definition somebody else writes: what to do there. What would come of it is not
+    known, so nothing is judged again."""
+
+    def requested_changes(self) -> ProposedChanges:
+        """The changes that findings propose, and the owner's way there; it blocks the step."""
+        findings = [] if self.context.options.to != "virtio" else [
+            one for one in self.judged.findings_of(self.nic)
+            if self._policy_makes(one) or (is_decided(one) and self.context.may(one.change))
+        ]  # fmt: skip
+        changes = tuple(
+            one.change if not one.change.safe else replace(one.change, reason="")  # it is for XML
+            for one in findings if one.change is not None
+        )  # fmt: skip
+        if not changes and not self.converts:
+            return ProposedChanges()
+        rules = tuple(dict.fromkeys(one.rule for one in findings))
+        domain, nic = self.source.domain, self.nic
+        anywhere = replace(domain, uuid="UUID"), replace(nic, mac=nic.mac and "MAC")
+        return ProposedChanges(
+            changes,
+            rules,
+            gates.owner_blocks(domain),
+            procedure=self._procedure(domain, nic, findings),
+            any_procedure=self._procedure(*anywhere, findings),
+        )
+
+    def held_back(self, proposed: ProposedChanges) -> Iterator[tuple[Reason, str]]:
+        """Changes that may do harm."""
+        yield from self.unsafe_changes()
+        if not (proposed.changes or proposed.blocked):
+            yield from self.without_proposal()
+
+    def step(self, proposed: ProposedChanges) -> NicStep:
+        """The step, with the procedure for the definition's owner."""
+        return nic_step(self.source, self.nic, self.nic, proposed, self.context)
+
+    def _procedure(self, domain: Domain, nic: Nic, findings: Sequence[Finding]) -> tuple[str, ...]:
+        """How the owner is made to change what was found; for another goal than virtio, how the NIC
+        comes to that. Commands and sentences, in order."""
+        owner, goal = domain.declared.owner, self.context.options.to
+        if goal != "virtio":
+            return (backend_procedure(owner, goal),)
+        owned = OwnedNic(domain, nic, findings, self.source.file)
+        return tuple(wording_of(owner).procedure(owned))
+
+    def _policy_makes(self, finding: Finding) -> bool:
+        """True where the settings' policy makes the change that the finding proposes."""
+        field = "" if finding.change is None else finding.change.field
+        return getattr(self.context.options.policy, field, "keep") != "keep"

@@ -1,0 +1,46 @@
+"""Domains and NICs that were named: whether they are there, and once."""
+
+from __future__ import annotations
+
+from vnicaudit.errors import UsageError
+from vnicaudit.model.domain import Domain
+from vnicaudit.remedy.planning.options import PlanOptions
+
+
+class RequestedTargets:
+    """Is shown all that is read."""
+
+    def __init__(self, options: PlanOptions) -> None:
+        self._options = options
+        self._named: set[str] = set()
+        self._macs: dict[str | None, Domain] = {}
+
+    def add(self, name: str, id: str | None) -> bool:
+        """Something that has no NIC of its own (an image, a flavor), by its name and id. Whether it
+        is to be planned."""
+        self._named |= self._options.names_of(name, id)
+        return self._options.takes(name, id)
+
+    def add_domain(self, domain: Domain, running: Domain | None = None) -> None:
+        """A domain or server by its definition, and as it runs where that is told apart. Raises
+        UsageError where a NIC that is to have a device or socket is in more than one."""
+        if not self.add(domain.name, domain.uuid):
+            return
+        macs = {nic.mac for nic in (*(running or domain).nics, *domain.nics)}
+        for mac in macs.intersection(self._options.macs):
+            other = self._macs.setdefault(mac, domain)
+            if self._options.to != "virtio" and other is not domain:
+                raise UsageError(
+                    f"NIC {mac} is in domain {other.name} and in {domain.name}: say which "
+                    "(--domain)"
+                )
+
+    def missing(self) -> list[str]:
+        """Domains and NICs that were named and are nowhere, a sentence each."""
+        domains = sorted(self._options.domains - self._named)
+        macs = [mac for mac in self._options.macs if mac not in self._macs]
+        where = "the domains that are named" if self._options.domains else "the targets"
+        return [
+            *(f"no domain of the targets is called {name!r} (--domain)" for name in domains),
+            *(f"no NIC in {where} has the MAC address {mac} (--nic)" for mac in macs),
+        ]

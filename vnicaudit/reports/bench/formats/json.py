@@ -1,0 +1,30 @@
+"""``vnicaudit.bench/1``: everything, for programs and for ``bench compare``; the schema is in
+``docs/schemas/``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from vnicaudit.model.measurement import BenchResult, Sample
+from vnicaudit.reports.bench.document.reading import MAX_BYTES, from_file, from_json, samples_in
+from vnicaudit.reports.bench.document.writing import pieces
+from vnicaudit.reports.writer import Options
+
+__all__ = [
+    "FORMAT", "MAX_BYTES", "SUMMARY", "from_file", "from_json", "render", "samples_in", "stream",
+]  # fmt: skip
+
+FORMAT = "json"
+SUMMARY = "vnicaudit.bench/1: everything, for programs"
+
+
+def render(result: BenchResult, options: Options) -> Iterator[str]:
+    """The document in pieces, one per sample; no option changes what it says."""
+    del options
+    yield from pieces(result, result.samples)
+
+
+def stream(head: BenchResult, samples: Iterable[Sample]) -> Iterator[str]:
+    """Pieces of the JSON document of ``head``, with samples that are not in memory: they are taken
+    one at a time, and those of ``head`` are ignored."""
+    yield from pieces(head, samples)

@@ -1,0 +1,156 @@
+"""Documents as k8s-netperf puts into its index, so that its dashboards and Orion can read them.
+
+A JSON array, a document per workload and arm. Keys are those of ``Doc`` in
+github.com/cloud-bulldozer/k8s-netperf, pkg/archive/archive.go; what was not measured is left out
+where k8s-netperf would write 0. ``throughput`` and ``latency`` are means there, so they are here;
+``confidence`` is that of the mean. Its *client* sends, so the target is the client where it sends
+and the server everywhere else. What k8s-netperf has no words for (the arm, the direction, the
+workload's id) is in ``vnicaudit``. Work that is neither a stream nor requests and answers of its
+own kind (DNS, packet rates) has no profile there, and no document here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from statistics import fmean, stdev
+from typing import NamedTuple
+
+from vnicaudit.bench.judging.shifts import t_quantile
+from vnicaudit.model.measurement import BenchResult, Path, Sample, Workload
+from vnicaudit.reports.bench.tables.rows import values_that_count
+from vnicaudit.reports.encode import encode_items
+from vnicaudit.reports.writer import Options
+
+FORMAT = "k8s_netperf"
+SUMMARY = "documents of k8s-netperf's index"
+
+_P99 = "latency_p99"
+
+
+class _Rate(NamedTuple):
+    """A metric, the end of the profile's name, its unit there, and what it is divided by."""
+
+    metric: str
+    profile: str
+    unit: str
+    factor: float
+
+
+_RATES = (_Rate("goodput", "STREAM", "Mb/s", 1e6), _Rate("transaction_rate", "RR", "OP/s", 1.0))
+
+
+def render(result: BenchResult, options: Options) -> Iterator[str]:
+    """The array, a document per line; no option changes what it says."""
+    del options
+    values = values_that_count(result)
+    runs: dict[tuple[str, str], list[Sample]] = {}
+    for sample in result.samples:
+        if sample.valid:
+            runs.setdefault((sample.workload, sample.arm), []).append(sample)
+    documents = [
+        _document(result, workload, arm, rate, values[workload.id, rate.metric, arm])
+        | _other_means(runs.get((workload.id, arm), ()))
+        for workload in result.workloads
+        for arm in result.arms
+        for rate in _RATES
+        if (workload.id, rate.metric, arm) in values
+    ]
+    items = f"\n{encode_items([_without_nulls(one) for one in documents])}\n" if documents else ""
+    yield f"[{items}]\n"
+
+
+def _without_nulls(document: dict[str, object]) -> dict[str, object]:
+    return {key: value for key, value in document.items() if value is not None}
+
+
+def _document(
+    result: BenchResult, workload: Workload, arm: str, rate: _Rate, values: Sequence[float]
+) -> dict[str, object]:
+    values = [value / rate.factor for value in values]
+    return {
+        "uuid": result.run.id,
+        "timestamp": result.run.finished or result.run.started,
+        **_work(workload, rate.profile),
+        **_place(_path(result, arm), workload),
+        "samples": len(values),
+        "throughput": fmean(values),
+        "tputMetric": rate.unit,
+        "toolVersion": f"{result.run.tool} {result.run.version}",
+        "confidence": _confidence(values),
+        "serverCPUCollected": False,
+        "clientCPUCollected": False,
+        "vnicaudit": _own(result, workload, arm),
+    }
+
+
+def _work(workload: Workload, profile: str) -> dict[str, object]:
+    protocol = "UDP" if workload.pattern.lower().startswith("udp") else "TCP"
+    return {
+        "hostNetwork": False,
+        "driver": workload.engine,
+        "parallelism": workload.connections,
+        "profile": f"{protocol}_{profile}",
+        "duration": round(workload.seconds),
+        "service": False,
+        "acrossAZ": False,
+        "messageSize": workload.size,
+        "ltcyMetric": "usec",
+    }
+
+
+def _place(path: Path | None, workload: Workload) -> dict[str, object]:
+    if path is None:
+        return {}
+    target, peer = {"ip": path.address, "nodeName": path.target}, {"nodeName": path.peer}
+    client, server = (target, peer) if workload.direction == "tx" else (peer, target)
+    return {
+        "local": path.same_host,
+        "virt": path.domain is not None or path.hypervisor is not None,
+        "metadata": {"mtu": path.mtu} if path.mtu is not None else None,
+        "serverNodeInfo": server,
+        "clientNodeInfo": client,
+    }
+
+
+def _path(result: BenchResult, arm: str) -> Path | None:
+    """The arm's own, or the only one."""
+    named = [path for path in result.paths if path.name == arm]
+    return next(iter(named or result.paths), None)
+
+
+def _other_means(samples: Sequence[Sample]) -> dict[str, object]:
+    """Means of what was measured beside the rate."""
+    found = [sample.details.get("retransmits") for sample in samples]
+    retransmits = [float(number) for number in found if isinstance(number, (int, float))]
+    return {
+        "latency": _mean([one.values[_P99] for one in samples if _P99 in one.values]),
+        "tcpRetransmits": _mean(retransmits),
+        "udpLossPercent": _mean([one.values["loss"] for one in samples if "loss" in one.values]),
+    }
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return fmean(values) if values else None
+
+
+def _confidence(values: Sequence[float]) -> list[float] | None:
+    """The 95 % interval of the mean by Student's t, as k8s-netperf works it out."""
+    if len(values) < 2:
+        return None
+    reach = t_quantile(0.975, len(values) - 1) * stdev(values) / math.sqrt(len(values))
+    return [fmean(values) - reach, fmean(values) + reach]
+
+
+def _own(result: BenchResult, workload: Workload, arm: str) -> dict[str, object]:
+    return {
+        "arm": arm,
+        "workload": workload.id,
+        "pattern": workload.pattern,
+        "direction": workload.direction,
+        "generators": workload.generators,
+        "state": workload.state,
+        "design": result.run.design,
+        "profile": result.run.profile,
+        "labels": result.run.labels,
+    }

@@ -1,0 +1,48 @@
+"""The formats of a measurement: a file in ``vnicaudit/reports/bench/formats/`` is one.
+
+A format has ``FORMAT`` (its name on the command line and its file's), ``SUMMARY`` (one line for
+``--help``) and ``render(result, options)``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Protocol
+
+import vnicaudit.reports.bench.formats
+from vnicaudit.base.registry import Registry
+from vnicaudit.reports.writer import Options
+
+if TYPE_CHECKING:
+    from vnicaudit.model.measurement import BenchResult
+
+
+class BenchFormat(Protocol):
+    """The attributes that a module of :mod:`vnicaudit.reports.bench.formats` has."""
+
+    FORMAT: str
+    SUMMARY: str
+
+    def render(self, result: BenchResult, options: Options) -> Iterator[str]:
+        """The report in pieces, all of which can be encoded as UTF-8."""
+
+
+if TYPE_CHECKING:
+    from vnicaudit.reports.bench.formats import (
+        csv,
+        gobench,
+        html,
+        json,
+        junit,
+        k8s_netperf,
+        markdown,
+        perfkit,
+        text,
+    )
+
+    _CHECKED: tuple[BenchFormat, ...] = (
+        csv, gobench, html, json, junit, k8s_netperf, markdown, perfkit, text,
+    )  # fmt: skip
+
+_FORMATS: Registry[BenchFormat] = Registry("format", vnicaudit.reports.bench.formats, BenchFormat)
+formats, load = _FORMATS.names, _FORMATS.load

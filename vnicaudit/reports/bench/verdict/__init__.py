@@ -1,0 +1,1 @@
+"""The verdict of a measurement as it is read in five seconds, whatever it is written as."""

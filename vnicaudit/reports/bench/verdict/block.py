@@ -1,0 +1,168 @@
+"""What a tired operator has to know, as values: the word, who and what, before and after, why, and
+what next. Text, Markdown and HTML write the same blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from vnicaudit.base.clock import seconds_between
+from vnicaudit.base.counting import count
+from vnicaudit.bench.judging.reasons import workload_and_metric
+from vnicaudit.bench.judging.terms import Terms
+from vnicaudit.bench.judging.verdict import decide
+from vnicaudit.model.measurement import BenchResult, Comparison, Decision, Verdict
+from vnicaudit.reports.bench.tables.rows import MetricRow
+from vnicaudit.reports.bench.verdict.lines import VerdictLine, verdict_lines
+from vnicaudit.reports.bench.verdict.noise import noise
+from vnicaudit.reports.bench.verdict.outlook import outlook
+from vnicaudit.reports.bench.words.labels import DONE, MEANINGS
+from vnicaudit.reports.bench.words.quantity import duration
+from vnicaudit.reports.bench.words.who import change_words, guest_of
+
+_WORDS: dict[Verdict, str] = {
+    "improved": "BETTER", "regressed": "WORSE", "equivalent": "NO DIFFERENCE",
+    "at-ceiling": "NO DIFFERENCE", "not-worse": "NOT WORSE", "inconclusive": "UNDECIDED",
+    "generator-limited": "UNDECIDED", "invalid": "NOT MEASURED",
+}  # fmt: skip
+_DONE_WORDS = {
+    "kept": "KEPT",
+    "rolled-back": "TAKEN BACK",
+    "not-rolled-back": "NOT TAKEN BACK",
+}
+_OPEN: frozenset[Verdict] = frozenset({"inconclusive", "generator-limited", "invalid"})
+"""Verdicts that say more than what was done with the change."""
+_STYLES = {
+    "KEPT": "good", "BETTER": "good", "TAKEN BACK": "bad", "WORSE": "bad", "NOT TAKEN BACK": "bad",
+    "UNDECIDED": "medium", "NOT MEASURED": "medium", "NO DIFFERENCE": "fix", "NOT WORSE": "fix",
+    "MEASURED": "name",
+}  # fmt: skip
+_REASONS = 3
+
+
+class VerdictBlock(NamedTuple):
+    """``word``: the verdict in capitals, with its ``style``. ``subject``: the guest, and what was
+    changed. ``effort``: duration and runs, empty where they are told elsewhere. ``meaning``: what
+    the word stands for, and what was done. ``arms``: heads of the columns of ``lines``. ``why``:
+    reasons that no line shows. ``remarks``: what made it noisy. ``next``: what would decide."""
+
+    word: str
+    style: str
+    subject: str
+    effort: str
+    meaning: str
+    arms: tuple[str, ...]
+    lines: tuple[VerdictLine, ...]
+    why: tuple[str, ...]
+    remarks: tuple[str, ...]
+    next: tuple[str, ...]
+
+
+def verdict_blocks(result: BenchResult, table: Sequence[MetricRow]) -> Iterator[VerdictBlock]:
+    """One for each arm that is compared with the first; one alone where nothing is compared."""
+    others = [arm for arm in result.arms[1:] if any(arm in row.compared for row in table)]
+    if not others:
+        yield _measured(result, table)
+    for at, arm in enumerate(others):
+        yield _compared(result, table, arm, effort="" if at else _effort(result))
+
+
+def _measured(result: BenchResult, table: Sequence[MetricRow]) -> VerdictBlock:
+    decision = result.decision
+    word = "MEASURED" if any(sample.valid for sample in result.samples) else "NOT MEASURED"
+    if decision is not None and decision.verdict == "invalid":
+        word = "NOT MEASURED"
+    return VerdictBlock(
+        word=word,
+        style=_STYLES[word],
+        subject=", ".join((*_guests(result), f"profile {result.run.profile}")),
+        effort=_effort(result),
+        meaning="" if decision is None else _meaning(decision),
+        arms=result.arms,
+        lines=verdict_lines(result, table, None),
+        why=() if decision is None else decision.reasons[:_REASONS],
+        remarks=tuple(noise(result, table, result.arms)),
+        next=(),
+    )
+
+
+def _compared(
+    result: BenchResult, table: Sequence[MetricRow], arm: str, *, effort: str
+) -> VerdictBlock:
+    decision = _decision(result, table, arm)
+    word = _word(decision)
+    arms = (result.arms[0], arm)
+    undecided = decision.verdict in ("inconclusive", "not-worse")
+    who = ", ".join(_guests(result))
+    return VerdictBlock(
+        word=word,
+        style=_STYLES[word],
+        subject=f"{who}: {change_words(result, arm)}" if who else change_words(result, arm),
+        effort=effort,
+        meaning=_meaning(decision),
+        arms=arms,
+        lines=verdict_lines(result, table, arm),
+        why=tuple(_why(decision, result.results)),
+        remarks=tuple(noise(result, table, arms)),
+        next=tuple(outlook(result, table, arm)) if undecided else (),
+    )
+
+
+def _decision(result: BenchResult, table: Sequence[MetricRow], arm: str) -> Decision:
+    """The measurement's; of several arms, which have none, what comparisons with this one come
+    to."""
+    if result.decision is not None and len(result.arms) == 2:
+        return result.decision
+    mine = [row.compared[arm] for row in table if arm in row.compared]
+    run = result.run
+    terms = Terms(
+        looks=run.looks or (1,), alphas=run.alphas or (0.05,), design=run.design,
+        margins=run.margins, acts=False,
+    )  # fmt: skip
+    return decide(mine, terms)
+
+
+def _word(decision: Decision) -> str:
+    if decision.done == "not-rolled-back":
+        return _DONE_WORDS[decision.done]
+    if decision.done is None or decision.verdict in _OPEN:
+        return _WORDS[decision.verdict]
+    return _DONE_WORDS[decision.done]
+
+
+def _meaning(decision: Decision) -> str:
+    said = MEANINGS[decision.verdict]
+    return said if decision.done is None else f"{said}; {DONE[decision.done]}"
+
+
+def _why(decision: Decision, comparisons: Sequence[Comparison]) -> Iterator[str]:
+    """Reasons that are no comparison: those stand in the lines."""
+    if decision.verdict not in ("regressed", "invalid"):
+        return
+    shown = tuple(f"{workload_and_metric(each)}:" for each in comparisons)
+    reasons = [each for each in decision.reasons if not each.startswith(shown)]
+    yield from reasons[:_REASONS] if decision.verdict == "invalid" else _vetoes(reasons)
+
+
+def _vetoes(reasons: Sequence[str]) -> Iterator[str]:
+    """What took the change back besides comparisons. What a design leaves in the numbers is told
+    with the design."""
+    yield from [each for each in reasons if not each.startswith(("single flip:", "shadow NIC:"))][
+        :_REASONS
+    ]
+
+
+def _guests(result: BenchResult) -> list[str]:
+    found = list(dict.fromkeys(guest_of(path) for path in result.paths))
+    return found if len(found) == 1 else []
+
+
+def _effort(result: BenchResult) -> str:
+    """``7 min 12 s, 28 runs, 3 of them repeated``."""
+    slots = {(one.workload, one.arm, one.block) for one in result.samples}
+    again = len(result.samples) - len(slots)
+    seconds = seconds_between(result.run.started, result.run.finished)
+    parts = [] if seconds is None or ".." in result.run.id else [duration(seconds)]
+    parts.append(count(len(result.samples), "run"))
+    repeated = f"{again:,} repeated" if again else "none repeated"
+    return ", ".join([*parts, *([repeated] if result.samples else [])])

@@ -1,0 +1,112 @@
+"""What would decide an open measurement, and how long that takes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from vnicaudit.base.clock import seconds_between
+from vnicaudit.base.counting import count
+from vnicaudit.bench.judging.effect import ONE_TURN, TURNS, is_share, margin_of
+from vnicaudit.bench.judging.enough import MOST_RUNS, runs_to_show, shown_by, spread_of
+from vnicaudit.bench.judging.shifts import BETWEEN_BOOTS
+from vnicaudit.bench.metrics import METRICS
+from vnicaudit.model.measurement import BenchResult
+from vnicaudit.reports.bench.tables.rows import MetricRow, values_that_count
+from vnicaudit.reports.bench.words.quantity import digits, duration
+
+
+class _Open(NamedTuple):
+    """A comparison that was not decided. ``margin`` and ``spread`` on its scale: logarithms, or
+    points of a share."""
+
+    row: MetricRow
+    margin: float
+    spread: float
+    runs: int
+    share: bool
+
+
+def outlook(result: BenchResult, table: Sequence[MetricRow], arm: str) -> Iterator[str]:
+    """Sentences: what these runs cannot see, and how many would."""
+    found = list(_undecided(result, table, arm))
+    if not found:
+        return
+    flip = result.run.design in ONE_TURN
+    between = BETWEEN_BOOTS if flip else 0.0
+    worst = max(found, key=lambda one: one.spread / one.margin)
+    seen = shown_by(worst.runs, worst.spread, between=between)
+    margin = _size(worst.margin, share=worst.share)
+    yield (
+        f"{count(worst.runs, _unit(result))} of each arm show a difference of about "
+        f"{_size(seen, share=worst.share)} or more ({worst.row.workload.id}); {margin} would matter"
+    )
+    needed = runs_to_show(worst.margin, worst.spread, between=between)
+    if needed is not None and needed > worst.runs:
+        cost = _cost(result, needed)
+        yield f"about {needed} {_unit(result)}s of each arm would show {margin}{cost}"
+    elif needed is None and flip:
+        yield (
+            "no number of runs shows that with one change: each arm rests on one boot, or one "
+            "plug; --bench-design flips takes several"
+        )
+    elif needed is None:
+        yield f"more than {MOST_RUNS} {_unit(result)}s of each arm would be needed: make it quieter"
+
+
+def _undecided(result: BenchResult, table: Sequence[MetricRow], arm: str) -> Iterator[_Open]:
+    values = values_that_count(result)
+    for row in table:
+        compared = row.compared.get(arm)
+        metric = METRICS.get(row.metric)
+        if compared is None or metric is None or not compared.primary:
+            continue
+        if compared.verdict not in ("inconclusive", "not-worse"):
+            continue
+        share = is_share(metric)
+        arms = [values.get((row.workload.id, row.metric, one), ()) for one in (result.arms[0], arm)]
+        spread = spread_of(*arms, logarithms=not share)
+        margin = margin_of(metric, result.run.margins)
+        margin = margin if share else math.log1p(margin / 100)
+        if spread is not None and spread > 0 and margin > 0:
+            yield _Open(row, margin, spread, min(map(len, arms)), share)
+
+
+def _size(difference: float, *, share: bool) -> str:
+    if share:
+        return f"{digits(difference)} points"
+    return f"{100 * math.expm1(difference):.0f} %"
+
+
+def _unit(result: BenchResult) -> str:
+    return "turn" if result.run.design in TURNS else "run"
+
+
+def _cost(result: BenchResult, needed: int) -> str:
+    """``: about 52 min (--repeats 34)``."""
+    seconds = _seconds_of_a_run(result)
+    if seconds is None:
+        return ""
+    whole = needed * len(result.arms) * len(result.workloads) * seconds
+    how = f"--repeats {needed}"
+    if result.run.design in TURNS:
+        whole *= result.run.runs_per_turn
+        how = f"a profile with turns = [{needed}]"
+    return f": about {duration(_rounded(whole))} ({how})"
+
+
+def _seconds_of_a_run(result: BenchResult) -> float | None:
+    """From the beginning of the first run to that of the last, with all that lay between them."""
+    if len(result.samples) < 2:
+        return None
+    ordered = sorted(one.started for one in result.samples)
+    seconds = seconds_between(ordered[0], ordered[-1])
+    slots = {(one.workload, one.arm, one.block) for one in result.samples}
+    return seconds / (len(slots) - 1) if seconds and len(slots) > 1 else None
+
+
+def _rounded(seconds: float) -> float:
+    """To what "about" is good for."""
+    step = 10 if seconds < 120 else 60
+    return max(step, step * round(seconds / step))

@@ -1,0 +1,163 @@
+"""Findings as they stand in ``vnicaudit.report/1`` and ``vnicaudit.explain/1``, and how they come
+there.
+
+In the files what a finding is about is flat, whatever it is; in memory it is a record of its kind
+(:data:`vnicaudit.model.refs.Ref`).
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from vnicaudit.model.finding import Change, Confidence, Crashed, Finding, Severity, Skipped
+from vnicaudit.model.fix import Fix
+from vnicaudit.model.location import Location
+from vnicaudit.model.owner import name_of
+from vnicaudit.model.refs import NicRef, Ref
+from vnicaudit.model.report import (
+    EXPLAIN_SCHEMA,
+    REPORT_SCHEMA,
+    Explanation,
+    Layer,
+    NicRow,
+    ServerName,
+    Summary,
+    Suppressed,
+    TargetResult,
+    Tool,
+)
+
+
+class FileNicRef(msgspec.Struct, frozen=True):
+    """Which NIC a finding is about. A finding about a whole domain has no index and no MAC;
+    a finding about a host has no domain either. Of an image, flavor or preference ``domain`` is its
+    name and, in a cloud, ``uuid`` its id."""
+
+    domain: str | None = None
+    uuid: str | None = None
+    mac: str | None = None
+    index: int | None = None
+    target_dev: str | None = None
+
+
+class FileFinding(msgspec.Struct, frozen=True):
+    """One instance of one rule.
+
+    ``fix`` is worded for ``owner``: the place where the definition is kept. ``fixes`` are the
+    values it was made of.
+    ``fingerprint`` identifies the finding across audits (rule, domain UUID, MAC; file and xpath
+    where there are none), never by line number.
+    """
+
+    rule: str
+    name: str
+    severity: Severity
+    confidence: Confidence
+    message: str
+    nic: FileNicRef
+    location: Location
+    owner: str
+    change: Change | None
+    fingerprint: str
+    fix: str = ""
+    related: tuple[Location, ...] = ()
+    fixes: tuple[Fix, ...] = ()
+
+
+class FileSkipped(msgspec.Struct, frozen=True):
+    """A rule that could not be judged. ``needs`` says what was missing and what would tell."""
+
+    rule: str
+    nic: FileNicRef
+    needs: str
+
+
+class FileCrashed(msgspec.Struct, frozen=True):
+    """A rule that failed. Never a pass: the run ends with exit code 3."""
+
+    rule: str
+    nic: FileNicRef
+    error: str
+
+
+class FileSuppressed(msgspec.Struct, frozen=True):
+    """A finding that somebody accepted, and why."""
+
+    finding: FileFinding
+    reason: str
+    source: str
+
+
+class Report(msgspec.Struct, frozen=True, kw_only=True):
+    """``vnicaudit.report/1``: one audit, whole."""
+
+    schema: Literal["vnicaudit.report/1"] = REPORT_SCHEMA
+    tool: Tool
+    started: str
+    finished: str
+    targets: tuple[TargetResult, ...]
+    findings: tuple[FileFinding, ...]
+    skipped: tuple[FileSkipped, ...]
+    crashed: tuple[FileCrashed, ...]
+    suppressed: tuple[FileSuppressed, ...] = ()
+    summary: Summary = Summary()
+
+
+class FileExplanation(msgspec.Struct, frozen=True, kw_only=True):
+    """``vnicaudit.explain/1``: one NIC, layer by layer, and what is wrong with it. ``server`` None:
+    it is no server of a cloud that was read."""
+
+    schema: Literal["vnicaudit.explain/1"] = EXPLAIN_SCHEMA
+    nic: NicRow
+    server: ServerName | None = None
+    layers: tuple[Layer, ...]
+    findings: tuple[FileFinding, ...] = ()
+    suppressed: tuple[FileSuppressed, ...] = ()
+    skipped: tuple[FileSkipped, ...] = ()
+    crashed: tuple[FileCrashed, ...] = ()
+
+
+def flat(ref: Ref) -> FileNicRef:
+    """A reference in the flat form that files have."""
+    if isinstance(ref, NicRef):
+        return FileNicRef(ref.domain, ref.uuid, ref.mac, ref.index, ref.target_dev)
+    return FileNicRef(ref.name, ref.id)
+
+
+def written_finding(one: Finding) -> FileFinding:
+    """A finding as files have it."""
+    return FileFinding(
+        one.rule, one.name, one.severity, one.confidence, one.message, flat(one.about),
+        one.location, name_of(one.owner), one.change, one.fingerprint, one.fix, one.related,
+        one.fixes,
+    )  # fmt: skip
+
+
+def written_skip(one: Skipped) -> FileSkipped:
+    """A rule that could not be judged, as files have it."""
+    return FileSkipped(one.rule, flat(one.about), one.needs)
+
+
+def written_crash(one: Crashed) -> FileCrashed:
+    """A rule that failed, as files have it."""
+    return FileCrashed(one.rule, flat(one.about), one.error)
+
+
+def written_suppressed(one: Suppressed) -> FileSuppressed:
+    """A finding that somebody accepted, as files have it."""
+    return FileSuppressed(written_finding(one.finding), one.reason, one.source)
+
+
+def written_explanation(one: Explanation) -> FileExplanation:
+    """An explanation as its file has it."""
+    return FileExplanation(
+        nic=one.nic,
+        server=one.server,
+        layers=one.layers,
+        findings=tuple(map(written_finding, one.findings)),
+        suppressed=tuple(map(written_suppressed, one.suppressed)),
+        skipped=tuple(map(written_skip, one.skipped)),
+        crashed=tuple(map(written_crash, one.crashed)),
+    )

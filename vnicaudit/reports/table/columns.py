@@ -1,0 +1,75 @@
+"""Columns of rows that end in running text, which stands beside them where there is room, and else
+below; and of rows that are written before the next one is known."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from itertools import zip_longest
+
+from vnicaudit.reports.paint import Paint
+from vnicaudit.reports.table.model import Part
+from vnicaudit.reports.table.text import GAP, piece_of
+from vnicaudit.reports.wrap import Piece, width_of, with_lead
+
+_NARROW = 28
+"""Columns that a text needs beside its row; with less it goes below."""
+_NOTHING = Piece("", "")
+
+
+def columns(
+    rows: Iterable[Sequence[Part]],
+    paint: Paint,
+    *,
+    least: Sequence[int] = (),
+    numbers: Collection[int] = (),
+) -> list[list[Piece]]:
+    """The cells of all rows, each as wide as its column, which is at least as wide as ``least``
+    says. ``numbers``: the columns that are aligned right."""
+    cells = [[piece_of(part, paint) for part in row] for row in rows]
+    longest = [max(width_of(cell.plain) for cell in column) for column in zip(*cells, strict=True)]
+    widths = [max(pair) for pair in zip_longest(longest, least, fillvalue=0)]
+    return [
+        [_filled(cell, widths[at], right=at in numbers) for at, cell in enumerate(row)]
+        for row in cells
+    ]
+
+
+def padded_cell(part: Part, width: int, paint: Paint) -> Piece:
+    """One cell of a column whose width is known beforehand."""
+    return _filled(piece_of(part, paint), width)
+
+
+def row_with_text(
+    cells: Iterable[Piece], text: str, width: int, first: str, rest: str, lead: Piece = _NOTHING
+) -> str:
+    """``first``, a row, and a text that is aligned under itself; the text below the row, indented
+    by ``rest``, where too little room is left. ``lead``: what the text begins with in colour. Ends
+    with a line break."""
+    plain, row = (
+        first + "".join(f"{word}{GAP}" for word in words)
+        for words in zip(*cells, strict=True)
+    )  # fmt: skip
+    if not (text or lead.plain):
+        return f"{row.rstrip()}\n"
+    room = width_of(plain)
+    if width - room >= _NARROW:
+        return row + with_lead(lead, text, width, " " * room, " " * room)[room:]
+    return f"{row.rstrip()}\n{with_lead(lead, text, width, rest, rest)}"
+
+
+def at_stops(cells: Iterable[str], stops: Iterable[int]) -> str:
+    """Cells that begin where they are to, behind a gap each. One that is too long pushes its
+    neighbours, and they catch up."""
+    line, used = "", 0
+    for cell, start in zip(cells, stops, strict=True):
+        gap = max(start - used, len(GAP))
+        line += " " * gap + cell
+        used += gap + width_of(cell)
+    return line
+
+
+def _filled(cell: Piece, width: int, *, right: bool = False) -> Piece:
+    pad = " " * (width - width_of(cell.plain))
+    if right:
+        return Piece(pad + cell.plain, pad + cell.shown)
+    return Piece(cell.plain + pad, cell.shown + pad)

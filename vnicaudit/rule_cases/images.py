@@ -1,0 +1,55 @@
+"""Cases of image and flavor rules: from properties to records.
+
+The property on line N of the case stands on line N of ``images.tf``; a value that begins with
+``$`` is one that a variable decides.
+"""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from vnicaudit.model.location import Location
+from vnicaudit.model.openstack import Flavor, Image, Property
+from vnicaudit.platforms.infra_code.definition import Kind, Statement, record_of
+from vnicaudit.rule_cases.cases import Facts
+
+OPENSTACK_FILE = "images.tf"
+_OF_A_CLOUD = ("servers", "nova", "readiness", "proven")
+
+
+def image_of(properties: Facts, said: Facts, name: str = "cirros") -> Image:
+    """An image; ``said`` may have ``disk_format`` and ``complete``, and of a live cloud
+    ``servers``, how many were made of it, ``nova``, ``readiness`` and ``proven``."""
+    record = record_of(_definition("image", name, properties, said), OPENSTACK_FILE)
+    if not isinstance(record, Image):
+        raise TypeError(name)
+    return replace(record, **{name: said[name] for name in _OF_A_CLOUD if name in said})
+
+
+def flavor_of(properties: Facts, said: Facts, booted: list[Facts]) -> Flavor:
+    """A flavor; ``said`` may have ``vcpus`` and ``complete``, ``booted`` are images' properties."""
+    record = record_of(_definition("flavor", "m1", properties, said), OPENSTACK_FILE)
+    if not isinstance(record, Flavor):
+        raise TypeError("m1")
+    images = tuple(image_of(each, {"disk_format": "qcow2"}) for each in booted)
+    return replace(record, images=images)
+
+
+def _definition(kind: Kind, name: str, properties: Facts, said: Facts) -> Statement:
+    unknown = said.keys() - {"disk_format", "complete", "vcpus", *_OF_A_CLOUD}
+    if unknown:
+        raise ValueError(f"unknown keys of `definition`: {', '.join(unknown)}")
+    place = Location(OPENSTACK_FILE, OPENSTACK_FILE, 1)
+    found = tuple(
+        Property(key, str(value), replace(place, line=line), not str(value).startswith("$"))
+        for line, (key, value) in enumerate(properties.items(), 1)
+    )
+    return Statement(
+        kind,
+        name,
+        place,
+        found,
+        open_ended=not said.get("complete", True),
+        vcpus=said.get("vcpus"),
+        disk_format=said.get("disk_format"),
+    )

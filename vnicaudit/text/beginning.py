@@ -1,0 +1,58 @@
+"""Kind of text that a file begins like.
+
+A manual page that quotes a definition is not one: the first thing in it that is no comment tells.
+"""
+
+from __future__ import annotations
+
+import re
+
+_HCL = re.compile(
+    rb"(?:\xef\xbb\xbf)?(?:\s|#[^\n]*\n|//[^\n]*\n|/\*(?:[^*]|\*(?!/))*\*/)*"
+    rb"[A-Za-z_]\w*(?:[ \t]+\"?[\w.-]+\"?){0,2}[ \t]*\{"
+)
+_YAML = re.compile(rb"---|%YAML|[{\[]|-(?:\s|$)|(?:\"[^\"\n]*\"|'[^'\n]*'|[\w./-]+)\s*:(?:\s|$)")
+
+_SHEBANG = re.compile(rb"#!\s*\S*/(?:env\s+(?:-S\s+)?)?(?:ba|da|k|z)?sh\b")
+_FIRST_WORDS = re.compile(
+    r"(?:openstack|glance|nova|set|source|\.|export|function|if|for|while|local|readonly|declare|cd"
+    r"|wget|curl|mkdir|sudo|true|trap)(?:\s|$)|\[\[? |[A-Za-z_]\w*=|[A-Za-z_]\w*\s*\(\)"
+)
+
+
+def like_hcl(head: bytes) -> bool:
+    """A block: ``resource "a" "b" {``, ``terraform {``."""
+    return _HCL.match(head) is not None
+
+
+def like_yaml(head: bytes) -> bool:
+    """A document marker, a list item, a key, or JSON."""
+    for line in head.splitlines():
+        text = line.lstrip(b"\xef\xbb\xbf").strip()
+        if text and not text.startswith((b"#", b"{%", b"{#")):
+            return _YAML.match(text) is not None
+    return False
+
+
+def quotes_others(head: bytes) -> bool:
+    """Markdown with fenced code."""
+    return b"\n```" in head or head.startswith(b"```")
+
+
+def is_script(head: bytes) -> bool:
+    """True where the first line of a file says that it is a shell script, or its first command is
+    one of a script's."""
+    return _SHEBANG.match(head) is not None or _begins_like_a_script(head)
+
+
+def _begins_like_a_script(head: bytes) -> bool:
+    for line in head.decode("utf-8-sig", "replace").splitlines():
+        text = line.strip()
+        if text and not text.startswith("#"):
+            return _FIRST_WORDS.match(text) is not None
+    return False
+
+
+def is_code(head: bytes) -> bool:
+    """A script, or HCL: a manifest in it is a text."""
+    return is_script(head) or like_hcl(head)

@@ -1,0 +1,136 @@
+"""Two lists of lines -> where they differ, in hunks, as a unified diff shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from difflib import SequenceMatcher
+from typing import Literal, NamedTuple
+
+_CONTEXT = 3
+_SHORT = 4_000
+"""Lines that difflib is given at once."""
+_SAME = 3
+"""Lines that are alike where two longer texts meet again."""
+_FAR = 200
+"""Lines after which they are not looked for any more: an edit touches few."""
+
+Mark = Literal["@", " ", "-", "+"]
+NO_NEWLINE = "\\ No newline at end of file\n"
+"""Behind a line without a line break, which only the last one of a text is."""
+
+
+class LineChange(NamedTuple):
+    """Lines ``old`` to ``old_end`` of the one text are ``new`` to ``new_end`` of the other."""
+
+    old: int
+    old_end: int
+    new: int
+    new_end: int
+
+
+class Hunk(NamedTuple):
+    """Changes close to one another, and the lines of both texts they are shown in."""
+
+    changes: tuple[LineChange, ...]
+    old: int
+    old_end: int
+    new: int
+    new_end: int
+
+    def lines(
+        self, old: Sequence[str], new: Sequence[str], above: int = 0
+    ) -> Iterator[tuple[Mark, str]]:
+        """The head, then each line with its mark and as it is in ``old`` and ``new``; ``above``:
+        lines before them that are in neither."""
+        yield (
+            "@",
+            (
+                f"@@ -{_range(above + self.old, self.old_end - self.old)}"
+                f" +{_range(above + self.new, self.new_end - self.new)} @@\n"
+            ),
+        )
+        position = self.old
+        for change in self.changes:
+            yield from ((" ", line) for line in old[position : change.old])
+            yield from (("-", line) for line in old[change.old : change.old_end])
+            yield from (("+", line) for line in new[change.new : change.new_end])
+            position = change.old_end
+        yield from ((" ", line) for line in old[position : self.old_end])
+
+
+def lines_of(text: str) -> list[str]:
+    """Lines of the text with their line breaks; only LF is one."""
+    lines = [f"{line}\n" for line in text.split("\n")]
+    last = lines.pop()[:-1]
+    return [*lines, last] if last else lines
+
+
+def hunks(old: Sequence[str], new: Sequence[str]) -> Iterator[Hunk]:
+    """The differing parts, in order; none where both texts are equal."""
+    group: list[LineChange] = []
+    for change in _changes(old, new):
+        if group and change.old - group[-1].old_end > 2 * _CONTEXT:
+            yield _hunk(group, len(old), len(new))
+            group = []
+        group.append(change)
+    if group:
+        yield _hunk(group, len(old), len(new))
+
+
+def _changes(old: Sequence[str], new: Sequence[str]) -> Iterator[LineChange]:
+    """Differences of two texts, in order. difflib finds the best ones, but its time grows with the
+    square of the length: long texts are walked through."""
+    if max(len(old), len(new)) <= _SHORT:
+        yield from _best(old, new, LineChange(0, len(old), 0, len(new)))
+    else:
+        yield from _nearest(old, new)
+
+
+def _best(old: Sequence[str], new: Sequence[str], part: LineChange) -> Iterator[LineChange]:
+    """Differences within a part of both texts, as difflib finds them."""
+    i, i2, j, j2 = part
+    for kind, a, a2, b, b2 in SequenceMatcher(None, old[i:i2], new[j:j2]).get_opcodes():
+        if kind != "equal":
+            yield LineChange(i + a, i + a2, j + b, j + b2)
+
+
+def _nearest(old: Sequence[str], new: Sequence[str]) -> Iterator[LineChange]:
+    """The texts meet again at the nearest lines that are alike: quick however long they are and
+    however many changes there are; and right, if not always the shortest answer."""
+    i = j = 0
+    while i < len(old) or j < len(new):
+        if i < len(old) and j < len(new) and old[i] == new[j]:
+            i, j = i + 1, j + 1
+            continue
+        i2, j2 = _meeting(old, new, i, j)
+        change = LineChange(i, i2, j, j2)
+        yield from _best(old, new, change) if max(i2 - i, j2 - j) <= _FAR else [change]
+        i, j = i2, j2
+
+
+def _meeting(old: Sequence[str], new: Sequence[str], i: int, j: int) -> tuple[int, int]:
+    for far in range(1, _FAR):
+        for gone in range(far + 1):
+            x, y = i + gone, j + far - gone
+            if x <= len(old) and y <= len(new) and old[x : x + _SAME] == new[y : y + _SAME]:
+                return x, y
+    return len(old), len(new)
+
+
+def _hunk(group: list[LineChange], old_lines: int, new_lines: int) -> Hunk:
+    before = min(_CONTEXT, group[0].old)
+    behind = min(_CONTEXT, old_lines - group[-1].old_end, new_lines - group[-1].new_end)
+    return Hunk(
+        tuple(group),
+        group[0].old - before,
+        group[-1].old_end + behind,
+        group[0].new - before,
+        group[-1].new_end + behind,
+    )
+
+
+def _range(start: int, length: int) -> str:
+    """As GNU diff: an empty one is behind the line it names."""
+    if length == 1:
+        return f"{start + 1}"
+    return f"{start + 1 if length else start},{length}"
