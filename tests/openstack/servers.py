@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 from xml.etree import ElementTree
 
+from tests.openstack.consoles import PANIC, UP
 from tests.rig.errors import RigError
 from tests.rig.process import wait_for
 
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
 
 _SECONDS = 180
 _NIC = re.compile(r"^NIC mac=(\S+) driver=(\S+) queues=(\d+)", re.MULTILINE)
-_UP, _PANIC = "rig guest is up", "Kernel panic"
 
 
 class GuestNic(NamedTuple):
@@ -111,9 +111,9 @@ class Server:
 
     def _is_up(self) -> bool:
         said = self.console()
-        if _PANIC in said:
+        if PANIC in said:
             raise RigError(f"the guest of {self.id} has crashed")
-        return _UP in said
+        return UP in said
 
     def _gone(self) -> bool:
         listed = self.cloud.api.compute.servers(details=False, all_projects=True)

@@ -123,6 +123,7 @@ def test_the_model_of_os_distro_and_queues_there_and_back(
     plan = remedy.plan(one.id)
     assert rules(plan) == ["VNIC003"]
     said = remedy.apply(plan)
+    first = remedy.last_run()
     assert f"{one.name}: setting hw_vif_model=virtio" in said
     assert (one.model(), kept(one), one.nics()) == ("virtio", "virtio", single)
 
@@ -138,7 +139,7 @@ def test_the_model_of_os_distro_and_queues_there_and_back(
     assert (one.driver().get("queues"), kept(one, MULTIQUEUE)) == (None, "false")
     assert one.nics() == single
 
-    remedy.rollback(number=2)
+    remedy.rollback(run=first)
     assert (one.model(), kept(one), one.nics()) == ("e1000e", "e1000e", emulated)
 
 

@@ -1,0 +1,63 @@
+"""What guests said on their consoles while a command ran, those of boots that were undone too."""
+
+from __future__ import annotations
+
+import os
+import threading
+from contextlib import suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import TracebackType
+
+from tests.openstack.machine import Machine
+
+UP, PANIC = "rig guest is up", "Kernel panic"
+_SOON = 0.5
+
+
+class Consoles:
+    """Watches the consoles of all guests. Each start of a guest has a file of its own, of one name:
+    a second link to it stays when the next start takes the name."""
+
+    def __init__(self, machine: Machine) -> None:
+        self._logs = machine.state / "nova/cmp1"
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+        self._known: set[int] = set()
+        self._texts: list[str] = []
+
+    def __enter__(self) -> Consoles:
+        self._known = {path.stat().st_ino for path in self._logs.glob("*/console.log")}
+        # on the same file system, for the links
+        self._folder = TemporaryDirectory(dir=self._logs.parent)
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._ended.set()
+        self._thread.join()
+        links = sorted(Path(self._folder.name).iterdir(), key=lambda path: path.stat().st_mtime)
+        self._texts = [path.read_text(errors="replace").replace("\r", "") for path in links]
+        self._folder.cleanup()
+
+    @property
+    def one_hung(self) -> bool:
+        """A guest was started, and never came up."""
+        return any(UP not in text for text in self._texts)
+
+    def __str__(self) -> str:
+        return "\n".join(f"a console ended with:\n{text[-1500:]}" for text in self._texts)
+
+    def _watch(self) -> None:
+        while not self._ended.wait(_SOON):
+            for path in self._logs.glob("*/console.log"):
+                with suppress(OSError):  # it has gone since
+                    number = path.stat().st_ino
+                    if number not in self._known:
+                        os.link(path, Path(self._folder.name, str(number)))
+                        self._known.add(number)
