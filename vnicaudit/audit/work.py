@@ -131,9 +131,12 @@ class AuditWork:
         catalogue: Catalogue | None = None,
         *,
         regrades: bool = False,
+        with_rows: bool = False,
     ) -> None:
         """``regrades``: findings have the severity that somebody's settings give their rule. What
-        decides on a change asks for the rule's own: a setting must hide no danger from it."""
+        decides on a change asks for the rule's own: a setting must hide no danger from it.
+        ``with_rows``: each domain comes with its NICs, declared and effective."""
+        self._with_rows = with_rows
         self._rule_ids = tuple(rule_ids)
         self.catalogue = catalogue or shipped_catalogue()
         self._description_auditor = DescriptionAuditor(self._rule_ids, self.catalogue)
@@ -150,7 +153,9 @@ class AuditWork:
             DomainAuditor,  # loaded when there is a NIC to judge
         )
 
-        return DomainAuditor(self._rule_ids, self.platforms, self.catalogue)
+        return DomainAuditor(
+            self._rule_ids, self.platforms, self.catalogue, with_rows=self._with_rows
+        )
 
     def load(self) -> None:
         """Import the rules that judge definitions."""

@@ -73,6 +73,33 @@ class TargetResult(msgspec.Struct, frozen=True):
     not_judged_count: int = 0
 
 
+class NicRow(msgspec.Struct, frozen=True, kw_only=True):
+    """One NIC in ``vnicaudit.nics/1``."""
+
+    domain: str
+    uuid: str | None
+    index: int
+    mac: str | None
+    type: str
+    actual_type: str | None
+    origin: str
+    owner: str
+    arch: str | None
+    machine: str | None
+    vcpus: int | None
+    active: bool | None
+    target_dev: str | None
+    model: Resolved[str]
+    vhost: Resolved[bool]
+    queues: Resolved[int]
+    rx_queue_size: Resolved[int]
+    tx_queue_size: Resolved[int]
+    starts: bool
+    location: Location
+    wiring: str | None = None
+    """How KubeVirt connects it (docs/how-to/kubevirt.md); null elsewhere."""
+
+
 class Suppressed(msgspec.Struct, frozen=True):
     """A finding that somebody accepted, and why."""
 
@@ -118,6 +145,9 @@ class Audited(msgspec.Struct, frozen=True):
     """Of such a one."""
     named: FixNames = NO_NAMES
     """What its fixes name."""
+    rows: tuple[NicRow, ...] = ()
+    """Its NICs, declared and effective, where the audit was to hand them on (``with_rows`` of the
+    work); else none."""
 
 
 class RuleSetting(msgspec.Struct, frozen=True):
@@ -189,33 +219,6 @@ class RunEnd(msgspec.Struct, frozen=True):
     def is_partial(self) -> bool:
         """True where something could not be read, or a rule crashed."""
         return bool(self.summary.crashed) or any(one.status != "ok" for one in self.targets)
-
-
-class NicRow(msgspec.Struct, frozen=True, kw_only=True):
-    """One NIC in ``vnicaudit.nics/1``."""
-
-    domain: str
-    uuid: str | None
-    index: int
-    mac: str | None
-    type: str
-    actual_type: str | None
-    origin: str
-    owner: str
-    arch: str | None
-    machine: str | None
-    vcpus: int | None
-    active: bool | None
-    target_dev: str | None
-    model: Resolved[str]
-    vhost: Resolved[bool]
-    queues: Resolved[int]
-    rx_queue_size: Resolved[int]
-    tx_queue_size: Resolved[int]
-    starts: bool
-    location: Location
-    wiring: str | None = None
-    """How KubeVirt connects it (docs/how-to/kubevirt.md); null elsewhere."""
 
 
 class NicsReport(msgspec.Struct, frozen=True, kw_only=True):

@@ -17,6 +17,7 @@ from vnicaudit.audit.judging.judgement import FindingCollector, Judgement, ask, 
 from vnicaudit.audit.judging.of_templates import not_filled_in, of_the_model
 from vnicaudit.audit.judging.staged import at_the_next_start, without_edits_made
 from vnicaudit.audit.reading.platform import Platforms
+from vnicaudit.audit.rows import nic_row
 from vnicaudit.knowledge.fixes.owners import Wordings, worded
 from vnicaudit.knowledge.fixes.wording import of_server
 from vnicaudit.model.domain import Domain
@@ -28,7 +29,7 @@ from vnicaudit.model.names import NO_NAMES, FixNames
 from vnicaudit.model.nic import Nic
 from vnicaudit.model.owner import REWRITTEN_BY
 from vnicaudit.model.refs import HostRef
-from vnicaudit.model.report import Audited, Placed
+from vnicaudit.model.report import Audited, NicRow, Placed
 from vnicaudit.model.rule import DomainJudge, HostJudge, NicJudge
 from vnicaudit.model.subject import DomainSubject, HostSubject, Subject
 
@@ -43,8 +44,12 @@ class DomainAuditor:
         rule_ids: Iterable[str],
         platforms: Platforms,
         catalogue: Catalogue | None = None,
+        *,
+        with_rows: bool = False,
     ) -> None:
+        """``with_rows``: what was audited brings along its NICs, declared and effective."""
         rules = tuple(rule_ids)
+        self._with_rows = with_rows
         self._platforms = platforms
         self._nic_rules = RuleSet(NicJudge, rules, catalogue)
         self._domain_rules = RuleSet(DomainJudge, rules, catalogue)
@@ -81,7 +86,14 @@ class DomainAuditor:
             server="" if domain.cloud is None else domain.cloud.name,
             placed=_placed(domain),
             named=_names_for_fix(domain),
+            rows=self._rows(domain, host) if self._with_rows else (),
         )
+
+    def _rows(self, domain: Domain, host: HostConfig) -> tuple[NicRow, ...]:
+        resolved = (
+            replace(nic, effective=self.effective(nic, domain, host)) for nic in domain.nics
+        )
+        return tuple(nic_row(domain, nic) for nic in resolved)
 
     def _judge_all(self, domain: Domain, host: HostConfig, collector: FindingCollector) -> None:
         subjects = self.subjects(domain, host)
