@@ -16,6 +16,7 @@ from vnicaudit.model.decoding import json_as
 from vnicaudit.model.domain import Domain, DomainConfig
 from vnicaudit.model.finding import Change
 from vnicaudit.model.fix import (
+    BehindSetting,
     ChangeHook,
     ChangeManifest,
     EditArgument,
@@ -26,6 +27,7 @@ from vnicaudit.model.fix import (
     HardReboot,
     NoSetting,
     OwnerAdvice,
+    RemoveBehind,
     SetInManifest,
     SetOption,
     StopSetStart,
@@ -298,6 +300,71 @@ def test_nic_in_qemu_arguments_is_not_changed_by_the_settings_of_an_owner(
     owner: KnownOwner, words: str
 ) -> None:
     assert words in worded(FIELDS[0], "", owner, in_arguments=True).text
+
+
+RING = RemoveBehind((BehindSetting("rx_queue_size", "<qemu:override>"),))
+RINGS = RemoveBehind((*RING.settings, BehindSetting("tx_queue_size", "-global")), "256")
+FIRST = RemoveBehind((BehindSetting("mitigation", "-set"),), before_virtio=True)
+CLASS_FIRST = RemoveBehind(before_virtio=True)
+
+
+@pytest.mark.parametrize(
+    ("owner", "value", "instead"),
+    [
+        ("nova", RING, HardReboot("rx_queue_size")),
+        ("nova", RINGS, HardReboot("setting")),
+        ("nova", RemoveBehind(), HardReboot("setting")),
+        ("kubevirt", RING, ChangeHook()),
+        ("ovirt", RINGS, EditInEngine("arguments")),
+        ("libvirt", RINGS, RINGS),
+        ("terraform", RING, RING),
+        ("puppet", RING, RING),
+    ],
+)
+def test_who_writes_the_definition_anew_undoes_what_is_set_behind_libvirt(
+    owner: str, value: RemoveBehind, instead: Fix
+) -> None:
+    assert worded(None, value, owner_named(owner)).values == (instead,)
+
+
+@pytest.mark.parametrize("value", [FIRST, CLASS_FIRST])
+def test_the_nic_is_made_virtio_when_its_owner_has_undone_it(value: RemoveBehind) -> None:
+    for owner in MANAGED:
+        text = worded(None, value, owner).text
+        assert text.endswith(" Then make the NIC virtio.")
+        assert "virsh" not in text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (
+            RemoveBehind(),
+            "Correct or remove it in <qemu:override> or <qemu:commandline> of the definition "
+            "(virsh edit), then power the guest off and on.",
+        ),
+        (RING, "Remove rx_queue_size from <qemu:override> of the definition (virsh edit)."),
+        (
+            RINGS,
+            "Remove rx_queue_size from <qemu:override> of the definition (virsh edit), or give it "
+            "256, then power the guest off and on. Remove tx_queue_size from -global of the "
+            "definition (virsh edit), or give it 256, then power the guest off and on.",
+        ),
+        (
+            FIRST,
+            "Remove mitigation of this NIC from <qemu:override> (or -set in <qemu:commandline>) "
+            "first (virsh edit): with virtio the guest would not start, or not boot from the "
+            "network. Then make it virtio.",
+        ),
+        (
+            CLASS_FIRST,
+            "Correct or remove that -global in <qemu:commandline> first (virsh edit); then make "
+            "the NIC virtio.",
+        ),
+    ],
+)
+def test_the_user_of_libvirt_removes_it(value: RemoveBehind, text: str) -> None:
+    assert worded(None, value, "libvirt").text == text
 
 
 def test_unsafe_change_says_why_and_safe_one_does_not() -> None:

@@ -3,7 +3,7 @@ brought by a platform."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -15,7 +15,7 @@ from vnicaudit.knowledge.fixes.qemu import ARGUMENTS, QEMU
 from vnicaudit.knowledge.fixes.terraform import TERRAFORM
 from vnicaudit.knowledge.fixes.wording import Wording, sentence
 from vnicaudit.model.finding import Change, Finding
-from vnicaudit.model.fix import Advice, EditArgument, Fix, OwnersFix
+from vnicaudit.model.fix import Advice, EditArgument, Fix, OwnersFix, RemoveBehind
 from vnicaudit.model.names import NO_NAMES, FixNames
 from vnicaudit.model.owner import REWRITTEN_BY, Keeper, Owner, name_of
 
@@ -28,6 +28,9 @@ WORDINGS: dict[str, Wording] = {
     "terraform": TERRAFORM,
 }
 """Of the owners that this program knows, whatever platform describes what is theirs."""
+
+
+_THEN_VIRTIO = Advice(("Then make the NIC virtio.",))
 
 
 class WordedFix(NamedTuple):
@@ -123,7 +126,16 @@ def _text(fixes: tuple[Fix, ...], change: Change | None, wording: Wording, named
 def _fixes(change: Change | None, advice: str | Fix, wording: Wording) -> Iterator[Fix]:
     if change is not None:
         yield wording.edit(change)
-    if not isinstance(advice, str):
+    if isinstance(advice, RemoveBehind) and wording.behind is not None:
+        yield from _undone_by_owner(advice, wording.behind)
+    elif not isinstance(advice, str):
         yield advice
     elif advice:
         yield Advice((advice,))
+
+
+def _undone_by_owner(fix: RemoveBehind, behind: Callable[[str], OwnersFix]) -> Iterator[Fix]:
+    """What removes a setting from a definition that its owner writes anew."""
+    yield behind(fix.settings[0].field if len(fix.settings) == 1 else "")
+    if fix.before_virtio:
+        yield _THEN_VIRTIO
