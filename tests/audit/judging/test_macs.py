@@ -68,6 +68,22 @@ def test_of_a_server_only_its_own_nics_are_compared() -> None:
     assert found == [("guest1", 0, 1), ("guest1", 1, 1)]
 
 
+@pytest.mark.parametrize(
+    ("name", "shared"), [("", 0), ("<name> </name>", 0), ("<name>(no name)</name>", 2)]
+)
+def test_a_guest_that_is_called_no_name_has_one(name: str, shared: int) -> None:
+    """A guest without name and UUID may be any other that was read."""
+    table = MacTable()
+    for number, called in enumerate((name, "<name>other</name>")):
+        text = (
+            f"<domain type='kvm'>{called}<devices><interface type='bridge'><mac address='{MAC}'/>"
+            "<source bridge='br0'/></interface></devices></domain>"
+        )
+        (found,) = read_bytes(text.encode(), target="t", file=f"{number}.xml")
+        table.take(nics_seen(found, "t"))
+    assert len(list(table.subjects())) == shared
+
+
 def live(nic: NicSeen, **changes: object) -> NicSeen:
     return replace(nic, **{"host": "qemu:///system", "active": True, **changes})
 

@@ -197,6 +197,7 @@ def _nic_seen(domain: Domain, nic: Nic, mac: str, of_domain: _OfDomain) -> NicSe
         alone=of_domain.alone,
         whose=whose(domain, nic),
         suppressions=domain.suppressions,
+        named=domain.named,
     )
 
 
@@ -240,8 +241,7 @@ def _same_guest(one: NicSeen, other: NicSeen) -> bool:
     """By its UUID; by its name where one has none. A guest without either may be any."""
     if one.uuid is not None and other.uuid is not None:
         return one.uuid == other.uuid
-    nameless = "(no name)" in (one.domain, other.domain)
-    return nameless or one.domain == other.domain
+    return not (one.named and other.named) or one.domain == other.domain
 
 
 def _is_same_nic(one: NicSeen, other: NicSeen) -> bool:

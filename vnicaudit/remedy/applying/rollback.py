@@ -21,7 +21,6 @@ from vnicaudit.remedy.applying.history import record
 from vnicaudit.remedy.applying.journal import Journal
 from vnicaudit.remedy.applying.kinds import Drivers
 from vnicaudit.remedy.applying.past_run import (
-    TAKEN_BACK,
     PastRun,
     all_past,
     begin_run,
@@ -30,7 +29,14 @@ from vnicaudit.remedy.applying.past_run import (
     unfinished,
 )
 from vnicaudit.remedy.applying.run_request import RunRequest, UnitRequest
-from vnicaudit.remedy.applying.runner import Ended, Preparing, Runner, Tell, begin_nothing
+from vnicaudit.remedy.applying.runner import (
+    TAKEN_BACK,
+    Ended,
+    Preparing,
+    Runner,
+    Tell,
+    begin_nothing,
+)
 from vnicaudit.remedy.applying.state import StateFolder
 from vnicaudit.remedy.applying.transaction import NicChanges
 from vnicaudit.remedy.planning.diffs import unified_diff

@@ -19,7 +19,7 @@ from vnicaudit.remedy.applying.journal import Journal
 from vnicaudit.remedy.applying.kept_texts import KeptTexts
 from vnicaudit.remedy.applying.kinds import Drivers
 from vnicaudit.remedy.applying.notes import Notes, begun_with
-from vnicaudit.remedy.applying.past_run import TAKEN_BACK, PastRun
+from vnicaudit.remedy.applying.past_run import PastRun
 from vnicaudit.remedy.applying.result import Result, done_with
 from vnicaudit.remedy.applying.run_request import UnitRequest
 from vnicaudit.remedy.applying.schedule import Schedule, side_by_side, why_no_more
@@ -35,6 +35,7 @@ Preparing = Callable[[UnitRequest, Drivers], Prepared]
 
 
 _ALREADY = {"apply": "it is as planned already", "rollback": "it is as before already"}
+TAKEN_BACK = "taken back"
 SOME_TAKEN_BACK = "some of it was taken back"
 """Why a run is over of which something else holds."""
 
@@ -146,7 +147,7 @@ class Runner:
             return f"{left[0].name} is still in the middle"
         others = any(self._found.begun(one.key) for one in units if one.key not in keys)
         reason = SOME_TAKEN_BACK if others else TAKEN_BACK
-        self._journal.write(End(reason))
+        self._journal.write(End(reason, taken_back=not others))
         return reason
 
     def _to_its_end(self, work: Callable[[], str]) -> tuple[str, bool]:
