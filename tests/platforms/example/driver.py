@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tests.platforms.example.inventory import KIND, PREFIX
 from tests.platforms.example.write import models_in
-from vnicaudit.errors import ActionError, GoneError, RefusedError
+from vnicaudit.errors import ActionError, GoneError
 from vnicaudit.model.plan import Mode, ObjectUnit, UnitStep
 from vnicaudit.model.refs import mac_of
 from vnicaudit.model.runs import Check, Verdict
@@ -24,6 +24,7 @@ from vnicaudit.remedy.applying.transaction import NicChanges, Transaction
 from vnicaudit.remedy.applying.verifying import CheckResults, failed, verify
 from vnicaudit.remedy.applying.work import BegunUnit, UnitWork
 from vnicaudit.remedy.digests import short_digest
+from vnicaudit.remedy.unit_refusal import UnitRefusedError
 
 NICCTL = Path(__file__).parent / "nicctl.py"
 
@@ -158,7 +159,7 @@ class InventoryDriver:
         if all(models.get(one.mac) == one.changes[0].new for one in wanted):
             return Prepared(None)
         if not over_edits and any(models.get(one.mac) != one.changes[0].old for one in wanted):
-            raise RefusedError("somebody changed it since")
+            raise UnitRefusedError("somebody changed it since", "edited")
         transaction = InventoryTransaction(
             unit.key, unit.name, unit.target, unit.steps, mode, wanted,
             inventory=unit.file or "",

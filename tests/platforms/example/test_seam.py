@@ -22,6 +22,7 @@ from tests.remedy.applying.fakes import Killed, Stage, watch
 from vnicaudit.cli.main import run
 from vnicaudit.cli.platforms import PlatformRegistry, every_platform
 from vnicaudit.cli.wiring import Wiring
+from vnicaudit.errors import RefusedError
 from vnicaudit.model.plan import ObjectUnit, Plan
 from vnicaudit.model.refs import mac_of
 from vnicaudit.model.runs import RunRecord
@@ -155,17 +156,37 @@ def test_it_is_applied_looked_at_and_taken_back(program: Program) -> None:
     assert program.outcomes == ["done", "done"]
 
 
-def test_what_somebody_changed_is_refused(program: Program) -> None:
+def test_what_somebody_changed_is_refused(program: Program, capsys: Capture) -> None:
     program.plan()
     program.file.write_text(text({**BEFORE, MACS[0]: "ne2k_pci"}))
-    assert program.apply_plan("--dry-run") == 5
+    capsys.readouterr()
+    assert program.apply_plan("--dry-run", "--format", "json") == 5
+    seen = json.loads(capsys.readouterr().out)["units"]
+    assert [(one["name"], one["outcome"], one["codes"]) for one in seen] == [
+        ("mail", "refused", ["edited"]), ("web", "would-change", []),
+    ]  # fmt: skip
     program.file.write_text(text(BEFORE))
     assert program.apply_plan() == 0
     program.file.write_text(text({**GOAL, MACS[0]: "ne2k_pci"}))
     assert program.run("runs", program.runs[0].id, "--verify") == 5
     assert program.take_back() == 5
-    assert [unit.outcome for unit in program.runs[0].steps] == ["applied", "refused"]
+    assert [(unit.outcome, unit.codes) for unit in program.runs[0].steps] == [
+        ("applied", ()), ("refused", ("edited",)),
+    ]  # fmt: skip
     assert program.models == {**BEFORE, MACS[0]: "ne2k_pci", MACS[1]: "virtio"}
+
+
+def test_a_driver_that_has_no_code_for_its_refusal_gets_one(program: Program) -> None:
+    """A machine that goes by codes is not left with none."""
+
+    def refuses(*_arguments: str) -> None:
+        raise RefusedError("not today")
+
+    program.plan("--domain", "web")
+    program.command = refuses
+    assert program.apply_plan() == 5
+    (unit,) = program.runs[0].steps
+    assert (unit.outcome, unit.codes, unit.message) == ("refused", ("other",), "not today")
 
 
 def test_a_command_that_fails_is_undone(program: Program) -> None:

@@ -25,7 +25,7 @@ from vnicaudit.remedy.applying.run_request import UnitRequest
 from vnicaudit.remedy.applying.schedule import Schedule, side_by_side, why_no_more
 from vnicaudit.remedy.applying.work import BegunUnit
 from vnicaudit.remedy.trial import Trials
-from vnicaudit.remedy.unit_refusal import UnitRefusedError
+from vnicaudit.remedy.unit_refusal import UnitRefusedError, codes_of
 
 Tell = Callable[[str, str], None]
 """Is told the name of a domain and what happens to it."""
@@ -200,7 +200,7 @@ class Runner:
         except GoneError as error:
             return _noted(notes, self._explained(unit, notes, error))
         except RefusedError as error:
-            return _noted(notes, Result("refused", str(error), codes=error.codes))
+            return _noted(notes, Result("refused", str(error), codes=codes_of(error)))
         except ActionError as error:
             return _noted(notes, Result("failed", str(error)))
 

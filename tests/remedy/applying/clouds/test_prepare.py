@@ -20,7 +20,7 @@ from vnicaudit.model.cloud_state import ServerState
 from vnicaudit.model.finding import Change
 from vnicaudit.model.plan import DomainUnit, FileUnit, Mode, Step
 from vnicaudit.model.runs import UnitRun
-from vnicaudit.remedy.applying.apply import ALREADY, dry_run_apply
+from vnicaudit.remedy.applying.apply import dry_run_apply
 from vnicaudit.remedy.applying.clouds.server_state import Phase, phase
 
 MULTIQUEUE = "hw_vif_multiqueue_enabled"
@@ -32,13 +32,14 @@ def refused(world: CloudWorld, step: Step, mode: Mode = "restart", *, again: boo
     if again:
         world.calls.clear()
     before = [(one.vm_state, dict(one.kept)) for one in world.servers]
-    ((_name, reason),) = dry_run_apply((step,), b"plan", world.context(mode))
+    (seen,) = dry_run_apply((step,), b"plan", world.context(mode))
     (unit,) = world.apply((step,), world.context(mode)).run.steps
     assert unit.outcome == "refused"
-    assert unit.message == reason
+    assert (unit.outcome, unit.message, unit.codes) == (seen.outcome, seen.message, seen.codes)
+    assert unit.codes
     assert [(one.vm_state, one.kept) for one in world.servers] == before
     assert not {"stop", "start", "hard_reboot", "set", "set_image"} & set(world.calls)
-    return reason
+    return seen.message
 
 
 @pytest.mark.parametrize(
@@ -174,8 +175,8 @@ def test_the_controller_of_another_cloud(world: CloudWorld, *, thorough: bool) -
         unit = applied(world, step)
         assert (unit.outcome, words in unit.message) == ("failed", True)
     else:
-        ((_name, reason),) = dry_run_apply((step,), b"plan", world.context("restart"))
-        assert words in reason
+        (seen,) = dry_run_apply((step,), b"plan", world.context("restart"))
+        assert (seen.outcome, words in seen.message) == ("failed", True)
     assert "stop" not in world.calls
 
 
@@ -215,8 +216,8 @@ def test_what_is_so_already_is_left_alone(world: CloudWorld) -> None:
     server.boot()
     step = server_step(server)
     server.kept[MODEL] = "Virtio"
-    ((_name, reason),) = dry_run_apply((step,), b"plan", world.context("restart"))
-    assert reason == ALREADY
+    (seen,) = dry_run_apply((step,), b"plan", world.context("restart"))
+    assert (seen.outcome, seen.message) == ("already", "it is so already: nothing to do")
     assert applied(world, step).outcome == "already"
     assert server.vm_state == "active"
 
