@@ -14,7 +14,7 @@ from vnicaudit.errors import OwnedError, RefusedError
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.finding import Finding
 from vnicaudit.model.nova import NovaConfig
-from vnicaudit.model.owner import REWRITTEN_BY
+from vnicaudit.model.owner import rewritten_by
 from vnicaudit.model.reasons import FixRefusal
 from vnicaudit.model.refs import nic_index
 from vnicaudit.remedy.check import MadeChange, objection
@@ -201,6 +201,5 @@ def _check_owner(item: Item, writer: PlatformWriter) -> None:
     """Raises OwnedError for a definition that another program writes."""
     if not isinstance(item, Domain) or not writer.OWNER_REWRITES:
         return
-    if item.declared.owner in REWRITTEN_BY:
-        name = REWRITTEN_BY[item.declared.owner]
+    if name := rewritten_by(item.declared.owner):
         raise OwnedError(f"the definition is {name}'s, which writes it anew: change it there")

@@ -138,7 +138,7 @@ def test_how_sure_it_is_depends_on_where_they_run() -> None:
         table = MacTable()
         table.take([first, second])
         subject = next(table.subjects())
-        (finding,) = macs.MacAuditor(["VNIC016"]).audit(subject).findings
+        (finding,) = macs.MacAuditor(["VNIC016"], every_platform().wordings).audit(subject).findings
         return finding.severity, finding.confidence
 
     assert graded(live(one), live(other)) == ("high", "high")
@@ -225,7 +225,7 @@ def test_each_rule_has_fingerprints_of_its_own(monkeypatch: pytest.MonkeyPatch, 
     table, domains = MacTable(), [domain(number) for number in (1, 2)]
     for one in domains:
         table.take(nics_seen(one, "t"))
-    auditor = macs.MacAuditor(["VNIC016"])
+    auditor = macs.MacAuditor(["VNIC016"], every_platform().wordings)
     found = [finding for nic in table.subjects() for finding in auditor.audit(nic).findings]
     assert [one.fingerprint for one in found] == [
         domain_mark(rule, one, one.nics[0]) for one in domains

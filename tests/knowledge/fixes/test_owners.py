@@ -11,7 +11,7 @@ from tests.rules.shipped import cases
 from vnicaudit.audit.judging.catalogue import rule_ids
 from vnicaudit.audit.judging.domains import DomainAuditor
 from vnicaudit.cli.platforms import every_platform
-from vnicaudit.knowledge.fixes.owners import WORDINGS, worded
+from vnicaudit.knowledge.fixes.owners import WORDINGS
 from vnicaudit.model.decoding import json_as
 from vnicaudit.model.domain import Domain, DomainConfig
 from vnicaudit.model.finding import Change
@@ -40,6 +40,8 @@ from vnicaudit.model.nic import Nic, NicConfig
 from vnicaudit.model.owner import KnownOwner, OutsideOwner, owner_named
 from vnicaudit.rule_cases.cases import Case
 from vnicaudit.rule_cases.judging import judge
+
+worded = every_platform().wordings.worded
 
 MANAGED: tuple[KnownOwner, ...] = ("nova", "kubevirt", "ovirt")
 FIELDS = (

@@ -17,7 +17,7 @@ from vnicaudit.knowledge.fixes.wording import Wording, sentence
 from vnicaudit.model.finding import Change, Finding
 from vnicaudit.model.fix import Advice, EditArgument, Fix, OwnersFix, RemoveBehind
 from vnicaudit.model.names import NO_NAMES, FixNames
-from vnicaudit.model.owner import REWRITTEN_BY, Keeper, Owner, name_of
+from vnicaudit.model.owner import Keeper, Owner, name_of, rewritten_by
 
 WORDINGS: dict[str, Wording] = {
     "kubevirt": KUBEVIRT,
@@ -82,6 +82,12 @@ class Wordings:
         wording = self._wording(finding.owner, in_arguments=behind)
         return _text(finding.fixes, change, wording, named)
 
+    def backend_procedure(self, owner: Owner, backend: str) -> str:
+        """How a NIC of a guest whose definition this owner writes anew comes to another ``backend``
+        (``vdpa``, ``vhostuser``)."""
+        other = f"{rewritten_by(owner)} decides what its NICs are connected to: change it there."
+        return self.of(owner).backends.get(backend, other)
+
     def _say(
         self,
         change: Change | None,
@@ -101,18 +107,6 @@ class Wordings:
     def _wording(self, owner: Keeper, *, in_arguments: bool) -> Wording:
         wording = self.of(owner)
         return ARGUMENTS if in_arguments and wording.in_arguments is None else wording
-
-
-SHIPPED = Wordings(WORDINGS)
-worded = SHIPPED.worded
-wording_of = SHIPPED.of
-
-
-def backend_procedure(owner: Owner, backend: str) -> str:
-    """How a NIC of a guest that this owner keeps comes to another ``backend`` (``vdpa``,
-    ``vhostuser``)."""
-    other = f"{REWRITTEN_BY[owner]} decides what its NICs are connected to: change it there."
-    return wording_of(owner).backends.get(backend, other)
 
 
 def _text(fixes: tuple[Fix, ...], change: Change | None, wording: Wording, named: FixNames) -> str:

@@ -9,7 +9,7 @@ from vnicaudit.base.counting import count
 from vnicaudit.knowledge.of_old_device import not_of_virtio
 from vnicaudit.model.domain import Domain, DomainState
 from vnicaudit.model.nic import Nic
-from vnicaudit.model.owner import REWRITTEN_BY
+from vnicaudit.model.owner import rewritten_by
 from vnicaudit.model.plan import Goal, Mode, ModeOption
 from vnicaudit.model.reasons import Blocked, ModeCode
 
@@ -52,8 +52,8 @@ _BEHIND = (
 
 def owner_blocks(domain: Domain) -> tuple[Blocked, ...]:
     """Why somebody else's definition is not changed here."""
-    owner = REWRITTEN_BY.get(domain.declared.owner)
-    if owner is None:
+    owner = rewritten_by(domain.declared.owner)
+    if not owner:
         return ()
     if domain.declared.manifest is not None:
         text = f"a manifest is {owner}'s to carry out: it is changed as the route says"
@@ -76,7 +76,7 @@ def no_change(domain: Domain, nic: Nic | None = None) -> str:
 
 def removal_first(domain: Domain) -> str:
     """What is to be done first about a setting behind libvirt's settings."""
-    if owner := REWRITTEN_BY.get(domain.declared.owner):
+    if owner := rewritten_by(domain.declared.owner):
         return f"see to it first that {owner} writes the definition without it"
     return "remove it first (virsh edit)"
 
