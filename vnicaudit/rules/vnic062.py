@@ -57,6 +57,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vnicaudit.knowledge import facts
+from vnicaudit.knowledge.fixes.unsafe import unsafe_because
 from vnicaudit.knowledge.nova_releases import lacks_vif_model
 from vnicaudit.model.finding import Change, Confidence
 from vnicaudit.model.fix import Advice, SetProperty
@@ -105,7 +106,7 @@ def check(subject: ImageSubject) -> Iterator[Problem]:
                 _ON_IMAGE,
                 "; this is for new servers. Existing ones keep their model: stop the server, ",
                 _ON_SERVER,
-                f", start it.{'' if safe else f' Unsafe: {reason}.'}",
+                ", start it." if safe else f", start it. {unsafe_because(reason)}",
             )
         ),
     )

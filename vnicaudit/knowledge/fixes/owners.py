@@ -13,6 +13,7 @@ from vnicaudit.knowledge.fixes.nova import NOVA
 from vnicaudit.knowledge.fixes.ovirt import OVIRT
 from vnicaudit.knowledge.fixes.qemu import ARGUMENTS, QEMU
 from vnicaudit.knowledge.fixes.terraform import TERRAFORM
+from vnicaudit.knowledge.fixes.unsafe import unsafe_because
 from vnicaudit.knowledge.fixes.wording import Wording, sentence
 from vnicaudit.model.finding import Change, Finding
 from vnicaudit.model.fix import Advice, EditArgument, Fix, OwnersFix, RemoveBehind
@@ -113,7 +114,7 @@ def _text(fixes: tuple[Fix, ...], change: Change | None, wording: Wording, named
     sentences = [sentence(fix, wording, named) for fix in fixes]
     edits = fixes != (wording.in_arguments,)
     if edits and change is not None and not change.safe and change.reason:
-        sentences.append(f"Unsafe: {change.reason}.")
+        sentences.append(unsafe_because(change.reason))
     return " ".join(sentences)
 
 
