@@ -104,8 +104,8 @@ def test_a_dry_run_says_so(make_world: MakeWorld) -> None:
     world.apply(world.steps, world.context())
     world.leaves(1)
     (run,) = runs(str(world.folder))
-    (seen,) = dry_run_rollback(run.id, RollbackSelection(), world.context())
-    assert (seen.name, seen.outcome, seen.message) == ("guest-1", "gone", NOWHERE)
+    (back,) = dry_run_rollback(run.id, RollbackSelection(), world.context())
+    assert (back.name, back.outcome, back.message) == ("guest-1", "gone", NOWHERE)
 
 
 @pytest.mark.parametrize("mode", ["next-boot", "restart", "hotswap"])

@@ -231,8 +231,9 @@ class Runner:
 
     def _begin(self, unit: UnitRequest, notes: Notes, kept: KeptTexts) -> Begin | None:
         if other := self._exclusion.failed_member(unit.exclusive):
+            group = self._drivers.kinds.by_name(unit.kind).exclusive_called
             raise UnitRefusedError(
-                f"{other}, of the same server group, failed: what they share may hang on this one",
+                f"{other}, of the same {group}, failed: what they share may hang on this one",
                 "group",
             )
         prepared = self._preparing(unit, self._drivers)
