@@ -26,7 +26,7 @@ Keeper = Owner | Literal["host", "vnicaudit"]
 """``host``: a host keeps its own settings; ``vnicaudit``: this program's settings, and what it is
 told in the metadata of a domain."""
 
-_REWRITTEN_BY: dict[KnownOwner, str] = {"nova": "Nova", "kubevirt": "KubeVirt", "ovirt": "oVirt"}
+_REWRITTEN_BY: dict[str, str] = {"nova": "Nova", "kubevirt": "KubeVirt", "ovirt": "oVirt"}
 
 _KNOWN: dict[str, KnownOwner] = {name: name for name in get_args(KnownOwner)}
 
@@ -36,7 +36,7 @@ def owner_named(name: str) -> Owner:
     return _KNOWN.get(name) or OutsideOwner(name)
 
 
-def rewritten_by(owner: Owner) -> str:
+def rewritten_by(owner: Keeper) -> str:
     """What an owner is called that writes the definition anew for each start: libvirt's persistent
     one does not say what that will be. Empty: it does not."""
     return owner.rewrites if isinstance(owner, OutsideOwner) else _REWRITTEN_BY.get(owner, "")

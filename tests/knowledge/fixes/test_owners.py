@@ -11,7 +11,8 @@ from tests.rules.shipped import cases
 from vnicaudit.audit.judging.catalogue import rule_ids
 from vnicaudit.audit.judging.domains import DomainAuditor
 from vnicaudit.cli.platforms import every_platform
-from vnicaudit.knowledge.fixes.owners import WORDINGS
+from vnicaudit.knowledge.fixes.owners import WORDINGS, Wordings
+from vnicaudit.knowledge.fixes.wording import Wording
 from vnicaudit.model.decoding import json_as
 from vnicaudit.model.domain import Domain, DomainConfig
 from vnicaudit.model.finding import Change
@@ -28,6 +29,7 @@ from vnicaudit.model.fix import (
     NoSetting,
     OwnerAdvice,
     RemoveBehind,
+    SetField,
     SetInManifest,
     SetOption,
     StopSetStart,
@@ -379,6 +381,24 @@ def test_unsafe_change_says_why_and_safe_one_does_not() -> None:
 def test_hint_stands_alone_without_a_change_and_after_it_with_one() -> None:
     assert worded(None, "Stop and start it.", "nova").text == "Stop and start it."
     assert worded(FIELDS[0], "Keep the MAC.", "libvirt").text.endswith("off and on. Keep the MAC.")
+
+
+@pytest.mark.parametrize("value", [*FIELDS, RING, RINGS, FIRST, RemoveBehind()])
+def test_one_from_elsewhere_that_writes_definitions_anew_is_not_sent_to_edit_them(
+    value: Change | RemoveBehind,
+) -> None:
+    """Whether it has words of its own, for some of it, or none."""
+    change, advice = (value, "") if isinstance(value, Change) else (None, value)
+    owner = OutsideOwner("engine", "the Engine")
+    own = Wording(lambda one: SetField(one.field, one.new), lambda _fix, _named: "In the engine.")
+    for wordings in (Wordings(WORDINGS), Wordings({**WORDINGS, "engine": own})):
+        fix = wordings.worded(change, advice, owner)
+        assert isinstance(fix.values[0], SetField)
+        assert "virsh" not in fix.text
+    text = Wordings(WORDINGS).worded(FIELDS[0], "", owner, in_arguments=True).text
+    assert text == (
+        "The definition is the Engine's, which writes it anew: change it there (arguments)."
+    )
 
 
 def test_unknown_owner_is_spoken_to_as_libvirt() -> None:

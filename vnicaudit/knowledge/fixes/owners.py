@@ -4,9 +4,10 @@ brought by a platform."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import NamedTuple
 
+from vnicaudit.knowledge.fixes.elsewhere import kept_by
 from vnicaudit.knowledge.fixes.kubevirt import KUBEVIRT
 from vnicaudit.knowledge.fixes.libvirt import LIBVIRT
 from vnicaudit.knowledge.fixes.nova import NOVA
@@ -52,8 +53,12 @@ class Wordings:
         """Names of one server are not worth remembering."""
 
     def of(self, owner: Keeper) -> Wording:
-        """How fixes are worded for an owner."""
-        return self._by_owner.get(name_of(owner), LIBVIRT)
+        """How fixes are worded for an owner; one that writes definitions anew is never sent to edit
+        them."""
+        found = self._by_owner.get(name_of(owner))
+        if found is None:
+            return kept_by(rewritten_by(owner)) if rewritten_by(owner) else LIBVIRT
+        return found
 
     def worded(
         self,
@@ -102,7 +107,7 @@ class Wordings:
             # who keeps the definition did not write that, and has no setting for it
             fixes: tuple[Fix, ...] = (wording.in_arguments,)
         else:
-            fixes = tuple(_fixes(change, advice, wording))
+            fixes = tuple(_fixes(change, advice, wording, rewrites=bool(rewritten_by(owner))))
         return WordedFix(fixes, _text(fixes, change, wording, named))
 
     def _wording(self, owner: Keeper, *, in_arguments: bool) -> Wording:
@@ -118,15 +123,24 @@ def _text(fixes: tuple[Fix, ...], change: Change | None, wording: Wording, named
     return " ".join(sentences)
 
 
-def _fixes(change: Change | None, advice: str | Fix, wording: Wording) -> Iterator[Fix]:
+def _fixes(
+    change: Change | None, advice: str | Fix, wording: Wording, *, rewrites: bool
+) -> Iterator[Fix]:
     if change is not None:
         yield wording.edit(change)
-    if isinstance(advice, RemoveBehind) and wording.behind is not None:
-        yield from _undone_by_owner(advice, wording.behind)
+    behind = wording.behind
+    if behind is None and rewrites:
+        behind = partial(_unset, wording)
+    if isinstance(advice, RemoveBehind) and behind is not None:
+        yield from _undone_by_owner(advice, behind)
     elif not isinstance(advice, str):
         yield advice
     elif advice:
         yield Advice((advice,))
+
+
+def _unset(wording: Wording, field: str) -> OwnersFix:
+    return wording.edit(Change(field or "setting", None, None, safe=True))
 
 
 def _undone_by_owner(fix: RemoveBehind, behind: Callable[[str], OwnersFix]) -> Iterator[Fix]:
