@@ -40,8 +40,8 @@ Capture = pytest.CaptureFixture[str]
 class Any7(Opening):
     """Whatever the seed."""
 
-    def __call__(self, stack: object, seed: int, say: object) -> Any7:
-        del stack, seed, say
+    def __call__(self, stack: object, adapters: object, seed: int, say: object) -> Any7:
+        del stack, adapters, seed, say
         return self
 
 

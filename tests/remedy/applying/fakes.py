@@ -460,7 +460,6 @@ def installed(world: World, monkeypatch: pytest.MonkeyPatch) -> World:
     """Have the product work on it."""
     monkeypatch.setattr(composed, "connect", lambda _uri, **_deadline: world)
     monkeypatch.setattr(composed, "time", world.clock)
-    monkeypatch.setattr(agent, "time", world.clock)
     watch(world, monkeypatch)
     _stand_for_ip(monkeypatch)
     return world

@@ -24,8 +24,8 @@ from lxml import etree
 
 from vnicaudit.model.domain import Domain, DomainState
 from vnicaudit.platforms.libvirt.binding import libvirt
-from vnicaudit.platforms.libvirt.uri import Uri
 from vnicaudit.platforms.libvirt.workers import WorkerThreads
+from vnicaudit.text.libvirt_uri import Uri
 
 CHANNEL = "org.qemu.guest_agent.0"
 _THREADS = 8

@@ -31,7 +31,7 @@ class DomainPlace(NamedTuple):
     @property
     def agent(self) -> GuestAgent:
         """The guest, as its agent shows it."""
-        return GuestAgent(self.machine)
+        return GuestAgent(self.machine, self.adapters.clock)
 
 
 DomainWork = UnitWork[DomainPlace, DomainTransaction]
