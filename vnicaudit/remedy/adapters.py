@@ -9,6 +9,7 @@ from typing import NamedTuple
 from vnicaudit.base.clock import Clock
 from vnicaudit.remedy import cloud, hypervisor
 from vnicaudit.remedy.definitions import Texts
+from vnicaudit.remedy.guest.network import GuestSettings, LinuxSettings
 
 
 class Adapters(NamedTuple):
@@ -22,6 +23,8 @@ class Adapters(NamedTuple):
     cloud: cloud.ConnectCloud
     clock: Clock
     command_line: hypervisor.ReadCommandLine
+    settings: Callable[[hypervisor.Machine, Clock], GuestSettings] = LinuxSettings
+    """Of a guest's interfaces, which a hot swap carries over."""
 
 
 GetAdapters = Callable[[], Adapters]

@@ -10,6 +10,7 @@ from vnicaudit.remedy.applying.events import Defined, Kept
 from vnicaudit.remedy.applying.work import UnitWork
 from vnicaudit.remedy.definitions import Texts
 from vnicaudit.remedy.guest.agent import GuestAgent
+from vnicaudit.remedy.guest.network import GuestSettings
 from vnicaudit.remedy.hypervisor import Hypervisor, Machine
 from vnicaudit.remedy.trial import Trial
 
@@ -32,6 +33,11 @@ class DomainPlace(NamedTuple):
     def agent(self) -> GuestAgent:
         """The guest, as its agent shows it."""
         return GuestAgent(self.machine, self.adapters.clock)
+
+    @property
+    def settings(self) -> GuestSettings:
+        """What the guest has set on its interfaces."""
+        return self.adapters.settings(self.machine, self.adapters.clock)
 
 
 DomainWork = UnitWork[DomainPlace, DomainTransaction]

@@ -25,11 +25,12 @@ from vnicaudit.remedy.applying.events import (
 from vnicaudit.remedy.applying.journal import seconds_since
 from vnicaudit.remedy.applying.transaction import NicChanges
 from vnicaudit.remedy.applying.verifying import wait_until
-from vnicaudit.remedy.guest import network as guest_network
 from vnicaudit.remedy.guest.agent import by_mac
+from vnicaudit.remedy.guest.batch import aged
 
 RUNNING = "running"
 """The definition that ran, kept where the persistent one does not say what to go back to."""
+
 _SOON = 0.02
 _UNPLUG_SECONDS = 30.0
 _BIND_SECONDS = 30.0
@@ -98,7 +99,7 @@ def _settle(work: DomainWork, one: NicChanges) -> None:
 
 
 def _running(work: DomainWork, one: NicChanges) -> str:
-    """``none``, ``wanted`` or ``other``: which device with that MAC the guest has now."""
+    """Which device with that MAC the guest has now."""
     live = work.place.texts.reading.definition_of(
         work.place.machine.live(), work.transaction.target
     )
@@ -167,12 +168,12 @@ def _restore(work: DomainWork, one: NicChanges, *, anew: bool) -> None:
     network = _captured(work, one.mac)
     if network is None:
         return
-    if not anew and not guest_network.missing(work.place.agent, one.mac, network):
+    if not anew and not work.place.settings.missing(one.mac, network):
         return
     work.notes.write(Restoring(one.mac))
     work.tell(f"putting back addresses and routes of {one.mac}")
-    guest_network.restore(work.place.agent, one.mac, network)
-    missing = guest_network.missing(work.place.agent, one.mac, network)
+    work.place.settings.restore(one.mac, network)
+    missing = work.place.settings.missing(one.mac, network)
     if missing:
         raise NotTakenError(f"the guest did not take back: {'; '.join(missing[:5])}")
     work.notes.write(Restored(one.mac))
@@ -180,7 +181,7 @@ def _restore(work: DomainWork, one: NicChanges, *, anew: bool) -> None:
 
 def _read_network(work: DomainWork, mac: str) -> GuestNetwork:
     try:
-        return guest_network.capture(work.place.agent, mac)
+        return work.place.settings.capture(mac)
     except SilentError:
         raise
     except RefusedError as error:
@@ -190,5 +191,5 @@ def _read_network(work: DomainWork, mac: str) -> GuestNetwork:
 def _captured(work: DomainWork, mac: str) -> GuestNetwork | None:
     for captured in work.notes.all(Captured):
         if captured.mac == mac:
-            return guest_network.aged(captured.network, work.clock.time() - captured.seconds)
+            return aged(captured.network, work.clock.time() - captured.seconds)
     return None
