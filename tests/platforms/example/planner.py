@@ -137,7 +137,6 @@ class InventoryNic(PlanSubject[ObjectUnit]):
         safe, reason = safety(changes)
         return UnitStep(
             id="",
-            platform=NAME,
             target=self.target,
             about=self.about,
             owner=guest.declared.owner,
@@ -152,7 +151,7 @@ class InventoryNic(PlanSubject[ObjectUnit]):
             digest=digest(f"{self.nic.mac} {self.nic.declared.model}".encode()),
             diff=unified_diff(self.data, applied(self.data, edits), path, text_of),
             blocked=self.judged.new_errors(after, self.nic.index),
-            unit=ObjectUnit(KIND, guest.uuid or guest.name),
+            unit=ObjectUnit(KIND, guest.uuid or guest.name, NAME),
         )
 
     @property

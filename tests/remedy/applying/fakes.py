@@ -25,7 +25,6 @@ from vnicaudit.model.guest_network import GuestLink, GuestNetwork
 from vnicaudit.model.machine import MachineState, PowerPhase, Traffic
 from vnicaudit.model.plan import MODES, DomainUnit, Mode, ModeOption, Step
 from vnicaudit.model.refs import NicRef
-from vnicaudit.model.platform_name import LIBVIRT
 from vnicaudit.remedy.applying import journal
 from vnicaudit.remedy.applying.apply import RunContext, apply
 from vnicaudit.remedy.applying.events import Event, name_of
@@ -464,7 +463,6 @@ def step_of(machine: Machine, nic: int = 1) -> Step:
             adapters().texts.writer.text_of,
         ),
         unit=DomainUnit(),
-        platform=LIBVIRT,
     )
 
 

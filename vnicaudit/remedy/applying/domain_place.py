@@ -7,6 +7,7 @@ from typing import NamedTuple
 from vnicaudit.remedy.adapters import Adapters
 from vnicaudit.remedy.applying.definition_transactions import DomainTransaction
 from vnicaudit.remedy.applying.events import Defined, Kept
+from vnicaudit.remedy.applying.kept_texts import KeptKind
 from vnicaudit.remedy.applying.work import UnitWork
 from vnicaudit.remedy.definitions import Texts
 from vnicaudit.remedy.guest.agent import GuestAgent
@@ -43,12 +44,12 @@ class DomainPlace(NamedTuple):
 DomainWork = UnitWork[DomainPlace, DomainTransaction]
 
 
-def kept_definition(work: DomainWork, kind: str) -> bytes:
+def kept_definition(work: DomainWork, kind: KeptKind) -> bytes:
     """A definition that was kept. Raises KeptError where it is not what it was."""
     return work.kept.get(kind, _digest(work, kind), work.transaction.by_hand())
 
 
-def _digest(work: DomainWork, kind: str) -> str | None:
+def _digest(work: DomainWork, kind: KeptKind) -> str | None:
     """The digest that the journal records of a kept definition of that kind; None where it records
     none, as in journals of older versions."""
     if kind in ("before", "goal"):

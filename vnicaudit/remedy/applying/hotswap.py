@@ -7,6 +7,8 @@ is given back, through its agent, what it had set on the old one.
 
 from __future__ import annotations
 
+from typing import Literal
+
 from vnicaudit.errors import ActionError, GuestError, RefusedError, SilentError
 from vnicaudit.model.guest_network import GuestNetwork
 from vnicaudit.remedy.applying.definition_transactions import nic_of, unmet
@@ -23,13 +25,13 @@ from vnicaudit.remedy.applying.events import (
     Stayed,
 )
 from vnicaudit.remedy.applying.journal import seconds_since
+from vnicaudit.remedy.applying.kept_texts import KeptKind
 from vnicaudit.remedy.applying.transaction import NicChanges
 from vnicaudit.remedy.applying.verifying import wait_until
 from vnicaudit.remedy.guest.agent import by_mac
 from vnicaudit.remedy.guest.batch import aged
 
-RUNNING = "running"
-"""The definition that ran, kept where the persistent one does not say what to go back to."""
+NicPresence = Literal["none", "wanted", "other"]
 
 _SOON = 0.02
 _UNPLUG_SECONDS = 30.0
@@ -44,7 +46,7 @@ def capture(work: DomainWork) -> None:
     """Note what the guest has set on each NIC, where that is not known from an earlier life.
     Raises GuestError for what could not be put back: the NIC is a member of a bond, say."""
     if work.transaction.before == work.transaction.goal and work.notes.last(Captured) is None:
-        kept = work.kept.keep(RUNNING, work.place.machine.live())
+        kept = work.kept.keep("running", work.place.machine.live())
         work.notes.write(Kept(kept))
     for one in work.transaction.wanted:
         if _captured(work, one.mac) is None:
@@ -59,7 +61,7 @@ def not_put_back(work: DomainWork) -> list[str]:
     return [note for captured in work.notes.all(Captured) for note in captured.network.notes]
 
 
-def swap(work: DomainWork, *, kind: str) -> None:
+def swap(work: DomainWork, *, kind: KeptKind) -> None:
     """Have the guest run with the NICs of the definition of that ``kind`` (``settled``,
     ``before``). What runs so already is left alone, but for what the guest had set on it."""
     for one in work.transaction.wanted:
@@ -69,14 +71,14 @@ def swap(work: DomainWork, *, kind: str) -> None:
         _complete(work, one, kind)
 
 
-def repair(work: DomainWork, *, kind: str) -> None:
+def repair(work: DomainWork, *, kind: KeptKind) -> None:
     """Give the guest the NICs of that definition that were taken from it; exchange none."""
     for one in work.transaction.wanted:
         _settle(work, one)
         _complete(work, one, kind)
 
 
-def _complete(work: DomainWork, one: NicChanges, kind: str) -> None:
+def _complete(work: DomainWork, one: NicChanges, kind: KeptKind) -> None:
     if _running(work, one) == "none":
         _attach(work, one, kind)
         _restore(work, one, anew=True)
@@ -98,7 +100,7 @@ def _settle(work: DomainWork, one: NicChanges) -> None:
         wait_until(work.clock, lambda: _running(work, one) == "none", left, _SOON)
 
 
-def _running(work: DomainWork, one: NicChanges) -> str:
+def _running(work: DomainWork, one: NicChanges) -> NicPresence:
     """Which device with that MAC the guest has now."""
     live = work.place.texts.reading.definition_of(
         work.place.machine.live(), work.transaction.target
@@ -138,7 +140,7 @@ def _request_detach(work: DomainWork, one: NicChanges) -> None:
     work.place.machine.detach(work.place.texts.elements.for_attach(live, number))
 
 
-def _attach(work: DomainWork, one: NicChanges, kind: str) -> None:
+def _attach(work: DomainWork, one: NicChanges, kind: KeptKind) -> None:
     work.notes.write(Attaching(one.mac))
     work.tell(f"attaching {one.mac}")
     definition = kept_definition(work, kind)

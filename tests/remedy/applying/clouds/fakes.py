@@ -23,7 +23,6 @@ from vnicaudit.model.cloud_state import FlavorState, PortState, ServerState
 from vnicaudit.model.finding import Change
 from vnicaudit.model.plan import MODES, FlavorUnit, ImageUnit, ModeOption, ServerUnit, Step
 from vnicaudit.model.refs import CloudRef, FlavorRef, ImageRef, ServerRef
-from vnicaudit.model.platform_name import OPENSTACK
 from vnicaudit.remedy.cloud import CommandOutput, Reach
 from vnicaudit.remedy.digests import kept_digest
 from vnicaudit.remedy.planning.cloud.properties import diff
@@ -485,7 +484,6 @@ def _step(
         digest=kept_digest(kind, id, old),
         diff=diff(name, old, new),
         unit=_UNITS[kind](new, old, **part),
-        platform=OPENSTACK,
     )
 
 
