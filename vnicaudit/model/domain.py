@@ -47,7 +47,8 @@ class DomainConfig(msgspec.Struct, frozen=True, cache_hash=True):
     described_by: DefinitionForm | Manifest | ServerConfig = "raw"
     """A definition of that form, a manifest of KubeVirt, or what Nova keeps of the server."""
     platform: PlatformName = DOMAIN_XML
-    """The platform that describes it, which knows what comes of it and how to change it."""
+    """The platform that describes it, which knows what comes of it and how to change it: a key of
+    the registry of platforms, open on purpose, for plug-ins bring more than are known here."""
     os_id: str | None = None
     """libosinfo id in the metadata, e.g. ``http://ubuntu.com/ubuntu/22.04``."""
     readiness: Readiness = "unknown"
