@@ -172,7 +172,7 @@ class TestRunning:
     def test_what_is_seen_decides(self, vhost: bool) -> None:
         running = RunningNic("virtio-net-pci", "virtio", "tap", vhost=vhost, evidence=DESCRIPTORS)
         found = resolve(replace(BRIDGE, driver_name="qemu"), KVM, BARE, running)
-        assert found.vhost == Resolved(False, vhost, "seen in QEMU's descriptors")
+        assert found.vhost == Resolved(False, vhost, "seen in QEMU's open descriptors")
 
     def test_what_is_not_seen_does_not(self) -> None:
         running = RunningNic("virtio-net-pci", "virtio", "tap")
