@@ -14,7 +14,8 @@ import msgspec
 
 from vnicaudit.audit.judging.catalogue import Catalogue, RuleSet
 from vnicaudit.audit.judging.fingerprint import file_key, is_uuid
-from vnicaudit.audit.judging.judgement import FindingCollector, ask
+from vnicaudit.audit.judging.judgement import FindingCollector, Judgement, ask
+from vnicaudit.knowledge.fixes.owners import Wordings
 from vnicaudit.knowledge.fixes.wording import of_image
 from vnicaudit.model.description import Description
 from vnicaudit.model.kubevirt import Preference
@@ -36,21 +37,26 @@ from vnicaudit.model.subject import (
 D = TypeVar("D", bound=Description)
 S = TypeVar("S")
 
-AuditDescription = Callable[[Description, str], Audited | None]
-"""Judges a description that was met as that target; None: it is of another kind."""
+AuditDescription = Callable[[Description, str, FindingCollector], Audited | None]
+"""Judges a description that was met as that target, and has the collector collect what is found;
+None: it is of another kind."""
 
 
 class DescriptionAuditor:
     """Judges descriptions by a fixed set of rules."""
 
-    def __init__(self, rule_ids: Iterable[str], catalogue: Catalogue | None = None) -> None:
+    def __init__(
+        self, rule_ids: Iterable[str], wordings: Wordings, catalogue: Catalogue | None = None
+    ) -> None:
         rules = tuple(rule_ids)
+        self._wordings = wordings
         self._auditors = tuple(row.auditor(rules, catalogue) for row in JUDGED)
 
     def audit(self, item: Description, target: str) -> Audited:
         """Judge one description."""
+        collector = FindingCollector(self._wordings)
         for audit in self._auditors:
-            if (found := audit(item, target)) is not None:
+            if (found := audit(item, target, collector)) is not None:
                 return found
         raise TypeError(item)
 
@@ -86,14 +92,18 @@ class DescriptionJudging(msgspec.Struct, Generic[D, S], frozen=True, kw_only=Tru
         """Judges what is of this kind by these rules."""
         chosen = RuleSet(self.judge, rules, catalogue)
 
-        def audit(item: Description, target: str) -> Audited | None:
-            return self._audited(item, target, chosen) if isinstance(item, self.kind) else None
+        def audit(item: Description, target: str, collector: FindingCollector) -> Audited | None:
+            if not isinstance(item, self.kind):
+                return None
+            verdicts = ask(chosen.of(), self.subject(item))
+            return self._audited(item, target, verdicts, collector)
 
         return audit
 
-    def _audited(self, item: D, target: str, rules: RuleSet[S]) -> Audited:
-        collector, ref, named = FindingCollector(), self.ref(item), self.named(target, item)
-        verdicts = ask(rules.of(), self.subject(item))
+    def _audited(
+        self, item: D, target: str, verdicts: Iterable[Judgement], collector: FindingCollector
+    ) -> Audited:
+        ref, named = self.ref(item), self.named(target, item)
         places = partial(self.place, item)
         collector.take(verdicts, self.owner, lambda _field: self.key(item), places, ref, named)
         audited = collector.audited(target, self.name(item), self.owner, self.scope)
