@@ -69,7 +69,7 @@ def compare(
                 if workload.id in silent and one.primary:
                     one = _harmed(one, f"nothing got through in {after_arm}")
                 elif (workload.id, metric.name) in fallen and one.verdict in _OPEN and one.primary:
-                    one = _harmed(one, "less than half of what it was before, twice in a row")
+                    one = _harmed(one, "less than half of what it was before, three times in a row")
                 found.append(one if _has_values(of_this, metric) else _set_aside(one))
     found.sort(key=lambda each: not each.primary)
     return tuple(
