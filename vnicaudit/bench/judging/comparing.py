@@ -20,7 +20,7 @@ from vnicaudit.bench.judging.effect import (
 )
 from vnicaudit.bench.judging.sides import Side, Sides, effect_notes, runs_of, side_notes
 from vnicaudit.bench.judging.statistics import holm, median, median_interval, variation
-from vnicaudit.bench.judging.terms import Terms
+from vnicaudit.bench.judging.terms import Terms, between_key
 from vnicaudit.bench.judging.verdict import fewest_runs, may_be_chance, verdict_of
 from vnicaudit.bench.metrics import METRICS, Metric
 from vnicaudit.errors import UsageError
@@ -109,7 +109,8 @@ def comparison_of(workload: Workload, metric: Metric, sides: Sides, terms: Terms
     """One metric of one workload; ``p_holm`` is not adjusted yet."""
     before, after = sides.before.runs.values, sides.after.runs.values
     level = _level(metric, sides, terms)
-    shift = shift_of(metric, level.before, level.after, terms.design)
+    between = terms.between.get(between_key(workload.id, metric.name), 0.0)
+    shift = shift_of(metric, level.before, level.after, terms.design, between)
     alpha = terms.alpha(min(len(before), len(after)))
     found = deciding(metric, shift, alpha) if shift else None
     notes = [*effect_notes(metric, shift, found, alpha)]
