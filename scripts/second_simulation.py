@@ -552,7 +552,7 @@ def main(arguments: Sequence[str]) -> int:
     tables = "\n".join(table for table, _differing in found)
     differing = [line for _table, lines in found for line in lines]
     if write:
-        head, _, rest = text.partition(SECOND[0])
+        head, _, rest = PAGE.read_text("utf-8").partition(SECOND[0])
         rest = rest.partition(SECOND[1])[2]
         PAGE.write_text(f"{head}{SECOND[0]}{tables}{SECOND[1]}{rest}", "utf-8")
     else:

@@ -392,9 +392,10 @@ def main(arguments: Sequence[str]) -> int:
     if not arguments:
         sys.stdout.write(tables())
         return 0
+    found = tables()
     text = PAGE.read_text("utf-8")
     head, _, rest = text.partition(BEGIN)
-    current = f"{head}{BEGIN}{tables()}{END}{rest.partition(END)[2]}"
+    current = f"{head}{BEGIN}{found}{END}{rest.partition(END)[2]}"
     if arguments == ["--write"]:
         PAGE.write_text(current, "utf-8")
         return 0

@@ -25,7 +25,8 @@ OTHER = host_of("agent://web01?connect=qemu+ssh://root@kvm7/system")
 
 def measured(seed: int, *, turns: float, runs: float, gain: float = 2.0) -> BenchResult:
     """Five turns of three runs in each of two arms, of which one is faster."""
-    source, samples = random.Random(seed), []
+    source = random.Random(seed)
+    samples: list[Sample] = []
     for arm, level in (("before", 1e9), ("after", gain * 1e9)):
         for turn in range(5):
             luck = source.gauss(0, turns)
