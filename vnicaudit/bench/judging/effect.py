@@ -171,6 +171,13 @@ def percent(metric: Metric, shift: float) -> float:
     return (value if metric.better == "higher" else -value) + 0.0
 
 
+def amount_of(metric: Metric, difference: float) -> str:
+    """A difference without a sign, on the metric's scale, in words: ``5 %``, ``0.5 points``."""
+    if is_share(metric):
+        return f"{difference:.2g} points"
+    return f"{100 * math.expm1(min(difference, _LARGEST_LOG)):.0f} %"
+
+
 def _effects(metric: Metric, interval: Interval) -> Interval:
     low, high = sorted(percent(metric, end) for end in interval)
     return Interval(low, high)

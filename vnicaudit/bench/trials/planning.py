@@ -13,7 +13,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from vnicaudit.base.counting import count
-from vnicaudit.bench.judging.effect import TURNS, is_share, margin_of
+from vnicaudit.bench.judging.effect import TURNS, amount_of, is_share, margin_of
 from vnicaudit.bench.judging.enough import MOST_RUNS, runs_to_show, shown_by
 from vnicaudit.bench.judging.scatter import Scatter
 from vnicaudit.bench.judging.statistics import smallest_p
@@ -153,6 +153,4 @@ def _seen(history: HostHistory, worst: _Known) -> str:
 
 
 def _size(of: _Known, difference: float) -> str:
-    if is_share(of.metric):
-        return f"{difference:.2g} points"
-    return f"{100 * math.expm1(difference):.0f} %"
+    return amount_of(of.metric, difference)
