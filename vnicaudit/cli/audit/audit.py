@@ -12,6 +12,7 @@ from vnicaudit.cli.options.cloud_filters import cloud_filter_options
 from vnicaudit.cli.options.output import output_options
 from vnicaudit.cli.options.reading import FileOptions, nova_options, reading_options
 from vnicaudit.cli.options.records import as_record, group
+from vnicaudit.cli.options.redaction import redaction_options
 from vnicaudit.cli.wiring import Wiring, pass_wiring
 from vnicaudit.model.finding import CONFIDENCES, SEVERITIES
 from vnicaudit.reports.grouped import GROUP_BY
@@ -30,6 +31,7 @@ Examples:
   vnicaudit audit definitions/ --write-baseline known.json
   vnicaudit audit definitions/ --baseline known.json     only what is new
   vnicaudit audit definitions/ --diff                    what --fix would change
+  vnicaudit audit qemu:///system --redact -o report.json to show to others
 
 \b
 Exit codes: 0 clean, 1 findings at or above --fail-on and --fail-confidence,
@@ -141,6 +143,7 @@ file_options = group(
 )
 @cloud_filter_options
 @fix_options
+@redaction_options
 @nova_options
 @reading_options
 @output_options

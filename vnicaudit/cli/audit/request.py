@@ -18,6 +18,7 @@ from vnicaudit.cli.options.reading import (
     ReadingRequest,
     reading_of,
 )
+from vnicaudit.cli.options.redaction import RedactionOptions, redactor_of
 from vnicaudit.cli.output.files import check_different, formats_of
 from vnicaudit.errors import UsageError
 from vnicaudit.model.finding import Confidence, Severity
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from vnicaudit.audit.accepting.baseline import Baseline
     from vnicaudit.audit.settings.keys import Settings
     from vnicaudit.cli.platforms import PlatformRegistry
+    from vnicaudit.reports.redaction.records import Redactor
 
 
 class AuditOptions(msgspec.Struct, frozen=True):
@@ -47,6 +49,7 @@ class AuditOptions(msgspec.Struct, frozen=True):
     write_baseline: str | None
     servers: ServerOptions
     fixes: FixOptions
+    redaction: RedactionOptions
     nova: NovaOptions
     reading: ReadingOptions
     output: OutputOptions
@@ -65,6 +68,7 @@ class AuditRequest(msgspec.Struct, frozen=True):
     outputs: list[tuple[str, str]]
     write_baseline: str | None
     fixing: FixRequest
+    redactor: Redactor | None
     color: Color
     group_by: str
     quiet: bool
@@ -79,7 +83,7 @@ def request_of(
     read = reading_of(
         options.reading,
         [target.name for target in targets],
-        verbose=options.output.verbose,
+        verbose=options.output.verbose and not _redacts(options),
         nova=options.nova,
         files=options.files,
         servers=wanted_of(options.servers),
@@ -100,6 +104,7 @@ def request_of(
         outputs=outputs,
         write_baseline=options.write_baseline,
         fixing=fixing,
+        redactor=_redactor(options),
         color=options.output.color,
         group_by=_grouping(options.group_by, outputs),
         quiet=options.output.quiet,
@@ -109,6 +114,20 @@ def request_of(
     _check_chosen(request)
     every = expanded_targets(targets, platforms.targets, read.options.live)
     return msgspec.structs.replace(request, targets=every)
+
+
+def _redacts(options: AuditOptions) -> bool:
+    return options.redaction.redact or options.redaction.redact_key is not None
+
+
+def _redactor(options: AuditOptions) -> Redactor | None:
+    """Raises UsageError where more than a report is written, which would not be redacted."""
+    if _redacts(options):
+        if options.write_baseline:
+            raise UsageError("--write-baseline with --redact: no audit would know those findings")
+        if options.fixes.fix or options.fixes.diff:
+            raise UsageError("--redact is for reports: --fix and --diff show files as they are")
+    return redactor_of(options.redaction)
 
 
 def _loaded_baseline(baseline: str | None) -> Baseline:

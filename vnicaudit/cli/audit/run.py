@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from datetime import date
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from vnicaudit import __version__
@@ -24,12 +25,15 @@ from vnicaudit.cli.output.stderr import Progress, tell
 from vnicaudit.cli.output.stdout import stream
 from vnicaudit.errors import RefusedError, TargetError
 from vnicaudit.model.finding import CONFIDENCES, SEVERITIES
-from vnicaudit.model.report import Audited, RuleInfo, RunEnd, RunInfo, Summary, Tool
+from vnicaudit.model.report import Audited, RuleInfo, RunEnd, RunInfo, Summary, TargetResult, Tool
 from vnicaudit.reports.registry import load, writer
 from vnicaudit.reports.writer import Options, ReportWriter
 
+R = TypeVar("R", bound=Struct)
+
 if TYPE_CHECKING:
     from vnicaudit.reports.baseline import BaselineWriter
+    from vnicaudit.reports.redaction.records import Redactor
 
 
 def audit(request: AuditRequest) -> int:
@@ -45,18 +49,18 @@ def audit(request: AuditRequest) -> int:
         work = _audit_work(request, regrades=True)
         progress = Progress(enabled=not request.quiet)
         run = AuditRun(work, request.reading.options, progress, done.input)
-        start = RunInfo(
-            Tool("vnicaudit", __version__), timestamp("seconds"), lambda: _catalogue(request)
-        )
+        start, redactor = _start(request), request.redactor
         for one, output in outputs:
             output.write(one.start(start))
         names = [target.name for target in request.targets]
         for audited in _audited(run, names, work.suppressor, whole=not _is_filtered(request)):
             progress.clear()
+            shown = _shown(audited, redactor)
             for one, output in outputs:
-                output.write(one.add(audited))
+                output.write(one.add(shown))
         progress.clear()
         end = RunEnd(timestamp("seconds"), run.results, _summary(run, request, done))
+        end = _shown(end, redactor)
         for one, output in outputs:
             output.finish(one.finish(end))
         if baseline is not None and end.is_partial:
@@ -64,10 +68,22 @@ def audit(request: AuditRequest) -> int:
     if request.fixing.diff:
         _tell_unread(run)
     if not request.quiet:
-        _tell_not_judged(run, request)
+        _tell_not_judged(end.targets, request)
     if done.refused and not end.is_partial:
         return RefusedError.exit_code
     return 0 if baseline is not None and not end.is_partial else _exit_code(run, request)
+
+
+def _start(request: AuditRequest) -> RunInfo:
+    """The facts that a report begins with."""
+    tool = Tool("vnicaudit", __version__)
+    start = RunInfo(tool, timestamp("seconds"), lambda: _catalogue(request))
+    return start if request.redactor is None else request.redactor.run(start)
+
+
+def _shown(record: R, redactor: Redactor | None) -> R:
+    """A record as reports are given it."""
+    return record if redactor is None else redactor.record(record)
 
 
 def _baseline(request: AuditRequest) -> BaselineWriter | None:
@@ -110,7 +126,7 @@ def _tell_unread(run: AuditRun) -> None:
         tell("A rule crashed: the report, without --diff, says which")
 
 
-def _tell_not_judged(run: AuditRun, request: AuditRequest) -> None:
+def _tell_not_judged(results: tuple[TargetResult, ...], request: AuditRequest) -> None:
     """Print how many parts of files were not judged and where the first is, if no report names
     them."""
     if any(load(name).NAMES_NOT_JUDGED for name, _place in request.outputs):
@@ -118,10 +134,10 @@ def _tell_not_judged(run: AuditRun, request: AuditRequest) -> None:
     from vnicaudit.reports.safe import safe
     from vnicaudit.reports.wording import not_judged_of, not_judged_sentence
 
-    sentence = not_judged_sentence(run.results)
+    sentence = not_judged_sentence(results)
     if sentence:
-        first = next(part.place for each in run.results for part in not_judged_of(each))
-        more = sum(result.not_judged_count for result in run.results) - 1
+        first = next(part.place for each in results for part in not_judged_of(each))
+        more = sum(result.not_judged_count for result in results) - 1
         places = f"{first} and {more:,} more" if more else first
         tell(safe(f"{sentence}: {places}; --format text says why"))
 
