@@ -167,6 +167,7 @@ CHECKS: dict[str, Callable[[str, list[Audited]], None]] = {
     "junit": _junit,
     "markdown": _markdown,
     "openmetrics": _openmetrics,
+    "prometheus": lambda text, stream: _openmetrics(f"{text}# EOF\n", stream),
     "sarif": _sarif,
     "text": _text,
 }

@@ -17,12 +17,13 @@ if TYPE_CHECKING:
         junit,
         markdown,
         openmetrics,
+        prometheus,
         sarif,
         text,
     )
 
     _CHECKED: tuple[Format, ...] = (
-        csv, github, gitlab, json, junit, markdown, openmetrics, sarif, text,
+        csv, github, gitlab, json, junit, markdown, openmetrics, prometheus, sarif, text,
     )  # fmt: skip
 
 _FORMATS: Registry[Format] = Registry("format", vnicaudit.reports.formats, Format)

@@ -20,7 +20,7 @@ from vnicaudit.base.counting import count
 from vnicaudit.cli.audit.fixing import FixCounts, fix
 from vnicaudit.cli.audit.request import AuditRequest
 from vnicaudit.cli.options.output import terminal_width, use_color
-from vnicaudit.cli.output.files import STDOUT, ReportOutput
+from vnicaudit.cli.output.files import READ_BY_OTHERS, STDOUT, ReportOutput
 from vnicaudit.cli.output.stderr import Progress, tell
 from vnicaudit.cli.output.stdout import stream
 from vnicaudit.errors import RefusedError, TargetError
@@ -196,7 +196,7 @@ def _outputs(
             group_by=request.group_by,
             wordings=request.platforms.wordings,
         )
-        yield writer(name, options), ReportOutput(place)
+        yield writer(name, options), ReportOutput(place, readable=name in READ_BY_OTHERS)
     if baseline is not None:
         yield baseline, ReportOutput(baseline.place)
 
