@@ -29,8 +29,8 @@ class FindingCount(msgspec.Struct, frozen=True):
 class SiteCounts(msgspec.Struct, frozen=True):
     """Hosts of one site (empty: of none): ``fresh`` ones were read in full by the newest audit that
     was to read them, ``partial`` ones in part, ``stale`` ones were not to be read by the newest
-    audit, ``failed`` ones were and could not be. ``oldest_reading``: when the host was read that was
-    read longest ago (UTC, RFC 3339); None: none was ever read."""
+    audit, ``failed`` ones were and could not be. ``oldest_reading``: when the host was read that
+    was read longest ago (UTC, RFC 3339); None: none was ever read."""
 
     site: str = ""
     fresh: int = 0

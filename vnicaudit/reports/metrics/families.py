@@ -5,7 +5,7 @@ ends with ``# EOF``; the text format of Prometheus, which is what node_exporter'
 reads, knows neither. A family without a sample is left out of both: promtool warns of it, and
 nothing can be asked of it.
 
-Sources: OpenMetrics 1.0 (IETF draft-richih-opsawg-openmetrics-00); Prometheus, "Exposition formats".
+Sources: OpenMetrics 1.0 (draft-richih-opsawg-openmetrics-00); Prometheus, "Exposition formats".
 """
 
 from __future__ import annotations

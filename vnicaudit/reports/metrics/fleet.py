@@ -129,7 +129,7 @@ def _findings(counts: FleetCounts) -> Samples:
 
 
 def _by_severity(counts: FleetCounts) -> Samples:
-    places = sorted({one.site for one in (*counts.sites, *counts.findings)})
+    places = sorted({one.site for one in counts.sites} | {one.site for one in counts.findings})
     found: Samples = {
         (("severity", severity), ("site", site), ("state", state)): 0
         for severity in SEVERITIES for site in places for state in _KINDS
