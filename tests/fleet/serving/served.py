@@ -12,8 +12,8 @@ from vnicaudit.fleet.serving.answers import HTML, Content, Route
 from vnicaudit.fleet.serving.server import Limits, ReadOnlyServer
 
 ROUTES: Mapping[str, Route] = {
-    "/": lambda accept: Content(HTML, b"<!doctype html><title>page</title>"),
-    "/metrics": lambda accept: Content("text/plain; version=0.0.4", b"up 1\n"),
+    "/": lambda _accept: Content(HTML, b"<!doctype html><title>page</title>"),
+    "/metrics": lambda _accept: Content("text/plain; version=0.0.4", b"up 1\n"),
 }
 
 

@@ -100,7 +100,8 @@ def test_an_error_is_not_kept_and_an_old_value_is_not_served() -> None:
         def sleep(self, seconds: float, /) -> None:
             raise NotImplementedError
 
-    now, made = Now(), iter([TargetError("down"), 1, TargetError("down"), 2])
+    results: list[TargetError | int] = [TargetError("down"), 1, TargetError("down"), 2]
+    now, made = Now(), iter(results)
 
     def make() -> int:
         value = next(made)
