@@ -13,6 +13,7 @@ import pytest
 
 from tests.reports.bench.samples import two_arms
 from tests.reports.nics.samples import ODD, WEB
+from tests.reports.notices.samples import new
 from tests.reports.plan.samples import PLAN
 from tests.reports.runs.samples import RUNS
 from tests.reports.samples import RULES, written
@@ -23,6 +24,7 @@ from vnicaudit.reports import line_rate as line_rate_report
 from vnicaudit.reports.bench.formats import json as bench_json
 from vnicaudit.reports.explain import explanation_json
 from vnicaudit.reports.nics.json import render
+from vnicaudit.reports.notices.forms import messages_of
 from vnicaudit.reports.plan import json as plan_json
 from vnicaudit.reports.profiles import json as profiles_json
 from vnicaudit.reports.rules import catalogue_json
@@ -37,6 +39,7 @@ WRITTEN: dict[str, Callable[[], str | bytes]] = {
     "vnicaudit.rules-1.json": lambda: catalogue_json(RULES),
     "vnicaudit.plan-1.json": lambda: plan_json.to_json(PLAN),
     "vnicaudit.runs-1.json": lambda: runs_json.to_json(RUNS),
+    "vnicaudit.notice-1.json": lambda: next(messages_of("json", [new(1)], "a")).body,
     "vnicaudit.bench-1.json": lambda: "".join(bench_json.render(two_arms(), Options())),
     "vnicaudit.profiles-1.json": lambda: profiles_json.to_json(
         [load_profile(name) for name in shipped_profiles()]

@@ -74,9 +74,9 @@ class Notifier:
         day: str,
     ) -> ChannelOutcome:
         wanted = tuple(_severe(findings, channel))
-        marks = {one.finding.fingerprint for one in wanted}
+        marks = {one.fingerprint for one in wanted}
         fresh = self._store.claim(name, day, marks)
-        told = [one for one in wanted if one.finding.fingerprint in fresh]
+        told = [one for one in wanted if one.fingerprint in fresh]
         counts: dict[Fate, int] = {}
         reason = ""
         for message in self._messages(channel.form, told, audit):
@@ -113,7 +113,7 @@ def _severe(findings: Iterable[NewFinding], channel: Channel) -> Iterator[NewFin
     seen: set[str] = set()
     lowest = SEVERITIES.index(channel.severity)
     for one in findings:
-        mark = one.finding.fingerprint
-        if SEVERITIES.index(one.finding.severity) >= lowest and mark not in seen:
+        mark = one.fingerprint
+        if SEVERITIES.index(one.severity) >= lowest and mark not in seen:
             seen.add(mark)
             yield one

@@ -14,7 +14,6 @@ from itertools import groupby
 
 from vnicaudit.base.clock import moment, timestamp
 from vnicaudit.model.notices import NewFinding, NoticeMessage
-from vnicaudit.model.owner import name_of
 from vnicaudit.reports.notices.wording import line, shortened
 
 HOURS = 25
@@ -31,14 +30,13 @@ def messages(findings: Sequence[NewFinding], audit: str) -> Iterator[NoticeMessa
     for at in range(0, len(groups), MOST):
         some = groups[at : at + MOST]
         alerts = [_alert(key, group, audit, begins, ends) for key, group in some]
-        marks = tuple(one.finding.fingerprint for _key, group in some for one in group)
+        marks = tuple(one.fingerprint for _key, group in some for one in group)
         yield NoticeMessage(json.dumps(alerts).encode(), marks)
 
 
 def _key(one: NewFinding) -> Key:
-    finding = one.finding
-    owner = name_of(finding.owner)
-    return (finding.rule, finding.name, finding.severity, shortened(one.site, 100), owner)
+    site, owner = shortened(one.site, 100), shortened(one.owner, 100)
+    return (one.rule, one.name, one.severity, site, owner)
 
 
 def _alert(

@@ -10,19 +10,9 @@ import msgspec
 from vnicaudit.model.notices import NewFinding, NoticeMessage
 from vnicaudit.reports.encode import encode
 from vnicaudit.reports.notices.wording import title
-from vnicaudit.reports.report_file import FileFinding, written_finding
 
 NOTICE_SCHEMA: Literal["vnicaudit.notice/1"] = "vnicaudit.notice/1"
 MOST = 500
-
-
-class FileNotice(msgspec.Struct, frozen=True):
-    """One finding, where it came up and why it is told."""
-
-    state: Literal["new", "reopened"]
-    host: str
-    site: str
-    finding: FileFinding
 
 
 class Notice(msgspec.Struct, frozen=True, kw_only=True):
@@ -34,7 +24,7 @@ class Notice(msgspec.Struct, frozen=True, kw_only=True):
     part: int
     parts: int
     title: str
-    findings: tuple[FileNotice, ...]
+    findings: tuple[NewFinding, ...]
 
 
 def messages(findings: Sequence[NewFinding], audit: str) -> Iterator[NoticeMessage]:
@@ -43,10 +33,6 @@ def messages(findings: Sequence[NewFinding], audit: str) -> Iterator[NoticeMessa
     for number, part in enumerate(parts, 1):
         notice = Notice(
             audit=audit, part=number, parts=len(parts), title=title(part),
-            findings=tuple(map(_written, part)),
+            findings=tuple(part),
         )  # fmt: skip
-        yield NoticeMessage(encode(notice).encode(), tuple(one.finding.fingerprint for one in part))
-
-
-def _written(one: NewFinding) -> FileNotice:
-    return FileNotice(one.state, one.host, one.site, written_finding(one.finding))
+        yield NoticeMessage(encode(notice).encode(), tuple(one.fingerprint for one in part))

@@ -24,6 +24,4 @@ def messages(findings: Sequence[NewFinding], audit: str) -> Iterator[NoticeMessa
         "formatted_body": f"<strong>{escape(head)}</strong><ul>{items}</ul>",
         "m.mentions": {},
     }
-    yield NoticeMessage(
-        json.dumps(body).encode(), tuple(one.finding.fingerprint for one in findings)
-    )
+    yield NoticeMessage(json.dumps(body).encode(), tuple(one.fingerprint for one in findings))

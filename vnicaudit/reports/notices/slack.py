@@ -18,9 +18,7 @@ def messages(findings: Sequence[NewFinding], audit: str) -> Iterator[NoticeMessa
     """One message for all of these findings, worst first."""
     text = "\n".join([f"*{title(findings)}* (audit {audit})", *map(_item, lines(findings))])
     body = {"text": text, "unfurl_links": False, "unfurl_media": False, "link_names": False}
-    yield NoticeMessage(
-        json.dumps(body).encode(), tuple(one.finding.fingerprint for one in findings)
-    )
+    yield NoticeMessage(json.dumps(body).encode(), tuple(one.fingerprint for one in findings))
 
 
 def _item(text: str) -> str:

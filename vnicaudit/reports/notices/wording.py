@@ -9,7 +9,6 @@ from vnicaudit.base.counting import count
 from vnicaudit.model.finding import SEVERITIES
 from vnicaudit.model.notices import NewFinding
 from vnicaudit.reports.safe import message, safe
-from vnicaudit.reports.wording import who
 
 SHOWN = 20
 """Findings that are named one by one in a message for people; the rest are counted."""
@@ -22,7 +21,7 @@ def worst_first(findings: Iterable[NewFinding]) -> list[NewFinding]:
     return sorted(
         findings,
         key=lambda one: (
-            -SEVERITIES.index(one.finding.severity), one.finding.rule, one.host, one.subject,
+            -SEVERITIES.index(one.severity), one.rule, one.host, one.subject,
         ),
     )  # fmt: skip
 
@@ -35,17 +34,16 @@ def title(findings: Sequence[NewFinding]) -> str:
     words += [f"{back:,} that came back" if fresh else f"{count(back, 'finding')} came back"] * (
         back > 0
     )
-    return f"vnicaudit: {' and '.join(words)}, worst: {findings[0].finding.severity}"
+    return f"vnicaudit: {' and '.join(words)}, worst: {findings[0].severity}"
 
 
 def line(one: NewFinding) -> str:
-    """One finding: ``high VNIC001 kvm7: web-01, NIC 0 52:54:…: rtl8139 is emulated…``."""
-    finding = one.finding
+    """One finding: ``high VNIC001 kvm7: web-01, 52:54:00:…: rtl8139 is emulated…``."""
     where = shortened(one.host, _NAME)
-    subject = shortened(who(one.subject, finding.about), _NAME)
-    text = shortened(message(finding.message), _TEXT)
+    subject = shortened(", ".join(filter(None, (one.subject, one.mac))), _NAME)
+    text = shortened(message(one.message), _TEXT)
     place = f"{where}: {subject}" if where else subject
-    return f"{finding.severity} {finding.rule} {place}: {text}"
+    return f"{one.severity} {one.rule} {place}: {text}"
 
 
 def lines(findings: Sequence[NewFinding]) -> Iterator[str]:
