@@ -30,6 +30,7 @@ from vnicaudit.platforms.kubevirt.face import MANIFEST
 from vnicaudit.platforms.libvirt.face import check as libvirt_check
 from vnicaudit.platforms.libvirt.face import read as libvirt_read
 from vnicaudit.platforms.libvirt.face import read_definitions, uri_of
+from vnicaudit.platforms.libvirt.face import waits as libvirt_waits
 from vnicaudit.platforms.nova_conf.face import NOVA_CONF
 from vnicaudit.platforms.openstack.face import check as cloud_check
 from vnicaudit.platforms.openstack.face import cloud_of, regions
@@ -248,7 +249,11 @@ PLATFORMS = (
     ),
     RegisteredPlatform(
         names.LIBVIRT,
-        targets=(TargetKind("libvirt", uri_of, libvirt_check, libvirt_read, read_definitions),),
+        targets=(
+            TargetKind(
+                "libvirt", uri_of, libvirt_check, libvirt_read, libvirt_waits, read_definitions
+            ),
+        ),
         kinds=_domain_kinds,
     ),
 )

@@ -57,6 +57,10 @@ class TargetKind(NamedTuple):
     """Raises MissingExtraError where reading it needs a package that is not there."""
     read: Callable[[str, LiveOptions], Iterator[Met]] | None = None
     """What runs there; None: it is a cloud."""
+    waits: Callable[[str], bool] = lambda _name: False
+    """True where reading a target is waiting for another machine, so that several are read side by
+    side, in threads. What this machine itself tells is read by the main thread, which alone can be
+    stopped where an input takes too long (:mod:`vnicaudit.base.cpu_deadline`)."""
     definitions: (
         Callable[[str, LiveOptions], Iterator[Host | LiveDefinition | ReadError]] | None
     ) = None

@@ -36,6 +36,13 @@ def uri_of(name: str) -> str | None:
     return name
 
 
+def waits(uri: str) -> bool:
+    """True where a host is read over its libvirt alone, not by what this machine runs."""
+    from vnicaudit.platforms.libvirt.uri import parse
+
+    return not parse(uri).local
+
+
 def read(uri: str, options: LiveOptions) -> Iterator[Host | LiveDomain | ReadError]:
     """A host, and its domains as they come."""
     from vnicaudit.platforms.libvirt.live import read_live
