@@ -44,8 +44,8 @@ def no_sink(state: Path) -> None:
 class Wiring(NamedTuple):
     """``adapters``: what platforms do for the remedy. ``controller``: nova-manage at an endpoint,
     by its command line, each run of which may take so many seconds; raises UsageError for what is
-    no endpoint. ``platforms``: what is read, planned and changed. ``sink``: what takes the audits of
-    a fleet, by the state folder; None: nothing."""
+    no endpoint. ``platforms``: what is read, planned and changed. ``sink``: what takes the audits
+    of a fleet, by the state folder; None: nothing."""
 
     adapters: Callable[[], Adapters] = adapters
     controller: Callable[[str, tuple[str, ...], float], Controller] = open_controller

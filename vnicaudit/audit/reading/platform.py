@@ -101,6 +101,14 @@ class Platforms:
             raise KeyError(name)
         return kind.read(name, live)
 
+    def probe(self, name: str, live: LiveOptions) -> str:
+        """What answers at a target that is read live, in a few words. Raises TargetError where
+        nothing does, KeyError for a target that cannot be tried."""
+        kind = self.kind_of(target_of(name, self.targets))
+        if kind is None or kind.probe is None:
+            raise KeyError(name)
+        return kind.probe(name, live)
+
     def place_of(self, field: str, domain: DomainConfig) -> str:
         """Where a field of a NIC stands in a definition, relative to the NIC."""
         return self._by_name[domain.platform].field_places.get(field, field)

@@ -15,6 +15,7 @@ from vnicaudit.errors import UsageError
 from vnicaudit.model.report import ReadError
 
 if TYPE_CHECKING:
+    from vnicaudit.model.compute_node import ComputeNode
     from vnicaudit.model.file_kind import Item
     from vnicaudit.model.host import Host
     from vnicaudit.model.live import CloudItem, LiveDefinition, LiveDomain, LiveOptions
@@ -69,6 +70,11 @@ class TargetKind(NamedTuple):
     """Why there is no plan for such a target, and what to give instead, where none plans it."""
     cloud: Callable[[str, LiveOptions], CloudReading] | None = None
     """All that is in a cloud, whose servers are joined with what runs; None: it is none."""
+    probe: Callable[[str, LiveOptions], str] | None = None
+    """Connects to what runs there and leaves again: what answers, in a few words. Raises
+    TargetError."""
+    compute_nodes: Callable[[str, LiveOptions], list[ComputeNode]] | None = None
+    """The hosts of a cloud that run its servers. Raises TargetError where they cannot be told."""
     expanded: Callable[[str, LiveOptions], list[str]] = _itself
     """The targets that one stands for. Raises UsageError where what is configured of it is
     wrong."""

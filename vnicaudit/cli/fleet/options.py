@@ -45,9 +45,7 @@ class SampleOptions(msgspec.Struct, frozen=True):
     sample_seed: int | None
 
 
-def _share(
-    context: click.Context, parameter: click.Parameter, value: str | None
-) -> float | None:
+def _share(context: click.Context, parameter: click.Parameter, value: str | None) -> float | None:
     """``5%`` or ``0.05``."""
     if value is None:
         return None
@@ -93,18 +91,21 @@ inventory_options = group(
 )
 """Options of every command on a fleet."""
 
+parallel_option = click.option(
+    "--parallel",
+    envvar="VNICAUDIT_PARALLEL",
+    type=click.IntRange(1, 1000),
+    default=ReadingLimits().parallel,
+    show_default=True,
+    metavar="N",
+    help="Read N hosts at once.",
+)
+"""How many hosts are asked at once."""
+
 running_options = group(
     "running",
     RunningOptions,
-    click.option(
-        "--parallel",
-        envvar="VNICAUDIT_PARALLEL",
-        type=click.IntRange(1, 1000),
-        default=ReadingLimits().parallel,
-        show_default=True,
-        metavar="N",
-        help="Read N hosts at once.",
-    ),
+    parallel_option,
     click.option(
         "--per-site",
         envvar="VNICAUDIT_PER_SITE",
@@ -184,9 +185,7 @@ def chosen_hosts(options: InventoryOptions, sources: Sources) -> ChosenHosts:
 
 def limits_of(options: RunningOptions) -> ReadingLimits:
     """How hosts are read."""
-    return ReadingLimits(
-        options.parallel, options.per_site, options.host_deadline, options.retries
-    )
+    return ReadingLimits(options.parallel, options.per_site, options.host_deadline, options.retries)
 
 
 def sample_of(options: SampleOptions) -> Sample:

@@ -98,9 +98,7 @@ def _resumed(request: FleetRequest, folder: SpoolFolder) -> Spool:
     return spool
 
 
-def _read(
-    run: FleetRun, request: FleetRequest, wiring: Wiring, progress: FleetProgress
-) -> None:
+def _read(run: FleetRun, request: FleetRequest, wiring: Wiring, progress: FleetProgress) -> None:
     """Read what is missing. Says what is kept where that is interrupted."""
     platforms = wiring.platforms()
     coverage = run.audit.coverage

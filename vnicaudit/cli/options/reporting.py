@@ -64,7 +64,8 @@ reporting_options = group(
         envvar="VNICAUDIT_SELECT",
         multiple=True,
         metavar="RULE",
-        help="Only these rules: ids, beginnings of ids, names or groups; repeatable or with commas.",
+        help="Only these rules: ids, beginnings of ids, names or groups; repeatable or with "
+        "commas.",
     ),
     click.option(
         "--ignore",
@@ -84,8 +85,8 @@ reporting_options = group(
         "--fail-confidence",
         envvar="VNICAUDIT_FAIL_CONFIDENCE",
         type=click.Choice(CONFIDENCES),
-        help="Lowest confidence that makes the exit code 1: hints (low) are reported and do not fail.  "
-        "[default: medium]",
+        help="Lowest confidence that makes the exit code 1: hints (low) are reported and do not "
+        "fail.  [default: medium]",
     ),
     click.option(
         "--exit-zero",

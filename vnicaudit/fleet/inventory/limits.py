@@ -79,7 +79,9 @@ class LimitedHosts:
         try:
             expression = re.compile(text)
         except (re.error, OverflowError, RecursionError) as error:
-            raise UsageError(f"--limit: ~{shortened(text)}: no regular expression: {error}") from None
+            raise UsageError(
+                f"--limit: ~{shortened(text)}: no regular expression: {error}"
+            ) from None
         return self._of_groups_and_hosts(lambda name: expression.match(name) is not None)
 
     def _at_places(self, pattern: str) -> list[str]:

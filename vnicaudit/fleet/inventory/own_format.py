@@ -173,9 +173,12 @@ class _OwnFile:
         """The groups and those they are children of, in the order of the file: parents' settings
         give way to their children's where they stand before them."""
         every = set(names)
-        while more := {
-            name for name, group in self._groups.items() if every.intersection(group.children)
-        } - every:
+        while (
+            more := {
+                name for name, group in self._groups.items() if every.intersection(group.children)
+            }
+            - every
+        ):
             every |= more
         return tuple(name for name in self._groups if name in every)
 

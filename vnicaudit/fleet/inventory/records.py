@@ -34,8 +34,8 @@ class SourceHosts(msgspec.Struct, frozen=True):
 
 
 class Inventory(msgspec.Struct, frozen=True):
-    """All hosts of a fleet, each once, in order. ``why`` says of each, by its name, how its URI came
-    about."""
+    """All hosts of a fleet, each once, in order. ``why`` says of each, by its name, how its URI
+    came about."""
 
     hosts: tuple[InventoryHost, ...]
     groups: tuple[str, ...] = ()

@@ -16,6 +16,10 @@ import msgspec
 
 from vnicaudit.base.opening import as_usage_error, read_regular
 from vnicaudit.errors import UsageError
+from vnicaudit.fleet.inventory.ansible_hosts import source_hosts
+from vnicaudit.fleet.inventory.ansible_ini import read_ini
+from vnicaudit.fleet.inventory.ansible_program import ask_ansible, is_installed
+from vnicaudit.fleet.inventory.ansible_yaml import read_yaml
 from vnicaudit.fleet.inventory.checks import fault_of_name
 from vnicaudit.fleet.inventory.merging import merged
 from vnicaudit.fleet.inventory.own_format import is_own, read_own
@@ -28,6 +32,8 @@ from vnicaudit.text.cloud_names import CLOUD
 STDIN = "-"
 _OWN_TOML = re.compile(r"^[ \t]{0,9}(?:\[\[hosts\]\]|\[groups\.|\[defaults\])", re.MULTILINE)
 _YAML = re.compile(r"\s*(?:#[^\n]*\n\s*)*(?:---|\{|[\w.\"'-]{1,200}[\"']?:(?:\s|$))")
+
+_BESIDE = ("group_vars", "host_vars")
 
 CloudHosts = Callable[[str], SourceHosts]
 """The compute nodes of a cloud, by the name of its target. Raises TargetError."""
@@ -86,7 +92,10 @@ def _file(path: str) -> SourceHosts:
         status = os.stat(path)
     program = os.path.isfile(path) and bool(status.st_mode & 0o111) and os.access(path, os.X_OK)
     if os.path.isdir(path) or program:
-        raise UsageError(f"{path}: Ansible")
+        if not is_installed():
+            what = "a folder" if os.path.isdir(path) else "a program"
+            raise UsageError(f"{path}: {what} is read by Ansible, which is not installed")
+        return source_hosts(ask_ansible(path))
     with as_usage_error(path):
         data = read_regular(path, MAX_BYTES + 1)
     return _parsed(path, _decoded(path, data))
@@ -110,10 +119,23 @@ def _parsed(file: str, text: str) -> SourceHosts:
         return read_own(toml_tree(file, text))
     if suffix in (".yaml", ".yml", ".json") or _YAML.match(text):
         return _yaml(yaml_tree(file, text))
-    raise UsageError(f"{file}: not an inventory that this reads")
+    if file != STDIN and is_installed():
+        return source_hosts(ask_ansible(file))
+    return source_hosts(read_ini(file, text), _without_ansible(file))
 
 
 def _yaml(tree: InventoryTree) -> SourceHosts:
     if is_own(tree.value):
         return read_own(tree)
-    raise UsageError(f"{tree.file}: not an inventory that this reads")
+    if tree.file != STDIN and is_installed():
+        return source_hosts(ask_ansible(tree.file))
+    return source_hosts(read_yaml(tree), _without_ansible(tree.file))
+
+
+def _without_ansible(file: str) -> tuple[str, ...]:
+    """What Ansible would have read beside a file."""
+    folder = os.path.dirname(os.path.abspath(file))
+    beside = [name for name in _BESIDE if file != STDIN and os.path.isdir(f"{folder}/{name}")]
+    if not beside:
+        return ()
+    return (f"{file}: {' and '.join(beside)} beside it are not read: Ansible is not installed",)

@@ -72,8 +72,8 @@ class FleetRun:
                 on_host(kept.summary)
 
     def readings(self) -> Iterator[SpooledHost]:
-        """What is kept of each host, in the order of the inventory. Raises JournalError where one is
-        missing."""
+        """What is kept of each host, in the order of the inventory. Raises JournalError where one
+        is missing."""
         for place, name in enumerate(self.audit.chosen):
             kept = self._spool.host(place)
             if kept is None:

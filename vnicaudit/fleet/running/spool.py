@@ -71,8 +71,8 @@ class SpooledHost:
         return self.summary.digest
 
     def reading(self) -> HostReading:
-        """The reading, unpacked anew each time. Raises JournalError where the file was damaged since
-        it was looked at."""
+        """The reading, unpacked anew each time. Raises JournalError where the file was damaged
+        since it was looked at."""
         try:
             _head, _newline, body = read_regular(self._path, _FILE_MAX).partition(b"\n")
             return _unpacked(body)

@@ -43,6 +43,13 @@ def waits(uri: str) -> bool:
     return not parse(uri).local
 
 
+def probe(uri: str, options: LiveOptions) -> str:
+    """Connect to a host and leave: its name and libvirt's version. Raises TargetError."""
+    from vnicaudit.platforms.libvirt.probe import probe as connect
+
+    return connect(uri, options.deadline)
+
+
 def read(uri: str, options: LiveOptions) -> Iterator[Host | LiveDomain | ReadError]:
     """A host, and its domains as they come."""
     from vnicaudit.platforms.libvirt.live import read_live
