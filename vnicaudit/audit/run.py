@@ -9,7 +9,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, BinaryIO
 
 from vnicaudit.audit.accepting.suppressions import Usage
-from vnicaudit.audit.judging.macs import MacTable
+from vnicaudit.audit.judging.macs import MacTable, left_out_note
 from vnicaudit.audit.pool import Batch, Job, default_jobs, is_guest, run_files
 from vnicaudit.audit.reading.chosen_servers import ServerSelection
 from vnicaudit.audit.reading.error_boundary import guarded
@@ -109,7 +109,7 @@ class AuditRun:
         yield from map(self._counted, self._work.site(self._nodes))
         yield from map(self._counted, self._work.shared_macs(self._macs))
         if self._macs.left_out:
-            self._tallies[targets[-1].name].notes.append(_left_out(self._macs.left_out))
+            self._tallies[targets[-1].name].notes.append(left_out_note(self._macs.left_out))
         self.usage |= self._work.usage()
 
     def _with_progress(self, target: Target, products: Iterator[Product]) -> Iterator[Product]:
@@ -323,7 +323,3 @@ class AuditRun:
             product = self._work.host(host, frozenset(uses), name)
             if product is not None:
                 yield product
-
-
-def _left_out(number: int) -> str:
-    return f"{number:,} NICs were not compared with the others by their MAC address: too many"

@@ -141,4 +141,4 @@ def _tell_summary(run: FleetRun, progress: FleetProgress) -> None:
     kinds = ", ".join(f"{number:,} {kind}" for kind, number in progress.failures.most_common())
     tell(f"{text} ({kinds})" if kinds else text)
     if sentence := coverage_sentence(run.audit.coverage):
-        tell(safe(sentence))
+        tell(safe(f"Looked at {sentence}"))

@@ -22,7 +22,9 @@ from vnicaudit.fleet.inventory.checks import (
 from vnicaudit.fleet.inventory.records import SourceHost, SourceHosts
 from vnicaudit.model.fleet import HostOptions
 
+_OWN_URI = "vnicaudit_uri"
 _LOCAL = "qemu:///system"
+_LOCAL_WHY = "ansible_connection: local"
 _TRUE = frozenset({"true", "yes", "on", "1"})
 _FALSE = frozenset({"false", "no", "off", "0"})
 
@@ -59,17 +61,18 @@ class _HostVariables:
             groups=groups,
             options=HostOptions(self._seconds("vnicaudit_deadline"), self._switch()),
             why=why,
+            derived=bool(uri) and why not in (_OWN_URI, _LOCAL_WHY),
         )
 
     def _uri(self) -> tuple[str, str]:
         """Its URI and how that came about; empty where nothing is said: the template holds."""
-        own = self._text("vnicaudit_uri")
+        own = self._text(_OWN_URI)
         if own:
             uri = own.replace("{name}", self._name).replace("{host}", self._address())
-            self._check("vnicaudit_uri", fault_of_uri(uri))
-            return uri, "vnicaudit_uri"
+            self._check(_OWN_URI, fault_of_uri(uri))
+            return uri, _OWN_URI
         if self._text("ansible_connection") == "local":
-            return _LOCAL, "ansible_connection: local"
+            return _LOCAL, _LOCAL_WHY
         user, port = self._text("ansible_user", "ansible_ssh_user"), self._port()
         key = self._text("ansible_ssh_private_key_file")
         address = self._address()

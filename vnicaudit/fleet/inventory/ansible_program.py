@@ -45,7 +45,11 @@ def ask_ansible(path: str) -> AnsibleGroups:
     said = masked_message(answer.stderr.decode("utf-8", "replace").strip())
     if answer.code:
         raise UsageError(f"{path}: {PROGRAM}: {said[-_SAID_MAX:] or 'failed'}")
-    return _groups(path, answer.stdout)
+    groups = _groups(path, answer.stdout)
+    if not groups.own:
+        why = f": {said[-_SAID_MAX:]}" if said else ""
+        raise UsageError(f"{path}: {PROGRAM} names no host in it{why}")
+    return groups
 
 
 def _groups(path: str, data: bytes) -> AnsibleGroups:

@@ -9,7 +9,7 @@ import msgspec
 
 from vnicaudit.errors import UsageError
 from vnicaudit.fleet.inventory.checks import fault_of_uri
-from vnicaudit.fleet.inventory.records import Inventory, SourceHost, SourceHosts
+from vnicaudit.fleet.inventory.records import DEFAULT_URI, Inventory, SourceHost, SourceHosts
 from vnicaudit.model.fleet import HostOptions, InventoryHost
 
 _NAMED = 20
@@ -69,7 +69,7 @@ class _Table:
         )
 
     def _with_uri(self, host: SourceHost) -> SourceHost:
-        if host.uri:
+        if host.uri and not (host.derived and self._template != DEFAULT_URI):
             return host
         address = host.address or host.name
         if ":" in address and not address.startswith("["):

@@ -12,7 +12,8 @@ DEFAULT_URI = "qemu+ssh://{host}/system"
 
 class SourceHost(msgspec.Struct, frozen=True):
     """One host as one source names it. ``uri`` empty: it has none of its own, and is reached at
-    ``address`` (empty: its name). ``why``: how its URI came about."""
+    ``address`` (empty: its name). ``derived``: its URI is made of what is said of its ssh, and
+    gives way to a template that the user names. ``why``: how its URI came about."""
 
     name: str
     source: str
@@ -22,6 +23,7 @@ class SourceHost(msgspec.Struct, frozen=True):
     groups: tuple[str, ...] = ()
     options: HostOptions = HostOptions()
     why: str = ""
+    derived: bool = False
 
 
 class SourceHosts(msgspec.Struct, frozen=True):

@@ -76,9 +76,10 @@ def toml_tree(file: str, text: str) -> InventoryTree:
     except (ValueError, RecursionError) as error:
         message = str(error)
         found = _SYNTAX_LINE.search(message)
-        line = f":{found[1]}" if found and found[1] else ""
+        end = text.rstrip("\n").count("\n") + 1
+        line = int(found[1]) if found and found[1] else end
         what = _SYNTAX_LINE.sub("", message)
-        raise UsageError(f"{file}{line}: not valid TOML: {what}") from None
+        raise UsageError(f"{file}:{line}: not valid TOML: {what}") from None
     return InventoryTree(file, value, _toml_lines(text))
 
 

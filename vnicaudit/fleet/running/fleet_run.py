@@ -5,8 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+import msgspec
+
 from vnicaudit.audit.accepting.suppressions import Suppressor, Usage
-from vnicaudit.audit.judging.macs import EncodedNic, MacTable
+from vnicaudit.audit.judging.macs import EncodedNic, MacTable, left_out_note
 from vnicaudit.audit.tally import Totals
 from vnicaudit.audit.work import AuditWork
 from vnicaudit.errors import JournalError
@@ -89,6 +91,8 @@ class FleetRun:
             self._macs.take_encoded(EncodedNic(*nic) for nic in reading.nics_seen)
             yield from map(self._counted, reading.audited)
         yield from map(self._counted, self._work.shared_macs(self._macs))
+        if self._macs.left_out and self._results:
+            self._results[-1] = _with_left_out(self._results[-1], self._macs.left_out)
 
     def _counted(self, audited: Audited) -> Audited:
         self._totals.add(audited)
@@ -126,3 +130,8 @@ class FleetRun:
     def graded(self) -> dict[tuple[Severity, Confidence], int]:
         """How many findings there are so far of each severity and confidence."""
         return dict(self._totals.graded)
+
+
+def _with_left_out(result: TargetResult, number: int) -> TargetResult:
+    note = left_out_note(number)
+    return msgspec.structs.replace(result, notes=(*result.notes, note))

@@ -30,6 +30,7 @@ CALLS = 8
 is hidden by them, and 32 hosts have 256."""
 _PAUSES = (1.0, 5.0, 20.0)
 """Seconds before a host is tried again; the last one from then on."""
+_ENDLESS = 1 << 30
 
 
 class ReadingLimits(msgspec.Struct, frozen=True):
@@ -81,7 +82,7 @@ class HostReaders:
                 yield from self._until_one_ends()
         finally:
             self._tasks.stop()
-            self._done.maxsize = 0  # nobody waits for room any more
+            self._done.maxsize = _ENDLESS  # nobody waits for room any more
             with self._done.mutex:
                 self._done.not_full.notify_all()
 

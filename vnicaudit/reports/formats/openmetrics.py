@@ -67,6 +67,10 @@ class _OpenMetrics:
         yield _gauge("unread", "Files and domains that could not be read.", [({}, errors)])
         parts = sum(target.not_judged_count for target in end.targets)
         yield _gauge("not_judged", "Parts of files seen and not judged.", [({}, parts)])
+        if (part := end.coverage) is not None:
+            yield _gauge("inventory_hosts", "Hosts of the inventory.", [({}, part.inventory)])
+            yield _gauge("sample_share", "Part of the hosts or NICs that was drawn, 1 for all.",
+                         [({}, part.host_share * part.nic_share)])  # fmt: skip
         yield _gauge("run_timestamp_seconds", "End of the audit, Unix time.",
                      [({}, moment(end.finished).timestamp())], unit="seconds")  # fmt: skip
         yield "# EOF\n"
