@@ -22,10 +22,10 @@ from vnicaudit.model.finding import SEVERITIES
 from vnicaudit.model.measurement import BenchResult
 from vnicaudit.model.report import NicsReport, RulesReport
 from vnicaudit.reports.line_rate import LineRateReport
+from vnicaudit.reports.notices.json import Notice
 from vnicaudit.reports.plan.plan_file import FilePlan
 from vnicaudit.reports.profiles.json import ProfilesReport
 from vnicaudit.reports.report_file import FileExplanation, Report
-from vnicaudit.reports.notices.json import Notice
 from vnicaudit.reports.runs.json import RunsReport
 
 FOLDER = Path(__file__).parent / "schemas"

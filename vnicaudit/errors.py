@@ -54,16 +54,25 @@ class ReaderGoneError(VnicauditError):
 class TargetError(VnicauditError):
     """A target, or one file of it, could not be read. The rest of the run goes on.
 
-    ``file`` and ``line`` say where (``line`` is 1-based, None when there is none).
+    ``file`` and ``line`` say where (``line`` is 1-based, None when there is none). ``failure`` is
+    the kind of a live host's failure (:mod:`vnicaudit.model.failure`), empty for other targets.
     """
 
     exit_code = 4
 
-    def __init__(self, message: str, *, file: str | None = None, line: int | None = None) -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        file: str | None = None,
+        line: int | None = None,
+        failure: str = "",
+    ) -> None:
         super().__init__(message)
         self.message = message
         self.file = file
         self.line = line
+        self.failure = failure
 
     def __str__(self) -> str:
         if self.file is None:

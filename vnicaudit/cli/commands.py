@@ -90,6 +90,22 @@ def _bench() -> click.Command:
     return bench
 
 
+def _fleet() -> click.Command:
+    return fleet
+
+
+def _fleet_audit() -> click.Command:
+    from vnicaudit.cli.fleet.audit import command
+
+    return command
+
+
+def _fleet_inventory() -> click.Command:
+    from vnicaudit.cli.fleet.inventory import command
+
+    return command
+
+
 def _bench_run() -> click.Command:
     from vnicaudit.cli.bench.run import command
 
@@ -137,6 +153,7 @@ COMMANDS = {
     "apply": CommandEntry("Carry a plan out: define, restart or hot swap, verify.", _apply),
     "rollback": CommandEntry("Take a run back.", _rollback),
     "runs": CommandEntry("What was applied, when, with which outcome.", _runs),
+    "fleet": CommandEntry("Audit all hosts of an inventory.", _fleet),
     "bench": CommandEntry("Measure before and after: what a change is worth.", _bench),
 }
 
@@ -168,3 +185,22 @@ def bench() -> None:
     What is measured is a profile; where, a path between two endpoints. The verdict says whether it
     is better, the same or worse, and how sure that is.
     """
+
+
+_FLEET = {
+    "audit": CommandEntry("Audit the hosts of an inventory side by side.", _fleet_audit),
+    "inventory": CommandEntry(
+        "Show the hosts that an inventory resolves to, and why.", _fleet_inventory
+    ),
+}
+
+_FLEET_EPILOG = """\b
+Examples:
+  vnicaudit fleet inventory -i hosts.ini --check
+  vnicaudit fleet audit -i fleet.toml --format json -o fleet.json
+  vnicaudit fleet audit -i hosts.ini --limit 'zone_a,!kvm7'"""
+
+
+@click.command("fleet", cls=lazy_group(_FLEET), epilog=_FLEET_EPILOG)
+def fleet() -> None:
+    """Audit fleets: all hosts of an inventory, read side by side."""

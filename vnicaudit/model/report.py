@@ -7,7 +7,9 @@ from typing import Literal
 
 import msgspec
 
+from vnicaudit.model.coverage import Coverage
 from vnicaudit.model.effective import Resolved
+from vnicaudit.model.failure import FailureKind
 from vnicaudit.model.finding import Crashed, Finding, Severity, Skipped
 from vnicaudit.model.location import Location
 from vnicaudit.model.names import NO_NAMES, FixNames
@@ -34,6 +36,13 @@ class ReadError(msgspec.Struct, frozen=True):
     message: str
     file: str | None = None
     line: int | None = None
+
+
+class LostRead(ReadError, frozen=True):
+    """Something of a live host that was not read because the host, or the connection to it,
+    failed; ``failure`` says how."""
+
+    failure: FailureKind = "broken"
 
 
 class PutAside(msgspec.Struct, frozen=True):
@@ -214,6 +223,8 @@ class RunEnd(msgspec.Struct, frozen=True):
     finished: str
     targets: tuple[TargetResult, ...]
     summary: Summary
+    coverage: Coverage | None = None
+    """Of the audit of a fleet: the part of it that was looked at."""
 
     @property
     def is_partial(self) -> bool:

@@ -33,6 +33,11 @@ class RedactionOptions(msgspec.Struct, frozen=True):
     redact: bool
     redact_key: str | None
 
+    @property
+    def is_wanted(self) -> bool:
+        """True where reports are to be redacted."""
+        return self.redact or self.redact_key is not None
+
 
 redaction_options = group(
     "redaction",
@@ -59,7 +64,7 @@ redaction_options = group(
 def redactor_of(options: RedactionOptions, state: str | None = None) -> Redactor | None:
     """What redacts, where that was asked for. ``state``: the state directory, where it is another.
     Raises UsageError for a key that is none, or that others may read."""
-    if not (options.redact or options.redact_key):
+    if not options.is_wanted:
         return None
     from vnicaudit.reports.redaction.records import Redactor
 

@@ -21,6 +21,7 @@ from vnicaudit.platforms.libvirt.binding import libvirt
 from vnicaudit.platforms.libvirt.capabilities import emulator_version, is_here, read_host
 from vnicaudit.platforms.libvirt.connection import explain, open_read_only
 from vnicaudit.platforms.libvirt.domains import Fetched, fetch
+from vnicaudit.platforms.libvirt.failures import failure_of
 from vnicaudit.platforms.libvirt.state import DomainListing, list_domains
 from vnicaudit.platforms.libvirt.uri import Uri
 from vnicaudit.platforms.libvirt.workers import Mailbox, Pulse, WorkerThreads
@@ -79,7 +80,7 @@ def _run_visit(uri: Uri, threads: int, patience: float, visit: Visit) -> None:
     try:
         _connected(uri, threads, patience, visit)
     except libvirt.libvirtError as error:
-        _fail(visit, TargetError(explain(error), file=uri.text))
+        _fail(visit, TargetError(explain(error), file=uri.text, failure=failure_of(error)))
     except BaseException as error:  # an edge: a host's failure
         _fail(visit, error)
 

@@ -63,4 +63,6 @@ class _Json:
             yield from array.drain()
         yield f',\n"finished":{encode(end.finished)}'
         yield f',\n"targets":{encode(end.targets)}'
+        if end.coverage is not None:
+            yield f',\n"coverage":{encode(end.coverage)}'
         yield f',\n"summary":{encode(end.summary)}}}\n'

@@ -87,6 +87,8 @@ class _Sarif:
             '"toolExecutionNotifications":'
         )
         yield from self._notifications.drain()
+        if end.coverage is not None:
+            yield f',"properties":{{"coverage":{encode(end.coverage)}}}'
         yield "}]}]}\n"
 
     def _reference(self, rule: str) -> dict[str, object]:

@@ -94,6 +94,10 @@ def _of_targets(end: RunEnd) -> Iterator[Family]:
     yield single("unread_targets", "Targets not read, or not in full.", failed)
     errors = sum(target.unread or target.status != "ok" for target in end.targets)
     yield single("unread", "Files and domains that could not be read.", errors)
+    if (part := end.coverage) is not None:
+        yield single("inventory_hosts", "Hosts of the inventory.", part.inventory)
+        share = part.host_share * part.nic_share
+        yield single("sample_share", "Part of the hosts or NICs that was drawn, 1 for all.", share)
     parts = sum(target.not_judged_count for target in end.targets)
     yield single("not_judged", "Parts of files seen and not judged.", parts)
     ended = moment(end.finished).timestamp()
