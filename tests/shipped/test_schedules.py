@@ -77,6 +77,21 @@ def test_timers_start_at_times_that_there_are() -> None:
         assert "Next elapse" in result.stdout
 
 
+def cronjob() -> dict[str, Any]:
+    found: dict[str, Any] = ruamel.yaml.YAML(typ="safe").load(FOLDER / "vnicaudit-cronjob.yaml")
+    return found
+
+
+def pod() -> dict[str, Any]:
+    found: dict[str, Any] = cronjob()["spec"]["jobTemplate"]["spec"]["template"]["spec"]
+    return found
+
+
+def container() -> dict[str, Any]:
+    (found,) = pod()["containers"]
+    return dict(found)
+
+
 def command_lines() -> Iterator[tuple[str, list[str]]]:
     """Every command of this program in units, in the cron file and in the CronJob."""
     for path in sorted(FOLDER.iterdir()):
@@ -107,21 +122,6 @@ def test_the_cron_file_has_a_time_and_a_user_in_each_line() -> None:
         assert all(re.fullmatch(r"\d+|\*", word) for word in when)
         assert user in ("root", "vnicaudit")
         assert program.startswith(PROGRAM)
-
-
-def cronjob() -> dict[str, Any]:
-    found: dict[str, Any] = ruamel.yaml.YAML(typ="safe").load(FOLDER / "vnicaudit-cronjob.yaml")
-    return found
-
-
-def pod() -> dict[str, Any]:
-    found: dict[str, Any] = cronjob()["spec"]["jobTemplate"]["spec"]["template"]["spec"]
-    return found
-
-
-def container() -> dict[str, Any]:
-    (found,) = pod()["containers"]
-    return dict(found)
 
 
 def test_kubernetes_knows_every_field_of_the_cronjob() -> None:
