@@ -107,8 +107,6 @@ class PlainHistory:
                 old.unlooked = True
             else:
                 old.closed, old.closed_as = self.number, how
-                if not old.accepted:
-                    self.flows[(old.rule, how)] += 1
 
     def _ended(self, old: Interval, one: HostReading, audit: FleetAudit) -> str | None:
         whole = one.status == "ok" and audit.coverage.nic_share == 1
@@ -209,6 +207,9 @@ class PlainHistory:
         for nic in self.nics:
             if nic.mac in macs and self._left(nic):
                 nic.closed_as = "moved"
+        for one in self.findings:
+            if one.closed == self.number and one.closed_as in ("fixed", "gone"):
+                self.flows[(one.rule, one.closed_as)] += not one.accepted
 
     def _arrived(self, one: Interval | NicInterval) -> bool:
         return one.closed is None and (one.opened, one.opened_as) == (self.number, "moved")

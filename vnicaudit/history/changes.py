@@ -16,7 +16,7 @@ from vnicaudit.history.origins import NEW, DomainNic, Interval, Origin, Origins
 from vnicaudit.history.problems import Problems
 from vnicaudit.history.rows import FindingFacts, NicFacts, findings_of, milliseconds, nics_of
 from vnicaudit.history.tables import finding, nic
-from vnicaudit.history.tallies import FLOWS, Flow, HostTally, replace_host_tallies
+from vnicaudit.history.tallies import FLOWS, Flow, HostTally, ended_flows, replace_host_tallies
 from vnicaudit.history.transitions import (
     Closed,
     FindingChanges,
@@ -53,6 +53,7 @@ class ChangeWriter:
 
     def __init__(self, connection: Connection, audit: int, coverage: Coverage) -> None:
         self._connection = connection
+        self._audit = audit
         self._all_nics = coverage.nic_share == 1.0
         self._rules = frozenset(coverage.rules)
         self._origins = Origins(connection, audit)
@@ -73,8 +74,10 @@ class ChangeWriter:
         replace_host_tallies(self._connection, {one.host: _tally(one) for one in changes})
 
     def finish(self) -> None:
-        """To be called when all hosts are written."""
+        """To be called when all hosts are written: what is gone may have moved."""
         self._origins.mark_moves()
+        for how, flow, number in ended_flows(self._connection, self._audit):
+            self.flows[how][flow] += number
 
     def _changes(self, new: Sequence[tuple[KnownHost, HostReading]]) -> Iterator[_Changed]:
         before = [known.id for known, _one in new if known.read is not None]
@@ -180,10 +183,6 @@ class _FindingWriter:
         unlooked = [(each, self._audit) for one in changes for each in one.findings.unlooked]
         looked = [(each, None) for one in changes for each in one.findings.looked]
         set_by_id(self._connection, finding, [*unlooked, *looked], "unlooked")
-        for one in changes:
-            for ended, how in one.findings.ended:
-                if not ended.accepted:
-                    self._count(how, one, (ended.owner, ended.rule, ended.severity))
 
     def open(self, changes: Sequence[_Changed]) -> None:
         appeared = [

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import quote
 
-from sqlalchemy import URL, Connection, Engine, create_engine, event
+from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
 from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 from sqlalchemy.pool import ConnectionPoolEntry, NullPool
@@ -83,7 +83,8 @@ def _reason(error: SQLAlchemyError) -> str:
 def _engine(place: HistoryPlace, *, read_only: bool) -> Engine:
     try:
         if place.kind == "postgresql":
-            return create_engine(place.target, poolclass=NullPool)
+            url = make_url(place.target).set(drivername="postgresql+psycopg")
+            return create_engine(url, poolclass=NullPool)
         return _sqlite_engine(place, read_only=read_only)
     except ArgumentError:
         raise UsageError(f"{place.shown}: not a URL of a database") from None
@@ -121,5 +122,8 @@ def _to_write(connection: DBAPIConnection, entry: ConnectionPoolEntry) -> None:
 
 
 def _begin(connection: Connection) -> None:
-    writes = connection.get_execution_options().get("writes", False)
+    options = connection.get_execution_options()
+    if options.get("isolation_level") == "AUTOCOMMIT":
+        return
+    writes = options.get("writes", False)
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")

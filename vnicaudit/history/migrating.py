@@ -29,33 +29,42 @@ def schema_of(connection: Connection) -> str | None:
     return None if found is None else str(found)
 
 
-def check_schema(database: Database) -> bool:
-    """False where there is no history yet. Raises UsageError where its schema is not the
-    newest, and says what to do."""
-    with database.reading() as connection:
-        schema = schema_of(connection)
-    if schema is None:
-        return False
-    _check_not_newer(schema, database.place)
-    if schema != NEWEST:
-        raise UsageError(
-            f"history {database.place.shown}: it has schema {schema}, this version needs "
-            f"{NEWEST}: run `{history_command('history upgrade', database.place.shown)}`"
-        )
-    return True
+def has_tables(database: Database) -> bool:
+    """False where nothing of ours is there. A file with an older schema is migrated. Raises
+    UsageError where the schema is not the newest, and says what to do, and HistoryError."""
+    schema = _schema(database)
+    if schema is not None and schema != NEWEST:
+        _migrate_file_or_refuse(database.place, schema)
+    return schema is not None
 
 
 def ready(database: Database) -> None:
     """Have the newest schema, to write to. A file is migrated by itself, after a copy; a PostgreSQL
     database only where it has nothing of ours yet. Raises UsageError, HistoryError."""
-    with database.reading() as connection:
-        schema = schema_of(connection)
-    if schema == NEWEST:
-        return
-    if schema is None or database.is_sqlite:
+    schema = _schema(database)
+    if schema is None:
         upgrade(database)
-    else:
-        check_schema(database)
+    elif schema != NEWEST:
+        _migrate_file_or_refuse(database.place, schema)
+
+
+def _schema(database: Database) -> str | None:
+    with database.reading() as connection:
+        return schema_of(connection)
+
+
+def _migrate_file_or_refuse(place: HistoryPlace, schema: str) -> None:
+    _check_not_newer(schema, place)
+    if place.kind != "sqlite":
+        raise UsageError(
+            f"history {place.shown}: it has schema {schema}, this version needs {NEWEST}: run "
+            f"`{history_command('history upgrade', place.shown)}` when no other version is in use"
+        )
+    database = Database(place)
+    try:
+        upgrade(database)
+    finally:
+        database.close()
 
 
 def upgrade(database: Database) -> tuple[str | None, str]:

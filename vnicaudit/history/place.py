@@ -44,7 +44,7 @@ def history_place(named: str | None, state: str | Path) -> HistoryPlace:
     if not named:
         return HistoryPlace("sqlite", str(Path(state) / FILE))
     if named.startswith(_POSTGRESQL):
-        return HistoryPlace("postgresql", f"postgresql+psycopg://{named.partition('://')[2]}")
+        return HistoryPlace("postgresql", f"postgresql://{named.partition('://')[2]}")
     path = named.removeprefix(_SQLITE)
     if "://" in path:
         raise UsageError(f"{masked_message(named)}: no history is kept there; supported: {FORMS}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timezone
 from typing import NamedTuple
 
 try:  # without OpenSSL, as fingerprints
@@ -192,3 +193,9 @@ def _problem(one: Finding) -> Problem:
     if change is None:
         return Problem(*told, None, None, None, None)
     return Problem(*told, change.field, change.old, change.new, int(change.safe))
+
+
+def time_text(at: int) -> str:
+    """Milliseconds since 1970 as RFC 3339 in UTC, to the second."""
+    text = datetime.fromtimestamp(at / 1000, timezone.utc).isoformat(timespec="seconds")
+    return text.replace("+00:00", "Z")

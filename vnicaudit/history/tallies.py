@@ -9,7 +9,15 @@ from sqlalchemy import Connection, and_, case, delete, func, select
 
 from vnicaudit.history.bulk import Row, insert_rows
 from vnicaudit.history.known import chunks
-from vnicaudit.history.tables import basis_rule, host, host_tally, inventory, tally
+from vnicaudit.history.tables import (
+    basis_rule,
+    finding,
+    host,
+    host_tally,
+    inventory,
+    problem,
+    tally,
+)
 
 Group = tuple[str, str, str]
 """Owner, rule, severity."""
@@ -46,6 +54,21 @@ def replace_host_tallies(connection: Connection, tallies: Mapping[int, HostTally
         connection.execute(delete(host_tally).where(host_tally.c.host.in_(some)))
     rows = [row for number, one in tallies.items() for row in one.rows(number)]
     insert_rows(connection, host_tally, rows)
+
+
+def ended_flows(connection: Connection, audit: int) -> Iterator[tuple[str, Flow, int]]:
+    """How many findings that were not accepted were fixed by an audit, or are gone."""
+    f, p, i = finding.c, problem.c, inventory.c
+    group = (func.coalesce(i.site, ""), p.owner, p.rule, p.severity)
+    query = (
+        select(f.closed_as, *group, func.count())
+        .join(problem, p.id == f.problem)
+        .outerjoin(inventory, (i.host == f.host) & i.closed.is_(None))
+        .where(f.closed == audit, f.closed_as.in_(("fixed", "gone")), f.accepted == 0)
+        .group_by(f.closed_as, *group)
+    )
+    for how, site, owner, rule, severity, number in connection.execute(query):
+        yield how, (site, owner, rule, severity), number
 
 
 def write_tally(

@@ -78,14 +78,13 @@ class NicChanges(NamedTuple):
 
 class FindingChanges(NamedTuple):
     """Of one host. ``unlooked``, ``looked``: ids of intervals that are no longer, or again, looked
-    at; ``ended``: those that were fixed or are gone; ``known``: those that still hold, each with
+    at; ``known``: those that still hold, each with
     whether it would be looked at where its rule is asked."""
 
     opened: list[OpenedFinding]
     closed: list[Closed]
     unlooked: list[int]
     looked: list[int]
-    ended: list[tuple[OpenFinding, str]]
     known: list[tuple[OpenFinding, bool]]
 
 
@@ -139,7 +138,7 @@ def finding_changes(
 ) -> FindingChanges:
     """Compare the findings of a host with those that came up now: fingerprint -> the finding and
     the id of its problem."""
-    changes = FindingChanges([], [], [], [], [], [])
+    changes = FindingChanges([], [], [], [], [])
     before = {one.fingerprint: one for one in known}
     for fingerprint, (facts, problem) in seen.items():
         old = before.pop(fingerprint, None)
@@ -180,6 +179,4 @@ def _missing(old: OpenFinding, looked: LookedAt, changes: FindingChanges) -> Non
             changes.unlooked.append(old.id)
         changes.known.append((old, answer == "unasked" and old.unlooked is None))
         return
-    how = "fixed" if answer == "yes" else "gone"
-    changes.closed.append(Closed(old.id, how))
-    changes.ended.append((old, how))
+    changes.closed.append(Closed(old.id, "fixed" if answer == "yes" else "gone"))
