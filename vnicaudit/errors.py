@@ -14,6 +14,7 @@ VnicauditError
 │   └── GoneError         exit 5   … because what it is about was deleted
 ├── JournalError          exit 5   what a run does could not be noted: it stopped there
 ├── EndpointError         exit 4   where a generator was to run cannot be reached, or lacks a tool
+├── HistoryError          exit 4   a history cannot be reached, read or written
 ├── MeasureError          exit 4   what came back from a measurement cannot be read
 └── ReaderGoneError       exit 141 the reader of standard output went away (head, less)
 """
@@ -143,6 +144,13 @@ class EndpointError(VnicauditError):
 
 class MeasureError(VnicauditError):
     """What a measuring tool printed is not what it prints when it has measured."""
+
+    exit_code = 4
+
+
+class HistoryError(VnicauditError):
+    """A history cannot be reached, read or written. The message says which, and what the database
+    says of it."""
 
     exit_code = 4
 
