@@ -13,6 +13,7 @@ if TYPE_CHECKING:
         csv,
         github,
         gitlab,
+        html,
         json,
         junit,
         markdown,
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     )
 
     _CHECKED: tuple[Format, ...] = (
-        csv, github, gitlab, json, junit, markdown, openmetrics, sarif, text,
+        csv, github, gitlab, html, json, junit, markdown, openmetrics, sarif, text,
     )  # fmt: skip
 
 _FORMATS: Registry[Format] = Registry("format", vnicaudit.reports.formats, Format)

@@ -42,7 +42,8 @@ def audit(request: AuditRequest) -> int:
         done = fix(
             request.targets, request.fixing, judging, request.reading.options, request.platforms
         )
-        work = _audit_work(request, regrades=True)
+        rows = any(load(name).NEEDS_ROWS for name, _place in request.outputs)
+        work = _audit_work(request, regrades=True, with_rows=rows)
         progress = Progress(enabled=not request.quiet)
         run = AuditRun(work, request.reading.options, progress, done.input)
         start = RunInfo(
@@ -136,14 +137,16 @@ def _summary(run: AuditRun, request: AuditRequest, done: FixCounts) -> Summary:
     )
 
 
-def _audit_work(request: AuditRequest, *, regrades: bool) -> AuditWork:
+def _audit_work(
+    request: AuditRequest, *, regrades: bool, with_rows: bool = False
+) -> AuditWork:
     """Judging as ordered; each use of it counts suppressions for itself."""
     read = request.reading
     rules, catalogue = request.rules, read.catalogue
     suppressor = Suppressor(read.settings.suppressions, date.today(), rules, catalogue)
     return AuditWork(
         rules, read.assumptions, suppressor, request.baseline, request.platforms, catalogue,
-        regrades=regrades,
+        regrades=regrades, with_rows=with_rows,
     )  # fmt: skip
 
 

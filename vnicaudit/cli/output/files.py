@@ -84,8 +84,8 @@ class ReportOutput:
             raise UsageError(f"{self._place}: {error.strerror}") from None
 
 
-_BY_SUFFIX = {"xml": "junit", "md": "markdown", "txt": "text", "prom": "openmetrics"}
-_OF_OTHERS = frozenset({"htm", "html", "yaml", "yml", "pdf", "xls", "xlsx", "ods", "jsonl"})
+_BY_SUFFIX = {"xml": "junit", "md": "markdown", "txt": "text", "prom": "openmetrics", "htm": "html"}
+_OF_OTHERS = frozenset({"html", "yaml", "yml", "pdf", "xls", "xlsx", "ods", "jsonl"})
 """Suffixes of formats that there are elsewhere: text in such a file would be taken for broken."""
 
 
