@@ -57,6 +57,8 @@ class Answer:
         self._rules: Counter[tuple[str, str]] = Counter()
         self._worst: dict[str, Severity] = {}
         self._changes: Counter[ChangeKey] = Counter()
+        self._sure: set[ChangeKey] = set()
+        """Those for at least one finding that is more than a hint."""
         self._wording: dict[ChangeKey, tuple[list[str], Severity, str]] = {}
 
     def add(self, subject: PageSubject) -> None:
@@ -77,11 +79,12 @@ class Answer:
         return sorted(rows, key=lambda row: (-SEVERITIES.index(row.severity), -row.count, row.rule))
 
     def cures(self, most: int) -> list[Cure]:
-        """The changes that clear most problems of at least medium severity that are more than
-        hints; where there is none of that kind, those that clear most of what there is."""
+        """The changes that clear most problems. Those for hints alone, or for nothing of at least
+        medium severity, only where there are no others."""
         rows = [self._cure(key, number) for key, number in self._changes.items()]
-        serious = [row for row in rows if SEVERITIES.index(row.severity) >= _SERIOUS]
-        return sorted(serious or rows, key=lambda row: (-row.count, row.key))[:most]
+        sure = [row for row in rows if row.key in self._sure]
+        serious = [row for row in sure if SEVERITIES.index(row.severity) >= _SERIOUS]
+        return sorted(serious or sure or rows, key=lambda row: (-row.count, row.key))[:most]
 
     def _cure(self, key: ChangeKey, number: int) -> Cure:
         names, severity, fix = self._wording[key]
@@ -94,8 +97,7 @@ class Answer:
         self._rules[finding.rule, finding.name] += 1
         worst = self._worst.get(finding.rule, finding.severity)
         self._worst[finding.rule] = max(worst, finding.severity, key=SEVERITIES.index)
-        if finding.confidence != "low":
-            self._change(finding, subject)
+        self._change(finding, subject)
 
     def _change(self, finding: Finding, subject: PageSubject) -> None:
         change = finding.change
@@ -105,6 +107,8 @@ class Answer:
         if key in self._wording or len(self._wording) < _CHANGES:
             self._changes[key] += 1
             self._word(key, finding, subject)
+            if finding.confidence != "low":
+                self._sure.add(key)
 
     def _word(self, key: ChangeKey, finding: Finding, subject: PageSubject) -> None:
         """The change in the words of the first finding, with the names of its rules and the worst

@@ -129,6 +129,8 @@ def _changes(changes: PageChanges) -> Iterator[str]:
         (changes.nics_removed, "NICs removed", ""),
     )
     for number, word, link in parts:
+        if not number and word not in ("new", "fixed"):
+            continue
         shown = f"<b>{number:,}</b> {word}"
         yield f' <span><a href="{link}">{shown}</a></span>' if link else f" <span>{shown}</span>"
     yield "</p>\n"
