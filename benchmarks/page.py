@@ -1,12 +1,12 @@
-"""The page of a fleet: its size, what making it costs, what a browser does until it can be used, and
-how long filters take.
+"""The page of a fleet: its size, what making it costs, what a browser does until it can be used,
+and how long filters take.
 
     python -m benchmarks.page [--rounds 5] [--hosts 1000]
 
-A host has 50 guests of two NICs, with some 1.2 findings each. The floor is a page of the same run that
-has the same columns as numbers and dictionaries and draws the first rows, and nothing else: no search, no
-order, no views, no style. Browser CPU time is that of all its processes, from the start of the load to the
-first rows. Needs Chromium (Debian: chromium) and playwright.
+A host has 50 guests of two NICs, with some 1.2 findings each. The floor is a page of the same run
+that has the same columns as numbers and dictionaries and draws the first rows, and nothing else: no
+search, no order, no views, no style. Browser CPU time is that of all its processes, from the start
+of the load to the first rows. Needs Chromium (Debian: chromium) and playwright.
 """
 
 from __future__ import annotations
@@ -40,12 +40,16 @@ FLOOR = """<!DOCTYPE html><meta charset="utf-8"><title>floor</title><p id="state
 <script type="application/octet-stream" id="data">%s</script><script>
 requestAnimationFrame(() => setTimeout(async () => {
   const text = document.getElementById("data").textContent;
-  const stream = new Blob([Uint8Array.fromBase64(text)]).stream().pipeThrough(new DecompressionStream("gzip"));
-  const buffer = await new Response(stream).arrayBuffer();
+  const stream = new Blob([Uint8Array.fromBase64(text)]).stream();
+  const plain = stream.pipeThrough(new DecompressionStream("gzip"));
+  const buffer = await new Response(plain).arrayBuffer();
   const size = new DataView(buffer).getUint32(0, true);
   const head = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 4, size)));
   let at = 4 + size;
-  for (const column of head) { column.codes = new Uint32Array(buffer.slice(at, at + column.bytes)); at += column.bytes; }
+  for (const column of head) {
+    column.codes = new Uint32Array(buffer.slice(at, at + column.bytes));
+    at += column.bytes;
+  }
   for (let row = 0; row < 24; row++) {
     const line = document.createElement("p");
     line.textContent = head.map((column) => column.values[column.codes[row]]).join(" ");
@@ -95,8 +99,12 @@ def _floor(subjects: Iterable[PageSubject]) -> str:
         for name, value in _floor_cells(subject):
             values, codes = columns[name]
             codes.append(values.setdefault(value, len(values)))
-    head = json.dumps([{"values": list(v), "bytes": len(c) * 4} for v, c in columns.values()]).encode()
-    raw = b"".join([len(head).to_bytes(4, "little"), head, *(c.tobytes() for _, c in columns.values())])
+    head = json.dumps(
+        [{"values": list(v), "bytes": len(c) * 4} for v, c in columns.values()]
+    ).encode()
+    raw = b"".join(
+        [len(head).to_bytes(4, "little"), head, *(c.tobytes() for _, c in columns.values())]
+    )
     return FLOOR % b64encode(gzip.compress(raw, 6)).decode()
 
 
@@ -106,8 +114,8 @@ def _floor_cells(subject: PageSubject) -> Iterator[tuple[str, str]]:
     for row in subject.rows:
         facts = (row.model, row.vhost, row.queues, row.rx_queue_size, row.tx_queue_size)
         told = [f"{one.declared} {one.effective} {one.reason}" for one in facts]
-        cells = (subject.name, row.index, row.mac, row.type, row.target_dev, row.starts, *told)
-        yield from ((f"nic {at}", str(cell)) for at, cell in enumerate(cells))
+        words = (subject.name, row.index, row.mac, row.type, row.target_dev, row.starts, *told)
+        yield from ((f"nic {at}", str(word)) for at, word in enumerate(words))
     for one in subject.findings:
         change, past = one.change, subject.history[one.fingerprint]
         cells = (
@@ -130,7 +138,10 @@ def _browse(page: Path, floor: Path, rounds: int) -> None:
         root = _browser(profile)
         ratios, pages, floors = [], [], []
         for number in range(rounds + 1):
-            least, cpu = _load(context.new_page(), floor, root), _load(context.new_page(), page, root)
+            least, cpu = (
+                _load(context.new_page(), floor, root),
+                _load(context.new_page(), page, root),
+            )
             if number:  # the first of each warms the browser up
                 floors.append(least)
                 pages.append(cpu)
@@ -157,17 +168,19 @@ def _filters(page: Page, path: Path) -> None:
     page.goto(path.as_uri() + "#findings", wait_until="commit")
     page.wait_for_selector("html[data-ready]", state="attached", timeout=120_000)
     for view in ("findings", "nics"):
-        for query in ("warm-up", *FILTERS):
-            took = []
-            for _ in range(3):
-                page.evaluate("q => { performance.clearMeasures(); location.hash = q; }", f"{view}?q=-")
-                page.wait_for_timeout(300)
-                page.evaluate("q => { location.hash = q; }", f"{view}?" + f"q={query}".replace(" ", "+"))
-                page.wait_for_timeout(300)
-                script = "performance.getEntriesByName('filter').at(-1).duration"
-                took.append(page.evaluate(script))
-            if query != "warm-up":
-                print(f"{view}: {query!r}: {statistics.median(took):.0f} ms ({min(took):.0f} to {max(took):.0f})")
+        _filtered(page, view, "warm-up")
+        for query in FILTERS:
+            took = [_filtered(page, view, query) for _ in range(3)]
+            spread = f"{statistics.median(took):.0f} ms ({min(took):.0f} to {max(took):.0f})"
+            print(f"{view}: {query!r}: {spread}")
+
+
+def _filtered(page: Page, view: str, query: str) -> float:
+    """Milliseconds that the page took to find the rows."""
+    for text in ("-", query.replace(" ", "+")):
+        page.evaluate("hash => { location.hash = hash; }", f"{view}?q={text}")
+        page.wait_for_timeout(300)
+    return float(page.evaluate("performance.getEntriesByName('filter').at(-1).duration"))
 
 
 def _spread(values: list[float]) -> str:

@@ -94,6 +94,9 @@ class NumberColumn {
   ranks() { return (this.ranked ||= rankOf(this.numbers)); }
 }
 
+
+const DIGITS = Uint8Array.from("0123456789abcdef", (digit) => digit.charCodeAt(0));
+
 /** MAC addresses or UUIDs in bytes; zeros: what else stands there is in the column odd. */
 class AddressColumn {
   constructor(bytes, width, odd) {
@@ -111,13 +114,12 @@ class AddressColumn {
     const separator = this.width === 6 ? 58 : 45;
     this.step = this.width === 6 ? 18 : 37;
     const out = new Uint8Array(this.size * this.step);
-    const hex = utf8.decode(Uint8Array.from("0123456789abcdef", (digit) => digit.charCodeAt(0)));
     let at = 0, place = 0;
     for (let row = 0; row < this.size; row++) {
       for (let byte = 0; byte < this.width; byte++) {
         const value = this.bytes[place++];
-        out[at++] = hex.charCodeAt(value >> 4);
-        out[at++] = hex.charCodeAt(value & 15);
+        out[at++] = DIGITS[value >> 4];
+        out[at++] = DIGITS[value & 15];
         if ((breaks >> byte) & 1) out[at++] = separator;
       }
       out[at++] = 10;

@@ -10,13 +10,11 @@ from html import escape
 from importlib.resources import files
 from string import Template
 
-_FOLDER = ("templates", "page")
-
 
 @cache
 def template(name: str) -> str:
     """A file of ``templates/page/`` as it is."""
-    return files("vnicaudit").joinpath(*_FOLDER, name).read_text(encoding="utf-8")
+    return (files("vnicaudit") / "templates" / "page" / name).read_text(encoding="utf-8")
 
 
 @cache

@@ -1,4 +1,4 @@
-"""A made-up fleet, as large as is asked for: some NICs emulated, some without vhost, most in order."""
+"""A made-up fleet of any size: some NICs emulated, some without vhost, most in order."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from vnicaudit.model.refs import NicRef
 from vnicaudit.model.report import NicRow, Tool
 from vnicaudit.reports.page.data import (
     FindingHistory,
+    FindingState,
     PageAbout,
     PageChanges,
     PageData,
@@ -87,8 +88,8 @@ def subject(number: int, at: int, draw: random.Random) -> PageSubject:
     """One guest with its NICs."""
     name, uuid = f"instance-{number * GUESTS + at:08x}", uuid_of(draw)
     rows = tuple(nic(name, uuid, index, number, draw) for index in range(NICS))
-    findings = tuple(one for row in rows for one in findings_of(row, number, draw))
-    states = ("known", "known", "known", "new", "reopened")
+    findings = tuple(one for row in rows for one in findings_of(row, draw))
+    states: tuple[FindingState, ...] = ("known", "known", "known", "new", "reopened")
     history = {
         one.fingerprint: FindingHistory(draw.choice(states), "2026-11-01T03:00:00Z")
         for one in findings
@@ -136,11 +137,13 @@ def nic(name: str, uuid: str, index: int, number: int, draw: random.Random) -> N
     )  # fmt: skip
 
 
-def findings_of(row: NicRow, number: int, draw: random.Random) -> Iterator[Finding]:
+def findings_of(row: NicRow, draw: random.Random) -> Iterator[Finding]:
     """None to three."""
     emulated = row.model.effective != "virtio"
     kinds = [KINDS[MODELS.index(row.model.effective or "")]] if emulated else []
-    kinds += draw.sample(KINDS[2:], draw.choice((0, 0, 1, 2)) if emulated else draw.choice((0, 1, 2)))
+    kinds += draw.sample(
+        KINDS[2:], draw.choice((0, 0, 1, 2)) if emulated else draw.choice((0, 1, 2))
+    )
     for rule, name, severity, field, new, message in kinds:
         owner: Owner = "nova" if row.owner == "nova" else "libvirt"
         safe = draw.random() < 0.7
@@ -157,5 +160,7 @@ def fix(owner: Owner, row: NicRow, field: str, new: str) -> str:
     if not field:
         return "Share the guest's memory: <memoryBacking> with <access mode='shared'/>."
     if owner == "nova":
-        return f"openstack server stop {row.uuid}; nova-manage image_property set {row.uuid} {field}"
+        return (
+            f"openstack server stop {row.uuid}; nova-manage image_property set {row.uuid} {field}"
+        )
     return f"Set {field} to {new} (virsh edit {row.domain}), then power the guest off and on."

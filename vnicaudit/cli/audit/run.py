@@ -137,9 +137,7 @@ def _summary(run: AuditRun, request: AuditRequest, done: FixCounts) -> Summary:
     )
 
 
-def _audit_work(
-    request: AuditRequest, *, regrades: bool, with_rows: bool = False
-) -> AuditWork:
+def _audit_work(request: AuditRequest, *, regrades: bool, with_rows: bool = False) -> AuditWork:
     """Judging as ordered; each use of it counts suppressions for itself."""
     read = request.reading
     rules, catalogue = request.rules, read.catalogue

@@ -35,7 +35,7 @@ class Cure(NamedTuple):
     rules: tuple[str, ...]
     severity: Severity
     fix: str
-    count: int
+    number: int
 
 
 class Problem(NamedTuple):
@@ -44,7 +44,7 @@ class Problem(NamedTuple):
     rule: str
     name: str
     severity: Severity
-    count: int
+    number: int
 
 
 class Answer:
@@ -76,7 +76,9 @@ class Answer:
             Problem(rule, name, self._worst[rule], number)
             for (rule, name), number in self._rules.items()
         ]
-        return sorted(rows, key=lambda row: (-SEVERITIES.index(row.severity), -row.count, row.rule))
+        return sorted(
+            rows, key=lambda row: (-SEVERITIES.index(row.severity), -row.number, row.rule)
+        )
 
     def cures(self, most: int) -> list[Cure]:
         """The changes that clear most problems. Those for hints alone, or for nothing of at least
@@ -84,7 +86,7 @@ class Answer:
         rows = [self._cure(key, number) for key, number in self._changes.items()]
         sure = [row for row in rows if row.key in self._sure]
         serious = [row for row in sure if SEVERITIES.index(row.severity) >= _SERIOUS]
-        return sorted(serious or sure or rows, key=lambda row: (-row.count, row.key))[:most]
+        return sorted(serious or sure or rows, key=lambda row: (-row.number, row.key))[:most]
 
     def _cure(self, key: ChangeKey, number: int) -> Cure:
         names, severity, fix = self._wording[key]

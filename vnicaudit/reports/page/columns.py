@@ -34,6 +34,9 @@ class ColumnInfo(msgspec.Struct, frozen=True):
 class Column(Protocol):
     """A column that grows row by row."""
 
+    def settle(self) -> None:
+        """Move to the file what grew in memory: called now and then."""
+
     def info(self) -> ColumnInfo:
         """Its description. Nothing is added afterwards."""
 
@@ -70,6 +73,7 @@ class Dictionary:
 
     def __init__(self, file: ChunkFile, *, raw: bool = False) -> None:
         self._numbers = Numbers(file)
+        self._add = self._numbers.append
         self._texts = TextLines(file)
         self._known: dict[str, int] = {}
         self._last = ("", -1)
@@ -78,9 +82,11 @@ class Dictionary:
     def append(self, text: str) -> None:
         """Add the text of the next row."""
         number = self._known.get(text)
-        if number is None:
-            number = self._new(text)
-        self._numbers.append(number)
+        self._add(self._new(text) if number is None else number)
+
+    def settle(self) -> None:
+        """Move its numbers to the file."""
+        self._numbers.settle()
 
     def _new(self, text: str) -> int:
         if text == self._last[0] and self._last[1] >= 0:
@@ -114,6 +120,9 @@ class Names:
         """Add the text of the next row."""
         self._texts.append(safe(text))
 
+    def settle(self) -> None:
+        """Do nothing: text goes to the file by itself."""
+
     def info(self) -> ColumnInfo:
         """Its description."""
         return ColumnInfo("text", texts=self._texts.size)
@@ -132,6 +141,10 @@ class Counts:
     def append(self, number: int) -> None:
         """Add the number of the next row, at least 0."""
         self._numbers.append(min(number, 0xFFFFFFFF))
+
+    def settle(self) -> None:
+        """Move its numbers to the file."""
+        self._numbers.settle()
 
     def info(self) -> ColumnInfo:
         """Its description."""
@@ -157,10 +170,15 @@ class Addresses:
 
     def append(self, text: str | None) -> None:
         """Add the address of the next row."""
-        regular = text is not None and self._pattern.fullmatch(text) is not None
-        compact = (text or "").translate(_SEPARATORS)
-        self._bytes.append(bytes.fromhex(compact) if regular else self._none)
-        self.odd.append("" if regular else text or "")
+        if text is not None and self._pattern.fullmatch(text):
+            self._bytes.append(bytes.fromhex(text.translate(_SEPARATORS)))
+            self.odd.append("")
+        else:
+            self._bytes.append(self._none)
+            self.odd.append(text or "")
+
+    def settle(self) -> None:
+        """Do nothing: bytes go to the file by themselves."""
 
     def info(self) -> ColumnInfo:
         """Its description."""

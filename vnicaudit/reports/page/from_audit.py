@@ -46,20 +46,13 @@ class AuditNotes:
             finished=end.finished,
             hosts=tuple(map(_host, end.targets)),
             notes=tuple(self._notes(end)),
-            rules=tuple(
-                PageRule(one.id, one.name, one.summary) for one in rules if one.id in met
-            ),
+            rules=tuple(PageRule(one.id, one.name, one.summary) for one in rules if one.id in met),
             accepted=accepted_sentence(end),
         )
 
     def _notes(self, end: RunEnd) -> Iterator[PageNote]:
         for target in end.targets:
-            for error in unread_of(target):
-                yield PageNote("not read", error.place, error.message)
-            for part in not_judged_of(target):
-                yield PageNote("not judged", part.place, part.message)
-            for note in target.notes:
-                yield PageNote("note", target.target, note)
+            yield from host_notes(target)
         yield from self._crashed
         if (more := self._crashes - len(self._crashed)) > 0:
             yield PageNote("crashed", "", f"{more:,} more")
@@ -87,8 +80,20 @@ def subject_of(audited: Audited) -> PageSubject:
     )
 
 
+def host_notes(target: TargetResult) -> Iterator[PageNote]:
+    """What of a target was not read or not judged, and what bears on it."""
+    for error in unread_of(target):
+        yield PageNote("not read", error.place, error.message)
+    for part in not_judged_of(target):
+        yield PageNote("not judged", part.place, part.message)
+    for note in target.notes:
+        yield PageNote("note", target.target, note)
+
+
 def _crash(audited: Audited, crashed: Crashed) -> PageNote:
-    return PageNote("crashed", who(audited.subject, crashed.about), f"{crashed.rule}: {crashed.error}")
+    return PageNote(
+        "crashed", who(audited.subject, crashed.about), f"{crashed.rule}: {crashed.error}"
+    )
 
 
 def _host(target: TargetResult) -> PageHost:

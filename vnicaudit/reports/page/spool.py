@@ -9,8 +9,6 @@ from array import array
 from collections.abc import Iterator
 
 _IN_MEMORY = 1 << 20
-_PIECE = 4096
-"""Numbers that one column keeps in memory."""
 _TEXT = 1 << 14
 """Characters of a column of text that are kept in memory."""
 
@@ -39,25 +37,21 @@ class ChunkFile:
 
 
 class Numbers:
-    """A column of numbers below 2^32, in as few bytes each as the largest needs."""
+    """A column of numbers below 2^32, in as few bytes each as the largest needs. They stay in
+    memory until :meth:`settle`. ``append`` is the array's own: nothing is called more often."""
 
     def __init__(self, file: ChunkFile) -> None:
         self._file = file
         self._piece = array("I")
+        self.append = self._piece.append
         self._chunks: list[tuple[int, int]] = []
         self.count = 0
         self.largest = 0
 
-    def append(self, number: int) -> None:
-        """Add the value of the next row."""
-        self._piece.append(number)
-        if len(self._piece) == _PIECE:
-            self._flush()
-
     @property
     def width(self) -> int:
         """Bytes of one number: 1, 2 or 4."""
-        self._flush()
+        self.settle()
         return 1 if self.largest < 1 << 8 else 2 if self.largest < 1 << 16 else 4
 
     def pieces(self) -> Iterator[bytes]:
@@ -66,7 +60,8 @@ class Numbers:
         for place, size in self._chunks:
             yield _narrowed(self._file.read(place, size), width)
 
-    def _flush(self) -> None:
+    def settle(self) -> None:
+        """Move to the file what is in memory."""
         if not self._piece:
             return
         self.count += len(self._piece)
@@ -74,7 +69,7 @@ class Numbers:
         if sys.byteorder == "big":
             self._piece.byteswap()
         self._chunks.append(self._file.append(self._piece.tobytes()))
-        self._piece = array("I")
+        del self._piece[:]
 
 
 class Bytes:

@@ -52,7 +52,9 @@ def moment(stamp: str) -> str:
     return f"{read.day} {_MONTHS[read.month - 1]} {read:%Y %H:%M} UTC"
 
 
-_MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
+_MONTHS = (
+    "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+)  # fmt: skip
 
 
 def _answer(about: PageAbout, end: PageEnd, answer: Answer) -> Iterator[str]:
@@ -137,13 +139,15 @@ def _changes(changes: PageChanges) -> Iterator[str]:
 
 
 def _notices(about: PageAbout, end: PageEnd) -> Iterator[str]:
-    if sample := _sample(about, end):
+    if sample := _sample(about):
         yield text(sample)
     failed = sum(one.status != "ok" for one in end.hosts)
     stale = sum(bool(one.stale_since) for one in end.hosts)
     parts = []
     if failed:
-        parts.append(f"{failed:,} of {count(len(end.hosts), about.host_word)} could not be read in full")
+        parts.append(
+            f"{failed:,} of {count(len(end.hosts), about.host_word)} could not be read in full"
+        )
     if stale:
         parts.append(f"{count(stale, 'host')} shown as last read")
     for kind in ("not judged", "crashed"):
@@ -156,7 +160,7 @@ def _notices(about: PageAbout, end: PageEnd) -> Iterator[str]:
 _KINDS = {"not judged": "not judged", "crashed": "not judged because a rule failed"}
 
 
-def _sample(about: PageAbout, end: PageEnd) -> str:
+def _sample(about: PageAbout) -> str:
     """``A sample: 5 % of hosts``; empty where everything was to be looked at."""
     coverage = about.coverage
     if coverage is None or coverage.is_whole:
@@ -178,11 +182,11 @@ def _cures(cures: list[Cure]) -> Iterator[str]:
         query = {"rule": cure.key.rule, "owner": cure.key.owner, "change": cure.key.change}
         query["safe"] = cure.key.safe
         link = urlencode({name: value for name, value in query.items() if value})
-        word = "problem" if cure.count == 1 else "problems"
+        word = "problem" if cure.number == 1 else "problems"
         about = f"of {cure.key.owner}: {', '.join(cure.rules[:4])}"
         about += f" and {len(cure.rules) - 4} more" if len(cure.rules) > 4 else ""
         about += "; needs a second look" if cure.key.safe == "unsafe" else ""
-        yield f'<li><p class="count">{cure.count:,} <small>{word}</small></p><div>'
+        yield f'<li><p class="count">{cure.number:,} <small>{word}</small></p><div>'
         yield f'<a href="#findings?{text(link)}">{text(cure.key.change or cure.rules[0])}</a> '
         yield f'<span class="quiet small">{text(about)}</span>'
         yield f'<p class="fix">{text(cure.fix)}</p></div></li>\n'
@@ -201,7 +205,7 @@ def _problems(problems: list[Problem], end: PageEnd) -> Iterator[str]:
         title, about = summaries.get(row.rule, row.name), f"{row.rule} {row.name}"
         yield f'<tr><td><span class="sev sev-{row.severity}">{row.severity}</span></td>'
         yield f'<td><a href="#findings?{link}">{text(title)}</a> '
-        yield f'<span class="quiet small">{text(about)}</span></td><td>{row.count:,}</td></tr>\n'
+        yield f'<span class="quiet small">{text(about)}</span></td><td>{row.number:,}</td></tr>\n'
     yield "</tbody></table>\n"
     if more := len(problems) - _PROBLEMS:
         yield f'<p><a href="#problems">{more:,} more</a></p>\n' if more > 0 else ""
@@ -210,7 +214,7 @@ def _problems(problems: list[Problem], end: PageEnd) -> Iterator[str]:
 
 def _coverage(about: PageAbout, end: PageEnd) -> Iterator[str]:
     yield "<section>\n<h2>What was not checked, and why</h2>\n"
-    sample = _sample(about, end)
+    sample = _sample(about)
     yield f'<p class="notice">{text(sample)}</p>\n' if sample else ""
     notes = [*_hosts(end), *end.notes]
     if not notes and not sample:

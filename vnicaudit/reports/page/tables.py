@@ -3,7 +3,6 @@ and which of the subject's NICs it is about."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import lru_cache
 
 from vnicaudit.model.effective import NONE, UNKNOWN, Resolved
@@ -20,6 +19,8 @@ from vnicaudit.reports.safe import safe
 NAME, UUID, MAC = "\x01", "\x02", "\x03"
 """What stands in a message or a fix for the name of its subject, its UUID and the MAC address of
 its NIC, so that equal sentences are one. Text that is safe to show has none of them."""
+_WAITING = 4096
+"""Rows of which numbers are kept in memory."""
 _FACTS = ("model", "vhost", "queues", "rx", "tx")
 _NO_HISTORY = FindingHistory()
 
@@ -29,17 +30,17 @@ class PageTables:
 
     def __init__(self) -> None:
         self._file = ChunkFile()
-        self.subjects = self._subject_columns()
-        self.nics = self._nic_columns()
-        self.findings = self._finding_columns()
-        self._count = 0
+        self.subjects = SubjectColumns(self._file)
+        self.nics = NicColumns(self._file)
+        self.findings = FindingColumns(self._file)
+        self._count = self._waiting = 0
 
     def columns(self) -> dict[str, dict[str, Column]]:
         """All tables, for the page's data."""
         return {
-            "subject": _columns_of(self.subjects),
-            "nic": _columns_of(self.nics),
-            "finding": _columns_of(self.findings),
+            "subject": self.subjects.columns(),
+            "nic": self.nics.columns(),
+            "finding": self.findings.columns(),
         }
 
     def add(self, subject: PageSubject) -> None:
@@ -54,15 +55,15 @@ class PageTables:
             past = subject.history.get(finding.fingerprint, _NO_HISTORY)
             self.findings.add(finding, self._count, place, subject, past)
         self._count += 1
+        self._waiting += 1 + len(subject.rows) + len(subject.findings)
+        if self._waiting > _WAITING:
+            self._settle()
 
-    def _subject_columns(self) -> SubjectColumns:
-        return SubjectColumns(self._file)
-
-    def _nic_columns(self) -> NicColumns:
-        return NicColumns(self._file)
-
-    def _finding_columns(self) -> FindingColumns:
-        return FindingColumns(self._file)
+    def _settle(self) -> None:
+        for columns in self.columns().values():
+            for column in columns.values():
+                column.settle()
+        self._waiting = 0
 
 
 class SubjectColumns:
@@ -130,7 +131,8 @@ class NicColumns:
 
 
 class FindingColumns:
-    """Findings, in the order of their subjects. ``nic``: which of the subject's, from 1; 0: none."""
+    """Findings, in the order of their subjects. ``nic``: which of the subject's, from 1 on; 0:
+    none."""
 
     _WORDS = ("rule", "severity", "confidence", "change", "safe", "state", "since", "file", "other")
 
@@ -166,6 +168,8 @@ class FindingColumns:
 
 def sentence(text: str, subject: PageSubject, finding: Finding) -> str:
     """A message or fix, safe to show, with marks for names and addresses."""
+    if not text:
+        return ""
     text = safe(text)
     named = ((subject.uuid, UUID), (mac_of(finding.about), MAC), (subject.name, NAME))
     for name, mark in named:
@@ -179,10 +183,6 @@ def change_words(change: Change | None) -> str:
     if change is None:
         return ""
     return f"{change.field} {ARROW} {'not set' if change.new is None else change.new}"
-
-
-def _columns_of(table: SubjectColumns | NicColumns | FindingColumns) -> dict[str, Column]:
-    return table.columns()
 
 
 @lru_cache(maxsize=4096)
