@@ -65,7 +65,7 @@ class Page {
   /** Columns of which every cell would be empty are not shown. */
   isWorth(id) {
     const column = this.table.field(id)?.column;
-    return !(column instanceof TextColumn) || column.size > 1 || (column.size === 1 && column.value(0) !== "");
+    return Boolean(column) && (!(column instanceof TextColumn) || column.values.some(Boolean));
   }
 
   /** Filter and sort again. */

@@ -213,7 +213,7 @@ def _problems(problems: list[Problem], end: PageEnd) -> Iterator[str]:
 
 
 def _coverage(about: PageAbout, end: PageEnd) -> Iterator[str]:
-    yield "<section>\n<h2>What was not checked, and why</h2>\n"
+    yield '<section>\n<h1 class="plain">What was not checked, and why</h1>\n'
     sample = _sample(about)
     yield f'<p class="notice">{text(sample)}</p>\n' if sample else ""
     notes = [*_hosts(end), *end.notes]
