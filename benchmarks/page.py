@@ -28,12 +28,12 @@ from pathlib import Path
 import msgspec
 from playwright.sync_api import Page, sync_playwright
 
+from tests.reports.page.chromium import CHROMIUM
 from tests.reports.page.fleet import fleet
 from vnicaudit.model.refs import nic_index
 from vnicaudit.reports.page.data import PageSubject
 from vnicaudit.reports.page.render import render_page
 
-CHROMIUM = "/usr/bin/chromium"
 FILTERS = ("kvm-0123", "52:54:00:a", "emulated", "web-12 kvm", "nothing-has-this")
 _TICK = os.sysconf("SC_CLK_TCK")
 FLOOR = """<!DOCTYPE html><meta charset="utf-8"><title>floor</title><p id="state">loading</p>

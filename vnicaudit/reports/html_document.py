@@ -13,14 +13,14 @@ from string import Template
 
 @cache
 def template(name: str) -> str:
-    """A file of ``templates/page/`` as it is."""
-    return (files("vnicaudit") / "templates" / "page" / name).read_text(encoding="utf-8")
+    """A file of ``templates/`` as it is."""
+    return (files("vnicaudit") / "templates" / name).read_text(encoding="utf-8")
 
 
 @cache
 def stylesheet(*names: str) -> str:
     """The colours of all pages, light and dark, and these style sheets behind them."""
-    colours = template("colours.css").replace("$dark", template("dark.css").strip())
+    colours = template("page/colours.css").replace("$dark", template("page/dark.css").strip())
     return "\n".join((colours, *map(template, names)))
 
 
@@ -37,7 +37,7 @@ def policy(style: str, script: str = "") -> str:
 
 def head(title: str, style: str, script: str = "") -> str:
     """The document up to its body. ``title`` is escaped here."""
-    return Template(template("head.html")).substitute(
+    return Template(template("page/head.html")).substitute(
         title=escape(title), policy=policy(style, script), style=style
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 from tests.not_run import not_run
 
-CHROMIUM = "/usr/bin/chromium"
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 VIEWS = ("overview", "problems", "hosts", "owners", "images", "nics", "findings", "coverage")
 _READY = "html[data-ready]"
 
@@ -19,8 +19,8 @@ _READY = "html[data-ready]"
 @contextmanager
 def chromium() -> Iterator[Browser]:
     """A browser, or the reason why there is none."""
-    if not os.access(CHROMIUM, os.X_OK):
-        not_run("tests/reports/page", f"{CHROMIUM} is not there (Debian: chromium)")
+    if CHROMIUM is None:
+        not_run("tests/reports/page", "there is no Chromium: see scripts/packages/tests.apt")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         yield browser

@@ -20,7 +20,7 @@ _SCRIPTS = (
     "inflate.js", "columns.js", "tables.js", "groups.js", "filter.js", "views.js", "grid.js",
     "details.js", "export.js", "main.js",
 )  # fmt: skip
-_STYLES = ("page.css", "table.css")
+_STYLES = ("page/page.css", "page/table.css")
 
 
 class HostFact(msgspec.Struct, frozen=True):
@@ -67,7 +67,7 @@ class Page:
         script = page_script()
         yield head(safe(about.title), stylesheet(*_STYLES), script)
         parts = body_parts(about, end, self._answer)
-        yield Template(template("body.html")).substitute(parts)
+        yield Template(template("page/body.html")).substitute(parts)
         yield '<script type="application/octet-stream" id="data">\n'
         yield from packed(self._tables.columns(), _facts(about, end))
         yield f"</script>\n<script>{script}</script>\n</body>\n</html>\n"
@@ -84,7 +84,7 @@ def render_page(data: PageData) -> Iterator[str]:
 @cache
 def page_script() -> str:
     """The script, one function around all its files."""
-    parts = "\n".join(map(template, _SCRIPTS))
+    parts = "\n".join(template(f"page/{name}") for name in _SCRIPTS)
     return f'(() => {{\n"use strict";\n{parts}}})();'
 
 
