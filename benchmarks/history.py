@@ -16,24 +16,11 @@ PostgreSQL: Debian's, in a private folder, with ``fsync=off``: CPU and sizes onl
 
 from __future__ import annotations
 
-import argparse
-import os
 import random
-import resource
-import statistics
-import tempfile
-import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
-from pathlib import Path
-from typing import NamedTuple
 
 import msgspec
 
 from tests.history.fleets import TestDomain, TestNic, audit, host, reading
-from tests.history.postgresql import server, url
-from vnicaudit.history.history import History, history_to_write
-from vnicaudit.history.place import HistoryPlace, history_place
 from vnicaudit.model.fleet import HostReading, InventoryHost
 
 _SLOW = frozenset({"TEST01"})

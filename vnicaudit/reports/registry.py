@@ -13,6 +13,7 @@ if TYPE_CHECKING:
         csv,
         github,
         gitlab,
+        html,
         json,
         junit,
         markdown,
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     )
 
     _CHECKED: tuple[Format, ...] = (
-        csv, github, gitlab, json, junit, markdown, openmetrics, prometheus, sarif, text,
+        csv, github, gitlab, html, json, junit, markdown, openmetrics, prometheus, sarif, text,
     )  # fmt: skip
 
 _FORMATS: Registry[Format] = Registry("format", vnicaudit.reports.formats, Format)

@@ -34,7 +34,8 @@ def audit(request: AuditRequest) -> int:
         done = fix(
             request.targets, request.fixing, judging, request.reading.options, request.platforms
         )
-        work = audit_work(request, regrades=True)
+        rows = any(load(name).NEEDS_ROWS for name, _place in request.outputs)
+        work = audit_work(request, regrades=True, with_rows=rows)
         progress = Progress(enabled=not request.quiet)
         run = AuditRun(work, request.reading.options, progress, done.input)
         reports.start(timestamp("seconds"))

@@ -90,8 +90,8 @@ class ReportOutput:
 
 READ_BY_OTHERS = frozenset({"prometheus"})
 """Formats for a program of another user: node_exporter, which is seldom root."""
-_BY_SUFFIX = {"xml": "junit", "md": "markdown", "txt": "text", "prom": "prometheus"}
-_OF_OTHERS = frozenset({"htm", "html", "yaml", "yml", "pdf", "xls", "xlsx", "ods", "jsonl"})
+_BY_SUFFIX = {"xml": "junit", "md": "markdown", "txt": "text", "prom": "prometheus", "htm": "html"}
+_OF_OTHERS = frozenset({"html", "yaml", "yml", "pdf", "xls", "xlsx", "ods", "jsonl"})
 """Suffixes of formats that there are elsewhere: text in such a file would be taken for broken."""
 
 
