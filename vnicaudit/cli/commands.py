@@ -104,6 +104,18 @@ def _fleet_audit() -> click.Command:
     return command
 
 
+def _fleet_serve() -> click.Command:
+    from vnicaudit.cli.fleet.serve import command
+
+    return command
+
+
+def _fleet_notify() -> click.Command:
+    from vnicaudit.cli.fleet.notify import command
+
+    return command
+
+
 def _fleet_inventory() -> click.Command:
     from vnicaudit.cli.fleet.inventory import command
 
@@ -283,13 +295,17 @@ _FLEET = {
     "inventory": CommandEntry(
         "Show the hosts that an inventory resolves to, and why.", _fleet_inventory
     ),
+    "serve": CommandEntry("Serve metrics and the page of the fleet, read-only.", _fleet_serve),
+    "notify": CommandEntry("Tell channels what the newest audit brought up.", _fleet_notify),
 }
 
 _FLEET_EPILOG = """\b
 Examples:
   vnicaudit fleet inventory -i hosts.ini --check
   vnicaudit fleet audit -i fleet.toml --format json -o fleet.json
-  vnicaudit fleet audit -i hosts.ini --limit 'zone_a,!kvm7'"""
+  vnicaudit fleet audit -i hosts.ini --limit 'zone_a,!kvm7'
+  vnicaudit fleet serve --metrics
+  vnicaudit fleet notify --channels channels.toml"""
 
 
 @click.command("fleet", cls=lazy_group(_FLEET), epilog=_FLEET_EPILOG)

@@ -13,7 +13,7 @@ from vnicaudit.history.tables import audit, basis, basis_rule, host, inventory, 
 from vnicaudit.model.finding import SEVERITIES, Severity
 from vnicaudit.model.fleet_counts import FindingCount, FleetCounts, SiteCounts
 
-_SEVERITIES = {name: name for name in SEVERITIES}
+_SEVERITIES: dict[str, Severity] = {name: name for name in SEVERITIES}
 SeverityOf = Callable[[str], Severity | None]
 """The own severity of a rule; None: it is not known here."""
 

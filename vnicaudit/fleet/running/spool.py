@@ -155,6 +155,13 @@ class SpoolFolder:
             return spool if spool.audit().finished is None else None
         return None
 
+    def finished(self) -> Spool | None:
+        """The newest audit that was brought to its end."""
+        for spool in self._newest_first():
+            if spool.audit().finished is not None:
+                return spool
+        return None
+
     def drop_old(self) -> None:
         """Remove all but the newest ones."""
         for spool in list(self._newest_first())[_KEEP:]:
