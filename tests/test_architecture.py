@@ -98,8 +98,8 @@ def _reached(node: ast.AST) -> Iterator[str]:
     elif isinstance(node, ast.ImportFrom):
         base = "." * node.level + (f"{node.module}." if node.module else "")
         yield from (base + alias.name for alias in node.names)
-    elif isinstance(node, ast.Name) and node.id in IMPURE:
-        yield node.id
+    elif isinstance(node, ast.Name) and node.id in IMPURE and isinstance(node.ctx, ast.Load):
+        yield node.id  # a field may be called `open`
 
 
 def test_only_rules_know_the_id_of_a_rule() -> None:
