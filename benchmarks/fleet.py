@@ -33,7 +33,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import redirect_stdout
+from contextlib import ExitStack, redirect_stdout
 from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -92,10 +92,11 @@ def write_hosts(folder: Path, hosts: int, domains: int) -> list[str]:
                 _NIC.format(
                     mac=f"52:{host >> 16 & 255:02x}:{host >> 8 & 255:02x}:{host & 255:02x}"
                     f":{number:02x}:{nic:02x}",
-                    model=draw.choice(_MODELS), queues=draw.choice((1, 2, 4)),
+                    model=draw.choice(_MODELS),
+                    queues=draw.choice((1, 2, 4)),
                 )
                 for nic in range(2)
-            )  # fmt: skip
+            )
             name = f"h{host}-d{number}"
             texts.append(
                 _DOMAIN.format(
@@ -139,11 +140,13 @@ def failing(seconds: float, share: int) -> Reader:
 def with_reader(read: Reader) -> Wiring:
     """The program with another way to read a libvirt host."""
     platforms = [
-        one._replace(targets=tuple(
-            kind._replace(read=read) if kind.kind == "libvirt" else kind for kind in one.targets
-        ))
+        one._replace(
+            targets=tuple(
+                kind._replace(read=read) if kind.kind == "libvirt" else kind for kind in one.targets
+            )
+        )
         for one in PLATFORMS
-    ]  # fmt: skip
+    ]
     registry = PlatformRegistry(platforms)
     return Wiring(platforms=lambda: registry)
 
@@ -154,8 +157,9 @@ def one_by_one(uris: list[str]) -> float:
     from datetime import date
 
     def audit(uri: str) -> None:
-        work = AuditWork(ids, Assumptions(), Suppressor((), date.today(), ids), {},
-                         every_platform())  # fmt: skip
+        work = AuditWork(
+            ids, Assumptions(), Suppressor((), date.today(), ids), {}, every_platform()
+        )
         for _product in AuditRun(work, RunOptions()).items([uri]):
             pass
 
@@ -169,25 +173,52 @@ def one_by_one(uris: list[str]) -> float:
 def child(arguments: argparse.Namespace) -> None:
     """Run the program once; prints what it took as JSON."""
     read = failing(arguments.wait, 5) if arguments.child == "failing" else waiting(arguments.wait)
-    words = ["fleet", "audit", "-i", f"{arguments.folder}/uris", "--state",
-             f"{arguments.folder}/state-{arguments.child}", "--format", "json", "--parallel",
-             str(arguments.parallel), "--retries", "0", "--output",
-             f"{arguments.folder}/{arguments.child}.json"]  # fmt: skip
+    words = [
+        "fleet",
+        "audit",
+        "-i",
+        f"{arguments.folder}/uris",
+        "--state",
+        f"{arguments.folder}/state-{arguments.child}",
+        "--format",
+        "json",
+        "--parallel",
+        str(arguments.parallel),
+        "--retries",
+        "0",
+        "--output",
+        f"{arguments.folder}/{arguments.child}.json",
+    ]
     wall, cpu = time.perf_counter(), time.process_time()
     with open(os.devnull, "w") as nowhere, redirect_stdout(nowhere):
         code = run(words, with_reader(read))
-    print(json.dumps({
-        "code": code,
-        "wall": time.perf_counter() - wall,
-        "cpu": time.process_time() - cpu,
-        "memory": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
-    }))  # fmt: skip
+    print(
+        json.dumps(
+            {
+                "code": code,
+                "wall": time.perf_counter() - wall,
+                "cpu": time.process_time() - cpu,
+                "memory": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+            }
+        )
+    )
 
 
 def in_child(part: str, folder: Path, given: argparse.Namespace, wait: float) -> dict[str, float]:
     """What a part took in a process of its own."""
-    words = [sys.executable, "-m", "benchmarks.fleet", "--child", part, "--folder", str(folder),
-             "--parallel", str(given.parallel), "--wait", str(wait)]  # fmt: skip
+    words = [
+        sys.executable,
+        "-m",
+        "benchmarks.fleet",
+        "--child",
+        part,
+        "--folder",
+        str(folder),
+        "--parallel",
+        str(given.parallel),
+        "--wait",
+        str(wait),
+    ]
     done = subprocess.run(words, stdout=subprocess.PIPE, check=True)
     found: dict[str, float] = json.loads(done.stdout)
     return found
@@ -196,12 +227,16 @@ def in_child(part: str, folder: Path, given: argparse.Namespace, wait: float) ->
 def measured_wait(given: argparse.Namespace) -> float:
     """Seconds to read one host of as many domains over TCP at the round trip, less what its CPU
     takes."""
-    with hosts_daemon(1, given.domains) as daemon:
-        with delay_proxy.running(f"127.0.0.1:{daemon.tcp_port}", delay_ms=_TRIP * 500) as (port, _):
-            near = min(seconds_to_read(daemon.tcp(0)) for _ in range(3))
-            far = min(seconds_to_read(daemon.tcp(0, port)) for _ in range(3))
-    print(f"one host over TCP: {near:.2f} s, at {_TRIP * 1000:.0f} ms {far:.2f} s "
-          f"({(far - near) / _TRIP:.0f} round trips, {CALLS} calls at once)")  # fmt: skip
+    with ExitStack() as stack:
+        daemon = stack.enter_context(hosts_daemon(1, given.domains))
+        address = f"127.0.0.1:{daemon.tcp_port}"
+        port, _ = stack.enter_context(delay_proxy.running(address, delay_ms=_TRIP * 500))
+        near = min(seconds_to_read(daemon.tcp(0)) for _ in range(3))
+        far = min(seconds_to_read(daemon.tcp(0, port)) for _ in range(3))
+    print(
+        f"one host over TCP: {near:.2f} s, at {_TRIP * 1000:.0f} ms {far:.2f} s "
+        f"({(far - near) / _TRIP:.0f} round trips, {CALLS} calls at once)"
+    )
     return far - near
 
 
@@ -221,14 +256,22 @@ def time_part(folder: Path, uris: list[str], given: argparse.Namespace, wait: fl
     least = max(len(uris) * wait / given.parallel, alone * len(uris))
     domains = len(uris) * given.domains
     ratios = took["wall"] / least, took["cpu"] / len(uris) / alone
-    print(f"time: {took['wall']:.1f} s for {len(uris):,} hosts, {domains:,} domains; minimum "
-          f"{least:.1f} s (waiting {len(uris) * wait / given.parallel:.1f}, CPU "
-          f"{alone * len(uris):.1f}): ratio {ratios[0]:.2f} (bar {_WALL_BAR})")  # fmt: skip
-    print(f"      CPU {took['cpu']:.1f} s, {took['cpu'] / domains * 1000:.2f} ms a domain; alone "
-          f"{alone / given.domains * 1000:.2f} ms: ratio {ratios[1]:.2f} (bar {_CPU_BAR})")  # fmt: skip
+    print(
+        f"time: {took['wall']:.1f} s for {len(uris):,} hosts, {domains:,} domains; minimum "
+        f"{least:.1f} s (waiting {len(uris) * wait / given.parallel:.1f}, CPU "
+        f"{alone * len(uris):.1f}): ratio {ratios[0]:.2f} (bar {_WALL_BAR})"
+    )
+    print(
+        f"      CPU {took['cpu']:.1f} s, {took['cpu'] / domains * 1000:.2f} ms a domain; alone "
+        f"{alone / given.domains * 1000:.2f} ms: ratio {ratios[1]:.2f} (bar {_CPU_BAR})"
+    )
     print(f"      peak memory {took['memory']:.0f} MB (bar {_MEMORY_BAR})")
-    return (ratios[0] <= _WALL_BAR and ratios[1] <= _CPU_BAR and took["memory"] <= _MEMORY_BAR
-            and took["code"] == 1)  # fmt: skip
+    return (
+        ratios[0] <= _WALL_BAR
+        and ratios[1] <= _CPU_BAR
+        and took["memory"] <= _MEMORY_BAR
+        and took["code"] == 1
+    )
 
 
 def failing_part(folder: Path, uris: list[str], given: argparse.Namespace, wait: float) -> bool:
@@ -239,8 +282,10 @@ def failing_part(folder: Path, uris: list[str], given: argparse.Namespace, wait:
     explained = sum(bool(one["error"]) for one in report["targets"] if one["status"] == "failed")
     complete, failed = statuses.count("ok"), statuses.count("failed")
     reasons = {one["error"].partition(": ")[2] for one in report["targets"] if one["error"]}
-    print(f"failing: {complete:,} complete, {failed:,} failed in {len(reasons)} ways, {explained:,} "
-          f"explained, exit {took['code']:.0f}, {took['wall']:.1f} s, CPU {took['cpu']:.1f} s")  # fmt: skip
+    print(
+        f"failing: {complete:,} complete, {failed:,} failed in {len(reasons)} ways, {explained:,} "
+        f"explained, exit {took['code']:.0f}, {took['wall']:.1f} s, CPU {took['cpu']:.1f} s"
+    )
     wanted = -(-len(uris) // 5)
     return (complete, failed, explained, took["code"]) == (len(uris) - wanted, wanted, wanted, 4)
 
@@ -254,17 +299,33 @@ def loop_part(folder: Path, given: argparse.Namespace) -> bool:
             ours = seconds_of_audit(folder, [daemon.tcp(n, port) for n in range(hosts)])
             loop = seconds_of_loop(daemon, port)
     ratio = loop * hosts / ours
-    print(f"loop: {hosts} hosts of {given.domains} domains at 20 ms: {ours:.1f} s; virsh dumpxml in "
-          f"a loop {loop:.1f} s a host, {loop * hosts:.0f} s for all: {ratio:.0f} times (bar "
-          f"{_LOOP_BAR:.0f})")  # fmt: skip
+    print(
+        f"loop: {hosts} hosts of {given.domains} domains at 20 ms: {ours:.1f} s; virsh dumpxml in "
+        f"a loop {loop:.1f} s a host, {loop * hosts:.0f} s for all: {ratio:.0f} times (bar "
+        f"{_LOOP_BAR:.0f})"
+    )
     return ratio >= _LOOP_BAR
 
 
 def seconds_of_audit(folder: Path, uris: list[str]) -> float:
     """Wall seconds of the program, start and report included."""
     (folder / "far").write_text("\n".join(uris))
-    words = [sys.executable, "-m", "vnicaudit", "fleet", "audit", "-q", "-i", f"{folder}/far",
-             "--state", f"{folder}/far-state", "--format", "json", "-o", f"{folder}/far.json"]  # fmt: skip
+    words = [
+        sys.executable,
+        "-m",
+        "vnicaudit",
+        "fleet",
+        "audit",
+        "-q",
+        "-i",
+        f"{folder}/far",
+        "--state",
+        f"{folder}/far-state",
+        "--format",
+        "json",
+        "-o",
+        f"{folder}/far.json",
+    ]
     began = time.perf_counter()
     done = subprocess.run(words, check=False)
     if done.returncode != 1:
@@ -274,10 +335,12 @@ def seconds_of_audit(folder: Path, uris: list[str]) -> float:
 
 def seconds_of_loop(daemon: HostsDaemon, port: int) -> float:
     """Wall seconds of what a user would write, for one host."""
-    script = 'for name in $(virsh -r -c "$1" list --all --name); do virsh -r -c "$1" dumpxml "$name"; done'
+    virsh = 'virsh -r -c "$1"'
+    script = f'for name in $({virsh} list --all --name); do {virsh} dumpxml "$name"; done'
     began = time.perf_counter()
-    subprocess.run(["sh", "-c", script, "sh", daemon.tcp(0, port)],
-                   stdout=subprocess.DEVNULL, check=True)  # fmt: skip
+    subprocess.run(
+        ["sh", "-c", script, "sh", daemon.tcp(0, port)], stdout=subprocess.DEVNULL, check=True
+    )
     return time.perf_counter() - began
 
 
