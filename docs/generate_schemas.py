@@ -21,6 +21,7 @@ from vnicaudit.bench.profiles.keys import ProfileTable
 from vnicaudit.model.finding import SEVERITIES
 from vnicaudit.model.measurement import BenchResult
 from vnicaudit.model.report import NicsReport, RulesReport
+from vnicaudit.reports.inventory.json import InventoryReport
 from vnicaudit.reports.line_rate import LineRateReport
 from vnicaudit.reports.notices.json import Notice
 from vnicaudit.reports.plan.plan_file import FilePlan
@@ -40,6 +41,7 @@ RECORDS: dict[str, type[msgspec.Struct]] = {
     "vnicaudit.bench-1.json": BenchResult,
     "vnicaudit.profiles-1.json": ProfilesReport,
     "vnicaudit.line-rate-1.json": LineRateReport,
+    "vnicaudit.inventory-1.json": InventoryReport,
 }
 _REFERENCES = {RULE: "#/definitions/Rule", RULES: "#/definitions/Rules"}
 _OUTSIDE = "^(?!.*NIC)[A-Z]{2,16}[0-9]{1,3}$"

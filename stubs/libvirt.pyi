@@ -47,6 +47,7 @@ VIR_ERR_OPERATION_INVALID: int
 VIR_ERR_OPERATION_TIMEOUT: int
 
 class libvirtError(Exception):
+    err: tuple[object, ...] | None
     def get_error_code(self) -> int | None: ...
     def get_error_message(self) -> str | None: ...
 

@@ -61,7 +61,7 @@ def fault_of_uri(uri: str) -> str:
 def refuse_secrets(tree: InventoryTree) -> None:
     """Raises UsageError for the first key whose value is a secret, wherever it stands."""
     for path in _secrets(tree.value, ()):
-        raise tree.error(path, f"{shortened(str(path[-1]))}: {INSTEAD}")
+        raise tree.error(path, f"{shortened(str(path[-1]))!r} is a secret; {INSTEAD}")
 
 
 def _secrets(value: object, path: TreePath) -> Iterator[TreePath]:

@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator
 from urllib.parse import urlsplit
 
+from msgspec.structs import replace
+
 from vnicaudit.errors import UsageError
 from vnicaudit.fleet.inventory.checks import fault_of_uri
 from vnicaudit.fleet.inventory.records import SourceHost, SourceHosts
@@ -20,8 +22,15 @@ def is_uri_list(text: str) -> bool:
 
 
 def read_uris(file: str, text: str) -> SourceHosts:
-    """The hosts of such a file. Raises UsageError for a line that is none."""
-    return SourceHosts(tuple(_hosts(file, text)))
+    """The hosts of such a file, each named after its server; where several URIs have one server,
+    after their URIs. Raises UsageError for a line that is none."""
+    hosts = tuple(_hosts(file, text))
+    uris: dict[str, set[str]] = {}
+    for host in hosts:
+        uris.setdefault(host.name, set()).add(host.uri)
+    return SourceHosts(tuple(
+        replace(host, name=host.uri) if len(uris[host.name]) > 1 else host for host in hosts
+    ))  # fmt: skip
 
 
 def host_of(uri: str, source: str) -> SourceHost:
