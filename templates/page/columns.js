@@ -43,7 +43,7 @@ class TextColumn {
   codeOf(text) { return this.values.indexOf(text); }
 
   get lower() {
-    this.lowered ||= this.values.map((text) => this.shown(text).toLowerCase());
+    if (!this.lowered) this.lowered = this.values.map((text) => this.shown(text).toLowerCase());
     return this.lowered;
   }
 
@@ -51,13 +51,15 @@ class TextColumn {
     const lower = this.lower;
     let flags = null;
     for (let code = 0; code < lower.length; code++) {
-      if (lower[code].includes(term)) (flags ||= new Uint8Array(lower.length))[code] = 1;
+      if (!lower[code].includes(term)) continue;
+      flags = flags || new Uint8Array(lower.length);
+      flags[code] = 1;
     }
     return flags;
   }
 
   ranks() {
-    this.ranked ||= rankOf(this.values.map((text) => naturalKey(this.shown(text))));
+    if (!this.ranked) this.ranked = rankOf(this.values.map((text) => naturalKey(this.shown(text))));
     return this.ranked;
   }
 
@@ -91,7 +93,7 @@ class NumberColumn {
   value(code) { return this.numbers[code].toLocaleString("en"); }
   plain(code) { return String(this.numbers[code]); }
   matches() { return null; }
-  ranks() { return (this.ranked ||= rankOf(this.numbers)); }
+  ranks() { return (this.ranked = this.ranked || rankOf(this.numbers)); }
 }
 
 
@@ -145,7 +147,10 @@ class AddressColumn {
     if (/^[0-9a-f:-]+$/.test(term)) {
       for (let at = text.indexOf(term); at >= 0; at = text.indexOf(term, at + 1)) {
         const row = Math.floor(at / this.step);
-        if (!this.isNone(row)) (flags ||= new Uint8Array(this.size))[row] = 1;
+        if (!this.isNone(row)) {
+          flags = flags || new Uint8Array(this.size);
+          flags[row] = 1;
+        }
         at = (row + 1) * this.step - 1;
       }
     }

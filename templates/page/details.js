@@ -104,9 +104,11 @@ class Details {
     const { data } = this.page;
     if (nic < 0) return [];
     const value = (id) => { const column = data.subject[id]; return column.value(column.codes ? column.codes[subject] : subject); };
-    const which = `${target(value("target"))} --domain=${shellWord(value("name"))} --nic=${data.nic.index.numbers[nic]}`;
+    const which = `${target(value("target"))} --domain=${shellWord(value("name"))}`;
+    const mac = data.nic.mac.isNone(nic) ? "" : ` --nic=${data.nic.mac.value(nic)}`;
     return [element("h3", {}, "Look closer, or plan the change"),
-      this.copy(`vnicaudit explain ${which}`, "command"), this.copy(`vnicaudit plan ${which} -o plan.json`, "command")];
+      this.copy(`vnicaudit explain ${which} --nic=${data.nic.index.numbers[nic]}`, "command"),
+      this.copy(`vnicaudit plan ${which}${mac} -o plan.json`, "command")];
   }
 
   copy(text, what) {

@@ -56,7 +56,7 @@ class Page {
   }
 
   showView(is) {
-    this.tables[this.state.view] ||= is.of(this);
+    if (!this.tables[this.state.view]) this.tables[this.state.view] = is.of(this);
     this.table = this.tables[this.state.view];
     byId("list-title").textContent = is.title;
     this.grid.show(this.table, is.columns.filter((column) => this.isWorth(column.id)), "");
@@ -88,7 +88,8 @@ class Page {
 
   say(count) {
     const total = this.table.size.toLocaleString("en"), title = VIEWS[this.state.view].title;
-    byId("status").textContent = `${count.toLocaleString("en")} of ${total} ${title === "NICs" ? title : title.toLowerCase()}`;
+    const sample = this.data.facts.sample ? `. ${this.data.facts.sample}` : "";
+    byId("status").textContent = `${count.toLocaleString("en")} of ${total} ${title === "NICs" ? title : title.toLowerCase()}${sample}`;
   }
 
   /** Lists to choose from, and what is chosen otherwise as buttons that take it back. */
@@ -106,7 +107,7 @@ class Page {
 
   choiceOf(id) {
     const field = this.table.field(id);
-    this.table.choices ||= {};
+    this.table.choices = this.table.choices || {};
     if (!(id in this.table.choices)) {
       const counts = field.column.size <= 200 ? field.counts().filter(([text]) => text) : [];
       this.table.choices[id] = counts.length > 1 || id === "severity" ? counts : null;
@@ -231,7 +232,7 @@ function failed(error) {
   const notice = byId("failed");
   notice.hidden = false;
   notice.textContent = `The lists of this page cannot be shown (${error.message || error}). The summary is complete. `
-    + "Firefox 113, Chrome 80, Safari 16.4 and later show all of it; vnicaudit audit --format csv has every finding.";
+    + "Firefox 98, Chrome 80, Safari 15.4 and later show them; vnicaudit audit --format csv has every finding.";
 }
 
 colours();

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import csv
 import io
+from importlib.resources import files
 from pathlib import Path
 
 import msgspec
 import pytest
-from axe_playwright_python.base import AXE_FILE_PATH
 from playwright.sync_api import Browser, Page, expect
 
 from tests.reports.page.chromium import VIEWS, Tab
@@ -25,7 +25,7 @@ HOSTILE = (
     "a\x00b\x1b[31m\n", "=HYPERLINK(1)", "&lt;b&gt;", "${x}",
 )  # fmt: skip
 AXE_RUN = "() => axe.run({ resultTypes: ['violations'] }).then((all) => all.violations)"
-AXE = AXE_FILE_PATH.read_text(encoding="utf-8")
+AXE = (files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8")
 
 
 def test_the_answer_comes_first(tab: Tab) -> None:
@@ -125,6 +125,9 @@ def test_a_nic_in_full(tab: Tab) -> None:
         assert chain == ["Model", model.declared, model.effective, "as declared"]
         expect(dialog.locator("code").first).to_have_text(
             f"vnicaudit explain {one.target} --domain={one.name} --nic=0"
+        )
+        expect(dialog.locator("code").last).to_have_text(
+            f"vnicaudit plan {one.target} --domain={one.name} --nic={one.rows[0].mac} -o plan.json"
         )
         dialog.get_by_role("button", name="Copy this fix").first.click()
         expect(dialog.get_by_role("button", name="Copy this fix").first).to_have_text("Copied")

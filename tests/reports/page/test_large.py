@@ -48,4 +48,4 @@ def slowest(page: Page) -> float:
     """Milliseconds of the longest filter or order so far, as the page measured them."""
     script = "[...performance.getEntriesByType('measure')]"
     script += ".filter((one) => one.name !== 'ready').map((one) => one.duration)"
-    return max(page.evaluate(script))
+    return float(max(page.evaluate(script)))

@@ -12,7 +12,7 @@ from vnicaudit.reports.html_document import head, stylesheet, template
 from vnicaudit.reports.page.answer import Answer
 from vnicaudit.reports.page.data import PageAbout, PageData, PageEnd, PageSubject
 from vnicaudit.reports.page.pack import packed
-from vnicaudit.reports.page.summary import body_parts
+from vnicaudit.reports.page.summary import body_parts, sample_of
 from vnicaudit.reports.page.tables import PageTables
 from vnicaudit.reports.safe import safe
 
@@ -45,6 +45,8 @@ class Facts(msgspec.Struct, frozen=True):
 
     started: str
     host_word: str
+    sample: str
+    """Empty: everything was to be looked at."""
     hosts: tuple[HostFact, ...]
     rules: dict[str, RuleFact]
 
@@ -94,4 +96,6 @@ def _facts(about: PageAbout, end: PageEnd) -> Facts:
         for one in end.hosts
     )
     rules = {safe(one.id): RuleFact(safe(one.name), safe(one.summary)) for one in end.rules}
-    return Facts(about.started, about.host_word.capitalize(), tuple(hosts), rules)
+    return Facts(
+        about.started, about.host_word.capitalize(), safe(sample_of(about)), tuple(hosts), rules
+    )

@@ -27,7 +27,9 @@ _SLOW = (
 
 def body_parts(about: PageAbout, end: PageEnd, answer: Answer) -> dict[str, str]:
     """The values of ``templates/page/body.html``."""
-    notes = len(end.notes) + sum(one.status != "ok" for one in end.hosts)
+    notes = len(end.notes) + sum(bool(one.stale_since) for one in end.hosts)
+    made = f"{about.tool.name} {about.tool.version}, begun {moment(about.started)}"
+    live = ". Load the page again for what is known by then." if about.live else ""
     return {
         "title": text(about.title),
         "when": text(moment(end.finished)),
@@ -39,7 +41,7 @@ def body_parts(about: PageAbout, end: PageEnd, answer: Answer) -> dict[str, str]
         "notes": f"{notes:,}" if notes else "",
         "answer": "".join(_answer(about, end, answer)),
         "coverage": "".join(_coverage(about, end)),
-        "footer": text(f"{about.tool.name} {about.tool.version}, {moment(about.started)}"),
+        "footer": text(f"{made}{live}"),
     }
 
 
@@ -139,7 +141,7 @@ def _changes(changes: PageChanges) -> Iterator[str]:
 
 
 def _notices(about: PageAbout, end: PageEnd) -> Iterator[str]:
-    if sample := _sample(about):
+    if sample := sample_of(about):
         yield text(sample)
     failed = sum(one.status != "ok" for one in end.hosts)
     stale = sum(bool(one.stale_since) for one in end.hosts)
@@ -160,8 +162,8 @@ def _notices(about: PageAbout, end: PageEnd) -> Iterator[str]:
 _KINDS = {"not judged": "not judged", "crashed": "not judged because a rule failed"}
 
 
-def _sample(about: PageAbout) -> str:
-    """``A sample: 5 % of hosts``; empty where everything was to be looked at."""
+def sample_of(about: PageAbout) -> str:
+    """``Only a part was looked at: 5 % of hosts``; empty where everything was to be looked at."""
     coverage = about.coverage
     if coverage is None or coverage.is_whole:
         return ""
@@ -214,7 +216,7 @@ def _problems(problems: list[Problem], end: PageEnd) -> Iterator[str]:
 
 def _coverage(about: PageAbout, end: PageEnd) -> Iterator[str]:
     yield '<section>\n<h1 class="plain">What was not checked, and why</h1>\n'
-    sample = _sample(about)
+    sample = sample_of(about)
     yield f'<p class="notice">{text(sample)}</p>\n' if sample else ""
     notes = [*_hosts(end), *end.notes]
     if not notes and not sample:
