@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import types
 import typing
+import zlib
 from collections.abc import Iterator
 
 import msgspec
@@ -100,3 +102,13 @@ def texts_of(value: object) -> Iterator[str]:
     elif isinstance(value, (tuple, list)):
         for each in value:
             yield from texts_of(each)
+
+
+def unpacked(text: str) -> str:
+    """A report with what is compressed in it: of a page its data."""
+    begin, end = '<script type="application/octet-stream" id="data">', "</script>"
+    _, found, rest = text.partition(begin)
+    if not found:
+        return text
+    data = zlib.decompress(base64.b64decode(rest.partition(end)[0]), wbits=47)
+    return text + data.decode("utf-8", "replace") + data.hex()  # addresses are bytes there

@@ -7,7 +7,7 @@ from typing import cast
 import msgspec
 import pytest
 
-from tests.reports.redaction.planting import NAME, Planter, texts_of
+from tests.reports.redaction.planting import NAME, Planter, texts_of, unpacked
 from tests.reports.samples import RULES
 from vnicaudit.model.domain import Domain, Server
 from vnicaudit.model.fleet import FleetAudit, HostReading
@@ -40,7 +40,7 @@ def report(format_: str, key: bytes, group_by: str = "") -> str:
         text += out.add(redactor.record(one))
     end = cast(RunEnd, Planter().record(RunEnd))
     shown = redactor.record(msgspec.structs.replace(end, finished=FINISHED))
-    return text + "".join(out.finish(shown))
+    return unpacked(text + "".join(out.finish(shown)))
 
 
 @pytest.mark.parametrize("kind", RECORDS)
