@@ -45,13 +45,13 @@ from tests.fleet.daemons import HostsDaemon, hosts_daemon
 from vnicaudit.audit.accepting.suppressions import Suppressor
 from vnicaudit.audit.judging.catalogue import rule_ids
 from vnicaudit.audit.reading.options import RunOptions
+from vnicaudit.audit.reading.side_by_side import CALLS
 from vnicaudit.audit.run import AuditRun
 from vnicaudit.audit.work import Assumptions, AuditWork
 from vnicaudit.cli.main import run
 from vnicaudit.cli.platforms import PLATFORMS, PlatformRegistry, every_platform
 from vnicaudit.cli.wiring import Wiring
 from vnicaudit.errors import TargetError
-from vnicaudit.fleet.running.host_reading import CALLS
 from vnicaudit.model.live import LiveOptions
 from vnicaudit.platforms.libvirt.face import read as libvirt_read
 

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from typing import TYPE_CHECKING, BinaryIO
 
+from msgspec.structs import replace
+
 from vnicaudit.audit.accepting.suppressions import Usage
 from vnicaudit.audit.judging.macs import MacTable, left_out_note
 from vnicaudit.audit.pool import Batch, Job, default_jobs, is_guest, run_files
@@ -19,7 +21,7 @@ from vnicaudit.audit.reading.options import RunOptions
 from vnicaudit.audit.reading.seen_files import SeenFiles
 from vnicaudit.audit.reading.seen_objects import SeenObjects
 from vnicaudit.audit.reading.servers import JoinedServers
-from vnicaudit.audit.reading.side_by_side import read_ahead
+from vnicaudit.audit.reading.side_by_side import CALLS, read_ahead
 from vnicaudit.audit.reading.targets import Target, expanded_targets, unique_targets
 from vnicaudit.audit.tally import TargetCounts, Totals
 from vnicaudit.audit.work import ItemWork, Product
@@ -181,8 +183,10 @@ class AuditRun:
         kind = self._work.platforms.kind_of(target)
         if kind is None or kind.read is None:
             raise KeyError(target.kind)
-        read = kind.read
-        return lambda: guarded(target.name, read(target.name, self._options.live))
+        read, live = kind.read, self._options.live
+        if len(self._ahead) > 1:
+            live = replace(live, calls=live.calls or CALLS)
+        return lambda: guarded(target.name, read(target.name, live))
 
     def _files(self, top: str, tally: TargetCounts) -> Iterator[Product]:
         named = not os.path.isdir(top)

@@ -9,7 +9,9 @@ import jsonschema
 import pytest
 
 from tests.cli.inside import inside
+from tests.platforms.openstack.conftest import cloud, nowhere
 
+__all__ = ["cloud", "nowhere"]
 ROOT = Path(__file__).parents[3]
 TOML = """\
 [groups.zone_a]
@@ -74,3 +76,16 @@ def test_a_mistake_ends_with_2(tmp_path: Path) -> None:
         f"{tmp_path}/x.toml:2: 'password' is a secret; an inventory holds no secrets"
         in result.stderr
     )
+
+
+@pytest.mark.usefixtures("cloud")
+def test_hosts_of_a_cloud() -> None:
+    result = inside("fleet", "inventory", "-i", "openstack:admin", "--format", "json",
+                    "--uri", "qemu+ssh://root@{name}/system")  # fmt: skip
+    (host,) = json.loads(result.stdout)["hosts"]
+    assert (host["name"], host["uri"]) == ("vm", "qemu+ssh://root@vm/system")
+    assert (host["site"], host["groups"]) == ("nova", ["nova", "agg-one"])
+    assert host["source"] == "openstack:admin"
+    refused = inside("fleet", "inventory", "-i", "openstack:demo")
+    assert refused.returncode == 4
+    assert "its hypervisors are told to admins only" in refused.stderr

@@ -88,6 +88,15 @@ def test_only_the_newest_audit_is_resumed_and_old_ones_go(tmp_path: Path) -> Non
     assert kept == [f"20261126-11000{number}-0000" for number in range(3, 8)]
 
 
+def test_an_audit_that_was_ended_as_it_began_is_passed_over(tmp_path: Path) -> None:
+    folder = SpoolFolder(tmp_path)
+    folder.new("20261126-110000-0000").write_audit(AUDIT)
+    folder.new("20261126-110001-0000")
+    found = folder.unfinished()
+    assert found is not None
+    assert found.audit() == AUDIT
+
+
 def test_a_fleet_has_one_audit_at_a_time(tmp_path: Path) -> None:
     with (
         fleet_lock(tmp_path / "state"),

@@ -17,6 +17,9 @@ T = TypeVar("T")
 
 MOST_AT_ONCE = 16
 """Hosts that are read at once."""
+CALLS = 8
+"""Calls to one host under way at once, where several hosts are read: they hide its round trips, and
+32 hosts have 256 of them."""
 _WAITING_MAX = 256
 """Things of one host that are kept for its turn: the others are asked for later."""
 _ROOM_SECONDS = 1.0

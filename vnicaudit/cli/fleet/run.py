@@ -105,6 +105,8 @@ def _read(run: FleetRun, request: FleetRequest, wiring: Wiring, progress: FleetP
     coverage = run.audit.coverage
     sample = msgspec.structs.replace(request.sample, seed=coverage.seed or 0)
     live = request.audit.reading.options.live
+    run.find_missing(progress)
+    progress.resumed()
     try:
         run.read(platforms.read_live, live, request.limits, sample, progress)
     except KeyboardInterrupt:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import msgspec
 
+from vnicaudit.audit.reading.side_by_side import read_ahead
 from vnicaudit.errors import TargetError
 from vnicaudit.model.failure import FailureKind, failure_kind
 from vnicaudit.model.fleet import InventoryHost
@@ -29,17 +30,15 @@ def checked(
     hosts: Sequence[InventoryHost], probe: Probe, live: LiveOptions, parallel: int
 ) -> Iterator[HostCheck]:
     """The result for each host, in their order; so many are tried at once."""
-    pool = ThreadPoolExecutor(max(1, min(parallel, len(hosts))), "check")
-    try:
-        yield from pool.map(lambda host: _checked(host, probe, live), hosts)
-    finally:
-        pool.shutdown(wait=False, cancel_futures=True)
+    tries = [partial(_checked, host, probe, live) for host in hosts]
+    for result in read_ahead(tries, max(1, parallel)):
+        yield from result
 
 
-def _checked(host: InventoryHost, probe: Probe, live: LiveOptions) -> HostCheck:
+def _checked(host: InventoryHost, probe: Probe, live: LiveOptions) -> Iterator[HostCheck]:
     own = host.options.deadline
     options = live if own is None else msgspec.structs.replace(live, deadline=own)
     try:
-        return HostCheck(probe(host.uri, options))
+        yield HostCheck(probe(host.uri, options))
     except TargetError as error:
-        return HostCheck(error=error.message, failure=failure_kind(error.failure))
+        yield HostCheck(error=error.message, failure=failure_kind(error.failure))

@@ -37,6 +37,7 @@ class FleetRun:
         self._totals = Totals()
         self._results: list[TargetResult] = []
         self._macs = MacTable()
+        self._missing: list[tuple[int, InventoryHost]] = []
         self.baselined: set[str] = set()
         self.resumed = False
         """True where some hosts were read by an earlier process."""
@@ -49,12 +50,10 @@ class FleetRun:
         sample: Sample = EVERYTHING,
         on_host: OnHost | None = None,
     ) -> None:
-        """Read every host of the audit that the spool does not have yet. Ended early (Ctrl-C), what
-        was read is kept. Raises JournalError where nothing can be kept."""
-        missing = list(self._missing(on_host))
-        self.resumed = len(missing) < len(self.audit.chosen)
+        """Read every host that :meth:`find_missing` found. Ended early (Ctrl-C), what was read is
+        kept. Raises JournalError where nothing can be kept."""
         judge = HostJudge(self._work, sample)
-        readers = HostReaders(HostQueue(missing, limits.per_site), read, live, limits)
+        readers = HostReaders(HostQueue(self._missing, limits.per_site), read, live, limits)
         results = readers.results()
         try:
             for items in results:
@@ -64,7 +63,12 @@ class FleetRun:
         finally:
             results.close()
 
-    def _missing(self, on_host: OnHost | None) -> Iterator[tuple[int, InventoryHost]]:
+    def find_missing(self, on_host: OnHost | None = None) -> None:
+        """Find the hosts that the spool does not have yet; ``on_host`` is called for the others."""
+        self._missing = list(self._not_kept(on_host))
+        self.resumed = len(self._missing) < len(self.audit.chosen)
+
+    def _not_kept(self, on_host: OnHost | None) -> Iterator[tuple[int, InventoryHost]]:
         hosts = {host.name: host for host in self.audit.hosts}
         for place, name in enumerate(self.audit.chosen):
             kept = self._spool.host(place)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from vnicaudit.audit.reading.error_boundary import guarded
+from vnicaudit.audit.reading.side_by_side import CALLS
 from vnicaudit.base.clock import timestamp
 from vnicaudit.base.counting import count
 from vnicaudit.base.deadlines import DaemonCall, TimeUpError
@@ -25,9 +26,6 @@ if TYPE_CHECKING:
 ReadHost = Callable[[str, LiveOptions], "Iterator[Met]"]
 """What runs at a target. Raises TargetError where it cannot be read at all."""
 
-CALLS = 8
-"""Calls to one host under way at once, where many hosts are read: for its connection a round trip
-is hidden by them, and 32 hosts have 256."""
 _PAUSES = (1.0, 5.0, 20.0)
 """Seconds before a host is tried again; the last one from then on."""
 _ENDLESS = 1 << 30

@@ -150,9 +150,15 @@ class SpoolFolder:
         return spool
 
     def unfinished(self) -> Spool | None:
-        """The newest audit that was not brought to its end, unless one was since."""
+        """The newest audit that was not brought to its end, unless one was since. One that was
+        ended as it began, or is of another version, has nothing to go on with: it is passed
+        over."""
         for spool in self._newest_first():
-            return spool if spool.audit().finished is None else None
+            try:
+                finished = spool.audit().finished
+            except UsageError:
+                continue
+            return spool if finished is None else None
         return None
 
     def finished(self) -> Spool | None:
