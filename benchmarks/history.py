@@ -33,7 +33,16 @@ from typing import NamedTuple
 
 import msgspec
 
-from tests.history.fleets import TestDomain, TestNic, audit, host, reading, timestamp
+from tests.history.fleets import (
+    RULES,
+    TestDomain,
+    TestNic,
+    audit,
+    audited,
+    host,
+    reading,
+    timestamp,
+)
 from tests.history.postgresql import server, url
 from vnicaudit.history.bulk import Row, insert_rows
 from vnicaudit.history.history import History, history_to_read, history_to_write
@@ -41,6 +50,7 @@ from vnicaudit.history.place import HistoryPlace, history_place
 from vnicaudit.history.tables import finding, nic
 from vnicaudit.history.trends import TrendRequest
 from vnicaudit.model.fleet import HostReading, InventoryHost
+from vnicaudit.model.report import Audited
 
 _SLOW = frozenset({"TEST01"})
 _GUESTS = 50
@@ -59,6 +69,7 @@ class Fleet:
             for place, one in enumerate(self.hosts)
         }
         self._readings: dict[str, HostReading] = {}
+        self._judged: dict[TestDomain, Audited] = {}
 
     def change(self, share: float, seed: int) -> None:
         """Change that share of all NICs: one with a finding loses it, one without gets one."""
@@ -80,9 +91,19 @@ class Fleet:
     def _reading(self, one: InventoryHost, day: int) -> HostReading:
         made = self._readings.get(one.name)
         if made is None:
-            made = self._readings[one.name] = reading(one, self._guests[one.name], day)
+            judged = tuple(self._audited(each, one.uri) for each in self._guests[one.name])
+            made = msgspec.structs.replace(
+                reading(one, (), day), audited=judged, digest=f"{one.name} on day {day}"
+            )
+            self._readings[one.name] = made
         at = timestamp(day)
         return msgspec.structs.replace(made, started=at, finished=at)
+
+    def _audited(self, guest: TestDomain, target: str) -> Audited:
+        made = self._judged.get(guest)
+        if made is None:
+            made = self._judged[guest] = audited(guest, target, RULES)
+        return made
 
 
 def _guest(number: int) -> TestDomain:
@@ -222,8 +243,9 @@ def print_year(made: Machine, fleet: Fleet, days: int) -> None:
             one = audit(f"a{day}", day, fleet.hosts)
             spent += made.spent(partial(history.store, one, readings))
             fleet.change(0.01, day)
-        size = history.status().bytes
-    print(f"{days} audits: {spent:.1f} s, {size / 1e6:.0f} MB (bar 300)")
+            if day in (1, days) or day % 30 == 0:
+                size = history.status(0).bytes
+                print(f"{day} audits: {spent:.1f} s, {size / 1e6:.1f} MB (bar 300)", flush=True)
     with history_to_read(place) as history:
         asked: dict[str, Callable[[], object]] = {
             "trend by rule": lambda: history.trend(TrendRequest("rule")),

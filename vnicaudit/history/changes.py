@@ -145,14 +145,17 @@ class _NicWriter:
         _close(self._connection, nic, self._audit, (one.nics.closed for one in changes))
 
     def open(self, changes: Sequence[_Changed]) -> None:
-        appeared = (each for one in changes for each in one.nics.opened if each.first_seen is None)
-        before = self._origins.nics({_domain_nic(each.facts) for each in appeared})
+        before = {} if self._origins.no_nics else self._before(changes)
         rows: list[Row] = []
         for one in changes:
             at = one.read_at
             for each in one.nics.opened:
                 rows.append(self._row(one.host, each, before, at))
         insert_rows(self._connection, nic, rows)
+
+    def _before(self, changes: Sequence[_Changed]) -> dict[DomainNic, list[Interval]]:
+        appeared = (each for one in changes for each in one.nics.opened if each.first_seen is None)
+        return self._origins.nics({_domain_nic(each.facts) for each in appeared})
 
     def _row(
         self, host: int, one: OpenedNic, before: dict[DomainNic, list[Interval]], at: int

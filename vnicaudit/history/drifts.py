@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, Table, func, or_, select
+from sqlalchemy import Column, ColumnElement, Connection, Table, and_, func, or_, select
 
 from vnicaudit.base.counting import count
 from vnicaudit.errors import UsageError
 from vnicaudit.history.audits import number_of
 from vnicaudit.history.database import Database
+from vnicaudit.history.known import chunks
 from vnicaudit.history.records import finding_columns, finding_record
 from vnicaudit.history.rows import NicFacts, time_text, uuid_text
 from vnicaudit.history.tables import (
@@ -43,9 +44,6 @@ class _Interval(NamedTuple):
     closed: int | None
     closed_as: str | None
     host: int
-
-    def holds(self, number: int) -> bool:
-        return self.opened <= number and (self.closed is None or self.closed > number)
 
 
 def drift_between(database: Database, before: str, after: str) -> Drift:
@@ -107,10 +105,12 @@ def _rules(connection: Connection, number: int) -> frozenset[str]:
     return frozenset(connection.execute(query).scalars())
 
 
-def _between(table: Table, pair: _Pair) -> ColumnElement[bool]:
-    """Rows that began or ended after the first audit and up to the second."""
+def _differs(table: Table, pair: _Pair) -> ColumnElement[bool]:
+    """Rows that hold at one of the audits, and not at the other."""
     begun = table.c.opened.between(pair.before + 1, pair.after)
-    return or_(begun, table.c.closed.between(pair.before + 1, pair.after))
+    ended = table.c.closed.between(pair.before + 1, pair.after)
+    at_after = or_(table.c.closed.is_(None), table.c.closed > pair.after)
+    return or_(and_(begun, at_after), and_(ended, table.c.opened <= pair.before))
 
 
 def _interval_columns(table: Table) -> list[ColumnElement[object]]:
@@ -118,35 +118,70 @@ def _interval_columns(table: Table) -> list[ColumnElement[object]]:
     return [c.opened, c.opened_as, c.closed, c.closed_as, c.host]
 
 
-class _Sides(NamedTuple):
-    """What one thing was at both audits, and how it began and ended in between."""
+class _Course(NamedTuple):
+    """How something began after the first audit, and ended up to the second."""
 
-    before: Sequence[object] | None
-    after: Sequence[object] | None
-    began_as: str
-    ended_as: str
+    began_as: str = ""
+    ended_as: str = ""
+
+
+class _Sides(NamedTuple):
+    """One thing at both audits, its interval and its values."""
+
+    before: tuple[_Interval, Sequence[object]] | None = None
+    after: tuple[_Interval, Sequence[object]] | None = None
+
+    @property
+    def course(self) -> _Course:
+        """As its intervals tell it."""
+        began = self.after[0].opened_as if self.after else ""
+        return _Course(began, (self.before[0].closed_as or "") if self.before else "")
+
+    @property
+    def has_more(self) -> bool:
+        """True where it changed before it ended, or after it began: there is more in between."""
+        is_one = (self.before is None) != (self.after is None)
+        return is_one and bool(_CHANGES & set(self.course))
+
+
+_CHANGES = {"changed", "suppressed", "unsuppressed"}
+Key = tuple[int, object]
+"""The host, and what tells things of it apart."""
 
 
 def _sides(
     rows: Iterator[tuple[object, _Interval, Sequence[object]]], pair: _Pair
-) -> Iterator[_Sides]:
-    """One for each thing that is not what it was. Rows are in the order of their beginning."""
-    things: dict[object, list[tuple[_Interval, Sequence[object]]]] = {}
-    for key, interval, values in rows:
+) -> dict[Key, _Sides]:
+    """What differs, by its key."""
+    things: dict[Key, _Sides] = {}
+    for thing, interval, values in rows:
         if interval.host in pair.hosts:
-            things.setdefault(key, []).append((interval, values))
-    for intervals in things.values():
-        before = [values for one, values in intervals if one.holds(pair.before)]
-        after = [values for one, values in intervals if one.holds(pair.after)]
-        began = [one.opened_as for one, _values in intervals if one.opened > pair.before]
-        ended = [one.closed_as or "" for one, _values in intervals]
-        if before or after:
-            yield _Sides(
-                before[0] if before else None,
-                after[-1] if after else None,
-                began[0] if began else "",
-                ended[-1],
-            )
+            key = (interval.host, thing)
+            had = things.get(key, _Sides())
+            one = (interval, values)
+            before = interval.opened <= pair.before
+            things[key] = had._replace(before=one) if before else had._replace(after=one)
+    return things
+
+
+def _courses(
+    connection: Connection, pair: _Pair, column: Column[bytes] | Column[str], keys: Sequence[Key]
+) -> dict[Key, _Course]:
+    """How these began and ended; the second part of a key is a value of that column."""
+    c = column.table.c
+    query = select(c.host, column, c.opened, c.opened_as, c.closed, c.closed_as).order_by(c.id)
+    found: dict[Key, _Course] = {}
+    for some in chunks([value for _host, value in keys]):
+        for number, value, opened, began, closed, ended in connection.execute(
+            query.where(column.in_(some))
+        ):
+            had = found.get((number, value), _Course())
+            if opened > pair.before and not had.began_as:
+                had = had._replace(began_as=began)
+            if closed is not None and closed <= pair.after:
+                had = had._replace(ended_as=ended)
+            found[(number, value)] = had
+    return found
 
 
 def _findings(connection: Connection, pair: _Pair) -> list[FindingRecord]:
@@ -156,31 +191,40 @@ def _findings(connection: Connection, pair: _Pair) -> list[FindingRecord]:
         .join(problem, problem.c.id == f.problem)
         .join(host, host.c.id == f.host)
         .outerjoin(inventory, (inventory.c.host == f.host) & inventory.c.closed.is_(None))
-        .where(_between(finding, pair), problem.c.rule.in_(sorted(pair.rules)))
-        .order_by(f.id)
+        .where(_differs(finding, pair), problem.c.rule.in_(sorted(pair.rules)))
     )
-    rows = (
-        ((row[4], row[5]), _Interval._make(row[:5]), row[6:]) for row in connection.execute(query)
-    )
-    found = [one for sides in _sides(rows, pair) for one in _finding_drift(sides)]
+    rows = ((row[5], _Interval._make(row[:5]), row[6:]) for row in connection.execute(query))
+    sides = _sides(rows, pair)
+    unclear = [key for key, each in sides.items() if each.has_more]
+    courses = _courses(connection, pair, f.fingerprint, unclear)
+    found = [
+        one
+        for key, each in sides.items()
+        for one in _finding_drift(each, courses.get(key, each.course))
+    ]
     return sorted(
         found, key=lambda one: (one.state, one.rule, one.host, one.subject, one.mac or "")
     )
 
 
-def _finding_drift(sides: _Sides) -> Iterator[FindingRecord]:
-    if sides.after is None and sides.before is not None:
-        if sides.ended_as != "moved":  # it is told where it went
-            yield finding_record(sides.ended_as, sides.before)
-    elif sides.before is None and sides.after is not None:
-        yield finding_record(sides.began_as, sides.after)
-    elif sides.before is not None and sides.after is not None:
-        old, new = finding_record("known", sides.before), finding_record("known", sides.after)
-        accepted = bool(sides.before[-1]), bool(sides.after[-1])
+def _finding_order(one: FindingRecord) -> tuple[str, ...]:
+    return one.state, one.rule, one.host, one.subject, one.mac or "", one.fingerprint
+
+
+def _finding_drift(sides: _Sides, course: _Course) -> Iterator[FindingRecord]:
+    before, after = sides.before and sides.before[1], sides.after and sides.after[1]
+    if after is None and before is not None:
+        if course.ended_as != "moved":  # it is told where it went
+            yield finding_record(course.ended_as, before)
+    elif before is None and after is not None:
+        yield finding_record(course.began_as, after)
+    elif before is not None and after is not None:
+        old, new = finding_record("known", before), finding_record("known", after)
+        accepted = bool(before[-1]), bool(after[-1])
         if accepted[0] != accepted[1]:
-            yield finding_record("suppressed" if accepted[1] else "unsuppressed", sides.after)
+            yield finding_record("suppressed" if accepted[1] else "unsuppressed", after)
         elif (old.severity, old.message) != (new.severity, new.message):
-            yield finding_record("changed", sides.after)
+            yield finding_record("changed", after)
 
 
 def _nics(connection: Connection, pair: _Pair) -> list[NicRecord]:
@@ -190,23 +234,36 @@ def _nics(connection: Connection, pair: _Pair) -> list[NicRecord]:
         select(*_interval_columns(nic), host.c.name, func.coalesce(inventory.c.site, ""), *columns)
         .join(host, host.c.id == n.host)
         .outerjoin(inventory, (inventory.c.host == n.host) & inventory.c.closed.is_(None))
-        .where(_between(nic, pair))
-        .order_by(n.id)
+        .where(_differs(nic, pair))
     )
     rows = (
-        ((row[4], nic_key(NicFacts._make(row[7:]))), _Interval._make(row[:5]), row[5:])
+        (nic_key(NicFacts._make(row[7:])), _Interval._make(row[:5]), row[5:])
         for row in connection.execute(query)
     )
-    found = [one for sides in _sides(rows, pair) for one in _nic_drift(sides)]
+    sides = list(_sides(rows, pair).values())
+    unclear = [_host_and_mac(each) for each in sides if each.has_more]
+    courses = _courses(connection, pair, n.mac, unclear)
+    found = [
+        one
+        for each in sides
+        for one in _nic_drift(each, courses.get(_host_and_mac(each), each.course))
+    ]
     return sorted(found, key=lambda one: (one.state, one.host, one.domain, one.mac or ""))
 
 
-def _nic_drift(sides: _Sides) -> Iterator[NicRecord]:
-    before, after = _nic_side(sides.before), _nic_side(sides.after)
+def _host_and_mac(sides: _Sides) -> Key:
+    for interval, values in filter(None, sides):
+        return interval.host, NicFacts._make(values[2:]).mac
+    return 0, None
+
+
+def _nic_drift(sides: _Sides, course: _Course) -> Iterator[NicRecord]:
+    before = _nic_side(sides.before and sides.before[1])
+    after = _nic_side(sides.after and sides.after[1])
     if before is None and after is not None:
-        yield _nic_record(sides.began_as, *after)
-    elif after is None and before is not None and sides.ended_as != "moved":
-        yield _nic_record(sides.ended_as, *before)
+        yield _nic_record(course.began_as, *after)
+    elif after is None and before is not None and course.ended_as != "moved":
+        yield _nic_record(course.ended_as, *before)
     elif before is not None and after is not None:
         old, new = before[2], after[2]
         changes = {

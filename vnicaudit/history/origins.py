@@ -37,18 +37,19 @@ NEW = Origin()
 
 
 class Origins:
-    """Tells the origins of what an audit sees; ``audit`` is its number."""
+    """Tells the origins of what an audit sees; ``audit`` is its number. ``no_nics``,
+    ``no_findings``: nothing was known before."""
 
     def __init__(self, connection: Connection, audit: int) -> None:
         self._connection = connection
         self._audit = audit
-        self._no_nics = _is_empty(connection, nic)
-        self._no_findings = _is_empty(connection, finding)
+        self.no_nics = _is_empty(connection, nic)
+        self.no_findings = _is_empty(connection, finding)
 
     def findings(self, keys: Sequence[bytes]) -> dict[bytes, list[Interval]]:
         """Earlier intervals of findings, oldest first, by fingerprint."""
         before: dict[bytes, list[Interval]] = {}
-        if self._no_findings:
+        if self.no_findings:
             return before
         f = finding.c
         columns = (f.fingerprint, f.host, f.closed, f.closed_as, f.first_seen, f.reopened)
@@ -62,7 +63,7 @@ class Origins:
         """Earlier intervals of NICs, oldest first; none of those without a MAC address."""
         before: dict[DomainNic, list[Interval]] = {}
         macs = sorted({mac for _domain, mac in keys if mac is not None})
-        if self._no_nics:
+        if self.no_nics:
             return before
         n = nic.c
         columns = (n.uuid, n.domain, n.mac, n.host, n.closed, n.closed_as, n.first_seen)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timezone
+from functools import lru_cache
 from typing import NamedTuple
 
 try:  # without OpenSSL, as fingerprints
@@ -11,7 +12,8 @@ except ImportError:  # an interpreter built without it
     from hashlib import blake2b
 
 from vnicaudit.base.clock import moment
-from vnicaudit.model.finding import Finding
+from vnicaudit.model.finding import Change, Finding
+from vnicaudit.model.owner import Keeper, name_of
 from vnicaudit.model.refs import NicRef
 from vnicaudit.model.report import Audited, NicRow
 
@@ -120,15 +122,20 @@ def fingerprint_bytes(text: str) -> bytes:
 
 def nics_of(one: Audited) -> list[NicFacts]:
     """The NICs of one domain."""
-    uuid = uuid_bytes(one.uuid)
-    return [_nic(row, uuid if row.uuid == one.uuid else uuid_bytes(row.uuid)) for row in one.rows]
+    uuid, name = uuid_bytes(one.uuid), printable(one.subject)
+    return [
+        _nic(row, name, uuid)
+        if row.uuid == one.uuid and row.domain == one.subject
+        else _nic(row, printable(row.domain), uuid_bytes(row.uuid))
+        for row in one.rows
+    ]
 
 
-def _nic(row: NicRow, uuid: bytes | None) -> NicFacts:
+def _nic(row: NicRow, name: str, uuid: bytes | None) -> NicFacts:
     vhost = row.vhost.effective
     model = row.model
     return NicFacts(
-        printable(row.domain),
+        name,
         uuid,
         row.index,
         row.mac,
@@ -187,9 +194,23 @@ def _finding(
 
 
 def _problem(one: Finding) -> Problem:
-    change = one.change
-    owner = one.owner if isinstance(one.owner, str) else one.owner.name
-    told = (one.rule, one.name, one.severity, one.confidence, owner, printable(one.message))
+    return _told(
+        one.rule, one.name, one.severity, one.confidence, one.owner, one.message, one.change
+    )
+
+
+@lru_cache(maxsize=4096)
+def _told(
+    rule: str,
+    name: str,
+    severity: str,
+    confidence: str,
+    owner: Keeper,
+    message: str,
+    change: Change | None,
+) -> Problem:
+    """One record for all findings that say the same, which are many."""
+    told = (rule, name, severity, confidence, name_of(owner), message)
     if change is None:
         return Problem(*told, None, None, None, None)
     return Problem(*told, change.field, change.old, change.new, int(change.safe))
