@@ -68,7 +68,7 @@ def _answer(about: PageAbout, end: PageEnd, answer: Answer) -> Iterator[str]:
         yield from _changes(end.changes)
     yield from (f'<p class="notice">{notice}</p>\n' for notice in _notices(about, end))
     yield "</section>\n"
-    yield from _cures(answer.cures(CURES))
+    yield from _cures(answer.cures(CURES), end)
     yield from _problems(answer.problems(), end)
     if end.accepted:
         yield f'<p class="quiet small">{text(end.accepted)}</p>\n'
@@ -175,21 +175,23 @@ def sample_of(about: PageAbout) -> str:
     return f"Only a part was looked at: {', '.join(parts)}{seed}. All numbers are of that part."
 
 
-def _cures(cures: list[Cure]) -> Iterator[str]:
+def _cures(cures: list[Cure], end: PageEnd) -> Iterator[str]:
     if not cures:
         return
     many = f"{len(cures)} changes" if len(cures) > 1 else "change"
     yield f'<section>\n<h2>The {many} that would clear most</h2>\n<ol class="cures">\n'
+    summaries = {rule.id: rule.summary for rule in end.rules}
     for cure in cures:
         query = {"rule": cure.key.rule, "owner": cure.key.owner, "change": cure.key.change}
         query["safe"] = cure.key.safe
         link = urlencode({name: value for name, value in query.items() if value})
         word = "problem" if cure.number == 1 else "problems"
+        title = cure.key.change or summaries.get(cure.key.rule, cure.rules[0])
         about = f"of {cure.key.owner}: {', '.join(cure.rules[:4])}"
         about += f" and {len(cure.rules) - 4} more" if len(cure.rules) > 4 else ""
         about += "; needs a second look" if cure.key.safe == "unsafe" else ""
         yield f'<li><p class="count">{cure.number:,} <small>{word}</small></p><div>'
-        yield f'<a href="#findings?{text(link)}">{text(cure.key.change or cure.rules[0])}</a> '
+        yield f'<a href="#findings?{text(link)}">{text(title)}</a> '
         yield f'<span class="quiet small">{text(about)}</span>'
         yield f'<p class="fix">{text(cure.fix)}</p></div></li>\n'
     yield "</ol></section>\n"
