@@ -8,7 +8,8 @@ function subjectGroups(data, links, id, label, more = []) {
   const names = [...column.values];
   const used = counter(names.length + more.length);
   for (const code of column.codes) used[code] = 1;
-  for (const name of more) if (!names.includes(name)) { used[names.length] = 1; names.push(name); }
+  const known = new Set(names);
+  for (const name of more) if (!known.has(name)) { used[names.length] = 1; names.push(name); }
   const groupOf = (subject) => column.codes[subject];
   return groupTable(data, links, id, label, names, used, groupOf);
 }

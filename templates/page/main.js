@@ -1,5 +1,7 @@
 // From the address to what is shown, and back.
 
+const MOST_TEXTS = 5000; // of a column that may become a list to choose from
+const MOST_CHOICES = 200; // of such a list
 const byId = (id) => document.getElementById(id);
 
 class Page {
@@ -109,8 +111,9 @@ class Page {
     const field = this.table.field(id);
     this.table.choices = this.table.choices || {};
     if (!(id in this.table.choices)) {
-      const counts = field.column.size <= 200 ? field.counts().filter(([text]) => text) : [];
-      this.table.choices[id] = counts.length > 1 || id === "severity" ? counts : null;
+      const counts = field.column.size <= MOST_TEXTS ? field.counts().filter(([text]) => text) : [];
+      const few = counts.length > 1 && counts.length <= MOST_CHOICES;
+      this.table.choices[id] = few || id === "severity" ? counts : null;
     }
     return this.table.choices[id];
   }

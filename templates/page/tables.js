@@ -30,9 +30,12 @@ class Field {
   counts() {
     const counts = new Uint32Array(this.column.size);
     for (let row = 0; row < this.size; row++) { const code = this.code(row); if (code >= 0) counts[code]++; }
-    const found = [];
-    counts.forEach((count, code) => { if (count) found.push([this.column.value(code), count]); });
-    return found.sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1));
+    const found = new Map(); // facts that differ only in their reason are one
+    counts.forEach((count, code) => {
+      const text = this.column.value(code);
+      if (count) found.set(text, count + (found.get(text) || 0));
+    });
+    return [...found].sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1));
   }
 }
 

@@ -41,6 +41,8 @@ KINDS: tuple[tuple[str, str, Severity, str, str, str], ...] = (
      "vhost-user without shared guest memory: no packet passes"),
 )  # fmt: skip
 MODELS = ("rtl8139", "e1000", "virtio", "virtio", "virtio", "virtio", "virtio")
+WHY = ("as declared", "QEMU's command line has it")
+"""Of the model: of the first NIC, of the second."""
 RULES = tuple(PageRule(kind[0], kind[1], kind[1].replace("-", " ")) for kind in KINDS)
 
 
@@ -131,7 +133,7 @@ def nic(name: str, uuid: str, index: int, number: int, draw: random.Random) -> N
         type="bridge", actual_type="bridge", origin="declared",
         owner=("libvirt", "nova")[number % 2], arch="x86_64", machine="pc-q35-7.2",
         vcpus=draw.choice((2, 4, 8)), active=True, target_dev=f"vnet{draw.randrange(100)}",
-        model=Resolved(model, model, "as declared"), vhost=Resolved(None, virtio, why),
+        model=Resolved(model, model, WHY[index]), vhost=Resolved(None, virtio, why),
         queues=Resolved(None, 1, "none declared: one"), rx_queue_size=ring, tx_queue_size=ring,
         starts=True, location=Location(target(number)),
     )  # fmt: skip

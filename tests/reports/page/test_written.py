@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from tests.reports.page.decoded import Elements, check_markup, decoded
-from tests.reports.page.fleet import fleet, host
+from tests.reports.page.fleet import WHY, fleet, host
 from tests.reports.samples import END, LEGACY, STREAM, WEB, written
 from vnicaudit.model.effective import NONE, UNKNOWN, Resolved
 from vnicaudit.model.finding import Change, Finding
@@ -46,7 +46,7 @@ def test_every_nic_and_finding_is_in_it() -> None:
     assert tables["nic"]["mac"] == [(row.mac or "").replace(":", "") for row in rows]
     models = [str(cell).split("\t") for cell in tables["nic"]["model"]]
     assert [cell[2] for cell in models] == [row.model.effective for row in rows]
-    assert [cell[3] for cell in models] == ["as declared"] * len(rows)
+    assert [cell[3] for cell in models] == [WHY[row.index] for row in rows]
     findings = [(one, each) for one in SUBJECTS for each in one.findings]
     assert tables["finding"]["rule"] == [each.rule for _, each in findings]
     assert tables["finding"]["fix"] == [sentence(each.fix, one, each) for one, each in findings]

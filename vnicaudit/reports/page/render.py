@@ -10,9 +10,10 @@ import msgspec
 
 from vnicaudit.reports.html_document import head, stylesheet, template
 from vnicaudit.reports.page.answer import Answer
+from vnicaudit.reports.page.coverage import sample_of
 from vnicaudit.reports.page.data import PageAbout, PageData, PageEnd, PageSubject
 from vnicaudit.reports.page.pack import packed
-from vnicaudit.reports.page.summary import body_parts, sample_of
+from vnicaudit.reports.page.summary import body_parts
 from vnicaudit.reports.page.tables import PageTables
 from vnicaudit.reports.safe import safe
 

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import datetime, timezone
 from itertools import islice
 from urllib.parse import urlencode
 
 from vnicaudit.base.counting import count
 from vnicaudit.reports.page.answer import Answer, Cure, Problem
-from vnicaudit.reports.page.data import PageAbout, PageChanges, PageEnd, PageNote
+from vnicaudit.reports.page.coverage import coverage_parts, moment, sample_of
+from vnicaudit.reports.page.data import PageAbout, PageChanges, PageEnd
 from vnicaudit.reports.page.paths import PATHS
 from vnicaudit.reports.table.html import text
 from vnicaudit.reports.wording import WORST_FIRST
 
 CURES = 5
 _PROBLEMS = 12
-_NOTES = 400
 _STYLE = {"does not start": "broken"}
 """Classes of paths that are not called as they are."""
 _SLOW = (
@@ -40,23 +39,9 @@ def body_parts(about: PageAbout, end: PageEnd, answer: Answer) -> dict[str, str]
         "findings": f"{answer.findings:,}",
         "notes": f"{notes:,}" if notes else "",
         "answer": "".join(_answer(about, end, answer)),
-        "coverage": "".join(_coverage(about, end)),
+        "coverage": "".join(coverage_parts(about, end)),
         "footer": text(f"{made}{live}"),
     }
-
-
-def moment(stamp: str) -> str:
-    """``26 Nov 2026 11:20 UTC``; what is no time stamp as it is."""
-    try:
-        read = datetime.fromisoformat(stamp.replace("Z", "+00:00")).astimezone(timezone.utc)
-    except ValueError:
-        return stamp
-    return f"{read.day} {_MONTHS[read.month - 1]} {read:%Y %H:%M} UTC"
-
-
-_MONTHS = (
-    "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
-)  # fmt: skip
 
 
 def _answer(about: PageAbout, end: PageEnd, answer: Answer) -> Iterator[str]:
@@ -68,7 +53,7 @@ def _answer(about: PageAbout, end: PageEnd, answer: Answer) -> Iterator[str]:
         yield from _changes(end.changes)
     yield from (f'<p class="notice">{notice}</p>\n' for notice in _notices(about, end))
     yield "</section>\n"
-    yield from _cures(answer.cures(CURES))
+    yield from _cures(answer.cures(CURES), end)
     yield from _problems(answer.problems(), end)
     if end.accepted:
         yield f'<p class="quiet small">{text(end.accepted)}</p>\n'
@@ -162,34 +147,23 @@ def _notices(about: PageAbout, end: PageEnd) -> Iterator[str]:
 _KINDS = {"not judged": "not judged", "crashed": "not judged because a rule failed"}
 
 
-def sample_of(about: PageAbout) -> str:
-    """``Only a part was looked at: 5 % of hosts``; empty where everything was to be looked at."""
-    coverage = about.coverage
-    if coverage is None or coverage.is_whole:
-        return ""
-    shares = ((coverage.host_share, "hosts"), (coverage.nic_share, "NICs"))
-    parts = [f"{share * 100:.4g} % of {name}" for share, name in shares if share != 1.0]
-    if coverage.limit:
-        parts.append(f"hosts that match {coverage.limit}")
-    seed = "" if coverage.seed is None else f" (seed {coverage.seed})"
-    return f"Only a part was looked at: {', '.join(parts)}{seed}. All numbers are of that part."
-
-
-def _cures(cures: list[Cure]) -> Iterator[str]:
+def _cures(cures: list[Cure], end: PageEnd) -> Iterator[str]:
     if not cures:
         return
     many = f"{len(cures)} changes" if len(cures) > 1 else "change"
     yield f'<section>\n<h2>The {many} that would clear most</h2>\n<ol class="cures">\n'
+    summaries = {rule.id: rule.summary for rule in end.rules}
     for cure in cures:
         query = {"rule": cure.key.rule, "owner": cure.key.owner, "change": cure.key.change}
         query["safe"] = cure.key.safe
         link = urlencode({name: value for name, value in query.items() if value})
         word = "problem" if cure.number == 1 else "problems"
+        title = cure.key.change or summaries.get(cure.key.rule, cure.rules[0])
         about = f"of {cure.key.owner}: {', '.join(cure.rules[:4])}"
         about += f" and {len(cure.rules) - 4} more" if len(cure.rules) > 4 else ""
         about += "; needs a second look" if cure.key.safe == "unsafe" else ""
         yield f'<li><p class="count">{cure.number:,} <small>{word}</small></p><div>'
-        yield f'<a href="#findings?{text(link)}">{text(cure.key.change or cure.rules[0])}</a> '
+        yield f'<a href="#findings?{text(link)}">{text(title)}</a> '
         yield f'<span class="quiet small">{text(about)}</span>'
         yield f'<p class="fix">{text(cure.fix)}</p></div></li>\n'
     yield "</ol></section>\n"
@@ -212,42 +186,3 @@ def _problems(problems: list[Problem], end: PageEnd) -> Iterator[str]:
     if more := len(problems) - _PROBLEMS:
         yield f'<p><a href="#problems">{more:,} more</a></p>\n' if more > 0 else ""
     yield "</section>\n"
-
-
-def _coverage(about: PageAbout, end: PageEnd) -> Iterator[str]:
-    yield '<section>\n<h1 class="plain">What was not checked, and why</h1>\n'
-    sample = sample_of(about)
-    yield f'<p class="notice">{text(sample)}</p>\n' if sample else ""
-    notes = [*_hosts(end), *end.notes]
-    if not notes and not sample:
-        yield "<p>Everything that was named was read and judged.</p>\n"
-    for kind, title in _TITLES.items():
-        yield from _notes(title, [note for note in notes if note.kind == kind])
-    yield "</section>"
-
-
-_TITLES = {
-    "not read": "Not read", "crashed": "Not judged: a rule failed", "not judged": "Not judged",
-    "note": "Notes",
-}  # fmt: skip
-
-
-def _hosts(end: PageEnd) -> Iterator[PageNote]:
-    """Hosts that were not read and whose last state is shown."""
-    for host in end.hosts:
-        if host.stale_since:
-            message = f"{host.error or 'not read'}; shown as read on {moment(host.stale_since)}"
-            yield PageNote("not read", host.name, message)
-
-
-def _notes(title: str, notes: list[PageNote]) -> Iterator[str]:
-    if not notes:
-        return
-    yield f'<h2>{text(title)} <span class="quiet small">{len(notes):,}</span></h2>\n'
-    yield '<ul class="notes">\n'
-    for note in islice(notes, _NOTES):
-        place = f"<code>{text(note.place)}</code> " if note.place else ""
-        yield f"<li>{place}{text(note.message)}</li>\n"
-    if (more := len(notes) - _NOTES) > 0:
-        yield f"<li>{more:,} more: the report as JSON names each</li>\n"
-    yield "</ul>\n"
