@@ -67,7 +67,7 @@ def test_alertmanager_has_an_alert_for_each_rule_and_site(
     channel = Channel("alertmanager", alertmanager)
     told = {"am": (channel, address_of("am", channel))}
     notifier = Notifier(NotifiedFiles(tmp_path / "state"), messages_of, time)
-    findings = [*(new(number) for number in range(300)), new(1, site="west"), odd()]
+    findings = [*(new(number) for number in range(300)), new(301, site="west"), odd()]
     assert notifier.tell(told, findings, "a", "2026-11-26") == (
         ChannelOutcome("am", delivered=302),
     )
