@@ -27,6 +27,7 @@ from vnicaudit.reports.notices.json import Notice
 from vnicaudit.reports.plan.plan_file import FilePlan
 from vnicaudit.reports.profiles.json import ProfilesReport
 from vnicaudit.reports.report_file import FileExplanation, Report
+from vnicaudit.reports.runs.dry_run import DryRunReport
 from vnicaudit.reports.runs.json import RunsReport
 
 FOLDER = Path(__file__).parent / "schemas"
@@ -38,6 +39,7 @@ RECORDS: dict[str, type[msgspec.Struct]] = {
     "vnicaudit.plan-1.json": FilePlan,
     "vnicaudit.runs-1.json": RunsReport,
     "vnicaudit.notice-1.json": Notice,
+    "vnicaudit.dry-run-1.json": DryRunReport,
     "vnicaudit.bench-1.json": BenchResult,
     "vnicaudit.profiles-1.json": ProfilesReport,
     "vnicaudit.line-rate-1.json": LineRateReport,
