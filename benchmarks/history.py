@@ -1,6 +1,7 @@
 """The history against bare bulk inserts, and a year of it.
 
-    python -m benchmarks.history [--hosts 1000] [--rounds 3] [--days 365] [--postgresql]
+    python -m benchmarks.history [--hosts 1000] [--rounds 3] [--days 365] [--churn 0.01]
+        [--postgresql]
 
 HOSTS hosts of 50 domains with two NICs, each of which has a finding. CPU seconds of this process
 and, with ``--postgresql``, of the server's processes:
@@ -10,8 +11,8 @@ and, with ``--postgresql``, of the server's processes:
   ``executemany``, or COPY;
 * store: the first audit, from readings that are in memory, into an empty history;
 * unchanged: the next day, nothing new;
-* a year: DAYS - 1 more audits, each with 1 % of the NICs changed at random, then ``drift`` and
-  ``trend`` over all of it.
+* a year: DAYS audits, between each of which and the next CHURN of the NICs change at random, then
+  ``drift`` and ``trend`` over all of it.
 
 PostgreSQL is Debian's, in a private folder, with ``fsync=off``: its wall time says nothing.
 """
@@ -233,8 +234,8 @@ def print_rounds(made: Machine, fleet: Fleet, rounds: int) -> None:
     )
 
 
-def print_year(made: Machine, fleet: Fleet, days: int) -> None:
-    """Store a year with 1 % of change a day, and ask it."""
+def print_year(made: Machine, fleet: Fleet, days: int, churn: float) -> None:
+    """Store a year with that share of change a day, and ask it."""
     place = made.place()
     spent = 0.0
     with history_to_write(place) as history:
@@ -242,7 +243,7 @@ def print_year(made: Machine, fleet: Fleet, days: int) -> None:
             readings = fleet.readings(day)
             one = audit(f"a{day}", day, fleet.hosts)
             spent += made.spent(partial(history.store, one, readings))
-            fleet.change(0.01, day)
+            fleet.change(churn, day)
             if day in (1, days) or day % 30 == 0:
                 size = history.status(0).bytes
                 print(f"{day} audits: {spent:.1f} s, {size / 1e6:.1f} MB (bar 300)", flush=True)
@@ -264,6 +265,7 @@ def main() -> None:
     parser.add_argument("--hosts", type=int, default=1000)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--days", type=int, default=365)
+    parser.add_argument("--churn", type=float, default=0.01)
     parser.add_argument("--postgresql", action="store_true")
     words = parser.parse_args()
     fleet = Fleet(words.hosts)
@@ -274,7 +276,7 @@ def main() -> None:
         if words.rounds:
             print_rounds(made, fleet, words.rounds)
         if words.days:
-            print_year(made, fleet, words.days)
+            print_year(made, fleet, words.days, words.churn)
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ from vnicaudit.audit.judging.catalogue import rule_ids, shipped_catalogue
 from vnicaudit.audit.settings.keys import RULE, RULES, Settings
 from vnicaudit.bench.profiles.keys import ProfileTable
 from vnicaudit.model.finding import SEVERITIES
+from vnicaudit.model.history import AuditDetails, Drift, HistoryStatus, Trend
 from vnicaudit.model.measurement import BenchResult
 from vnicaudit.model.report import NicsReport, RulesReport
 from vnicaudit.reports.inventory.json import InventoryReport
@@ -44,6 +45,10 @@ RECORDS: dict[str, type[msgspec.Struct]] = {
     "vnicaudit.profiles-1.json": ProfilesReport,
     "vnicaudit.line-rate-1.json": LineRateReport,
     "vnicaudit.inventory-1.json": InventoryReport,
+    "vnicaudit.history-1.json": HistoryStatus,
+    "vnicaudit.history-audit-1.json": AuditDetails,
+    "vnicaudit.trend-1.json": Trend,
+    "vnicaudit.drift-1.json": Drift,
 }
 _REFERENCES = {RULE: "#/definitions/Rule", RULES: "#/definitions/Rules"}
 _OUTSIDE = "^(?!.*NIC)[A-Z]{2,16}[0-9]{1,3}$"

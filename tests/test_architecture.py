@@ -99,7 +99,7 @@ def _reached(node: ast.AST) -> Iterator[str]:
         base = "." * node.level + (f"{node.module}." if node.module else "")
         yield from (base + alias.name for alias in node.names)
     elif isinstance(node, ast.Name) and node.id in IMPURE and isinstance(node.ctx, ast.Load):
-        yield node.id  # a field may be called `open`
+        yield node.id
 
 
 def test_only_rules_know_the_id_of_a_rule() -> None:

@@ -12,6 +12,7 @@ import jsonschema
 import pytest
 
 from tests.reports.bench.samples import two_arms
+from tests.reports.history.samples import DETAILS, DRIFT, STATUS, TREND
 from tests.reports.nics.samples import ODD, WEB
 from tests.reports.notices.samples import new
 from tests.reports.plan.samples import PLAN
@@ -23,6 +24,7 @@ from vnicaudit.bench.profiles.load import load_profile, shipped_profiles
 from vnicaudit.reports import line_rate as line_rate_report
 from vnicaudit.reports.bench.formats import json as bench_json
 from vnicaudit.reports.explain import explanation_json
+from vnicaudit.reports.history import json as history_json
 from vnicaudit.reports.nics.json import render
 from vnicaudit.reports.notices.forms import messages_of
 from vnicaudit.reports.plan import json as plan_json
@@ -47,6 +49,10 @@ WRITTEN: dict[str, Callable[[], str | bytes]] = {
     "vnicaudit.line-rate-1.json": lambda: line_rate_report.to_json(
         line_rate_report.report(line_rate(25e9, Framing()), 13.4e9)
     ),
+    "vnicaudit.history-1.json": lambda: history_json.to_json(STATUS),
+    "vnicaudit.history-audit-1.json": lambda: history_json.to_json(DETAILS),
+    "vnicaudit.trend-1.json": lambda: history_json.to_json(TREND),
+    "vnicaudit.drift-1.json": lambda: history_json.to_json(DRIFT),
 }
 
 

@@ -98,7 +98,7 @@ class ChangeWriter:
     ) -> tuple[NicChanges, FindingChanges]:
         nics, findings = had
         looked = LookedAt(
-            one.audited if nics or findings else (),
+            one.audited,
             self._rules,
             is_whole=one.status == "ok" and self._all_nics,
         )

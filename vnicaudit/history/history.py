@@ -92,6 +92,7 @@ def history_to_write(place: HistoryPlace) -> Iterator[History]:
     """A history to store in, with the newest schema; a file is made where there is none, and
     migrated after a copy where its schema is older. Raises UsageError, MissingExtraError,
     HistoryError."""
+    check_extras(place.kind)
     from vnicaudit.history.migrating import ready
 
     with _database(place, read_only=False) as database:
@@ -103,6 +104,7 @@ def history_to_write(place: HistoryPlace) -> Iterator[History]:
 def history_to_read(place: HistoryPlace) -> Iterator[History]:
     """A history to ask; nothing is written, but that a file with an older schema is migrated
     after a copy. Raises UsageError, also where there is none, MissingExtraError, HistoryError."""
+    check_extras(place.kind)
     from vnicaudit.history.migrating import has_tables
 
     with _database(place, read_only=True) as database:
@@ -116,6 +118,7 @@ def history_to_read(place: HistoryPlace) -> Iterator[History]:
 
 def upgrade_history(place: HistoryPlace) -> tuple[str | None, str]:
     """Migrate a history to the newest schema; the one before (None: there was none) and that."""
+    check_extras(place.kind)
     from vnicaudit.history.migrating import upgrade
 
     with _database(place, read_only=False) as database:
@@ -124,7 +127,6 @@ def upgrade_history(place: HistoryPlace) -> tuple[str | None, str]:
 
 @contextmanager
 def _database(place: HistoryPlace, *, read_only: bool) -> Iterator[Database]:
-    check_extras(place.kind)
     from vnicaudit.history.database import Database
 
     database = Database(place, read_only=read_only)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cached_property
 from typing import Literal, NamedTuple
 
 from vnicaudit.history.rows import printable, uuid_bytes
@@ -52,24 +53,15 @@ class LookedAt:
     ) -> None:
         self._rules = rules
         self._is_whole = is_whole
-        self._subjects: dict[SubjectKey, _Subject] = {}
-        for one in audited:
-            self._add(one)
+        self._audited = audited
 
-    def _add(self, one: Audited) -> None:
-        file = None if one.file is None else printable(one.file)
-        key = subject_key(one.scope, printable(one.subject), uuid_bytes(one.uuid), file)
-        had = self._subjects.get(key)
-        nics = _nics_of(one)
-        if had is None:
-            had = self._subjects[key] = _Subject(nics, {})
-        elif had.nics is not None and nics is not None:
-            had.nics.update(nics)
-        unjudged = [(each.rule, each.about) for each in one.skipped]
-        unjudged += [(each.rule, each.about) for each in one.crashed]
-        for rule, about in unjudged:
-            named = (about.mac or about.index) if isinstance(about, NicRef) else None
-            had.skipped.setdefault(rule, set()).add(named)
+    @cached_property
+    def _subjects(self) -> dict[SubjectKey, _Subject]:
+        """Made where something is missing: mostly, nothing is."""
+        subjects: dict[SubjectKey, _Subject] = {}
+        for one in self._audited:
+            _add(subjects, one)
+        return subjects
 
     def at_subject(self, key: SubjectKey) -> Looked:
         """For a domain and the NICs that it no longer has."""
@@ -92,6 +84,22 @@ class LookedAt:
             if named and (None in named or not place.is_nic or _nic(place) in named):
                 return True
         return False
+
+
+def _add(subjects: dict[SubjectKey, _Subject], one: Audited) -> None:
+    file = None if one.file is None else printable(one.file)
+    key = subject_key(one.scope, printable(one.subject), uuid_bytes(one.uuid), file)
+    had = subjects.get(key)
+    nics = _nics_of(one)
+    if had is None:
+        had = subjects[key] = _Subject(nics, {})
+    elif had.nics is not None and nics is not None:
+        had.nics.update(nics)
+    unjudged = [(each.rule, each.about) for each in one.skipped]
+    unjudged += [(each.rule, each.about) for each in one.crashed]
+    for rule, about in unjudged:
+        named = (about.mac or about.index) if isinstance(about, NicRef) else None
+        had.skipped.setdefault(rule, set()).add(named)
 
 
 def _nic(place: Place) -> str | int | None:

@@ -35,6 +35,7 @@ class StoredAudit(msgspec.Struct, frozen=True, kw_only=True):
 
 
 HISTORY_SCHEMA: Literal["vnicaudit.history/1"] = "vnicaudit.history/1"
+HISTORY_AUDIT_SCHEMA: Literal["vnicaudit.history-audit/1"] = "vnicaudit.history-audit/1"
 TREND_SCHEMA: Literal["vnicaudit.trend/1"] = "vnicaudit.trend/1"
 DRIFT_SCHEMA: Literal["vnicaudit.drift/1"] = "vnicaudit.drift/1"
 
@@ -134,7 +135,7 @@ class NicRecord(msgspec.Struct, frozen=True, kw_only=True):
 class AuditDetails(msgspec.Struct, frozen=True, kw_only=True):
     """One audit with what it changed."""
 
-    schema: Literal["vnicaudit.history/1"] = HISTORY_SCHEMA
+    schema: Literal["vnicaudit.history-audit/1"] = HISTORY_AUDIT_SCHEMA
     audit: AuditSummary
     not_read: tuple[StaleHost, ...]
     findings: tuple[FindingRecord, ...]
