@@ -23,6 +23,7 @@ from vnicaudit.model.report import (
     Explanation,
     Layer,
     NicRow,
+    NotFixed,
     ServerName,
     Summary,
     Suppressed,
@@ -106,6 +107,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     coverage: Coverage | None = None
     """Of a fleet: the part of it that was looked at."""
     summary: Summary = Summary()
+    not_fixed: tuple[NotFixed, ...] = ()
+    """Fixes that were to be made in place and were not; not there where there is none."""
 
 
 class FileExplanation(msgspec.Struct, frozen=True, kw_only=True):

@@ -42,7 +42,7 @@ def audit(request: AuditRequest) -> int:
         whole = not _is_filtered(request)
         reports.add(with_closing(run, products, work.suppressor, whole=whole), progress.clear)
         progress.clear()
-        end = end_of(run, _summary(run, request, done))
+        end = replace(end_of(run, _summary(run, request, done)), not_fixed=done.not_fixed)
         reports.finish(end)
     if request.fixing.diff:
         _tell_unread(run)

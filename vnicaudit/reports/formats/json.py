@@ -62,6 +62,8 @@ class _Json:
             yield f',\n"{name}":'
             yield from array.drain()
         yield f',\n"finished":{encode(end.finished)}'
+        if end.not_fixed:
+            yield f',\n"not_fixed":[\n{encode_items(end.not_fixed)}]'
         yield f',\n"targets":{encode(end.targets)}'
         if end.coverage is not None:
             yield f',\n"coverage":{encode(end.coverage)}'
