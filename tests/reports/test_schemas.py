@@ -19,9 +19,12 @@ from tests.reports.samples import RULES, written
 from tests.reports.test_explain import IT
 from vnicaudit.bench.line_rate import Framing, line_rate
 from vnicaudit.bench.profiles.load import load_profile, shipped_profiles
+from vnicaudit.fleet.inventory.checking import HostCheck
+from vnicaudit.model.fleet import HostOptions
 from vnicaudit.reports import line_rate as line_rate_report
 from vnicaudit.reports.bench.formats import json as bench_json
 from vnicaudit.reports.explain import explanation_json
+from vnicaudit.reports.inventory import json as inventory_json
 from vnicaudit.reports.nics.json import render
 from vnicaudit.reports.plan import json as plan_json
 from vnicaudit.reports.profiles import json as profiles_json
@@ -30,6 +33,10 @@ from vnicaudit.reports.runs import json as runs_json
 from vnicaudit.reports.writer import Options
 
 DOCS = Path(__file__).parents[2] / "docs"
+HOST_OF_A_FLEET = inventory_json.InventoryRow(
+    "kvm1", "qemu+ssh://kvm1/system", "ber1", ("zone_a",), HostOptions(20.0), "fleet.toml:3", "",
+    HostCheck(error="no answer within 30 s", failure="deadline"),
+)  # fmt: skip
 WRITTEN: dict[str, Callable[[], str | bytes]] = {
     "vnicaudit.report-1.json": lambda: written("json"),
     "vnicaudit.nics-1.json": lambda: "".join(render([WEB, ODD], Options())),
@@ -44,6 +51,7 @@ WRITTEN: dict[str, Callable[[], str | bytes]] = {
     "vnicaudit.line-rate-1.json": lambda: line_rate_report.to_json(
         line_rate_report.report(line_rate(25e9, Framing()), 13.4e9)
     ),
+    "vnicaudit.inventory-1.json": lambda: inventory_json.to_json([HOST_OF_A_FLEET], ["a note"]),
 }
 
 

@@ -41,9 +41,11 @@ class ReadError(msgspec.Struct, frozen=True):
 
 class LostRead(ReadError, frozen=True):
     """Something of a live host that was not read because the host, or the connection to it,
-    failed; ``failure`` says how."""
+    failed; ``failure`` says how. ``whole`` False: it was a guest that kept silent, and not the
+    host, which is not worth another try for it."""
 
     failure: FailureKind = "broken"
+    whole: bool = True
 
 
 class PutAside(msgspec.Struct, frozen=True):
