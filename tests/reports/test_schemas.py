@@ -21,10 +21,13 @@ from tests.reports.samples import RULES, written
 from tests.reports.test_explain import IT
 from vnicaudit.bench.line_rate import Framing, line_rate
 from vnicaudit.bench.profiles.load import load_profile, shipped_profiles
+from vnicaudit.fleet.inventory.checking import HostCheck
+from vnicaudit.model.fleet import HostOptions
 from vnicaudit.reports import line_rate as line_rate_report
 from vnicaudit.reports.bench.formats import json as bench_json
 from vnicaudit.reports.explain import explanation_json
 from vnicaudit.reports.history import json as history_json
+from vnicaudit.reports.inventory import json as inventory_json
 from vnicaudit.reports.nics.json import render
 from vnicaudit.reports.notices.forms import messages_of
 from vnicaudit.reports.plan import json as plan_json
@@ -34,6 +37,10 @@ from vnicaudit.reports.runs import json as runs_json
 from vnicaudit.reports.writer import Options
 
 DOCS = Path(__file__).parents[2] / "docs"
+HOST_OF_A_FLEET = inventory_json.InventoryRow(
+    "kvm1", "qemu+ssh://kvm1/system", "ber1", ("zone_a",), HostOptions(20.0), "fleet.toml:3", "",
+    HostCheck(error="no answer within 30 s", failure="deadline"),
+)  # fmt: skip
 WRITTEN: dict[str, Callable[[], str | bytes]] = {
     "vnicaudit.report-1.json": lambda: written("json"),
     "vnicaudit.nics-1.json": lambda: "".join(render([WEB, ODD], Options())),
@@ -53,6 +60,7 @@ WRITTEN: dict[str, Callable[[], str | bytes]] = {
     "vnicaudit.history-audit-1.json": lambda: history_json.to_json(DETAILS),
     "vnicaudit.trend-1.json": lambda: history_json.to_json(TREND),
     "vnicaudit.drift-1.json": lambda: history_json.to_json(DRIFT),
+    "vnicaudit.inventory-1.json": lambda: inventory_json.to_json([HOST_OF_A_FLEET], ["a note"]),
 }
 
 

@@ -41,9 +41,11 @@ class ReadError(msgspec.Struct, frozen=True):
 
 class LostRead(ReadError, frozen=True):
     """Something of a live host that was not read because the host, or the connection to it,
-    failed; ``failure`` says how."""
+    failed; ``failure`` says how. ``whole`` False: it was a guest that kept silent, and not the
+    host, which is not worth another try for it."""
 
     failure: FailureKind = "broken"
+    whole: bool = True
 
 
 class PutAside(msgspec.Struct, frozen=True):
@@ -233,9 +235,9 @@ class RunEnd(msgspec.Struct, frozen=True):
     finished: str
     targets: tuple[TargetResult, ...]
     summary: Summary
+    not_fixed: tuple[NotFixed, ...] = ()
     coverage: Coverage | None = None
     """Of the audit of a fleet: the part of it that was looked at."""
-    not_fixed: tuple[NotFixed, ...] = ()
 
     @property
     def is_partial(self) -> bool:

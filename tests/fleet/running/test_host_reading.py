@@ -82,6 +82,12 @@ def test_a_domain_that_cannot_be_read_is_no_reason_to_try_again() -> None:
     assert found.tries == 1
 
 
+def test_a_guest_that_hangs_is_no_reason_to_try_again() -> None:
+    silent = LostRead("domain 'x': not read: no answer", failure="deadline", whole=False)
+    found = read(lambda _uri, _live: iter((HOST, silent)), "kvm")["kvm"]
+    assert (found.tries, found.items) == (1, [HOST, silent])
+
+
 def test_a_host_that_hangs_costs_itself() -> None:
     over = threading.Event()
 

@@ -85,7 +85,7 @@ def test_only_the_newest_audit_is_resumed_and_old_ones_go(tmp_path: Path) -> Non
     assert newest.folder.name == "20261126-110007-0000"
     folder.drop_old()
     kept = sorted(path.name for path in newest.folder.parent.iterdir())
-    assert kept == [f"20261126-11000{number}-0000" for number in range(3, 8)]
+    assert kept == [f"20261126-11000{number}-0000" for number in range(5, 8)]
 
 
 def test_an_audit_that_was_ended_as_it_began_is_passed_over(tmp_path: Path) -> None:

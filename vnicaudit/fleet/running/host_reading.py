@@ -156,8 +156,10 @@ def _options_of(host: InventoryHost, live: LiveOptions) -> LiveOptions:
 
 
 def _lost(items: list[Met]) -> FailureKind | None:
-    """How the host failed, or the connection to it; None where neither did."""
-    return next((item.failure for item in items if isinstance(item, LostRead)), None)
+    """How the host failed, or the connection to it; None where neither did. A guest that keeps
+    silent costs itself."""
+    lost = (item for item in items if isinstance(item, LostRead))
+    return next((item.failure for item in lost if item.whole), None)
 
 
 def _with_tries(items: list[Met], attempts: int) -> list[Met]:

@@ -23,7 +23,7 @@ from vnicaudit.errors import JournalError, UsageError
 from vnicaudit.model.decoding import json_as, msgpack_decoder
 from vnicaudit.model.fleet import FailureKind, FleetAudit, HostReading, HostStatus
 
-_KEEP = 5
+_KEEP = 3
 """Audits that stay in the spool, the newest ones."""
 _FASTEST = 1
 _LINE_MAX = 64 << 10

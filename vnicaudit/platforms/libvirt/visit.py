@@ -60,6 +60,8 @@ class Visit(msgspec.Struct, frozen=True):
     shelf: dict[int, Fetched | ReadError | None]
     again: bool = False
     """Also what would come of each definition if it were defined again."""
+    threads: int = 1
+    """Domains that are fetched at once."""
 
 
 def start(
@@ -67,8 +69,8 @@ def start(
 ) -> Visit:
     """Send a thread to the host; returns at once. ``again``: see :class:`Visit`."""
     pulse = Pulse(deadline)
-    visit = Visit(pulse, Mailbox(pulse), Mailbox(pulse), {}, again)
     size = threads or (_REMOTE_THREADS if uri.remote else _LOCAL_THREADS)
+    visit = Visit(pulse, Mailbox(pulse), Mailbox(pulse), {}, again, size)
     patience = min(_AGENT_SECONDS, deadline / 2) if agent else 0.0
     go = partial(_run_visit, uri, size, patience, visit)
     threading.Thread(target=go, name=f"visit {uri.text}", daemon=True).start()
