@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from vnicaudit.audit.accepting.suppressions import Usage
 from vnicaudit.audit.judging.macs import MacTable
-from vnicaudit.audit.pool import Batch, Job, default_jobs, is_guest, run_files
+from vnicaudit.audit.pool import Batch, Job, default_jobs, run_files
 from vnicaudit.audit.reading.chosen_servers import ServerSelection
 from vnicaudit.audit.reading.error_boundary import guarded
 from vnicaudit.audit.reading.files import Item, read_stream
@@ -84,7 +84,7 @@ class AuditRun:
         kinds = self._work.platforms.targets
         targets = expanded_targets(unique_targets(names, kinds), kinds, self._options.live)
         if self._options.nova_config:
-            targets.append(Target(" ".join(self._options.nova_config), "nova"))
+            targets.append(Target(" ".join(self._options.nova_config), "together"))
         self._tallies = {target.name: TargetCounts() for target in targets}
         self._seen_files = SeenFiles(targets)
         kind_of = self._work.platforms.kind_of
@@ -157,7 +157,7 @@ class AuditRun:
             stream = self._stdin or sys.stdin.buffer
             items = read_stream(stream, "-", self._work.platforms.files)
             yield from self._worked_items(items, target.name, tally)
-        elif target.kind == "nova":
+        elif target.kind == "together":
             for read_together in self._work.platforms.read_together:
                 items = read_together(self._options.nova_config, target.name)
                 yield from self._worked_items(items, target.name, tally)
@@ -223,7 +223,7 @@ class AuditRun:
                 if self._chosen.is_left_out(item.uuid):
                     continue
                 tally.domain(item)
-                if self._cloud and not met and is_guest(item):
+                if self._cloud and not met and item.nova_uuid is not None:
                     self._guests.append((item, name))
                 else:
                     yield self._domain(self._servers.joined(item), _NO_HOST, name)

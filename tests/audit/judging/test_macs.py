@@ -18,11 +18,12 @@ from vnicaudit.audit.reading.options import RunOptions
 from vnicaudit.audit.run import AuditRun
 from vnicaudit.audit.work import Assumptions, AuditWork
 from vnicaudit.cli.platforms import every_platform
-from vnicaudit.model.domain import DescriptionKind, Domain, DomainState
+from vnicaudit.model.domain import DescriptionKind, Domain, DomainState, Server
 from vnicaudit.model.finding import Finding
 from vnicaudit.model.macs import NicSeen
+from vnicaudit.model.platform_name import OPENSTACK
 from vnicaudit.model.report import Audited
-from vnicaudit.model.server import ServerConfig
+from vnicaudit.model.server import CloudServer, ServerConfig
 from vnicaudit.model.subject import MacSubject
 from vnicaudit.platforms.domain_xml.read import read_bytes
 
@@ -61,11 +62,31 @@ def test_of_a_server_only_its_own_nics_are_compared() -> None:
         one = domain(number)
         nics = (one.nics[0], replace(one.nics[0], index=1)) if number == 1 else one.nics
         declared = replace(
-            one.declared, described_by=ServerConfig(), platform="openstack", owner="nova"
+            one.declared, described_by=ServerConfig(), platform=OPENSTACK, owner="nova"
         )
-        table.take(nics_seen(replace(one, nics=nics, declared=declared), "openstack:a"))
+        uuid = one.uuid or ""
+        server = Server(
+            one.name, declared, one.location, nics, uuid=uuid, cloud=CloudServer(uuid, one.name)
+        )
+        table.take(nics_seen(server, "openstack:a"))
     found = [(one.nic.domain, one.nic.index, len(one.others)) for one in table.subjects()]
     assert found == [("guest1", 0, 1), ("guest1", 1, 1)]
+
+
+@pytest.mark.parametrize(
+    ("name", "shared"), [("", 0), ("<name> </name>", 0), ("<name>(no name)</name>", 2)]
+)
+def test_a_guest_that_is_called_no_name_has_one(name: str, shared: int) -> None:
+    """A guest without name and UUID may be any other that was read."""
+    table = MacTable()
+    for number, called in enumerate((name, "<name>other</name>")):
+        text = (
+            f"<domain type='kvm'>{called}<devices><interface type='bridge'><mac address='{MAC}'/>"
+            "<source bridge='br0'/></interface></devices></domain>"
+        )
+        (found,) = read_bytes(text.encode(), target="t", file=f"{number}.xml")
+        table.take(nics_seen(found, "t"))
+    assert len(list(table.subjects())) == shared
 
 
 def live(nic: NicSeen, **changes: object) -> NicSeen:
@@ -122,7 +143,7 @@ def test_how_sure_it_is_depends_on_where_they_run() -> None:
         table = MacTable()
         table.take([first, second])
         subject = next(table.subjects())
-        (finding,) = macs.MacAuditor(["VNIC016"]).audit(subject).findings
+        (finding,) = macs.MacAuditor(["VNIC016"], every_platform().wordings).audit(subject).findings
         return finding.severity, finding.confidence
 
     assert graded(live(one), live(other)) == ("high", "high")
@@ -209,7 +230,7 @@ def test_each_rule_has_fingerprints_of_its_own(monkeypatch: pytest.MonkeyPatch, 
     table, domains = MacTable(), [domain(number) for number in (1, 2)]
     for one in domains:
         table.take(nics_seen(one, "t"))
-    auditor = macs.MacAuditor(["VNIC016"])
+    auditor = macs.MacAuditor(["VNIC016"], every_platform().wordings)
     found = [finding for nic in table.subjects() for finding in auditor.audit(nic).findings]
     assert [one.fingerprint for one in found] == [
         domain_mark(rule, one, one.nics[0]) for one in domains

@@ -14,6 +14,7 @@ from vnicaudit.bench.facts.validity import ValidityLimits
 from vnicaudit.bench.paths import parse_paths
 from vnicaudit.bench.running.opening import LineFacts
 from vnicaudit.bench.running.run import MeasurementRequest, reporting_where_stored, task_of
+from vnicaudit.cli.adapters import adapters
 from vnicaudit.errors import EndpointError, UsageError
 
 ARMS = {"one": ("ethtool", "1"), "four": ("ethtool", "4")}
@@ -24,6 +25,7 @@ def asked(*paths: str, **more: object) -> MeasurementRequest:
     made: dict[str, object] = {
         "profile": profile(), "paths": parse_paths(paths or ("local",)), "arms": {}, "states": {},
         "labels": {}, "line": LineFacts(), "seed": 7, "limits": ValidityLimits(),
+        "adapters": adapters,
     }  # fmt: skip
     return MeasurementRequest(**{**made, **more})  # type: ignore[arg-type]
 

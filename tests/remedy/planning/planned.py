@@ -20,13 +20,13 @@ from vnicaudit.model.plan import NotPlanned, Planned, Step, UnitStep
 from vnicaudit.model.report import ReadError
 from vnicaudit.model.version import Version
 from vnicaudit.platforms.libvirt.domains import Fetched, Surroundings, definition_from
-from vnicaudit.platforms.libvirt.uri import parse
 from vnicaudit.remedy.planning.domains import DomainPlanner
 from vnicaudit.remedy.planning.guests import AskNames, InterfaceNames, no_names
 from vnicaudit.remedy.planning.judged_item import Judges
 from vnicaudit.remedy.planning.nic_step import NicContext
 from vnicaudit.remedy.planning.options import PlanOptions
 from vnicaudit.remedy.planning.source import Source, sources
+from vnicaudit.text.libvirt_uri import parse
 
 URI = "qemu:///system"
 UUID = "6f4d3c1e-0e5a-4c52-8f6c-0d2f8f4f3a11"
@@ -144,11 +144,16 @@ def selected(*rules: str, platforms: PlatformRegistry | None = None) -> AuditWor
 def plan(
     source: Source, options: PlanOptions = VIRTIO, *, rules: tuple[str, ...] = (),
     devices: tuple[VdpaDevice, ...] | None = None, names: AskNames = no_names,
-    users: dict[tuple[str, str], str] | None = None,
+    users: dict[tuple[str, str], str] | None = None, platforms: PlatformRegistry | None = None,
 ) -> list[Planned]:  # fmt: skip
     """The steps of a domain, and what is left. ``rules``: only these are asked for."""
-    asked = selected(*rules) if rules and rules != rule_ids() else work()
-    context = NicContext(options, texts(), devices, users or {}, InterfaceNames(names))
+    if platforms is not None:
+        asked = selected(*rule_ids(), platforms=platforms)
+    else:
+        asked = selected(*rules) if rules and rules != rule_ids() else work()
+    context = NicContext(
+        options, texts(), devices, users or {}, InterfaceNames(names), asked.platforms.wordings
+    )
     planner = DomainPlanner(Judges(asked, work() if rules else asked), context)
     return list(planner.plan(source))
 

@@ -17,7 +17,7 @@ from vnicaudit.cli.bench.options import (
     max_cpu_wait_option,
     max_steal_option,
 )
-from vnicaudit.cli.options.output import screen_options
+from vnicaudit.cli.options.output import Format, screen_options
 from vnicaudit.cli.options.records import group
 from vnicaudit.cli.options.remedy import RemedyOptions, ScheduleOptions
 from vnicaudit.cli.output.stderr import tell, telling
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from vnicaudit.bench.trials.single_flip import TrialFactory
     from vnicaudit.model.measurement import BenchResult, Design
     from vnicaudit.model.plan import Step
+    from vnicaudit.remedy.adapters import GetAdapters
     from vnicaudit.remedy.applying.apply import RunContext
     from vnicaudit.remedy.applying.kinds import KindTable
     from vnicaudit.remedy.applying.run_request import UnitRequest
@@ -68,6 +69,7 @@ class ApplyOptions(RemedyOptions, frozen=True, kw_only=True):
     plan: str
     mode: Mode
     include_unsafe: bool
+    format: Format
     schedule: ScheduleOptions
     trials: BenchOptions
     line: LineOptions
@@ -131,7 +133,7 @@ def trials_of(order: TrialRequest) -> TrialFactory:
     return TrialFactory(order)
 
 
-def trial_order(options: ApplyOptions) -> TrialRequest | None:
+def trial_order(options: ApplyOptions, adapters: GetAdapters) -> TrialRequest | None:
     """The measurement asked for; None where there is none. Raises UsageError."""
     wanted = options.trials
     if wanted.bench is None:
@@ -164,6 +166,7 @@ def trial_order(options: ApplyOptions) -> TrialRequest | None:
         undecided=_undecided(wanted),
         state=Path(options.folder),
         listener=BenchProgress(options.output),
+        adapters=adapters,
         restarts=options.mode == "restart",
     )
 

@@ -23,6 +23,10 @@ def _edit(change: Change) -> EditInEngine:
     return EditInEngine("type" if change.field == "model" else "profile")
 
 
+def _behind(_field: str) -> EditInEngine:
+    return EditInEngine("arguments")
+
+
 def _sentence(fix: OwnersFix, _named: FixNames) -> str:
     if not isinstance(fix, EditInEngine):
         raise TypeError(fix)
@@ -72,4 +76,5 @@ OVIRT = Wording(
     },
     EditInEngine("arguments"),
     _procedure,
+    behind=_behind,
 )  # fmt: skip

@@ -8,12 +8,12 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from vnicaudit.knowledge.fixes.owners import Wordings
 from vnicaudit.model.domain import Domain, DomainState
 from vnicaudit.model.finding import Change
 from vnicaudit.model.host import VdpaDevice
 from vnicaudit.model.nic import Nic
 from vnicaudit.model.plan import DomainUnit, FileUnit, GuestView, StepWords, UnitStep
-from vnicaudit.model.platform_name import DOMAIN_FILE, LIBVIRT
 from vnicaudit.remedy.definitions import Texts
 from vnicaudit.remedy.digests import digest
 from vnicaudit.remedy.planning import gates
@@ -36,6 +36,7 @@ class NicContext(NamedTuple):
     devices: tuple[VdpaDevice, ...] | None
     users: Mapping[tuple[str, str], str]
     names: InterfaceNames
+    wordings: Wordings
 
     def may(self, change: Change | None) -> bool:
         """True if a change is safe, or unsafe ones are asked for."""
@@ -62,7 +63,6 @@ def nic_step(
     any_procedure = proposed.any_procedure
     return UnitStep(
         id="",
-        platform=LIBVIRT if live else DOMAIN_FILE,
         target=source.target,
         about=domain.ref_of(nic),
         owner=domain.declared.owner,

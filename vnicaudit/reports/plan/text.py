@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from vnicaudit.base.counting import count
+from vnicaudit.model.names import NAMELESS
 from vnicaudit.model.owner import name_of
 from vnicaudit.model.plan import CloudUnit, FileUnit, NotPlanned, ObjectUnit, Plan, ServerUnit, Step
 from vnicaudit.model.refs import CloudRef, NicRef
@@ -61,11 +62,14 @@ def _steps(plan: Plan) -> str:
 
 def _objects(steps: Iterable[Step]) -> str:
     """``9 domains``, ``1 image and 12 servers``."""
-    found = {
-        _key(step): step.unit.kind if isinstance(step.unit, CloudUnit | ObjectUnit) else "domain"
-        for step in steps
-    }
+    found = {_key(step): _kind(step) for step in steps}
     return _listed(Counter(found.values()))
+
+
+def _kind(step: Step) -> str:
+    """``domain``, ``image``…; of a platform that is not this program's own, as the file says."""
+    unit = step.unit
+    return safe(unit.kind) if isinstance(unit, CloudUnit | ObjectUnit) else "domain"
 
 
 def _objects_left(left: Iterable[NotPlanned]) -> str:
@@ -168,7 +172,7 @@ def _key(step: Step) -> _Key:
 
 
 def _name(about: NicRef | CloudRef) -> str:
-    return about.name or about.id or "(no name)"
+    return about.name or about.id or NAMELESS
 
 
 def _about(steps: list[Step], *, verbose: bool) -> Iterator[str]:
