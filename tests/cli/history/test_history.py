@@ -229,9 +229,13 @@ def test_without_a_library_the_extra_is_named(
     (tmp_path / f"{module}.py").write_text(failing)
     command = [sys.executable, "-m", "vnicaudit", "history", "status", "--history", place]
     done = subprocess.run(
-        command, env={"PYTHONPATH": f"{tmp_path}:{ROOT}"}, capture_output=True, text=True, check=False,
+        command,
+        env={"PYTHONPATH": f"{tmp_path}:{ROOT}"},
         cwd=tmp_path,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 2
     assert f"pip install 'vnicaudit[{extra}]'" in done.stderr
     assert not (tmp_path / "h.db").exists()

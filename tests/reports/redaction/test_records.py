@@ -9,6 +9,7 @@ import pytest
 
 from tests.reports.redaction.planting import NAME, Planter, texts_of, unpacked
 from tests.reports.samples import RULES
+from vnicaudit.knowledge.fixes.owners import WORDINGS, Wordings
 from vnicaudit.model.domain import Domain, Server
 from vnicaudit.model.fleet import FleetAudit, HostReading
 from vnicaudit.model.report import Audited, Explanation, RunEnd, RunInfo, TargetResult, Tool
@@ -33,7 +34,7 @@ def audited() -> Audited:
 
 def report(format_: str, key: bytes, group_by: str = "") -> str:
     """A report of one planted judgement in every scope, redacted."""
-    redactor, out = Redactor(key), writer(format_, Options(verbose=True, group_by=group_by))
+    redactor, out = Redactor(key), writer(format_, Options(verbose=True, group_by=group_by, wordings=Wordings(WORDINGS)))
     text = out.start(redactor.run(RunInfo(Tool("vnicaudit", "1"), STARTED, lambda: RULES)))
     for scope in ("domain", "host", "config", "image", "flavor", "preference", "site", "mac"):
         one = msgspec.structs.replace(audited(), scope=scope)

@@ -78,7 +78,7 @@ KINDS: Mapping[type[msgspec.Struct], Mapping[str, Kind]] = {
     Skipped: {"rule": "keep"},
     Crashed: {"rule": "keep"},
     Suppressed: {"reason": "text"},
-    OutsideOwner: {"name": "keep"},
+    OutsideOwner: {"name": "keep", "rewrites": "keep"},
     Placed: {
         "image": "image", "image_id": "uuid", "flavor": "flavor", "project": "project",
         "project_id": "uuid", "host": "host",
