@@ -34,7 +34,10 @@ def audited() -> Audited:
 
 def report(format_: str, key: bytes, group_by: str = "") -> str:
     """A report of one planted judgement in every scope, redacted."""
-    redactor, out = Redactor(key), writer(format_, Options(verbose=True, group_by=group_by, wordings=Wordings(WORDINGS)))
+    redactor, out = (
+        Redactor(key),
+        writer(format_, Options(verbose=True, group_by=group_by, wordings=Wordings(WORDINGS))),
+    )
     text = out.start(redactor.run(RunInfo(Tool("vnicaudit", "1"), STARTED, lambda: RULES)))
     for scope in ("domain", "host", "config", "image", "flavor", "preference", "site", "mac"):
         one = msgspec.structs.replace(audited(), scope=scope)
