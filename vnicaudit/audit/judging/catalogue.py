@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
-from string import digits
 from types import MappingProxyType, ModuleType
 from typing import TYPE_CHECKING, Generic, TypeVar
 
@@ -13,6 +12,7 @@ from msgspec.structs import replace
 
 from vnicaudit.audit.judging.rule_files import (
     ListedRule,
+    folders_with_rules,
     manual_of,
     rule_in,
     shipped_module,
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 S = TypeVar("S")
 
-"""Form of a domain that has little of what libvirt and QEMU know -> what its rules say."""
+_DIGITS = "0123456789"
 
 
 class NamedRule(msgspec.Struct, frozen=True):
@@ -167,8 +167,8 @@ class Catalogue:
     def close_to(self, word: str) -> str:
         """``; did you mean '…'?``, or nothing where no id, name or group comes close. Of ids that
         differ in their numbers none is closer than another."""
-        begins = word.upper().rstrip(digits)
-        if any(rule_id.rstrip(digits) == begins for rule_id in self.ids):
+        begins = word.upper().rstrip(_DIGITS)
+        if any(rule_id.rstrip(_DIGITS) == begins for rule_id in self.ids):
             return ""
         names = [*self.groups(), *(rule.name for rule in self._rules.values())]
         return close_to(word.upper(), self.ids) or close_to(word.lower(), names)
@@ -206,12 +206,15 @@ def shipped_catalogue() -> Catalogue:
     return Catalogue(shipped_rules())
 
 
-def catalogue_with(folders: Iterable[str]) -> Catalogue:
-    """The rules of this package, of installed ones, and of these directories. Raises UsageError
-    where one of them is no rule."""
+def catalogue_with(folders: Iterable[str], audited: Iterable[str] = ()) -> Catalogue:
+    """The rules of this package, of installed ones that are not among what is ``audited``, and of
+    these directories. Raises UsageError where one of them is no rule."""
+    folders, packages = tuple(folders), folders_with_rules()
+    if not folders and not packages:
+        return shipped_catalogue()
     from vnicaudit.audit.judging.outside import outside_rules  # most runs have none
 
-    rules = outside_rules(folders)
+    rules = outside_rules(folders, packages, audited)
     return Catalogue(shipped_rules(), outside=rules) if rules else shipped_catalogue()
 
 
