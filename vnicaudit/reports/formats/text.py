@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from vnicaudit.model.owner import name_of
 from vnicaudit.model.report import Audited, RunEnd, RunInfo, TargetResult
-from vnicaudit.reports.finding_text import SEVERITY, FindingText
 from vnicaudit.reports.grouped import groups_of
 from vnicaudit.reports.paint import Paint
 from vnicaudit.reports.safe import safe
-from vnicaudit.reports.table.columns import columns
-from vnicaudit.reports.table.model import Part
 from vnicaudit.reports.tally import Tally
 from vnicaudit.reports.wording import (
     WORST_FIRST,
@@ -28,6 +27,9 @@ from vnicaudit.reports.wording import (
 )
 from vnicaudit.reports.wrap import Piece, fold, title_line, wrap
 from vnicaudit.reports.writer import Options, ReportWriter
+
+if TYPE_CHECKING:
+    from vnicaudit.reports.finding_text import FindingText
 
 FORMAT = "text"
 SUMMARY = "for people: by domain, then a summary by rule"
@@ -53,9 +55,14 @@ class _AuditText:
         self._options = options
         self._width = options.width
         self._paint = Paint(color=options.color)
-        self._entry = FindingText(options.width, self._paint, verbose=options.verbose)
         self._tally = Tally()
         self._groups = groups_of(options)
+
+    @cached_property
+    def _entry(self) -> FindingText:
+        from vnicaudit.reports.finding_text import FindingText  # loaded when there is an entry
+
+        return FindingText(self._width, self._paint, verbose=self._options.verbose)
 
     def start(self, run: RunInfo) -> str:
         del run
@@ -65,8 +72,10 @@ class _AuditText:
         self._tally.add(audited)
         if self._groups is not None:
             self._groups.add(audited)
+            if not audited.crashed:
+                return ""
             crashed = "".join(map(self._entry.crashed, audited.crashed))
-            return f"{self._header(audited)}{crashed}\n" if crashed else ""
+            return f"{self._header(audited)}{crashed}\n"
         entries = "".join(self._entries(audited))
         if not entries and not self._options.verbose:
             return ""
@@ -96,8 +105,9 @@ class _AuditText:
             yield "\n"
 
     def _entries(self, audited: Audited) -> Iterator[str]:
-        yield from map(self._entry.finding, audited.findings)
-        yield from map(self._entry.crashed, audited.crashed)
+        if audited.findings or audited.crashed:
+            yield from map(self._entry.finding, audited.findings)
+            yield from map(self._entry.crashed, audited.crashed)
         if self._options.verbose:
             yield from map(self._entry.suppressed, audited.suppressed)
             yield from map(self._entry.skipped, audited.skipped)
@@ -128,6 +138,10 @@ class _AuditText:
         counts = self._tally.findings
         if not counts:
             return
+        from vnicaudit.reports.finding_text import SEVERITY
+        from vnicaudit.reports.table.columns import columns
+        from vnicaudit.reports.table.model import Part
+
         yield self._paint("name", "Summary") + "\n"
         keys = sorted(counts, key=lambda key: (WORST_FIRST.index(key[0]), -counts[key], key[1]))
         cells = (
