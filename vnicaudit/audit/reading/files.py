@@ -121,20 +121,21 @@ def _read_with(kind: FileKind, content: Content, file: _Input) -> Iterator[Item]
         if file.explicit:
             yield ReadError(why_not(file.kinds, content.data), content.path)
         return
-    parts = readings(file.kinds, kind, content)
+    found = readings(file.kinds, kind, content)
     empty = True
     lines: set[int] = set()
-    for item in read_all(parts):
+    # most files are one document: nothing to put together, and nothing beside it
+    for item in kind.read(content) if found.alone else read_all(found.parts):
         empty = False
         if isinstance(item, Domain):
             lines.add(item.location.line or 0)
         elif isinstance(item, ReadError):
             lines.add(item.line or 0)
         yield replace(item, named=file.explicit) if isinstance(item, PutAside) else item
-    for part in not_judged(file.kinds.unjudged, parts, content, lines):
+    for part in () if found.alone else not_judged(file.kinds.unjudged, found, content, lines):
         empty = False
         yield part
-    if empty and file.explicit and all(each.looks_for for each, _part in parts):
+    if empty and file.explicit and all(each.looks_for for each, _part in found.parts):
         yield ReadError(nothing_in(kind), content.path)
 
 
