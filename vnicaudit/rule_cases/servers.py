@@ -91,7 +91,7 @@ def _server_config(given: GivenServer) -> ServerConfig:
     image = None
     if given.image is not None:
         image = image_of(given.image, {"disk_format": "qcow2"})
-    said = {"vcpus": given.vcpus, "complete": given.flavor_seen}
+    said: Facts = {"vcpus": given.vcpus, "complete": given.flavor_seen}
     return ServerConfig(
         status=given.status,
         stored_properties=tuple(sorted(given.kept.items())),
