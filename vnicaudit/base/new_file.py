@@ -10,7 +10,7 @@ BEING_WRITTEN = ".vnicaudit-"
 """How the name of a file begins that is not whole yet."""
 
 
-def begun(place: str, *, private: bool = False) -> tuple[int, str | None]:
+def begin_file(place: str, *, private: bool = False) -> tuple[int, str | None]:
     """A descriptor to write to, and the name of the file that is to be moved to ``place`` when it
     is whole: a link there is replaced, not followed. None: a device or a pipe is there, and is
     written to as it is. ``private``: for nobody else to read.

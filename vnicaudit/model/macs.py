@@ -38,7 +38,7 @@ class NicSeen(msgspec.Struct, frozen=True):
     teaming: bool = False
     alone: bool = False
     """It is compared with other NICs of its guest, and with none of another."""
-    whose: tuple[str, str] = ("", "")
+    identity: tuple[str, str] = ("", "")
     """What the fingerprint of a finding on it is made of, beside the rule."""
     suppressions: tuple[str, ...] = ()
 

@@ -25,7 +25,7 @@ class FileFixed(NamedTuple):
     path: str
     before: str = ""
     after: str = ""
-    made: int = 0
+    changes: int = 0
     refused: tuple[RefusedFix, ...] = ()
     unsafe: int = 0
     error: str = ""
@@ -109,7 +109,7 @@ def file_result(path: str, outcome: Outcome) -> FileFixed:
         return FileFixed(path, refused=refused, unsafe=unsafe)
     text_of = outcome.writer.text_of
     texts = text_of(outcome.before), text_of(outcome.after)
-    return FileFixed(path, *texts, len(outcome.made), refused, unsafe)
+    return FileFixed(path, *texts, len(outcome.changes), refused, unsafe)
 
 
 def _replaced(path: str, outcome: Outcome) -> FileFixed:
@@ -118,7 +118,7 @@ def _replaced(path: str, outcome: Outcome) -> FileFixed:
             replace_file(path, outcome.before, outcome.after)
             _note_replaced(outcome)
         except RefusedError as error:
-            lost = (RefusedFix(finding, str(error), owned=False) for finding in outcome.made)
+            lost = (RefusedFix(finding, str(error), owned=False) for finding in outcome.changes)
             return FileFixed(path, refused=(*outcome.refused, *lost), unsafe=outcome.unsafe)
     return file_result(path, outcome)
 

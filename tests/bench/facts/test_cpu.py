@@ -16,7 +16,7 @@ from tests.bench.engines.here import Here
 from tests.bench.facts.recorded import text
 from tests.not_run import not_run
 from vnicaudit.bench.facts.cpu import (
-    Clock,
+    BootTime,
     CpuReading,
     Ticks,
     Used,
@@ -36,7 +36,7 @@ NONE = Ticks(0, 0, 0, 0, 0, 0, 0, 0)
 def at(
     uptime: float, spent: Ticks = NONE, throttled: dict[str, float] | None = None, boot: str = "b"
 ) -> CpuReading:
-    return CpuReading(Clock(uptime, 100, boot), spent, throttled or {})
+    return CpuReading(BootTime(uptime, 100, boot), spent, throttled or {})
 
 
 def test_the_line_of_all_cpus() -> None:
@@ -90,7 +90,7 @@ def test_between_two_readings() -> None:
 
 
 def test_a_clock_of_another_rate() -> None:
-    after = CpuReading(Clock(2.0, 1024, "b"), NONE._replace(user=512, idle=1536), {})
+    after = CpuReading(BootTime(2.0, 1024, "b"), NONE._replace(user=512, idle=1536), {})
     assert use_between(at(1.0), after).busy == 500_000
 
 
@@ -131,7 +131,7 @@ def test_without_getconf_there_are_100_ticks_a_second() -> None:
         Section("throttle /sys/fs/cgroup", text("cgroup/v2.quota.cpu.stat")),
     ]
     assert cpu_reading(sections) == CpuReading(
-        Clock(12.5, 100, "c0bdfe99"), ticks(FIRST), {"/sys/fs/cgroup": 17.841005}
+        BootTime(12.5, 100, "c0bdfe99"), ticks(FIRST), {"/sys/fs/cgroup": 17.841005}
     )
 
 

@@ -20,7 +20,7 @@ from vnicaudit.model.fix import (
     ChangeManifest,
     EditArgument,
     EditElement,
-    EditInEngine,
+    EditInOvirt,
     EditResource,
     Fix,
     HardReboot,
@@ -76,8 +76,8 @@ FIELDS = (
         ("kubevirt", FIELDS[2], SetInManifest("networkInterfaceMultiqueue", "true")),
         ("kubevirt", FIELDS[3], ChangeManifest()),
         ("kubevirt", FIELDS[5], ChangeHook()),
-        ("ovirt", FIELDS[0], EditInEngine("type")),
-        ("ovirt", FIELDS[5], EditInEngine("profile")),
+        ("ovirt", FIELDS[0], EditInOvirt("type")),
+        ("ovirt", FIELDS[5], EditInOvirt("profile")),
     ],
     ids=lambda value: f"{value.field}-{value.new}" if isinstance(value, Change) else "",
 )
@@ -92,7 +92,7 @@ def test_what_a_change_comes_to_for_its_owner(
     [
         ("nova", HardReboot()),
         ("kubevirt", ChangeHook(adds_nic=True)),
-        ("ovirt", EditInEngine("arguments")),
+        ("ovirt", EditInOvirt("arguments")),
         ("libvirt", EditArgument("model", "virtio", "definition")),
         ("terraform", EditArgument("model", "virtio", "definition")),
     ],

@@ -109,7 +109,7 @@ class InventoryDriver:
     def prepare_undo(self, unit: UnitRequest, request: UndoRequest) -> Prepared:
         """What it was."""
         transaction = request.transaction(unit, InventoryTransaction)
-        wanted = request.wanted(one.inverse() for one in transaction.wanted)
+        wanted = request.select_changes(one.inverse() for one in transaction.nic_changes)
         return self._prepared(unit, request.mode, wanted, over_edits=request.over_edits)
 
     def prepare_restore(self, unit: UnitRequest, request: UndoRequest) -> Prepared:
@@ -124,7 +124,7 @@ class InventoryDriver:
         """Set what is not so yet."""
         mine = work.at(None, InventoryTransaction)
         try:
-            self._set(mine, mine.transaction.wanted)
+            self._set(mine, mine.transaction.nic_changes)
         except ActionError as error:
             return self._undone(work, Undoing(str(error), "failed"))
         checks = verify(work, lambda: _look(mine.transaction))
@@ -135,13 +135,13 @@ class InventoryDriver:
     def undo(self, work: BegunUnit, undoing: Undoing) -> Result:
         """Set what was."""
         mine = work.at(None, InventoryTransaction)
-        self._set(mine, tuple(one.inverse() for one in reversed(mine.transaction.wanted)))
+        self._set(mine, tuple(one.inverse() for one in reversed(mine.transaction.nic_changes)))
         return Result(undoing.outcome, f"{undoing.reason}; it was put back")
 
     def verify(self, unit: UnitRequest, begin: Begin, back: Mapping[str, str]) -> UnitState:
         """What the file says now."""
         models = models_of(unit.file or "")
-        for one in transaction_of(begin, InventoryTransaction).wanted:
+        for one in transaction_of(begin, InventoryTransaction).nic_changes:
             if one.mac not in back and models.get(one.mac) != one.changes[0].new:
                 return UnitState(unit.name, "differs", f"{one.mac} is {models.get(one.mac)}")
         return UnitState(unit.name, "in-effect")
@@ -163,7 +163,7 @@ class InventoryDriver:
             unit.key, unit.name, unit.target, unit.steps, mode, wanted,
             inventory=unit.file or "",
         )  # fmt: skip
-        return Prepared(transaction, kept=False)
+        return Prepared(transaction, keeps_texts=False)
 
     def _undone(self, work: BegunUnit, undoing: Undoing) -> Result:
         work.notes.write(undoing)
@@ -182,7 +182,7 @@ class InventoryDriver:
 def _look(transaction: InventoryTransaction) -> CheckResults:
     """The model of each NIC; nothing changes by itself."""
     models = models_of(transaction.inventory)
-    checks = (_check(one, models.get(one.mac)) for one in transaction.wanted)
+    checks = (_check(one, models.get(one.mac)) for one in transaction.nic_changes)
     return CheckResults(tuple(checks), over=True)
 
 

@@ -135,18 +135,18 @@ class Catalogue:
         UsageError for a word that means no rule."""
         wanted, ignored = tuple(wanted), tuple(ignored)
         for word in (*wanted, *ignored):
-            if not self.meant_by(word):
+            if not self.rules_named(word):
                 hint = self.close_to(word) or "; `vnicaudit rules` lists them"
-                raise UsageError(not_meant(word) + hint)
-        chosen = {rule_id for word in wanted for rule_id in self.meant_by(word)}
-        dropped = {rule_id for word in ignored for rule_id in self.meant_by(word)}
+                raise UsageError(unknown_word(word) + hint)
+        chosen = {rule_id for word in wanted for rule_id in self.rules_named(word)}
+        dropped = {rule_id for word in ignored for rule_id in self.rules_named(word)}
         return tuple(
             rule_id
             for rule_id in self.ids
             if (not wanted or rule_id in chosen) and rule_id not in dropped
         )
 
-    def meant_by(self, word: str) -> tuple[str, ...]:
+    def rules_named(self, word: str) -> tuple[str, ...]:
         """The ids of the rules that a word means: an id or the beginning of ids (``VNIC03``), a
         rule's name, or a group."""
         if not word:
@@ -174,7 +174,7 @@ class Catalogue:
         return close_to(word.upper(), self.ids) or close_to(word.lower(), names)
 
 
-def not_meant(word: str) -> str:
+def unknown_word(word: str) -> str:
     """The sentence on a word that means no rule."""
     if not word or word.isupper() or any(map(str.isdigit, word)):
         return f"no rule begins with {word!r}"

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import msgspec
 
 from vnicaudit.audit.judging.catalogue import Catalogue, RuleSet
-from vnicaudit.audit.judging.fingerprint import digest, whose
+from vnicaudit.audit.judging.fingerprint import digest, identity_parts
 from vnicaudit.audit.judging.judgement import FindingCollector, ask, finding_of
 from vnicaudit.base.identifiers import bare_uuid
 from vnicaudit.knowledge.fixes.owners import SHIPPED, Wordings
@@ -144,7 +144,7 @@ class MacAuditor:
                         ref,
                         nic.location,
                         nic.owner,
-                        digest(verdict.rule.id, *nic.whose),
+                        digest(verdict.rule.id, *nic.identity),
                         self._wordings.worded(None, problem.fix, nic.owner),
                     )
                 )
@@ -195,7 +195,7 @@ def _nic_seen(domain: Domain, nic: Nic, mac: str, of_domain: _OfDomain) -> NicSe
         active=_active(domain, nic),
         teaming=nic.declared.teaming is not None,
         alone=of_domain.alone,
-        whose=whose(domain, nic),
+        identity=identity_parts(domain, nic),
         suppressions=domain.suppressions,
     )
 

@@ -63,7 +63,7 @@ _THROTTLED = re.compile(r"^throttled_(usec|time) ([0-9]{1,20})\n", re.MULTILINE)
 _UPTIME = re.compile(r"([0-9]{1,12}\.[0-9]{1,9}) [0-9]+\.[0-9]+\n")
 
 
-class Clock(NamedTuple):
+class BootTime(NamedTuple):
     """When something was read: seconds since this boot, and which boot that is. ``ticks``: of CPU
     time, in a second."""
 
@@ -93,7 +93,7 @@ class Ticks(NamedTuple):
 class CpuReading(NamedTuple):
     """A machine at one moment. ``throttled``: cgroup -> seconds; empty where none could be seen."""
 
-    clock: Clock
+    clock: BootTime
     ticks: Ticks
     throttled: dict[str, float]
 
@@ -120,14 +120,14 @@ def cpu_reading(sections: Sequence[Section]) -> CpuReading:
     return CpuReading(clock(sections), ticks(text_of(sections, "stat")), _throttled(sections))
 
 
-def clock(sections: Sequence[Section]) -> Clock:
-    """Clock in the sections of :data:`CLOCK`. Raises MeasureError."""
+def clock(sections: Sequence[Section]) -> BootTime:
+    """The clock in the sections of :data:`CLOCK`. Raises MeasureError."""
     uptime = _UPTIME.fullmatch(text_of(sections, "uptime"))
     if uptime is None:
         raise MeasureError("/proc/uptime is not what Linux writes")
     per_second = text_of(sections, "ticks").strip()
     known = int(per_second) if re.fullmatch(r"[1-9][0-9]{0,5}", per_second) else USER_HZ
-    return Clock(float(uptime[1]), known, text_of(sections, "boot").strip())
+    return BootTime(float(uptime[1]), known, text_of(sections, "boot").strip())
 
 
 def ticks(line: str) -> Ticks:

@@ -19,7 +19,7 @@ from vnicaudit.bench.profiles.profile import SEARCHES, Profile
 from vnicaudit.bench.readable import one_line, readable
 from vnicaudit.bench.registry import ENGINES
 from vnicaudit.bench.running.arms import OpenedArm, Switch
-from vnicaudit.bench.running.forecast import Forecast, Schedule
+from vnicaudit.bench.running.forecast import Forecast, VisitPlan
 from vnicaudit.bench.running.listener import Listener
 from vnicaudit.bench.running.witness import witness_of
 from vnicaudit.errors import EndpointError, MeasureError
@@ -107,7 +107,7 @@ Judge = Callable[[], NextRun]
 """Is asked after each run what comes next."""
 
 
-class SamplingTask(NamedTuple):
+class SamplingContext(NamedTuple):
     """The profile to be measured, and what takes its samples."""
 
     profile: Profile
@@ -115,13 +115,13 @@ class SamplingTask(NamedTuple):
     switch: Switch
     stored: StoredMeasurement
     listener: Listener
-    schedule: Schedule
+    schedule: VisitPlan
 
 
 class Collector:
     """Takes samples. ``samples``: all that were taken, without what the tools said."""
 
-    def __init__(self, work: SamplingTask, samples: Iterable[Sample] = ()) -> None:
+    def __init__(self, work: SamplingContext, samples: Iterable[Sample] = ()) -> None:
         self.samples = list(samples)
         self._work = work
         self._workloads = {workload.id: workload for workload in work.profile.workloads}

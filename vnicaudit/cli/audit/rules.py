@@ -120,7 +120,7 @@ def _matching_rules(text: str, catalogue: Catalogue) -> tuple[RuleInfo, ...]:
     none is."""
     wanted, name = text.strip().upper(), text.strip().lower()
     found = (
-        *map(catalogue.info, catalogue.meant_by(wanted)),
+        *map(catalogue.info, catalogue.rules_named(wanted)),
         *(one for one in ABOUT_SUPPRESSIONS if one.id.startswith(wanted) or one.name == name),
     )
     if wanted and found:

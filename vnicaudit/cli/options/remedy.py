@@ -191,7 +191,7 @@ def run_context(
         kinds=wiring.platforms().kinds(),
         adapters=wiring.adapters(),
         reach=reach,
-        tell_left=telling(quiet=False),
+        tell_remaining=telling(quiet=False),
     )
 
 

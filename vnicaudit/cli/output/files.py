@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from types import TracebackType
 from typing import TextIO
 
-from vnicaudit.base.new_file import begun
+from vnicaudit.base.new_file import begin_file
 from vnicaudit.cli.output.stdout import stream, write_error
 from vnicaudit.errors import UsageError
 
@@ -78,7 +78,7 @@ class ReportOutput:
         if self._place == STDOUT:
             return stream()
         try:
-            descriptor, self._part = begun(self._place, private=self._private)
+            descriptor, self._part = begin_file(self._place, private=self._private)
             return open(descriptor, "w", encoding="utf-8", newline="")
         except OSError as error:
             raise UsageError(f"{self._place}: {error.strerror}") from None

@@ -154,7 +154,7 @@ def _split_steps(
     chosen: list[Step] = []
     others: list[tuple[Step, str]] = []
     for step in plan.steps:
-        reason = _why_not(step, kinds, mode, unsafe=unsafe)
+        reason = _blocking_reason(step, kinds, mode, unsafe=unsafe)
         if reason:
             others.append((step, reason))
         else:
@@ -162,7 +162,7 @@ def _split_steps(
     return chosen, others
 
 
-def _why_not(step: Step, kinds: KindTable, mode: Mode, *, unsafe: bool) -> str:
+def _blocking_reason(step: Step, kinds: KindTable, mode: Mode, *, unsafe: bool) -> str:
     if step.refused:
         return "; ".join(step.refused)
     if not step.safe and not unsafe:

@@ -74,7 +74,7 @@ def _without_documents(data: bytes) -> bytes:
     return b"".join([*parts, data[position:]])
 
 
-def _why_not(head: bytes) -> str | None:
+def _unrecognised_reason(head: bytes) -> str | None:
     root = root_name(head) if head.lstrip().startswith(b"<") else None
     if root in OTHER_ROOTS:
         return f"a libvirt <{root}> document: it describes no NIC"
@@ -91,5 +91,5 @@ DOMAIN_XML = FileKind(
     any_size=lambda head: head.startswith(_SAVED),
     suffix=".xml",
     load=_load,
-    why_not=_why_not,
+    why_not=_unrecognised_reason,
 )

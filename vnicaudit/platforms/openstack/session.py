@@ -50,7 +50,7 @@ class TooLargeError(keystone_errors.ConnectFailure):
     """An answer that is larger than any can be."""
 
 
-class GivenUpError(keystone_errors.ConnectFailure):
+class AbandonedError(keystone_errors.ConnectFailure):
     """A request for which nobody waits any more."""
 
 
@@ -174,7 +174,7 @@ class CountingSession(Session):
                 if (
                     pause is None
                     or not may_pass
-                    or isinstance(error, RedirectError | TooLargeError | GivenUpError)
+                    or isinstance(error, RedirectError | TooLargeError | AbandonedError)
                 ):
                     self.asking.away = transport(error)
                     raise
@@ -221,7 +221,7 @@ class CountingSession(Session):
         service = "identity" if login else getattr(self.asking, "service", "identity")
         turns = getattr(self.asking, "turns", None) or Turns()
         if turns.over:
-            raise GivenUpError("given up")
+            raise AbandonedError("given up")
         with self._count:
             self.calls[service] += 1
         self.pace.wait(turns.add)

@@ -37,7 +37,7 @@ ALREADY = "it is so already: nothing to do"
 class RunContext(msgspec.Struct, frozen=True):
     """The options of a run and the services it uses. ``deadline``: timeout in seconds of one call
     to libvirt or a cloud; ``kinds``: the kinds of units and their drivers, which work with
-    ``adapters`` and ``reach``; ``tell_left``: told what an interruption leaves half done, even
+    ``adapters`` and ``reach``; ``tell_remaining``: told what an interruption leaves half done, even
     where other progress is not shown; ``halted``: the reason to begin no further unit while those
     in progress are still finished (empty: none)."""
 
@@ -49,7 +49,7 @@ class RunContext(msgspec.Struct, frozen=True):
     kinds: KindTable
     adapters: Adapters
     reach: Reach = Reach()
-    tell_left: Tell | None = None
+    tell_remaining: Tell | None = None
     halted: Callable[[], str] | None = None
 
     def drivers(self, stack: ExitStack, *, hold: bool = True) -> Drivers:
@@ -84,7 +84,9 @@ def apply(
         if not (found.folder / PLAN).exists():
             write_private(found.folder / PLAN, text)
         preparing = _Preparing(steps, plan, context)
-        runner = Runner(found, drivers, preparing, tell, trials, context.tell_left, context.halted)
+        runner = Runner(
+            found, drivers, preparing, tell, trials, context.tell_remaining, context.halted
+        )
         return runner.go(context.schedule)
 
 
@@ -107,10 +109,10 @@ def dry_run_units(
 ) -> list[tuple[str, str]]:
     """Each unit, and why it would not be begun; empty where it would. ``show``: is told what would
     be done."""
-    return [(unit.name, _why_not(unit, drivers, preparing, show)) for unit in units]
+    return [(unit.name, _refusal_reason(unit, drivers, preparing, show)) for unit in units]
 
 
-def _why_not(
+def _refusal_reason(
     unit: UnitRequest,
     drivers: Drivers,
     preparing: Preparing,

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from vnicaudit.remedy.adapters import Adapters
 from vnicaudit.remedy.applying.definition_transactions import DomainTransaction
-from vnicaudit.remedy.applying.events import Defined, Kept
+from vnicaudit.remedy.applying.events import Defined, KeptRunning
 from vnicaudit.remedy.applying.work import UnitWork
 from vnicaudit.remedy.definitions import Texts
 from vnicaudit.remedy.guest.agent import GuestAgent
@@ -39,7 +39,7 @@ DomainWork = UnitWork[DomainPlace, DomainTransaction]
 
 def kept_definition(work: DomainWork, kind: str) -> bytes:
     """A definition that was kept. Raises KeptError where it is not what it was."""
-    return work.kept.get(kind, _digest(work, kind), work.transaction.by_hand())
+    return work.texts.get(kind, _digest(work, kind), work.transaction.by_hand())
 
 
 def _digest(work: DomainWork, kind: str) -> str | None:
@@ -50,5 +50,5 @@ def _digest(work: DomainWork, kind: str) -> str | None:
     if kind == "settled":
         defined = work.notes.last(Defined)
         return None if defined is None else defined.settled
-    kept = work.notes.last(Kept)
+    kept = work.notes.last(KeptRunning)
     return None if kept is None else kept.running

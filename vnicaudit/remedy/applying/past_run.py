@@ -136,7 +136,7 @@ def _past_run(
         lines = by_unit.get(unit.key, ())
         known = Salvaged.of(folder, unit, lines, request, has_beginning=begun)
         by_unit[unit.key] = list(known.entries)
-        if known.lost:
+        if known.is_lost:
             lost.add(unit.key)
         more += [f"{folder / 'definitions'}: {known.damage}"] if known.damage else []
     if (lost or any(by_unit.values())) and not begun and request.schema != FIRST:

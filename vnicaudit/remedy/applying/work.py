@@ -29,7 +29,7 @@ class BegunUnit(msgspec.Struct, frozen=True):
     unit: UnitRequest
     begin: Begin
     notes: Notes
-    kept: KeptTexts
+    texts: KeptTexts
     folder: Path
     limits: RunLimits
     clock: Clock
@@ -41,7 +41,7 @@ class BegunUnit(msgspec.Struct, frozen=True):
         """The work on this unit at ``place``, with the transaction that its driver recorded. Raises
         KeptError where that is damaged."""
         return UnitWork(
-            self.unit, self.begin, self.notes, self.kept, self.folder, self.limits, self.clock,
+            self.unit, self.begin, self.notes, self.texts, self.folder, self.limits, self.clock,
             self.tell, self.trials, self.at_end, place, transaction_of(self.begin, transaction),
         )  # fmt: skip
 

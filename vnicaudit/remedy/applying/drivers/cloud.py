@@ -158,7 +158,7 @@ class CloudDriver(Generic[CloudUnitT]):
 def _prepared(transaction: CloudTransaction | None) -> Prepared:
     off = transaction is not None and transaction.active and transaction.state != "ACTIVE"
     note = "an earlier run left it off: it is started in the end" if off else ""
-    return Prepared(transaction, kept=False, note=note)
+    return Prepared(transaction, keeps_texts=False, note=note)
 
 
 @contextmanager

@@ -81,14 +81,14 @@ class FileDriver:
                 f"its original put back as a whole: {request.run.rollback_command(which)}",
                 "edited",
             )
-        if len(request.wanted(transaction.wanted)) < len(transaction.wanted):
+        if len(request.select_changes(transaction.nic_changes)) < len(transaction.nic_changes):
             raise UnitRefusedError(
                 "the file as a whole was changed by the run, and is only put back as a whole: "
                 "without --nic",
                 "whole-only",
             )
         return Prepared(
-            reversed_transaction(transaction, transaction.wanted, before, goal), before, goal
+            reversed_transaction(transaction, transaction.nic_changes, before, goal), before, goal
         )
 
     def prepare_restore(self, unit: UnitRequest, request: UndoRequest) -> Prepared:

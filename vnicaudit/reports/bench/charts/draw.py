@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from vnicaudit.base.new_file import begun
+from vnicaudit.base.new_file import begin_file
 from vnicaudit.errors import MissingExtraError, UsageError
 from vnicaudit.model.measurement import BenchResult
 from vnicaudit.reports.bench.charts import dots, latencies, sweep
@@ -70,7 +70,7 @@ def _written(folder: Path, name: str, found: Sequence[Chart], kind: Kind) -> Pat
 
 def _replace(path: Path, data: bytes) -> None:
     """A full disk leaves the old one."""
-    descriptor, part = begun(str(path))
+    descriptor, part = begin_file(str(path))
     try:
         with open(descriptor, "wb") as stream:
             stream.write(data)
