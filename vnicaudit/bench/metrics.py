@@ -31,6 +31,9 @@ METRICS: dict[str, Metric] = {
         Metric("packet_rate", "1/s", "higher", _THROUGHPUT, "packets received"),
         Metric("query_rate", "1/s", "higher", _THROUGHPUT, "DNS queries answered"),
         Metric("transaction_rate", "1/s", "higher", _THROUGHPUT, "requests answered"),
+        Metric(
+            "connection_rate", "1/s", "higher", _THROUGHPUT, "connections made, with a request each"
+        ),
         Metric("latency_mean", "us", "lower", _THROUGHPUT, "mean latency"),
         Metric("latency_p50", "us", "lower", _THROUGHPUT, "median latency"),
         Metric("latency_p99", "us", "lower", _TAIL, "99th percentile of latency"),

@@ -247,7 +247,7 @@ def test_what_cannot_be_run_is_refused(changes: dict[str, object], problem: str)
 def test_it_is_an_engine() -> None:
     engine = ENGINES.load("rr")
     assert tuple(engine.PATTERNS) == (
-        "rr1c-1x1", "rr1c-200x1000", "rr1c-200x30k", "str-readx30k", "str-writex30k",
+        "rr1c-1x1", "rr1c-200x1000", "rr1c-200x30k", "str-readx30k", "str-writex30k", "crr-1x1",
     )  # fmt: skip
     assert "rr1c-64x64" in engine.PATTERNS
     assert "rr1c-64" not in engine.PATTERNS

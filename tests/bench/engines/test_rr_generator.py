@@ -16,7 +16,7 @@ from tests.not_run import not_run
 from vnicaudit.bench.contract import Ends
 from vnicaudit.bench.engines import rr
 from vnicaudit.bench.histogram import decode
-from vnicaudit.errors import UsageError
+from vnicaudit.errors import EndpointError, UsageError
 from vnicaudit.model.measurement import Ran, Workload
 
 _WORK = Workload(
@@ -261,3 +261,35 @@ def test_a_generator_that_was_chosen_and_is_not_there_is_no_other_one() -> None:
     assert (found.error, found.failure) == ("target has no C compiler", "tool")
     needs = rr.needs(replace(_WORK, options={"generator": "c"}))
     assert [each.program for each in (*needs.target, *needs.peer)] == ["cc", "cc"]
+
+
+_CALLS = replace(_WORK, pattern="crr-1x1", decides=("connection_rate",))
+
+
+@pytest.mark.usefixtures("compiler")
+@pytest.mark.parametrize("connections", [1, 8])
+def test_new_connections_are_c_s_however_many_threads_make_them(
+    ends: Ends, connections: int
+) -> None:
+    work = replace(_CALLS, connections=connections, seconds=0.5)
+    found = rr.settled(work, [ends])
+    assert (_generator(found.workload), found.note) == ("c", "")
+    measured = rr.measure(found.workload, ends)
+    assert measured.error == ""
+    assert measured.values["connection_rate"] > 0
+    assert set(measured.values) == set(rr.PATTERNS["crr-1x1"])
+    assert measured.transactions == round(measured.values["connection_rate"] * 0.5)
+
+
+def test_new_connections_are_never_python_s() -> None:
+    """Without a compiler, and where netperf has no such metric, it is said before anything is
+    measured."""
+    work = replace(_CALLS, decides=("latency_p99",))
+    with End("target", _NONE) as target, End("peer", _NONE) as peer:
+        bare = Ends(target, peer, "127.0.0.1", seed=5)
+        with pytest.raises(EndpointError, match="new connections are made by a generator compiled"):
+            rr.settled(work, [bare])
+    with pytest.raises(UsageError, match="python makes no new connections"):
+        rr.check(replace(_CALLS, options={"generator": "python"}))
+    with pytest.raises(UsageError, match="as fast as they go"):
+        rr.check(replace(_CALLS, rate=100.0))

@@ -56,7 +56,7 @@ class Roles:
         """A client, begun."""
         argv = [*self.shown(token), "--deadline", "60", "--connect", "127.0.0.1"]
         argv += ["--port", str(self.port), "--mode", mode, "--size", "200"]
-        argv += ["--answer", "1000" if mode == "rr" else "0"]
+        argv += ["--answer", "1000" if mode in ("rr", "crr") else "0"]
         self.clients.append(self._start("client", *argv, *words))
         return self.clients[-1]
 

@@ -400,3 +400,63 @@ def _finished(sock: socket.socket) -> bool:
         return False
     except ConnectionResetError:
         return True
+
+
+def test_each_call_has_a_connection_of_its_own(roles: Roles) -> None:
+    """Counted at both ends, and in the kernel's own count of connections that were accepted."""
+    before = _passive_opens()
+    result = result_of(roles.client(*_SHORT, mode="crr"))
+    answered = sum(worker["transactions"] for worker in result["client"])
+    assert result["error"] == ""
+    assert answered == sum(count for _, count in result["counts"]) > 0
+    there = sum(worker["transactions"] for worker in result["server"])
+    assert abs(there - answered) <= max(0.05 * answered, 50)
+    assert _passive_opens() - before >= answered
+
+
+def test_ports_are_held_back_by_the_server_alone(roles: Roles) -> None:
+    result = result_of(roles.client("--connections", "1", "--seconds", "0.3", mode="crr"))
+    assert result["error"] == ""
+    waiting = _time_waits()
+    assert sum(local == roles.port for local, _remote in waiting) > 0
+    held_by_client = sum(remote == roles.port for _local, remote in waiting)
+    assert held_by_client <= 2, "the control connection, and a call that its end cut off"
+
+
+def test_a_caller_without_the_token_is_not_answered(roles: Roles) -> None:
+    client = roles.client("--connections", "2", "--seconds", "60", mode="crr")
+    until(lambda: any(local == roles.port for local, _remote in _time_waits()))
+    with roles.stranger() as stranger:
+        stranger.sendall(b"x" * 33 + b"\0" * 200)
+        with suppress(ConnectionResetError):
+            assert stranger.recv(1) == b""
+    assert client.poll() is None, "the run goes on"
+
+
+def test_a_server_that_is_gone_ends_the_calls(roles: Roles) -> None:
+    client = roles.client("--connections", "2", "--seconds", "30", mode="crr")
+    until(lambda: any(local == roles.port for local, _remote in _time_waits()))
+    os.kill(roles.server.pid, signal.SIGKILL)
+    assert result_of(client)["error"] in (
+        "a connection was lost",
+        "cannot connect: Connection refused",
+        "the other end went away",
+    )
+
+
+def _passive_opens() -> int:
+    """Connections that the kernel has accepted (proc(5), /proc/net/snmp)."""
+    lines = [line.split() for line in Path("/proc/net/snmp").read_text().splitlines()]
+    names, values = (line for line in lines if line[0] == "Tcp:")
+    return int(values[names.index("PassiveOpens")])
+
+
+def _time_waits() -> list[tuple[int, int]]:
+    """Ports, local and remote, of connections in TIME_WAIT."""
+    tables = (Path("/proc/net/tcp"), Path("/proc/net/tcp6"))
+    lines = [line.split() for path in tables for line in path.read_text().splitlines()[1:]]
+    return [
+        (int(line[1].rpartition(":")[2], 16), int(line[2].rpartition(":")[2], 16))
+        for line in lines
+        if line[3] == "06"
+    ]

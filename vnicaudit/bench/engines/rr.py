@@ -1,4 +1,5 @@
-"""Our own generator: requests and answers, or a stream, over TCP, with the latency of each request.
+"""Our own generator: requests and answers over TCP, on connections that stay or a new one for each,
+with the latency of each; or a stream.
 
 The server runs at the target, the client at the peer; the names of patterns, and which way a
 stream goes: ``_patterns.py``. What is counted, and how: docs/decisions/0007-own-generator.md.
@@ -8,7 +9,8 @@ in C, which is compiled at both ends where they have a compiler; else by netperf
 installed (it has no percentiles, so not where those decide); else by the one in Python, of which
 then a good part of each latency is its own. Rates, many connections and streams are the one in
 Python's. It is chosen before the first run, for all arms, and named in the result
-(docs/decisions/0010-generator-in-c.md).
+(docs/decisions/0010-generator-in-c.md). New connections are made by the one in C, else by netperf's
+TCP_CRR: they are counted by the kernel's work, beside which Python's would be most of it.
 
 Options: ``generator`` (``c``, ``netperf`` or ``python``; without it as above), ``workers``
 (processes at each end; without it one per CPU, at most one per connection; the one in C has a
@@ -36,6 +38,10 @@ PATTERNS = Patterns(
     rr=(
         "transaction_rate", "latency_mean", "latency_p50", "latency_p99", "latency_p999",
         "latency_max", "goodput",
+    ),
+    crr=(
+        "connection_rate", "latency_mean", "latency_p50", "latency_p99", "latency_p999",
+        "latency_max",
     ),
     stream=("goodput",),
 )  # fmt: skip
@@ -119,26 +125,33 @@ def measurement_of(
     carried = received(report, pattern)
     answered = report.latencies.total
     sides = (*report.client, *report.server)
-    values = {"goodput": carried * 8 / workload.seconds}
-    if pattern.mode == "rr":
-        values |= {"transaction_rate": answered / workload.seconds, **_latencies(report)}
     return Measured(
-        values=values,
+        values=_values(workload, pattern, report),
         details=_details(workload, pattern, report),
         seconds=workload.seconds,
         bytes=carried,
-        transactions=answered if pattern.mode == "rr" else None,
+        transactions=answered if pattern.has_requests else None,
         generator_cpu=100 * max(side.cpu for side in sides),
         generator_limited=max(side.busy for side in sides) >= _LIMIT
-        or (pattern.mode == "rr" and _limited_in_turns(workload, report))
+        or (pattern.has_requests and _limited_in_turns(workload, report))
         or _too_late(workload, pattern, report),
         cpu_waits={
             "target": 100 * max(side.wait for side in report.server),
             "peer": 100 * max(side.wait for side in report.client),
         },
-        histogram=report.latencies.encode() if pattern.mode == "rr" else None,
+        histogram=report.latencies.encode() if pattern.has_requests else None,
         raw=raw,
     )
+
+
+def _values(workload: Workload, pattern: Pattern, report: RrReport) -> dict[str, float]:
+    rate = report.latencies.total / workload.seconds
+    goodput = {"goodput": received(report, pattern) * 8 / workload.seconds}
+    if pattern.mode == "crr":
+        return {"connection_rate": rate, **_latencies(report)}
+    if pattern.mode == "rr":
+        return {**goodput, "transaction_rate": rate, **_latencies(report)}
+    return goodput
 
 
 def _report(runs: RrRuns, pattern: Pattern) -> RrReport:
@@ -174,7 +187,7 @@ def _details(
     workload: Workload, pattern: Pattern, report: RrReport
 ) -> dict[str, str | float | int | bool | None]:
     turns: dict[str, float] = {}
-    if pattern.mode == "rr":
+    if pattern.has_requests:
         busy, own = _turns(workload, report)
         turns = {"busy": 100 * busy, "own": 100 * own}
     return {
@@ -209,7 +222,7 @@ def _limited_in_turns(workload: Workload, report: RrReport) -> bool:
 def _too_late(workload: Workload, pattern: Pattern, report: RrReport) -> bool:
     """True where too many requests went out late though connections were free; a stream catches
     up."""
-    if pattern.mode != "rr":
+    if not pattern.has_requests:
         return False
     late = sum(side.late for side in (*report.client, *report.server))
     return late > _LATE * messages(workload, pattern) * workload.seconds

@@ -6,7 +6,9 @@ from importlib.resources import files
 
 NAME = "vnicaudit-rr.c"
 
-PARTS = ("program", "sha256", "seal", "task", "sockets", "worker", "client", "server", "main")
+PARTS = (
+    "program", "sha256", "seal", "task", "sockets", "worker", "calls", "client", "server", "main",
+)  # fmt: skip
 """Files of ``native``, in the order they are compiled in: each uses what stands before it."""
 
 FLAGS = ("-std=c11", "-O2", "-pthread")

@@ -177,7 +177,7 @@ def short(value: float, base: int) -> str:
 
 
 _QUERIES = "query_rate"
-_ANSWERED = {_QUERIES, "transaction_rate"}
+_ANSWERED = {_QUERIES, "transaction_rate", "connection_rate"}
 
 
 def usual_directions(metrics: Sequence[str]) -> tuple[Direction, ...]:

@@ -1,4 +1,5 @@
-"""Requests of one connection, made by netperf: its TCP_RR is the same work as ``rr1c``.
+"""Requests of one connection, made by netperf: its TCP_RR is the same work as ``rr1c``, its TCP_CRR
+as ``crr``.
 
 It has no percentiles that one could judge by, and does not say how busy it was.
 """
@@ -15,14 +16,14 @@ from vnicaudit.bench.engines._patterns import Pattern
 from vnicaudit.errors import UsageError
 from vnicaudit.model.measurement import Workload
 
-_METRICS = ("transaction_rate", "latency_mean", "latency_max", "goodput")
+_METRICS = ("transaction_rate", "connection_rate", "latency_mean", "latency_max", "goodput")
 _COSTS = ("_cpu_per_gbit", "_cpu_per_transaction")
 """Ends of the metrics that the runner works out for every engine."""
 
 
 def problems(workload: Workload, pattern: Pattern) -> Iterator[str]:
     """Why netperf cannot run it."""
-    if pattern.mode != "rr" or workload.connections != 1 or workload.rate is not None:
+    if not pattern.has_requests or workload.connections != 1 or workload.rate is not None:
         yield "netperf has requests of one connection, as fast as they go"
         return
     if "workers" in workload.options:
@@ -41,6 +42,10 @@ def measure(workload: Workload, pattern: Pattern, ends: Ends) -> Measured:
     found = netperf.measure(_workload(workload, pattern), ends)
     if found.error or found.bytes is None or not found.seconds:
         return found
+    if pattern.mode == "crr":
+        rate = found.values["transaction_rate"]
+        others = {name: found.values[name] for name in ("latency_mean", "latency_max")}
+        return replace(found, values={"connection_rate": rate, **others})
     values = {**found.values, "goodput": found.bytes * 8 / found.seconds}
     return replace(found, values=values)
 
@@ -50,4 +55,5 @@ def _workload(workload: Workload, pattern: Pattern) -> Workload:
     options = {"request": str(pattern.size), "response": str(pattern.answer), "nodelay": "1"}
     if port := workload.options.get("port"):
         options["port"] = port
-    return replace(workload, engine="netperf", pattern="TCP_RR", options=options)
+    test = "TCP_CRR" if pattern.mode == "crr" else "TCP_RR"
+    return replace(workload, engine="netperf", pattern=test, options=options)

@@ -4,7 +4,8 @@ ends of every arm, and stands in the workload's options from then on.
 With one connection a request takes tens of microseconds, of which the program in Python has a good
 part to itself. So there it is the one in C, where it can be compiled at both ends; else netperf,
 where it is installed and has the metrics that decide; else the one in Python, and that is told.
-Fixed rates and many connections are for the one in Python, unless an option says otherwise.
+Fixed rates and many connections are for the one in Python, unless an option says otherwise. New
+connections (``crr``) are made by the one in C, however many threads make them, or by netperf.
 """
 
 from __future__ import annotations
@@ -16,11 +17,11 @@ from msgspec.structs import replace
 from vnicaudit.bench.contract import Endpoint, Ends, Needs, RequiredTool, SettledWorkload
 from vnicaudit.bench.endpoints.tools import missing_tools
 from vnicaudit.bench.engines import netperf
-from vnicaudit.bench.engines._patterns import Pattern
+from vnicaudit.bench.engines._patterns import Pattern, pattern_of
 from vnicaudit.bench.engines._rr import by_netperf
 from vnicaudit.bench.engines._rr.building import COMPILER, built_program
 from vnicaudit.bench.engines._rr.places import PYTHON
-from vnicaudit.errors import MeasureError
+from vnicaudit.errors import EndpointError, MeasureError
 from vnicaudit.model.measurement import Workload
 
 OPTION = "generator"
@@ -37,6 +38,8 @@ def problems(workload: Workload, pattern: Pattern) -> Iterator[str]:
     asked = generator_of(workload)
     if asked not in GENERATORS:
         yield f"{OPTION}: {asked!r} is none of {', '.join(GENERATORS)}"
+    elif pattern.mode == "crr" and workload.options.get(OPTION) == "python":
+        yield f"{OPTION}: python makes no new connections; c and netperf do"
     elif asked == "c":
         yield from _problems_of_c(workload, pattern)
     elif asked == "netperf":
@@ -44,7 +47,7 @@ def problems(workload: Workload, pattern: Pattern) -> Iterator[str]:
 
 
 def _problems_of_c(workload: Workload, pattern: Pattern) -> Iterator[str]:
-    if pattern.mode != "rr" or workload.rate is not None:
+    if not pattern.has_requests or workload.rate is not None:
         yield f"{OPTION}: c makes requests, as fast as they go; streams and rates are python's"
     if "workers" in workload.options or workload.generators != 1:
         yield f"{OPTION}: c has a thread for each connection, no workers or generators"
@@ -55,19 +58,17 @@ def needs_of(workload: Workload) -> Needs:
     tools: dict[str, RequiredTool] = {"c": COMPILER, "python": PYTHON}
     if generator_of(workload) == "netperf":
         return netperf.needs(workload)
+    if OPTION not in workload.options and is_of_connections(workload):
+        return Needs()  # of a compiler or netperf: what there is, ``settled`` finds out
     tool = tools[generator_of(workload)]
     return Needs(target=(tool,), peer=(tool,))
 
 
 def settled(workload: Workload, pattern: Pattern, ends: Sequence[Ends]) -> SettledWorkload:
     """The workload with the program that it is run by on all these ends. That of Python goes
-    without saying: so it was before there was a choice."""
-    if (
-        OPTION in workload.options
-        or pattern.mode != "rr"
-        or workload.connections != 1
-        or workload.rate is not None
-    ):
+    without saying: so it was before there was a choice. Raises EndpointError where new connections
+    are to be made and there is nothing to make them."""
+    if OPTION in workload.options or not _has_choice(workload, pattern):
         return SettledWorkload(workload)
     places = tuple({id(end): end for each in ends for end in (each.target, each.peer)}.values())
     not_c = _why_not_c(places)
@@ -79,11 +80,28 @@ def settled(workload: Workload, pattern: Pattern, ends: Sequence[Ends]) -> Settl
             _with_generator(workload, "netperf"),
             f"{workload.id}: requests are netperf's, since {not_c}",
         )
+    if pattern.mode == "crr":
+        raise EndpointError(
+            f"{workload.id}: new connections are made by a generator compiled at both ends, "
+            f"or by netperf, but {not_c}, and {not_netperf}"
+        )
     return SettledWorkload(
         workload,
         f"{workload.id}: requests are those of the generator in Python, whose own time is part of "
         f"every latency, since {not_c}, and {not_netperf}",
     )
+
+
+def is_of_connections(workload: Workload) -> bool:
+    """True where each request has a connection of its own."""
+    pattern = pattern_of(workload.pattern)
+    return pattern is not None and pattern.mode == "crr"
+
+
+def _has_choice(workload: Workload, pattern: Pattern) -> bool:
+    if pattern.mode == "crr":
+        return True
+    return pattern.mode == "rr" and workload.connections == 1 and workload.rate is None
 
 
 def _with_generator(workload: Workload, generator: str) -> Workload:

@@ -35,7 +35,7 @@ def messages(workload: Workload, pattern: Pattern) -> float:
     """Messages a second that are offered; 0: as many as go."""
     if workload.rate is None:
         return 0.0
-    return workload.rate if pattern.mode == "rr" else workload.rate / 8 / pattern.size
+    return workload.rate if pattern.has_requests else workload.rate / 8 / pattern.size
 
 
 def _problems(workload: Workload, pattern: Pattern) -> Iterator[str]:
@@ -76,6 +76,8 @@ def _of_time(workload: Workload) -> Iterator[str]:
 def _of_rate(workload: Workload, pattern: Pattern) -> Iterator[str]:
     if workload.rate is None:
         return
+    if pattern.mode == "crr":
+        yield f"rate {workload.rate:g}: new connections are made as fast as they go"
     if not (math.isfinite(workload.rate) and 1 <= messages(workload, pattern) <= _MOST_MESSAGES):
         yield f"rate {workload.rate:g}: that must be one message a second, and a million at most"
 

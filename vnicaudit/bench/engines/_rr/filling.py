@@ -66,7 +66,7 @@ def problems(workload: Workload, pattern: Pattern) -> Iterator[str]:
         return
     if workload.options[OPTION] not in DIRECTIONS:
         yield f"{OPTION}: {workload.options[OPTION]!r} is none of {', '.join(DIRECTIONS)}"
-    if pattern.mode != "rr":
+    if not pattern.has_requests:
         yield f"{OPTION}: a stream fills the path itself; this is for requests"
 
 

@@ -160,19 +160,22 @@ static int measure(const struct options *options, const char *token)
 
     task = options->task;
     check(&task);
-    if (strcmp(options->mode, "rr") || options->rate != 0)
+    task.anew = strcmp(options->mode, "crr") == 0;
+    if ((!task.anew && strcmp(options->mode, "rr")) || options->rate != 0)
         fail("the generator in C has requests as fast as they go, and nothing else");
     control.fd = connection_to(options->connect, options->port, token, CONTROL);
-    snprintf(line, sizeof line, WORD "%lld %lld %lld %lld %lld\n", (long long)task.size,
-             (long long)task.answer, (long long)task.connections, (long long)task.warmup,
-             (long long)task.window);
+    snprintf(line, sizeof line, "%s%lld %lld %lld %lld %lld\n", task.anew ? CALLS : REQUESTS,
+             (long long)task.size, (long long)task.answer, (long long)task.connections,
+             (long long)task.warmup, (long long)task.window);
     say(&control, line);
     expect(&control, "accepted");
-    for (int at = 0; at < task.connections; at++)
+    if (task.anew)
+        prepare_calls(control.fd, token);
+    for (int at = 0; !task.anew && at < task.connections; at++)
         sockets[at] = connection_to(options->connect, options->port, token, DATA);
     expect(&control, "ready");
     say(&control, "start\n");
-    struct worker *workers = start(&task, sockets, ask);
+    struct worker *workers = start(&task, sockets, task.anew ? call : ask, true);
     await_reports(workers, &control, task.connections);
     return print_result(workers, &control, &task);
 }

@@ -91,17 +91,21 @@ static int serve(const struct options *options, const char *token)
     control.fd = admit(&door, CONTROL, now() + (int64_t)(options->deadline * SECOND), -1);
     task = task_in(next_line(&control, PATIENCE));
     say(&control, "accepted\n");
-    for (int at = 0; at < task.connections; at++)
-        sockets[at] = admit(&door, DATA, now() + 2 * PATIENCE, control.fd);
-    shut(&door);
+    if (task.anew)
+        prepare_lobby(&door);
+    else {
+        for (int at = 0; at < task.connections; at++)
+            sockets[at] = admit(&door, DATA, now() + 2 * PATIENCE, control.fd);
+        shut(&door);
+    }
     say(&control, "ready\n");
     if (strcmp(next_line(&control, PATIENCE), "start"))
         fail("the client did not start");
-    struct worker *workers = start(&task, sockets, answer);
+    struct worker *workers = start(&task, sockets, task.anew ? take_calls : answer, false);
     await_windows(control.fd, &task);
     send_report(&control, workers, &task);
     struct pollfd wanted = {.fd = control.fd, .events = POLLIN};
     poll(&wanted, 1, (int)(2 * PATIENCE / 1000000)); /* the client ends it */
     unlink(port_file);
-    return print_workers(workers, &task, door.refused);
+    return print_workers(workers, &task, door.refused + (int)strangers);
 }

@@ -4,6 +4,7 @@ struct task {
     int64_t size, answer; /* bytes of a request and of its answer */
     int64_t connections;
     int64_t warmup, window; /* nanoseconds */
+    bool anew; /* each request has a connection of its own */
 };
 
 static void check(const struct task *task)
@@ -37,15 +38,20 @@ static bool numbers_in(const char *text, int64_t *into, int count)
     return *text == '\0';
 }
 
-#define WORD "requests " /* how the line of a task begins */
+/* How the line of a task begins. */
+#define REQUESTS "requests "
+#define CALLS "calls "
 
 static struct task task_in(const char *line)
 {
+    bool anew = strncmp(line, CALLS, sizeof CALLS - 1) == 0;
     int64_t found[5];
 
-    if (strncmp(line, WORD, sizeof WORD - 1) || !numbers_in(line + sizeof WORD - 1, found, 5))
+    if (!anew && strncmp(line, REQUESTS, sizeof REQUESTS - 1))
         fail("the client speaks another language");
-    struct task task = {found[0], found[1], found[2], found[3], found[4]};
+    if (!numbers_in(line + (anew ? sizeof CALLS : sizeof REQUESTS) - 1, found, 5))
+        fail("the client speaks another language");
+    struct task task = {found[0], found[1], found[2], found[3], found[4], anew};
     check(&task);
     return task;
 }

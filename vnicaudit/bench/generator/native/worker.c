@@ -161,8 +161,9 @@ static void *answer(void *argument)
     return NULL;
 }
 
-/* A thread for each connection, its clock running. */
-static struct worker *start(const struct task *task, const int *sockets, void *(*kind)(void *))
+/* A thread for each connection, its clock running. ``asks``: it is the client's. */
+static struct worker *start(const struct task *task, const int *sockets, void *(*kind)(void *),
+                            bool asks)
 {
     struct worker *workers = memory((size_t)task->connections, sizeof *workers);
     pthread_attr_t small;
@@ -178,7 +179,7 @@ static struct worker *start(const struct task *task, const int *sockets, void *(
         worker->fd = sockets[at];
         worker->begin = worker->next = begin;
         worker->end = begin + task->window;
-        if (kind == ask)
+        if (asks)
             worker->counts = memory(SHIFTS, sizeof *worker->counts);
         int wrong = pthread_create(&worker->thread, &small, kind, worker);
         if (wrong)

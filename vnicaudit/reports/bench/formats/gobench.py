@@ -41,6 +41,7 @@ _UNITS = {
     "packet_rate": _Unit("packets/s"),
     "query_rate": _Unit("queries/s"),
     "transaction_rate": _Unit("transactions/s"),
+    "connection_rate": _Unit("connections/s"),
     "latency_mean": _Unit("mean-ns", 1000.0),
     "latency_p50": _Unit("p50-ns", 1000.0),
     "latency_p99": _Unit("p99-ns", 1000.0),

@@ -37,7 +37,11 @@ class _Rate(NamedTuple):
     factor: float
 
 
-_RATES = (_Rate("goodput", "STREAM", "Mb/s", 1e6), _Rate("transaction_rate", "RR", "OP/s", 1.0))
+_RATES = (
+    _Rate("goodput", "STREAM", "Mb/s", 1e6),
+    _Rate("transaction_rate", "RR", "OP/s", 1.0),
+    _Rate("connection_rate", "CRR", "OP/s", 1.0),
+)
 
 
 def render(result: BenchResult, options: Options) -> Iterator[str]:

@@ -67,6 +67,7 @@ DONE = {
 
 _METRICS = {
     "packet_rate": "packets", "query_rate": "queries", "transaction_rate": "requests",
+    "connection_rate": "new connections",
     "latency_mean": "latency mean", "latency_p50": "latency p50", "latency_p99": "latency p99",
     "latency_p999": "latency p99.9", "latency_max": "latency max",
     "host_cpu_per_gbit": "host CPU", "target_cpu_per_gbit": "target CPU",

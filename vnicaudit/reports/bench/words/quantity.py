@@ -12,7 +12,10 @@ _DIGITS = 3
 _MINUTE, _HOUR = 60, 3600
 _SMALLEST, _LARGEST = 1e-6, 1e9
 """Beyond them numbers are written with an exponent."""
-_EACH = {"packet_rate": "pkt/s", "query_rate": "q/s", "transaction_rate": "req/s"}
+_EACH = {
+    "packet_rate": "pkt/s", "query_rate": "q/s", "transaction_rate": "req/s",
+    "connection_rate": "conn/s",
+}  # fmt: skip
 _BITS = ((1e12, " Tb/s"), (1e9, " Gb/s"), (1e6, " Mb/s"), (1e3, " kb/s"), (1.0, " b/s"))
 _RATE = ((1e12, "T "), (1e9, "G "), (1e6, "M "), (1e3, "k "), (1.0, " "))
 _COST = ((1e6, "M µs/Gbit"), (1e3, "k µs/Gbit"), (1.0, " µs/Gbit"))
