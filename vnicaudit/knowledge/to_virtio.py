@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from vnicaudit.knowledge.device_leftovers import has_qemus_rom, may_be_of_another, not_of_virtio
 from vnicaudit.knowledge.machines import modern_only_slot
-from vnicaudit.knowledge.of_old_device import has_qemus_rom, may_be_of_another, not_of_virtio
 from vnicaudit.model.domain import DomainConfig
 from vnicaudit.model.finding import Change, Confidence, Severity
 from vnicaudit.model.nic import VIRTIO

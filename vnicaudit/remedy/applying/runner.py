@@ -13,7 +13,6 @@ from vnicaudit.model.runs import RunRecord
 from vnicaudit.remedy.applying.driver import Prepared
 from vnicaudit.remedy.applying.events import Begin, End, Undoing
 from vnicaudit.remedy.applying.exclusion_locks import ExclusionLocks
-from vnicaudit.remedy.applying.head import head_of
 from vnicaudit.remedy.applying.history import current_record
 from vnicaudit.remedy.applying.journal import Journal
 from vnicaudit.remedy.applying.kept_texts import KeptTexts
@@ -23,6 +22,7 @@ from vnicaudit.remedy.applying.past_run import TAKEN_BACK, PastRun
 from vnicaudit.remedy.applying.result import Result, done_with
 from vnicaudit.remedy.applying.run_request import UnitRequest
 from vnicaudit.remedy.applying.schedule import Schedule, side_by_side, why_no_more
+from vnicaudit.remedy.applying.unit_head import head_of
 from vnicaudit.remedy.applying.work import BegunUnit
 from vnicaudit.remedy.trial import Trials
 from vnicaudit.remedy.unit_refusal import UnitRefusedError

@@ -17,9 +17,8 @@ import msgspec
 from vnicaudit.errors import KeptError, RefusedError, UsageError
 from vnicaudit.model.plan import Mode
 from vnicaudit.remedy.applying.events import Begin, Defined, Done, Run
-from vnicaudit.remedy.applying.head import Head, head_of
+from vnicaudit.remedy.applying.journal_line import Entry
 from vnicaudit.remedy.applying.kept_texts import KeptTexts
-from vnicaudit.remedy.applying.lines import Entry
 from vnicaudit.remedy.applying.run_request import (
     FIRST,
     RunRequest,
@@ -27,6 +26,7 @@ from vnicaudit.remedy.applying.run_request import (
     decode_request,
     read_request,
 )
+from vnicaudit.remedy.applying.unit_head import Head, head_of
 from vnicaudit.remedy.digests import digest
 
 _TASK = ".task.json"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
 from vnicaudit.base.counting import count
-from vnicaudit.knowledge.of_old_device import not_of_virtio
+from vnicaudit.knowledge.device_leftovers import not_of_virtio
 from vnicaudit.model.domain import Domain, DomainState
 from vnicaudit.model.nic import Nic
 from vnicaudit.model.owner import REWRITTEN_BY

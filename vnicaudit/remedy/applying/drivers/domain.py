@@ -24,7 +24,6 @@ from vnicaudit.remedy.applying.driver import (
 )
 from vnicaudit.remedy.applying.events import Begin, Undoing
 from vnicaudit.remedy.applying.guarded_trial import GuardedTrial
-from vnicaudit.remedy.applying.head import transaction_of
 from vnicaudit.remedy.applying.kept_texts import KeptTexts
 from vnicaudit.remedy.applying.originals import is_made_by, original_of
 from vnicaudit.remedy.applying.past_run import PastRun
@@ -32,6 +31,7 @@ from vnicaudit.remedy.applying.prepare import prepare
 from vnicaudit.remedy.applying.result import Result
 from vnicaudit.remedy.applying.run_request import UnitRequest, unit_of
 from vnicaudit.remedy.applying.session import Session
+from vnicaudit.remedy.applying.unit_head import transaction_of
 from vnicaudit.remedy.applying.verifying import failed
 from vnicaudit.remedy.applying.work import BegunUnit
 from vnicaudit.remedy.digests import short_digest

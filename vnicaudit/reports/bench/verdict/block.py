@@ -13,12 +13,12 @@ from vnicaudit.bench.judging.terms import Terms
 from vnicaudit.bench.judging.verdict import decide
 from vnicaudit.model.measurement import BenchResult, Comparison, Decision, Verdict
 from vnicaudit.reports.bench.tables.rows import MetricRow
-from vnicaudit.reports.bench.verdict.lines import VerdictLine, verdict_lines
 from vnicaudit.reports.bench.verdict.noise import noise
 from vnicaudit.reports.bench.verdict.outlook import outlook
+from vnicaudit.reports.bench.verdict.verdict_lines import VerdictLine, verdict_lines
 from vnicaudit.reports.bench.words.labels import DONE, MEANINGS
+from vnicaudit.reports.bench.words.measured_guest import change_words, guest_of
 from vnicaudit.reports.bench.words.quantity import duration
-from vnicaudit.reports.bench.words.who import change_words, guest_of
 
 _WORDS: dict[Verdict, str] = {
     "improved": "BETTER", "regressed": "WORSE", "equivalent": "NO DIFFERENCE",

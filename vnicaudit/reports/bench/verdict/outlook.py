@@ -9,7 +9,7 @@ from typing import NamedTuple
 from vnicaudit.base.clock import seconds_between
 from vnicaudit.base.counting import count
 from vnicaudit.bench.judging.effect import ONE_TURN, TURNS, is_share, margin_of
-from vnicaudit.bench.judging.enough import MOST_RUNS, runs_to_show, shown_by, spread_of
+from vnicaudit.bench.judging.runs_needed import MOST_RUNS, runs_to_show, shown_by, spread_of
 from vnicaudit.bench.judging.shifts import BETWEEN_BOOTS
 from vnicaudit.bench.metrics import METRICS
 from vnicaudit.model.measurement import BenchResult

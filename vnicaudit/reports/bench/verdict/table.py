@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from vnicaudit.reports.bench.verdict.block import VerdictBlock
-from vnicaudit.reports.bench.verdict.lines import VerdictLine
+from vnicaudit.reports.bench.verdict.verdict_lines import VerdictLine
 from vnicaudit.reports.table.model import Cell, Part, Row, Table
 
 

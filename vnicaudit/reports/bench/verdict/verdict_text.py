@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from vnicaudit.reports.bench.verdict.block import VerdictBlock
-from vnicaudit.reports.bench.verdict.lines import VerdictLine
+from vnicaudit.reports.bench.verdict.verdict_lines import VerdictLine
 from vnicaudit.reports.paint import Paint
 from vnicaudit.reports.safe import safe
 from vnicaudit.reports.table.model import Cell, Part
