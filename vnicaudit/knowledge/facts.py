@@ -152,7 +152,7 @@ def _of_server(known: Callable[[ServerConfig], bool]) -> Callable[[_InDomain], b
 
 
 def _server_is_told(subject: _InDomain) -> bool:
-    """Its definition tells too."""
+    """True where a server or its definition tells."""
     server = subject.domain.server
     return not subject.domain.is_server or (
         server is not None and server.properties_source != "unseen"

@@ -210,7 +210,7 @@ class Domain(msgspec.Struct, frozen=True):
 
     @property
     def state(self) -> DomainState | None:
-        """Its state on a live host; None: it was not asked for."""
+        """The state on a live host; None: it was not asked for."""
         return None if self.live is None else self.live.state
 
     @property
@@ -241,7 +241,7 @@ class Server(Domain, frozen=True, kw_only=True):
 
     @property
     def config(self) -> ServerConfig:
-        """What Nova keeps of it."""
+        """The configuration that Nova keeps of the server."""
         return self.declared.server or ServerConfig()
 
     @property

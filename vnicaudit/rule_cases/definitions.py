@@ -71,7 +71,7 @@ class _Frame(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def _frame(facts: Facts, owner: str | None) -> tuple[str, str]:
-    """What stands before and behind the devices of a case."""
+    """The text before and behind the devices of a case."""
     frame = converted(facts, _Frame)
     arch, machine, disk = frame.arch, frame.machine_type, frame.disk
     identity = "1" if frame.form == "live" else None
@@ -120,7 +120,7 @@ def with_facts(domain: Domain, case: Case) -> Domain:
 
 
 def _live(domain: Domain, case: Case) -> LiveFacts | None:
-    """What a live host would have said, where the case says any of it."""
+    """Facts of a live host, where the case has any."""
     if case.state is None and not case.staged and not case.coming:
         return None
     staged = tuple(_staged(facts, domain.nics) for facts in case.staged)

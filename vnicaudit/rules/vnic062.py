@@ -114,7 +114,7 @@ def check(subject: ImageSubject) -> Iterator[Problem]:
 
 
 def _note_and_safety(image: Image) -> tuple[str, str]:
-    """What to add to the message, and how safe virtio is for the system in the image."""
+    """An addition to the message, and how safe virtio is for the system in the image."""
     if image.windows:
         return "; review: this is Windows", _WINDOWS
     express = "q35" in (image.certain_value("hw_machine_type") or "")

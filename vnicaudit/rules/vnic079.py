@@ -154,8 +154,8 @@ def _queues_kept(server: ServerConfig) -> int | None:
 
 
 def _fix_queues(server: ServerConfig, now: int) -> Advice:
-    """What is asked for by a flavor, or taken away by nova.conf, is no property to set: where
-    flavor and image differ Nova cannot start it."""
+    """The fix for queues. What is asked for by a flavor, or taken away by nova.conf, is no property
+    to set: where flavor and image differ Nova cannot start it."""
     if server.status == _STOPPED:
         return _FIX_STARTED
     if server.flavor_flag(MULTIQUEUE) is not None:

@@ -1,4 +1,4 @@
-"""Whether the payload of a run took the NIC that the result is about, at one end.
+"""A check that the payload of a run took the NIC that the result is about, at one end.
 
 What shows less than the payload is looked at once more before it is believed:
 

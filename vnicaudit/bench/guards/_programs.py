@@ -28,7 +28,7 @@ def output_of(endpoint: Endpoint, argv: Sequence[str]) -> str:
 
 
 def is_missing(ran: Ran) -> bool:
-    """Whether the program is not there."""
+    """True where the program is not there."""
     return ran.code == _NOT_FOUND
 
 

@@ -94,7 +94,7 @@ def trouble(before: str) -> str:  # noqa: ARG001  (a Guard)
 
 
 def _risen(now: Counters, was: Counters) -> Counters:
-    """What was counted since. A NIC that counts less than before is a new one of the same name."""
+    """The counts since. A NIC that counts less than before is a new one of the same name."""
     if any(new < old for new, old in zip(now, was, strict=True)):
         return now
     return Counters(*(new - old for new, old in zip(now, was, strict=True)))

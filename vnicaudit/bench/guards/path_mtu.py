@@ -37,7 +37,7 @@ class MtuState(msgspec.Struct, frozen=True):
 
 
 class _Probe(NamedTuple):
-    """Whether packets of that size pass; None: it cannot be told."""
+    """One probe: packets of that size pass, or not; None: it cannot be told."""
 
     passed: bool | None
     answer: str

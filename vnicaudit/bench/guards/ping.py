@@ -62,7 +62,7 @@ def ping_summary(text: str) -> Pinged:
 
 
 def pinged(ends: Ends, count: int) -> Pinged | str:
-    """What ``count`` echo requests to the path's address find, or why they find nothing."""
+    """The result of ``count`` echo requests to the path's address, or why they find nothing."""
     return _reached(_ping(ends, ends.address, count), count)
 
 
@@ -112,7 +112,7 @@ def _rail(address: str, ran: Ran, lost_before: int) -> tuple[_Verdict, str]:
 
 
 def _reached(ran: Ran, count: int = _COUNT) -> Pinged | str:
-    """What ping found, or why it found nothing. Where there is no way to the address, it says so
+    """The result of ping, or why it has none. Where there is no way to the address, it says so
     and has no summary."""
     if is_missing(ran) or ran.code is None:
         return failure_reason(ran)

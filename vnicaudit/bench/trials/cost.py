@@ -1,4 +1,4 @@
-"""What a trial costs, before it starts: changes of the guest, and time."""
+"""The cost of a trial, before it starts: changes of the guest, and time."""
 
 from __future__ import annotations
 

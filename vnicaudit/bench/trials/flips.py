@@ -148,13 +148,13 @@ class Flips:
         return places, opened._replace(arm=Arm(arm, path))
 
     def _say_once(self, text: str) -> None:
-        """What is so at an end is so in every turn."""
+        """Say each thing about an end once: it is so in every turn."""
         if text not in self._said:
             self._said.add(text)
             self._request.listener.says(text)
 
     def _note(self, measuring: Measuring, places: OpenedEndpoints, opened: OpenedArm) -> None:
-        """What is found in an arm, the first time."""
+        """Note the facts of an arm, the first time."""
         arm = opened.arm.name
         if arm not in self._found:  # what is there does not change any more
             places.require([opened], self._request.profile.workloads)

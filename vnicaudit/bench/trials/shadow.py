@@ -139,7 +139,8 @@ class Shadow:
                 return mac
 
     def _await_reached(self, peer: Endpoint) -> None:
-        """Its link takes some seconds to come up, a switch's port more."""
+        """Wait until the shadow NIC is reached: a link takes seconds to come up, a switch's port
+        more."""
         ping = ("ping", "-c", "1", "-W", "1", str(self._address.ip))
         if not wait_until(time, lambda: peer.run(ping).code == 0, _REACHED_SECONDS):
             raise EndpointError(

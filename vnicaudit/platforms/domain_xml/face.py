@@ -34,7 +34,7 @@ def _load() -> None:
 
 
 def _extent(data: bytes) -> Extent:
-    """What is no text is one document."""
+    """How much of a file its definitions take; anything but text is one document."""
     if is_foreign(data) or data.startswith(SAVE_MAGIC):
         return "alone"
     if data.startswith(_SAVED):

@@ -2,8 +2,8 @@
 the run goes on.
 
 A line that the program was ended in the middle of has no end, and counts as not written: what it
-would have announced has not been begun. Each line proves itself (``journal_line.py``): what was damaged on
-the disk is named and passed over, and the rest is believed.
+would have announced has not been begun. Each line proves itself (``journal_line.py``): what was
+damaged on the disk is named and passed over, and the rest is believed.
 """
 
 from __future__ import annotations

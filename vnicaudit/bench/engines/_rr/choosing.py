@@ -54,7 +54,7 @@ def _problems_of_c(workload: Workload, pattern: Pattern) -> Iterator[str]:
 
 
 def needs_of(workload: Workload) -> Needs:
-    """What the program of a workload needs at its ends."""
+    """The needs of a workload's program at both ends."""
     tools: dict[str, RequiredTool] = {"c": COMPILER, "python": PYTHON}
     if generator_of(workload) == "netperf":
         return netperf.needs(workload)

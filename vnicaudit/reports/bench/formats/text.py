@@ -73,7 +73,7 @@ class _BenchText:
         self._table: list[MetricRow] = list(rows(result))
 
     def verdict(self) -> Iterator[str]:
-        """What is read in five seconds."""
+        """The verdict, to be read in five seconds."""
         blocks = list(verdict_blocks(self._result, self._table))
         yield from verdict_text(blocks, self._options)
 

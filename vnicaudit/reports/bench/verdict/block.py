@@ -1,4 +1,4 @@
-"""What a tired operator has to know, as values: the word, who and what, before and after, why, and
+"""The verdict for a tired operator, as values: the word, who and what, before and after, why, and
 what next. Text, Markdown and HTML write the same blocks."""
 
 from __future__ import annotations
@@ -145,7 +145,7 @@ def _why(decision: Decision, comparisons: Sequence[Comparison]) -> Iterator[str]
 
 
 def _vetoes(reasons: Sequence[str]) -> Iterator[str]:
-    """What took the change back besides comparisons. What a design leaves in the numbers is told
+    """Reasons against the change besides comparisons. What a design leaves in the numbers is told
     with the design."""
     yield from [each for each in reasons if not each.startswith(("single flip:", "shadow NIC:"))][
         :_REASONS

@@ -1,4 +1,4 @@
-"""What would decide an open measurement, and how long that takes."""
+"""Ways to decide an open measurement, and how long that takes."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ _Rename = Callable[[str], str]
 
 
 def with_guest_names(result: BenchResult) -> BenchResult:
-    """The same measurement; in all that is for people, each guest has its name in the place of its
+    """The measurement; in all that is for people, each guest has its name in the place of its
     UUID."""
     names = {
         path.domain: path.guest
