@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import stat
+from collections.abc import Iterator
+from typing import BinaryIO
 
 BEING_WRITTEN = ".vnicaudit-"
 """How the name of a file begins that is not whole yet."""
@@ -35,6 +38,22 @@ def begin_file(place: str, *, private: bool = False) -> tuple[int, str | None]:
         os.unlink(part)
         raise
     return descriptor, part
+
+
+@contextlib.contextmanager
+def replaced(place: str) -> Iterator[BinaryIO]:
+    """A stream to write to, moved to ``place`` once it was written and closed without an error: a
+    full disk leaves the old file. Raises OSError."""
+    descriptor, part = begin_file(place)
+    try:
+        with open(descriptor, "wb") as stream:
+            yield stream
+        if part is not None:
+            os.replace(part, place)
+    except BaseException:
+        if part is not None:
+            os.unlink(part)
+        raise
 
 
 def _check_link(place: str) -> None:

@@ -125,11 +125,6 @@ MANIFEST_MODEL = Fact[Subject](
     _model_is_told,
     "the interface's model (the rendered manifest, or the preference it refers to beside it)",
 )
-MANIFEST_QUEUES = Fact[Subject](
-    QUEUES.known,
-    "networkInterfaceMultiqueue and the vCPUs (the rendered manifest, or the preference and "
-    "the instance type it refers to beside it)",
-)
 PREFERENCE_READINESS = Fact[PreferenceSubject](
     lambda subject: subject.preference.readiness != "unknown",
     "what guests the preference is for (label instancetype.kubevirt.io/os-type, or annotation "
@@ -271,7 +266,6 @@ NOVA_DEVICES = Fact[ConfigSubject](
 NOVA_MAX_QUEUES = _option("libvirt", "max_queues")
 NOVA_VIRT_TYPE = _option("libvirt", "virt_type")
 NOVA_USE_VIRTIO_FOR_BRIDGES = _option("libvirt", "use_virtio_for_bridges")
-NOVA_RX_QUEUE_SIZE = _option("libvirt", "rx_queue_size")
 NOVA_TX_QUEUE_SIZE = _option("libvirt", "tx_queue_size")
 NOVA_LIBVIRT_USE_VIRTIO_FOR_BRIDGES = Fact[ConfigSubject](
     lambda subject: _is_there(subject.nova, "DEFAULT", "libvirt_use_virtio_for_bridges"),

@@ -18,8 +18,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from vnicaudit.bench.contract import Endpoint
-from vnicaudit.bench.facts.sections import Section, ask, text_of
+from vnicaudit.bench.facts.sections import Section, text_of
 from vnicaudit.errors import MeasureError
 
 USER_HZ = 100
@@ -109,14 +108,9 @@ class Used(NamedTuple):
     boot: str = ""
 
 
-def read_cpu(endpoint: Endpoint) -> CpuReading:
-    """The machine that an endpoint is on: in a container, the whole machine, but the container's
-    quotas. Raises EndpointError, MeasureError (no Linux, no ``/proc``)."""
-    return cpu_reading(ask(endpoint, CPU_TIME))
-
-
 def cpu_reading(sections: Sequence[Section]) -> CpuReading:
-    """Parse the sections of :data:`CPU_TIME`. Raises MeasureError."""
+    """The CPU time in the sections of :data:`CPU_TIME`: in a container, that of the whole machine,
+    but the container's quotas. Raises MeasureError."""
     return CpuReading(clock(sections), ticks(text_of(sections, "stat")), _throttled(sections))
 
 
