@@ -75,3 +75,16 @@ class Number(click.FloatRange):
         if found != found:
             self.fail(f"{value!r} is not a number", param, ctx)
         return found
+
+
+def seconds_option(name: str, *, least: float, most: float, default: float, text: str) -> Decorator:
+    """An option for a time in seconds, ``--name``, which an environment variable may give too."""
+    return click.option(
+        name,
+        envvar=f"VNICAUDIT_{name.removeprefix('--').replace('-', '_').upper()}",
+        type=Number(min=least, max=most),
+        default=default,
+        show_default=True,
+        metavar="SECONDS",
+        help=text,
+    )

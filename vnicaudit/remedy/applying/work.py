@@ -40,10 +40,8 @@ class BegunUnit(msgspec.Struct, frozen=True):
     def at(self, place: P, transaction: type[T]) -> UnitWork[P, T]:
         """The work on this unit at ``place``, with the transaction that its driver recorded. Raises
         KeptError where that is damaged."""
-        return UnitWork(
-            self.unit, self.begin, self.notes, self.texts, self.folder, self.limits, self.clock,
-            self.tell, self.trials, self.at_end, place, transaction_of(self.begin, transaction),
-        )  # fmt: skip
+        own = {name: getattr(self, name) for name in BegunUnit.__struct_fields__}
+        return UnitWork(**own, place=place, transaction=transaction_of(self.begin, transaction))
 
 
 class UnitWork(BegunUnit, Generic[P, T], frozen=True):

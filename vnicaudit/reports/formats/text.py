@@ -25,7 +25,7 @@ from vnicaudit.reports.wording import (
     skip_sentences,
     unread_of,
 )
-from vnicaudit.reports.wrap import Piece, fold, title_line, wrap
+from vnicaudit.reports.wrap import Piece, fold, hidden, title_line, wrap
 from vnicaudit.reports.writer import Options, ReportWriter
 
 if TYPE_CHECKING:
@@ -129,8 +129,7 @@ class _AuditText:
     def _errors(self, target: TargetResult) -> Iterator[str]:
         for number, error in enumerate(unread_of(target)):
             if number == _SHOWN_ERRORS and not self._options.verbose:
-                more = f"… {target.unread - number:,} more (--verbose shows them)"
-                yield wrap(more, self._width, "  ", "    ")
+                yield wrap(hidden(target.unread - number), self._width, "  ", "    ")
                 return
             yield wrap(f"{safe(error.place)}: {safe(error.message)}", self._width, "  ", "    ")
 
@@ -158,8 +157,7 @@ class _AuditText:
             f"{part.place}: {part.message}" for each in end.targets for part in not_judged_of(each)
         ]
         if len(parts) > _SHOWN_ERRORS and not self._options.verbose:
-            more = len(parts) - _SHOWN_ERRORS
-            parts[_SHOWN_ERRORS:] = [f"… {more:,} more (--verbose shows them)"]
+            parts[_SHOWN_ERRORS:] = [hidden(len(parts) - _SHOWN_ERRORS)]
         sentences = [safe(sentence) for sentence in (*parts, *skip_sentences(self._tally))]
         if not sentences:
             return
