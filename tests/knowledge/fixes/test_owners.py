@@ -11,7 +11,8 @@ from tests.rules.shipped import cases
 from vnicaudit.audit.judging.catalogue import rule_ids
 from vnicaudit.audit.judging.domains import DomainAuditor
 from vnicaudit.cli.platforms import every_platform
-from vnicaudit.knowledge.fixes.owners import WORDINGS, worded
+from vnicaudit.knowledge.fixes.owners import worded
+from vnicaudit.knowledge.fixes.shipped import WORDINGS
 from vnicaudit.model.decoding import json_as
 from vnicaudit.model.domain import Domain, DomainConfig
 from vnicaudit.model.finding import Change

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from vnicaudit.knowledge.fixes.owners import WORDINGS, worded
+from vnicaudit.knowledge.fixes.owners import worded
+from vnicaudit.knowledge.fixes.shipped import WORDINGS
 from vnicaudit.model.fix import OwnerAdvice, Topic
 from vnicaudit.model.owner import owner_named
 

@@ -1,5 +1,5 @@
-"""Owner -> how fixes are worded for it. A new owner is a file here and a row in the table, or is
-brought by a platform."""
+"""Owner -> how fixes are worded for it. A new owner is a file here and a row in ``shipped.py``, or
+is brought by a platform."""
 
 from __future__ import annotations
 
@@ -7,27 +7,12 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
-from vnicaudit.knowledge.fixes.kubevirt import KUBEVIRT
-from vnicaudit.knowledge.fixes.libvirt import LIBVIRT
-from vnicaudit.knowledge.fixes.nova import NOVA
-from vnicaudit.knowledge.fixes.ovirt import OVIRT
-from vnicaudit.knowledge.fixes.qemu import ARGUMENTS, QEMU
-from vnicaudit.knowledge.fixes.terraform import TERRAFORM
+from vnicaudit.knowledge.fixes.shipped import WORDINGS
 from vnicaudit.knowledge.fixes.wording import Wording, sentence
 from vnicaudit.model.finding import Change, Finding
 from vnicaudit.model.fix import Advice, EditArgument, Fix, OwnersFix
 from vnicaudit.model.names import NO_NAMES, FixNames
 from vnicaudit.model.owner import REWRITTEN_BY, Keeper, Owner, name_of
-
-WORDINGS: dict[str, Wording] = {
-    "kubevirt": KUBEVIRT,
-    "libvirt": LIBVIRT,
-    "nova": NOVA,
-    "ovirt": OVIRT,
-    "qemu": QEMU,
-    "terraform": TERRAFORM,
-}
-"""Of the owners that this program knows, whatever platform describes what is theirs."""
 
 
 class WordedFix(NamedTuple):
@@ -49,7 +34,7 @@ class Wordings:
 
     def of(self, owner: Keeper) -> Wording:
         """How fixes are worded for an owner."""
-        return self._by_owner.get(name_of(owner), LIBVIRT)
+        return self._by_owner.get(name_of(owner)) or WORDINGS["libvirt"]
 
     def worded(
         self,
@@ -97,7 +82,11 @@ class Wordings:
 
     def _wording(self, owner: Keeper, *, in_arguments: bool) -> Wording:
         wording = self.of(owner)
-        return ARGUMENTS if in_arguments and wording.in_arguments is None else wording
+        if not in_arguments or wording.in_arguments is not None:
+            return wording
+        from vnicaudit.knowledge.fixes.qemu import ARGUMENTS
+
+        return ARGUMENTS
 
 
 SHIPPED = Wordings(WORDINGS)
